@@ -44,8 +44,7 @@ SHORT = RunOptions(timeout_in_ms=600)
 
 
 def doubled(task: str, x: Tensor) -> Tensor:
-    with on(task):
-        return x * 2.0
+    return on(task, lambda: x * 2.0)
 
 
 @pytest.fixture
@@ -126,17 +125,14 @@ def test_a_restarted_task_is_used_again_where_the_session_lost_nothing(three: Pr
     """Twice, and with plans that it had registered there. What others have on that task is lost all the same,
     which their sessions are told."""
     x = ops.placeholder("float32", [])
-    with on(PS0):
-        total = ops.Variable(0.0)
-    with on(W1):
-        gradient = ops.random_uniform([]) * 0.0 + x * 2.0
+    total = on(PS0, lambda: ops.Variable(0.0))
+    gradient = on(W1, lambda: ops.random_uniform([]) * 0.0 + x * 2.0)
     step = total.assign_add(gradient)
     session = three.session("async", three.target("worker"), graph=graph)
     session.run(total.initializer)
     assert session.run(step, {x: 1.0}) == 2.0
     with Graph().as_default():
-        with on(W1):
-            there = ops.Variable(1.0, name="there")
+        there = on(W1, lambda: ops.Variable(1.0, name="there"))
         other = three.session("async", three.target("worker"), graph=there.graph)
         other.run(there.initializer)
     for expected in (4.0, 6.0):
@@ -151,8 +147,7 @@ def test_a_restarted_task_is_used_again_where_the_session_lost_nothing(three: Pr
 
 @pytest.mark.process
 def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(three: ProcessCluster, graph: Graph) -> None:
-    with on(PS0):
-        v = ops.Variable(1.0, name="v")
+    v = on(PS0, lambda: ops.Variable(1.0, name="v"))
     session = three.session("async", three.target("worker"), graph=graph)
     session.run(v.initializer)
     killed(three, 1)
@@ -206,8 +201,7 @@ async def test_a_device_that_only_its_task_knows_of_is_waited_for(graph: Graph, 
     async with beside_nobody(graph) as (session, spec):
         if begun:
             await soon(session.run(doubled(W0, x), {x: 1.0}))
-        with on(f"{W1}/device:CPU:1"):
-            y = x + 1.0
+        y = on(f"{W1}/device:CPU:1", lambda: x + 1.0)
         running = asyncio.create_task(session.run(y, {x: 1.0}))
         async with Server(spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))):
             assert await soon(running) == 2.0
@@ -216,8 +210,7 @@ async def test_a_device_that_only_its_task_knows_of_is_waited_for(graph: Graph, 
 async def test_a_device_that_its_task_does_not_tell_of_is_an_error_that_says_who_is_missing(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     async with beside_nobody(graph, operation_timeout_in_ms=1000) as (session, _):
-        with on(f"{W1}/device:CPU:1"):
-            y = x + 1.0
+        y = on(f"{W1}/device:CPU:1", lambda: x + 1.0)
         with pytest.raises(InvalidArgumentError, match="does not exist here") as info:
             await soon(session.run(y, {x: 1.0}))
         assert f"In the cluster, but without an answer: {W1} at tcp://" in info.value.message
@@ -229,8 +222,7 @@ async def test_placing_does_not_depend_on_who_is_there(graph: Graph) -> None:
     with held_ports(3) as ports:
         address = [f"127.0.0.1:{port}" for port in ports]
         spec = ClusterSpec({"ps": address[:2], "worker": address[2:]})
-        with on("/job:ps"):
-            v = ops.Variable(1.0)
+        v = on("/job:ps", lambda: ops.Variable(1.0))
         async with (
             Server(spec, "worker", 0) as first,
             Server(spec, "ps", 1),
@@ -265,8 +257,7 @@ async def test_large_graphs_are_planned_anew_for_devices_that_tasks_turn_out_to_
     async with beside_nobody(graph) as (session, spec):
         if begun:
             assert await soon(session.run(large(x), {x: 1.0})) == 1.0 + ones
-        with on(W1):
-            there = large(x)
+        there = on(W1, lambda: large(x))
         # Long enough for the planning before, on a busy machine too.
         options = RunOptions(timeout_in_ms=5000)
         with pytest.raises(DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at "):
@@ -276,8 +267,7 @@ async def test_large_graphs_are_planned_anew_for_devices_that_tasks_turn_out_to_
         async with Server(spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))):
             assert await soon(asyncio.gather(*waiting)) == [k + ones for k in range(3)]
             assert await soon(session.partial_run(await setting_up, there, {x: 1.0})) == 1.0 + ones
-            with on(f"{W1}/device:CPU:1"):
-                other = large(there)
+            other = on(f"{W1}/device:CPU:1", lambda: large(there))
             assert await soon(session.run(other, {x: 1.0})) == 1.0 + 2 * ones
             await soon(session.warm_up(other, [x]))
 
@@ -325,10 +315,8 @@ STATE: Mapping[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("what", STATE)
 async def test_a_restart_is_told_where_something_was_lost(what: str, graph: Graph) -> None:
-    with on(W1):
-        there = STATE[what]()
-    with on(W0):
-        other = ops.constant(1.0) + 1.0
+    there = on(W1, lambda: STATE[what]())
+    other = on(W0, lambda: ops.constant(1.0) + 1.0)
     async with beside_nobody(graph) as (session, spec):
         async with Server(spec, "worker", 1):
             await soon(session.run(there))
@@ -344,8 +332,7 @@ async def test_a_restart_is_told_where_something_was_lost(what: str, graph: Grap
 @pytest.mark.parametrize("isolated", [False, True])
 async def test_a_restart_is_not_told_where_nothing_was_lost(graph: Graph, isolated: bool) -> None:
     x = ops.placeholder("float32", [])
-    with on(W0):
-        steps = ops.Variable(0.0)
+    steps = on(W0, lambda: ops.Variable(0.0))
     with on(W1):
         there = ops.Print(x * 2.0, [x], first_n=0) + 0.0 * ops.random_uniform([])
         inside = ops.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [there])

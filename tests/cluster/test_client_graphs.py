@@ -250,8 +250,7 @@ def split(graph: Graph, feeds: list[Tensor], fetches: list[Tensor]) -> ClientGra
 
 def test_each_task_gets_its_own_feeds_and_fetches(graph: Graph) -> None:
     a, b, c = (ops.placeholder("float32", [], name=name) for name in "abc")
-    with on(W0):
-        x = a + c
+    x = on(W0, lambda: a + c)
     with on(W1):
         y = b * c
         z = y - b

@@ -54,10 +54,8 @@ class Hop:
 
     def __init__(self) -> None:
         self.x = ops.placeholder("float32", [None], name="x")
-        with on(W0):
-            self.y = ops.add(self.x, 1.0, name="y")
-        with on(W1):
-            self.z = ops.log(self.y, name="z")
+        self.y = on(W0, lambda: ops.add(self.x, 1.0, name="y"))
+        self.z = on(W1, lambda: ops.log(self.y, name="z"))
 
 
 @pytest.fixture
@@ -325,8 +323,7 @@ async def test_a_break_names_node_device_and_task_and_shows_what_was_seen(sessio
 
 async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(session: AsyncSession) -> None:
     x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        end = ops.while_loop(lambda i: i > -2.0, lambda i: ops.log(i, name="inner") - 1.0, [x])
+    end = on(W1, lambda: ops.while_loop(lambda i: i > -2.0, lambda i: ops.log(i, name="inner") - 1.0, [x]))
     with pytest.raises(InvalidArgumentError, match="made a NaN or Inf") as error:
         await session.run(end, {x: 1.0}, BREAK)
     assert "inner" in (error.value.node or "")
@@ -337,10 +334,8 @@ async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(sess
 @pytest.mark.usefixtures("way")
 async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(cluster: InProcess, graph: Graph) -> None:
     x, y = (ops.placeholder("float32", [], name=name) for name in "xy")
-    with on(W1):
-        first = ops.add(x, 1.0, name="first")
-    with on(W0):
-        second = ops.multiply(first, y, name="second")
+    first = on(W1, lambda: ops.add(x, 1.0, name="first"))
+    second = on(W0, lambda: ops.multiply(first, y, name="second"))
     async with AsyncSession(cluster.target(), graph=graph) as session:
         watching = watch("x", "y", "first", "second")
         async with session.partial([first, second], [x, y], watching) as run:
@@ -359,10 +354,8 @@ async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(cluster
 async def test_a_step_that_ends_early_shows_what_it_has_seen(session: AsyncSession, how: str) -> None:
     gate = Gate(how)
     x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        y = ops.add(x, 1.0, name="y")
-    with on(W0):
-        z = gate(y) + 1.0
+    y = on(W1, lambda: ops.add(x, 1.0, name="y"))
+    z = on(W0, lambda: gate(y) + 1.0)
     try:
         gate.open()
         await session.run(z, {x: 0.0}, watch("y"))  # planned and registered
@@ -392,8 +385,7 @@ async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
     seen are there, what worker 1 has written is read back, and the report says that the rest is lost; the session runs
     on where it needs worker 1 no more."""
     x = ops.placeholder("float32", [], name="x")
-    with on(W0):
-        y = ops.add(x, 1.0, name="y")
+    y = on(W0, lambda: ops.add(x, 1.0, name="y"))
     with on(W1):
         z = ops.multiply(y, 2.0, name="z")
         queue = ops.FIFOQueue(1, "float32", [[]], name="q")

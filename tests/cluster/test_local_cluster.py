@@ -63,15 +63,11 @@ async def test_an_unknown_task_is_named_with_those_that_exist(processes: LocalCl
 
 
 async def test_a_step_runs_over_all_processes(processes: LocalCluster, graph: Graph) -> None:
-    with on(PS0):
-        v = ops.Variable(1.0, name="v")
+    v = on(PS0, lambda: ops.Variable(1.0, name="v"))
     a = ops.placeholder("float32", [])
-    with on(W0):
-        x = v * a
-    with on(W1):
-        y = x + v
-    with on(PS0):
-        update = v.assign_add(y)
+    x = on(W0, lambda: v * a)
+    y = on(W1, lambda: x + v)
+    update = on(PS0, lambda: v.assign_add(y))
     async with AsyncSession(processes.target("worker", 0), graph=graph) as session:
         await session.run(v.initializer)
         expected = 1.0

@@ -171,10 +171,8 @@ async def test_nothing_can_be_told_to_a_master(client: Client, graph: Graph) -> 
 async def test_a_session_ends_with_the_connection_of_its_client(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("of a client that goes")
     a = ops.placeholder("float32", [], name="a")
-    with on(W1):
-        held = gate(a)
-    with on(W0):
-        end = held + 1.0
+    held = on(W1, lambda: gate(a))
+    end = on(W0, lambda: held + 1.0)
     hello = Hello(cluster_id="", task="client", incarnation=1, pid=1)
     connection = await connect(cluster.target(), hello)
     link, children = Link(connection, serves={}), Children("a client")

@@ -44,10 +44,8 @@ def device(task: str) -> str:
 
 def two_tasks() -> tuple[Tensor, Tensor]:
     x = ops.placeholder("float32", [4], name="x")
-    with on(W1):
-        there = ops.multiply(x, 2.0, name="there")
-    with on(W0):
-        end = ops.add(there, 1.0, name="end")
+    there = on(W1, lambda: ops.multiply(x, 2.0, name="there"))
+    end = on(W0, lambda: ops.add(there, 1.0, name="end"))
     return x, end
 
 
@@ -275,10 +273,8 @@ async def test_nodes_return_from_a_task_that_is_lost_and_go_there_no_more(graph:
 async def test_a_plan_made_later_starts_from_measured_times_on_every_task(way: str, graph: Graph) -> None:
     """Small tensors would run on the loop; nodes that were measured to be dear do not."""
     x = ops.placeholder("float32", [4], name="x")
-    with on(W1):
-        there = ops.tanh(ops.exp(x, name="a0"), name="a1")
-    with on(W0):
-        end = ops.tanh(ops.exp(there, name="b0"), name="b1")
+    there = on(W1, lambda: ops.tanh(ops.exp(x, name="a0"), name="a1"))
+    end = on(W0, lambda: ops.tanh(ops.exp(there, name="b0"), name="b1"))
     async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=placing(0)) as session:
 
         def offloaded() -> list[int]:

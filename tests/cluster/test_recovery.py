@@ -46,8 +46,7 @@ class Regression:
             self.other = ops.Variable([1.0, 2.0], name="other")
             self.new = ops.placeholder("float32", [])
             self.restore = self.w.assign(self.new).op
-        with on(W1):
-            loss = ops.reduce_mean(ops.square(self.w * self.x - 3.0 * self.x))
+        loss = on(W1, lambda: ops.reduce_mean(ops.square(self.w * self.x - 3.0 * self.x)))
         self.step = GradientDescentOptimizer(self.RATE).minimize(loss)
         self.initial = ops.group(self.w.initializer, self.other.initializer)
 
@@ -104,8 +103,7 @@ def restorer(face: str, model: Regression, saved: Any) -> Any:
 def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: ProcessCluster, graph: Graph) -> None:
     """1. The master and the ps are lost. 2. The master is back, and a first attempt fails, because the ps is
     not. 3. The ps is back, too: the second attempt names what the session has lost."""
-    with on(PS0):
-        kept = ops.Variable(5.0, name="kept")
+    kept = on(PS0, lambda: ops.Variable(5.0, name="kept"))
     hasty = ConfigProto(operation_timeout_in_ms=2000)
     session = three.session("sync", three.target("worker"), graph=graph, config=hasty)
     session.run(kept.initializer)
@@ -135,8 +133,7 @@ def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(tmp_path
     with on(W1):
         v = ops.Variable(0.0, name="v")
         add = v.assign_add(1.0).op
-    with on(W0):
-        seen = v + 0.0
+    seen = on(W0, lambda: v + 0.0)
     with process_cluster({"worker": 2}, snapshot_dir=tmp_path, snapshot_every=0.05) as held:
         session = held.session("sync", held.target("worker"), graph=graph)
         session.run(v.initializer)
@@ -160,15 +157,13 @@ def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(tmp_path
 
 def test_tasks_are_added_to_a_cluster_of_processes_and_removed_from_it(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    with on(W0):
-        here = x + 1.0
+    here = on(W0, lambda: x + 1.0)
     with process_cluster({"worker": 2}) as held:
         session = held.session("sync", held.target("worker"), graph=graph)
         assert session.run(here, {x: 1.0}) == 2.0
         added = held.do(held.cluster.add("worker"))
         assert (added.task, added.alive) == (W2, True)
-        with on(W2):
-            there = here * 10.0
+        there = on(W2, lambda: here * 10.0)
         assert session.run(there, {x: 1.0}) == 20.0
         held.do(held.cluster.remove("worker", 2))
         assert not added.alive

@@ -168,8 +168,7 @@ async def test_a_session_that_is_closed_while_it_connects_does_not_stay_open(ove
 # -- the synchronous face --------------------------------------------------------------------------
 @pytest.mark.usefixtures("way")
 async def test_a_session_in_another_thread_than_its_server_works_too(cluster: InProcess, graph: Graph) -> None:
-    with on(W1):
-        v = ops.Variable(ops.zeros([5]), name="v")
+    v = on(W1, lambda: ops.Variable(ops.zeros([5]), name="v"))
     a = ops.placeholder("float32", [5])
     add = v.assign_add(a)
 

@@ -191,8 +191,7 @@ async def test_a_client_reaches_its_master(over_links: None, graph: Graph) -> No
 async def test_a_master_reaches_a_worker_in_the_step_that_needs_it(graph: Graph) -> None:
     """1. A session has run on both. 2. The link to the worker is reset, and those after it in their hello.
     3. The next step needs the worker."""
-    with on(W1):
-        v = ops.Variable(3.0)
+    v = on(W1, lambda: ops.Variable(3.0))
     async with in_process() as cluster, proxied(cluster.target(W1)) as proxy:
         for server in cluster.servers:
             server.learn_peers({"worker": [cluster.target(W0), proxy.address]})
@@ -221,8 +220,7 @@ async def test_whoever_asks_a_server_for_its_counters_reaches_it() -> None:
 
 
 async def test_the_limit_of_a_step_holds_and_its_error_says_what_the_attempts_ended_with(graph: Graph) -> None:
-    with on(W1):
-        v = ops.Variable(3.0)
+    v = on(W1, lambda: ops.Variable(3.0))
     async with in_process() as cluster, proxied(cluster.target(W1)) as proxy:
         for server in cluster.servers:
             server.learn_peers({"worker": [cluster.target(W0), proxy.address]})

@@ -88,10 +88,8 @@ def held(request: pytest.FixtureRequest, own_processes: ProcessCluster) -> Itera
 def test_a_session_uses_a_worker_that_died_between_steps_without_an_error(held: ProcessCluster, graph: Graph) -> None:
     """The step waits for the new process, at the same address, and has begun nothing before."""
     x = ops.placeholder("float32", [3])
-    with on(W0):
-        here = x + 1.0
-    with on(W1):
-        there = here * 2.0
+    here = on(W0, lambda: x + 1.0)
+    there = on(W1, lambda: here * 2.0)
     values = np.arange(3, dtype=np.float32)
     for face in FACES:
         session = held.session(face, held.target("worker"), graph=graph)
@@ -108,10 +106,8 @@ def test_a_session_uses_a_worker_that_died_between_steps_without_an_error(held: 
 
 def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [None, None])
-    with on(W1):
-        product = long_product(x)
-    with on(W0):
-        y = product + 0.0
+    product = on(W1, lambda: long_product(x))
+    y = on(W0, lambda: product + 0.0)
     for face in FACES:
         session = held.session(face, held.target("worker"), graph=graph)
         process = held.cluster.process("worker", 1)
@@ -130,10 +126,8 @@ def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: 
 
 
 def test_what_a_ps_without_snapshots_lost_is_an_error_until_restored(held: ProcessCluster, graph: Graph) -> None:
-    with on(PS0):
-        w = ops.Variable([1.0, 2.0], name="w")
-    with on(W1):
-        add = w.assign_add([1.0, 1.0])
+    w = on(PS0, lambda: ops.Variable([1.0, 2.0], name="w"))
+    add = on(W1, lambda: w.assign_add([1.0, 1.0]))
     for face in FACES:
         session = held.session(face, held.target("worker"), graph=graph)
         session.run(w.initializer)
@@ -169,8 +163,7 @@ def test_a_ps_that_is_started_again_restores_its_snapshot(tmp_path: Path, graph:
 
 def test_a_step_waits_no_longer_than_its_limit(held: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    with on(W1):
-        y = x + 1.0
+    y = on(W1, lambda: x + 1.0)
     session = held.session("sync", held.target("worker"), graph=graph)
     assert session.run(y, {x: 1.0}) == 2.0
     process = held.cluster.process("worker", 1)
@@ -185,8 +178,7 @@ def test_a_step_waits_no_longer_than_its_limit(held: ProcessCluster, graph: Grap
 
 # -- masters ---------------------------------------------------------------------------------------
 def test_a_ps_that_died_with_the_master_is_not_used_as_if_it_had_not(held: ProcessCluster, graph: Graph) -> None:
-    with on(PS0):
-        v = ops.Variable(5.0, name="v")
+    v = on(PS0, lambda: ops.Variable(5.0, name="v"))
     session = held.session("sync", held.target("worker"), graph=graph)
     session.run(v.initializer)
     for job in ("ps", "worker"):
@@ -200,8 +192,7 @@ def test_a_ps_that_died_with_the_master_is_not_used_as_if_it_had_not(held: Proce
 
 
 def test_state_of_the_session_alone_ends_with_its_master(held: ProcessCluster, graph: Graph) -> None:
-    with on(PS0):
-        v = ops.Variable(5.0, name="v")
+    v = on(PS0, lambda: ops.Variable(5.0, name="v"))
     config = ConfigProto(isolate_session_state=True)
     session = held.session("sync", held.target("worker"), graph=graph, config=config)
     session.run(v.initializer)
@@ -223,8 +214,7 @@ def exit_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExitOnImp
 def test_a_task_that_dies_at_each_start_is_given_up_and_named(exit_on_import: ExitOnImport, graph: Graph) -> None:
     """1. The limit is reached. 2. Steps fail at once and say so. 3. ``restart`` brings it back."""
     x = ops.placeholder("float32", [])
-    with on(W1):
-        y = x + 1.0
+    y = on(W1, lambda: x + 1.0)
     ends: list[TaskEnd] = []
     imports = [exit_on_import.name]
     with process_cluster({"worker": 2}, restart=2, imports=imports, on_end=ends.append) as held:
@@ -416,13 +406,11 @@ async def test_a_process_that_dies_while_its_task_is_changed_is_not_started_twic
 
 async def test_a_task_that_is_started_again_knows_those_that_have_joined(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    with on(W1):
-        y = x + 1.0
+    y = on(W1, lambda: x + 1.0)
     async with LocalCluster({"worker": 2}, restart=3) as cluster:
         await in_the_middle_of_a_restart(cluster, "starting")
         added = await soon(cluster.add("worker"))
-        with on(added.task):
-            z = y * 2.0
+        z = on(added.task, lambda: y * 2.0)
         await eventually(lambda: cluster.process("worker", 1).alive)
         async with AsyncSession(cluster.target("worker", 1), graph=graph) as session:
             assert await soon(session.run(z, {x: 1.0})) == 4.0

@@ -38,8 +38,7 @@ class Life:
             with on(W1):
                 self.v = ops.Variable(1.0, name="v")
                 self.first = self.v + self.a
-            with on(W0):
-                self.second = self.first * self.b
+            self.second = on(W0, lambda: self.first * self.b)
 
     async def lead(self, target: str, config: ConfigProto) -> None:
         """Create, run, extend, callable, partial run, list of devices, close; then reset."""

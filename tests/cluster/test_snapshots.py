@@ -282,8 +282,7 @@ async def test_a_snapshot_never_holds_half_an_update(tmp_path: Path, graph: Grap
 
 
 async def test_state_of_isolated_sessions_is_not_kept(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
-    with on(W0):
-        v = ops.Variable(1.0)
+    v = on(W0, lambda: ops.Variable(1.0))
     (port,) = hold_ports(1)
     async with server([port], 0, snapshot_dir=tmp_path):
         config = ConfigProto(isolate_session_state=True)
@@ -533,8 +532,7 @@ async def test_snapshots_and_their_folders_are_their_owners_alone_whatever_the_u
 async def test_two_clusters_never_exchange_their_variables_by_a_folder(tmp_path: Path, graph: Graph) -> None:
     """1. A trains. 2. B is refused while A lives, and A has its own value after a restart. 3. A has
     ended, and another cluster without an id goes on with its value."""
-    with on("/job:ps/replica:0/task:0"):
-        v = ops.Variable(1.0, name="v")
+    v = on("/job:ps/replica:0/task:0", lambda: ops.Variable(1.0, name="v"))
     async with LocalCluster({"ps": 1}, snapshot_dir=tmp_path, snapshot_every=0.05) as a:
         async with AsyncSession(a.target("ps"), graph=graph) as session:
             await soon(session.run(v.initializer))

@@ -56,8 +56,7 @@ async def test_a_server_says_which_process_it_is() -> None:
 async def test_a_server_names_its_sessions_their_clients_and_their_steps(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("counted")
     x = ops.placeholder("float32", [])
-    with on(W0):
-        end = gate(x)
+    end = on(W0, lambda: gate(x))
     named = ConfigProto(
         experimental=acts.config.Experimental(session_metadata=SessionMetadata(name="training", version=1))
     )
@@ -177,8 +176,7 @@ async def test_an_address_may_lack_its_scheme_as_in_a_cluster(cluster: InProcess
 async def test_a_server_answers_while_a_step_is_busy(session: AsyncSession, cluster: InProcess) -> None:
     gate = Gate("an inquiry")
     a = ops.placeholder("float32", [])
-    with on(W0):
-        end = gate(a)
+    end = on(W0, lambda: gate(a))
     running = asyncio.create_task(session.run(end, {a: 1.0}))
     await gate.wait_entered()
     assert (await soon(read_statistics(cluster.target()))).steps == 1
@@ -309,10 +307,8 @@ def events(reply: LoggingReply) -> list[RpcEvent]:
 async def test_a_worker_logs_what_comes_and_goes_for_each_step_while_asked_to(cluster: InProcess, graph: Graph) -> None:
     """1. Off: nothing. 2. On: each run is seen at both ends of its push. 3. Cleared: nothing again."""
     x = ops.placeholder("float32", [3])
-    with on(W0):
-        a = x * 2.0
-    with on(W1):
-        b = a + 1.0
+    a = on(W0, lambda: x * 2.0)
+    b = on(W1, lambda: a + 1.0)
     feeds = {x: np.ones(3, np.float32)}
     async with AsyncSession(cluster.target(), graph=graph) as session:
         await soon(session.run(b, feeds))

@@ -236,10 +236,8 @@ async def test_values_of_every_dtype_size_and_order_arrive_as_they_are(session: 
 @both_ways
 @pytest.mark.parametrize("size", [3, INLINE_LIMIT, 2**20])
 async def test_fetched_arrays_are_the_callers_own(session: AsyncSession, size: int, way: str) -> None:
-    with on(W0):
-        here = ops.Variable(np.zeros(size, np.float32))
-    with on(W1):
-        there = ops.Variable(np.zeros(size, np.float32))
+    here = on(W0, lambda: ops.Variable(np.zeros(size, np.float32)))
+    there = on(W1, lambda: ops.Variable(np.zeros(size, np.float32)))
     x = ops.placeholder("float32", [size])
     fetches = [here.read_value(), there.read_value(), x * 1.0, x * 2.0]
     fed = np.ones(size, np.float32)
@@ -272,8 +270,7 @@ async def test_one_callable_and_fifty_runs_at_once_get_their_own_answers(cluster
 async def test_threads_of_a_session_get_their_answers(cluster: InProcess, graph: Graph, requests: Requests) -> None:
     x, end = two_tasks()
     large = ops.placeholder("float32", [None])
-    with on(W1):
-        total = ops.reduce_sum(large)
+    total = on(W1, lambda: ops.reduce_sum(large))
 
     def program() -> None:
         with Session(cluster.target(), graph) as session:
@@ -303,8 +300,7 @@ async def test_a_thread_writes_its_run_itself(cluster: InProcess, graph: Graph, 
     """The step runs while the loop of the session does something else."""
     began, go_on = threading.Event(), threading.Event()
     before: queue.SimpleQueue[int] = queue.SimpleQueue()
-    with on(W1):
-        counter = ops.Variable(0.0)
+    counter = on(W1, lambda: ops.Variable(0.0))
     more = counter.assign_add(1.0)
 
     def hold() -> None:
@@ -357,10 +353,8 @@ async def test_over_tls_the_loop_writes_the_runs_of_threads(
 async def test_large_values_between_processes_arrive_as_they_are(processes: LocalCluster, graph: Graph) -> None:
     """They go through shared memory, which is used again for those of the next run."""
     x = ops.placeholder("float64", [None])
-    with on(W1):
-        there = x * 2.0
-    with on(W0):
-        end = there + 1.0
+    there = on(W1, lambda: x * 2.0)
+    end = on(W0, lambda: there + 1.0)
     async with AsyncSession(processes.target("worker"), graph) as session:
         kept = []
         for number in range(5):
@@ -379,10 +373,8 @@ class Held:
     def __init__(self, name: str) -> None:
         self.gate = Wait(name)
         self.x = ops.placeholder("float32", [], name="x")
-        with on(W1):
-            there = self.gate(self.x)
-        with on(W0):
-            self.end = ops.add(there, 1.0, name="end")
+        there = on(W1, lambda: self.gate(self.x))
+        self.end = on(W0, lambda: ops.add(there, 1.0, name="end"))
 
     async def warm(self, session: AsyncSession) -> None:
         """Runs the plan, and closes the gate."""
@@ -521,8 +513,7 @@ async def test_a_run_may_be_cancelled_before_its_frame_has_left(
     """A large frame is overtaken by its own cancellation: its step does not begin, or is ended."""
     gate = Wait("frames overtaken")
     x = ops.placeholder("float32", [None])
-    with on(W1):
-        end = gate(ops.reduce_sum(x))
+    end = on(W1, lambda: gate(ops.reduce_sum(x)))
     async with AsyncSession(cluster.target(), graph) as session:
         assert await warm(session, end, {x: np.ones(1)}) == 1.0
         gate.close()
@@ -677,8 +668,7 @@ async def test_a_kernels_own_deadline_is_its_own_error(session: AsyncSession, ta
     """Only the limit of the step is told as that of the step."""
     wait = Wait("frames own deadline")
     x = ops.placeholder("float32", [], name="x")
-    with on(task):
-        end = ops.add(wait(x), 1.0)
+    end = on(task, lambda: ops.add(wait(x), 1.0))
     await warm(session, end, {x: 1.0})
     wait.error = DeadlineExceededError("the lookup took more than 3 s")
     error = await error_of(session, end, {x: 1.0})
@@ -700,12 +690,9 @@ async def error_of(session: AsyncSession, *args: Any) -> OpError:
 @pytest.mark.parametrize("failing", ["w0", "w1", "both"])
 async def test_a_kernel_error_names_node_device_task_and_line(failing: str, cluster: InProcess, graph: Graph) -> None:
     a, b = ops.placeholder("int32", [], name="a"), ops.placeholder("int32", [], name="b")
-    with on(W0):
-        on_w0 = ops.floordiv(7, a, name="on_w0")
-    with on(W1):
-        on_w1 = ops.floordiv(9, b, name="on_w1") + on_w0
-    with on(W0):
-        end = on_w1 + 1
+    on_w0 = on(W0, lambda: ops.floordiv(7, a, name="on_w0"))
+    on_w1 = on(W1, lambda: ops.floordiv(9, b, name="on_w1") + on_w0)
+    end = on(W0, lambda: on_w1 + 1)
     feeds = {a: int(failing == "w1"), b: int(failing == "w0")}
     async with AsyncSession(cluster.target(), graph) as session:
         await warm(session, end, {a: 1, b: 1})
@@ -770,8 +757,7 @@ async def test_runs_beyond_the_limit_wait_and_run_in_order(where: str, graph: Gr
 async def test_bytes_under_way_are_limited_too(cluster: InProcess, graph: Graph) -> None:
     gate = Wait("frames bytes")
     x = ops.placeholder("float32", [None], name="x")
-    with on(W1):
-        end = ops.reduce_sum(gate(x))
+    end = on(W1, lambda: ops.reduce_sum(gate(x)))
     config = ConfigProto(max_inflight_bytes=2**20)
     async with AsyncSession(cluster.target(), graph, config) as session:
         assert await warm(session, end, {x: np.ones(3)}) == 3.0
@@ -890,8 +876,7 @@ async def test_the_graph_may_grow_and_plans_run_as_before(session: AsyncSession)
 async def test_a_plan_that_was_evicted_is_made_again(cluster: InProcess, graph: Graph) -> None:
     """The master keeps one plan, and the client has two, by turns."""
     x, end = two_tasks()
-    with on(W1):
-        other = x * 3.0
+    other = on(W1, lambda: x * 3.0)
     async with AsyncSession(cluster.target(), graph, ConfigProto(plan_cache_size=1)) as session:
         for number in range(6):
             value = float(number)

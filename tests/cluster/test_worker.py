@@ -144,8 +144,7 @@ class Bench:
         """Registers a graph that adds 1 to ``b``, which comes from worker 1."""
         await self.create()
         a = ops.placeholder("float32", [])
-        with on(W1):
-            b = ops.identity(a, name="b")
+        b = on(W1, lambda: ops.identity(a, name="b"))
         with on(W0):
             return await self.register(graph, [b + 1.0], [a])
 
@@ -164,10 +163,8 @@ class Bench:
         """Registers a graph that sends three times what it is fed to worker 1."""
         await self.create()
         a = ops.placeholder("float32", [])
-        with on(W0):
-            b = a * 3.0
-        with on(W1):
-            c = b + 1.0
+        b = on(W0, lambda: a * 3.0)
+        c = on(W1, lambda: b + 1.0)
         return await self.register(graph, [c], [a])
 
     def pending(self) -> tuple[int, int]:
@@ -237,10 +234,8 @@ async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(bench: B
     )
     await bench.ref.submit(message, CallContext(None, W1, "tcp://h:1", watch))
     a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        c = b + 1.0
+    b = on(W1, lambda: ops.identity(a))
+    c = on(W0, lambda: b + 1.0)
     handle = await bench.register(graph, [c], [a])
     run = asyncio.create_task(bench.run(handle))
     await eventually(lambda: bench.worker.counts().steps == 1)
@@ -318,10 +313,8 @@ async def test_a_clean_up_that_comes_before_the_step_keeps_it_from_beginning(ben
 
 async def test_closing_a_session_cancels_its_steps_and_no_others(bench: Bench, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a, name="b")
-    with on(W0):
-        c = b + 1.0
+    b = on(W1, lambda: ops.identity(a, name="b"))
+    c = on(W0, lambda: b + 1.0)
     runs = {}
     for step_id, session in enumerate(("one", "two"), start=1):
         await bench.create(session)
@@ -380,14 +373,10 @@ async def test_a_worker_that_knows_its_session_devices_refuses_exchange_with_oth
     refuses what sends there, or waits for a value from there."""
     await bench.create()
     a = ops.placeholder("float32", [])
-    with on(W0):
-        b = a * 3.0
-    with on(W1):
-        c = ops.identity(a)
-    with on(W0):
-        d = c + 1.0
-    with on(W1):
-        e = b + 1.0
+    b = on(W0, lambda: a * 3.0)
+    c = on(W1, lambda: ops.identity(a))
+    d = on(W0, lambda: c + 1.0)
+    e = on(W1, lambda: b + 1.0)
     ours, theirs = (device.attributes.to_wire() for device in (*bench.devices, *bench.others))
     for known in ([], [ours, theirs], []):
         await bench.ask(devices_are(known))
