@@ -15,19 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
+from actorsession import AsyncSession, Graph, LocalCluster, Session, errors, ops
 from actorsession.cluster import TaskEnd
 from actorsession.cluster.launch import restart_limit
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server.snapshots import SnapshotStore
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    UnavailableError,
-    WorkerRestartedError,
-)
 from tests.cluster.exit_on_import import ExitOnImport
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, long_product, on, soon, until_all
 from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
@@ -116,7 +109,7 @@ def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: 
             running = thread.submit(session.run, y, {x: large})
             held.do(until_all([process.address], lambda seen: seen.steps > 0))
             process.send_signal(signal.SIGKILL)
-            with pytest.raises(UnavailableError) as info:
+            with pytest.raises(errors.UnavailableError) as info:
                 running.result(PATIENCE)
         assert info.value.task == W1
         assert f"{W1} (pid {process.pid}) was killed by SIGKILL; it " in info.value.message
@@ -134,7 +127,7 @@ def test_what_a_ps_without_snapshots_lost_is_an_error_until_restored(held: Proce
         np.testing.assert_array_equal(session.run(add), [2.0, 3.0])
         kill(held, "ps")
         for _ in range(2):
-            with pytest.raises(WorkerRestartedError, match="Variables lost: w"):
+            with pytest.raises(errors.WorkerRestartedError, match="Variables lost: w"):
                 session.run(add)
         assert session.reattach(restore=w.initializer).lost == ("w",)
         np.testing.assert_array_equal(session.run(add), [2.0, 3.0])
@@ -153,7 +146,7 @@ def test_a_ps_that_is_started_again_restores_its_snapshot(tmp_path: Path, graph:
             session.run(add)
         saved_at(SnapshotStore(tmp_path, PS0), 6)
         kill(held, "ps")
-        with pytest.raises(WorkerRestartedError, match=r"Variables lost: none; back from .*: w"):
+        with pytest.raises(errors.WorkerRestartedError, match=r"Variables lost: none; back from .*: w"):
             session.run(add)
         assert session.reattach().restored == ("w",)
         session.run(add)
@@ -170,7 +163,7 @@ def test_a_step_waits_no_longer_than_its_limit(held: ProcessCluster, graph: Grap
     with held.nothing_started():
         process.send_signal(signal.SIGKILL)
         asyncio.run(until_gone(held, process))
-        with pytest.raises((UnavailableError, DeadlineExceededError)):
+        with pytest.raises((errors.UnavailableError, errors.DeadlineExceededError)):
             session.run(y, {x: 1.0}, timeout=0.05)
     assert session.run(y, {x: 1.0}) == 2.0
     session.close()
@@ -184,7 +177,7 @@ def test_a_ps_that_died_with_the_master_is_not_used_as_if_it_had_not(held: Proce
     for job in ("ps", "worker"):
         held.cluster.process(job).send_signal(signal.SIGKILL)
     wait_until(lambda: session.session._session.connection.lost_master)
-    with pytest.raises(WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
+    with pytest.raises(errors.WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
         session.run(v)
     assert session.reattach(restore=v.initializer).lost == ("v",)
     assert session.run(v) == 5.0
@@ -197,7 +190,7 @@ def test_state_of_the_session_alone_ends_with_its_master(held: ProcessCluster, g
     session = held.session("sync", held.target("worker"), graph=graph, config=config)
     session.run(v.initializer)
     kill(held, "worker", 0)
-    with pytest.raises(WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
+    with pytest.raises(errors.WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
         session.run(v)
     assert session.reattach(restore=v.initializer).lost == ("v",)
     assert session.run(v) == 5.0
@@ -238,14 +231,14 @@ def test_a_task_that_dies_at_each_start_is_given_up_and_named(exit_on_import: Ex
         assert held.cluster.restarts == {W0: 0, W1: 2}
         for lost in (session, other):
             start = time.monotonic()
-            with pytest.raises(UnavailableError) as info:
+            with pytest.raises(errors.UnavailableError) as info:
                 lost.run(y, {x: 1.0})
             assert info.value.message.startswith(
                 f"{W1} (pid {former.pid}) was killed by SIGKILL; it was started again 2 times in 60 s, "
                 "the limit, the last time without success: the process did not come up: exit code 3"
             )
             assert time.monotonic() - start < PATIENCE / 4  # it does not wait for the task
-        with pytest.raises(UnavailableError, match="did not come up: exit code 3"):
+        with pytest.raises(errors.UnavailableError, match="did not come up: exit code 3"):
             held.do(held.cluster.restart("worker", 1))
         exit_on_import.end()
         held.do(held.cluster.restart("worker", 1))
@@ -376,7 +369,7 @@ async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothin
         await in_the_middle_of_a_restart(cluster, moment)
         cluster.kill_now()
         await eventually(lambda: running(cluster, 0) == running(cluster) == [])
-        with pytest.raises(FailedPreconditionError, match="was stopped"):
+        with pytest.raises(errors.FailedPreconditionError, match="was stopped"):
             await cluster.restart("worker", 1)
     assert running(cluster) == []
 
@@ -387,7 +380,7 @@ async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_by_hand_leav
         await eventually(lambda: any(p.alive for p in cluster._tasks.starting))
         await soon(cluster.stop())
         assert running(cluster, 0) == running(cluster) == []
-        with pytest.raises((UnavailableError, FailedPreconditionError)):
+        with pytest.raises((errors.UnavailableError, errors.FailedPreconditionError)):
             await soon(restarting)
         assert running(cluster) == []
 
@@ -451,11 +444,11 @@ async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_r
         waiting[0].cancel()
         with pytest.raises(asyncio.CancelledError):
             await soon(waiting[0])
-        with pytest.raises(DeadlineExceededError, match="to be started again"):
+        with pytest.raises(errors.DeadlineExceededError, match="to be started again"):
             await soon(session.run(y, {x: 1.0}, timeout=0.05))
         await soon(session.close())
         for run in waiting[1:]:
-            with pytest.raises(CancelledError, match="closed"):
+            with pytest.raises(errors.CancelledError, match="closed"):
                 await soon(run)
 
 

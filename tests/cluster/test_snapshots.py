@@ -26,6 +26,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import actorsession.errors as errors
 from actorsession import (
     AsyncSession,
     Graph,
@@ -46,15 +47,6 @@ from actorsession.cluster.master.restart_losses import restart_losses
 from actorsession.cluster.server import snapshots
 from actorsession.cluster.server.snapshots import Owner, Saved, Snapshot, SnapshotStore, stored_cluster_id
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    OpError,
-    ResourceExhaustedError,
-    UnavailableError,
-    WorkerRestartedError,
-)
 from actorsession.extend import TensorSpec
 from actorsession.runtime.resources import DEFAULT_CONTAINER
 from tests.cluster.kit import PATIENCE, W0, W1, Gate, eventually, on, soon
@@ -136,7 +128,7 @@ def test_a_snapshot_that_there_is_no_memory_for_is_not_passed_over_for_the_one_b
         store.write(a_snapshot(*VALUES, steps=steps))
     with monkeypatch.context() as patched:
         patched.setattr("builtins.open", mock.Mock(side_effect=error))
-        with pytest.raises(ResourceExhaustedError):
+        with pytest.raises(errors.ResourceExhaustedError):
             store.latest()
     assert latest(store).steps == 2
 
@@ -174,13 +166,13 @@ def test_without_any_there_is_none(tmp_path: Path) -> None:
 
 def test_a_directory_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidArgumentError, match="snapshot_dir cannot be written to"):
+    with pytest.raises(errors.InvalidArgumentError, match="snapshot_dir cannot be written to"):
         SnapshotStore(tmp_path / "file", W0)
 
 
 @pytest.mark.parametrize("every", [0.0, -1.0])
 def test_a_period_that_is_none_is_refused(every: float, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="snapshot_every is more than 0"):
+    with pytest.raises(errors.InvalidArgumentError, match="snapshot_every is more than 0"):
         server([0], 0, snapshot_dir=tmp_path, snapshot_every=every)
 
 
@@ -210,7 +202,7 @@ async def test_variables_come_back_with_the_server_and_the_error_says_of_which_s
                 await soon(session.run(add))
             await second.stop()
             async with server(ports, 1, snapshot_dir=tmp_path) as again:
-                with pytest.raises(WorkerRestartedError) as info:
+                with pytest.raises(errors.WorkerRestartedError) as info:
                     await soon(session.run(add))
                 (path,) = tmp_path.glob("*.snapshot")
                 said = f"Variables lost: none; back from the snapshot after 4 steps: a, b (from {path})"
@@ -233,7 +225,7 @@ async def test_what_the_snapshot_does_not_have_is_lost(tmp_path: Path, graph: Gr
         await soon(session.run(a.initializer))
         await second.stop()
         async with server(ports, 1, snapshot_dir=tmp_path):
-            with pytest.raises(WorkerRestartedError, match=r"lost: b; back .* after 1 steps: a"):
+            with pytest.raises(errors.WorkerRestartedError, match=r"lost: b; back .* after 1 steps: a"):
                 await soon(session.run(a.read_value()))
             found = await soon(session.reattach(restore=b.initializer))
             assert (found.lost, found.restored) == (("b",), ("a",))
@@ -292,7 +284,7 @@ async def test_state_of_isolated_sessions_is_not_kept(tmp_path: Path, graph: Gra
     found = latest(SnapshotStore(tmp_path, W0))
     assert found.variables == []
     async with server([port], 0, snapshot_dir=tmp_path), AsyncSession(target, graph=graph) as session:
-        with pytest.raises(FailedPreconditionError):
+        with pytest.raises(errors.FailedPreconditionError):
             await soon(session.run(v.read_value()))
 
 
@@ -315,7 +307,7 @@ async def test_a_folder_in_use_is_for_other_tasks_of_the_same_cluster(
     if not refused:
         await second.take()
     else:
-        with pytest.raises(FailedPreconditionError) as info:
+        with pytest.raises(errors.FailedPreconditionError) as info:
             await second.take()
         holder = f"is used by {W0} of cluster 'A' (process {os.getpid()} on "
         assert holder in info.value.message
@@ -331,7 +323,7 @@ async def test_a_folder_in_use_is_for_other_tasks_of_the_same_cluster(
 async def test_state_of_another_cluster_is_not_restored_nor_removed(task: str, cluster: str, tmp_path: Path) -> None:
     paths = [SnapshotStore(tmp_path, W0, "A").write(a_snapshot(np.float32(i))) for i in range(2)]
     store = SnapshotStore(tmp_path, task, cluster)
-    with pytest.raises(FailedPreconditionError) as info:
+    with pytest.raises(errors.FailedPreconditionError) as info:
         await store.take()
     assert f"holds the variables of {W0} of cluster 'A' ({paths[0].name}), and " in info.value.message
     assert str(Owner(cluster, task)) in info.value.message
@@ -363,7 +355,7 @@ async def test_snapshots_of_earlier_versions_are_taken_over_by_the_first_cluster
     for cluster in ("A", "A", "B"):
         made = server([0], 0, snapshot_dir=tmp_path, cluster_id=cluster)
         if cluster == "B":
-            with pytest.raises(FailedPreconditionError, match=f"holds the variables of {W0} of cluster 'A'"):
+            with pytest.raises(errors.FailedPreconditionError, match=f"holds the variables of {W0} of cluster 'A'"):
                 await made.start()
             break
         async with made:
@@ -404,9 +396,9 @@ async def test_without_locks_files_are_told_apart_by_their_owners(
     await store.take()
     assert "is on a file system without locks" in caplog.text
     store.write(a_snapshot(np.float32(1)))
-    with pytest.raises(FailedPreconditionError, match="of cluster 'A'"):
+    with pytest.raises(errors.FailedPreconditionError, match="of cluster 'A'"):
         await SnapshotStore(tmp_path, W0, "B").take()
-    with pytest.raises(UnavailableError, match="is in use"):  # the lock may be a living process's
+    with pytest.raises(errors.UnavailableError, match="is in use"):  # the lock may be a living process's
         stored_cluster_id(tmp_path)
     store.release()
     assert stored_cluster_id(tmp_path) == "A"
@@ -461,7 +453,7 @@ async def test_on_a_full_disk_a_server_starts_with_its_variables(
         patch.setattr(os, "write", full)
         await stores[0].take()
         found = stores[0].latest()
-        with pytest.raises(FailedPreconditionError, match="is used by another process, and "):
+        with pytest.raises(errors.FailedPreconditionError, match="is used by another process, and "):
             await stores[1].take()
         await stores[2].take()
     assert found is not None
@@ -509,7 +501,7 @@ async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
 @pytest.mark.parametrize("name", [".snapshots.lock", ".job-worker-replica-0-task-0.lock"])
 async def test_a_lock_whose_name_is_taken_is_refused_at_once(name: str, what: str, tmp_path: Path) -> None:
     LINKS[what](tmp_path / name)
-    with pytest.raises((InvalidArgumentError, FailedPreconditionError), match=re.escape(name)):
+    with pytest.raises((errors.InvalidArgumentError, errors.FailedPreconditionError), match=re.escape(name)):
         await soon(SnapshotStore(tmp_path, W0, "A").take())
 
 
@@ -537,7 +529,7 @@ async def test_two_clusters_never_exchange_their_variables_by_a_folder(tmp_path:
         async with AsyncSession(a.target("ps"), graph=graph) as session:
             await soon(session.run(v.initializer))
             await eventually(lambda: bool(list(tmp_path.glob("*.snapshot"))))
-            with pytest.raises(UnavailableError) as info:
+            with pytest.raises(errors.UnavailableError) as info:
                 async with LocalCluster({"ps": 1}, snapshot_dir=tmp_path, cluster_id="B"):
                     pass
             for cluster in (a.cluster_id, "B"):
@@ -797,7 +789,7 @@ async def test_no_step_is_confirmed_after_the_last_snapshot(
         stopping = asyncio.create_task(server.stop())
         await eventually(begun.is_set)
         try:
-            with pytest.raises(OpError):
+            with pytest.raises(errors.OpError):
                 await soon(session.run(add))
         finally:
             go_on.set()
@@ -877,7 +869,7 @@ def test_a_directory_that_is_full_is_refused_and_nothing_is_left_in_one_that_is_
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    with pytest.raises(InvalidArgumentError, match="No space left"):
+    with pytest.raises(errors.InvalidArgumentError, match="No space left"):
         SnapshotStore(tmp_path, W0)
 
 
@@ -966,7 +958,7 @@ async def test_a_cluster_without_last_snapshots_says_what_is_lost(ending: str, t
                 raise mark
             await cluster.stop()
 
-    with pytest.raises(ValueError if ending == "with" else DataLossError) as info:
+    with pytest.raises(ValueError if ending == "with" else errors.DataLossError) as info:
         await program()
     said = "\n".join(info.value.__notes__) if ending == "with" else str(info.value)
     assert f"{W0}: the last snapshot was not written" in said

@@ -13,7 +13,7 @@ import pytest
 
 import actorsession
 import actorsession as acts
-from actorsession import AsyncSession, Graph, Server, ServerSettings, ops
+from actorsession import AsyncSession, Graph, Server, ServerSettings, errors, ops
 from actorsession.actors import CallContext, Deadline, registry
 from actorsession.cluster import OpenSession, ServerStatistics, read_cluster, read_statistics, stop_server
 from actorsession.cluster.master.creations import Creations
@@ -21,13 +21,6 @@ from actorsession.cluster.server.control import Control, is_near
 from actorsession.cluster.server.process_memory import ProcessMemory, process_memory
 from actorsession.cluster.worker.rpc_log import RpcEvent, RpcLog
 from actorsession.config import ConfigProto, SessionMetadata
-from actorsession.errors import (
-    DeadlineExceededError,
-    PermissionDeniedError,
-    ProtocolError,
-    UnavailableError,
-    UnimplementedError,
-)
 from actorsession.messages import Done
 from actorsession.messages.server import GetCluster, KeepServer, StopServer
 from actorsession.messages.worker import WORKER, LoggingReply, LoggingRequest
@@ -133,13 +126,13 @@ def test_fields_that_a_later_version_has_are_left_out() -> None:
     ],
 )
 def test_a_stranger_s_values_of_other_types_are_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(ProtocolError, match="not the statistics of a server"):
+    with pytest.raises(errors.ProtocolError, match="not the statistics of a server"):
         ServerStatistics.from_wire({**SEEN.to_wire(), **change})
 
 
 @pytest.mark.parametrize("value", [{}, [], None, {"task": W0}])
 def test_what_is_no_statistics_at_all_is_refused(value: Any) -> None:
-    with pytest.raises(ProtocolError, match="not the statistics of a server"):
+    with pytest.raises(errors.ProtocolError, match="not the statistics of a server"):
         ServerStatistics.from_wire(value)
 
 
@@ -192,7 +185,7 @@ async def test_a_server_ends_when_it_is_asked_to_and_says_which_it_was(graph: Gr
             await session.list_devices()
             assert await soon(stop_server(target, reason="a test")) == W0
             await soon(server.serve_forever())
-        with pytest.raises(UnavailableError):
+        with pytest.raises(errors.UnavailableError):
             await read_statistics(target)
         assert registry.lookup(target) is None
 
@@ -207,15 +200,15 @@ async def test_being_asked_to_end_and_stopped_at_the_same_time_is_fine() -> None
 
 
 async def test_the_end_of_nobody_is_unavailable() -> None:
-    with pytest.raises(UnavailableError, match=r"no end of tcp://127\.0\.0\.1:1"):
+    with pytest.raises(errors.UnavailableError, match=r"no end of tcp://127\.0\.0\.1:1"):
         await stop_server("127.0.0.1:1")
 
 
 @pytest.mark.parametrize("ask", [read_statistics, read_cluster, stop_server])
 async def test_every_question_has_a_deadline(ask: Any) -> None:
-    with silent_address() as address, pytest.raises(UnavailableError, match="no answer within"):
+    with silent_address() as address, pytest.raises(errors.UnavailableError, match="no answer within"):
         await soon(ask(address, deadline=Deadline.after(0.1)))
-    with pytest.raises(DeadlineExceededError, match="the deadline is over"):
+    with pytest.raises(errors.DeadlineExceededError, match="the deadline is over"):
         await ask("tcp://127.0.0.1:1", deadline=Deadline.after(0.0))
 
 
@@ -223,10 +216,10 @@ async def test_a_token_is_asked_for_before_a_server_ends(monkeypatch: Any) -> No
     async with in_process({"worker": 1}, token="secret") as cluster:
         target = cluster.target()
         for ask in (stop_server, read_cluster):
-            with pytest.raises(UnavailableError, match="token"):
+            with pytest.raises(errors.UnavailableError, match="token"):
                 await ask(target)
         monkeypatch.setenv(TOKEN_VARIABLE, "wrong")
-        with pytest.raises(UnavailableError, match="token"):
+        with pytest.raises(errors.UnavailableError, match="token"):
             await stop_server(target)
         assert (await read_cluster(target, token="secret")).task == W0
         assert await stop_server(target, token="secret") == W0
@@ -271,7 +264,9 @@ class Controlled:
 def test_a_stranger_without_token_or_certificate_ends_nothing() -> None:
     server = Controlled(trusted=False)
     for request in (StopServer(reason=""), KeepServer(seconds=1.0)):
-        with pytest.raises(PermissionDeniedError, match=r"a caller at tcp://10\.0\.0\.1:7 must not stop") as info:
+        with pytest.raises(
+            errors.PermissionDeniedError, match=r"a caller at tcp://10\.0\.0\.1:7 must not stop"
+        ) as info:
             server.ask(request, "tcp://10.0.0.1:7")
         assert (server.stopped, server.kept, info.value.task) == (0, [], W0)
     assert server.ask(GetCluster(), "tcp://10.0.0.1:7").cluster_id == "ours"
@@ -287,7 +282,7 @@ def test_those_who_may_run_graphs_may_end_a_server(trusted: bool, address: str) 
 
 def test_what_is_told_and_not_asked_is_refused() -> None:
     server = Controlled(trusted=True)
-    with pytest.raises(UnimplementedError):
+    with pytest.raises(errors.UnimplementedError):
         server.control.deliver(StopServer(reason=""))
     assert server.stopped == 0
 
@@ -345,7 +340,7 @@ def test_the_log_is_bounded() -> None:
 
 @pytest.mark.parametrize("wire", [None, [], [1, 2, "RunGraph", 0, "peer", 1, 1], [1] * 7])
 def test_an_event_in_another_form_is_a_protocol_error(wire: Any) -> None:
-    with pytest.raises(ProtocolError, match="an RPC event is"):
+    with pytest.raises(errors.ProtocolError, match="an RPC event is"):
         RpcEvent.from_wire(wire)
 
 
@@ -381,7 +376,7 @@ async def test_a_repeat_waits_for_the_first_but_not_for_ever() -> None:
     maker.held = asyncio.Event()
     first, second = asyncio.create_task(maker.once("a")), asyncio.create_task(maker.once("a"))
     await asyncio.sleep(0)
-    with pytest.raises(DeadlineExceededError, match="the first try of 'a'"):
+    with pytest.raises(errors.DeadlineExceededError, match="the first try of 'a'"):
         await maker.once("a", 0.02)
     maker.held.set()
     assert await soon(asyncio.gather(first, second)) == [1, 1]

@@ -9,21 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import Graph, Operation, Tensor, ops
+from actorsession import Graph, Operation, Tensor, errors, ops
 from actorsession.actors import CallContext, Deadline, LocalRef
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import BindPart
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    OpError,
-    ProtocolError,
-    UnavailableError,
-    UnimplementedError,
-    error_to_wire,
-)
 from actorsession.extend import DeviceSet, Partition
 from actorsession.messages import (
     CleanupAll,
@@ -176,7 +165,7 @@ class Bench:
 async def bench() -> AsyncIterator[Bench]:
     made = Bench()
     yield made
-    await made.worker.aclose(UnavailableError("the test is over"))
+    await made.worker.aclose(errors.UnavailableError("the test is over"))
     made.pool.shutdown()
 
 
@@ -188,10 +177,10 @@ async def test_a_worker_says_who_it_is(bench: Bench) -> None:
 
 
 async def test_a_session_needs_a_handle_of_its_own(bench: Bench) -> None:
-    with pytest.raises(InvalidArgumentError, match="empty"):
+    with pytest.raises(errors.InvalidArgumentError, match="empty"):
         await bench.create("")
     await bench.create("s")
-    with pytest.raises(InvalidArgumentError, match="'s' exists already"):
+    with pytest.raises(errors.InvalidArgumentError, match="'s' exists already"):
         await bench.create("s")
 
 
@@ -202,7 +191,7 @@ async def test_the_addresses_of_peers_are_learnt_from_the_master(bench: Bench) -
 
 async def test_an_unknown_session_is_aborted_for_graphs_and_steps_and_fine_for_releases(bench: Bench) -> None:
     for message in (BindPart("s", "g"), RegisterGraph(session_handle="s", partitions=[])):
-        with pytest.raises(AbortedError, match=f"'s' is not found on {W0}") as info:
+        with pytest.raises(errors.AbortedError, match=f"'s' is not found on {W0}") as info:
             await bench.ask(message)
         assert info.value.task == W0
     assert await bench.ask(DeregisterGraph(session_handle="s", graph_handle="g")) == Done()
@@ -216,7 +205,7 @@ async def test_a_master_that_restarted_finds_its_earlier_sessions_gone(bench: Be
     assert bench.worker.counts().sessions == 3
     await bench.create("new", W1, life=2)
     assert bench.worker.counts().sessions == 2
-    with pytest.raises(AbortedError):
+    with pytest.raises(errors.AbortedError):
         await bench.ask(BindPart("old", "g"))
     await bench.create("newer", W1, life=2)
     assert bench.worker.counts().sessions == 3
@@ -241,7 +230,7 @@ async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(bench: B
     await eventually(lambda: bench.worker.counts().steps == 1)
     for callback in gone:
         callback()
-    with pytest.raises(AbortedError, match="master of the session is gone"):
+    with pytest.raises(errors.AbortedError, match="master of the session is gone"):
         await run
     await eventually(lambda: bench.worker.counts().sessions == 0)
     assert bench.pending() == (0, 0)
@@ -257,7 +246,7 @@ async def test_a_registered_graph_runs_until_it_is_deregistered(bench: Bench, gr
         assert await bench.run(handle, np.float32(2), step_id=step_id) == [6.0]
     await bench.ask(DeregisterGraph(session_handle="s", graph_handle=handle))
     assert await bench.run(handle, np.float32(2)) == "gone"
-    with pytest.raises(AbortedError, match=f"{handle!r} is not registered"):
+    with pytest.raises(errors.AbortedError, match=f"{handle!r} is not registered"):
         await bench.ask(BindPart("s", handle))
     assert bench.worker.counts().runs == 2
 
@@ -268,7 +257,7 @@ async def test_a_step_with_another_number_of_feeds_is_refused_and_harms_nobody(b
     with on(W0):
         handle = await bench.register(graph, [a * b], [a, b])
     for feeds in ([], [1.0], [1.0, 2.0, 3.0]):
-        with pytest.raises(InvalidArgumentError, match=f"is fed 2 values, got {len(feeds)}"):
+        with pytest.raises(errors.InvalidArgumentError, match=f"is fed 2 values, got {len(feeds)}"):
             await bench.run(handle, *feeds)
     assert await bench.run(handle, np.float32(2), np.float32(3)) == [6.0]
 
@@ -306,7 +295,7 @@ async def test_a_step_that_is_cancelled_leaves_nothing(bench: Bench, graph: Grap
 async def test_a_clean_up_that_comes_before_the_step_keeps_it_from_beginning(bench: Bench, graph: Graph) -> None:
     handle = await bench.receiver(graph)
     assert await bench.ask(CleanupGraph(step_id=1, error=None)) == Done()
-    with pytest.raises(CancelledError, match="over"):
+    with pytest.raises(errors.CancelledError, match="over"):
         await bench.run(handle)
     assert bench.pending() == (0, 0)
 
@@ -322,7 +311,7 @@ async def test_closing_a_session_cancels_its_steps_and_no_others(bench: Bench, g
         runs[session] = asyncio.create_task(bench.run(handle, step_id=step_id))
     await eventually(lambda: bench.worker.counts().steps == 2)
     await bench.ask(DeleteWorkerSession(session_handle="one"))
-    with pytest.raises(CancelledError, match=r"Session has been closed\."):
+    with pytest.raises(errors.CancelledError, match=r"Session has been closed\."):
         await soon(runs["one"])
     bench.push("edge_0_b:0", np.float32(1), step_id=2)
     assert await soon(runs["two"]) == [2.0]
@@ -364,7 +353,7 @@ async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(bench: 
 async def test_a_plan_made_for_an_earlier_life_of_the_worker_is_refused(bench: Bench, graph: Graph) -> None:
     before, bench.devices = bench.devices, make_devices(W0, {})
     assert before[0].name == bench.devices[0].name
-    with pytest.raises(AbortedError, match="the worker has probably restarted"):
+    with pytest.raises(errors.AbortedError, match="the worker has probably restarted"):
         await bench.sender(graph)
 
 
@@ -383,9 +372,9 @@ async def test_a_worker_that_knows_its_session_devices_refuses_exchange_with_oth
         await bench.register(graph, [d, e], [a])
     await bench.ask(devices_are([ours]))
     for fetch in (d, e):
-        with pytest.raises(InvalidArgumentError, match=f"{THERE}, which is none of .*: {HERE}"):
+        with pytest.raises(errors.InvalidArgumentError, match=f"{THERE}, which is none of .*: {HERE}"):
             await bench.register(graph, [fetch], [a])
-    with pytest.raises(ProtocolError, match="device attributes are"):
+    with pytest.raises(errors.ProtocolError, match="device attributes are"):
         await bench.ask(devices_are([["nonsense"]]))
 
 
@@ -396,7 +385,7 @@ def devices_are(devices: list[Any]) -> UpdateWorkerSession:
 async def test_values_owed_to_a_session_that_is_gone_are_answered_with_an_error(bench: Bench) -> None:
     """Its links, over which the answer would go, have ended."""
     key = build_key(HERE, bench.devices[0].attributes.incarnation, THERE, "e")
-    with pytest.raises(AbortedError, match="'gone' is not found"):
+    with pytest.raises(errors.AbortedError, match="'gone' is not found"):
         await bench.ask(AskOwed(steps=[1], keys=[key], reply_to=W1, session_handle="gone"))
 
 
@@ -410,22 +399,22 @@ async def test_clearing_containers_leaves_variables_uninitialised(bench: Bench, 
     await bench.run(init)
     assert await bench.run(handle) == [1.0]
     await bench.ask(CleanupAll(containers=[]))
-    with pytest.raises(FailedPreconditionError):
+    with pytest.raises(errors.FailedPreconditionError):
         await bench.run(handle)
 
 
 # -- what peers may not do to it -------------------------------------------------------------------
-LOST = CleanupGraph(step_id=1, error=error_to_wire(UnavailableError("lost", task=W1)))
-WHAT_ENDS_A_STEP: dict[str, tuple[Callable[[Bench], object], type[OpError], str]] = {
-    "a clean-up with its error": (lambda bench: bench.ref.tell(LOST), UnavailableError, "lost"),
+LOST = CleanupGraph(step_id=1, error=errors.error_to_wire(errors.UnavailableError("lost", task=W1)))
+WHAT_ENDS_A_STEP: dict[str, tuple[Callable[[Bench], object], type[errors.OpError], str]] = {
+    "a clean-up with its error": (lambda bench: bench.ref.tell(LOST), errors.UnavailableError, "lost"),
     "a clean-up whose error makes no sense": (
         lambda bench: bench.ref.tell(CleanupGraph(step_id=1, error=["nonsense"])),
-        ProtocolError,
+        errors.ProtocolError,
         "nonsense",
     ),
     "a push that makes no sense": (
         lambda bench: bench.worker.take_push(W1, 1, ["nonsense"], [1], [False]),
-        InvalidArgumentError,
+        errors.InvalidArgumentError,
         "invalid rendezvous key 'nonsense'",
     ),
 }
@@ -444,7 +433,7 @@ async def test_what_a_peer_says_fails_its_step_and_not_the_worker(bench: Bench, 
 
 async def test_what_must_be_asked_cannot_be_told(bench: Bench) -> None:
     for message in (GetStatus(), DeleteWorkerSession(session_handle="s")):
-        with pytest.raises(UnimplementedError):
+        with pytest.raises(errors.UnimplementedError):
             bench.ref.tell(message)
     assert (await bench.ask(GetStatus())).task == W0
 
@@ -452,6 +441,6 @@ async def test_what_must_be_asked_cannot_be_told(bench: Bench) -> None:
 async def test_partitions_that_make_no_sense_are_refused(bench: Bench) -> None:
     await bench.create()
     for partitions in ([5], [["/job:x", []]], [[f"{W0}/device:CPU:0", [["n"]], []]]):
-        with pytest.raises(ProtocolError):
+        with pytest.raises(errors.ProtocolError):
             await bench.ask(RegisterGraph(session_handle="s", partitions=partitions))
     assert bench.worker.counts().graphs == 0
