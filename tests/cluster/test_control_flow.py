@@ -214,7 +214,7 @@ async def test_an_error_in_a_loop_names_its_node_and_ends_the_step(cluster: InPr
         with pytest.raises(InvalidArgumentError) as info:
             await soon(session.run(results, {n: 3}))
         assert W1 in str(info.value.device)
-        assert "test_raw_control_flow.py:" in str(info.value.source)
+        assert "test_control_flow.py:" in str(info.value.source)
     await cluster.until_idle()
 
 

@@ -33,21 +33,8 @@ from actorsession.extend import register_op as register
 from actorsession.graph import codec
 from actorsession.graph.codec import INLINE_LIMIT, pack
 from actorsession.graph.dtypes import ALL_TYPES
+from actorsession.messages import step_frames
 from actorsession.messages.session import MASTER, CreateSession
-from actorsession.messages.step_frames import (
-    CANCEL,
-    DONE,
-    FAIL,
-    GONE,
-    PARTIAL_RUN,
-    PUSH,
-    RUN_GRAPH,
-    RUN_STEP,
-    StepRequest,
-    WireValues,
-    read_header,
-    write_header,
-)
 from actorsession.rpc.link import Link
 from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.step_calls import StepCalls
@@ -163,7 +150,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
     run, run_from_thread, count = StepCalls.request, StepCalls.run_from_thread, threading.Lock()
 
     def counted(self: StepCalls, kind: int, *args: Any) -> None:
-        seen.of_clients += kind == RUN_STEP
+        seen.of_clients += kind == step_frames.RUN_STEP
         run(self, kind, *args)
 
     def counted_in_thread(self: StepCalls, *args: Any) -> bool:
@@ -791,17 +778,17 @@ async def test_threads_beyond_the_limit_lose_no_run(cluster: InProcess, graph: G
 
 async def test_nothing_is_decoded_before_it_is_admitted(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held("frames decoded")
-    read: list[WireValues] = []
-    read_all = WireValues.read_all
+    read: list[step_frames.WireValues] = []
+    read_all = step_frames.WireValues.read_all
 
-    def noted(self: WireValues) -> list[Any]:
+    def noted(self: step_frames.WireValues) -> list[Any]:
         read.append(self)
         return read_all(self)
 
     async with in_process(max_inflight_steps=1) as cluster, AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
         first = await held.begin(session)
-        monkeypatch.setattr(WireValues, "read_all", noted)
+        monkeypatch.setattr(step_frames.WireValues, "read_all", noted)
         second = asyncio.create_task(session.run(held.end, {held.x: 2.0}))
         await eventually(lambda: cluster.server(W0).statistics().waiting == 1)
         decoded = len(read)
@@ -985,25 +972,25 @@ class Hostile:
         handle = created.session_handle
         plan = plan_of(handle, [fetch], [feed])
         outcome = Outcome()
-        values, asked = WireValues.of([np.float32(1.0)]), StepRequest(plan=plan)
-        self.link.steps.request(RUN_STEP, 99, self.number, None, asked, values, outcome)
+        values, asked = step_frames.WireValues.of([np.float32(1.0)]), step_frames.StepRequest(plan=plan)
+        self.link.steps.request(step_frames.RUN_STEP, 99, self.number, None, asked, values, outcome)
         await outcome
         receive = self.link.steps.receive
 
         def note(header: Any, segments: Any, wire: Any = None) -> None:
-            self.answers.put_nowait(read_header(header))
+            self.answers.put_nowait(step_frames.read_header(header))
             receive(header, segments, wire)
 
         self.link.steps.receive = note  # type: ignore[method-assign]
 
     def send(self, *wire: Any) -> None:
-        self.link._connection.write(Frame(write_header(list(wire)), ()))
+        self.link._connection.write(Frame(step_frames.write_header(list(wire)), ()))
 
     async def answer(self) -> list[Any]:
         return await soon(self.answers.get())
 
 
-ONE_VALUE = WireValues.of([np.float32(1.0)]).items
+ONE_VALUE = step_frames.WireValues.of([np.float32(1.0)]).items
 
 
 @pytest.fixture(params=[(W1, W0), (W0, W1)], ids=["fed there", "fed at the master"])
@@ -1029,9 +1016,9 @@ async def serves(cluster: InProcess) -> None:
 
 @for_each("items", [[], 2 * ONE_VALUE], ids=["none", "two"])
 async def test_a_run_with_another_number_of_values_fails(hostile: Hostile, items: Any) -> None:
-    hostile.send(RUN_STEP, 7, hostile.number, None, None, *items)
+    hostile.send(step_frames.RUN_STEP, 7, hostile.number, None, None, *items)
     kind, call, error = await hostile.answer()
-    assert (kind, call) == (FAIL, 7)
+    assert (kind, call) == (step_frames.FAIL, 7)
     assert "brings 1 values" in str(error)
 
 
@@ -1043,9 +1030,9 @@ async def test_a_run_with_another_number_of_values_fails(hostile: Hostile, items
         (None, None),
         (None, pack("text")),
         (None, pack([1, 2])),
-        tuple(WireValues.of([np.zeros(3, np.float32)]).items),
-        tuple(WireValues.of([np.int64(1)]).items),
-        tuple(WireValues.of([np.array([b"text"], object)]).items),
+        tuple(step_frames.WireValues.of([np.zeros(3, np.float32)]).items),
+        tuple(step_frames.WireValues.of([np.int64(1)]).items),
+        tuple(step_frames.WireValues.of([np.array([b"text"], object)]).items),
     ],
     ids=["no msgpack", "nothing", "dead", "text", "list", "shape", "dtype", "strings"],
 )
@@ -1053,11 +1040,11 @@ async def test_a_value_that_does_not_fit_fails_its_run_or_is_computed_and_holds_
     items: Any, hostile: Hostile, cluster: InProcess
 ) -> None:
     for call in range(3):
-        hostile.send(RUN_STEP, call, hostile.number, None, None, *items)
+        hostile.send(step_frames.RUN_STEP, call, hostile.number, None, None, *items)
         kind, answered, *_ = await hostile.answer()
-        assert (kind in (FAIL, DONE), answered) == (True, call)
-    hostile.send(RUN_STEP, 8, hostile.number, None, None, *ONE_VALUE)
-    assert (await hostile.answer())[:2] == [DONE, 8]
+        assert (kind in (step_frames.FAIL, step_frames.DONE), answered) == (True, call)
+    hostile.send(step_frames.RUN_STEP, 8, hostile.number, None, None, *ONE_VALUE)
+    assert (await hostile.answer())[:2] == [step_frames.DONE, 8]
     await cluster.until_idle()
     assert [s.steps for s in cluster.server(W0).statistics().open_sessions] == [0]
     (master,) = cluster.server(W0).actors.master._sessions.values()
@@ -1067,12 +1054,12 @@ async def test_a_value_that_does_not_fit_fails_its_run_or_is_computed_and_holds_
 @pytest.mark.parametrize(
     "wire",
     [
-        (RUN_STEP, 1, "number", None, None),
-        (RUN_STEP, 1, 2, None, None, b"\x01", b"no float"),
-        (PARTIAL_RUN, 1, 2, None, pack([["x:0"], [1]])),
-        (RUN_GRAPH, 1, 2, None, pack([1, None])),
-        (PUSH, 1, 10**6, *ONE_VALUE),
-        (FAIL, 1, "no error"),
+        (step_frames.RUN_STEP, 1, "number", None, None),
+        (step_frames.RUN_STEP, 1, 2, None, None, b"\x01", b"no float"),
+        (step_frames.PARTIAL_RUN, 1, 2, None, pack([["x:0"], [1]])),
+        (step_frames.RUN_GRAPH, 1, 2, None, pack([1, None])),
+        (step_frames.PUSH, 1, 10**6, *ONE_VALUE),
+        (step_frames.FAIL, 1, "no error"),
     ],
     ids=repr,
 )
@@ -1083,9 +1070,9 @@ async def test_a_frame_that_is_malformed_ends_the_link_and_nothing_else(wire: An
 
 
 async def test_answers_to_runs_that_the_server_has_not_requested_are_dropped(hostile: Hostile) -> None:
-    hostile.send(DONE, 5, None)
-    hostile.send(GONE, 5)
-    hostile.send(CANCEL, 5)
-    hostile.send(PUSH, 5, f"{W1};0;{W0};e;0:0", *ONE_VALUE)
-    hostile.send(RUN_STEP, 8, hostile.number, None, None, *ONE_VALUE)
-    assert (await hostile.answer())[:2] == [DONE, 8]
+    hostile.send(step_frames.DONE, 5, None)
+    hostile.send(step_frames.GONE, 5)
+    hostile.send(step_frames.CANCEL, 5)
+    hostile.send(step_frames.PUSH, 5, f"{W1};0;{W0};e;0:0", *ONE_VALUE)
+    hostile.send(step_frames.RUN_STEP, 8, hostile.number, None, None, *ONE_VALUE)
+    assert (await hostile.answer())[:2] == [step_frames.DONE, 8]

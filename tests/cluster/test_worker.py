@@ -9,21 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import Graph, Operation, Tensor, errors, ops
+from actorsession import Graph, Operation, Tensor, errors, messages, ops
 from actorsession.actors import CallContext, Deadline, LocalRef
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import BindPart
 from actorsession.extend import DeviceSet, Partition
-from actorsession.messages import (
-    CleanupAll,
-    CleanupGraph,
-    CreateWorkerSession,
-    DeleteWorkerSession,
-    DeregisterGraph,
-    Done,
-    GetStatus,
-    RegisterGraph,
-)
 from actorsession.messages.step_frames import RUN_GRAPH, WireValues
 from actorsession.messages.worker import AskOwed, UpdateWorkerSession
 from actorsession.plan.partition import partition
@@ -77,7 +67,7 @@ class Bench:
 
     async def create(self, handle: str = "s", master: str = W1, life: int = 1, **more: Any) -> Any:
         return await self.ask(
-            CreateWorkerSession(
+            messages.CreateWorkerSession(
                 session_handle=handle,
                 master_task=master,
                 master_incarnation=life,
@@ -112,7 +102,7 @@ class Bench:
         session: str = "s",
     ) -> str:
         parts = self.part(graph, fetches, feeds, targets)
-        message = RegisterGraph(session_handle=session, partitions=[p.to_wire() for p in parts])
+        message = messages.RegisterGraph(session_handle=session, partitions=[p.to_wire() for p in parts])
         found = self.ref.submit(message, CallContext(None, W1, "tcp://h:1", None, self.steps.served))
         registered = await soon(found) if isinstance(found, asyncio.Future) else found
         self.programs[registered.graph_handle] = registered.program
@@ -171,7 +161,7 @@ async def bench() -> AsyncIterator[Bench]:
 
 # -- sessions --------------------------------------------------------------------------------------
 async def test_a_worker_says_who_it_is(bench: Bench) -> None:
-    status = await bench.ask(GetStatus())
+    status = await bench.ask(messages.GetStatus())
     assert (status.task, status.incarnation, status.statistics) == (W0, 77, {"counted": 1})
     assert status.devices == [bench.devices[0].attributes.to_wire()]
 
@@ -190,12 +180,12 @@ async def test_the_addresses_of_peers_are_learnt_from_the_master(bench: Bench) -
 
 
 async def test_an_unknown_session_is_aborted_for_graphs_and_steps_and_fine_for_releases(bench: Bench) -> None:
-    for message in (BindPart("s", "g"), RegisterGraph(session_handle="s", partitions=[])):
+    for message in (BindPart("s", "g"), messages.RegisterGraph(session_handle="s", partitions=[])):
         with pytest.raises(errors.AbortedError, match=f"'s' is not found on {W0}") as info:
             await bench.ask(message)
         assert info.value.task == W0
-    assert await bench.ask(DeregisterGraph(session_handle="s", graph_handle="g")) == Done()
-    assert await bench.ask(DeleteWorkerSession(session_handle="s")) == Done()
+    assert await bench.ask(messages.DeregisterGraph(session_handle="s", graph_handle="g")) == messages.Done()
+    assert await bench.ask(messages.DeleteWorkerSession(session_handle="s")) == messages.Done()
 
 
 async def test_a_master_that_restarted_finds_its_earlier_sessions_gone(bench: Bench) -> None:
@@ -218,7 +208,7 @@ async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(bench: B
         gone.append(callback)
         return lambda: None
 
-    message = CreateWorkerSession(
+    message = messages.CreateWorkerSession(
         session_handle="s", master_task=W1, master_incarnation=1, isolate_session_state=False, peers={}, task=""
     )
     await bench.ref.submit(message, CallContext(None, W1, "tcp://h:1", watch))
@@ -244,7 +234,7 @@ async def test_a_registered_graph_runs_until_it_is_deregistered(bench: Bench, gr
         handle = await bench.register(graph, [a * 3.0], [a])
     for step_id in (1, 2):
         assert await bench.run(handle, np.float32(2), step_id=step_id) == [6.0]
-    await bench.ask(DeregisterGraph(session_handle="s", graph_handle=handle))
+    await bench.ask(messages.DeregisterGraph(session_handle="s", graph_handle=handle))
     assert await bench.run(handle, np.float32(2)) == "gone"
     with pytest.raises(errors.AbortedError, match=f"{handle!r} is not registered"):
         await bench.ask(BindPart("s", handle))
@@ -294,7 +284,7 @@ async def test_a_step_that_is_cancelled_leaves_nothing(bench: Bench, graph: Grap
 
 async def test_a_clean_up_that_comes_before_the_step_keeps_it_from_beginning(bench: Bench, graph: Graph) -> None:
     handle = await bench.receiver(graph)
-    assert await bench.ask(CleanupGraph(step_id=1, error=None)) == Done()
+    assert await bench.ask(messages.CleanupGraph(step_id=1, error=None)) == messages.Done()
     with pytest.raises(errors.CancelledError, match="over"):
         await bench.run(handle)
     assert bench.pending() == (0, 0)
@@ -310,7 +300,7 @@ async def test_closing_a_session_cancels_its_steps_and_no_others(bench: Bench, g
         handle = await bench.register(graph, [c], [a], session=session)
         runs[session] = asyncio.create_task(bench.run(handle, step_id=step_id))
     await eventually(lambda: bench.worker.counts().steps == 2)
-    await bench.ask(DeleteWorkerSession(session_handle="one"))
+    await bench.ask(messages.DeleteWorkerSession(session_handle="one"))
     with pytest.raises(errors.CancelledError, match=r"Session has been closed\."):
         await soon(runs["one"])
     bench.push("edge_0_b:0", np.float32(1), step_id=2)
@@ -331,7 +321,7 @@ async def test_closing_a_session_puts_back_what_its_steps_took_unconfirmed(bench
     assert await bench.run(await bench.register(graph, [taken], session="one"), step_id=2) == [1.0]
     counted = await bench.register(graph, [size], session="two")
     assert await bench.run(counted, step_id=3) == [1]
-    await bench.ask(DeleteWorkerSession(session_handle="one"))
+    await bench.ask(messages.DeleteWorkerSession(session_handle="one"))
     assert await bench.run(counted, step_id=4) == [2]
 
 
@@ -398,17 +388,17 @@ async def test_clearing_containers_leaves_variables_uninitialised(bench: Bench, 
     handle = await bench.register(graph, [read])
     await bench.run(init)
     assert await bench.run(handle) == [1.0]
-    await bench.ask(CleanupAll(containers=[]))
+    await bench.ask(messages.CleanupAll(containers=[]))
     with pytest.raises(errors.FailedPreconditionError):
         await bench.run(handle)
 
 
 # -- what peers may not do to it -------------------------------------------------------------------
-LOST = CleanupGraph(step_id=1, error=errors.error_to_wire(errors.UnavailableError("lost", task=W1)))
+LOST = messages.CleanupGraph(step_id=1, error=errors.error_to_wire(errors.UnavailableError("lost", task=W1)))
 WHAT_ENDS_A_STEP: dict[str, tuple[Callable[[Bench], object], type[errors.OpError], str]] = {
     "a clean-up with its error": (lambda bench: bench.ref.tell(LOST), errors.UnavailableError, "lost"),
     "a clean-up whose error makes no sense": (
-        lambda bench: bench.ref.tell(CleanupGraph(step_id=1, error=["nonsense"])),
+        lambda bench: bench.ref.tell(messages.CleanupGraph(step_id=1, error=["nonsense"])),
         errors.ProtocolError,
         "nonsense",
     ),
@@ -428,19 +418,19 @@ async def test_what_a_peer_says_fails_its_step_and_not_the_worker(bench: Bench, 
     with pytest.raises(error, match=words):
         await soon(run)
     assert bench.pending() == (0, 0)
-    assert (await bench.ask(GetStatus())).task == W0
+    assert (await bench.ask(messages.GetStatus())).task == W0
 
 
 async def test_what_must_be_asked_cannot_be_told(bench: Bench) -> None:
-    for message in (GetStatus(), DeleteWorkerSession(session_handle="s")):
+    for message in (messages.GetStatus(), messages.DeleteWorkerSession(session_handle="s")):
         with pytest.raises(errors.UnimplementedError):
             bench.ref.tell(message)
-    assert (await bench.ask(GetStatus())).task == W0
+    assert (await bench.ask(messages.GetStatus())).task == W0
 
 
 async def test_partitions_that_make_no_sense_are_refused(bench: Bench) -> None:
     await bench.create()
     for partitions in ([5], [["/job:x", []]], [[f"{W0}/device:CPU:0", [["n"]], []]]):
         with pytest.raises(errors.ProtocolError):
-            await bench.ask(RegisterGraph(session_handle="s", partitions=partitions))
+            await bench.ask(messages.RegisterGraph(session_handle="s", partitions=partitions))
     assert bench.worker.counts().graphs == 0
