@@ -111,12 +111,6 @@ def _table(path: str) -> Any:
     return actorsession.lookup.StaticHashTable(init, -1).initializer
 
 
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
-
-
 # More ways to files, which other operation types begin.
 MORE: dict[str, Callable[[str], Any]] = {
     "SaveV2 of a bundle": lambda path: save_v2(path, ["v"], [""], [ops.constant(1.0)], bundle=True),

@@ -31,6 +31,7 @@ from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, in_process, on, soon
+from tests.session.test_cost_model import two_chains
 
 FULL = RunOptions(trace_level=TraceLevel.FULL_TRACE)
 X = np.linspace(-1, 1, 4, dtype=np.float32)
@@ -155,17 +156,6 @@ def placing(period: int, **options: Any) -> ConfigProto:
     return ConfigProto(
         placement_period=period, graph_options=GraphOptions(build_cost_model=1, build_cost_model_after=NEVER, **options)
     )
-
-
-def two_chains() -> Tensor:
-    x = ops.placeholder("float32", [4], name="x")
-    ends = []
-    for chain, kind in (("a", ops.tanh), ("b", ops.exp)):
-        y = x
-        for i in range(3):
-            y = kind(y, name=f"{chain}{i}")
-        ends.append(y)
-    return ops.add(ends[0], ends[1], name="end")
 
 
 HEAVY = {f"{chain}{i}": 0.01 for chain in "ab" for i in range(3)}

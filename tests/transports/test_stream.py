@@ -21,6 +21,7 @@ import transports
 from tests.transports.peers import (
     PS,
     WORKER,
+    assert_echoes,
     echo,
     linked,
     log_of_transports,
@@ -224,8 +225,7 @@ async def test_a_handshake_that_trickles_in_succeeds(chop: int) -> None:
 async def assert_serves(listener: transports.Listener) -> None:
     """Check that a listener still does what it is there for."""
     async with await transports.connect(listener.address, WORKER, timeout=60) as connection:
-        connection.write(numbered(1))
-        assert await connection.recv() == numbered(1)
+        await assert_echoes(connection)
 
 
 @pytest.fixture(params=["bound", "share of the descriptors"])
@@ -523,8 +523,7 @@ async def test_a_host_name_is_resolved_and_listened_on_once() -> None:
         assert transports.parse_address(listener.address).host in ("127.0.0.1", "::1")
         port = transports.parse_address(listener.address).port
         async with await transports.connect(f"tcp://localhost:{port}", WORKER) as connection:
-            connection.write(numbered(1))
-            assert await connection.recv() == numbered(1)
+            await assert_echoes(connection)
 
 
 async def test_an_ipv6_address_is_served() -> None:
@@ -558,8 +557,7 @@ async def test_all_interfaces_are_served_with_a_token() -> None:
     async with await transports.listen("tcp://0.0.0.0:0", PS, echo, token=TOKEN) as listener:
         port = transports.parse_address(listener.address).port
         async with await transports.connect(f"tcp://127.0.0.1:{port}", WORKER, token=TOKEN) as connection:
-            connection.write(numbered(1))
-            assert await connection.recv() == numbered(1)
+            await assert_echoes(connection)
 
 
 async def test_a_bound_socket_is_taken_over_and_closed() -> None:
