@@ -12,9 +12,11 @@ import asyncio
 import functools
 import inspect
 import itertools
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,7 +24,7 @@ import pytest
 
 from actorsession import Graph, get_default_graph
 
-__all__ = ["OnGraph", "for_each", "refusing"]
+__all__ = ["OnGraph", "Refused", "for_each", "refused", "refusing"]
 
 _ROWS_OF = "_rows_of_the_table"
 _GROUP = "group_of_rows"
@@ -32,6 +34,8 @@ _TURNS_TO_END = 10
 _NAMES_SHOWN = 20
 
 _Stack = ExitStack | AsyncExitStack
+# A line, the error that it raises, and what the message of that matches.
+Refused = tuple[Callable[[], Any], type[BaseException], str]
 Namer = Callable[[Any], object] | Sequence[object] | None
 
 
@@ -93,15 +97,24 @@ def for_each(
     return of_table
 
 
-def refusing(*lines: tuple[Callable[[], Any], type[BaseException], str]) -> Callable[..., Any]:
-    """Return a test of lines that are refused as soon as they are run: each with its error, and what that matches."""
+def refusing(
+    *lines: tuple[Any, type[BaseException], str], of: Callable[[Any], Any] = lambda line: line()
+) -> Callable[..., Any]:
+    """Return a test of lines that are refused as soon as they are run: each with its error, and what that matches.
 
-    @for_each("line, error, match", lines)
-    def test(line: Callable[[], Any], error: type[BaseException], match: str) -> None:
-        with pytest.raises(error, match=match):
-            line()
+    Args:
+        *lines: a function each, which takes nothing; or what ``of`` takes.
+        of: what is refused.
+    """
+    return for_each("line, error, match", [(partial(of, given), *rest) for given, *rest in lines])(refused)
 
-    return test
+
+def refused(
+    line: Callable[[], Any], error: type[BaseException] | tuple[type[BaseException], ...], match: str | None = None
+) -> None:
+    """Run a line, which raises the error."""
+    with pytest.raises(error, match=match):
+        line()
 
 
 def _through(test: Callable[..., Any], table: list[_Row]) -> Callable[..., Any]:
@@ -300,4 +313,4 @@ def _names(values: Iterable[Any], namer: Callable[[Any], object] | None) -> Iter
 
 def _usual_name(value: Any) -> str:
     name = getattr(value, "__name__", None)
-    return name if isinstance(name, str) else repr(value)
+    return name if isinstance(name, str) else reprlib.repr(value)
