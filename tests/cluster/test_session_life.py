@@ -38,8 +38,7 @@ class Life:
             with on(W1):
                 self.v = ops.Variable(1.0, name="v")
                 self.first = self.v + self.a
-            with on(W0):
-                self.second = self.first * self.b
+            self.second = on(W0, lambda: self.first * self.b)
 
     async def lead(self, target: str, config: ConfigProto) -> None:
         """Create, run, extend, callable, partial run, list of devices, close; then reset."""
@@ -203,11 +202,10 @@ async def reset(server: Server) -> None:
 
 
 async def let_it_idle(server: Server) -> None:
-    master = server.actors.master
-    assert master is not None
+    master: Any = server.actors.master
     master._idle_limit = 7.0
     for session in master._sessions.values():
-        session.idle_for = lambda now: 8.0  # type: ignore[method-assign]
+        session.idle_for = lambda now: 8.0
     master._collect_idle()
 
 
