@@ -133,12 +133,24 @@ def test_ctrl_c_releases_what_tests_hold_and_ends_the_run(tmp_path: Path) -> Non
 
 class _Item:
     def __init__(self, path: str, *marks: str) -> None:
-        self.path, self.marks = path, marks
+        self.path, self.marks = ROOT / "tests" / path, marks
 
     def get_closest_marker(self, name: str) -> str | None:
         return name if name in self.marks else None
 
 
 def test_files_that_are_likely_to_take_longest_come_first() -> None:
-    items: list[Any] = [_Item("a"), _Item("b", "process"), _Item("a"), _Item("c", "slow"), _Item("b")]
-    assert [[str(item.path) for item in file] for file in longest_first(items)] == [["c"], ["b", "b"], ["a", "a"]]
+    items: list[Any] = [
+        _Item("x/a"),
+        _Item("x/b", "process"),
+        _Item("x/a"),
+        _Item("x/c", "slow"),
+        _Item("x/b"),
+        _Item("d"),
+    ]
+    assert [[item.path.name for item in file] for file in longest_first(items)] == [
+        ["d"],
+        ["c"],
+        ["b", "b"],
+        ["a", "a"],
+    ]

@@ -23,10 +23,13 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
 import pytest
+
+_HERE = Path(__file__).parent
 
 # A number of a file in the pipe of those that wait; a pipe takes 64 KiB before somebody reads.
 _WAITING = struct.Struct("=H")
@@ -45,11 +48,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def longest_first(items: Iterable[pytest.Item]) -> list[list[pytest.Item]]:
-    """Return tests by their files, the files that are likely to take longest first."""
-    files: defaultdict[object, list[pytest.Item]] = defaultdict(list)
+    """Return tests by their files, the files that are likely to take longest first: those of the whole project, here."""
+    files: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
         files[item.path].append(item)
-    return sorted(files.values(), key=lambda file: -sum(map(_likely_seconds, file)))
+    return [
+        files[path] for path in sorted(files, key=lambda p: (p.parent != _HERE, -sum(map(_likely_seconds, files[p]))))
+    ]
 
 
 def _likely_seconds(item: pytest.Item) -> float:
