@@ -10,14 +10,9 @@ import pytest
 from actorsession import Graph, Session, ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.ops.flow.assertions import summary
+from tests.ops.cases import run
 from tests.ops.uses import each_use, equals
 from tests.rows import for_each, refused
-
-
-def run(fetch: Any, feeds: Any = None) -> Any:
-    with Session() as session:
-        return session.run(fetch, feeds)
-
 
 # -- Assert ----------------------------------------------------------------------------------------
 

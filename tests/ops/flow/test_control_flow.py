@@ -14,17 +14,11 @@ from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.errors import InaccessibleTensorError, InvalidArgumentError
 from tests.nodes import make_one
+from tests.ops.cases import run_initialised as run
 from tests.rows import for_each, refused
 from tests.session.inner import direct_session
 
 Point = collections.namedtuple("Point", "x y")
-
-
-def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:
-    """The value of fetches in a session of its own, all variables initialised."""
-    with acts.Session(config=ConfigProto(device_count={"CPU": devices})) as session:
-        session.run(ops.global_variables_initializer())
-        return session.run(fetches, feeds)
 
 
 def count_to(n: int, **options: Any) -> Any:

@@ -49,12 +49,8 @@ from actorsession.graph.dtypes import resource
 from actorsession.ops.flow import script
 from tests.cluster.kit import in_process
 from tests.nodes import make_one
+from tests.ops.cases import run
 from tests.rows import for_each, refused
-
-
-def run(fetches: Any, feeds: Any = None) -> Any:
-    with Session() as session:
-        return session.run(fetches, feeds)
 
 
 def returned(value: Any, dtype: Any = "float32") -> Any:

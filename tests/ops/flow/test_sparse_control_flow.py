@@ -8,11 +8,7 @@ import pytest
 
 import actorsession as acts
 from actorsession import ops, opsets
-
-
-def run(fetches: Any, feeds: Any = None) -> Any:
-    with acts.Session() as session:
-        return session.run(fetches, feeds)
+from tests.ops.cases import run
 
 
 def diagonal(*values: float) -> Any:

@@ -9,7 +9,6 @@ import pytest
 
 import actorsession as acts
 from actorsession import ops
-from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, ProtocolError
 from actorsession.graph import codec
 from actorsession.graph.dtypes import variant
@@ -23,13 +22,8 @@ from actorsession.ops.lists.nodes import (
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
 from actorsession.ops.lists.values import TensorList, empty_list, fits, new_list
+from tests.ops.cases import run
 from tests.rows import for_each, refused
-
-
-def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:
-    with acts.Session(config=ConfigProto(device_count={"CPU": devices})) as session:
-        return session.run(fetches, feeds)
-
 
 # -- values ----------------------------------------------------------------------------------------
 

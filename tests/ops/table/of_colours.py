@@ -65,5 +65,3 @@ HUES = [
     _coloured("AdjustSaturation", _each(_saturated), 3, 0.5),
     _coloured("AdjustContrastv2", _contrasted, 3, 1.7),
 ]
-
-ROWS = HUES

@@ -244,5 +244,3 @@ GLIMPSES = [
         False, False, [NONE, [0, 0, 1]], [[0, 0, 1], [0, 6, 7]], [[0, 1, 2], [6, 7, 8]], [[7, 8, 9], [13, 14, 15]]
     ),
 ]
-
-ROWS = [*CROPS, *DRAWN, *GLIMPSES]

@@ -107,4 +107,4 @@ BACK = [
     )
 ]
 
-ROWS = [*(make_row(kind, o) for kind in ("Max", "Avg") for o in (False, True) for make_row in (_drawn, _smooth)), *BACK]
+ROWS = [*(make_row(kind, o) for kind in ("Max", "Avg") for o in (False, True) for make_row in (_drawn, _smooth))]

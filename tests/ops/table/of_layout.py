@@ -252,5 +252,3 @@ MIRRORS = [
         ),
     )
 ]
-
-ROWS = [*JOINED, *CUT, *LAID, *PADS, *MIRRORS]

@@ -370,4 +370,4 @@ HANDING_ON = [
     ),
 ]
 
-ROWS = [*SETS, *LOOKING_UP, *map(_scatter_row, SCATTERED), *DEALING, *HANDING_ON]
+ROWS = [*map(_scatter_row, SCATTERED)]

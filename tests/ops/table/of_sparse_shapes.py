@@ -211,5 +211,3 @@ FILL = [
         faults=[Fault((longs(3), VALUES), "below 3")],
     ),
 ]
-
-ROWS = [*JOIN, *RESHAPE, *SLICE, *REDUCE, *SUM_GRADIENTS, *ROWS_OF, *FILL]

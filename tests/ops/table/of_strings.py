@@ -340,5 +340,3 @@ REGEX = [
     *known("RegexFullMatch-fed", strings.regex_full_match,
             ((words("abc", "ab"), word("a.c")), np.array([True, False]))),
 ]  # fmt: skip
-
-ROWS = [*CHARACTERS, *JOINING, *SPLITTING, *NUMBERS, *REGEX]

@@ -81,5 +81,3 @@ SOLUTIONS = [
     )
     for pivoting in (True, False)
 ]
-
-ROWS = [PRODUCTS, *SOLUTIONS]

@@ -179,8 +179,7 @@ def test_an_instance_begins_after_those_that_it_waits_for(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(CollectiveExecutor, "begin", noted_begin)
     monkeypatch.setattr(CollectiveExecutor, "_start", noted_start)
-    assert run(on_each(build)) == [(3.0, 6.0)] * 3
-    assert (begun, all_late.is_set()) == ([2, 1] * 3, True)
+    assert (run(on_each(build)), begun, all_late.is_set()) == ([(3.0, 6.0)] * 3, [2, 1] * 3, True)
 
 
 def test_a_collective_of_one_member_is_its_value() -> None:

@@ -10,6 +10,7 @@ import pytest
 from actorsession import AsyncSession, ConfigProto, Graph, Server, data, int64, ops, sparse, string
 from actorsession.errors import DeadlineExceededError, FailedPreconditionError, OutOfRangeError
 from tests.cluster.kit import soon
+from tests.rows import refused_later
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 
@@ -43,16 +44,13 @@ async def test_an_iterator_lives_on_its_task_and_its_elements_travel(target: str
     async with AsyncSession(target, graph) as session:
         await soon(session.run(iterator.initializer))
         found, summed = await soon(session.run([following, total]))
-        assert (found.tolist(), summed) == ([0, 2, 4], 6)
-        assert (await soon(session.run(following))).tolist() == [6, 8, 10]
+        assert (found.tolist(), summed, (await soon(session.run(following))).tolist()) == ([0, 2, 4], 6, [6, 8, 10])
         text = await soon(session.run(handle))
         assert await soon(session.run(chosen, {given: text})) == 5
         assert [await soon(session.run(generated)) for _ in range(2)] == [7, 8]
-        with pytest.raises(OutOfRangeError, match="End of sequence"):
-            await soon(session.run(generated))
+        await refused_later(soon(session.run(generated)), OutOfRangeError, "End of sequence")
     async with AsyncSession(target, graph) as session:
-        with pytest.raises(FailedPreconditionError):
-            await soon(session.run(following))
+        await refused_later(soon(session.run(following)), FailedPreconditionError)
 
 
 async def test_a_step_that_waits_for_another_task_s_element_ends_in_time(target: str, graph: Graph) -> None:
@@ -64,8 +62,7 @@ async def test_a_step_that_waits_for_another_task_s_element_ends_in_time(target:
             result = ops.identity(following)
     async with AsyncSession(target, graph, ConfigProto(operation_timeout_in_ms=100)) as session:
         await soon(session.run(iterator.initializer))
-        with pytest.raises(DeadlineExceededError):
-            await soon(session.run(result))
+        await refused_later(soon(session.run(result)), DeadlineExceededError)
         await soon(session.run(put))
         assert await soon(session.run(result)) == 3
 
@@ -87,8 +84,7 @@ async def test_a_dataset_may_be_on_another_task_than_its_iterator(target: str, g
         for _ in range(3):
             one, same = await soon(session.run([following, other]))
             assert one.tolist() == same.tolist()
-        with pytest.raises(OutOfRangeError):
-            await soon(session.run(following))
+        await refused_later(soon(session.run(following)), OutOfRangeError)
 
 
 async def test_sparse_elements_travel(target: str, graph: Graph) -> None:

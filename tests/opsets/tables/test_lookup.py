@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import Graph, lookup, opsets
+from actorsession import lookup, opsets
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.ops import raw
 from tests.nodes import make
@@ -19,12 +18,6 @@ from tests.rows import for_each, refused
 
 ASIS = lookup.TextFileIndex.WHOLE_LINE
 NUMBER = lookup.TextFileIndex.LINE_NUMBER
-
-
-@pytest.fixture
-def session() -> Iterator[acts.Session]:
-    with Graph().as_default(), acts.Session() as made:
-        yield made
 
 
 def _letters(**more: Any) -> lookup.StaticHashTable:
