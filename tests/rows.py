@@ -12,6 +12,7 @@ import asyncio
 import functools
 import inspect
 import itertools
+import reprlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass
@@ -320,4 +321,4 @@ def _names(values: Iterable[Any], namer: Callable[[Any], object] | None) -> Iter
 
 def _usual_name(value: Any) -> str:
     name = getattr(value, "__name__", None)
-    return name if isinstance(name, str) else repr(value)
+    return name if isinstance(name, str) else reprlib.repr(value)

@@ -1,18 +1,28 @@
-"""What surrounds the building of a node, answer for answer as TensorFlow 2.21 gives it."""
+"""What surrounds a node that is built, answer for answer as TensorFlow 2.21 gives it, and the user's line of it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import sys
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
+import actorsession as acts
+import tests.graph.kit  # noqa: F401 - registers KitNothing
 from actorsession import DeviceSpec, Graph, Operation
+from actorsession.compat import v1 as tf
 from actorsession.graph.scopes import scope_of
+from actorsession.graph.source_location import user_line
 from tests.graph.kit import join, leaf, op
 from tests.rows import for_each
+
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.fixture
@@ -52,6 +62,10 @@ def test_a_scope_is_entered_again_by_its_name_with_a_slash(graph: Graph) -> None
     with graph.name_scope("other"), graph.name_scope("s/t/") as literal:
         assert literal == "s/t/", "literally, whatever is around it"
         assert op(graph, "x").name == "s/t/x"
+    # A scope ends with its block even on an error.
+    with contextlib.suppress(RuntimeError), graph.name_scope("s"):
+        raise RuntimeError
+    assert op(graph, "c").name == "c"
 
 
 def test_scopes_nest_and_nothing_leaves_them_all(graph: Graph) -> None:
@@ -65,12 +79,6 @@ def test_scopes_nest_and_nothing_leaves_them_all(graph: Graph) -> None:
                 assert scope == ""
                 assert op(graph, f"top_{outside}").name == f"top_{outside}"
         assert op(graph, "after").name == "s/after"
-
-
-def test_a_scope_ends_with_its_block_even_on_an_error(graph: Graph) -> None:
-    with contextlib.suppress(RuntimeError), graph.name_scope("s"):
-        raise RuntimeError
-    assert op(graph, "c").name == "c"
 
 
 # -- device blocks ---------------------------------------------------------------------------------
@@ -131,20 +139,22 @@ def test_a_block_is_merged_where_it_is_entered_not_where_it_was_made(graph: Grap
     assert op(graph).device == ""
 
 
-@pytest.mark.parametrize("bad", ["junk junk", "/cpu:x"])
-def test_a_malformed_name_fails_on_the_line_of_the_block(graph: Graph, bad: str) -> None:
-    with pytest.raises(ValueError, match="malformed device name"), graph.device(bad):
-        pytest.fail("the block was entered")
-
-
-def test_something_else_than_a_device_is_a_type_error(graph: Graph) -> None:
-    with pytest.raises(TypeError, match="a device is a name"), graph.device(3):  # type: ignore[arg-type]
-        pytest.fail("the block was entered")
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind"), [("junk junk", ValueError), (3, TypeError), (RuntimeError(), RuntimeError)]
+@for_each(
+    "bad, kind, match",
+    [
+        ("junk junk", ValueError, "malformed device name"),
+        ("/cpu:x", ValueError, "malformed device name"),
+        (3, TypeError, "a device is a name"),
+    ],
 )
+def test_a_malformed_name_fails_on_the_line_of_the_block(
+    graph: Graph, bad: Any, kind: type[Exception], match: str
+) -> None:
+    with pytest.raises(kind, match=match), graph.device(bad):
+        pytest.fail("the block was entered")
+
+
+@for_each("answer, kind", [("junk junk", ValueError), (3, TypeError), (RuntimeError(), RuntimeError)])
 def test_a_function_that_fails_leaves_the_graph_as_it_was(graph: Graph, answer: Any, kind: type[Exception]) -> None:
     def choose(node: Operation) -> Any:
         if isinstance(answer, Exception):
@@ -160,27 +170,25 @@ def test_a_function_that_fails_leaves_the_graph_as_it_was(graph: Graph, answer: 
 # -- control dependencies --------------------------------------------------------------------------
 
 
-def test_control_inputs_are_kept_in_order_and_once(graph: Graph) -> None:
-    a, b = op(graph, "a"), leaf(graph, "b")
-    with graph.control_dependencies([b, a, b.op, a]):
-        assert controls(op(graph)) == ["b", "a"]
-
-
-def test_names_stand_for_operations_and_tensors(graph: Graph) -> None:
-    leaf(graph, "a")
-    with graph.control_dependencies(["a", "a:0"]):
-        assert controls(op(graph)) == ["a"]
-
-
-def test_an_empty_list_asks_for_nothing(graph: Graph) -> None:
-    with graph.control_dependencies([]):
-        assert controls(op(graph)) == []
-
-
-def test_nested_blocks_add_up(graph: Graph) -> None:
-    a, b, c = op(graph, "a"), op(graph, "b"), op(graph, "c")
-    with graph.control_dependencies([a, b]), graph.control_dependencies([c, a]):
-        assert controls(op(graph)) == ["a", "b", "c"]
+@for_each(
+    "blocks, inputs",
+    [
+        ([["b:0", "a", "b", "a"]], ["b", "a"]),
+        ([["a", "a:0"]], ["a"]),
+        ([[]], []),
+        ([["a", "b"], ["c", "a"]], ["a", "b", "c"]),
+    ],
+)
+def test_control_inputs_of_all_blocks_are_kept_in_order_and_once(
+    graph: Graph, blocks: list[list[str]], inputs: list[str]
+) -> None:
+    for name in "abc":
+        leaf(graph, name)
+    for ask in (str, graph.as_graph_element):
+        with contextlib.ExitStack() as stack:
+            for block in blocks:
+                stack.enter_context(graph.control_dependencies([ask(name) for name in block]))
+            assert controls(op(graph)) == inputs
 
 
 def test_none_clears_what_is_outside_and_only_that(graph: Graph) -> None:
@@ -219,15 +227,17 @@ def test_an_operation_that_was_built_elsewhere_implies_nothing(graph: Graph) -> 
         assert controls(join(graph, b).op) == ["a"], "only what is seen in the block is known"
 
 
-@for_each("bad", [Graph(), 3, None, object()])
-def test_something_else_than_graph_elements_is_a_type_error(graph: Graph, bad: Any) -> None:
-    with pytest.raises(TypeError, match="Can not convert"), graph.control_dependencies([bad]):
-        pytest.fail("the block was entered")
-
-
-def test_an_operation_of_another_graph_is_a_value_error(graph: Graph) -> None:
-    other = op(Graph())
-    with pytest.raises(ValueError, match="not an element of this graph"), graph.control_dependencies([other]):
+@for_each(
+    "bad, kind, match",
+    [
+        *((bad, TypeError, "Can not convert") for bad in (Graph(), 3, None, object())),
+        (op(Graph()), ValueError, "not an element of this graph"),
+    ],
+)
+def test_something_else_than_elements_of_the_graph_is_refused(
+    graph: Graph, bad: Any, kind: type[Exception], match: str
+) -> None:
+    with pytest.raises(kind, match=match), graph.control_dependencies([bad]):
         pytest.fail("the block was entered")
 
 
@@ -244,32 +254,25 @@ def two(graph: Graph) -> tuple[Graph, Operation, Operation]:
 
 def test_a_colocated_node_has_the_device_and_names_the_other(two: Any) -> None:
     graph, a, b = two
-    with graph.colocate_with(a):
-        node = op(graph)
-    assert (node.device, node.groups()) == ("/device:CPU:1", ("loc:@a",))
-    with graph.colocate_with(b):
-        node = op(graph)
-    assert (node.device, node.groups()) == ("", ("loc:@b",))
-
-
-def test_it_beats_device_blocks_around_and_inside(two: Any) -> None:
-    graph, a, b = two
-    with graph.device("/cpu:2"):
-        with graph.colocate_with(a):
-            assert op(graph).device == "/device:CPU:1"
-        with graph.colocate_with(b):
-            assert op(graph).device == "", "b has none"
+    for other, device in ((a, "/device:CPU:1"), (b, "")):
+        with graph.colocate_with(other):
+            node = op(graph)
+        assert (node.device, node.groups()) == (device, (f"loc:@{other.name}",))
+        with graph.device("/cpu:2"), graph.colocate_with(other):
+            assert op(graph).device == device, "it beats blocks around"
     with graph.colocate_with(a), graph.device("/cpu:2"):
-        assert op(graph).device == "/device:CPU:1"
+        assert op(graph).device == "/device:CPU:1", "and inside"
+    with graph.device("/cpu:1"), graph.colocate_with(None):
+        node = op(graph)
+    assert (node.device, node.groups()) == ("/device:CPU:1", ())
 
 
 def test_while_the_other_has_no_device_a_block_inside_may_name_one(two: Any) -> None:
     graph, _, b = two
-    with graph.colocate_with(b):
-        with graph.device("/cpu:2"):
-            assert op(graph).device == "/device:CPU:2"
-            with graph.colocate_with(b):
-                assert op(graph).device == ""
+    with graph.colocate_with(b), graph.device("/cpu:2"):
+        assert op(graph).device == "/device:CPU:2"
+        with graph.colocate_with(b):
+            assert op(graph).device == ""
 
 
 def test_nested_colocation_joins_all_groups_on_the_innermost_device_named(two: Any) -> None:
@@ -289,12 +292,6 @@ def test_groups_are_passed_on(two: Any) -> None:
         x = op(graph, "x")
     with graph.colocate_with(x):
         assert op(graph).groups() == ("loc:@a", "loc:@b")
-
-
-def test_nothing_to_be_colocated_with_changes_nothing(graph: Graph) -> None:
-    with graph.device("/cpu:1"), graph.colocate_with(None):
-        node = op(graph)
-    assert (node.device, node.groups()) == ("/device:CPU:1", ())
 
 
 # -- containers ------------------------------------------------------------------------------------
@@ -354,3 +351,188 @@ async def test_a_child_inherits_the_scopes_in_which_it_was_started(graph: Graph)
     with graph.name_scope("s"):
         child = asyncio.create_task(build())
     assert await child == "s/n"
+
+
+GPU = "/job:a/task:0/device:CPU:1"
+
+
+def in_other_graph() -> AbstractContextManager[Any]:
+    return acts.Graph().as_default()
+
+
+# A scope, and what tells whether an operation that is built now is inside.
+SCOPES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Callable[[acts.Operation], object]]] = {
+    "device": (lambda: acts.device(GPU), lambda op: op.device),
+    "name_scope": (lambda: acts.name_scope("a"), lambda op: op.name.rpartition("/")[0]),
+    "variable_scope": (lambda: tf.variable_scope("v"), lambda op: tf.get_variable_scope().name),
+    "variable_op_scope": (lambda: tf.variable_op_scope([], "v"), lambda op: tf.get_variable_scope().name),
+    "control_dependencies": (
+        lambda: acts.control_dependencies(iter([acts.constant(1.0, name="before")])),
+        lambda op: len(op.control_inputs),
+    ),
+    "colocate_with": (
+        lambda: tf.colocate_with(acts.constant(1.0, name="anchor")),
+        lambda op: op.colocation_groups() == [b"loc:@anchor"],
+    ),
+    "gradient_override_map": (
+        lambda: tf.get_default_graph().gradient_override_map({"Const": "Other"}),
+        lambda op: "_gradient_op_type" in op.node_def.attr,
+    ),
+    "container": (lambda: tf.container("c"), lambda op: acts.Variable(1.0, name="held").op.get_attr("container")),
+    "as_default": (in_other_graph, lambda op: id(op.graph)),
+    "default session": (
+        lambda: acts.Session(graph=acts.Graph()).as_default(),
+        lambda op: acts.get_default_session() is not None,
+    ),
+}
+
+
+def built() -> acts.Operation:
+    return acts.constant(1.0).op
+
+
+@for_each("scope", SCOPES)
+def test_a_scope_is_entered_again_and_again_and_inside_itself(graph: acts.Graph, scope: str) -> None:
+    make, told = SCOPES[scope]
+    on = make()
+    outside = told(built())
+    inside = []
+    for _ in range(2):
+        with on:
+            inside.append(told(built()))
+        assert told(built()) == outside
+    with on:
+        with on:
+            inside.append(told(built()))
+        inside.append(told(built()))
+    assert told(built()) == outside
+    assert outside not in inside
+
+
+def test_a_name_scope_that_is_entered_again_has_another_name() -> None:
+    scope = acts.name_scope("layer")
+    names = []
+    for _ in range(2):
+        with scope as name:
+            names.append(name)
+    assert names == ["layer/", "layer_1/"]
+    variables = tf.variable_scope("layer", reuse=tf.AUTO_REUSE)
+    with variables:
+        first = tf.get_variable("w", [2])
+    with variables:
+        assert tf.get_variable("w", [2]) is first
+
+
+def test_a_scope_is_a_decorator() -> None:
+    @acts.device(GPU)
+    def build() -> str:
+        return built().device
+
+    assert [build(), build()] == [GPU, GPU]
+    assert built().device == ""
+
+
+def test_a_block_that_fails_leaves_its_scope() -> None:
+    on = acts.device(GPU)
+    with pytest.raises(ValueError, match="inside"), on:
+        raise ValueError("inside")
+    assert built().device == ""
+    with on:
+        assert built().device == GPU
+    with pytest.raises(RuntimeError, match="not entered here"):
+        acts.device(GPU).__exit__(None, None, None)
+
+
+def test_threads_enter_one_scope_at_once(graph: acts.Graph) -> None:
+    on, meet, found = acts.device(GPU), threading.Barrier(2, timeout=30), []
+
+    def build(leaves_first: bool) -> None:
+        with graph.as_default():
+            with on:
+                meet.wait()
+                if not leaves_first:
+                    meet.wait()
+                found.append(built().device)
+            if leaves_first:
+                meet.wait()
+            found.append(built().device)
+
+    threads = [threading.Thread(target=build, args=(first,)) for first in (True, False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(found) == ["", "", GPU, GPU]
+
+
+async def test_asyncio_children_enter_one_scope_and_leave_it_in_any_order(graph: acts.Graph) -> None:
+    on = acts.device(GPU)
+    entered, left = asyncio.Event(), asyncio.Event()
+
+    async def first() -> str:
+        with on:
+            await entered.wait()
+        left.set()
+        return built().device
+
+    async def second() -> str:
+        with on:
+            entered.set()
+            await left.wait()
+            return built().device
+
+    assert list(await asyncio.gather(first(), second())) == ["", GPU]
+
+
+def line() -> int:
+    """The number of the line that calls this."""
+    return sys._getframe(1).f_lineno
+
+
+def module(name: str, text: str) -> dict[str, Any]:
+    """What a module of that name and text would define."""
+    namespace: dict[str, Any] = {"__name__": name}
+    exec(compile(text, f"{name}.py", "exec"), namespace)  # noqa: S102 - a text of this file
+    return namespace
+
+
+CALL = "def call(f, *args):\n    return f(*args)\n"
+
+
+def test_a_node_points_at_the_line_that_asked_for_it() -> None:
+    op, here = Graph().create_op("KitNothing"), line()
+    assert op.source == f"{__file__}:{here}"
+    inside = module("actorsession.ops.made_up", CALL)["call"]
+    op, here = inside(Graph().create_op, "KitNothing"), line()
+    assert op.source == f"{__file__}:{here}"
+    # Calls too deep inside the library have no line.
+    text = "def dive(f, depth):\n    return dive(f, depth - 1) if depth else f()\n"
+    dive = module("actorsession.made_up", text)["dive"]
+    assert dive(user_line, 5) == f"{__file__}:{line()}"
+    assert dive(user_line, 60) == ""
+
+
+def test_what_the_library_calls_itself_through_is_no_user() -> None:
+    """A constant made for an operand is built inside a generator that contextlib calls."""
+    inside = module(
+        "actorsession.ops.made_up",
+        "import contextlib\n"
+        "@contextlib.contextmanager\n"
+        "def building(create):\n"
+        "    yield create('KitNothing')\n"
+        "def build(create):\n"
+        "    with building(create) as op:\n"
+        "        return op\n",
+    )["build"]
+    op, here = inside(functools.partial(Graph().create_op)), line()
+    assert op.source == f"{__file__}:{here}"
+
+
+def test_the_demo_is_a_user_like_any_other() -> None:
+    call = module("actorsession.demo.made_up", CALL)["call"]
+    assert call(Graph().create_op, "KitNothing").source == "actorsession.demo.made_up.py:2"
+
+
+def test_a_program_whose_name_begins_like_ours_is_a_user() -> None:
+    call = module("actorsession_examples", CALL)["call"]
+    assert call(Graph().create_op, "KitNothing").source == "actorsession_examples.py:2"

@@ -1,4 +1,4 @@
-"""Results that are written over inputs, and sums that are formed bit by bit: only where nobody can tell."""
+"""Results that are written over inputs, sums that are formed bit by bit, and values that are sent."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from actorsession import Graph, Tensor, ops
+from actorsession.plan.codegen.fusion import LEAST as BLOCKS_ABOVE
 from tests.plan.kit import Made, Step, call
 
 THREE = np.array([1, 2, 3], np.float32)
@@ -56,9 +57,7 @@ def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x:
         "o5(v2, v2)",
         "return (v2, )",
     ]
-
-
-def test_the_right_operand_can_be_written_over_as_well(graph: Graph, x: Tensor) -> None:
+    # The right operand can be written over as well.
     with graph.as_default():
         y = x - ops.exp(x * 0.0)
     check(graph, y, x, THREE - 1, over=2)
@@ -84,40 +83,30 @@ def test_nothing_else_is_written_over(graph: Graph, x: Tensor, build: Callable[[
     made.run(THREE)
 
 
-def test_what_others_read_stays_as_it_is(graph: Graph, x: Tensor) -> None:
+def test_what_others_get_as_well_stays_as_it_is(graph: Graph, x: Tensor) -> None:
     with graph.as_default():
         y = x * 2.0
         first, second = y + 1.0, y + 2.0
     made = Made(graph, [first, second], [x])
     assert written_over(made) == []
     assert [v.tolist() for v in made.run(THREE)] == [[3, 5, 7], [4, 6, 8]]
-
-
-def test_what_is_fetched_stays_as_it_is(graph: Graph, x: Tensor) -> None:
     with graph.as_default():
         y = x * 2.0
         z = y + 1.0
     made = Made(graph, [y, z], [x])
     assert [v.tolist() for v in made.run(THREE)] == [[2, 4, 6], [3, 5, 7]]
-
-
-def test_a_value_that_is_read_twice_by_one_node_stays_as_it_is(graph: Graph, x: Tensor) -> None:
+    # A value that is read twice by one node stays as it is.
     with graph.as_default():
         y = x * 2.0
         z = y * y
     check(graph, z, x, 4 * THREE * THREE, over=0)
-
-
-def test_a_view_of_an_array_keeps_it_from_being_written_over(graph: Graph, x: Tensor) -> None:
+    # A view of an array keeps it from being written over.
     y = call(graph, np.negative, x).outputs[0]
     view = call(graph, lambda v: v[::-1], y, op="KitView").outputs[0]
     with graph.as_default():
         z = y + 1.0
         both = view + z
     check(graph, both, x, -THREE[::-1] - THREE + 1, over=1)  # z may be, y not
-
-
-def test_what_another_device_gets_stays_as_it_is(graph: Graph, x: Tensor) -> None:
     with graph.as_default(), graph.device("/cpu:0"):
         y = x * 2.0
         z = y + 1.0
@@ -201,9 +190,7 @@ def test_terms_that_others_read_are_added_and_not_added_to(graph: Graph, x: Tens
     made = made_sum(graph, terms, x, more=terms)
     found = made.run(THREE)
     assert [v.tolist() for v in found] == [[10, 20, 30], *[(THREE * k).tolist() for k in (1, 2, 3, 4)]]
-
-
-def test_a_term_may_stand_in_a_sum_twice_and_come_from_outside(graph: Graph, x: Tensor) -> None:
+    # A term may stand in a sum twice and come from outside.
     (y,) = terms_of(graph, x, 1)
     fed = THREE.copy()
     assert made_sum(graph, [x, y, y, x], x).run(fed)[0].tolist() == [4, 8, 12]
@@ -229,3 +216,80 @@ def test_a_sum_is_noted_once_with_its_value(graph: Graph, x: Tensor) -> None:
     step.run()
     notes = [(name, v.tolist()) for name, v in step.parts[0].notes if name == "sum"]
     assert notes == [("sum", [10, 20, 30])]
+
+
+SIZE = 2**13  # of float32: the least that is worth sharing
+
+
+def placeholder(graph: Graph, *shape: int | None) -> Tensor:
+    with graph.as_default():
+        return ops.placeholder("float32", shape)
+
+
+def lines(made: Made, pattern: str) -> list[str]:
+    return [line for line in made.source() if re.search(pattern, line)]
+
+
+@pytest.mark.parametrize("view", [lambda x: x, ops.identity, lambda x: ops.reshape(x, [2, -1])])
+@pytest.mark.parametrize("sent", [True, False])
+def test_a_read_that_is_sent_lends(view: Callable[[Tensor], Tensor], sent: bool) -> None:
+    with (graph := Graph()).as_default():
+        variable = ops.Variable(np.arange(SIZE, dtype=np.float32))
+        y = view(variable.value())
+    made = Made(graph, [y], own_fetches=not sent)
+    assert len(lines(made, r"\.lend\(\)")) == sent
+    assert len(lines(made, r"\.read\(\)")) == (not sent)
+
+
+def test_a_read_that_only_feeds_a_computation_does_not_lend() -> None:
+    with (graph := Graph()).as_default():
+        y = ops.Variable(np.zeros(SIZE, np.float32)).value() + 1.0
+    assert not lines(Made(graph, [y], own_fetches=False), "lend")
+
+
+BUILDS: dict[str, Callable[[Tensor], Tensor]] = {
+    "ufunc": lambda x: x + 1.0,
+    "chain": lambda x: ops.tanh(x * 2.0) - x,
+    "other-function": lambda x: ops.maximum(x, 0.5),
+    "product": lambda x: ops.matmul(ops.reshape(x, [-1, 1]), ops.reshape(x, [1, -1])[:, :64]),
+    "transposed-product": lambda x: ops.matmul(ops.reshape(x, [64, -1]), ops.reshape(x, [64, -1]), transpose_a=True),
+}
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_a_large_result_that_is_sent_is_written_to_a_new_array(name: str) -> None:
+    graph = Graph()
+    x = placeholder(graph, SIZE)
+    with graph.as_default():
+        y = BUILDS[name](x)
+    fed = np.linspace(-1, 1, SIZE, dtype=np.float32)
+    plain, sent = Made(graph, [y], [x]), Made(graph, [y], [x], own_fetches=False)
+    assert not lines(plain, r"= empty\(")
+    assert len(lines(sent, r"= empty\(")) == 1
+    np.testing.assert_array_equal(sent.run(fed)[0], plain.run(fed)[0])
+
+
+def test_blocks_are_written_to_a_new_array_too() -> None:
+    graph = Graph()
+    x = placeholder(graph, 2 * BLOCKS_ABOVE)
+    with graph.as_default():
+        y = ops.tanh(x * 2.0 + x) - x
+    fed = np.linspace(-1, 1, 2 * BLOCKS_ABOVE, dtype=np.float32)
+    sent = Made(graph, [y], [x], own_fetches=False)
+    assert lines(sent, r"Blockwise\(.*, \[0\]\)$")
+    np.testing.assert_array_equal(sent.run(fed)[0], Made(graph, [y], [x]).run(fed)[0])
+
+
+SMALL: dict[str, Callable[[Graph], tuple[Tensor, Tensor]]] = {
+    "few-bytes": lambda graph: ((x := placeholder(graph, SIZE - 1)), x + 1.0),
+    "unknown-size": lambda graph: ((x := placeholder(graph, None)), x + 1.0),
+    "no-such-function": lambda graph: ((x := placeholder(graph, SIZE)), ops.cumsum(x)),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_other_results_are_made_as_usual(name: str) -> None:
+    graph = Graph()
+    with graph.as_default():
+        x, y = SMALL[name](graph)
+    assert not lines(Made(graph, [y], [x], own_fetches=False), r"= empty\(")

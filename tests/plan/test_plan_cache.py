@@ -1,4 +1,4 @@
-"""Plans are found again in any order of the names, and the least recently used makes room."""
+"""Plans are found by their signatures in any order of the names, and the least recently used makes room."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.plan.plan_cache import CacheStatistics, PlanCache
-from actorsession.plan.signature import RunSignature
+from actorsession.plan.signature import DebugSignature, RunSignature
 
 
 def asks(*fetches: str) -> RunSignature:
     return RunSignature((), fetches, ())
 
 
-def test_a_plan_is_found_under_the_order_it_was_stored() -> None:
+def test_another_order_of_the_same_names_finds_it_by_sorting_once() -> None:
     cache: PlanCache[str] = PlanCache(4)
     assert cache.get(asks("a", "b")) is None
     assert cache.put(asks("a", "b"), "plan") == "plan"
     assert cache.get(asks("a", "b")) == "plan"
     assert cache.statistics() == CacheStatistics(plans=1, hits=1, sorted_hits=0, misses=1, evictions=0)
-
-
-def test_another_order_of_the_same_names_finds_it_by_sorting_once() -> None:
-    cache: PlanCache[str] = PlanCache(4)
+    cache = PlanCache(4)
     cache.put(asks("b", "a"), "plan")
     for _ in range(3):
         assert cache.get(asks("a", "b")) == "plan"
@@ -37,6 +35,22 @@ def test_orders_of_feeds_fetches_and_targets_are_all_forgotten() -> None:
     cache.put(RunSignature(("f", "g"), ("a", "b"), ("t", "u")), "plan")
     assert cache.get(RunSignature(("g", "f"), ("b", "a"), ("u", "t"))) == "plan"
     assert cache.get(RunSignature(("a", "b"), ("f", "g"), ("t", "u"))) is None
+    gone: list[str] = []
+    cache = PlanCache(4, gone.append)
+    cache.put(asks("a", "b"), "plan")
+    cache.get(asks("b", "a"))
+    cache.discard(asks("b", "a"))
+    cache.discard(asks("never"))
+    assert cache.get(asks("a", "b")) is None
+    assert cache.get(asks("b", "a")) is None
+    assert gone == []
+    cache = PlanCache(4)
+    cache.put(asks("a"), "a")
+    cache.put(asks("b"), "b")
+    cache.get(asks("a"))
+    assert cache.clear() == ["b", "a"], "the least recently used first"
+    assert cache.get(asks("a")) is None
+    assert cache.clear() == []
 
 
 def test_of_two_builders_the_first_wins() -> None:
@@ -70,28 +84,6 @@ def test_the_callback_may_use_the_cache() -> None:
     cache.put(asks("a"), "a")
     cache.put(asks("b"), "b")
     assert seen == [("a", "b")]
-
-
-def test_discarding_forgets_every_order_without_calling_back() -> None:
-    gone: list[str] = []
-    cache: PlanCache[str] = PlanCache(4, gone.append)
-    cache.put(asks("a", "b"), "plan")
-    cache.get(asks("b", "a"))
-    cache.discard(asks("b", "a"))
-    cache.discard(asks("never"))
-    assert cache.get(asks("a", "b")) is None
-    assert cache.get(asks("b", "a")) is None
-    assert gone == []
-
-
-def test_clearing_hands_back_what_was_kept() -> None:
-    cache: PlanCache[str] = PlanCache(4)
-    cache.put(asks("a"), "a")
-    cache.put(asks("b"), "b")
-    cache.get(asks("a"))
-    assert cache.clear() == ["b", "a"], "the least recently used first"
-    assert cache.get(asks("a")) is None
-    assert cache.clear() == []
 
 
 def test_a_plan_orders_for_in_ever_new_orders_does_not_fill_the_memory() -> None:
@@ -151,3 +143,39 @@ def test_threads_share_one_cache() -> None:
     assert statistics.plans == 5
     assert statistics.evictions == len(gone)
     assert statistics.hits + statistics.sorted_hits + statistics.misses == 2000
+
+
+names = st.lists(st.sampled_from("abcdef"), unique=True).map(tuple)
+
+
+@given(names, names, names)
+def test_sorting_keeps_the_names_and_forgets_their_order(
+    feeds: tuple[str, ...], fetches: tuple[str, ...], targets: tuple[str, ...]
+) -> None:
+    once = RunSignature(feeds, fetches, targets).sorted()
+    assert once == once.sorted()
+    assert once == RunSignature(feeds[::-1], fetches[::-1], targets[::-1]).sorted()
+    assert (set(once.feeds), set(once.fetches)) == (set(feeds), set(fetches))
+    assert list(once.targets) == sorted(targets)
+
+
+def test_the_three_kinds_of_names_are_not_mixed_up() -> None:
+    different = {RunSignature(("a",), (), ()), RunSignature((), ("a",), ()), RunSignature((), (), ("a",))}
+    assert len(different) == 3
+    assert str(RunSignature(("x:0", "y:0"), ("z:0",), ("init",))) == "x:0,y:0->z:0/init"
+
+
+def test_a_debugged_run_has_a_signature_of_its_own() -> None:
+    """Its partitions differ, and runs that watch alike share them, whatever their limits are."""
+    plain = RunSignature(("b", "a"), ("c",))
+    watch = DebugTensorWatch(node_name="x")
+    ten = DebugOptions(debug_tensor_watch_opts=[watch], global_step=10)
+    other = DebugOptions(debug_tensor_watch_opts=[watch], run_byte_usage_limit=5)
+    first, second = (
+        DebugSignature(plain.feeds, plain.fetches, (), debug_options=options.of_plan) for options in (ten, other)
+    )
+    assert first == second
+    assert plain not in (first, first.sorted())
+    assert first.sorted().feeds == ("a", "b")
+    assert first.sorted() == second.sorted() == second.sorted().sorted()
+    assert first != DebugSignature(plain.feeds, plain.fetches, (), debug_options=DebugOptions(break_on="nan_or_inf"))

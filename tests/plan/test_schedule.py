@@ -1,4 +1,4 @@
-"""Which device each node should have: the time of a step on given devices, and better choices."""
+"""Which device each node should have: the time of a step, better choices, and when they are looked for."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 
 from actorsession import Graph, NodeDef, ops
 from actorsession.config import StepStats
+from actorsession.extend import DeviceAttributes, DeviceSet, Partition
 from actorsession.plan.cost_model import CostModel
+from actorsession.plan.partition import partition
+from actorsession.plan.place import Placed, Placer
+from actorsession.plan.placement_review import PlacementReview
+from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.schedule import Edge, Work, _segments, finish_time, reschedule, work_graph
-from tests.plan.kit import CPU, Made
+from tests.plan.kit import CPU, Made, signature
 from tests.plan.test_cost_model import ran
 
 # Seconds above which a segment goes to the pool, and what that costs.
@@ -52,28 +57,20 @@ def two_chains(seconds: float) -> dict[str, Work]:
 # -- the time of a step ----------------------------------------------------------------------------
 
 
-def test_one_device_runs_a_step_as_one_segment() -> None:
+def test_the_time_of_a_step_is_that_of_its_segments_and_transfers() -> None:
     assert time_of(two_chains(0.01)) == pytest.approx(0.04 + HANDOVER)
-
-
-def test_two_devices_run_two_chains_at_a_time() -> None:
+    # Two devices run two chains at a time.
     taken = time_of(two_chains(0.01), b0=CPU[1], b1=CPU[1])
     assert taken == pytest.approx(0.02 + 2 * HANDOVER)
-
-
-def test_what_is_cheap_runs_in_the_thread_of_the_step_wherever_it_is() -> None:
+    # What is cheap runs in the thread of the step wherever it is.
     chains = two_chains(0.0004)
     assert time_of(chains, b0=CPU[1], b1=CPU[1]) >= 4 * 0.0004
-
-
-def test_without_a_pool_devices_win_nothing() -> None:
+    # Without a pool devices win nothing.
     chains = two_chains(0.01)
     alone = time_of(chains, threads=0)
     assert alone == pytest.approx(0.04)
     assert time_of(chains, threads=0, b0=CPU[1], b1=CPU[1]) >= alone
-
-
-def test_bytes_that_travel_take_time() -> None:
+    # Bytes that travel take time.
     small, large = [
         step(piece("a", 0.01, nbytes=n), piece("b", 0.01, "a", device=CPU[1], nbytes=n)) for n in (0, 100_000_000)
     ]
@@ -152,29 +149,25 @@ def test_independent_heavy_chains_get_devices_of_their_own() -> None:
     assert found.after < 0.021
 
 
-def test_one_chain_stays_where_it_is() -> None:
+def test_nothing_moves_without_a_gain() -> None:
     work = step(piece("a", 0.1), piece("b", 0.1, "a"), piece("c", 0.1, "b"))
     assert reschedule(work, ALL, threads=2, dear=DEAR) is None
-
-
-def test_cheap_chains_stay_where_they_are() -> None:
+    # Cheap chains stay where they are.
     assert reschedule(two_chains(20e-6), ALL, threads=2, dear=DEAR) is None
+    # Transfers that cost more than they win are not made. Two halves of 2 ms read 100 MB each: they are better off
+    # one after the other.
+    work = step(
+        piece("big", 0.01), piece("left", 0.002, "big", nbytes=10**8), piece("right", 0.002, "big", nbytes=10**8)
+    )
+    assert reschedule(work, ALL, threads=2, dear=DEAR) is None
 
-
-@pytest.mark.parametrize("threads", [0, 1])
-def test_nothing_moves_where_nothing_runs_at_a_time(threads: int) -> None:
-    assert reschedule(two_chains(0.01), ALL, threads=threads, dear=DEAR) is None
-
-
-def test_a_gain_of_less_than_a_fifth_moves_nothing() -> None:
+    # A gain of less than a fifth moves nothing.
     def chains(second: float) -> dict[str, Work]:
         return step(piece("a", 0.1), piece("b", second))
 
     assert reschedule(chains(0.02), ALL, threads=2, dear=DEAR) is None
     assert reschedule(chains(0.03), ALL, threads=2, dear=DEAR) is not None
-
-
-def test_what_must_stay_stays() -> None:
+    # What must stay stays.
     work = {name: piece(name, 0.01, free=False) for name in "abc"}
     assert reschedule(work, ALL, threads=2, dear=DEAR) is None
     mixed = {**work, "d": piece("d", 0.05)}
@@ -183,12 +176,9 @@ def test_what_must_stay_stays() -> None:
     assert set(found.devices) == {"d"}
 
 
-def test_transfers_that_cost_more_than_they_win_are_not_made() -> None:
-    """Two halves of 2 ms read 100 MB each: they are better off one after the other."""
-    work = step(
-        piece("big", 0.01), piece("left", 0.002, "big", nbytes=10**8), piece("right", 0.002, "big", nbytes=10**8)
-    )
-    assert reschedule(work, ALL, threads=2, dear=DEAR) is None
+@pytest.mark.parametrize("threads", [0, 1])
+def test_nothing_moves_where_nothing_runs_at_a_time(threads: int) -> None:
+    assert reschedule(two_chains(0.01), ALL, threads=threads, dear=DEAR) is None
 
 
 @st.composite
@@ -258,9 +248,6 @@ def test_each_task_has_a_thread_of_its_own_and_is_a_message_away_in_both_directi
     work = chains_of_two_tasks(0.01)
     assert spread(work, threads=0) == pytest.approx(0.01 + 2 * HOP)
     assert spread(work, threads=2) == pytest.approx(0.01 + HANDOVER + 2 * HOP)
-
-
-def test_the_threads_of_each_task_count_for_its_own_segments() -> None:
     work = chains_of_two_tasks(0.01)
     here, there = {HOME: 1}, {"/job:worker/replica:0/task:1": 1}
     assert spread(work, threads=here) == pytest.approx(0.01 + 2 * HOP)
@@ -295,3 +282,105 @@ def test_what_a_step_feeds_and_fetches_is_known_of_its_pieces() -> None:
     work = work_graph(made.parts, CostModel(), lambda node, device: [device])
     assert (work["y"].fed, work["y"].fetched) == (100, 0), "an unknown dimension counts as 1"
     assert (work["z"].fed, work["z"].fetched) == (0, 100)
+
+
+T0, T1, T2 = (f"/job:worker/replica:0/task:{n}" for n in range(3))
+
+
+def cpu(task: str) -> str:
+    return f"{task}/device:CPU:0"
+
+
+class Planned:
+    """Two chains without a device, planned on the first of some tasks."""
+
+    def __init__(self, *tasks: str, home: str = T0) -> None:
+        self.devices = DeviceSet(
+            [DeviceAttributes(name=cpu(t), device_type="CPU", incarnation=i + 1) for i, t in enumerate(tasks)],
+            cpu(home),
+        )
+        graph = Graph()
+        with graph.as_default():
+            x = ops.placeholder("float32", [4], name="x")
+            a = ops.tanh(x, name="a")
+            b = ops.exp(x, name="b")
+            with graph.device(home):
+                end = ops.add(a, b, name="end")
+        nodes = graph.as_graph_def().nodes
+        self.nodes: Mapping[str, NodeDef] = {node.name: node for node in nodes}
+        placer = Placer(self.devices)
+        placer.place(nodes)
+        step = prune(GraphView(nodes), signature([x], [end]))
+        device_of = {n: cpu(home) for n in step.nodes}
+        self.partitions: Sequence[Partition] = partition(step, device_of, self.devices)
+
+
+def taught(**seconds: float) -> CostModel:
+    model = CostModel()
+    model.record(StepStats(1, [ran(name, s, 16) for name, s in seconds.items()]))
+    return model
+
+
+def moved_by(planned: Planned, model: CostModel, threads: Mapping[str, int], home: str = T0) -> dict[str, str]:
+    moved: dict[str, Placed] = {}
+    review = PlacementReview(1, model, DEAR)
+    assert review.is_due(planned, 1)
+    review.check(planned.nodes, planned.devices, threads, moved.update, home)
+    assert review.moves == bool(moved)
+    assert all(where.reason.startswith("cost model: ") for where in moved.values())
+    return {name: where.device for name, where in moved.items()}
+
+
+def test_a_heavy_node_moves_to_another_task() -> None:
+    heavy = taught(a=0.05, b=0.05)
+    moved = moved_by(Planned(T0, T1), heavy, {T0: 1, T1: 1})
+    assert len(moved) == 1
+    assert set(moved) < {"a", "b"}
+    assert set(moved.values()) == {cpu(T1)}
+
+
+def test_no_node_moves_to_a_task_whose_threads_are_unknown_because_it_is_absent() -> None:
+    heavy = taught(a=0.05, b=0.05)
+    assert moved_by(Planned(T0, T1), heavy, {T0: 1}) == {}
+    assert set(moved_by(Planned(T0, T1, T2), heavy, {T0: 1, T2: 1}).values()) == {cpu(T2)}
+    # Nodes that take less than a message stay.
+    assert moved_by(Planned(T0, T1), taught(a=1e-4, b=1e-4), {T0: 1, T1: 1}) == {}
+
+
+def test_the_task_that_starts_the_step_keeps_its_share_wherever_it_is_among_the_devices() -> None:
+    heavy = taught(a=0.05, b=0.05)
+    moved = moved_by(Planned(T0, T1, T2, home=T2), heavy, {T0: 1, T1: 0, T2: 1}, home=T2)
+    assert len(moved) == 1
+
+
+@pytest.mark.parametrize(("period", "due"), [(0, []), (1, [1, 3, 7, 15]), (3, [3, 9])])
+def test_checks_that_change_nothing_become_rare(period: int, due: list[int]) -> None:
+    planned, found = Planned(T0), []
+    review = PlacementReview(period, taught(a=1e-6), DEAR)
+    for number in range(1, 20):
+        if review.is_due(planned, number):
+            found.append(number)
+            review.check(planned.nodes, planned.devices, 1, lambda moved: None)
+    assert found == due
+
+
+def test_no_check_is_due_while_one_is_under_way_or_nothing_was_measured() -> None:
+    planned, model = Planned(T0), CostModel()
+    review = PlacementReview(2, model, DEAR)
+    assert not any(review.is_due(planned, number) for number in range(1, 6))
+    model.record(StepStats(1, [ran("a", 0.1, 16)]))
+    assert [review.is_due(planned, number) for number in range(6, 10)] == [True, False, False, False]
+
+
+def test_a_check_that_fails_is_followed_by_another() -> None:
+    planned = Planned(T0, T1)
+    review = PlacementReview(1, taught(a=0.05, b=0.05), DEAR)
+
+    def refuse(moved: Mapping[str, Placed]) -> None:
+        raise ValueError("no room")
+
+    assert review.is_due(planned, 1)
+    with pytest.raises(ValueError, match="no room"):
+        review.check(planned.nodes, planned.devices, {T0: 1, T1: 1}, refuse, T0)
+    assert review.moves == 0
+    assert any(review.is_due(planned, number) for number in range(2, 6))
