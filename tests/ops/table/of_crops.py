@@ -10,7 +10,8 @@ import numpy as np
 from actorsession import cast, image
 from tests.ops.table.row import Fault, Row
 
-IMAGES = np.random.default_rng(3).normal(size=(2, 4, 5, 2)).astype(np.float32)
+RNG = np.random.default_rng(3)
+IMAGES = RNG.normal(size=(2, 4, 5, 2)).astype(np.float32)
 # A box whose pixels are in the middle between two of a picture of 5 columns.
 HALVES = np.array([[0.0, 0.125, 1.0, 0.625]], np.float32)
 BOXES = np.array([[0.1, 0.15, 0.8, 0.9], [0.9, 0.2, 0.15, 0.7], [-0.3, 0.4, 0.55, 1.4]], np.float32)
@@ -201,7 +202,7 @@ DRAWN = [
 
 def _glimpse(centered: bool, normalized: bool, *rows: list[list[float]]) -> Row:
     """What TensorFlow 2.21 shows of a picture of 0 to 29, beyond which there is nothing."""
-    attrs = {"centered": centered, "normalized": normalized, "noise": "zero", "uniform_noise": False}
+    attrs = {**NO_NOISE, "centered": centered, "normalized": normalized}
     offsets = np.array([[0, 0], [0.3, -0.2], [1, 1], [2, 3], [-0.9, 0.5]], np.float32)
     pictures = np.tile(np.arange(30, dtype=np.float32).reshape(1, 5, 6, 1), (len(rows), 1, 1, 1))
     size = np.array([2, 3], np.int32)
@@ -219,6 +220,8 @@ def _glimpse(centered: bool, normalized: bool, *rows: list[list[float]]) -> Row:
     )
 
 
+NO_NOISE = {"noise": "zero", "uniform_noise": False}
+OFFSETS = np.array([[0.25, 0.1], [-1.3, 2.2], [0.3, -0.2]], np.float32)
 NONE = [0.0, 0.0, 0.0]
 GLIMPSES = [
     _glimpse(
@@ -243,4 +246,30 @@ GLIMPSES = [
     _glimpse(
         False, False, [NONE, [0, 0, 1]], [[0, 0, 1], [0, 6, 7]], [[0, 1, 2], [6, 7, 8]], [[7, 8, 9], [13, 14, 15]]
     ),
+]
+
+
+def _shown(centered: bool, normalized: bool) -> Callable[..., Any]:
+    """Pixel by pixel, in the second version of the op."""
+
+    def numpy(pictures: Any, size: Any, offsets: Any) -> Any:
+        out, extent = np.zeros((len(pictures), *size, 1), np.float32), np.array(pictures.shape[1:3])
+        first = offsets * extent if normalized else offsets
+        if centered:
+            first = (first + extent - size) / 2 if normalized else first + extent / 2
+        for n, i, j in np.ndindex(out.shape[:3]):
+            y, x = np.trunc(first[n]).astype(int) + np.array([i, j])
+            if 0 <= y < extent[0] and 0 <= x < extent[1]:
+                out[n, i, j] = pictures[n, y, x]
+        return out
+
+    return numpy
+
+
+SECOND = [
+    Row(f"ExtractGlimpseV2-centered-{c}-normalized-{n}", {**NO_NOISE, "centered": c, "normalized": n}, _shown(c, n)).on(
+        [(RNG.normal(size=(3, 6, 7, 1)).astype(np.float32), np.array([3, 4], np.int32), OFFSETS)]
+    )
+    for c in (True, False)
+    for n in (True, False)
 ]
