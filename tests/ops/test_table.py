@@ -243,9 +243,7 @@ def _node(row: Row, inputs: tuple[Any, ...]) -> tuple[Operation, list[TensorSpec
     return (op, [TensorSpec(t.dtype, TensorShape(v.shape)) for t, v in zip(op.inputs, values, strict=True)], values)
 
 
-def _inferred(
-    op: Operation, specs: Sequence[TensorSpec], values: Sequence[Any], without: int | None
-) -> list[TensorShape]:
+def _inferred(op: Operation, specs: Sequence[TensorSpec], values: list[Any], without: int | None) -> list[TensorShape]:
     """The static shapes of the outputs where the values of all inputs but one are known early."""
     known = tuple([None if k == without else v for k, v in enumerate(values)])
     made = op.op_def.infer(InferContext(op.type, tuple(specs), op.attrs, known))

@@ -42,9 +42,7 @@ def close(function: Any, wanted: Any, *arrays: Any) -> None:
         (lambda x, f: nn.atrous_conv2d(x, f, 2, "SAME"), 2, 1, "SAME", 2),
     ],
 )
-def test_every_form_of_a_convolution_is_a_sum_over_windows(
-    build: Any, axes: int, stride: int, padding: str, apart: int
-) -> None:
+def test_every_convolution_is_a_sum_over_windows(build: Any, axes: int, stride: int, padding: str, apart: int) -> None:
     x, f = some(2, *[7, 6, 5][:axes], 2), some(*[3, 2, 2][:axes], 2, 3)
     close(build, correlated(x, f, [stride] * axes, padding, [apart] * axes), x, f)
 
@@ -149,9 +147,7 @@ def test_channels_by_themselves_may_have_gaps_and_come_first() -> None:
 @for_each("padding", ["SAME", "VALID"])
 @for_each("times", [1, 2])
 @for_each("strides, apart", [((1, 1), (1, 1)), ((2, 2), (1, 1)), ((3, 1), (1, 2)), ((2, 3), (3, 2))])
-def test_strides_gaps_and_filters_of_channels_by_themselves_may_be_anything(
-    padding: Any, times: int, strides: Any, apart: Any
-) -> None:
+def test_strides_gaps_and_filters_by_channel_may_vary(padding: Any, times: int, strides: Any, apart: Any) -> None:
     """Also where no window reaches some pixels, and with strides that do not divide the gaps."""
     x, f = some(2, 11, 10, 3), some(3, 2, 3, times)
     parts = [correlated(x[..., [i]], f[:, :, [i]], strides, padding, apart) for i in range(3)]

@@ -379,9 +379,7 @@ class OwnError(Exception):
     ],
     ids=repr,
 )
-def test_what_the_function_raises_becomes_the_error_that_stands_for_it(
-    raised: BaseException, expected: type[OpError]
-) -> None:
+def test_what_the_function_raises_becomes_the_error_that_stands_for_it(raised: BaseException, expected: Any) -> None:
     def fail() -> None:
         raise raised
 

@@ -336,9 +336,7 @@ def test_a_queue_that_makes_no_sense_leaves_no_node(graph: Graph, make: Any, wor
     ),
     st.integers(1, 5),
 )
-def test_nothing_is_lost_doubled_or_out_of_order_whatever_is_cancelled(
-    calls: list[tuple[str, int]], capacity: int
-) -> None:
+def test_nothing_is_lost_doubled_or_moved_whatever_is_cancelled(calls: list[tuple[str, int]], capacity: int) -> None:
     queue = QueueState("q", capacity, FifoElements())
     numbers = iter(range(1000))
     puts: list[tuple[list[int], Any]] = []
@@ -388,9 +386,7 @@ def test_what_goes_back_to_a_priority_queue_comes_out_first_again() -> None:
         (lambda: ops.PaddingFIFOQueue(4, int32, [[None]], shared_name="q"), "a PaddingFIFOQueue of"),
     ],
 )
-async def test_running_the_handle_of_a_queue_makes_it_and_checks_it(
-    session: AsyncSession, other: Any, said: str
-) -> None:
+async def test_running_the_handle_of_a_queue_makes_and_checks_it(session: AsyncSession, other: Any, said: str) -> None:
     handle = ops.FIFOQueue(4, int32, shared_name="q").queue_ref.op
     for _ in range(2):
         assert await session.run(handle) is None

@@ -120,9 +120,7 @@ async def nothing_left(session: AsyncSession) -> None:
 # -- the end comes when the values are there -------------------------------------------------------
 
 
-async def test_what_was_served_is_there_again_when_its_caller_is_cancelled(
-    session: AsyncSession, source: Source
-) -> None:
+async def test_what_was_served_is_there_again_if_its_caller_is_cancelled(session: AsyncSession, source: Source) -> None:
     take = await held(session, source.take)
     await session.run(source.put)
     size = await session.run(source.size)
@@ -206,9 +204,7 @@ async def test_a_table_has_again_what_a_step_has_removed_that_ends_early(session
 # -- the end comes in the middle -------------------------------------------------------------------
 
 
-async def test_what_was_taken_is_there_again_if_the_step_waits_for_something_else(
-    session: AsyncSession, source: Source
-) -> None:
+async def test_what_was_taken_is_there_again_if_the_step_waits_for_more(session: AsyncSession, source: Source) -> None:
     empty = ops.FIFOQueue(1, int32, shapes=[])
     await session.run(source.put)
     size = await session.run(source.size)
@@ -323,9 +319,7 @@ async def test_a_partial_run_that_is_dropped_leaves_what_nobody_fetched(session:
     assert await session.run([one.size(), two.size()]) == [0, 1]
 
 
-async def test_a_partial_run_that_is_dropped_while_it_waits_leaves_its_callers_what_they_have(
-    session: AsyncSession,
-) -> None:
+async def test_a_partial_run_dropped_while_it_waits_leaves_its_callers_what_they_have(session: AsyncSession) -> None:
     """Its step is cancelled, and not over, when what it has handed out is not put back."""
     one, two = (ops.FIFOQueue(9, int32, shapes=[]) for _ in range(2))
     first, second = one.dequeue(), two.dequeue()
@@ -336,9 +330,7 @@ async def test_a_partial_run_that_is_dropped_while_it_waits_leaves_its_callers_w
     assert await session.run([one.size(), two.size()]) == [0, 1]
 
 
-def test_an_interrupt_when_the_values_are_there_leaves_the_element(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_when_values_are_there_leaves_the_element(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = ops.FIFOQueue(9, int32, shapes=[])
     put, take, size = queue.enqueue(1), queue.dequeue(), queue.size()
     with Session(graph=graph) as session:

@@ -106,9 +106,7 @@ def test_a_sparse_placeholder_takes_its_shape_from_a_tensor() -> None:
 
 @for_each("by", ["scipy", "numpy"])
 @for_each("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "complex64"])
-def test_a_large_product_is_that_of_the_dense_matrix_however_it_is_computed(
-    by: str, dtype: str, uninstall: Callable[[str], None]
-) -> None:
+def test_a_large_product_is_that_of_the_dense_matrix(by: str, dtype: str, uninstall: Callable[[str], None]) -> None:
     """Entries may stand in any order and more than once; a row may go on where the next part begins."""
     if by != "scipy":
         uninstall("scipy")

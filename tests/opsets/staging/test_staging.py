@@ -268,7 +268,7 @@ async def test_named_values_come_and_go_by_name(session: AsyncSession) -> None:
     refused(lambda: area.get(1, ["z"]), ValueError, "not among the names")
 
 
-async def test_a_step_that_waits_for_a_key_ends_early_and_takes_nothing(
+async def test_who_waits_for_a_key_and_ends_early_takes_nothing(
     session: AsyncSession, area: opsets.MapStagingArea
 ) -> None:
     take = await held(session, area.get(9)[1])

@@ -141,9 +141,7 @@ def test_without_tables_the_initializer_does_nothing(session: acts.Session) -> N
         (lambda t: make("LookupTableSizeV2", [acts.constant(1)]), TypeError, "handle of a table"),
     ],
 )
-def test_what_cannot_be_is_refused_by_the_line_that_builds(
-    build: Any, error: Any, match: str, session: acts.Session
-) -> None:
+def test_what_cannot_be_is_refused_where_it_is_built(build: Any, error: Any, match: str, session: acts.Session) -> None:
     table = _letters()
     refused(lambda: build(table), error, match)
 

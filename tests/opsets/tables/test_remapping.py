@@ -37,9 +37,7 @@ def test_words_of_a_new_vocabulary_are_found_in_the_old_one(session: tf.Session,
         session.run(remapping(tmp_path, new_vocab_offset=1, num_new_vocab=4))
 
 
-def test_a_saved_matrix_is_loaded_with_its_rows_and_columns_in_other_places(
-    session: tf.Session, tmp_path: Path
-) -> None:
+def test_a_saved_matrix_is_loaded_with_rows_and_columns_in_other_places(session: tf.Session, tmp_path: Path) -> None:
     saved = tf.get_variable("m", initializer=np.arange(6, dtype=np.float32).reshape(3, 2))
     session.run(saved.initializer)
     path = tf.train.Saver().save(session, str(tmp_path / "model"))
