@@ -42,11 +42,10 @@ _KEYED = """
 
 _BY_FILE = {
     "tests/opsets/tables/test_lookup.py": """
-        HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 LookupTableFindV2
-        LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 LookupTableSizeV2 MutableDenseHashTable
-        MutableHashTableOfTensorsV2 MutableHashTableV2
+        GenerateVocabRemapping LoadAndRemapMatrix HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2
+        LookupTableExportV2 LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2
+        LookupTableSizeV2 MutableDenseHashTable MutableHashTableOfTensorsV2 MutableHashTableV2
     """,
-    "tests/opsets/tables/test_remapping.py": "GenerateVocabRemapping LoadAndRemapMatrix",
     "tests/opsets/recurrent/test_blocks.py": "BlockLSTMGradV2",
     "tests/interop/test_fixtures.py": "StatelessIf StatelessWhile",
     "tests/opsets/signals/test_audio.py": "AudioSpectrogram DecodeWav EncodeWav Mfcc",
@@ -106,7 +105,7 @@ _BY_FILE = {
     """,
     "tests/ops/flow/test_functions.py": "PartitionedCall StatefulPartitionedCall SymbolicGradient",
     "tests/ops/arrays/test_uses.py": "Placeholder",
-    "tests/ops/flow/test_script.py": "PyFunc PyFuncStateless",
+    "tests/ops/flow/test_script.py": "AsyncPyFunc PyFunc PyFuncStateless",
     "tests/ops/randomness/test_random.py": """
         RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal Multinomial RandomGamma RandomPoissonV2
         RandomShuffle StatelessMultinomial StatelessRandomGammaV2 StatelessRandomNormal StatelessRandomPoisson
@@ -129,16 +128,15 @@ _BY_FILE = {
         ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent ResourceSparseApplyRMSProp
     """,
     "tests/ops/variables/test_checkpointing.py": "MergeV2Checkpoints RestoreV2 SaveV2",
-    "tests/ops/flow/test_async_script.py": "AsyncPyFunc",
     "tests/ops/variables/test_changes.py": """
         ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul
         ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate
         ResourceScatterSub ResourceScatterUpdate ResourceStridedSliceAssign
     """,
     "tests/opsets/sampling/test_candidates.py": """
-        AllCandidateSampler FixedUnigramCandidateSampler LogUniformCandidateSampler UniformCandidateSampler
+        LearnedUnigramCandidateSampler AllCandidateSampler FixedUnigramCandidateSampler LogUniformCandidateSampler
+        UniformCandidateSampler
     """,
-    "tests/opsets/sampling/test_learned_sampling.py": "LearnedUnigramCandidateSampler",
     "tests/opsets/accumulators/test_accumulators.py": """
         AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep AccumulatorTakeGradient
         ResourceConditionalAccumulator SparseAccumulatorApplyGradient SparseAccumulatorTakeGradient
@@ -168,7 +166,7 @@ _BY_FILE = {
         SparseApplyProximalGradientDescent SparseApplyRMSProp StridedSliceAssign TemporaryHandle TemporaryVariable
         Variable VariableV2
     """,
-    "tests/opsets/text/test_printing.py": "PrintV2",
+    "tests/opsets/text/test_strings.py": "PrintV2",
 }
 
 ELSEWHERE: dict[str, str] = {
