@@ -21,7 +21,7 @@ def _array(*shape: int, dtype: Any = np.float64) -> Any:
     return (made * 3).astype(dtype) if np.dtype(dtype).kind == "i" else made.astype(dtype)
 
 
-# -- Einsum --------------------------------------------------------------------------------------
+# -- Einsum ----------------------------------------------------------------------------------------
 
 # An equation, shapes to compute for, and those to differentiate at.
 EQUATIONS: list[tuple[str, list[Any], list[Any]]] = [
@@ -111,7 +111,7 @@ EINSUM_FAULTS = [
     for equation, faults in UNFIT
 ]
 
-# -- MatrixSolveLs -------------------------------------------------------------------------------
+# -- MatrixSolveLs ---------------------------------------------------------------------------------
 
 
 def _regularised(a: Any, b: Any, weight: float) -> Any:
@@ -175,7 +175,7 @@ LEAST_SQUARES_SMOOTH = [
     for label, weight in [("plain", 0.0), ("weighted", 0.5)]
 ]
 
-# -- functions of matrices -----------------------------------------------------------------------
+# -- functions of matrices -------------------------------------------------------------------------
 
 
 def _about_definite(x: Any) -> Any:

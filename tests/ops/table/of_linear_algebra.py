@@ -53,7 +53,7 @@ VECTOR = Fault(np.ones(2), "takes (square )?matrices", "batches of them")
 FIT = "of as many rows"
 ANY = 1e-4
 
-# -- solutions -----------------------------------------------------------------------------------
+# -- solutions -------------------------------------------------------------------------------------
 
 INVERSES = [
     Row(
@@ -142,7 +142,7 @@ TRIANGULAR = [
     for turn in (False, True)
 ]
 
-# -- factors -------------------------------------------------------------------------------------
+# -- factors ---------------------------------------------------------------------------------------
 
 
 def _about_definite(x: Any) -> Any:
@@ -221,7 +221,7 @@ LU = Row("Lu", _lu_parts, _lu_wanted).on(
 )
 LU_SMOOTH = Row("Lu-gradient", lambda x: acts.linalg.lu(x).lu).on([], [matrices(3, 3), matrices(2, 2, 2)])
 
-# -- determinants --------------------------------------------------------------------------------
+# -- determinants ----------------------------------------------------------------------------------
 
 DETERMINANT = Row("MatrixDeterminant", acts.linalg.det, lambda x: np.asarray(np.linalg.det(x), x.dtype)).on(
     [*SQUARES, np.zeros((2, 2)), np.full((2, 2), np.nan)],

@@ -446,7 +446,7 @@ def test_names_of_the_namespace_are_documented(name: str) -> None:
     assert inspect.getdoc(getattr(image, name))
 
 
-# -- pNG files of 16 bits per channel --------------------------------------------------------------
+# -- PNG files of 16 bits per channel --------------------------------------------------------------
 
 # As TensorFlow writes it; its rows have the filters 1, 1 and 4.
 PIXELS = (np.arange(18).reshape(3, 2, 3) * 3001).astype(np.uint16)
