@@ -259,9 +259,9 @@ FOUND_BY_THE_STEP = """
     DeserializeManySparse DeserializeSparse DynamicPartition FractionalAvgPool FractionalMaxPool ListDiff
     NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 NonMaxSuppressionWithOverlaps ParseExample
     ParseExampleV2 ParseSequenceExampleV2 ParseSingleExample ParseTensor Reshape SegmentMax SegmentMean SegmentMin
-    SegmentProd SegmentSum SerializeManySparse SparseAdd SparseConcat SparseFillEmptyRows SparseReduceMaxSparse
-    SparseReduceSumSparse SparseSegmentMean SparseSegmentSqrtN SparseSegmentSum SparseSlice SparseSparseMaximum
-    SparseSparseMinimum SparseSplit SparseToSparseSetOperation StringSplit StringSplitV2 Unique UniqueWithCounts Where
+    SegmentProd SegmentSum SerializeManySparse SparseAdd SparseFillEmptyRows SparseReduceMaxSparse SparseReduceSumSparse
+    SparseSegmentMean SparseSegmentSqrtN SparseSegmentSum SparseSlice SparseSparseMaximum SparseSparseMinimum
+    SparseSplit SparseToSparseSetOperation StringSplit StringSplitV2 Unique UniqueWithCounts Where
 """
 # Of these less is known than could be where a dimension of an input is not known, in TensorFlow too.
 LESS_IS_KNOWN = """
@@ -270,16 +270,14 @@ LESS_IS_KNOWN = """
     FakeQuantWithMinMaxVarsPerChannel FractionalAvgPool FractionalMaxPool GatherNd HSVToRGB LowerBound MatrixDiagPartV3
     MatrixDiagV3 MatrixSetDiagV3 MaxPool3DGrad MaxPoolGrad MaxPoolGradWithArgmax Qr RGBToHSV Reshape ScatterNd
     SpaceToBatchND SparseReduceMax SparseReduceSum SparseSplit Squeeze StridedSlice Substr Svd TensorScatterAdd
-    TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate Tile TridiagonalMatMul TridiagonalSolve
-    UpperBound
+    TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate TridiagonalMatMul TridiagonalSolve UpperBound
 """
 
 
 LESS_IS_KNOWN_OF_THE_RANK = """
     DrawBoundingBoxes DrawBoundingBoxesV2 CTCLoss MatrixSetDiagV3 ClipByValue ReducedShape ResizeBilinearGrad
     ResizeBicubicGrad UnsortedSegmentMin UnsortedSegmentMax UnsortedSegmentProd TensorScatterUpdate TensorScatterAdd
-    TensorScatterSub TensorScatterMin TensorScatterMax DynamicPartition SparseSoftmax SparseDenseCwiseAdd
-    SparseDenseCwiseMul SparseDenseCwiseDiv Substr TridiagonalMatMul TridiagonalSolve
+    TensorScatterSub TensorScatterMin TensorScatterMax DynamicPartition Substr TridiagonalMatMul TridiagonalSolve
 """
 RANK_IS_A_VALUE = """
     All Any DecodeImage EuclideanNorm MatrixDiagPartV3 MatrixDiagV3 Max Mean Min Prod ParseTensor ReduceJoin
