@@ -266,66 +266,51 @@ devices = Family("devices")
 
 # --- partial runs
 
-
-def _three(tf: Any) -> tuple[Any, Any, Any, Any, Any]:
-    a, b, c = (tf.placeholder(tf.float32, [], name=name) for name in "abc")
-    first = a + b
-    return a, b, c, first, first * c
-
-
-@partial("two-halves")
-def _halves(tf: Any, np: Any) -> Plan:
-    a, b, c, first, second = _three(tf)
-
-    def drive(session: Any) -> Any:
-        handle = session.partial_run_setup([first, second], [a, b, c])
-        return [
-            lambda: session.partial_run(handle, first, {a: 1, b: 2}),
-            lambda: session.partial_run(handle, second, {c: 10}),
-        ]
-
-    return Plan(drive=drive)
-
-
-_PARTIAL: dict[str, Callable[[Any, Any, list[Any]], list[Callable[[], Any]]]] = {
-    "feed-twice": lambda s, h, t: [
-        lambda: s.partial_run(h, t[3], {t[0]: 1, t[1]: 2}),
-        lambda: s.partial_run(h, t[4], {t[0]: 1, t[2]: 2}),
-    ],
-    "fetch-twice": lambda s, h, t: [lambda: s.partial_run(h, t[3], {t[0]: 1, t[1]: 2}), lambda: s.partial_run(h, t[3])],
-    "too-early": lambda s, h, t: [lambda: s.partial_run(h, t[4], {t[0]: 1, t[1]: 2})],
-    "feed-only": lambda s, h, t: [
-        lambda: s.partial_run(h, [], {t[0]: 1, t[1]: 2}),
-        lambda: s.partial_run(h, [t[3], t[4]], {t[2]: 3}),
-    ],
-    "all-at-once": lambda s, h, t: [lambda: s.partial_run(h, [t[4], t[3]], {t[0]: 1, t[1]: 2, t[2]: 3})],
-    "unknown-feed": lambda s, h, t: [lambda: s.partial_run(h, t[3], {t[3]: 1.0})],
-    "unknown-fetch": lambda s, h, t: [lambda: s.partial_run(h, t[2], {t[0]: 1})],
-    "no-feed": lambda s, h, t: [lambda: s.partial_run(h, t[3])],
-    "wrong-shape": lambda s, h, t: [lambda: s.partial_run(h, t[3], {t[0]: [1], t[1]: 2})],
-    "wrong-handle": lambda s, h, t: [lambda: s.partial_run("nothing", t[3], {t[0]: 1, t[1]: 2})],
-    "after-the-end": lambda s, h, t: [
-        lambda: s.partial_run(h, [t[4], t[3]], {t[0]: 1, t[1]: 2, t[2]: 3}),
-        lambda: s.partial_run(h, t[3]),
-    ],
-    "structure": lambda s, h, t: [lambda: s.partial_run(h, {"x": [t[3]]}, {t[0]: 1, t[1]: 2})],
+# The calls, each with what it fetches and feeds, of three placeholders, the sum of two, and its product with the third.
+_PARTIAL: dict[str, list[tuple[Any, dict[int, Any]]]] = {
+    "two-halves": [(3, {0: 1, 1: 2}), (4, {2: 10})],
+    "feed-twice": [(3, {0: 1, 1: 2}), (4, {0: 1, 2: 2})],
+    "fetch-twice": [(3, {0: 1, 1: 2}), (3, {})],
+    "too-early": [(4, {0: 1, 1: 2})],
+    "feed-only": [([], {0: 1, 1: 2}), ([3, 4], {2: 3})],
+    "all-at-once": [([4, 3], {0: 1, 1: 2, 2: 3})],
+    "unknown-feed": [(3, {3: 1.0})],
+    "unknown-fetch": [(2, {0: 1})],
+    "no-feed": [(3, {})],
+    "wrong-shape": [(3, {0: [1], 1: 2})],
+    "wrong-handle": [(3, {0: 1, 1: 2})],
+    "after-the-end": [([4, 3], {0: 1, 1: 2, 2: 3}), (3, {})],
+    "structure": [({"x": [3]}, {0: 1, 1: 2})],
 }
 
 
-@partial("{runs}", runs=_PARTIAL)
-def _partly(tf: Any, np: Any, runs: Any) -> Plan:
-    all_of_it = list(_three(tf))
+@partial("{calls}", calls={name: (name, calls) for name, calls in _PARTIAL.items()})
+def _partly(tf: Any, np: Any, calls: Any) -> Plan:
+    name, asked = calls
+    a, b, c = (tf.placeholder(tf.float32, [], name=name) for name in "abc")
+    nodes = [a, b, c, a + b, (a + b) * c]
+
+    def those(places: Any) -> Any:
+        if isinstance(places, dict):
+            return {key: those(each) for key, each in places.items()}
+        return [those(each) for each in places] if isinstance(places, list) else nodes[places]
 
     def drive(session: Any) -> Any:
-        handle = session.partial_run_setup(all_of_it[3:], all_of_it[:3])
-        return runs(session, handle, all_of_it)
+        handle = session.partial_run_setup(nodes[3:], nodes[:3])
+        handle = "nothing" if name == "wrong-handle" else handle
+        return [
+            lambda fetched=fetched, fed=fed: session.partial_run(
+                handle, those(fetched), {nodes[place]: value for place, value in fed.items()} or None
+            )
+            for fetched, fed in asked
+        ]
 
     return Plan(drive=drive)
 
 
 @partial("nothing-to-fetch")
 def _no_fetch(tf: Any, np: Any) -> Plan:
-    a, *_ = _three(tf)
+    a = tf.placeholder(tf.float32, [])
     return Plan(drive=lambda session: [lambda: bool(session.partial_run_setup([], [a]))])
 
 
