@@ -253,13 +253,13 @@ def pad(
         if isinstance(paddings, Tensor) or margins.op.type != "Const":
             get_static_value(margins, partial=True)  # as TensorFlow's does
         if kind != "CONSTANT":
-            made = raw.MirrorPad(value, margins, mode=kind, name=scope)
+            padded = raw.MirrorPad(value, margins, mode=kind, name=scope)
         elif not hasattr(constant_values, "_as_graph_element") and constant_values == 0:
-            made = raw.Pad(value, margins, name=scope)
+            padded = raw.Pad(value, margins, name=scope)
         else:
             filler = convert_to_tensor(constant_values, value.dtype, graph=value.graph)
-            made = raw.PadV2(value, margins, filler, name=scope)
-    return made
+            padded = raw.PadV2(value, margins, filler, name=scope)
+    return padded
 
 
 def margins_of(value: Any) -> list[tuple[int, int]]:

@@ -168,7 +168,7 @@ def parsed(data: bytes, dtype: DType) -> Any:
     """Return the array that a message contains; raise ValueError or TypeError for an invalid message."""
     kind, shape, content = 0, [], b""
     parts: list[Any] = []
-    wanted, stored = _LISTS.get(dtype.name, (_STRINGS, ""))
+    field, stored = _LISTS.get(dtype.name, (_STRINGS, ""))
     for number, value in fields(data):
         if number == _DTYPE:
             kind = as_integer(value)
@@ -176,7 +176,7 @@ def parsed(data: bytes, dtype: DType) -> Any:
             shape = [_size(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 2]
         elif number == _CONTENT:
             content = as_bytes(value)
-        elif number == wanted:
+        elif number == field:
             parts.append(value)
     if kind != dtype.as_datatype_enum:
         raise InvalidArgumentError(
@@ -187,8 +187,8 @@ def parsed(data: bytes, dtype: DType) -> Any:
     if dtype is string:
         flat = _texts(content, math.prod(shape)) if content else [as_bytes(part) for part in parts]
         return string_array(_repeated(flat, math.prod(shape), dtype, shape), tuple(shape))
-    found = _content(content, dtype) if content else _numbers(parts, dtype, stored)
-    whole = _repeated(found, math.prod(shape), dtype, shape)
+    elements = _content(content, dtype) if content else _numbers(parts, dtype, stored)
+    whole = _repeated(elements, math.prod(shape), dtype, shape)
     return whole.reshape(shape)[()]
 
 
@@ -220,8 +220,8 @@ def _content(content: bytes, dtype: DType) -> Array:
     octets: Array = np.frombuffer(content, np.uint8)
     if dtype.kind == "b":
         return octets.astype(np.bool_)
-    found: Array = octets.view(dtype.np_dtype.newbyteorder("<"))
-    return found
+    elements: Array = octets.view(dtype.np_dtype.newbyteorder("<"))
+    return elements
 
 
 def _numbers(parts: list[Any], dtype: DType, stored: str) -> Array:

@@ -195,8 +195,8 @@ def _scipy_product(values: Array, places: tuple[Array, Array], right: Array, dim
     """
     import scipy.sparse
 
-    found: Array = scipy.sparse.coo_array((values, places), dims) @ right
-    return found
+    product: Array = scipy.sparse.coo_array((values, places), dims) @ right
+    return product
 
 
 def _summed_rows(values: Array, places: tuple[Array, Array], right: Array, dims: tuple[int, int]) -> Array:

@@ -68,14 +68,14 @@ def sparse_split(
 
 def sparse_reduce_sum_sparse(sp_input: Any, axis: Any = None, keepdims: bool | None = None) -> SparseTensor:
     """Return sums along axes where there are entries; arguments as for ``sparse_reduce_sum``."""
-    made = reduction("SparseReduceSumSparse", sp_input, axis, keepdims)
-    return SparseTensor(*made.outputs)
+    sums = reduction("SparseReduceSumSparse", sp_input, axis, keepdims)
+    return SparseTensor(*sums.outputs)
 
 
 def sparse_reduce_max_sparse(sp_input: Any, axis: Any = None, keepdims: bool | None = None) -> SparseTensor:
     """Return maxima along axes where there are entries; arguments as for ``sparse_reduce_sum``."""
-    made = reduction("SparseReduceMaxSparse", sp_input, axis, keepdims)
-    return SparseTensor(*made.outputs)
+    maxima = reduction("SparseReduceMaxSparse", sp_input, axis, keepdims)
+    return SparseTensor(*maxima.outputs)
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
@@ -141,14 +141,14 @@ def _split_kernel(ctx: KernelContext) -> Kernel:
         sizes = [dims[place] // count + (i < dims[place] % count) for i in range(count)]
         ends = np.cumsum(sizes)
         which = np.searchsorted(ends, indices[:, place], side="right")
-        found = []
+        parts = []
         for i, size in enumerate(sizes):
             kept = which == i
             own, box = indices[kept], shape.copy()
             own[:, place] -= ends[i] - size
             box[place] = size
-            found.append((own, values[kept], box))
-        return tuple(part[i] for i in range(3) for part in found)
+            parts.append((own, values[kept], box))
+        return tuple(part[i] for i in range(3) for part in parts)
 
     return pieces
 

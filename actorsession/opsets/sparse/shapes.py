@@ -159,8 +159,8 @@ def _slice_back(grad: Array, indices: Array, start: Array, kept: Array) -> Any:
     """Return the gradient of each entry: that of the same coordinates in the slice, or 0."""
     if len(grad) != len(kept):
         raise InvalidArgumentError(f"SparseSliceGrad: {len(grad)} gradients of {len(kept)} entries")
-    found = dict(zip(map(tuple, (kept + start).tolist()), grad.tolist(), strict=True))
-    return np.array([found.get(tuple(place), 0) for place in indices.tolist()], grad.dtype)
+    by_place = dict(zip(map(tuple, (kept + start).tolist()), grad.tolist(), strict=True))
+    return np.array([by_place.get(tuple(place), 0) for place in indices.tolist()], grad.dtype)
 
 
 op("SparseSlice", _slice_shapes, _sliced, _slice_gradient)
