@@ -72,15 +72,8 @@ def _attributes(tf: Any, np: Any) -> Plan:
     v = tf.Variable(np.ones((2, 3), "float32"), name="v", trainable=False)
     w = tf.get_variable("w", [4], tf.int32, tf.zeros_initializer())
     facts = [
-        v.name,
-        v.op.name,
-        v.shape.as_list(),
-        v.trainable,
-        w.name,
-        w.dtype.name.removesuffix("_ref"),
-        len(tf.trainable_variables()),
-        len(tf.global_variables()),
-        v.get_shape().as_list(),
+        [v.name, v.op.name, v.shape.as_list(), v.trainable, w.name, w.dtype.name.removesuffix("_ref")],
+        [len(tf.trainable_variables()), len(tf.global_variables()), v.get_shape().as_list()],
     ]
     return Plan([v, w], facts=facts)
 

@@ -345,11 +345,9 @@ def _nested_devices(tf: Any, np: Any) -> Plan:
     with tf.device("/job:ps/task:1"):
         found.append(tf.constant(1).device)
         with tf.device("/cpu:0"):
-            found.append(tf.constant(1).device)
-            with tf.device("/task:2"):
-                found.append(tf.constant(1).device)
-            with tf.device(None):
-                found.append(tf.constant(1).device)
+            for inner in ("", "/task:2", None):
+                with tf.device(inner):
+                    found.append(tf.constant(1).device)
     return Plan(facts=found)
 
 
