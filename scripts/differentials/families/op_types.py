@@ -505,6 +505,11 @@ for _fill in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
         _in = wholes(2, 4, 5, 1, dtype="uint8"), _TURN[:1], array([4, 5], int32), float32(7)
         case(f"ImageProjectiveTransformV3-{_fill}-{_between}", *_in, interpolation=_between, fill_mode=_fill)
 case("ImageProjectiveTransformV2-count", reals(3, 5, 4, 2), _TURN, array([6, 7], int32), interpolation="NEAREST")
+for _centred in (False, True):
+    for _normal in (False, True):
+        _in = reals(2, 6, 7, 1), array([3, 4], int32), array([[0.25, 0.1], [-1.3, 2.2]], float32)
+        _given = {"centered": _centred, "normalized": _normal, "noise": "zero", "uniform_noise": False}
+        case(f"ExtractGlimpseV2-{_centred:d}{_normal:d}", *_in, **_given)
 
 # -- quantised numbers -----------------------------------------------------------------------------
 
