@@ -230,19 +230,24 @@ async def test_a_slow_kernel_of_a_consumer_holds_its_producer_back_and_not_the_b
         in_process(beat=0.1, lease=0.6) as cluster,
         AsyncSession(cluster.target(), graph=graph, config=config) as session,
     ):
-        # What a step weighs is known from here, and that the gate takes time.
+
+        def frames_sent() -> int:
+            return sum(link.frames_sent for link in cluster.server(W1).statistics().links)
+
+        # What a step weighs is known from here, and that the gate takes time: a beat passes.
         first = asyncio.create_task(session.run(y, {x: 7.0}))
         await gate.wait_entered()
-        await asyncio.sleep(0.1)
+        beats = frames_sent()
+        await eventually(lambda: frames_sent() > beats + 1)
         gate.open()
         assert await soon(first) == 7.0
         gate.close()
         before = cluster.server(W0).statistics().runs
         runs = [asyncio.create_task(session.run(y, {x: float(n)})) for n in range(30)]
         await eventually(lambda: cluster.server(W1).statistics().steps == 4)
-        beats = sum(link.frames_sent for link in cluster.server(W1).statistics().links)
+        beats = frames_sent()
         # Those of two leases and more go out while nothing else does.
-        await eventually(lambda: sum(link.frames_sent for link in cluster.server(W1).statistics().links) > beats + 15)
+        await eventually(lambda: frames_sent() > beats + 15)
         assert cluster.server(W0).statistics().runs == before + 4
         client = session._session.statistics().waiting
         assert client + cluster.server(W0).statistics().waiting == 26

@@ -214,7 +214,7 @@ async def close_by_another(server: Server) -> None:
         await server.actors.master.submit(CloseSession(session_handle=handle), CallContext())
 
 
-OWN = f"in order by its own program, process {os.getpid()}"
+OWN = "in order by its own program, process {pid}"
 ASKED = "in order at the request of client at .*: maintenance"
 # How a session ends, the class of the errors from then on, and words in all of them.
 ENDINGS: dict[str, tuple[Callable[[Server], Awaitable[Any]], type[OpError], str]] = {
@@ -240,6 +240,7 @@ async def test_every_call_after_the_end_of_a_session_says_what_has_happened(
         calls = Calls(server.target, wire=wire)
         await calls.begin()
         await end(server)
+        words = words.format(pid=os.getpid())
         assert calls.waiting is not None
         errors = {"in flight": await raised(calls.waiting), **await calls.errors()}
         for name, error in errors.items():

@@ -292,7 +292,8 @@ async def test_state_of_isolated_sessions_is_not_kept(tmp_path: Path, graph: Gra
 @pytest.fixture
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process of the same task is not waited for."""
-    monkeypatch.setattr(snapshots, "_REPLACED", 0.0)
+    for module, name in ((snapshots, "_REPLACED"), (managed_cluster, "_ENDING")):
+        monkeypatch.setattr(module, name, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -430,8 +431,7 @@ async def test_a_cluster_without_an_id_waits_for_processes_of_its_former_life(tm
     assert await soon(finding) == generated
 
 
-async def test_the_id_of_a_cluster_that_lives_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(managed_cluster, "_ENDING", 0.0)
+async def test_the_id_of_a_cluster_that_lives_is_not_taken(tmp_path: Path, no_patience: None) -> None:
     store = SnapshotStore(tmp_path, W0, LocalCluster({"ps": 1}).cluster_id)
     await store.take()
     store.write(a_snapshot(np.float32(1)))

@@ -69,6 +69,9 @@ class End:
             raise self.error
         self.sent.append((read_header(header), tuple(segments)))
 
+    def write_short(self, header: bytes) -> bool:
+        return False
+
     def write_from_thread(self, header: bytes) -> bool:
         self.meanwhile()
         if not self.busy:
