@@ -214,9 +214,7 @@ async def test_tells_are_handled_at_once_and_in_order() -> None:
     ("target", "message", "words"),
     [("nobody", Note(number=1), "no actor 'nobody'"), ("desk", Stranger(), "does not handle")],
 )
-async def test_a_tell_that_nobody_takes_is_logged(
-    target: str, message: Any, words: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_tell_that_nobody_takes_is_logged(target: str, message: Any, words: str, caplog: Any) -> None:
     _, wire = desk_and_wire()
     wire.service.tell(Tell(target, message))
     assert f"a tell of {PEER} at {ADDRESS} is lost: " in caplog.text
