@@ -39,8 +39,18 @@ from tests.actors.kit import (
 )
 from tests.allocation_failures import Shortage
 from tests.loops import cancelled
-from tests.rpc.link_kit import frame_of, start
 from transports import ConnectionClosed, Frame, encode_frame
+
+
+def frame_of(envelope: Any) -> Frame:
+    """A message as it travels."""
+    return Frame(*encode(envelope))
+
+
+async def start(link: Link, owner: Children) -> None:
+    """Begins to receive, in a child of the owner."""
+    _ = owner.start(link.run(), name=repr(link))
+    await asyncio.sleep(0)
 
 
 # -- asking and telling ----------------------------------------------------------------------------
