@@ -283,6 +283,6 @@ def _means_gradient(op: Operation, grad: Tensor | None, *others: Any) -> list[Te
 
 
 op("FractionalMaxPool", _pooled, kernel=_pool_kernel, grad=_largest_gradient)
-op("FractionalMaxPoolGrad", lambda ctx: [ctx.inputs[0].shape], kernel=_largest_back_kernel)
+op("FractionalMaxPoolGrad", lambda ctx: [ctx.inputs[0].shape.with_rank(4)], kernel=_largest_back_kernel)
 op("FractionalAvgPool", _pooled, kernel=_pool_kernel, grad=_means_gradient)
 op("FractionalAvgPoolGrad", _means_back, kernel=_means_back_kernel)

@@ -166,7 +166,7 @@ def _reduced_shapes(ctx: InferContext) -> list[TensorShape]:
     rank, axes = vector_length(ctx.inputs[2]), constant_ints(ctx, 3)
     left: Dim = None
     if rank is not None and axes is not None:
-        gone = {normal_axis(axis, rank, ctx.op) for axis in axes or range(rank)}
+        gone = {normal_axis(axis, rank, ctx.op) for axis in axes}
         left = rank if ctx.attrs["keep_dims"] else rank - len(gone)
     return sparse_shapes(left)
 
@@ -177,8 +177,7 @@ def _reduce_kernel(ctx: KernelContext) -> Kernel:
     def reduced(indices: Array, values: Array, shape: Array, axes: Any) -> Any:
         dims = checked_dims(shape, ctx.op)
         check_entries(indices, len(values), dims, ctx.op)
-        chosen = ints(axes) or tuple(range(len(dims)))
-        gone = {normal_axis(axis, len(dims), ctx.op, InvalidArgumentError) for axis in chosen}
+        gone = {normal_axis(axis, len(dims), ctx.op, InvalidArgumentError) for axis in ints(axes)}
         left = [i for i in range(len(dims)) if i not in gone]
         places = places_of(indices[:, left], [dims[i] for i in left])
         _, first, which = np.unique(places, return_index=True, return_inverse=True)

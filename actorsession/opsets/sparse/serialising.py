@@ -160,7 +160,7 @@ def _writer(ctx: KernelContext) -> Write:
 
     def write(indices: Array, values: Array, shape: Array) -> Array:
         out = np.empty(3, object)
-        out[:] = [written(indices, int64), written(values, dtype), written(shape, int64)]
+        out[:] = [written(indices, int64), written(values, dtype, in_one_piece=True), written(shape, int64)]
         return out
 
     return write
