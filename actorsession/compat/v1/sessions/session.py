@@ -28,8 +28,7 @@ _EXECUTORS = frozenset({"", "DEFAULT", "SINGLE_THREADED_EXECUTOR"})
 
 
 def _executor_of(config: Any) -> str:
-    said: str = config.experimental.executor_type if isinstance(config, Message) else ""
-    return said
+    return config.experimental.executor_type if isinstance(config, Message) else ""
 
 
 class _Face(ours.Session):
