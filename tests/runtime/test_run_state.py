@@ -3,48 +3,108 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from actorsession.errors import CancelledError, InvalidArgumentError, UnavailableError
+from actorsession.actors import Deadline
+from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError
 from actorsession.plan.partial import PartialParts
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.partial.run_state import (
-    Abort,
-    Answer,
-    Call,
-    Delete,
-    Instruction,
-    Phase,
-    Receive,
-    Refuse,
-    RunState,
-    Send,
-)
+from actorsession.runtime.partial.run_state import Call, Phase, RunState
+from actorsession.runtime.rendezvous import Arrival
 from tests.rows import for_each
 
 # Two feeds and two fetches: x waits for a, y for both.
-PLAN = PartialParts(RunSignature(("a", "b"), ("x", "y")), needs=(0b01, 0b11))
+PLAN = PartialParts(
+    RunSignature(("a", "b"), ("x", "y")),
+    feed_keys=(("to a",), ("to b",)),
+    fetch_keys=("from x", "from y"),
+    needs=(0b01, 0b11),
+    owned=(True, True),
+)
 ERROR = UnavailableError("the device is gone")
 
 
+class Step:
+    """A step that notes in order what it is told, with its rendezvous and the manager of its run."""
+
+    step_id = 1
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+        self.waiters: dict[str, Callable[[Any], None]] = {}
+        self.handed_out: set[int] = set()
+        self.rendezvous: Any = self
+        self.while_feeding: Callable[[], object] = list
+
+    def recv_async(self, key: str, waiter: Callable[[Any], None]) -> None:
+        self.told.append(("receive", key))
+        self.waiters[key] = waiter
+
+    def feed(self, values: Sequence[tuple[str, Any]]) -> None:
+        self.told.append(("feed", *values))
+        self.while_feeding()
+
+    def limit(self, deadline: Deadline) -> None:
+        self.told.append(("limit", deadline))
+
+    def delete(self, run: Any) -> None:
+        self.told.append("delete")
+
+
+class Told(RunState[Step]):
+    """A state whose step notes how it ends."""
+
+    __slots__ = ()
+
+    def _start_step(self) -> None:
+        self.step.told.append("start")
+
+    def _end_step(self, error: OpError) -> None:
+        self.step.told.append(("abort", error))
+
+    def _roll_back(self, error: OpError) -> None:
+        self.step.told.append("roll back")
+
+    def _release(self) -> None:
+        self.step.told.append("release")
+
+
+OVER = ["release", "delete"]
+
+
 class Core:
-    """A state, with names in place of positions."""
+    """A state and its step; values arrive by the name of their fetch."""
 
     def __init__(self, plan: PartialParts = PLAN) -> None:
-        self.plan = plan
-        self.state = RunState("h", plan, 0.0)
+        self.step = Step()
+        runs: Any = self.step
+        self.state = Told("h", plan, self.step, runs, 0.0)
 
     def phase(self) -> Phase:
         return self.state.phase
 
-    def call(
-        self, feeds: Sequence[str] = (), fetches: Sequence[str] = (), now: float = 0.0
-    ) -> tuple[Call, list[Instruction]]:
-        shape = self.plan.shape(tuple(feeds), tuple(fetches))
-        return self.state.call(shape, [f"value of {name}" for name in feeds], now)
+    def call(self, feeds: Sequence[str] = (), fetches: Sequence[str] = (), now: float = 0.0) -> Call:
+        called = self.state.call(tuple(feeds), [f"value of {name}" for name in feeds], tuple(fetches), now)
+        called.on_done = lambda: self.step.told.append(("answer", called, called.error))
+        return called
+
+    def arrive(self, fetch: str, value: Any) -> None:
+        self.step.waiters[f"from {fetch}"](Arrival(value))
+
+    def since(self, event: Callable[[], object]) -> list[Any]:
+        """What the step is told, and which calls are answered, because of an event."""
+        before = len(self.step.told)
+        event()
+        return self.step.told[before:]
+
+    def ended(self, error: OpError | None) -> list[Any]:
+        return self.since(lambda: self.state.ended(error))
+
+    def abort(self, error: OpError) -> list[Any]:
+        return self.since(lambda: self.state.abort(error))
 
 
 # -- one call --------------------------------------------------------------------------------------
@@ -52,86 +112,113 @@ class Core:
 
 def test_a_call_receives_its_fetches_and_sends_its_feeds() -> None:
     core = Core()
-    call, instructions = core.call("a", "x")
-    assert instructions == [Receive(call), Send(call)]
-    assert list(call.feeds) == [(0, "value of a")]
+    call = core.call("a", "x")
+    assert core.step.told == [("receive", "from x"), ("feed", ("to a", "value of a"))]
     assert call.fetches == (0,)
     assert (core.state.pending_inputs, core.state.pending_outputs) == (("b",), ("y",))
+
+
+def test_a_feed_goes_to_each_device_that_reads_it_and_one_that_nothing_reads_to_none() -> None:
+    core = Core(PartialParts(PLAN.signature, feed_keys=(("1", "2"), ()), fetch_keys=("", ""), needs=(0, 0)))
+    assert core.call("ab").done
+    assert core.step.told == [("feed", ("1", "value of a"), ("2", "value of a"))]
 
 
 def test_a_call_is_answered_when_its_feeds_are_sent_and_its_fetches_there() -> None:
     for arrives_first in (True, False):
         core = Core()
-        call, _ = core.call("ab", "xy"[:1])
-        events = [lambda c=core, k=call: c.state.arrived(k, 0, 7), lambda c=core, k=call: c.state.sent(k)]
-        first, second = events if arrives_first else reversed(events)
-        assert first() == []
-        assert second() == [Answer(call)]
+        if arrives_first:
+
+            def arrive(core: Core = core) -> None:
+                core.arrive("x", 7)
+                assert core.state.waiting == 1
+
+            core.step.while_feeding = arrive
+            call = core.call("ab", "x")
+        else:
+            call = core.call("ab", "x")
+            assert not call.done
+            assert core.since(lambda c=core: c.arrive("x", 7)) == [("answer", call, None)]  # type: ignore[misc]
+        assert call.done
         assert call.values == [7]
+        assert core.state.waiting == 0
 
 
 def test_a_call_that_only_feeds_is_answered_once_it_has_sent() -> None:
     core = Core()
-    call, instructions = core.call("a")
-    assert instructions == [Send(call)]
-    assert core.state.sent(call) == [Answer(call)]
+
+    def waits() -> None:
+        assert core.state.waiting == 1
+
+    core.step.while_feeding = waits
+    assert core.call("a").done
+    assert core.step.told == [("feed", ("to a", "value of a"))]
 
 
 def test_a_call_of_nothing_is_answered_and_changes_nothing() -> None:
     core = Core()
-    call, _ = core.call()
-    assert core.state.sent(call) == [Answer(call)]
+    assert core.call().done
+    assert core.step.told == []
     assert core.state.pending_inputs == ("a", "b")
+
+
+def test_a_limit_is_that_of_the_feeds_of_its_call_alone() -> None:
+    core, deadline = Core(), Deadline.after(60.0)
+    core.state.call(("a",), [1], (), 0.0, deadline)
+    assert core.step.told == [("limit", deadline), ("feed", ("to a", 1)), ("limit", Deadline.never())]
 
 
 @pytest.mark.parametrize("ends_first", [True, False], ids=["step first", "values first"])
 def test_the_call_that_completes_the_run_waits_for_the_step_too(ends_first: bool) -> None:
     core = Core()
-    call, _ = core.call("ab", "xy")
+    call = core.call("ab", "xy")
     assert core.phase() is Phase.COMPLETE
-    core.state.arrived(call, 0, 1)
-    core.state.sent(call)
+    core.arrive("x", 1)
     if ends_first:
-        assert core.state.ended(None) == []
-        last = core.state.arrived(call, 1, 2)
+        assert core.ended(None) == []
+        last = core.since(lambda: core.arrive("y", 2))
     else:
-        assert core.state.arrived(call, 1, 2) == []
-        last = core.state.ended(None)
-    assert last == [Answer(call), Delete()]
+        assert core.since(lambda: core.arrive("y", 2)) == []
+        last = core.ended(None)
+    assert last == [("answer", call, None), *OVER]
     assert call.values == [1, 2]
     assert core.phase() is Phase.OVER
 
 
 def test_two_calls_that_wait_at_once_are_answered_as_their_values_come() -> None:
     core = Core()
-    first, _ = core.call("a", "x")
-    second, _ = core.call("b", "y")
-    core.state.sent(first)
-    core.state.sent(second)
+    first = core.call("a", "x")
+    second = core.call("b", "y")
     assert core.state.waiting == 2
-    assert core.state.arrived(second, 0, 2) == []  # it completes the run
-    assert core.state.arrived(first, 0, 1) == [Answer(first)]
-    assert core.state.ended(None) == [Answer(second), Delete()]
+    assert core.since(lambda: core.arrive("y", 2)) == []  # it completes the run
+    assert core.since(lambda: core.arrive("x", 1)) == [("answer", first, None)]
+    assert core.ended(None) == [("answer", second, None), *OVER]
 
 
 def test_a_value_that_comes_after_the_end_of_the_step_completes_the_run() -> None:
     core = Core()
-    first, _ = core.call("a", "x")
-    second, _ = core.call("b", "y")
-    for call in (first, second):
-        core.state.sent(call)
-    core.state.arrived(second, 0, 2)
-    assert core.state.ended(None) == [Answer(second)]
+    first = core.call("a", "x")
+    second = core.call("b", "y")
+    core.arrive("y", 2)
+    assert core.ended(None) == [("answer", second, None)]
     assert core.phase() is Phase.COMPLETE
-    assert core.state.arrived(first, 0, 1) == [Answer(first), Delete()]
+    assert core.since(lambda: core.arrive("x", 1)) == [("answer", first, None), *OVER]
 
 
 def test_a_run_of_targets_alone_is_over_after_its_first_call() -> None:
     core = Core(PartialParts(RunSignature((), (), ("t",))))
     assert core.phase() is Phase.COMPLETE
-    assert core.state.ended(None) == []
-    call, _ = core.call()
-    assert core.state.sent(call) == [Answer(call), Delete()]
+    assert core.ended(None) == []
+    assert core.since(core.call) == OVER
+
+
+def test_only_values_that_were_delivered_count_as_handed_out() -> None:
+    core = Core()
+    call = core.call("ab", "y")
+    core.arrive("y", 2)
+    assert core.step.handed_out == set()
+    assert core.state.deliver(call) == [2]
+    assert core.step.handed_out == {1}
 
 
 # -- every order of two feeds and two fetches ------------------------------------------------------
@@ -147,13 +234,11 @@ def test_every_order_of_feeds_and_fetches_goes_as_far_as_the_feeds_allow(order: 
     core, fed, early = Core(), set[str](), []
     for name in order:
         if name in PLAN.signature.feeds:
-            call, _ = core.call(name)
-            core.state.sent(call)
+            assert core.call(name).done
             fed.add(name)
         elif NEEDS[name] <= fed:
-            call, _ = core.call((), name)
-            core.state.sent(call)
-            core.state.arrived(call, 0, 1)
+            core.call((), name)
+            core.arrive(name, 1)
         else:
             missing = ", ".join(sorted(NEEDS[name] - fed))
             with pytest.raises(InvalidArgumentError, match=f"Fetch {name} can't .* needs {missing}$"):
@@ -161,11 +246,10 @@ def test_every_order_of_feeds_and_fetches_goes_as_far_as_the_feeds_allow(order: 
             early.append(name)
     assert core.state.pending_outputs == tuple(sorted(early))
     for name in early:
-        call, _ = core.call((), name)
-        core.state.sent(call)
-        core.state.arrived(call, 0, 1)
+        core.call((), name)
+        core.arrive(name, 1)
     assert core.phase() is Phase.COMPLETE
-    assert core.state.ended(None)[-1] == Delete()
+    assert core.ended(None)[-1] == "delete"
 
 
 @for_each("cut", range(16), ids="{:04b}".format)
@@ -223,21 +307,31 @@ def test_a_feed_of_this_call_counts_for_its_fetches() -> None:
 
 def test_an_error_of_the_step_is_told_to_every_call_that_waits() -> None:
     core = Core()
-    first, _ = core.call("a", "x")
-    second, _ = core.call("b", "y")
-    assert core.state.ended(ERROR) == [Refuse(first, ERROR), Refuse(second, ERROR), Delete()]
-    assert core.state.sent(first) == []
-    assert core.state.arrived(second, 0, 1) == []
+    first = core.call("a", "x")
+    second = core.call("b", "y")
+    assert core.ended(ERROR) == [("answer", first, ERROR), ("answer", second, ERROR), *OVER]
+    assert core.since(lambda: core.arrive("x", 1)) == []
+    assert core.since(lambda: core.arrive("y", 1)) == []
+
+
+def test_an_error_of_the_step_while_a_call_feeds_is_that_of_the_call() -> None:
+    core = Core()
+    core.step.while_feeding = lambda: core.state.ended(ERROR)
+    call = core.call("a", "x")
+    with pytest.raises(UnavailableError):
+        call.result()
+    assert core.step.told[-2:] == OVER
 
 
 def test_an_error_that_nobody_waits_for_is_told_to_the_next_call() -> None:
     core = Core()
-    assert core.state.ended(ERROR) == []
+    assert core.ended(ERROR) == []
     assert core.phase() is Phase.FAILED
     with pytest.raises(InvalidArgumentError, match="can't be computed"):
         core.call((), "x")  # a wrong call is told so
-    call, instructions = core.call("a")
-    assert instructions == [Refuse(call, ERROR), Delete()]
+    call = core.call("a")
+    assert call.error is ERROR
+    assert core.step.told == OVER
     with pytest.raises(InvalidArgumentError, match="or is complete, failed, or given up"):
         core.call("a")
 
@@ -246,30 +340,50 @@ def test_an_error_that_nobody_waits_for_is_told_to_the_next_call() -> None:
 @for_each("given_up_first", [True, False], ids=["given up first", "step first"])
 def test_of_an_end_and_giving_up_the_first_counts(given_up_first: bool, error: Any) -> None:
     core = Core()
-    waiting, _ = core.call("a", "x")
-    core.state.sent(waiting)
+    waiting = core.call("a", "x")
     gone = CancelledError("not wanted")
+    given_up = [("abort", gone), ("answer", waiting, gone), *OVER, "roll back"]
     if given_up_first:
-        assert core.state.abort(gone) == [Abort(gone), Refuse(waiting, gone), Delete()]
-        assert core.state.ended(error) == []
+        assert core.abort(gone) == given_up
+        assert core.ended(error) == []
     else:
-        told = core.state.ended(error)
+        told = core.ended(error)
         if error is None:
-            assert core.state.abort(gone) == [Abort(gone), Refuse(waiting, gone), Delete()]
+            assert core.abort(gone) == given_up
         else:
-            assert told == [Refuse(waiting, error), Delete()]
-            assert core.state.abort(gone) == []
+            assert told == [("answer", waiting, error), *OVER]
+            assert core.abort(gone) == ["roll back"]
     assert core.phase() is Phase.OVER
-    assert core.state.abort(gone) == []
+    assert core.abort(gone) == ["roll back"]
+
+
+def test_a_fetch_on_a_branch_that_was_not_taken_ends_the_run() -> None:
+    core = Core()
+    call = core.call("a", "x")
+    core.step.waiters["from x"](Arrival(None, dead=True))
+    with pytest.raises(InvalidArgumentError, match="the fetched tensor 'x' is on a way that was not taken"):
+        call.result()
+    assert core.phase() is Phase.OVER
+
+
+def test_a_plan_that_cannot_succeed_is_not_started_and_fails_the_first_call() -> None:
+    core = Core(PartialParts(PLAN.signature, needs=(0, 0), failure=ERROR))
+    core.state.start()
+    ((what, error),) = core.step.told
+    assert what == "abort"
+    assert error is not ERROR  # a raised error keeps its frames alive
+    assert core.call("a").error is error
+    plain = Core()
+    plain.state.start()
+    assert plain.step.told == ["start"]
 
 
 def test_a_run_is_idle_when_nobody_waits_and_the_last_call_was_long_ago() -> None:
     core = Core()
     assert core.state.is_idle(10.0, 10.0)
-    call, _ = core.call("a", "x", now=5.0)
+    core.call("a", "x", now=5.0)
     assert not core.state.is_idle(1000.0, 10.0)  # somebody waits
-    core.state.sent(call)
-    core.state.arrived(call, 0, 1)
+    core.arrive("x", 1)
     assert not core.state.is_idle(14.9, 10.0)
     assert core.state.is_idle(15.0, 10.0)
     core.state.abort(ERROR)

@@ -192,7 +192,7 @@ async def test_a_block_may_complete_its_run_or_end_with_an_error(session: Any, s
 async def test_leaving_a_block_ends_the_calls_in_it_and_waits_for_their_kernels(graph: Graph, dear: Dear) -> None:
     async with AsyncSession(graph=graph) as session:
         async with session.partial([dear.product, dear.short], [dear.x, dear.s]) as p:
-            step = run_of(session, p.handle).step.step
+            step = run_of(session, p.handle).step
             call = asyncio.create_task(p.run(dear.product, {dear.x: LARGE}))
             await offloaded(session)
         assert step.done

@@ -66,7 +66,7 @@ async def test_the_limit_counts_for_each_call_and_not_for_the_time_between(make_
     handle = await stages.setup(face)
     run = run_of(face.session, handle)
     assert await face.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1}) == 2
-    assert run.step.step._deadline is None
+    assert run.step._deadline is None
 
 
 @pytest.mark.usefixtures("no_garbage")

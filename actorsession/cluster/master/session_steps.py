@@ -21,8 +21,7 @@ from actorsession.cluster.master.client_run import ClientRun
 from actorsession.cluster.master.debug_runs import DebugRuns
 from actorsession.cluster.master.master_program import MasterProgram, Program
 from actorsession.cluster.master.master_step import MasterStep
-from actorsession.cluster.master.partial_runs import PartialProgram
-from actorsession.cluster.master.partial_step import MasterRun
+from actorsession.cluster.master.partial_runs import MasterRun, PartialProgram
 from actorsession.cluster.master.session_plans import SessionPlans
 from actorsession.cluster.master.step_answer import step_metadata
 from actorsession.cluster.master.step_observer import Observation, StepObserver
@@ -203,7 +202,7 @@ class SessionSteps:
         """Record that a partial run was set up."""
         self.last_used = time.monotonic()
         self._tally.begin_partial_run()
-        graph, handle = opened.step.graph, opened.state.handle
+        graph, handle = opened.step.graph, opened.handle
         if graph.survey is not None:
             self.debug_runs.add(handle, opened.step.step_id, graph, lambda: handle not in self.partials)
 

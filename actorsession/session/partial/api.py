@@ -14,6 +14,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
 from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError
@@ -40,7 +41,10 @@ class _PartialRunMethods(_Base):
 
     def _partial_runs(self) -> PartialRuns[Any]:
         """Return the session's partial runs, of a direct or a remote session."""
-        self._check_usable()
+        owner = self._owner
+        # What the check finds nearly always, without a call.
+        if self._closed or self._forks != ownership.forks or owner.loop is not asyncio._get_running_loop():
+            self._check_usable()
         runs = self._session.partial_runs
         if runs is None:  # a kind of session from another distribution
             raise self._local_only("makes no partial runs")
@@ -69,13 +73,15 @@ class _PartialRunMethods(_Base):
 
     def _partial_request(
         self, runs: PartialRuns[Any], handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
-    ) -> Request:
-        """Return one call reduced to names, from the cache where ``fetch_key`` has a key for the fetches.
+    ) -> tuple[Request, list[Any]]:
+        """Return one call reduced to names, and its feeds; kept where ``fetch_key`` has a key for the fetches.
 
         Raises:
             TypeError: if the handle is no string.
             RuntimeError: if an operation is fetched.
         """
+        if feed_dict:
+            feed_dict = flatten_feeds(feed_dict)
         if not isinstance(handle, str):
             raise TypeError(
                 f"the handle of a partial run is the string that partial_run_setup returned, got "
@@ -94,18 +100,16 @@ class _PartialRunMethods(_Base):
                     "run as soon as their inputs are there"
                 )
             runs.remember(key, request)
-        return request
+        return request, request.feeds(tuple(feed_dict.values())) if feed_dict else []
 
 
-def _partial_options(options: RunOptions | None) -> RunOptions | None:
+def _partial_options(options: RunOptions) -> RunOptions | None:
     """Return the options of a partial run, if they request anything.
 
     Raises:
         TypeError: for anything but ``RunOptions``.
         InvalidArgumentError: for an option that does not act in partial runs.
     """
-    if options is None:
-        return None
     if not isinstance(options, RunOptions):
         raise TypeError(f"options is a RunOptions, got {type(options).__name__}")
     asked, plain = options.to_wire(), RunOptions().to_wire()
@@ -162,7 +166,7 @@ class SyncPartialRuns(_PartialRunMethods):
             if blocks_loop():
                 raise RuntimeError(IN_LOOP)
             return without_loop(partial(self.partial_run_setup, fetches, feeds, options))
-        options = _partial_options(options)
+        options = None if options is None else _partial_options(options)
         runs = self._partial_runs()
         with self._naming_operations():
             plan = self._made_partial_plan(runs, fetches, feeds)
@@ -206,10 +210,7 @@ class SyncPartialRuns(_PartialRunMethods):
                 raise RuntimeError(IN_LOOP)
             return self._cells.step(partial(self.partial_run, handle, fetches, feed_dict))
         runs = self._partial_runs()
-        if feed_dict:
-            feed_dict = flatten_feeds(feed_dict)
-        request = self._partial_request(runs, handle, fetches, feed_dict)
-        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
+        request, feeds = self._partial_request(runs, handle, fetches, feed_dict)
         signature = request.signature
         arguments = handle, signature.feeds, feeds, signature.fetches, self._limit
         try:
@@ -240,10 +241,13 @@ class AsyncPartialRuns(_PartialRunMethods):
     async def partial_run_setup(self, fetches: Any, feeds: Any = None, options: RunOptions | None = None) -> str:
         """Start a step that will be fed and fetched in several calls; see
         ``Session.partial_run_setup``."""
-        options = _partial_options(options)
+        options = None if options is None else _partial_options(options)
         runs = self._partial_runs()
-        with self._naming_operations():
+        try:
             return await runs.open(await self._made_partial_plan(runs, fetches, feeds), options)
+        except OpError as error:
+            self._name_operation(error)
+            raise
 
     async def _made_partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> Any:
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
@@ -256,10 +260,7 @@ class AsyncPartialRuns(_PartialRunMethods):
         run may wait at the same time.
         """
         runs = self._partial_runs()
-        if feed_dict:
-            feed_dict = flatten_feeds(feed_dict)
-        request = self._partial_request(runs, handle, fetches, feed_dict)
-        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
+        request, feeds = self._partial_request(runs, handle, fetches, feed_dict)
         signature = request.signature
         arguments = handle, signature.feeds, feeds, signature.fetches, self._limit
         try:

@@ -1,4 +1,4 @@
-"""The driver of a partial run: its parts run as feeds come, in the thread of its caller or on a loop."""
+"""Partial runs of this process: their parts run as feeds come, in the thread of the caller or on a loop."""
 
 from __future__ import annotations
 
@@ -33,18 +33,17 @@ from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.runtime.partial.driver import PartialRunDriver
-from actorsession.runtime.partial.local_step import LocalPartialStep
-from actorsession.runtime.partial.manager import (
+from actorsession.runtime.partial.local_runs import (
     AbortRuns,
     BeginRun,
     ContinueRun,
+    LocalRun,
     PartialRunActor,
-    PartialRunMgr,
     wait_for_answer,
 )
-from actorsession.runtime.partial.run_state import Call, RunState
-from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRunDriver
+from actorsession.runtime.partial.manager import PartialRunMgr
+from actorsession.runtime.partial.run_state import Call
+from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRun
 from actorsession.runtime.rendezvous import Rendezvous
 from tests.runtime.kit import turns_until
 
@@ -69,6 +68,7 @@ class Loaded:
         on_loop: bool = False,
         handle: str = "h",
         failure: OpError | None = None,
+        runs: Any = None,
     ) -> None:
         made = make_devices("/job:localhost/replica:0/task:0", {"CPU": devices})
         device_set = DeviceSet([d.attributes for d in made])
@@ -90,20 +90,22 @@ class Loaded:
         self.deleted: list[Any] = []
         loop = asyncio.get_running_loop() if pool is not None else None
         self.step = Step(1, Rendezvous(), len(fetches), partitions=len(self.graph.parts), pool=pool, loop=loop)
-        local = LocalPartialStep(self.step, self.begin_parts, self.closed.append)
-        driver: Any = PartialRunDriver if on_loop or pool is not None else ThreadRunDriver
-        state = RunState(handle, self.plan, 0.0)
-        self.run = driver(state, self.plan, local, self.deleted.append)
+        kind: Any = LocalRun if on_loop or pool is not None else ThreadRun
+        # It is its own manager, and counts how often its parts are begun.
+        self.run = kind(handle, self.plan, self.step, self if runs is None else runs, 0.0, self, self.closed.append)
+
+    def delete(self, run: Any) -> None:
+        self.deleted.append(run)
 
     def done(self) -> bool:
         return self.step.done
 
-    def begin_parts(self) -> None:
+    def begin(self, step: Step, feeds: Sequence[Any]) -> None:
         self.begun += 1
-        self.graph.begin(self.step, ())
+        self.graph.begin(step, feeds)
 
-    def begin(self) -> None:
-        self.run.begin()
+    def start(self) -> None:
+        self.run.start()
 
     def call(self, feeds: dict[str, Any], fetches: Sequence[str] = (), deadline: Deadline = NEVER) -> Call:
         called: Call = self.run.call(tuple(feeds), list(feeds.values()), tuple(fetches), 0.0, deadline)
@@ -139,7 +141,7 @@ def answered(call: Call) -> bool:
 
 
 def test_all_parts_start_with_nothing_fed_and_run_as_feeds_come(two_stages: Loaded) -> None:
-    two_stages.begin()
+    two_stages.start()
     assert two_stages.step.rendezvous.pending == (0, 3)  # a, b and x are awaited
     first = two_stages.call({"a:0": ONES}, ["x:0"])
     np.testing.assert_array_equal(first.result()[0], [2, 2])
@@ -159,7 +161,7 @@ def test_nothing_runs_before_all_feeds_of_a_call_are_there(on_loop: bool) -> Non
         divisor, b = (ops.placeholder("int32", [], name=name) for name in ("divisor", "b"))
         y = ops.add(ops.floordiv(7, divisor), b, name="y")
     loaded = Loaded(graph, [y], [divisor, b], on_loop=on_loop)
-    loaded.begin()
+    loaded.start()
     call = loaded.call({"divisor:0": np.int32(0), "b:0": np.int32(1)}, ["y:0"])
     with pytest.raises(InvalidArgumentError, match="division by zero"):
         call.result()
@@ -167,7 +169,7 @@ def test_nothing_runs_before_all_feeds_of_a_call_are_there(on_loop: bool) -> Non
 
 
 def test_a_value_that_nobody_takes_waits_in_the_rendezvous_until_the_run_is_given_up(two_stages: Loaded) -> None:
-    two_stages.begin()
+    two_stages.start()
     two_stages.call({"a:0": ONES, "b:0": ONES})
     assert two_stages.done()
     assert two_stages.step.rendezvous.pending == (2, 0)
@@ -180,7 +182,7 @@ def test_a_value_that_nobody_takes_waits_in_the_rendezvous_until_the_run_is_give
 def test_what_cannot_be_started_is_told_to_the_first_call_of_each_run(on_loop: bool) -> None:
     for _ in range(2):
         loaded = in_two_stages(on_loop=on_loop, failure=ERROR)
-        loaded.begin()
+        loaded.start()
         with pytest.raises(UnavailableError) as raised:
             loaded.call({"a:0": ONES}).result()
         assert raised.value is not ERROR  # a raised error keeps its frames alive
@@ -189,7 +191,7 @@ def test_what_cannot_be_started_is_told_to_the_first_call_of_each_run(on_loop: b
 
 
 def test_a_limit_that_is_over_ends_the_step_between_two_nodes(two_stages: Loaded) -> None:
-    two_stages.begin()
+    two_stages.start()
     call = two_stages.call({"a:0": ONES}, ["x:0"], Deadline.after(0.0))
     with pytest.raises(DeadlineExceededError):
         call.result()
@@ -197,7 +199,7 @@ def test_a_limit_that_is_over_ends_the_step_between_two_nodes(two_stages: Loaded
 
 
 def test_a_limit_that_is_not_over_is_gone_after_the_call(two_stages: Loaded) -> None:
-    two_stages.begin()
+    two_stages.start()
     two_stages.call({"a:0": ONES}, ["x:0"], Deadline.after(60.0)).result()
     assert two_stages.step.abort_error is None
     assert two_stages.step._deadline is None
@@ -221,7 +223,7 @@ async def test_giving_up_while_a_kernel_runs_answers_at_once_and_the_step_ends_w
     gate = threading.Event()
     pool.submit(gate.wait, 10)
     loaded = Loaded(graph, [y], [x], pool=pool)
-    loaded.begin()
+    loaded.start()
     call = loaded.call({"x:0": np.ones([600, 600], np.float32)}, ["y:0"])
     assert not answered(call)
     loaded.run.abort(CancelledError("not wanted"))
@@ -240,7 +242,7 @@ def test_a_fed_view_that_is_read_only_is_kept_as_it_was_when_it_was_fed(two_stag
     base = np.zeros([2], np.float32)
     fed = np.broadcast_to(base[:1], [2]) if kind == "broadcast" else base[:]
     fed.flags.writeable = False
-    two_stages.begin()
+    two_stages.start()
     two_stages.call({"b:0": fed})
     base[:] = 99
     np.testing.assert_array_equal(two_stages.call({"a:0": ONES}, ["y:0"]).result()[0], [2, 2])
@@ -269,9 +271,9 @@ def in_thread(function: Any, *args: Any) -> BaseException | None:
 def test_the_thread_that_is_in_a_run_ends_it_when_it_leaves(threaded: Loaded) -> None:
     """1. A thread is in the run, past its last node. 2. Another one ends the run, and cannot enter. 3. The
     first one leaves."""
-    threaded.begin()
+    threaded.start()
     threaded.run.enter()
-    inside = PartialRunDriver.call(threaded.run, ("a:0",), [ONES], ("x:0",), 0.0)
+    inside = LocalRun.call(threaded.run, ("a:0",), [ONES], ("x:0",), 0.0)
     assert inside.done
     assert in_thread(threaded.run.abort, ERROR) is None
     assert threaded.deleted == []
@@ -281,7 +283,7 @@ def test_the_thread_that_is_in_a_run_ends_it_when_it_leaves(threaded: Loaded) ->
 
 
 def test_a_run_that_nobody_is_in_is_ended_at_once_and_once(threaded: Loaded) -> None:
-    threaded.begin()
+    threaded.start()
     for _ in range(2):
         threaded.run.abort(ERROR)
         assert threaded.deleted == [threaded.run]
@@ -290,7 +292,7 @@ def test_a_run_that_nobody_is_in_is_ended_at_once_and_once(threaded: Loaded) -> 
 
 
 def test_an_idle_run_is_ended_unless_somebody_is_in_it_or_has_called(threaded: Loaded) -> None:
-    threaded.begin()
+    threaded.start()
     threaded.run.enter()
     assert in_thread(threaded.run.abort_if_idle, 10.0, 10.0) is None
     threaded.run.leave()
@@ -304,10 +306,9 @@ def test_an_idle_run_is_ended_unless_somebody_is_in_it_or_has_called(threaded: L
 def test_a_look_for_idleness_loses_no_end_that_comes_meanwhile(threaded: Loaded) -> None:
     """1. The collector has entered. 2. The session closes and cannot. 3. The run is not idle. 4. The
     collector leaves."""
-    threaded.begin()
-    state = threaded.run.state
+    threaded.start()
 
-    class Watched(RunState):
+    class Watched(ThreadRun):
         __slots__ = ()
 
         def is_idle(self, now: float, limit: float) -> bool:
@@ -315,7 +316,7 @@ def test_a_look_for_idleness_loses_no_end_that_comes_meanwhile(threaded: Loaded)
             assert threaded.deleted == []
             return False
 
-    state.__class__ = Watched
+    threaded.run.__class__ = Watched
     threaded.run.abort_if_idle(10.0, 10.0)
     assert threaded.deleted == [threaded.run]
 
@@ -363,8 +364,8 @@ class Clock:
 
 def managed(runs: Any, handle: str, **options: Any) -> Loaded:
     """A run that a manager holds, begun."""
-    loaded = in_two_stages(on_loop=not isinstance(runs, ThreadPartialRunMgr), handle=handle, **options)
-    loaded.run._on_delete = runs.delete
+    on_loop = not isinstance(runs, ThreadPartialRunMgr)
+    loaded = in_two_stages(on_loop=on_loop, handle=handle, runs=runs, **options)
     runs.begin(loaded.run)
     return loaded
 
@@ -439,7 +440,7 @@ class Delayed:
         assert isinstance(y, Tensor)
         self.pool = KernelPool(1)
         self.loaded = Loaded(graph, [y], [x], pool=self.pool)
-        self.loaded.begin()
+        self.loaded.start()
         self.call = self.loaded.call({"x:0": ONES}, [y.name])
 
     def passed(self, value: Any) -> Any:
@@ -476,14 +477,6 @@ async def test_a_call_that_is_not_answered_in_time_aborts_its_run(delayed: Delay
         delayed.call.result()
 
 
-async def test_a_late_call_names_the_tasks_that_have_not_ended(
-    delayed: Delayed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(LocalPartialStep, "unfinished", ("/job:b", "/job:a"))
-    with pytest.raises(DeadlineExceededError, match=r"have not ended: /job:a, /job:b$"):
-        await wait_for_answer(delayed.loaded.run, delayed.call, Deadline.after(0.0))
-
-
 async def test_cancelling_the_wait_for_an_answer_aborts_the_run(delayed: Delayed) -> None:
     waiting = asyncio.create_task(wait_for_answer(delayed.loaded.run, delayed.call, NEVER))
     await asyncio.sleep(0)
@@ -495,7 +488,7 @@ async def test_cancelling_the_wait_for_an_answer_aborts_the_run(delayed: Delayed
 
 
 async def test_a_call_that_is_done_at_its_deadline_counts(two_stages: Loaded) -> None:
-    two_stages.begin()
+    two_stages.start()
     call = two_stages.call({"a:0": ONES}, ["x:0"])
     await wait_for_answer(two_stages.run, call, Deadline.after(0.0))
     np.testing.assert_array_equal(call.result()[0], [2, 2])
@@ -506,8 +499,7 @@ async def test_a_call_that_is_done_at_its_deadline_counts(two_stages: Loaded) ->
 
 async def test_the_actor_begins_continues_and_aborts_runs() -> None:
     actor = PartialRunActor(10.0)
-    loaded = in_two_stages(on_loop=True)
-    loaded.run._on_delete = actor.runs.delete
+    loaded = in_two_stages(on_loop=True, runs=actor.runs)
     await actor.ref.ask(BeginRun(loaded.run))
     assert "h" in actor.runs
     run, call = await actor.ref.ask(ContinueRun("h", ("a:0",), [ONES], ("x:0",), NEVER))
@@ -526,9 +518,8 @@ async def test_the_actor_begins_continues_and_aborts_runs() -> None:
 
 async def test_one_message_aborts_all_runs_of_the_actor() -> None:
     actor = PartialRunActor(10.0)
-    made = [in_two_stages(on_loop=True, handle=name) for name in "abc"]
+    made = [in_two_stages(on_loop=True, handle=name, runs=actor.runs) for name in "abc"]
     for loaded in made:
-        loaded.run._on_delete = actor.runs.delete
         await actor.ref.ask(BeginRun(loaded.run))
     assert len(actor.runs) == 3
     actor.ref.tell(AbortRuns(CancelledError("closed")))
