@@ -28,8 +28,7 @@ from actorsession.actors.ref import LocalRef
 from actorsession.actors.timer_wheel import Alarm
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
-from actorsession.cluster.master.client_run import ClientRun, answer_of, extra_of
-from actorsession.cluster.master.master_program import Program
+from actorsession.cluster.master.program import Program
 from actorsession.cluster.master.step_parts import BoundPart, PartsOwner, StepParts
 from actorsession.cluster.unsent import unsent_fetch
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
@@ -48,6 +47,7 @@ from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
+from actorsession.rpc.local_calls import ClientRun
 from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.partial.manager import RUN_NUMBERS, PartialRunMgr
 from actorsession.runtime.partial.run_state import Call, Phase, RunState
@@ -125,7 +125,7 @@ class PartialProgram(Program):
             opened.abort(from_exception(exc) if isinstance(exc, Exception) else _unknown())
             raise
         session.set_up(run, opened)
-        run.done(answer_of(run, (), ()), extra_of(run, handle))
+        run.done(run.fetched((), ()), run.extra(handle))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -374,7 +374,7 @@ class MasterRun(RunState[MasterPartialStep]):
     def _send(self, run: ClientRun, call: Call, values: Sequence[Any]) -> None:
         graph = self.step.graph
         try:
-            out = answer_of(run, (values,), zip(repeat(0), range(len(values))))
+            out = run.fetched((values,), zip(repeat(0), range(len(values))))
         except Exception as exc:
             run.fail(unsent_fetch(graph.partitions, call.fetches, values, from_exception(exc)))
             return
@@ -382,7 +382,7 @@ class MasterRun(RunState[MasterPartialStep]):
             run.done(out)
             return
         self._unconfirmed += 1
-        run.done(out, extra_of(run, None, True), self._session.deliveries.add(partial(self._confirmed, call)))
+        run.done(out, run.extra(None, True), self._session.deliveries.add(partial(self._confirmed, call)))
 
     def _confirmed(self, call: Call, received: bool) -> None:
         """Record whether the values of an answered call have reached the client's caller."""
