@@ -91,8 +91,8 @@ class PartialProgram(Program):
         """Set up a partial run, and answer with its handle; see ``StepProgram.begin``."""
         if run.asked is not None or self._is_debugged or run.values:
             self._check(run, 0)
-        graph = self.graph or self.bind()
-        if graph is None or self.session.must_prepare:
+        session, graph = self.session, self.graph or self.bind()
+        if graph is None or session.over is not None or session.plans.membership.changed:
             self.begin_later(run)
         else:
             self._open(graph, run)
@@ -110,9 +110,10 @@ class PartialProgram(Program):
         asked = run.asked
         debug_run = None if asked is None else asked.debug_run
         graph.users += 1
+        graph.last_used = session.last_used = time.monotonic()
         try:
             asks = None if debug_run is None else GraphRequest(False, debug_run)
-            step = MasterPartialStep(session, graph, self.parts, self._own, self._graphs.release, asks)
+            step = MasterPartialStep(session, graph, self.parts, self._own, self._graphs.drop, asks)
         except BaseException:
             self._graphs.release(graph)
             raise
@@ -124,7 +125,9 @@ class PartialProgram(Program):
         except BaseException as exc:
             opened.abort(from_exception(exc) if isinstance(exc, Exception) else _unknown())
             raise
-        session.set_up(run, opened)
+        session.tally.partial_runs += 1
+        if graph.survey is not None:
+            session.debug_runs.add(handle, step.step_id, graph, lambda: handle not in self._runs)
         run.done(run.fetched((), ()), run.extra(handle))
 
 
@@ -163,12 +166,13 @@ class MasterPartialStep(StepParts):
         graph: the client graph, which is held for the step.
         parts: its parts.
         own: the master's own task.
-        release: called with the graph when the run is over.
+        drop: called with the graph when the run is over, if it is the last of a graph that was dropped.
         asked: see ``StepParts``.
 
     Attributes:
         graph: the client graph.
         rendezvous: the rendezvous of the step on the master's own task.
+        on_end: called when all parts have ended, and with an error if one fails.
 
     Raises:
         OpError: if the session at the master's own task is gone.
@@ -180,30 +184,18 @@ class MasterPartialStep(StepParts):
         graph: ClientGraph,
         parts: Sequence[BoundPart],
         own: OwnTask,
-        release: Callable[[ClientGraph], None],
+        drop: Callable[[ClientGraph], None],
         asked: GraphRequest | None = None,
     ) -> None:
         super().__init__(session, graph, parts, asked)
         self.graph = graph
-        self._release = release
-        self._on_end: Callable[[OpError | None], object] | None = None
+        self._drop = drop
+        self.on_end: Callable[[OpError | None], object] | None = None
         self._failed = self._cleaned = self._ran = self._settled = False
         self._own = own
         self.rendezvous = own.hold(self.step_id)
         # Be it by this task's partitions or by a push that could not be delivered.
         self.rendezvous.on_abort = self._aborted
-
-    def start(self, on_end: Callable[[OpError | None], None]) -> None:
-        """Begin all parts without feeds.
-
-        Args:
-            on_end: called when all parts have ended, and with an error whenever one fails.
-        """
-        loop = asyncio.get_running_loop()
-        self._on_end = lambda error: loop.call_soon(on_end, error)  # not before this returns
-        self.begin_here(_NO_FEEDS)
-        self.begin_there(_NO_FEEDS)
-        self._on_end = on_end
 
     def feed(self, values: Sequence[tuple[str, Any]]) -> None:
         """Send values, and push those that other tasks read; what can run here at once has run on return."""
@@ -223,16 +215,16 @@ class MasterPartialStep(StepParts):
     # -- the end -------------------------------------------------------------------------------
 
     def _succeed(self) -> None:
-        if not self._failed and self._on_end is not None:
+        if not self._failed and self.on_end is not None:
             self._ran = True
-            self._on_end(None)
+            self.on_end(None)
 
     def fail(self, error: OpError) -> None:
         """End the step with an error of a part; see ``StepParts.fail``."""
-        if not self._failed and self._on_end is not None:
+        if not self._failed and self.on_end is not None:
             self._failed, self._ran = True, False
             self.abort(error)
-            self._on_end(error)
+            self.on_end(error)
 
     def _aborted(self, error: OpError) -> None:
         # Derived: another task has failed, which the calls to the tasks report.
@@ -274,7 +266,10 @@ class MasterPartialStep(StepParts):
         if not self._cleaned:  # all tasks have succeeded
             self._cleaned = True
             self.rendezvous.release()
-        self._release(self.graph)
+        graph = self.graph
+        graph.users -= 1
+        if graph.dropped and not graph.users:
+            self._drop(graph)
 
 
 class MasterRun(RunState[MasterPartialStep]):
@@ -310,7 +305,11 @@ class MasterRun(RunState[MasterPartialStep]):
         self._unconfirmed = 0  # calls that were answered and that the client has not confirmed yet
 
     def _start_step(self) -> None:
-        self.step.start(self.ended)
+        step, loop = self.step, asyncio.get_running_loop()
+        step.on_end = lambda error: loop.call_soon(self.ended, error)  # not before this returns
+        step.begin_here(_NO_FEEDS)
+        step.begin_there(_NO_FEEDS)
+        step.on_end = self.ended
 
     def _end_step(self, error: OpError) -> None:
         self.step.abort(error)
@@ -365,14 +364,14 @@ class MasterRun(RunState[MasterPartialStep]):
     def _cancelled(self) -> None:
         self.abort(CancelledError(f"partial run {self.handle!r} was cancelled by its caller"))
 
-    def _reply(self, run: ClientRun, call: Call) -> None:
+    def _reply(self, run: ClientRun, call: Call, encoded: Sequence[Any] | None = None) -> None:
+        """Answer a run whose call is done, with its values or those that were encoded in a thread."""
         if call.error is not None:
             run.fail(call.error)
-        elif type(run) is not ServedRun or not encode_apart(call.values, partial(self._send, run, call)):
-            self._send(run, call, call.values)
-
-    def _send(self, run: ClientRun, call: Call, values: Sequence[Any]) -> None:
-        graph = self.step.graph
+            return
+        values, graph = call.values if encoded is None else encoded, self.step.graph
+        if encoded is None and type(run) is ServedRun and encode_apart(values, partial(self._reply, run, call)):
+            return
         try:
             out = run.fetched((values,), zip(repeat(0), range(len(values))))
         except Exception as exc:

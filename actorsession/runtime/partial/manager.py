@@ -61,7 +61,8 @@ class PartialRunMgr(Generic[R]):
         """Register a run and start its partitions; the run calls ``delete`` when it is over."""
         self._runs[run.handle] = run
         run.start()
-        self._watch()
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._idle_limit, self._on_timer)
 
     def call(
         self,
@@ -100,7 +101,8 @@ class PartialRunMgr(Generic[R]):
         """Forget a run that is over."""
         self._runs.pop(run.handle, None)
         if self._timer is not None and not self._runs:
-            self.stop_timer()
+            self._timer.cancel()
+            self._timer = None
 
     def waits(self, most: int) -> list[PartialWaits]:
         """Return the open runs, oldest first, at most ``most``; callable from any thread."""
@@ -126,11 +128,6 @@ class PartialRunMgr(Generic[R]):
         now = self.clock.now()
         for run in list(self._runs.values()):
             run.abort_if_idle(now, self._idle_limit)
-
-    def _watch(self) -> None:
-        """Make sure that idle runs are collected; called when a run has begun."""
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._idle_limit, self._on_timer)
 
     def stop_timer(self) -> None:
         """Stop the timer of the idle limit; the next run starts it again."""

@@ -152,7 +152,10 @@ class ThreadPartialRunMgr(PartialRunMgr[ThreadRun]):
         self._collector: IdleCollector | None = None
         self._lock = threading.Lock()
 
-    def _watch(self) -> None:
+    def begin(self, run: ThreadRun) -> None:
+        """Register a run and start its partitions; make sure that a thread collects it if it is idle."""
+        self._runs[run.handle] = run
+        run.start()
         if self._collector is None:
             collector = IdleCollector(self, min(self._idle_limit, _INTERVAL))
             if self._install(collector):
