@@ -267,7 +267,7 @@ class MasterPartialStep(StepParts):
             self._cleaned = True
             self.rendezvous.release()
         graph = self.graph
-        graph.users -= 1
+        graph.users -= 1  # as ``ClientGraphs.release``, without a call
         if graph.dropped and not graph.users:
             self._drop(graph)
 

@@ -19,7 +19,7 @@ from actorsession.actors.context import LOCAL_TELL
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
 from actorsession.durations import in_seconds
-from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
+from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, from_exception
 from actorsession.graph.held_arrays import large_arrays
 from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.plan_cache import PlanCache
@@ -250,6 +250,8 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         except OpError:  # an invalid call
             self._gate.check()  # or a valid call after the session was closed
             raise
+        except Exception as exc:  # no memory, for example
+            raise from_exception(exc) from exc
         return run.deliver(call)
 
     async def abort(self, handle: str, error: OpError) -> None:

@@ -268,13 +268,9 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, without waiting for its kernels to end between two nodes."""
         self._open.pop(handle, None)
-        connection = self._connection
-        message = PartialRunDrop(
-            session_handle=connection.handle, partial_run_handle=handle, error=error_to_wire(error)
-        )
         # A master that is gone, or has dropped the session, has aborted the run.
         with contextlib.suppress(OpError):
-            await connection.ask(message, Deadline.after(_DROP), Done)
+            await self._connection.ask(self._drop(handle, error), Deadline.after(_DROP), Done)
         await self._debugger.aborted(handle, error)
 
     def abort_here(self, handle: str, error: OpError) -> None:
