@@ -94,21 +94,9 @@ class PartialProgram(Program):
         session, graph = self.session, self.graph or self.bind()
         if graph is None or session.over is not None or session.plans.membership.changed:
             self.begin_later(run)
-        else:
-            self._open(graph, run)
-
-    async def _begin_with(self, graph: ClientGraph, run: ClientRun, deadline: Deadline) -> bool:
-        bound = self.graph or self.bind()
-        if bound is None or self.session.must_prepare:
-            return False
-        self._open(bound, run)
-        return True
-
-    def _open(self, graph: ClientGraph, run: ClientRun) -> None:
-        session, plan = self.session, graph.partial
+            return
+        plan, debug_run = graph.partial, None if run.asked is None else run.asked.debug_run
         assert plan is not None  # it was built for this
-        asked = run.asked
-        debug_run = None if asked is None else asked.debug_run
         graph.users += 1
         graph.last_used = session.last_used = time.monotonic()
         try:
@@ -129,6 +117,12 @@ class PartialProgram(Program):
         if graph.survey is not None:
             session.debug_runs.add(handle, step.step_id, graph, lambda: handle not in self._runs)
         run.done(run.fetched((), ()), run.extra(handle))
+
+    async def _begin_with(self, graph: ClientGraph, run: ClientRun, deadline: Deadline) -> bool:
+        if (self.graph or self.bind()) is None or self.session.must_prepare:
+            return False
+        self.begin(run)  # at once, as nothing has changed meanwhile
+        return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -346,12 +340,7 @@ class MasterRun(RunState[MasterPartialStep]):
         seconds = session.limit if run.seconds is None else run.seconds
         alarm = session.wheel.add(seconds, partial(self._late, run, call))
         run.on_cancel = self._cancelled
-        call.on_done = partial(self._waited, run, call, alarm)
-
-    def _waited(self, run: ClientRun, call: Call, alarm: Alarm) -> None:
-        call.on_done = None
-        self._session.wheel.discard(alarm)
-        self._reply(run, call)
+        call.on_done = partial(self._reply, run, call, alarm)
 
     def _late(self, run: ClientRun, call: Call) -> None:
         if call.done:  # it has taken effect
@@ -364,13 +353,25 @@ class MasterRun(RunState[MasterPartialStep]):
     def _cancelled(self) -> None:
         self.abort(CancelledError(f"partial run {self.handle!r} was cancelled by its caller"))
 
-    def _reply(self, run: ClientRun, call: Call, encoded: Sequence[Any] | None = None) -> None:
-        """Answer a run whose call is done, with its values or those that were encoded in a thread."""
+    def _reply(
+        self, run: ClientRun, call: Call, alarm: Alarm | None = None, encoded: Sequence[Any] | None = None
+    ) -> None:
+        """Answer a run whose call is done.
+
+        Args:
+            run: the run.
+            call: its call.
+            alarm: the deadline of a call that has waited.
+            encoded: the values of the call, if they were encoded in a thread.
+        """
+        if alarm is not None:
+            call.on_done = None
+            self._session.wheel.discard(alarm)
         if call.error is not None:
             run.fail(call.error)
             return
         values, graph = call.values if encoded is None else encoded, self.step.graph
-        if encoded is None and type(run) is ServedRun and encode_apart(values, partial(self._reply, run, call)):
+        if encoded is None and type(run) is ServedRun and encode_apart(values, partial(self._reply, run, call, None)):
             return
         try:
             out = run.fetched((values,), zip(repeat(0), range(len(values))))
