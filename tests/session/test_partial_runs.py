@@ -1069,6 +1069,30 @@ async def test_a_dropped_object_gives_its_run_up(session: Any, stages: Stages) -
     assert session.counts() == (0, 0, 0)
 
 
+async def test_a_run_that_is_dropped_while_a_call_of_it_runs_is_given_up_after_that_call(
+    graph: Graph, stages: Stages
+) -> None:
+    """1. A call runs a function in the thread of the loop. 2. The function drops the object of the run."""
+    held: list[Any] = []
+
+    def drop(value: Any) -> Any:
+        held.clear()
+        gc.collect()
+        return value + 1
+
+    dropping = ops.py_func(drop, [stages.first], "float32")
+    in_loop = ConfigProto(inter_op_parallelism_threads=-1)
+    async with AsyncSession(graph=graph, config=in_loop) as session:
+        held.append(await session.partial([dropping, stages.second], stages.feeds).__aenter__())
+        handle = held[0].handle
+        assert await session.partial_run(handle, dropping, {stages.a: 1, stages.b: 2}) == 4
+        assert held == []
+        await asyncio.sleep(0)
+        with pytest.raises(InvalidArgumentError, match="given up"):
+            await session.partial_run(handle, stages.second, {stages.c: 1})
+        assert session.statistics().steps == 0
+
+
 async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(make_session: Any, stages: Stages) -> None:
     face = make_session(ConfigProto(partial_run_idle_limit_in_ms=5000))
     clock = Clock()

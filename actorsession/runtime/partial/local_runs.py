@@ -1,7 +1,8 @@
 """Partial runs of this process, and the actor that holds those of a session on an event loop.
 
-The coroutines of a session run on the loop of its actor, and other threads tell it what ends runs. Runs that
-the threads of their callers drive are held in ``thread_runs``.
+The coroutines of a session run on the loop of its actor and ask it without a mailbox: to begin or to continue a
+run is one synchronous call, which nothing on the loop interrupts. What other threads and finalisers end, they
+tell the actor, and it takes a turn. Runs that the threads of their callers drive are held in ``thread_runs``.
 """
 
 from __future__ import annotations
