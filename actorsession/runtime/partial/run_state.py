@@ -271,7 +271,11 @@ class RunState(ABC, Generic[S]):
                 step.limit(NEVER)
         call.left -= 1
         if not call.left:
-            self._answer(call)
+            if call.last or call.done or self._ended:
+                self._answer(call)
+            else:  # most calls: what _answer() does, without a call
+                self._calls.remove(call)
+                call.done = True
         return call
 
     def deliver(self, call: Call) -> list[Any]:

@@ -125,13 +125,21 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         check_run_size(signature.size)
         return RemotePartialPlan(signature)
 
-    async def open(self, plan: RemotePartialPlan, options: RunOptions | None = None) -> str:
-        """Start a run at the master; operations that need no feed are under way when this returns."""
+    async def open(
+        self, plan: RemotePartialPlan, options: RunOptions | None = None, debug_run: list[Any] | None = None
+    ) -> str:
+        """Start a run at the master; operations that need no feed are under way when this returns.
+
+        Args:
+            plan: see ``PartialRuns.open``.
+            options: likewise.
+            debug_run: the debugged run in wire form, which the debugger has begun; it calls this again.
+        """
         self._loop = asyncio.get_running_loop()
-        connection, program = self._connection, plan.programs.get(None)
+        connection, steps, signature = self._connection, self._steps, plan.signature
+        program = plan.programs.get(None) if options is None else None
         if (
-            options is not None
-            or program is None
+            program is None
             or not program.known
             or program.channel is not connection.master.channel
             or (connection.recovery.wait and connection.recovery.is_due)
@@ -139,19 +147,10 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             program = None  # else the master has run the plan, so it has all nodes of it
             if not connection.is_current:
                 await connection.send_graph()
-        if options is None:
-            return await self._set_up(plan, program)
-        setup = partial(self._set_up, plan, None, options)
-        return await self._debugger.open(plan.signature.sorted(), options.debug_options, setup)
-
-    async def _set_up(
-        self,
-        plan: RemotePartialPlan,
-        program: SessionProgram | None,
-        options: RunOptions | None = None,
-        debug_run: list[Any] | None = None,
-    ) -> str:
-        steps, signature = self._steps, plan.signature
+        if options is not None and debug_run is None:
+            return await self._debugger.open(
+                signature.sorted(), options.debug_options, partial(self.open, plan, options)
+            )
         steps.tally.partial_runs += 1
         if program is None:
             program = steps.program(plan.programs, signature, options, partial=True)
