@@ -12,9 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession.cluster import ServerStatistics
+from actorsession.cluster.server.statistics import CLIENT
 from actorsession.config import NodeStats, StepStats, TransferStats
-from actorsession.observe import chrome_trace, write_trace
+from actorsession.observe import Traffic, chrome_trace, traffic, write_trace
 from actorsession.plan.rendezvous_key import build_key
+from actorsession.rpc import LinkStatistics
 
 PS = "/job:ps/replica:0/task:0/device:CPU:0"
 WORKER = "/job:worker/replica:0/task:1/device:CPU:0"
@@ -217,3 +220,44 @@ def test_no_lane_has_overlapping_spans_and_every_transfer_one_arrow(
         stats.transfers.append(transfer("recv", src, dst, f"e{number}", max(a, b)))
     assert [found for lane in spans_by_lane(stats).values() if (found := overlaps(lane))] == []
     assert Counter(e["id"] for e in events(stats, "s", "f")) == dict.fromkeys(range(1, len(edges) + 1), 2)
+
+
+SERVER = "/job:ps/replica:0/task:0"
+
+
+TASK = "/job:worker/replica:0/task:0"
+
+
+def link(peer: str, **counters: int) -> LinkStatistics:
+    nothing: dict[str, Any] = dict.fromkeys(LinkStatistics.__slots__, 0)
+    return LinkStatistics(**(nothing | {"peer": peer, "address": "", "over": None} | counters))
+
+
+def server(task: str, *links: LinkStatistics) -> ServerStatistics:
+    nothing: dict[str, Any] = dict.fromkeys(ServerStatistics.__slots__, 0)
+    return ServerStatistics(**(nothing | {"task": task, "links": links}))
+
+
+def test_a_link_between_tasks_counts_once_at_each_end_for_what_that_end_sent() -> None:
+    servers = [
+        server(SERVER, link(TASK, tells_sent=3, bytes_sent=100, bytes_received=40)),
+        server(TASK, link(SERVER, tells_received=3, bytes_sent=40, bytes_received=100)),
+    ]
+    assert traffic(servers) == Traffic(messages=3, nbytes=140)
+    mine = link(TASK, calls_sent=2, bytes_sent=100, bytes_received=8)
+    assert traffic([server(TASK)], mine) == Traffic(messages=4, nbytes=108)
+    servers = [server(TASK, link(CLIENT, calls_received=2, tells_sent=1, bytes_sent=50))]
+    assert traffic(servers) == Traffic(messages=0, nbytes=0)
+    assert traffic([server(SERVER, link(TASK, frames_sent=4, bytes_sent=16))]) == Traffic(0, 16)
+
+
+def test_a_call_is_two_messages_counted_where_it_was_made() -> None:
+    servers = [
+        server(SERVER, link(TASK, calls_received=5, bytes_sent=10)),
+        server(TASK, link(SERVER, calls_sent=5, bytes_sent=20)),
+    ]
+    assert traffic(servers) == Traffic(messages=10, nbytes=30)
+
+
+def test_what_work_has_moved_is_the_difference() -> None:
+    assert Traffic(12, 900) - Traffic(5, 400) == Traffic(7, 500)
