@@ -127,9 +127,6 @@ def test_a_file_that_is_removed_before_it_is_locked_cannot_be_kept(
         pass
 
 
-# -- whether a save is under way -------------------------------------------------------------------
-
-
 def test_a_save_of_this_process_has_ended_when_its_block_has() -> None:
     with nonce_held() as first, nonce_held() as second:
         assert first != second
@@ -258,9 +255,6 @@ def test_a_folder_that_is_there_keeps_its_mode_and_a_file_in_its_place_is_an_err
     for taken in ("file", "file/below"):
         with pytest.raises(OSError, match=r"File exists|Not a directory"):
             make_private_folder(str(tmp_path / taken))
-
-
-# -- owners ----------------------------------------------------------------------------------------
 
 
 def test_of_two_owners_one_has_the_lock_until_it_is_released(tmp_path: Path) -> None:

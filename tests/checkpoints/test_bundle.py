@@ -97,9 +97,6 @@ def test_a_slice_may_be_another_than_what_was_saved(name: str, spec: str, wanted
         np.testing.assert_array_equal(reader.read(name, parse_spec(spec)), wanted)
 
 
-# -- damage ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["plain", "parts"])
 def test_a_flipped_bit_in_the_data_is_refused(name: str, tmp_path: Path) -> None:
     for file in FIXTURES.glob(f"{name}.*"):
@@ -130,9 +127,6 @@ def test_a_data_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "plain.index", tmp_path)
     with pytest.raises(DataLossError, match="data-00000-of-00001' is missing"):
         read("plain", tmp_path)
-
-
-# -- indexes that TensorFlow would not write here ----------------------------------------------------
 
 
 def field(number: int, content: int | bytes) -> bytes:

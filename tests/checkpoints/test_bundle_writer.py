@@ -78,9 +78,6 @@ def test_any_table_is_read_as_it_was_written(entries: dict[bytes, bytes]) -> Non
     assert read_table(write_table(entries), "table") == dict(sorted(entries.items()))
 
 
-# -- over a checkpoint -----------------------------------------------------------------------------
-
-
 def saved(prefix: Path, value: float) -> None:
     write_bundle(str(prefix), [("v", float64, np.full(9, value))])
 

@@ -129,9 +129,6 @@ def test_what_is_no_whole_checkpoint_is_refused(tmp_path: Path) -> None:
         CheckpointReader(str(tmp_path / "m"))
 
 
-# -- torn ------------------------------------------------------------------------------------------
-
-
 def test_shards_of_two_checkpoints_are_never_read_as_one(tmp_path: Path) -> None:
     """1. A sharded checkpoint is there. 2. Somebody puts the shard of another one in the place of its own."""
     sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
@@ -267,9 +264,6 @@ def test_shards_of_a_save_that_may_be_under_way_stay_and_old_ones_go(tmp_path: P
     ]
 
 
-# -- slices ----------------------------------------------------------------------------------------
-
-
 def save_slices(prefix: Path, *rows: tuple[int, int]) -> None:
     specs = [f"4 3 {start},{size}:-" for start, size in rows]
     save(str(prefix), ["w"] * len(rows), specs, [WHOLE[a : a + n] for a, n in rows])
@@ -364,9 +358,6 @@ def test_what_a_killed_writer_left_is_removed_with_the_checkpoint(tmp_path: Path
         (tmp_path / name).touch()
     remove_files(str(tmp_path / "m-1"))
     assert files(tmp_path) == sorted(stay)
-
-
-# -- the reader ------------------------------------------------------------------------------------
 
 
 def test_a_name_that_is_not_there_names_its_neighbours(tmp_path: Path) -> None:

@@ -227,9 +227,6 @@ def test_a_flipped_bit_in_the_footer_is_refused_or_changes_nothing() -> None:
         assert found == ENTRIES
 
 
-# -- snappy ----------------------------------------------------------------------------------------
-
-
 def test_literals_are_copied() -> None:
     assert decompress(literal(b"hello")) == b"hello"
     assert decompress(literal(b"x" * 1000)) == b"x" * 1000

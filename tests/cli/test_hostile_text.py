@@ -228,9 +228,6 @@ def test_lines_of_a_log_quote_peers_visibly(tmp_path: Path) -> None:
     assert r"half: \udcff" in text
 
 
-# -- nobody reads ----------------------------------------------------------------------------------
-
-
 @contextmanager
 def unread_pipe() -> Iterator[int]:
     """The writing end of a pipe whose reader is gone."""
@@ -300,8 +297,6 @@ def test_a_process_whose_reader_is_gone_ends_in_silence() -> None:
             )
         assert (ended.returncode, ended.stderr) == (0, "")
 
-
-# -- a package is missing --------------------------------------------------------------------------
 
 WITHOUT = """
 import sys

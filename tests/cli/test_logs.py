@@ -295,9 +295,6 @@ def test_a_token_is_long_enough_and_another_each_time(capsys: pytest.CaptureFixt
     assert min(len(first), len(second)) >= 32
 
 
-# -- once a minute ---------------------------------------------------------------------------------
-
-
 class Said:
     """A logger with the filter, and a clock that is set by hand."""
 

@@ -136,9 +136,6 @@ def test_what_cannot_be_shown_is_one_line(name: str, words: list[str], said: str
     assert len(err.splitlines()) == 1
 
 
-# -- run-model -------------------------------------------------------------------------------------
-
-
 def test_a_model_answers_for_json_and_for_arrays_in_files(files: Path, tmp_path: Path) -> None:
     array = np.array([[1, 2], [3, 4]], np.float32)
     np.save(tmp_path / "x.npy", array)

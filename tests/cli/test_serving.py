@@ -111,9 +111,6 @@ async def test_a_worker_that_is_asked_to_stop_ends_like_one_that_got_a_signal() 
         assert rest(process) == (0, "", "")
 
 
-# -- master ----------------------------------------------------------------------------------------
-
-
 def test_a_master_beside_a_cluster_runs_steps_that_cross_it(graph: Graph, hold_ports: HoldPorts) -> None:
     """The workers have never heard of the master's task, and push tensors to it nevertheless."""
     cluster = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}

@@ -214,8 +214,6 @@ def test_a_server_that_hangs_is_not_said_to_have_ended() -> None:
         assert said["address"] in err
 
 
-# -- what is wrong with a task ---------------------------------------------------------------------
-
 SOUND = ServerStatistics(
     task=W0, sessions=0, worker_sessions=0, graphs=0, steps=0, rendezvous=0, runs=0, pushes=0,
     links=(), version="0.9.2", pool_threads=4, snapshot_every=60.0, snapshot_age=90.0, loop_lag=0.1,

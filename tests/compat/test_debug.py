@@ -145,9 +145,6 @@ def test_hooks_watch_the_steps_of_a_monitored_session(tmp_path: Path) -> None:
     assert runs == [[2.0], [4.0]]
 
 
-# -- watches ---------------------------------------------------------------------------------------
-
-
 def test_watches_are_chosen_by_patterns_of_names_and_types(step: Any) -> None:
     graph = step[0].graph
 

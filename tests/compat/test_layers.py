@@ -165,9 +165,6 @@ def test_batch_normalisation_follows_a_placeholder(shape: tuple[int, ...], fused
         np.testing.assert_allclose(found, (values - kept[0]) / np.sqrt(kept[1] + 1e-3), rtol=1e-3, atol=1e-3)
 
 
-# -- classes --------------------------------------------------------------------------------------
-
-
 def test_a_layer_shows_its_arguments_weights_and_shapes() -> None:
     layer = tf.layers.Conv2D(4, 3, padding="same", activation=tf.nn.relu)
     assert (layer.filters, layer.padding, layer.activation) == (4, "same", tf.nn.relu)

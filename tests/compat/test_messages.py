@@ -156,9 +156,6 @@ def test_messages_are_copied_pickled_and_described() -> None:
     assert "allow_soft_placement" in dir(config)
 
 
-# -- settings of sessions and runs -----------------------------------------------------------------
-
-
 def test_settings_reach_the_session() -> None:
     config = tf.ConfigProto(device_count={"CPU": 2}, isolate_session_state=True)
     config.session_inter_op_thread_pool.add(num_threads=1, global_name="of messages")

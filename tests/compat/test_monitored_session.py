@@ -332,9 +332,6 @@ def test_the_session_without_hooks_is_found_as_in_tensorflow() -> None:
         assert sess._sess._sess._sess is sess.raw_session()
 
 
-# -- the sessions of which a monitored session consists ----------------------------------------------
-
-
 class StopsAfter(WrappedSession):
     """A session that wants to stop after it was asked a number of times."""
 

@@ -88,8 +88,6 @@ def test_names_that_numpy_has_removed_mean_the_same() -> None:
     assert issubclass(names["AxisError"], ValueError)
 
 
-# -- images of scipy -------------------------------------------------------------------------------
-
 NUMBERS = np.array([[91.0, 3.4, 84.4], [73.9, 80.9, 4.9], [51.5, 34.5, 27.6]])
 
 

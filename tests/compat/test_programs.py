@@ -166,8 +166,6 @@ def test_names_of_scopes_have_defaults() -> None:
         tf.as_bytes(5)  # type: ignore[arg-type]
 
 
-# -- flags, files, text ------------------------------------------------------------------------------
-
 PROGRAM = """
 import actorsession.compat.v1 as tf
 flags = tf.app.flags

@@ -85,9 +85,6 @@ def test_one_cell_in_two_layers_shares_its_weights_and_says_so(caplog: pytest.Lo
     assert cell.weights[0].op.name == "multi_rnn_cell/cell_0/gru_cell/gates/kernel"
 
 
-# -- cells of programs -----------------------------------------------------------------------------
-
-
 class Decaying(cells.RNNCell):
     """Its variables are made by ``build``."""
 

@@ -615,9 +615,6 @@ def test_an_encoder_gives_its_last_state_to_the_decoder() -> None:
     ]
 
 
-# -- layers ----------------------------------------------------------------------------------------
-
-
 def test_bidirectional_layers_read_both_ways_of_the_layer_below() -> None:
     def layers() -> Any:
         return [contrib_cells.GRUCell(3), contrib_cells.GRUCell(2)]
@@ -653,9 +650,6 @@ def test_layers_that_do_not_fit_are_refused(fw: Any, bw: Any, states: Any, words
     for stacked in (contrib_cells.stack_bidirectional_rnn, contrib_cells.stack_bidirectional_dynamic_rnn):
         with pytest.raises(ValueError, match=words):
             stacked(fw, bw, tf.constant(PAIRS), states)
-
-
-# -- older names -----------------------------------------------------------------------------------
 
 
 def test_older_names_are_the_newer_things() -> None:

@@ -291,9 +291,6 @@ def test_operations_of_a_tuple_wait_for_each_other() -> None:
     assert value.op.type == "Identity"
 
 
-# -- seen in TensorFlow's own tests ----------------------------------------------------------------
-
-
 def test_a_handle_of_a_variable_can_be_asked_whether_it_has_a_value(graph: Any) -> None:
     v = tf.get_variable("v", (), use_resource=False)
     with tf.Session() as session:
@@ -324,9 +321,6 @@ def test_runners_are_not_started_a_second_time_with_a_monitored_session(caplog: 
     assert "starts its queue runners itself" in caplog.text
 
 
-# -- functions -------------------------------------------------------------------------------------
-
-
 def test_a_traced_function_is_called_in_the_graph() -> None:
     @tf.function
     def scaled(x: Any, by: int) -> Any:
@@ -338,9 +332,6 @@ def test_a_traced_function_is_called_in_the_graph() -> None:
     (gradient,) = tf.gradients(scaled(three, 2), [three])
     with tf.Session() as session:
         assert session.run(gradient) == 2.0
-
-
-# -- benchmarks and summaries of tests -------------------------------------------------------------
 
 
 def test_a_benchmark_tells_times_of_an_operation() -> None:

@@ -191,9 +191,6 @@ def test_wrong_values_are_refused(make: Any, kind: Any, said: str) -> None:
         value_of(make())
 
 
-# -- files ---------------------------------------------------------------------------------------
-
-
 def events_of(folder: Path) -> list[Any]:
     return [e for file in sorted(folder.iterdir()) for e in tf.train.summary_iterator(file)]
 

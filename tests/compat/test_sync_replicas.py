@@ -74,9 +74,6 @@ def test_it_needs_gradients_and_variables_with_values() -> None:
         hook.after_create_session(sess, None)
 
 
-# -- the end ---------------------------------------------------------------------------------------
-
-
 class Replicas:
     """The chief of two replicas, of which the other has ended: its queue runner waits for two gradients."""
 

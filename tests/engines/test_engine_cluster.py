@@ -123,9 +123,6 @@ async def test_a_stop_that_is_cancelled_ends_the_tasks_and_gives_all_back() -> N
     await eventually(lambda: not any(place.host.serving for place in cluster.desk.places.values()))
 
 
-# -- the token -------------------------------------------------------------------------------------
-
-
 async def test_only_who_has_the_token_is_served_and_no_log_shows_it(
     graph: Graph, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -173,9 +173,6 @@ def test_partitions_of_a_dask_dataframe_are_fed_where_they_lie() -> None:
     assert (run.returncode, run.stdout) == (0, "{'DataFrame'} [1.0, 2.0, 3.0]\n"), run.stderr[-5000:]
 
 
-# -- without an engine -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("cluster", "extra"), [(RayCluster, "ray"), (DaskCluster, "dask")])
 async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
     uninstall: Callable[[str], None], cluster: Any, extra: str

@@ -206,8 +206,6 @@ async def test_the_program_trains_on_the_cluster_that_it_is_given() -> None:
     assert float(found[1]) > 0.9
 
 
-# -- the pods as processes -------------------------------------------------------------------------
-
 # The names of a headless service, for one process and its children: a hosts file in a namespace of its own.
 NAMED = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
 NAMED += ['mount --bind "$0" /etc/hosts && exec "$@"']

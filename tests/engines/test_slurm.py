@@ -79,9 +79,6 @@ def all_nodes_are_idle() -> bool:
     return states == ["idle", "idle"] and no_job_is_left()
 
 
-# -- the resolver ----------------------------------------------------------------------------------
-
-
 @with_slurm
 def test_node_lists_are_those_that_scontrol_prints(slurm: Path) -> None:
     for text, _ in LISTS:
@@ -111,9 +108,6 @@ def test_all_ranks_of_a_step_see_the_same_cluster_and_each_its_own_task(slurm: P
     assert [rank[3] for rank in ranks] == [cluster] * 3
     assert {(job, index): node for job, index, node, _ in ranks} == hosts
     assert len({address for addresses in cluster.values() for address in addresses}) == 3
-
-
-# -- SlurmCluster ----------------------------------------------------------------------------------
 
 
 def sum_of_squares(first: str, second: str) -> tuple[acts.Graph, Any, Any, Any]:

@@ -341,9 +341,6 @@ def _packed(number: int) -> bytes:
     return b"\xcf" + number.to_bytes(8, "big")
 
 
-# -- the server ------------------------------------------------------------------------------------
-
-
 @dataclass
 class Victims:
     """Two server processes, and what they say on standard error."""

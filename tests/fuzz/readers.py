@@ -75,9 +75,6 @@ class Reader(NamedTuple):
     documented: tuple[type[Exception], ...] = ()
 
 
-# -- what is read ----------------------------------------------------------------------------------
-
-
 def content(text: str | bytes) -> Callable[[Path], object]:
     """Write a file ``x`` with a content."""
     data = text.encode() if isinstance(text, str) else text
@@ -553,8 +550,6 @@ READERS: dict[str, Reader] = {
 }
 
 
-# -- how it is spoilt ------------------------------------------------------------------------------
-
 NUMBERS = [b"9" * 30, b"9" * 5000, b"-1", b"0", b"1.5", b"1e999", b"NaN", b"4294967296", b"null", b'"x"', b"[]"]
 TEXTS = [b"5", b"null", b"[]", b"{}", b"true", b'""', b'"\\ud800"', b'"\\u0000"', b'"' + b"x" * 5000 + b'"']
 
@@ -641,8 +636,6 @@ def spoil_files(name: str, folder: Path, seed: int, times: int, until: float = f
             shutil.rmtree(bad)
     return wrong
 
-
-# -- arguments of commands -------------------------------------------------------------------------
 
 ODD = (
     "", " ", "x", "-1", "0", "nan", "inf", "1e300", "9" * 5000, "[", "{}", "null", "\ud800", "a=b,c", "/",

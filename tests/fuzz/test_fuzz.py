@@ -55,9 +55,6 @@ def corpus(recording: Recording) -> list[Frame]:
     return [frame for c in recording.conversations for frame in c.frames]
 
 
-# -- without a server --------------------------------------------------------------------------------
-
-
 def test_the_recording_holds_every_kind_of_talk(corpus: list[Frame]) -> None:
     said = {_kind(frame) for frame in corpus}
     assert said >= {
@@ -160,9 +157,6 @@ def test_any_value_is_an_envelope_or_a_protocol_error(value: object) -> None:
 def test_any_fields_are_a_message_or_a_protocol_error(tag: str, fields: list[object]) -> None:
     with suppress(ProtocolError):
         VOCABULARY.from_wire([tag, *fields])
-
-
-# -- a server ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.process

@@ -95,9 +95,6 @@ def test_fills_and_casts_of_what_is_known_are_known() -> None:
         assert get_static_value(ops.cast(constant(1.7), "int32")) is None
 
 
-# -- bounds ----------------------------------------------------------------------------------------
-
-
 def kept(graph: Graph) -> int:
     """The elements of the values that were computed and are remembered."""
     made = [t for op in graph.get_operations() if op.type not in _PASS_ON for t in op.outputs]

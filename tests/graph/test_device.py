@@ -142,8 +142,6 @@ def test_matching_means_that_every_named_part_is_the_same() -> None:
     assert DeviceSpec.parse(LOCAL_TASK).job == "localhost"
 
 
-# -- attributes ------------------------------------------------------------------------------------
-
 ATTRIBUTES = DeviceAttributes(name=FULL, device_type="CPU", incarnation=2**63 + 5, memory_limit=9)
 
 

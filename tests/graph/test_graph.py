@@ -227,9 +227,6 @@ def test_a_tensor_has_no_value_while_the_graph_is_built(convert: Any) -> None:
         convert(OTHER)
 
 
-# -- collections -----------------------------------------------------------------------------------
-
-
 def test_a_collection_keeps_everything_in_order(graph: Graph) -> None:
     for value in (1, 2, 1):
         graph.add_to_collection("things", value)
@@ -249,9 +246,6 @@ def test_a_collection_keeps_everything_in_order(graph: Graph) -> None:
     graph.get_operations().append(op(graph))
     assert graph.get_collection("v") == [1]
     assert len(graph.get_operations()) == 1
-
-
-# -- the end of building ---------------------------------------------------------------------------
 
 
 def test_a_finalized_graph_names_the_line_that_asks_and_the_line_that_closed_it(graph: Graph) -> None:

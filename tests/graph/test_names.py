@@ -105,8 +105,6 @@ def test_a_thousand_equal_names_take_no_longer_each_than_one() -> None:
     assert table._next["x"] == 1000
 
 
-# -- what a name may look like ---------------------------------------------------------------------
-
 ANYWHERE = ["a", "9a", ".a", "a/b", "a//b", "a\\b", "a>b", "a-b", "A_b.c"]
 INSIDE_A_SCOPE = ["_a", "/a", "-a", "\\a", ">a"]
 NOWHERE = ["a b", "a:0", "é", "a?", "a\n", "a,b", "^a", "a;b", "a#"]

@@ -69,9 +69,6 @@ def test_consumers_are_listed_in_order_once_for_each_input(graph: Graph) -> None
     assert graph.nodes.consumers(a) == [b, c, d], "what was built since is seen"
 
 
-# -- set_shape -------------------------------------------------------------------------------------
-
-
 def test_set_shape_adds_to_what_is_known(graph: Graph) -> None:
     t = leaf(graph, shape=[None, 3])
     t.set_shape([2, None])

@@ -294,9 +294,6 @@ def test_groups_are_passed_on(two: Any) -> None:
         assert op(graph).groups() == ("loc:@a", "loc:@b")
 
 
-# -- containers ------------------------------------------------------------------------------------
-
-
 def test_a_container_lasts_as_long_as_its_block(graph: Graph) -> None:
     with graph.container("outer"):
         with graph.container("inner"):

@@ -125,9 +125,6 @@ def test_a_shape_lists_the_dimensions_it_was_made_of(shape: TensorShape) -> None
         assert TensorShape(shape.as_list()) == shape
 
 
-# -- equality --------------------------------------------------------------------------------------
-
-
 @given(shapes, shapes)
 def test_equal_shapes_know_the_same_and_hash_alike(a: Any, b: Any) -> None:
     assert (TensorShape(a) == TensorShape(b)) is (a == b)

@@ -97,9 +97,6 @@ def test_outputs_of_a_node_in_a_function_are_counted_whichever_of_its_lists_are_
         assert [(each.op, len(each.inputs)) for each in found.nodes] == [(op, len(inputs))]
 
 
-# -- with values -----------------------------------------------------------------------------------
-
-
 def strange(message: GraphDef) -> list[tuple[str, str]]:
     """Types and attributes in a graph that TensorFlow does not have."""
     inside = [node for function in message.library.function for node in function.node_def]

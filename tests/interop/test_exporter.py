@@ -91,9 +91,6 @@ def test_a_training_graph_comes_back_the_same(graph: acts.Graph) -> None:
     assert values[0] == values[1]
 
 
-# -- files ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("as_text", [True, False])
 def test_a_graph_in_a_file_is_read_again(graph: acts.Graph, tmp_path: Path, as_text: bool) -> None:
     acts.constant([1.5, 2.5], name="c")
@@ -110,9 +107,6 @@ def test_messages_and_plain_graphs_are_written_too(graph: acts.Graph, tmp_path: 
     for form in (graph_def_of(graph), graph.as_graph_def()):
         path = write_graph(form, tmp_path, "g.pbtxt")
         assert text_format.Parse(Path(path).read_text(), GraphDef()) == graph_def_of(graph)
-
-
-# -- every operation type ------------------------------------------------------------------------
 
 
 def test_types_that_tensorflow_has_take_the_attributes_that_it_has() -> None:

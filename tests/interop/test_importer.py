@@ -39,9 +39,6 @@ def whole(name: str, dims: str) -> str:
     return f"name: '{name}' op: 'Const' {attr('dtype', 'type', ': DT_INT32')} {attr('value', value, '')}"
 
 
-# -- names ---------------------------------------------------------------------------------------
-
-
 @for_each(
     "text, scopes, expected",
     [

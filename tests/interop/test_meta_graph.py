@@ -134,8 +134,6 @@ def test_devices_can_be_left_out() -> None:
     assert "VarHandleOp" in [op.name for op in info.stripped_op_list.op]
 
 
-# -- contexts of control flow ----------------------------------------------------------------------
-
 # As TensorFlow 1 wrote them: a conditional in a conditional, and a loop. Field 99 is of no version.
 CONTEXTS = {
     "cond_context": """

@@ -143,8 +143,6 @@ def test_element_types_have_tensorflows_numbers() -> None:
     assert {name: DATA_TYPES[name] for name in theirs if name in DATA_TYPES} == theirs
 
 
-# -- random messages -----------------------------------------------------------------------------
-
 # What each scalar may be: the ends of its range, and what lies between.
 _VALUES: Mapping[str, Sequence[Any]] = {
     "double": (0.0, -0.0, 1e-300, 1 / 3, float("inf")),
@@ -222,9 +220,6 @@ def test_the_text_is_protobufs_own_and_is_read_back(root: type[Message], choose:
     text = text_format.MessageToString(kept, as_utf8=False)
     assert text == their_text.MessageToString(theirs, as_utf8=False)
     assert text_format.Parse(text, root()) == kept
-
-
-# -- text ----------------------------------------------------------------------------------------
 
 
 def test_text_takes_every_spelling_of_values() -> None:
@@ -545,9 +540,6 @@ def test_a_type_says_its_inputs_outputs_and_attributes() -> None:
         op_def = lookup(name)
         assert all(arg.name for arg in [*op_def.input_arg, *op_def.output_arg]), name
         assert len({attr.name for attr in op_def.attr}) == len(op_def.attr), name
-
-
-# -- variables and queue runners -----------------------------------------------------------------
 
 
 def test_what_was_written_as_a_message_is_found_again() -> None:

@@ -41,9 +41,6 @@ def repeat(count: int, change: Callable[[Any], Any]) -> Any:
     return acts.while_loop(lambda i: i < count, body, [0])
 
 
-# -- programs ------------------------------------------------------------------------------------
-
-
 def assigns() -> list[Any]:
     v = variable(1.0, "v")
     return then(repeat(3, lambda i: v.assign(v * 2.0)), v.read_value)

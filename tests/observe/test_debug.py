@@ -147,9 +147,6 @@ def test_every_type_comes_back_as_it_was(data: Any, shape: tuple[int, ...], tmp_
         assert found.tobytes() == value.tobytes()
 
 
-# -- what is on disk is not trusted ----------------------------------------------------------------
-
-
 @pytest.fixture
 def written(session: Session, tmp_path: Path) -> Path:
     """The directory of one run."""

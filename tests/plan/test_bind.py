@@ -186,9 +186,6 @@ def test_a_server_lends_what_it_encodes_at_once(graph: Graph, x: Tensor) -> None
     assert value is given
 
 
-# -- the life of values ----------------------------------------------------------------------------
-
-
 def watch(graph: Graph, *nodes: Tensor, alive: dict[str, Any], name: str) -> Operation:
     """A node that notes which of the watched arrays are alive when it runs."""
     refs: dict[str, Any] = alive.setdefault("refs", {})
@@ -313,9 +310,6 @@ def test_the_source_is_shown_as_long_as_the_plan_lives(graph: Graph, x: Tensor) 
     gc.collect()
     assert [linecache.getline(file, 1) for file in files] == ["", ""]
     assert not any(file in linecache.cache for file in files)
-
-
-# -- traced code -----------------------------------------------------------------------------------
 
 
 def test_traced_code_notes_every_node_with_its_value(graph: Graph, x: Tensor) -> None:

@@ -179,9 +179,6 @@ def test_sends_are_numbered_in_the_order_of_the_code() -> None:
     assert calls[2].startswith("C.send(2, v")
 
 
-# -- estimates -------------------------------------------------------------------------------------
-
-
 def test_the_cost_of_a_segment_is_that_of_its_nodes() -> None:
     big = spec("float32", [1000, 1000])
     x = node("x", op=ARG, index=0, outputs=(big,))

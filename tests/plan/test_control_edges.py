@@ -54,9 +54,6 @@ def after(nodes: Sequence[NodeDef], where: str) -> dict[str, tuple[str, ...]]:
     return {n.name: n.control_inputs for n in graph.nodes.values()}
 
 
-# -- what is joined ------------------------------------------------------------------------------
-
-
 def test_what_runs_after_several_nodes_of_another_device_waits_for_one() -> None:
     nodes = [node("a"), node("b"), node("c"), node("last", after="abc")]
     found = after(nodes, "1110")
@@ -87,9 +84,6 @@ def test_what_runs_after_several_nodes_of_another_device_waits_for_one() -> None
         same, placed = group_control_edges(graph, devices)
         assert same is graph
         assert placed is devices
-
-
-# -- that everything holds -----------------------------------------------------------------------
 
 
 @st.composite
@@ -128,9 +122,6 @@ def fewest(drawn: list[tuple[int, list[int]]]) -> int:
         for source in {drawn[j][0] for j in earlier} - {device}:
             sets[source, device].add(frozenset(j for j in earlier if drawn[j][0] == source))
     return sum(min(len(found), len(frozenset().union(*found))) for found in sets.values())
-
-
-# -- in sessions ---------------------------------------------------------------------------------
 
 
 async def test_fifty_updates_on_another_task_are_awaited_with_one_message() -> None:

@@ -384,9 +384,6 @@ def test_a_step_cancelled_inside_a_loop_in_the_pool_ends(graph: Graph) -> None:
         made.linked[0].segments[0].function(Cancelled())
 
 
-# -- several devices -------------------------------------------------------------------------------
-
-
 def test_a_loop_waits_for_what_comes_from_elsewhere_and_sends_its_results(graph: Graph) -> None:
     n = ops.placeholder("int32", [])
     with acts.device("/cpu:1"):

@@ -113,9 +113,6 @@ def test_a_loop_counts_with_what_is_inside() -> None:
     assert unmeasured.linked[0].segments[0].seconds == 0.0
 
 
-# -- plans start from measured times ---------------------------------------------------------------
-
-
 def test_a_new_segment_starts_from_what_its_nodes_were_measured_to_take() -> None:
     graph = Graph()
     with graph.as_default():

@@ -318,9 +318,6 @@ def test_more_loops_within_each_other_than_python_compiles_are_left() -> None:
         assert session.run(result) >= 3
 
 
-# -- that it can be switched off -------------------------------------------------------------------
-
-
 def test_level_zero_lifts_nothing() -> None:
     n = acts.placeholder("int32", [])
     count = counted(n)

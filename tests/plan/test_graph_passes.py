@@ -268,9 +268,6 @@ def thrice(x: Any) -> Any:
     return x * 3.0
 
 
-# -- registering ---------------------------------------------------------------------------------
-
-
 def test_names_are_unique_and_groups_must_exist(add: Registered) -> None:
     add("POST_PLACEMENT", lambda graph, context: graph)
     with pytest.raises(KeyError, match="'mine' is already registered"):

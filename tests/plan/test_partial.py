@@ -57,9 +57,6 @@ def ops(of: Partition) -> list[str]:
 SUM = [A, B, node("sum", "a", "b", op="AddV2")]
 
 
-# -- feeds and fetches -----------------------------------------------------------------------------
-
-
 def test_feeds_are_received_and_fetches_sent_and_nothing_else_changes() -> None:
     plan = made(SUM, "sum:0", "a:0 b:0")
     (only,) = plan.parts
@@ -141,9 +138,6 @@ def test_a_part_has_transfers_of_what_is_fed_and_fetched(
     assert (list(plan.fetch_keys), [key for keys in plan.feed_keys for key in keys]) == (sent, received)
 
 
-# -- what a fetch waits for ------------------------------------------------------------------------
-
-
 @for_each(
     "nodes, feeds, expected",
     [
@@ -172,16 +166,10 @@ def test_a_fetch_needs_the_feeds_behind_it_and_no_others(
     }
 
 
-# -- whose memory a fetch is -----------------------------------------------------------------------
-
-
 def test_a_value_that_only_the_caller_gets_is_the_callers_without_a_copy() -> None:
     assert made(SUM, "sum:0", "a:0 b:0").owned == (True,)
     # But none that others read that may alias, and no constant.
     assert made([*SUM, node("view", "sum"), K], "sum:0 view:0 k:0", "a:0 b:0").owned == (False, False, False)
-
-
-# -- calls -----------------------------------------------------------------------------------------
 
 
 def test_the_shape_of_a_call_has_positions_bits_and_what_is_unknown() -> None:
@@ -200,9 +188,6 @@ def test_shapes_are_remembered_within_a_bound() -> None:
     assert len(plan._shapes) <= 256
 
 
-# -- wrong signatures ------------------------------------------------------------------------------
-
-
 @for_each(
     "asked, said",
     [
@@ -217,8 +202,6 @@ def test_a_signature_that_is_none_of_a_partial_run_is_refused(asked: RunSignatur
     with pytest.raises(InvalidArgumentError, match=said):
         check_signature(asked)
 
-
-# -- the validator ---------------------------------------------------------------------------------
 
 GOOD = made([A, B, node("y", "a"), node("z", "y", "b", op="AddV2")], "z:0", "a:0 b:0", where={"z": 1})
 

@@ -53,9 +53,6 @@ K = node("k", op="Const", value=np.float32(1))
 START = node("start", op="VarHandleOp", device="/cpu:0")
 
 
-# -- one device ------------------------------------------------------------------------------------
-
-
 def test_on_one_device_the_graph_stays_whole() -> None:
     nodes = [K, node("a", "k"), node("b", "a", after=["k"])]
     graph = step_graph(nodes, "b:0")
@@ -230,9 +227,6 @@ def test_a_halved_value_is_the_bfloat16_next_to_it_towards_zero(shape: tuple[int
         np.testing.assert_array_equal(halved, np.where(beyond, below, rounded).astype(np.float32))
 
 
-# -- control edges ---------------------------------------------------------------------------------
-
-
 def test_a_control_edge_between_devices_sends_a_token() -> None:
     nodes = [node("a"), node("b", after=["a"])]
     parts = cut(nodes, {"b": 1}, targets="b")
@@ -283,9 +277,6 @@ def test_what_is_copied_is_fetched_and_targeted_at_the_client() -> None:
     assert parts[1].fetches == ((0, "a", 0),)
 
 
-# -- parts -----------------------------------------------------------------------------------------
-
-
 def test_the_part_of_the_client_device_comes_first() -> None:
     nodes = [START, node("a", "start"), node("b", "a")]
     graph = step_graph(nodes, "b:0")
@@ -299,8 +290,6 @@ def test_the_part_of_the_client_device_comes_first() -> None:
     fetches = " ".join(f"a{i}:0" for i in range(6))
     assert cut(nodes, where, fetches) == cut(nodes, where, fetches)
 
-
-# -- the validator ---------------------------------------------------------------------------------
 
 GRAPH = step_graph([START, node("a", "start"), node("b", "a"), node("c", "b")], "c:0")
 GOOD = partition(GRAPH, {"start": CPU[0], "a": CPU[0], "b": CPU[1], "c": CPU[1]}, device_set(2))

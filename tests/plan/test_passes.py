@@ -193,9 +193,6 @@ def test_partitions_that_travelled_do_the_same(drawn: tuple[Recipe, int]) -> Non
         np.testing.assert_array_equal(value, expected)
 
 
-# -- large graphs ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_chain_of_thousands_of_nodes_is_planned_and_run(devices: int) -> None:
     """Nothing on the way is recursive."""

@@ -107,9 +107,6 @@ def test_a_device_that_does_not_exist_is_named_with_those_that_do(request_: str)
     assert (e.value.node, e.value.source) == ("a", "a.py:1")
 
 
-# -- soft placement --------------------------------------------------------------------------------
-
-
 @for_each("request_", ["/cpu:7", "/gpu:0", "/job:localhost/task:0/gpu:1"])
 def test_soft_placement_gives_up_type_and_number(request_: str) -> None:
     placed = placer(soft=True).place([node("a", device=request_)])
@@ -122,9 +119,6 @@ def test_soft_placement_gives_up_type_and_number(request_: str) -> None:
 def test_soft_placement_never_changes_job_or_task(request_: str) -> None:
     with pytest.raises(InvalidArgumentError, match="does not exist here"):
         placer(soft=True).place([node("a", device=request_)])
-
-
-# -- sources ---------------------------------------------------------------------------------------
 
 
 @for_each(
@@ -150,9 +144,6 @@ def test_soft_placement_never_changes_job_or_task(request_: str) -> None:
 def test_a_source_goes_where_its_only_consumer_is(nodes: list[NodeDef], devices: dict[str, int]) -> None:
     check([nodes], devices)
     assert placer().place([K, on(2)])["k"].reason == "no device requested: placed with its consumer"
-
-
-# -- what reads no data ----------------------------------------------------------------------------
 
 
 @for_each("op", ["Shape", "Size", "Rank"])

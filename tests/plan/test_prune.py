@@ -151,9 +151,6 @@ def test_a_placeholder_that_is_needed_must_be_fed_and_cannot_be_a_target_then(as
     assert (caught.value.node, caught.value.source) == ("ph", "ph.py:1")
 
 
-# -- names -----------------------------------------------------------------------------------------
-
-
 @for_each(
     "asked, said",
     [

@@ -90,9 +90,6 @@ def test_the_model_has_the_segments_that_plans_have(graph_of_two: tuple[Graph, M
     assert len(segments) == sum(len(linked.segments) for linked in made.linked)
 
 
-# -- from partitions to work -----------------------------------------------------------------------
-
-
 @pytest.fixture
 def graph_of_two() -> tuple[Graph, Made]:
     """A value goes to the second device and back, beside work on the first and a control edge."""

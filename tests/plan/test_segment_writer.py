@@ -100,8 +100,6 @@ def test_dear_nodes_look_for_a_cancellation_first(graph: Graph, x: Tensor) -> No
     assert source[1] == "C.check()"
 
 
-# -- nothing in the text is the sender's choice ----------------------------------------------------
-
 EVIL = ["a.py:1\nraise SystemExit", "a.py:1\rraise SystemExit", "a\x0bb", "a\x0cb", "a\x1cb",
         "a\u2028b", "a\x85b", "a\0b", "\ud800", "a\\\nb", "'''", "# coding: latin-9"]  # fmt: skip
 
@@ -120,9 +118,6 @@ def test_a_name_or_source_cannot_leave_its_comment(text: str, where: str) -> Non
     namespace: dict[str, Any] = {"out": lambda v: v}
     exec(compile(text, "<test>", "exec"), namespace)  # noqa: S102 - what link does
     assert namespace["segment_0"](None, 2.0) == (-2.0,)
-
-
-# -- the life of values ----------------------------------------------------------------------------
 
 
 def test_an_array_is_dropped_after_its_last_use(graph: Graph, x: Tensor) -> None:

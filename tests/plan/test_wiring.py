@@ -109,9 +109,6 @@ def test_a_pinned_feed_is_in_one_partition_and_any_other_in_those_that_read_it(g
         state(graph).partitions(RunSignature(("x:0",), ("y:0",), (), unable))
 
 
-# -- as values -------------------------------------------------------------------------------------
-
-
 def test_a_wiring_survives_the_wire_and_is_part_of_the_signature() -> None:
     wiring = Wiring((("a:0", "x:0"),), (("y:0", CPU.format(0)),), (("z:0", CPU.format(1)),))
     assert Wiring.from_wire(wiring.to_wire()) == wiring

@@ -36,9 +36,6 @@ def initial(*variables: Any) -> list[Any]:
         return list(session.run(list(variables)))
 
 
-# -- looking ---------------------------------------------------------------------------------------
-
-
 def test_a_checkpoint_is_listed_by_prefix_or_folder(prefix: str, tmp_path: Path) -> None:
     wanted = [("old/b", [1]), ("old/w", [4, 2]), ("step", [])]
     assert train.list_variables(prefix) == wanted
@@ -251,9 +248,6 @@ def test_a_state_file_that_cannot_be_written_leaves_the_old_one(
         train.update_checkpoint_state(str(tmp_path), "b")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["checkpoint"]
     assert 'model_checkpoint_path: "a"' in (tmp_path / "checkpoint").read_text()
-
-
-# -- what is there ---------------------------------------------------------------------------------
 
 
 def test_the_latest_checkpoint_is_the_one_named_if_it_is_there(

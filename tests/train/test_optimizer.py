@@ -114,9 +114,6 @@ def test_the_gate_of_the_whole_graph_makes_all_gradients_wait_for_all() -> None:
     assert len(gates) == 1
 
 
-# -- which variables -----------------------------------------------------------------------------
-
-
 def test_the_trainable_variables_of_the_graph_of_the_loss_are_trained() -> None:
     a, b = Variable([1.0]), Variable([1.0])
     Variable([1.0], trainable=False)
@@ -131,9 +128,6 @@ def test_the_trainable_variables_of_the_graph_of_the_loss_are_trained() -> None:
     assert pairs[1] == (None, b)
     optimizer.apply_gradients(pairs)
     assert optimizer.get_slot(b, "m") is None
-
-
-# -- slots ---------------------------------------------------------------------------------------
 
 
 def test_slots_are_made_once_however_often_gradients_are_applied() -> None:
@@ -169,9 +163,6 @@ def test_slots_stand_below_the_scope_in_which_training_is_built() -> None:
     assert names == ["first/net/w/Momentum", "second/net/w/Momentum"]
 
 
-# -- places --------------------------------------------------------------------------------------
-
-
 @EVERY
 def test_slots_and_updates_are_placed_beside_their_variable(make: Any, graph: Graph) -> None:
     """With variables on parameter servers and the rest on a worker."""
@@ -205,9 +196,6 @@ def test_the_powers_of_adam_are_placed_beside_the_first_variable(graph: Graph) -
     assert optimizer.variables()[-2].device == "/job:ps/task:0"
     powers = [v for v in optimizer.variables() if v.name.startswith("beta")]
     assert [v.device for v in powers] == ["/job:ps/task:0"] * 2
-
-
-# -- rows ----------------------------------------------------------------------------------------
 
 
 # -- rates and powers ------------------------------------------------------------------------------
@@ -490,9 +478,6 @@ def test_variables_of_open_shape_are_trained(name: str) -> None:
     np.testing.assert_allclose(evaluate([w], None, state)[0], wanted, rtol=1e-12, atol=1e-15)
 
 
-# -- slots ---------------------------------------------------------------------------------------
-
-
 def test_the_slots_of_ftrl_may_be_named_and_those_of_dual_averaging_have_names() -> None:
     w = Variable(DENSE_START, name="w")
     optimizer = train.FtrlOptimizer(0.1, accum_name="squares", linear_name="sum")
@@ -514,9 +499,6 @@ def test_the_ops_are_those_of_tensorflow(graph: Graph) -> None:
     kinds = ("AdagradDA", "RMSProp", "CenteredRMSProp", "Ftrl", "FtrlV2")
     wanted = [f"Resource{how}{kind}" for kind in kinds for how in ("Apply", "SparseApply")]
     assert [op.type for op in graph.get_operations() if "Apply" in op.type] == wanted
-
-
-# -- what is refused -----------------------------------------------------------------------------
 
 
 def _ftrl(**given: Any) -> Any:

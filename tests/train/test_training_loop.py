@@ -137,9 +137,6 @@ async def test_other_children_of_the_loop_run_between_steps(model: Counter) -> N
     assert turns >= 50
 
 
-# -- progress --------------------------------------------------------------------------------------
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -223,9 +220,6 @@ async def test_variables_with_one_initial_value_get_their_own_best_values(graph:
         feeds = [{loss: 1.0}, {loss: 2.0}]
         await acts.train.fit(session, train, feeds, loss=loss, every=1, restore_best=True)
         assert await session.run([v, w]) == [2.0, 3.0]
-
-
-# -- checkpoints -----------------------------------------------------------------------------------
 
 
 async def test_checkpoints_are_numbered_by_the_steps_and_restore(model: Counter, tmp_path: Path) -> None:

@@ -190,9 +190,6 @@ def test_a_layer_of_a_program_has_build_and_call() -> None:
     assert layer.trainable_weights == [layer.factor]
 
 
-# -- errors ----------------------------------------------------------------------------------------
-
-
 def unknown(*sizes: int | None, dtype: Any = acts.float32) -> Any:
     return acts.placeholder(dtype, sizes)
 
@@ -271,9 +268,6 @@ def outputs_of(session: acts.Session, layer: layers.Layer, x: Any) -> tuple[Any,
 def close(found: Any, wanted: Any) -> None:
     assert found.shape == wanted.shape
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-
-
-# -- dense -----------------------------------------------------------------------------------------
 
 
 def test_a_dense_layer_multiplies_with_its_kernel(session: acts.Session) -> None:
@@ -509,9 +503,6 @@ def test_layer_normalisation_is_over_the_features_of_an_example(axes: Any) -> No
     close(found, normalised(x, mean, variance, gamma.reshape(placed), beta.reshape(placed)))
 
 
-# -- dropout, embeddings, shapes -------------------------------------------------------------------
-
-
 def test_dropout_drops_while_training_only(session: acts.Session) -> None:
     x = np.ones([100, 100], np.float32)
     training = acts.placeholder(acts.bool_, [])
@@ -547,9 +538,6 @@ def test_an_embedding_looks_rows_up(session: acts.Session) -> None:
     np.testing.assert_array_equal(session.run(layers.flatten(some), {some: x.reshape(4, 15, 2)}), x.reshape(4, 30))
     none = acts.placeholder(acts.float32, [None, 3, 2])
     assert session.run(layers.flatten(none), {none: np.zeros([0, 3, 2])}).shape == (0, 6)
-
-
-# -- weights in parts ------------------------------------------------------------------------------
 
 
 def test_weights_may_be_in_parts(session: acts.Session) -> None:
@@ -659,9 +647,6 @@ def test_two_cells_run_in_both_directions(session: acts.Session) -> None:
     wanted = over_time(basic_step, turned, weights[2:], lengths, 2)
     for member, length in enumerate(lengths):
         close(found[1][member, :length], wanted[member, :length][::-1])
-
-
-# -- training --------------------------------------------------------------------------------------
 
 
 def test_a_network_of_layers_learns(session: acts.Session) -> None:
