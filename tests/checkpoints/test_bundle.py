@@ -130,7 +130,6 @@ def test_a_data_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
 
 
 def field(number: int, content: int | bytes) -> bytes:
-    """A field of a protobuf message."""
     if isinstance(content, int):
         return varint(number << 3) + varint(content & (1 << 64) - 1)
     return varint(number << 3 | 2) + varint(len(content)) + content

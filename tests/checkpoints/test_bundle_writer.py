@@ -24,7 +24,6 @@ FIXTURES = Path(__file__).parent / "fixtures"
 
 
 def tensors(prefix: str) -> list[tuple[str, DType, Any]]:
-    """What a checkpoint holds, in the order of names."""
     with CheckpointReader(prefix) as reader:
         dtypes = sorted(reader.get_variable_to_dtype_map().items())
         return [(n, d, np.asarray(reader.get_tensor(n), d.np_dtype)) for n, d in dtypes]

@@ -46,12 +46,10 @@ def sharded(prefix: Path, *shards: dict[str, Any]) -> None:
 
 
 def files(folder: Path) -> list[str]:
-    """The names of the files of a folder, without the nonces of saves."""
     return sorted(re.sub(r"\.[0-9a-f]{24}(?=-\d{5}-of-)", "", p.name) for p in folder.iterdir())
 
 
 def shard(prefix: Path, number: int, count: int) -> Path:
-    """The file of a shard of a checkpoint, whatever save it is of."""
     (found,) = prefix.parent.glob(f"{prefix.name}.*-{number:05d}-of-{count:05d}.safetensors")
     return found
 

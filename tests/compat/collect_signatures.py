@@ -75,7 +75,6 @@ def cells() -> types.ModuleType:
 
 
 def collect(room: types.ModuleType, prefix: str, depth: int) -> dict[str, Any]:
-    """All names of a room."""
     out: dict[str, Any] = {}
     for name in sorted(dir(room)):
         if name.startswith("_") or (not prefix and name in SKIPPED):
@@ -95,7 +94,6 @@ def collect(room: types.ModuleType, prefix: str, depth: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Prints them, a name a line."""
     tf.nn.rnn_cell = cells()
     lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in collect(tf, "", 1).items()]
     sys.stdout.write("{\n" + ",\n".join(lines) + "\n}\n")

@@ -23,8 +23,6 @@ REASON = "Keras is a library of its own: pip install 'actorsession[keras]'"
 
 @pytest.fixture(autouse=True)
 def no_keras(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where Keras is not installed."""
-
     def absent(name: str) -> str:
         raise importlib.metadata.PackageNotFoundError(name)
 
@@ -200,7 +198,6 @@ def test_six_is_the_installed_one_where_there_is_one(monkeypatch: pytest.MonkeyP
 
 
 def names_of(folder: Path, text: str) -> dict[str, list[int]]:
-    """The names that a program uses, with the lines."""
     (folder / "program.py").write_text(text)
     found = find_names([folder / "program.py"])
     return {name: [use.line for use in uses] for name, uses in found.uses.items()}

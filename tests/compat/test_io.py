@@ -129,12 +129,10 @@ LINES = (Path(__file__).parent / "data" / "gfile.txt").read_text().splitlines()[
 
 
 def text(name: str) -> str:
-    """What a file holds."""
     return Path(name).read_text(encoding="utf-8")
 
 
 def run(code: str, names: dict[str, Any]) -> Any:
-    """The value of an expression, or what statements leave in ``r``."""
     try:
         tree = ast.parse(code, mode="eval")
     except SyntaxError:
@@ -159,7 +157,6 @@ def test_files_behave_as_in_tensorflow(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def outcome(code: str) -> str:
-    """The value of a line as text, or the class of its error."""
     try:
         found = run(code, {"tf": tf, "g": tf.gfile, "os": os, "text": text})
         return repr(list(found) if hasattr(found, "__next__") else found)
@@ -192,7 +189,6 @@ training: Any = tf.contrib.training
 
 
 def batches(found: Any) -> list[Any]:
-    """All that come until the examples end."""
     got = []
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())

@@ -36,7 +36,6 @@ def silent(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def rows(message: Any) -> dict[str, Any]:
-    """All messages below one, by name."""
     found = {}
     for child in message.children:
         found[child.name] = child

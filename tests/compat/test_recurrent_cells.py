@@ -203,8 +203,6 @@ WIDE = 400
 
 
 class Passing(cells.RNNCell):
-    """Puts its inputs out and keeps its state."""
-
     def __init__(self, state: Any = WIDE) -> None:
         super().__init__()
         self._size = state

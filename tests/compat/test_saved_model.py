@@ -103,7 +103,6 @@ def stored(folder: Path, model: str, signature: str, kind: str) -> dict[str, Any
 
 
 def tensors(infos: Any) -> dict[str, str]:
-    """The names of a signature's tensors; parts of composite ones have numbers."""
     found: dict[str, str] = {}
     for key, info in infos.items():
         parts = info.composite_tensor.components

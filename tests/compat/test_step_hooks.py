@@ -17,7 +17,6 @@ pytestmark = pytest.mark.usefixtures("graph")
 
 
 def counting() -> Any:
-    """An operation that makes a step."""
     return tf.train.get_or_create_global_step().assign_add(1)
 
 
@@ -173,7 +172,6 @@ def test_an_own_creator_of_sessions_is_a_session_creator() -> None:
 
 
 def events_of(folder: Path) -> list[Any]:
-    """The events in the files of a folder, without those of the graph."""
     return [
         event
         for file in sorted(folder.glob("events*"))
@@ -262,7 +260,6 @@ class Told(tf.train.SessionRunHook):
         self._fails = fails
 
     def before_run(self, run_context: Any) -> None:
-        """Counts."""
         self.steps += 1
         if self._fails:
             self._fails = False

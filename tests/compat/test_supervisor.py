@@ -87,7 +87,6 @@ def test_nothing_is_made_in_place_of_what_there_is_not_to_be() -> None:
 
 
 def events_of(folder: Path) -> list[Any]:
-    """The events in the files of a folder."""
     return [e for file in sorted(folder.glob("events*")) for e in tf.train.summary_iterator(file)]
 
 
@@ -425,7 +424,6 @@ def manager(**parts: Any) -> Any:
 
 
 def saved(folder: Path, value: float) -> str:
-    """A checkpoint of ``v``, made in a graph of its own."""
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable(value, name="v")
         sess.run(v.initializer)

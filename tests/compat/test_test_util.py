@@ -137,8 +137,6 @@ def test_tests_have_arguments() -> None:
 
 
 class Holder(tf.test.TestCase):
-    """Gives the assertions."""
-
     __test__ = False
 
     def runTest(self) -> None:

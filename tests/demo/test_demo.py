@@ -45,7 +45,6 @@ def environment() -> dict[str, str]:
 
 
 def run_demo(*options: str | Path) -> subprocess.CompletedProcess[str]:
-    """Runs the demo to its end."""
     return subprocess.run(
         command(*options),
         cwd="/",
@@ -62,7 +61,6 @@ def run_demo(*options: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the whole run has written."""
     return tmp_path_factory.mktemp("demo") / "a new folder"
 
 
@@ -74,7 +72,6 @@ def whole_run(output: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def trace(whole_run: subprocess.CompletedProcess[str], output: Path) -> list[dict[str, Any]]:
-    """The events of the trace that the whole run has written."""
     events: list[dict[str, Any]] = json.loads((output / "trace.json").read_text())["traceEvents"]
     return events
 
@@ -286,7 +283,6 @@ class Started:
         raise AssertionError("the demo never asked for SIGINT")
 
     def wait_for_line(self, text: str) -> None:
-        """Waits until a line of standard output contains a text."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self._said += line
@@ -299,12 +295,10 @@ class Started:
         self.process.send_signal(signal.SIGINT)
 
     def wait_for_end(self) -> tuple[str, str]:
-        """All that the demo said, on standard output and on standard error."""
         said, complaints = self.process.communicate(timeout=PATIENCE_SECONDS)
         return self._said + said, complaints
 
     def processes(self) -> list[int]:
-        """The processes of this demo that run."""
         return [pid for pid in map(_number, Path("/proc").iterdir()) if pid and self._owns(pid)]
 
     def _owns(self, pid: int) -> bool:
@@ -314,7 +308,6 @@ class Started:
             return False  # gone, or somebody else's
 
     def kill(self) -> None:
-        """Ends whatever a failed test has left."""
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -34,7 +34,6 @@ class Tripwire:
 
 
 def write_digits(path: Path, **changes: Any) -> Path:
-    """A small valid file, with some of its arrays replaced (``None`` leaves one out)."""
     arrays = {
         "images": np.arange(20 * 64, dtype=np.uint8).reshape(20, 64) % 17,
         "labels": np.arange(20, dtype=np.uint8) % 10,

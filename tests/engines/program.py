@@ -229,13 +229,11 @@ def on_slurm() -> dict[str, Any]:
 
 
 def write(found: dict[str, Any]) -> None:
-    """Write a line of JSON."""
     sys.stdout.write(json.dumps(found) + "\n")
     sys.stdout.flush()
 
 
 def main(engine: str, what: str, address: str = "") -> None:
-    """Do what the command line says."""
     if what == "tour":
         write({**{"ray": on_ray, "dask": on_dask, "slurm": on_slurm}[engine](), "tokens": TOKENS})
     elif engine == "ray":

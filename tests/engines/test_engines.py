@@ -40,7 +40,6 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def _run(*words: str) -> tuple[str, bytes]:
-    """Run a Python program; return what it has written, and all logs that its engine has."""
     limit = time.monotonic() + _LIMIT
     for _ in range(RAY_STARTS):
         run, logs = _run_once(limit - time.monotonic(), *words)

@@ -67,14 +67,12 @@ asyncio.run(main(sys.argv[1]))
 
 
 def docker(*words: str, limit: float = PATIENCE, given: str | None = None) -> str:
-    """What a command of Docker prints."""
     done = subprocess.run(["docker", *words], input=given, capture_output=True, text=True, timeout=limit, check=False)
     assert done.returncode == 0, f"docker {' '.join(words)}: {done.stdout}{done.stderr}"
     return done.stdout.strip()
 
 
 def can(*words: str) -> bool:
-    """Whether Docker does something."""
     return not subprocess.run(["docker", *words], capture_output=True, check=False).returncode
 
 
@@ -153,11 +151,9 @@ class Pods:
         return words
 
     def container(self, job: str, index: int) -> str:
-        """The name of a pod's container."""
         return f"{self.name}-{job}-{index}"
 
     def start(self, job: str, index: int) -> None:
-        """Start a pod."""
         pod = manifests()["StatefulSet", job]["spec"]["template"]["spec"]
         fields = {"metadata.name": f"{job}-{index}", "metadata.namespace": "ns"}
         short = f"{job}-{index}.{job}"
@@ -174,7 +170,6 @@ class Pods:
         )
 
     def probe(self, job: str, index: int, path: str) -> tuple[int, bytes]:
-        """What a pod answers to a probe; 0 before it listens."""
         form = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}} {{.State.Status}}"
         address, _, state = docker("inspect", "--format", form, self.container(job, index)).rpartition(" ")
         assert state == "running", docker("logs", self.container(job, index))
@@ -184,7 +179,6 @@ class Pods:
             return 0, b""
 
     def until_ready(self) -> None:
-        """Wait until all pods are ready."""
         limit = time.monotonic() + 2 * PATIENCE
         for pod in self.names:
             while self.probe(*pod, "/readyz")[0] != 200:
@@ -192,7 +186,6 @@ class Pods:
                 time.sleep(0.1)
 
     def train(self, program: str | None = None) -> str:
-        """Run the job, or else another program of Python in its place."""
         pod = manifests()["Job", "train"]["spec"]["template"]["spec"]
         (one,) = pod["containers"]
         first, *rest = one["command"] if program is None else ("python", "-c", program)
@@ -209,13 +202,11 @@ class Pods:
         )
 
     def end(self, job: str, index: int, *how: str) -> int:
-        """End a pod; return its exit status."""
         name = self.container(job, index)
         docker(*how, name, limit=4 * PATIENCE)
         return int(docker("wait", name))
 
     def logs(self, job: str, index: int) -> str:
-        """All that a pod has written."""
         words = ["docker", "logs", self.container(job, index)]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         return done.stdout + done.stderr

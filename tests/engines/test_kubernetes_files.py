@@ -64,7 +64,6 @@ VERSIONS = {"Service": "v1", "StatefulSet": "apps/v1", "Job": "batch/v1"}
 
 @cache
 def manifests() -> dict[tuple[str, str], Any]:
-    """All objects by kind and name."""
     found = list(yaml.safe_load_all((FOLDER / "digits.yaml").read_text(encoding="utf-8")))
     named = {(one["kind"], one["metadata"]["name"]): one for one in found}
     assert len(named) == len(found)
@@ -79,7 +78,6 @@ def known_fields(kind: str) -> list[re.Pattern[str]]:
 
 
 def paths_of(value: Any, at: str = "") -> list[str]:
-    """The paths of all leaves of a manifest."""
     if isinstance(value, dict):
         return [path for name, one in value.items() for path in paths_of(one, f"{at}.{name}")]
     if isinstance(value, list):
@@ -264,7 +262,6 @@ class Pods:
         return {answer(port, path)[0] for port in self.probes.values()}
 
     def train(self) -> str:
-        """Run the job's program."""
         (one,) = manifests()["Job", "train"]["spec"]["template"]["spec"]["containers"]
         words = [*NAMED, str(self.hosts), sys.executable, str(FOLDER / "train.py"), *one["args"]]
         done = subprocess.run(
@@ -274,7 +271,6 @@ class Pods:
         return done.stdout
 
     def end(self, job: str, index: int, how: signal.Signals) -> int:
-        """End a pod, and return its exit status."""
         process = self.processes[job, index]
         process.send_signal(how)
         assert process.stdout is not None

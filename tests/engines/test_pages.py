@@ -55,7 +55,6 @@ def blocks(page: str) -> list[str]:
 
 
 def block_with(page: str, words: str) -> str:
-    """The only block of a page that has these words."""
     (found,) = [block for block in blocks(page) if words in block]
     return found
 
@@ -104,7 +103,6 @@ def run(block: str, place: Path, **more: str) -> str:
 
 
 def run_once(block: str, place: Path, limit: float, **more: str) -> tuple[int, str]:
-    """Run a block; return its status and what it says."""
     commands = "\n".join(line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ "))
     path = os.pathsep.join([str(place / "tools"), str(Path(sys.executable).parent), SEARCHED])
     settings = {

@@ -58,7 +58,6 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def said(*words: str) -> str:
-    """What a command prints."""
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE)
     return done.stdout
 

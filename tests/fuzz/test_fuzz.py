@@ -67,7 +67,6 @@ def test_the_recording_holds_every_kind_of_talk(corpus: list[Frame]) -> None:
 
 
 def _kind(frame: Frame) -> str | int:
-    """The name of a message or envelope, or the kind of a step frame."""
     if is_step_frame(frame.header):
         return int(read_header(frame.header)[0])
     envelope = decode(frame.header, frame.segments)

@@ -12,7 +12,6 @@ SEED, TIMES = 20261128, 6
 
 
 def write_and_read(name: str, folder: Path) -> None:
-    """Read the valid files of a row."""
     READERS[name].write(folder)
     READERS[name].read(folder)
 

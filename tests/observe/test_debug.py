@@ -149,7 +149,6 @@ def test_every_type_comes_back_as_it_was(data: Any, shape: tuple[int, ...], tmp_
 
 @pytest.fixture
 def written(session: Session, tmp_path: Path) -> Path:
-    """The directory of one run."""
     session.run("z:0", {"x:0": [0.0]}, options(tmp_path, "y"))
     (path,) = tmp_path.glob("run_*")
     return path

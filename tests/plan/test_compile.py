@@ -42,7 +42,6 @@ def neg(name: str, *inputs: str, after: tuple[str, ...] = ()) -> NodeDef:
 
 
 def members(made: CompiledPartition) -> list[list[str]]:
-    """The names of the nodes of each segment, in order."""
     nodes = made.partition.nodes
     return [[nodes[line.node].name for line in s.code if line.node is not None and line.value] for s in made.segments]
 

@@ -47,7 +47,6 @@ def step(nodes: Sequence[NodeDef], where: str) -> tuple[StepGraph, dict[str, str
 
 
 def after(nodes: Sequence[NodeDef], where: str) -> dict[str, tuple[str, ...]]:
-    """The control inputs of each node after the pass."""
     graph, devices = group_control_edges(*step(nodes, where))
     assert devices.keys() == graph.nodes.keys()
     partition(graph, devices, device_set(4))  # checks what it makes

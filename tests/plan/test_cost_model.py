@@ -160,7 +160,6 @@ def test_a_segment_keeps_its_estimate_where_nothing_better_is_known() -> None:
 
 
 def cost(op: str, *shapes: ShapeLike, inputs: int = 1) -> tuple[float, bool]:
-    """The cost of a node with these static shapes, the last of them its output's."""
     specs = [spec("float32", s) for s in shapes]
     made = node("n", op=op, outputs=specs[inputs:])
     return node_cost(made, tuple(specs[:inputs]))
