@@ -1,4 +1,4 @@
-"""Estimators, those of ``tf.contrib`` and of TPUs among them."""
+"""Estimators, those of ``tf.contrib`` and of TPUs among them, and the columns that they take."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession.compat.v1.feature_column.sequences import sequence_input_layer
 from tests.rows import for_each
+
+pytestmark = pytest.mark.usefixtures("graph")
+
 
 estimator: Any = tf.estimator
 Modes = estimator.ModeKeys
@@ -873,3 +877,166 @@ def test_the_values_of_composite_tensors_are_cast() -> None:
     with tf.Session() as sess:
         assert sess.run(tf.sparse_tensor_to_dense(sparse)).tolist() == [[0.0, 2.0], [0.0, 0.0]]
         assert sess.run(rows.indices).tolist() == [3]
+
+
+fc = tf.feature_column
+
+
+def run(fetches: Any) -> Any:
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        return session.run(fetches)
+
+
+CITIES = fc.categorical_column_with_vocabulary_list("city", ["oslo", "rome"])
+
+
+FEATURES = {"age": np.array([20.0, 60.0]), "city": np.array([["rome"], ["bern"]])}
+
+
+def test_columns_stand_side_by_side_in_the_order_of_their_names() -> None:
+    age = fc.numeric_column("age")
+    net = fc.input_layer(FEATURES, [fc.indicator_column(CITIES), age, fc.bucketized_column(age, [30, 50])])
+    assert net.shape.as_list() == [2, 6]
+    assert run(net).tolist() == [[20, 1, 0, 0, 0, 1], [60, 0, 0, 1, 0, 0]]
+    # Shared embeddings are one variable.
+    home = fc.categorical_column_with_identity("home", 3)
+    work = fc.categorical_column_with_identity("work", 3)
+    both = fc.shared_embedding_columns([home, work], 2, initializer=tf.ones_initializer())
+    net = fc.input_layer({"home": [[0], [1]], "work": [[2], [2]]}, both)
+    assert [v.name for v in tf.global_variables()] == ["input_layer/home_work_shared_embedding/embedding_weights:0"]
+    assert run(net).tolist() == [[1.0] * 4] * 2
+    # An id out of range is an error of the step.
+    column = fc.indicator_column(fc.categorical_column_with_identity("n", 2))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        run(fc.input_layer({"n": [[5]]}, [column]))
+
+
+def test_variables_have_the_names_of_columns() -> None:
+    fc.input_layer(FEATURES, [fc.embedding_column(CITIES, 3)])
+    fc.linear_model(FEATURES, [fc.numeric_column("age"), CITIES], units=2)
+    assert {v.name: v.shape.as_list() for v in tf.global_variables()} == {
+        "input_layer/city_embedding/embedding_weights:0": [2, 3],
+        "linear_model/age/weights:0": [1, 2],
+        "linear_model/city/weights:0": [2, 2],
+        "linear_model/bias_weights:0": [2],
+    }
+    assert tf.get_collection(tf.GraphKeys.MODEL_VARIABLES) == tf.global_variables()
+
+
+def test_parsed_examples_become_numbers() -> None:
+    columns = [
+        fc.numeric_column("age", default_value=7.0),
+        fc.indicator_column(fc.crossed_column(["city", "job"], 4)),
+        fc.indicator_column(CITIES),
+    ]
+    example = tf.train.Example()
+    example.features.feature["city"].bytes_list.value.append(b"rome")
+    spec = fc.make_parse_example_spec(columns)
+    assert sorted(spec) == ["age", "city", "job"]
+    parsed = tf.io.parse_example([example.SerializeToString()], spec)
+    assert run(fc.input_layer(parsed, columns)).tolist() == [[7, 0, 0, 0, 0, 0, 1]]
+
+
+def test_sequences_have_a_row_for_each_step_and_a_length() -> None:
+    words = fc.sequence_categorical_column_with_identity("word", 4)
+    table = tf.constant_initializer(np.arange(8.0).reshape(4, 2))
+    columns = [fc.embedding_column(words, 2, initializer=table), fc.sequence_numeric_column("speed")]
+    steps = [[0, 0], [1, 0], [1, 1]]
+    features = {
+        "word": tf.SparseTensor(steps, np.array([3, 1, 2], np.int64), [2, 2]),
+        "speed": tf.SparseTensor(steps, [0.5, 1.5, 2.5], [2, 2]),
+    }
+    net, lengths = sequence_input_layer(features, columns)
+    found = run([net, lengths])
+    assert found[1].tolist() == [1, 2]
+    assert found[0].tolist() == [[[0.5, 6, 7], [0, 0, 0]], [[1.5, 2, 3], [2.5, 4, 5]]]
+
+
+def test_what_is_no_column_of_numbers_is_refused() -> None:
+    with pytest.raises(ValueError, match="wrap a categorical column"):
+        fc.input_layer(FEATURES, [CITIES])
+    with pytest.raises(ValueError, match="Duplicate feature column name"):
+        fc.input_layer(FEATURES, [fc.numeric_column("age")] * 2)
+    with pytest.raises(ValueError, match="Feature x is not in features dictionary"):
+        fc.input_layer(FEATURES, [fc.numeric_column("x")])
+
+
+factorization: Any = tf.contrib.factorization
+
+
+CENTRES = np.array([[0.0, 5.0], [5.0, 0.0], [-5.0, -5.0]], np.float32)
+
+
+POINTS = (CENTRES[np.arange(30) % 3] + 0.1 * np.random.RandomState(0).randn(30, 2)).astype("f4")
+
+
+MEANS = np.array([POINTS[first::3].mean(0) for first in range(3)])
+
+
+def in_order(means: Any) -> Any:
+    """Means in the order of the centres that they are nearest to."""
+    return [means[np.square(means - centre).sum(1).argmin()] for centre in CENTRES]
+
+
+@for_each(
+    "options",
+    [
+        {"initial_clusters": POINTS[:3]},
+        {"initial_clusters": "kmeans_plus_plus"},
+        {"initial_clusters": lambda inputs, number: inputs[0][:number], "use_mini_batch": True},
+        {"initial_clusters": POINTS[:3], "use_mini_batch": True, "mini_batch_steps_per_iteration": 2},
+    ],
+)
+def test_means_move_to_the_middle_of_their_points(options: dict[str, Any]) -> None:
+    inputs = [tf.constant(POINTS[:12]), tf.constant(POINTS[12:])]
+    graph = factorization.KMeans(inputs, 3, **options).training_graph()
+    (_, distances), (nearest, _), scores, ready, begin, step = graph
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert not sess.run(ready)
+        while not sess.run(ready):
+            sess.run(begin)
+        for _ in range(6):
+            sess.run(step)
+        means = sess.run(tf.global_variables("clusters")[0])
+        np.testing.assert_allclose(in_order(means), MEANS, atol=0.05)
+        assert len(set(sess.run(nearest).tolist())) == 3
+        wanted = np.square(POINTS[12:, None] - means).sum(2)
+        np.testing.assert_allclose(sess.run(distances), wanted, atol=1e-3)
+        np.testing.assert_allclose(sess.run(scores[1]), wanted.min(1), atol=1e-3)
+
+
+def test_directions_are_compared_by_their_angles() -> None:
+    x = tf.constant(POINTS)
+    graph = factorization.KMeans(x, 3, POINTS[:3], "cosine").training_graph()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(graph[4])
+        sess.run(graph[5])
+        means = sess.run(tf.global_variables("clusters")[0])
+        np.testing.assert_allclose(np.linalg.norm(means, axis=1), 1, rtol=1e-5)
+        assert sess.run(graph[2][0]).max() < 0.01
+
+
+def test_an_estimator_of_clusters_is_trained_with_one_epoch_at_a_time(tmp_path: Path) -> None:
+    def points() -> Any:
+        return tf.train.limit_epochs(tf.constant(POINTS), num_epochs=1)
+
+    model = factorization.KMeansClustering(3, str(tmp_path), POINTS[:3], use_mini_batch=False, relative_tolerance=1e-4)
+    for _ in range(3):
+        model.train(points)
+    means = model.cluster_centers()
+    np.testing.assert_allclose(in_order(means), MEANS, atol=1e-4)
+    indices = [int(number) for number in model.predict_cluster_index(points)]
+    assert indices == [0, 1, 2] * 10
+    wanted = np.square(POINTS[:, None] - means).sum(2)
+    np.testing.assert_allclose(list(model.transform(points)), wanted, atol=1e-3)
+    assert model.score(points) == pytest.approx(wanted.min(1).sum(), rel=1e-3)
+
+
+def test_other_beginnings_and_distances_are_refused() -> None:
+    with pytest.raises(ValueError, match="initialization algorithm 'best'"):
+        factorization.KMeans(POINTS, 3, "best")
+    with pytest.raises(ValueError, match="distance metric 'far'"):
+        factorization.KMeans(POINTS, 3, distance_metric="far")

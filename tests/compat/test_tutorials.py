@@ -1,8 +1,10 @@
-"""Programs as tutorials for TensorFlow 1 have them, small, each with something that must come out."""
+"""Tutorials and whole programs for TensorFlow 1, each with something that must come out."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.internals.timeline import Timeline
+from scripts.differentials.side import OURS
+from scripts.differentials.whole import WholeProgram, WholeSide, output_difference, whole_programs, whole_side
 from tests.rows import for_each
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -414,3 +418,21 @@ def test_a_step_is_traced_and_drawn() -> None:
     drawing = Timeline(metadata.step_stats)
     events = json.loads(drawing.generate_chrome_trace_format())["traceEvents"]
     assert "MatMul" in {event["name"] for event in events}
+
+
+PROGRAMS = whole_programs()
+
+
+@pytest.fixture(scope="module")
+def side() -> Iterator[WholeSide]:
+    with whole_side(OURS, sys.executable) as side:
+        yield side
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("program", PROGRAMS, ids=[program.name for program in PROGRAMS])
+def test_a_program_prints_what_is_recorded(side: WholeSide, program: WholeProgram) -> None:
+    printed = side.run(program)
+    assert printed.status == 0, printed.err
+    expected = program.recorded.read_text(encoding="utf-8")
+    assert output_difference(expected, printed.out) is None, printed.err

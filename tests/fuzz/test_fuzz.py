@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ from actorsession.messages.step_frames import (
 from tests.cluster.script import ROOT, environment
 from tests.fuzz.attack import attack
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values
-from tests.fuzz.readers import step_calls
+from tests.fuzz.readers import READERS, spoil_arguments, spoil_files, step_calls
 from tests.fuzz.recording import Recording, record
 from tests.loops import run_to_end as run
 from transports import Frame, FrameDecoder, Hello, TransportError
@@ -176,3 +177,20 @@ def test_the_script_says_how_it_is_called() -> None:
         [ROOT / "scripts" / "fuzz", "--help"], capture_output=True, text=True, check=True, env=environment()
     )
     assert done.stdout.startswith("usage: scripts/fuzz [--frames N] [--seed N]")
+
+
+SEED, TIMES = 20261128, 6
+
+
+def write_and_read(name: str, folder: Path) -> None:
+    READERS[name].write(folder)
+    READERS[name].read(folder)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_spoilt_files_are_read_as_something_or_refused_in_our_words(name: str, tmp_path: Path) -> None:
+    assert spoil_files(name, tmp_path, SEED, TIMES) == []
+
+
+def test_odd_words_for_any_option_of_any_command_are_refused_in_one_line() -> None:
+    assert spoil_arguments(SEED) == []
