@@ -94,12 +94,20 @@ def for_each(
     return of_table
 
 
-def refusing(*lines: tuple[Callable[[], Any], type[BaseException], str]) -> Callable[..., Any]:
-    """Return a test of lines that are refused as soon as they are run: each with its error, and what that matches."""
+def refusing(
+    *lines: tuple[Callable[[], Any], type[BaseException], str] | tuple[Callable[[], Any], str],
+    error: type[BaseException] = ValueError,
+) -> Callable[..., Any]:
+    """Return a test of lines that are refused as soon as they are run.
 
-    @for_each("line, error, match", lines)
-    def test(line: Callable[[], Any], error: type[BaseException], match: str) -> None:
-        with pytest.raises(error, match=match):
+    Args:
+        lines: each with what the message matches, and with the class of its error before that, if it is another.
+        error: the class of the error of a line without one.
+    """
+
+    @for_each("line, kind, match", [line if len(line) == 3 else (line[0], error, line[1]) for line in lines])
+    def test(line: Callable[[], Any], kind: type[BaseException], match: str) -> None:
+        with pytest.raises(kind, match=match):
             line()
 
     return test

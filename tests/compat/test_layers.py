@@ -27,47 +27,49 @@ def run(fetches: Any, feeds: Any = None) -> Any:
 
 ONES = tf.ones_initializer()
 
+L = tf.layers
+
 # By name: a call, the shape of its outputs, the names of its variables.
 CALLS: dict[str, Any] = {
-    "dense": (lambda: tf.layers.dense(tf.ones([2, 3]), 4), [2, 4], "kernel bias"),
-    "conv1d": (lambda: tf.layers.conv1d(tf.ones([2, 9, 3]), 4, 3, 2), [2, 4, 4], "kernel bias"),
-    "conv2d": (lambda: tf.layers.conv2d(tf.ones([2, 8, 8, 3]), 4, 3, (2, 2), "same"), [2, 4, 4, 4], "kernel bias"),
-    "conv3d": (lambda: tf.layers.conv3d(tf.ones([2, 4, 4, 4, 3]), 4, 2, use_bias=False), [2, 3, 3, 3, 4], "kernel"),
+    "dense": (lambda: L.dense(tf.ones([2, 3]), 4), [2, 4], "kernel bias"),
+    "conv1d": (lambda: L.conv1d(tf.ones([2, 9, 3]), 4, 3, 2), [2, 4, 4], "kernel bias"),
+    "conv2d": (lambda: L.conv2d(tf.ones([2, 8, 8, 3]), 4, 3, (2, 2), "same"), [2, 4, 4, 4], "kernel bias"),
+    "conv3d": (lambda: L.conv3d(tf.ones([2, 4, 4, 4, 3]), 4, 2, use_bias=False), [2, 3, 3, 3, 4], "kernel"),
     "conv2d_transpose": (
-        lambda: tf.layers.conv2d_transpose(tf.ones([2, 4, 4, 3]), 5, 3, 2, "same"),
+        lambda: L.conv2d_transpose(tf.ones([2, 4, 4, 3]), 5, 3, 2, "same"),
         [2, 8, 8, 5],
         "kernel bias",
     ),
     "conv3d_transpose": (
-        lambda: tf.layers.conv3d_transpose(tf.ones([2, 2, 2, 2, 3]), 5, 2, (2, 2, 2)),
+        lambda: L.conv3d_transpose(tf.ones([2, 2, 2, 2, 3]), 5, 2, (2, 2, 2)),
         [2, 4, 4, 4, 5],
         "kernel bias",
     ),
     "separable_conv1d": (
-        lambda: tf.layers.separable_conv1d(tf.ones([2, 9, 3]), 4, 3, depth_multiplier=2),
+        lambda: L.separable_conv1d(tf.ones([2, 9, 3]), 4, 3, depth_multiplier=2),
         [2, 7, 4],
         "depthwise_kernel pointwise_kernel bias",
     ),
     "separable_conv2d": (
-        lambda: tf.layers.separable_conv2d(tf.ones([2, 9, 9, 3]), 4, (3, 3)),
+        lambda: L.separable_conv2d(tf.ones([2, 9, 9, 3]), 4, (3, 3)),
         [2, 7, 7, 4],
         "depthwise_kernel pointwise_kernel bias",
     ),
-    "max_pooling1d": (lambda: tf.layers.max_pooling1d(tf.ones([2, 8, 3]), 2, 2), [2, 4, 3], ""),
+    "max_pooling1d": (lambda: L.max_pooling1d(tf.ones([2, 8, 3]), 2, 2), [2, 4, 3], ""),
     "max_pooling2d": (
-        lambda: tf.layers.max_pooling2d(tf.ones([2, 3, 8, 8]), 2, 2, data_format="channels_first"),
+        lambda: L.max_pooling2d(tf.ones([2, 3, 8, 8]), 2, 2, data_format="channels_first"),
         [2, 3, 4, 4],
         "",
     ),
     "average_pooling3d": (
-        lambda: tf.layers.average_pooling3d(tf.ones([2, 4, 4, 4, 1]), 2, 1, padding="same"),
+        lambda: L.average_pooling3d(tf.ones([2, 4, 4, 4, 1]), 2, 1, padding="same"),
         [2, 4, 4, 4, 1],
         "",
     ),
-    "flatten": (lambda: tf.layers.flatten(tf.ones([2, 3, 4])), [2, 12], ""),
-    "dropout": (lambda: tf.layers.dropout(tf.ones([2, 3]), training=True), [2, 3], ""),
+    "flatten": (lambda: L.flatten(tf.ones([2, 3, 4])), [2, 12], ""),
+    "dropout": (lambda: L.dropout(tf.ones([2, 3]), training=True), [2, 3], ""),
     "batch_normalization": (
-        lambda: tf.layers.batch_normalization(tf.ones([2, 3])),
+        lambda: L.batch_normalization(tf.ones([2, 3])),
         [2, 3],
         "gamma beta moving_mean moving_variance",
     ),

@@ -678,8 +678,8 @@ def test_other_characters_are_refused_everywhere(name: str) -> None:
 
 
 test_a_literal_name_must_be_valid_as_well = refusing(
-    *((lambda name=name: op(Graph(), name), ValueError, "not a valid node name") for name in ("/", "_a/", "a b/")),
+    *((lambda name=name: op(Graph(), name), "not a valid node name") for name in ("/", "_a/", "a b/")),
     # An empty name is refused by the rule itself.
-    (lambda: check_op_name(""), ValueError, "not a valid node name"),
-    (lambda: check_scope_name("", ""), ValueError, r"not a valid (root )?scope name"),
+    (lambda: check_op_name(""), "not a valid node name"),
+    (lambda: check_scope_name("", ""), r"not a valid (root )?scope name"),
 )

@@ -297,18 +297,17 @@ def _minimize(loss: Any, **arguments: Any) -> Any:
 
 
 test_what_cannot_be_trained_is_refused = refusing(
-    (lambda: _minimize(constant(1.0)), ValueError, r"between variables \['w:0'\]"),
-    (lambda: _minimize(lambda w: cast(squares(w), int32)), ValueError, "int32; it must have a floating-point type"),
-    (lambda: GradientDescentOptimizer(0.1).minimize(constant(1.0)), ValueError, "no variables to train"),
-    (lambda: GradientDescentOptimizer(0.1).apply_gradients([]), ValueError, "at least one pair"),
+    (lambda: _minimize(constant(1.0)), r"between variables \['w:0'\]"),
+    (lambda: _minimize(lambda w: cast(squares(w), int32)), "int32; it must have a floating-point type"),
+    (lambda: GradientDescentOptimizer(0.1).minimize(constant(1.0)), "no variables to train"),
+    (lambda: GradientDescentOptimizer(0.1).apply_gradients([]), "at least one pair"),
     (
         lambda: GradientDescentOptimizer(0.1).apply_gradients([(None, Variable([1.0]))]),
-        ValueError,
         "No gradients provided for any variable",
     ),
-    (lambda: GradientDescentOptimizer(0.1).minimize(squares(Variable([1.0])), gate_gradients=7), ValueError, "GATE_OP"),
-    (lambda: GradientDescentOptimizer(0.1).apply_gradients([([1.0, 2.0], Variable([1.0]))]), ValueError, "shape"),
-    (lambda: GradientDescentOptimizer(0.1, name=""), ValueError, "name"),
+    (lambda: GradientDescentOptimizer(0.1).minimize(squares(Variable([1.0])), gate_gradients=7), "GATE_OP"),
+    (lambda: GradientDescentOptimizer(0.1).apply_gradients([([1.0, 2.0], Variable([1.0]))]), "shape"),
+    (lambda: GradientDescentOptimizer(0.1, name=""), "name"),
     (lambda: Optimizer(False, "Bare").minimize(squares(Variable([1.0]))), NotImplementedError, "_apply_dense"),
 )
 
@@ -509,10 +508,10 @@ STRENGTHS = [f"{name}_regularization_strength" for name in ("l1", "l2", "l2_shri
 
 
 test_numbers_out_of_range_are_refused = refusing(
-    (lambda: train.AdagradOptimizer(0.1, 0.0), ValueError, "initial_accumulator_value must be positive"),
-    (lambda: train.ProximalAdagradOptimizer(0.1, -1.0), ValueError, "initial_accumulator_value must be positive"),
-    (lambda: train.AdagradDAOptimizer(0.1, 0, 0.0), ValueError, "squared_accumulator_value must be positive"),
-    (_ftrl(learning_rate_power=0.5), ValueError, "learning_rate_power must be at most 0, got 0.5"),
-    (_ftrl(initial_accumulator_value=-1.0), ValueError, "at least 0"),
-    *[(_ftrl(**{name: -1.0}), ValueError, f"{name} must be at least 0") for name in STRENGTHS],
+    (lambda: train.AdagradOptimizer(0.1, 0.0), "initial_accumulator_value must be positive"),
+    (lambda: train.ProximalAdagradOptimizer(0.1, -1.0), "initial_accumulator_value must be positive"),
+    (lambda: train.AdagradDAOptimizer(0.1, 0, 0.0), "squared_accumulator_value must be positive"),
+    (_ftrl(learning_rate_power=0.5), "learning_rate_power must be at most 0, got 0.5"),
+    (_ftrl(initial_accumulator_value=-1.0), "at least 0"),
+    *[(_ftrl(**{name: -1.0}), f"{name} must be at least 0") for name in STRENGTHS],
 )
