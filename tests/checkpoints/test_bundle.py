@@ -124,6 +124,9 @@ def test_a_data_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
         (tmp_path / "plain.index").write_bytes(whole[:size])
         with pytest.raises(DataLossError, match="truncated"):
             CheckpointReader(str(tmp_path / "plain"))
+
+
+def test_a_data_file_that_is_missing_is_named(tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "plain.index", tmp_path)
     with pytest.raises(DataLossError, match="data-00000-of-00001' is missing"):
         read("plain", tmp_path)

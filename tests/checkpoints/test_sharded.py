@@ -115,15 +115,20 @@ def test_what_is_no_whole_checkpoint_is_refused(tmp_path: Path) -> None:
     shard(tmp_path / "m", 1, 2).unlink()
     with pytest.raises(DataLossError, match="which is missing"):
         CheckpointReader(str(tmp_path / "m"))
-    put(Path(sharded_name(str(tmp_path / "m"), 0, 1)), a=np.ones(2))
-    assert not checkpoint_exists(str(tmp_path / "m"))
-    with pytest.raises(NotFoundError, match="there is no checkpoint"):
-        CheckpointReader(str(tmp_path / "m"))
-    # An index that promises more than there is is refused.
+
+
+def test_an_index_that_promises_more_than_there_is_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "p", a=np.ones(2))
     index = {"weight_map": {"a": "p.safetensors", "b": "p.safetensors"}}
     (tmp_path / "m.safetensors.index.json").write_text(json.dumps(index))
     with pytest.raises(DataLossError, match="lists 'b'"):
+        CheckpointReader(str(tmp_path / "m"))
+
+
+def test_shards_without_an_index_are_no_checkpoint(tmp_path: Path) -> None:
+    put(Path(sharded_name(str(tmp_path / "m"), 0, 1)), a=np.ones(2))
+    assert not checkpoint_exists(str(tmp_path / "m"))
+    with pytest.raises(NotFoundError, match="there is no checkpoint"):
         CheckpointReader(str(tmp_path / "m"))
 
 
@@ -367,7 +372,9 @@ def test_a_name_that_is_not_there_names_its_neighbours(tmp_path: Path) -> None:
             reader.get_tensor("layer1/kernels")
         with pytest.raises(NotFoundError, match="of its 2 no name is similar"):
             reader.get_tensor("zzz")
-    # Nothing at a prefix is an error of ours.
+
+
+def test_nothing_at_a_prefix_is_an_error_of_ours(tmp_path: Path) -> None:
     for prefix in ("m", "no/m", ""):
         with pytest.raises(OpError, match="there is no checkpoint"):
             CheckpointReader(str(tmp_path / prefix) if prefix else "")

@@ -181,18 +181,22 @@ def test_a_copy_has_placeholders_for_what_enters() -> None:
     assert info.original(view.ops[0]) is made["b"].op
     assert info.transformed(made["d"]) is None
     assert named(tf.get_collection("again/mine")) == ["again/c:0"]
-    # A copy is made in another graph.
-    made, other = chain(), tf.Graph()
-    view, _ = ge.copy(made["b"].graph, other, dst_scope="there", src_scope="")
-    assert named(view.outputs) == ["there/d:0"]
-    with tf.Session(graph=other) as session:
-        assert session.run("there/d:0").tolist() == [4.0, 5.0]
-    # A copy reads other tensors.
+
+
+def test_a_copy_reads_other_tensors() -> None:
     made = chain()
     ten = tf.constant([10.0, 10.0])
     view, info = ge.copy_with_input_replacements([made["b"].op, made["c"].op], {made["a"]: ten})
     assert run(view.outputs[0], made["c"]) == [[12.0, 12.0], [3.0, 4.0]]
     assert info._transformed_ops[made["b"].op].name == "b_1"
+
+
+def test_a_copy_is_made_in_another_graph() -> None:
+    made, other = chain(), tf.Graph()
+    view, _ = ge.copy(made["b"].graph, other, dst_scope="there", src_scope="")
+    assert named(view.outputs) == ["there/d:0"]
+    with tf.Session(graph=other) as session:
+        assert session.run("there/d:0").tolist() == [4.0, 5.0]
 
 
 def test_a_result_is_computed_anew_from_other_tensors() -> None:

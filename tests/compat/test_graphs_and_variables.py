@@ -66,18 +66,22 @@ def test_answers_of_device_functions_are_kept_as_they_are_spelt() -> None:
         assert tf.constant(1).device == "/cpu:0"
     with tf.device("/job:a"), tf.device(lambda op: "/cpu:0"):
         assert tf.constant(1).device == "/job:a/device:CPU:0"
-    # Branches of other dtypes are a value error.
-    with pytest.raises(ValueError, match="must have the same type"):
-        tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
-    with pytest.raises(TypeError, match="'true_fn' must be callable"):
-        tf.cond(tf.constant(True), 1, 2)
-    # Raw operations take their inputs by name.
+
+
+def test_raw_operations_take_their_inputs_by_name() -> None:
     with pytest.raises(TypeError, match="only takes keyword args"):
         tf.raw_ops.Add(1.0, 2.0)
     v: Any = tf.Variable([1.0, 2.0])
     with tf.Session() as sess:
         changed = sess.run(tf.raw_ops.Assign(ref=v._ref(), value=[3.0, 4.0]))
     np.testing.assert_array_equal(changed, [3, 4])
+
+
+def test_branches_of_other_dtypes_are_a_value_error() -> None:
+    with pytest.raises(ValueError, match="must have the same type"):
+        tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
+    with pytest.raises(TypeError, match="'true_fn' must be callable"):
+        tf.cond(tf.constant(True), 1, 2)
 
 
 Pair = collections.namedtuple("Pair", ["a", "b"])
@@ -164,18 +168,9 @@ def test_two_templates_of_one_name_are_two() -> None:
     for _ in range(2):
         tf.make_template("layer", scaled)(1.0)
     assert names() == ["layer/weight", "layer_1/weight"]
-    # A name that is used as it is is used once.
-    tf.make_template("any", scaled, unique_name_="own")(1.0)
-    assert names() == ["own/weight"]
-    with pytest.raises(ValueError, match="own/weight"):
-        tf.make_template("any", scaled, unique_name_="own")(1.0)
-    # A later call makes no variables.
-    asked = iter("ab")
-    layer = tf.make_template("layer", lambda: tf.get_variable(next(asked), [1]))
-    layer()
-    with pytest.raises(ValueError, match="layer/b"):
-        layer()
-    # The name is settled by the first call or at once.
+
+
+def test_the_name_is_settled_by_the_first_call_or_at_once() -> None:
     with tf.variable_scope("here"):
         now = tf.make_template("now", scaled, create_scope_now_=True)
         late = tf.make_template("late", scaled)
@@ -183,6 +178,21 @@ def test_two_templates_of_one_name_are_two() -> None:
         now(1.0)
         late(1.0)
     assert names() == ["here/now/weight", "there/late/weight"]
+
+
+def test_a_later_call_makes_no_variables() -> None:
+    asked = iter("ab")
+    layer = tf.make_template("layer", lambda: tf.get_variable(next(asked), [1]))
+    layer()
+    with pytest.raises(ValueError, match="layer/b"):
+        layer()
+
+
+def test_a_name_that_is_used_as_it_is_is_used_once() -> None:
+    tf.make_template("any", scaled, unique_name_="own")(1.0)
+    assert names() == ["own/weight"]
+    with pytest.raises(ValueError, match="own/weight"):
+        tf.make_template("any", scaled, unique_name_="own")(1.0)
 
 
 def test_it_knows_its_variables() -> None:

@@ -128,17 +128,21 @@ def test_a_scope_gives_its_initialiser_and_regulariser() -> None:
         out = tf.layers.dense(tf.ones([1, 3]), 1, kernel_regularizer=tf.nn.l2_loss)
     (loss,) = tf.losses.get_regularization_losses()
     assert [each.tolist() for each in run([out, loss])] == [[[6.0]], 6.0]
-    # What is not trainable is in no trainable collection.
-    tf.layers.dense(tf.ones([2, 3]), 1, trainable=False)
-    tf.layers.batch_normalization(tf.ones([2, 3]))
-    assert [v.name for v in tf.trainable_variables()] == ["batch_normalization/gamma:0", "batch_normalization/beta:0"]
-    # A constraint is applied to the updated kernel.
+
+
+def test_a_constraint_is_applied_to_the_updated_kernel() -> None:
     out = tf.layers.dense(tf.ones([1, 1]), 1, kernel_initializer=ONES, kernel_constraint=lambda w: tf.minimum(w, 0.5))
     train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(out))
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(train)
         assert session.run(tf.global_variables()[0]).tolist() == [[0.5]]
+
+
+def test_what_is_not_trainable_is_in_no_trainable_collection() -> None:
+    tf.layers.dense(tf.ones([2, 3]), 1, trainable=False)
+    tf.layers.batch_normalization(tf.ones([2, 3]))
+    assert [v.name for v in tf.trainable_variables()] == ["batch_normalization/gamma:0", "batch_normalization/beta:0"]
 
 
 @for_each("shape", [(6, 3), (6, 2, 2, 3)])

@@ -128,7 +128,7 @@ def test_the_area_under_the_curve_is_a_probability() -> None:
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"predictions must be in \[0, 1\]"):
-            sess.run(update, {scores: [0.5, 1.5]})
+            sess.run(update, {fed: [0.5, 1.5]})
 
 
 @pytest.mark.parametrize("curve", ["ROC", "PR"])

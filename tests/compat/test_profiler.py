@@ -185,7 +185,9 @@ def test_advice_names_what_takes_longest(capsys: Any) -> None:
     assert "ExpensiveOperationChecker:" in capsys.readouterr().out
     without = tf.profiler.advise(options={"ExpensiveOperationChecker": {}})
     assert list(without.checkers["ExpensiveOperationChecker"].reports) == []
-    # A shape that is not known counts nothing and says so.
+
+
+def test_a_shape_that_is_not_known_counts_nothing_and_says_so(capsys: Any) -> None:
     tf.square(tf.placeholder(tf.float32, [None, 2]))
     root = tf.profiler.profile(options=silent(BUILDER.float_operation()))
     assert root.total_float_ops == 0

@@ -130,13 +130,9 @@ def test_cells_of_a_program_know_and_share_their_variables() -> None:
     assert names() == ["asking/kernel", "asking/rate", "asking/more"]
     assert [v.op.name for v in cell.trainable_variables] == ["asking/kernel", "asking/more"]
     assert [v.op.name for v in cell.non_trainable_variables] == ["asking/rate"]
-    # They share by a scope.
-    for reuse in (None, True):
-        with tf.variable_scope("net", reuse=reuse):
-            Decaying(4)(tf.constant(X), tf.constant(H))
-    assert names() == ["net/decaying/kernel"]
 
-    # They say what they lack.
+
+def test_they_say_what_they_lack() -> None:
     class Nothing(cells.RNNCell):
         pass
 
@@ -146,6 +142,13 @@ def test_cells_of_a_program_know_and_share_their_variables() -> None:
         Nothing()(tf.constant(X), None)
     with pytest.raises(ValueError, match="no scope before it is called"):
         _ = Nothing().scope_name
+
+
+def test_they_share_by_a_scope() -> None:
+    for reuse in (None, True):
+        with tf.variable_scope("net", reuse=reuse):
+            Decaying(4)(tf.constant(X), tf.constant(H))
+    assert names() == ["net/decaying/kernel"]
 
 
 def test_a_first_state_can_come_from_inputs() -> None:

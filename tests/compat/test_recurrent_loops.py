@@ -57,7 +57,16 @@ def test_time_can_come_first() -> None:
     found = value([outputs, state], {x: X.swapaxes(0, 1)})
     close(found[0], wanted.swapaxes(0, 1))
     close(found[1], last)
-    # No step at all gives the state back.
+
+
+def test_no_member_at_all_gives_nothing() -> None:
+    x = tf.placeholder(tf.float32, [None, 5, 2])
+    outputs, state = tf.nn.dynamic_rnn(cells.GRUCell(3), x, dtype=tf.float32)
+    found = value([outputs, state], {x: np.zeros([0, 5, 2])})
+    assert [each.shape for each in found] == [(0, 5, 3), (0, 3)]
+
+
+def test_no_step_at_all_gives_the_state_back() -> None:
     x = tf.placeholder(tf.float32, [None, None, 2])
     start = tf.placeholder(tf.float32, [None, 3])
     outputs, state = tf.nn.dynamic_rnn(cells.GRUCell(3), x, initial_state=start)
@@ -68,11 +77,6 @@ def test_time_can_come_first() -> None:
     assert (last == 1).all()
     assert (slope == 1).all()
     assert not any(other.any() for other in others)
-    # No member at all gives nothing.
-    x = tf.placeholder(tf.float32, [None, 5, 2])
-    outputs, state = tf.nn.dynamic_rnn(cells.GRUCell(3), x, dtype=tf.float32)
-    found = value([outputs, state], {x: np.zeros([0, 5, 2])})
-    assert [each.shape for each in found] == [(0, 5, 3), (0, 3)]
 
 
 def test_inputs_states_and_outputs_can_be_structures() -> None:
@@ -418,7 +422,9 @@ def test_the_loop_may_have_a_state_of_its_own() -> None:
     found = value([count, array.stack()])
     assert found[0] == 20
     assert found[1].tolist() == [10, 12, 14, 16, 18]
-    # None keeps that state as it is.
+
+
+def test_none_keeps_that_state_as_it_is() -> None:
     _, _, kept = run(kept=lambda time, state: tf.constant(7) if state is None else None)
     assert value(kept) == 7
 

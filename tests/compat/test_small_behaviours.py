@@ -297,17 +297,19 @@ def test_a_handle_of_a_variable_can_be_asked_whether_it_has_a_value(graph: Any) 
         assert not session.run(tf.is_variable_initialized(v))
         session.run(v.initializer)
         assert session.run(tf.is_variable_initialized(v))
-    # Collections of a graph are a dictionary of lists.
-    graph.add_to_collection("names", 1)
-    graph.add_to_collection("names", 2)
-    assert graph._collections == {"names": [1, 2]}
-    assert graph.get_collection_ref("names") is graph._collections["names"]
     # A coordinator knows the threads that were registered.
     import threading
 
     coord, thread = tf.train.Coordinator(), threading.Thread(target=lambda: None)
     coord.register_thread(thread)
     assert coord._registered_threads == {thread}
+
+
+def test_collections_of_a_graph_are_a_dictionary_of_lists(graph: Any) -> None:
+    graph.add_to_collection("names", 1)
+    graph.add_to_collection("names", 2)
+    assert graph._collections == {"names": [1, 2]}
+    assert graph.get_collection_ref("names") is graph._collections["names"]
 
 
 def test_runners_are_not_started_a_second_time_with_a_monitored_session(caplog: pytest.LogCaptureFixture) -> None:

@@ -244,6 +244,9 @@ def test_events_are_written_when_enough_of_them_wait(tmp_path: Path) -> None:
     writer.flush()
     assert len(events_of(tmp_path)) == 1 + 4
     writer.close()
+
+
+def test_events_are_written_when_they_have_waited_long_enough(tmp_path: Path) -> None:
     with tf.summary.FileWriter(tmp_path, flush_secs=0) as writer:
         writer.add_event(tf.Event(step=1))
         assert len(events_of(tmp_path)) == 2

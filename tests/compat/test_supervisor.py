@@ -170,15 +170,19 @@ def test_without_a_writer_no_summary_is_written() -> None:
     sv = tf.train.Supervisor()
     with tf.Session() as sess, pytest.raises(RuntimeError, match="requires a summary writer"):
         sv.summary_computed(sess, b"")
-    # The variables of replicas are placed.
-    training()
-    with pytest.raises(ValueError, match="all Variables must have their device set"):
-        tf.train.Supervisor(is_chief=False)
-    # An error while the session is made is raised.
+
+
+def test_an_error_while_the_session_is_made_is_raised() -> None:
     sv = tf.train.Supervisor(init_op=tf.no_op(), global_step=tf.Variable(0, name="v"))
     with pytest.raises(RuntimeError, match="not initialized: v"):
         with sv.managed_session():
             raise AssertionError
+
+
+def test_the_variables_of_replicas_are_placed() -> None:
+    training()
+    with pytest.raises(ValueError, match="all Variables must have their device set"):
+        tf.train.Supervisor(is_chief=False)
 
 
 def test_a_vector_of_one_number_counts_steps(tmp_path: Path) -> None:

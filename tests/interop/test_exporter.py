@@ -43,30 +43,38 @@ def test_outputs_control_inputs_and_devices_are_written(graph: acts.Graph) -> No
         acts.identity(parts[1], name="i")
     node = exported(graph, "i")
     assert (list(node.input), node.device) == (["s:1", "^x"], "/device:CPU:1")
-    # Constants are written whole.
-    acts.constant(np.arange(6, dtype=np.int8).reshape(2, 3), name="c")
-    node = exported(graph, "c")
-    assert node.attr["dtype"].type == DATA_TYPES["DT_INT8"]
-    np.testing.assert_array_equal(acts.io.make_ndarray(node.attr["value"].tensor), [[0, 1, 2], [3, 4, 5]])
-    # Groups of colocation are written as bytes.
+    # The version of the form is written.
+    assert graph_def_of(graph).versions.producer == GRAPH_DEF_VERSION
+
+
+def test_groups_of_colocation_are_written_as_bytes(graph: acts.Graph) -> None:
     variable = acts.Variable(1.0, name="v")
     variable.assign_add(2.0, name="up")
     update = next(node for node in graph_def_of(graph).node if node.op == "AssignAddVariableOp")
     assert list(update.attr["_class"].list.s) == [b"loc:@v"]
     assert set(update.attr) == {"_class", "dtype"}
-    # Shapes are written if asked for.
+
+
+def test_the_first_operations_can_be_left_out(graph: acts.Graph) -> None:
+    x = acts.placeholder(acts.float32, name="x")
+    count = len(graph.get_operations())
+    acts.identity(x, name="y")
+    assert [node.name for node in graph_def_of(graph, after=count).node] == ["y"]
+
+
+def test_shapes_are_written_if_asked_for(graph: acts.Graph) -> None:
     acts.placeholder(acts.float32, [2, None], name="x")
     assert "_output_shapes" not in exported(graph, "x").attr
     (node,) = graph_def_of(graph, add_shapes=True).node
     (shape,) = node.attr["_output_shapes"].list.shape
     assert [dim.size for dim in shape.dim] == [2, -1]
-    # The first operations can be left out.
-    x = acts.placeholder(acts.float32, name="x")
-    count = len(graph.get_operations())
-    acts.identity(x, name="y")
-    assert [node.name for node in graph_def_of(graph, after=count).node] == ["y"]
-    # The version of the form is written.
-    assert graph_def_of(graph).versions.producer == GRAPH_DEF_VERSION
+
+
+def test_constants_are_written_whole(graph: acts.Graph) -> None:
+    acts.constant(np.arange(6, dtype=np.int8).reshape(2, 3), name="c")
+    node = exported(graph, "c")
+    assert node.attr["dtype"].type == DATA_TYPES["DT_INT8"]
+    np.testing.assert_array_equal(acts.io.make_ndarray(node.attr["value"].tensor), [[0, 1, 2], [3, 4, 5]])
 
 
 def test_a_training_graph_comes_back_the_same(graph: acts.Graph) -> None:

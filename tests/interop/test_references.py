@@ -305,27 +305,35 @@ def test_a_reference_variable_is_assigned_and_read(session: acts.Session) -> Non
     assert session.run("read:0") == 1
     types = {op.name: op.type for op in session.graph.get_operations()}
     assert (types["v"], types["init"]) == ("VariableV2", "Assign")
-    # A value is read after what its reader waits for.
-    text = BASE + node("add", "AssignAdd", "v", "ten") + node("after", "Identity", "v", "^add")
-    import_graph_def(graph_def(text), name="")
-    session.run("init")
-    assert session.run("after:0") == 11
-    # What an update returns is the value after it.
-    text = BASE + node("add", "AssignAdd", "v", "ten") + node("twice", "Add", "add", "add")
-    import_graph_def(graph_def(text), name="")
-    session.run("init")
-    assert session.run("twice:0") == 22
-    # An update of what an update returns runs after it.
-    text = BASE + node("add", "AssignAdd", "v", "ten") + node("take", "AssignSub", "add", "one")
-    import_graph_def(graph_def(text + node("end", "Identity", "take")), name="")
-    session.run("init")
-    assert session.run("end:0") == 10
-    # Whether it has a value can be asked.
+
+
+def test_whether_it_has_a_value_can_be_asked(session: acts.Session) -> None:
     text = BASE + node("has", "IsVariableInitialized", "v", attrs=DTYPE)
     import_graph_def(graph_def(text), name="")
     assert session.run("has:0") == False  # noqa: E712 - a numpy bool
     session.run("init")
     assert session.run("has:0") == True  # noqa: E712
+
+
+def test_an_update_of_what_an_update_returns_runs_after_it(session: acts.Session) -> None:
+    text = BASE + node("add", "AssignAdd", "v", "ten") + node("take", "AssignSub", "add", "one")
+    import_graph_def(graph_def(text + node("end", "Identity", "take")), name="")
+    session.run("init")
+    assert session.run("end:0") == 10
+
+
+def test_what_an_update_returns_is_the_value_after_it(session: acts.Session) -> None:
+    text = BASE + node("add", "AssignAdd", "v", "ten") + node("twice", "Add", "add", "add")
+    import_graph_def(graph_def(text), name="")
+    session.run("init")
+    assert session.run("twice:0") == 22
+
+
+def test_a_value_is_read_after_what_its_reader_waits_for(session: acts.Session) -> None:
+    text = BASE + node("add", "AssignAdd", "v", "ten") + node("after", "Identity", "v", "^add")
+    import_graph_def(graph_def(text), name="")
+    session.run("init")
+    assert session.run("after:0") == 11
 
 
 def test_an_output_that_is_a_reference_can_be_returned(session: acts.Session) -> None:

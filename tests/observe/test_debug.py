@@ -54,7 +54,9 @@ def test_runs_are_read_back_with_what_was_fed_and_fetched(session: Session, tmp_
     (nodes,) = first.graphs.values()
     assert {"name": "y", "op": "AddV2"}.items() <= next(n for n in nodes if n["name"] == "y").items()
     assert second.graphs == {}
-    # What was not watched is answered with what was.
+
+
+def test_what_was_not_watched_is_answered_with_what_was(session: Session, tmp_path: Path) -> None:
     session.run("z:0", {"x:0": [0.0]}, options(tmp_path, "y"))
     dumps = DebugDumpDir(tmp_path)
     with pytest.raises(ValueError, match=r"'z:0:DebugIdentity' was not watched; the directory has 2 watches, .*'y:0:"):
@@ -192,7 +194,9 @@ def test_nothing_is_unpickled(written: Path) -> None:
     np.save(written / "00000000.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(DataLossError, match=r"does not contain the float32 of shape \[1\]"):
         DebugDumpDir(written.parent).get_tensors("y")
-    # A run of an earlier version is read without checksums.
+
+
+def test_a_run_of_an_earlier_version_is_read_without_checksums(written: Path) -> None:
     for path in (written / "manifest.json", written / "tensors.jsonl"):
         plain = [open_json(line, "it") for line in path.read_bytes().splitlines()]
         for each in plain:

@@ -47,6 +47,9 @@ def test_a_checkpoint_is_listed_by_prefix_or_folder(prefix: str, tmp_path: Path)
         assert reader.has_tensor("step")
         assert reader.get_tensor("step") == 9
         reader.close()
+
+
+def test_a_folder_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no checkpoint, or no 'checkpoint' file"):
         train.load_checkpoint(str(tmp_path))
     with pytest.raises(NotFoundError, match="there is no checkpoint"):
@@ -63,21 +66,28 @@ def test_a_variable_starts_from_a_tensor_of_the_checkpoint(graph: Graph, prefix:
     found = initial(w, b, other)
     np.testing.assert_array_equal(found[0], WEIGHTS)
     assert (found[1].tolist(), found[2]) == ([5], 1)
-    step = ops.Variable(np.int64(0), name="step")
-    train.init_from_checkpoint(prefix, {"/": "/"})
-    assert initial(step) == [9]
-    # Another dtype is found when the initializer runs.
+
+
+def test_another_dtype_is_found_when_the_initializer_runs(graph: Graph, prefix: str) -> None:
     b = ops.Variable([0], name="b")
     train.init_from_checkpoint(prefix, {"old/b": b})
     with pytest.raises(InvalidArgumentError, match=r"'old/b' is float32 .* int32 is wanted here"):
         initial(b)
 
 
+def test_names_may_be_the_same_throughout(graph: Graph, prefix: str) -> None:
+    step = ops.Variable(np.int64(0), name="step")
+    train.init_from_checkpoint(prefix, {"/": "/"})
+    assert initial(step) == [9]
+
+
 def test_what_starts_from_a_variable_sees_what_it_starts_from(graph: Graph, prefix: str) -> None:
     b = ops.Variable([0.0], name="b")
     train.init_from_checkpoint(prefix, {"old/b": b})
     assert initial(ops.Variable(b.initial_value * 2.0))[0].tolist() == [10]
-    # Everything starts from a scope.
+
+
+def test_everything_starts_from_a_scope(graph: Graph, prefix: str) -> None:
     b = ops.Variable([0.0], name="b")
     train.init_from_checkpoint(prefix, {"old/": "/"})
     assert initial(b)[0].tolist() == [5]
@@ -272,7 +282,9 @@ def test_the_latest_checkpoint_may_be_one_of_tensorflow(tmp_path: Path) -> None:
     os.utime(first + ".safetensors", (5, 7.5))
     os.utime(second + ".safetensors", (5, 9))
     assert train.get_checkpoint_mtimes([first, str(tmp_path / "c"), second]) == [7.5, 9.0]
-    # Removing takes the graph along and may be done twice.
+
+
+def test_removing_takes_the_graph_along_and_may_be_done_twice(tmp_path: Path) -> None:
     prefix = put(tmp_path / "m-1")
     (tmp_path / "m-1.meta").touch()
     (tmp_path / "m-1.graph").touch()

@@ -117,26 +117,34 @@ def test_it_is_an_int64_scalar_that_starts_at_zero_and_is_not_trained(graph: Gra
     state = Variables()
     evaluate([step.initializer], None, state)
     assert evaluate([step], None, state) == [0]
-    # Every graph has its own.
-    step = get_or_create_global_step()
-    other = Graph()
-    assert get_or_create_global_step(other) is not step
-    assert get_global_step(other).graph is other
-    # A second one is refused.
-    create_global_step()
-    with pytest.raises(ValueError, match="already exists"):
-        create_global_step()
-    # Several are one too many.
-    for _ in range(2):
-        graph.add_to_collection(GraphKeys.GLOBAL_STEP, Variable(0))
-    with pytest.raises(ValueError, match="2 global steps"):
-        get_global_step()
-    # A variable of that name is found.
+
+
+def test_a_variable_of_that_name_is_found(graph: Graph) -> None:
     Variable(0, name="global_step_2")
     assert get_global_step() is None
     step = Variable(0, name="global_step", trainable=False)
     assert get_global_step() is step
     assert get_or_create_global_step() is step
+
+
+def test_several_are_one_too_many(graph: Graph) -> None:
+    for _ in range(2):
+        graph.add_to_collection(GraphKeys.GLOBAL_STEP, Variable(0))
+    with pytest.raises(ValueError, match="2 global steps"):
+        get_global_step()
+
+
+def test_a_second_one_is_refused() -> None:
+    create_global_step()
+    with pytest.raises(ValueError, match="already exists"):
+        create_global_step()
+
+
+def test_every_graph_has_its_own() -> None:
+    step = get_or_create_global_step()
+    other = Graph()
+    assert get_or_create_global_step(other) is not step
+    assert get_global_step(other).graph is other
 
 
 @pytest.mark.parametrize("value", [0.0, [0, 1]])

@@ -121,7 +121,9 @@ def test_the_trainable_variables_of_the_graph_of_the_loss_are_trained() -> None:
     with Graph().as_default():
         pairs = GradientDescentOptimizer(0.1).compute_gradients(loss)
     assert [v for _, v in pairs] == [a, b]
-    # A variable that the loss does not use has no gradient and stays.
+
+
+def test_a_variable_that_the_loss_does_not_use_has_no_gradient_and_stays() -> None:
     a, b = Variable([1.0]), Variable([1.0])
     optimizer = AdamOptimizer(0.1)
     pairs = optimizer.compute_gradients(squares(a))

@@ -262,21 +262,27 @@ def test_the_step_stands_behind_the_name(session: Session, tmp_path: Path) -> No
     assert saver.save(session, prefix, step) == f"{prefix}-12"
     assert saver.save(session, prefix, step.value()) == f"{prefix}-12"
     assert padded.save(session, prefix, 7) == f"{prefix}-00000007"
-    # The state file names the latest.
+
+
+def test_the_same_name_again_counts_once(session: Session, tmp_path: Path) -> None:
+    saver, _ = saved(session, tmp_path, (1, 2, 1, 1), max_to_keep=2)
+    assert [Path(p).name for p in saver.last_checkpoints] == ["m-2", "m-1"]
+    assert names(tmp_path) == ["checkpoint", "m-1.safetensors", "m-2.safetensors"]
+
+
+def test_the_graph_lies_beside_the_checkpoint(session: Session, tmp_path: Path) -> None:
+    ops.Variable(1.0, name="v")
+    Saver().save(started(session), str(tmp_path / "m"), 1, meta_graph_suffix="graph")
+    found = GraphDef.from_bytes((tmp_path / "m-1.graph").read_bytes())
+    assert "save/restore_all" in {node.name for node in found.nodes}
+
+
+def test_the_state_file_names_the_latest(session: Session, tmp_path: Path) -> None:
     saver, paths = saved(session, tmp_path, range(2))
     assert train.latest_checkpoint(str(tmp_path)) == paths[-1]
     state = train.get_checkpoint_state(str(tmp_path))
     assert state is not None
     assert state.all_model_checkpoint_paths == paths == saver.last_checkpoints
-    # The graph lies beside the checkpoint.
-    ops.Variable(1.0, name="v")
-    Saver().save(started(session), str(tmp_path / "m"), 1, meta_graph_suffix="graph")
-    found = GraphDef.from_bytes((tmp_path / "m-1.graph").read_bytes())
-    assert "save/restore_all" in {node.name for node in found.nodes}
-    # The same name again counts once.
-    saver, _ = saved(session, tmp_path, (1, 2, 1, 1), max_to_keep=2)
-    assert [Path(p).name for p in saver.last_checkpoints] == ["m-2", "m-1"]
-    assert names(tmp_path) == ["checkpoint", "m-1.safetensors", "m-2.safetensors"]
 
 
 @pytest.mark.parametrize("step", [1.5, "12", [1], np.float32(2)])

@@ -62,7 +62,23 @@ def test_a_second_layer_of_a_class_has_a_number_in_its_name() -> None:
     first(ONES)
     assert (second.name, first.name) == ("dense", "dense_1")
     assert names() == ["dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias"]
-    # The weights are below the variable scope of the first call.
+
+
+def test_an_unused_layer_has_no_scope() -> None:
+    with pytest.raises(ValueError, match="'dense' has no scope before it is called"):
+        _ = layers.Dense(2).scope_name
+
+
+def test_a_layer_without_outputs_is_refused() -> None:
+    class Nothing(layers.Layer):
+        def call(self, inputs: Any) -> Any:
+            return None
+
+    with pytest.raises(ValueError, match=r"Nothing.call returned None; it must return its outputs"):
+        Nothing()(ONES)
+
+
+def test_the_weights_are_below_the_variable_scope_of_the_first_call() -> None:
     layer = layers.Dense(2, name="out")
     with acts.variable_scope("model"):
         layer(ONES)
@@ -70,17 +86,6 @@ def test_a_second_layer_of_a_class_has_a_number_in_its_name() -> None:
     assert names() == ["model/out/kernel", "model/out/bias"]
     assert layer.scope_name == "model/out"
     assert repr(layer) == "<Dense 'out'>"
-
-    # A layer without outputs is refused.
-    class Nothing(layers.Layer):
-        def call(self, inputs: Any) -> Any:
-            return None
-
-    with pytest.raises(ValueError, match=r"Nothing.call returned None; it must return its outputs"):
-        Nothing()(ONES)
-    # An unused layer has no scope.
-    with pytest.raises(ValueError, match="'dense' has no scope before it is called"):
-        _ = layers.Dense(2).scope_name
 
 
 def test_calls_of_one_layer_share_its_weights(session: acts.Session) -> None:
@@ -91,7 +96,9 @@ def test_calls_of_one_layer_share_its_weights(session: acts.Session) -> None:
     found = session.run([one, two])
     np.testing.assert_allclose(found[0], ONES @ kernel + bias, rtol=1e-6)
     np.testing.assert_allclose(found[1], 2 * ONES @ kernel + bias, rtol=1e-6)
-    # A layer that is not trainable has no trainable weights.
+
+
+def test_a_layer_that_is_not_trainable_has_no_trainable_weights() -> None:
     frozen, trained = layers.Dense(2, trainable=False), layers.Dense(2)
     frozen(ONES)
     trained(ONES)
@@ -150,7 +157,15 @@ def test_the_default_kernel_is_drawn_as_glorot_uniform() -> None:
     half = layers.Dense(2, dtype=acts.float16)
     assert half([[1.0, 2.0]]).dtype is acts.float16
     assert half.dtype is acts.float16
-    # A layer builds in the graph of its inputs.
+
+
+def test_a_copy_of_a_layer_shares_its_weights() -> None:
+    layer = layers.Dense(2)
+    layer(ONES)
+    assert copy.deepcopy(layer).weights == layer.weights
+
+
+def test_a_layer_builds_in_the_graph_of_its_inputs() -> None:
     elsewhere = acts.Graph()
     with elsewhere.as_default():
         x = acts.placeholder(acts.float32, [None, 3])
@@ -158,10 +173,6 @@ def test_the_default_kernel_is_drawn_as_glorot_uniform() -> None:
     assert layer(x).graph is elsewhere
     assert layer.weights[0].graph is elsewhere
     assert names() == []
-    # A copy of a layer shares its weights.
-    layer = layers.Dense(2)
-    layer(ONES)
-    assert copy.deepcopy(layer).weights == layer.weights
 
 
 def test_the_initialiser_and_the_regulariser_of_a_scope_apply() -> None:
