@@ -16,6 +16,7 @@ import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -23,7 +24,7 @@ import pytest
 
 from actorsession import Graph, get_default_graph
 
-__all__ = ["OnGraph", "for_each", "refusing"]
+__all__ = ["OnGraph", "Refused", "for_each", "refused", "refusing"]
 
 _ROWS_OF = "_rows_of_the_table"
 _GROUP = "group_of_rows"
@@ -33,6 +34,8 @@ _TURNS_TO_END = 10
 _NAMES_SHOWN = 20
 
 _Stack = ExitStack | AsyncExitStack
+# A line, the error that it raises, and what the message of that matches.
+Refused = tuple[Callable[[], Any], type[BaseException], str]
 Namer = Callable[[Any], object] | Sequence[object] | None
 
 
@@ -95,22 +98,28 @@ def for_each(
 
 
 def refusing(
-    *lines: tuple[Callable[[], Any], type[BaseException], str] | tuple[Callable[[], Any], str],
+    *lines: tuple[Any, type[BaseException], str] | tuple[Any, str],
+    of: Callable[[Any], Any] = lambda line: line(),
     error: type[BaseException] = ValueError,
 ) -> Callable[..., Any]:
     """Return a test of lines that are refused as soon as they are run.
 
     Args:
-        lines: each with what the message matches, and with the class of its error before that, if it is another.
-        error: the class of the error of a line without one.
+        *lines: a function each, which takes nothing, or what ``of`` takes; its error, if it is not ``error``; and
+            what that matches.
+        of: what is refused.
+        error: the class of the errors of lines without one.
     """
+    rows = [(partial(of, given), *([error] * (2 - len(rest))), *rest) for given, *rest in lines]
+    return for_each("line, error, match", rows)(refused)
 
-    @for_each("line, kind, match", [line if len(line) == 3 else (line[0], error, line[1]) for line in lines])
-    def test(line: Callable[[], Any], kind: type[BaseException], match: str) -> None:
-        with pytest.raises(kind, match=match):
-            line()
 
-    return test
+def refused(
+    line: Callable[[], Any], error: type[BaseException] | tuple[type[BaseException], ...], match: str | None = None
+) -> None:
+    """Run a line, which raises the error."""
+    with pytest.raises(error, match=match):
+        line()
 
 
 def _through(test: Callable[..., Any], table: list[_Row]) -> Callable[..., Any]:

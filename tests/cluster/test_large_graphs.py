@@ -133,7 +133,7 @@ async def test_a_step_ends_while_a_worker_loads_a_large_graph(
             assert await soon(first) == 1.0 + ONES
 
 
-async def test_closing_a_session_whose_graph_is_loaded_leaves_nothing(
+async def test_closing_a_session_at_load_leaves_nothing(
     cluster: InProcess, x: Tensor, kernels: threading.Event
 ) -> None:
     """And the plan that a thread makes ends before it has made another kernel."""
@@ -153,9 +153,7 @@ async def test_closing_a_session_whose_graph_is_loaded_leaves_nothing(
 
 
 @pytest.mark.usefixtures("patient_clients")
-async def test_a_limit_that_is_over_while_a_step_is_planned_leaves_the_plan_to_the_next(
-    cluster: InProcess, x: Tensor
-) -> None:
+async def test_a_limit_that_ends_while_steps_are_planned_leaves_plans_to_others(cluster: InProcess, x: Tensor) -> None:
     y = large(x)
     with held_pass() as held:
         async with AsyncSession(cluster.target(), graph=x.graph) as session:
@@ -197,14 +195,13 @@ async def test_constants_and_loops_of_a_large_graph_arrive_as_they_are(cluster: 
 async def test_a_partial_run_of_a_large_graph_lets_others_go_on(cluster: InProcess, x: Tensor) -> None:
     y = large(x)
     with held_pass() as held:
-        async with another_session(cluster) as step:
-            async with AsyncSession(cluster.target(), graph=x.graph) as session:
-                setup = asyncio.ensure_future(session.partial_run_setup([y], [x]))
-                await eventually(lambda: held.entered == 1)
-                await step()
-                held.go.set()
-                handle = await soon(setup)
-                assert await soon(session.partial_run(handle, y, {x: 1.0})) == 1.0 + ONES
+        async with another_session(cluster) as step, AsyncSession(cluster.target(), graph=x.graph) as session:
+            setup = asyncio.ensure_future(session.partial_run_setup([y], [x]))
+            await eventually(lambda: held.entered == 1)
+            await step()
+            held.go.set()
+            handle = await soon(setup)
+            assert await soon(session.partial_run(handle, y, {x: 1.0})) == 1.0 + ONES
 
 
 @pytest.mark.usefixtures("way")

@@ -165,14 +165,11 @@ def test_clients_that_say_nothing_do_not_keep_others_out() -> None:
 
 
 def test_a_port_that_is_taken_is_named() -> None:
-    with probed() as (turning, port):
-        with pytest.raises(OSError, match=f"cannot listen for probes at port {port}: Address"):
-            Probes(port, turning.loop, bool)
+    with probed() as (turning, port), pytest.raises(OSError, match=f"cannot listen for probes at port {port}: Address"):
+        Probes(port, turning.loop, bool)
 
 
 # -- a server, and a worker that ends --------------------------------------------------------------
-
-
 async def test_a_server_is_serving_from_its_start_to_its_stop() -> None:
     seen: list[bool] = []
     server = acts.Server({"worker": ["127.0.0.1:0"]}, "worker")
