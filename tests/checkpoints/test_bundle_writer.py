@@ -154,9 +154,7 @@ def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(tmp_path: 
     assert names(tmp_path) == USUAL
 
 
-def test_without_links_a_checkpoint_keeps_the_count_that_it_was_written_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_links_a_checkpoint_keeps_its_written_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def link(*args: Any, **options: Any) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 

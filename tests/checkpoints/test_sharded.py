@@ -224,9 +224,7 @@ def test_a_save_that_fails_leaves_no_shard_of_its_own(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_save_to_one_file_that_fails_leaves_the_shards_that_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_save_to_one_file_leaves_the_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
 
     def full(descriptor: int) -> None:

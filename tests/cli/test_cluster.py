@@ -140,9 +140,7 @@ def exit_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExitOnImp
     return ExitOnImport(tmp_path)
 
 
-def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails_with_the_last(
-    exit_on_import: ExitOnImport,
-) -> None:
+def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails(exit_on_import: ExitOnImport) -> None:
     words = ["cluster", "--jobs", "worker=1", "--restart", "1", "--import", exit_on_import.name]
     with serving(*words) as (process, said):
         exit_on_import.begin()

@@ -50,9 +50,7 @@ def test_a_machine_on_which_the_tests_run_has_no_faults(capsys: pytest.CaptureFi
     assert capsys.readouterr().out == f"actorsession {__version__}\n"
 
 
-def test_each_finding_is_a_line_with_what_to_do_below_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_finding_says_what_to_do(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACTORSESSION_TOKEN", "short")
     assert cli.main(["doctor"]) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -65,9 +63,7 @@ def test_each_finding_is_a_line_with_what_to_do_below_it(
     assert "three files" in found["found"]
 
 
-def test_what_costs_speed_or_capacity_is_advice(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_costs_speed_is_advice(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACTORSESSION_SHARED_MEMORY", "0")
     monkeypatch.setattr(resource, "getrlimit", lambda which: (256, 4096))
     monkeypatch.setattr(blas_threads, "core_type", lambda: "Katmai")
@@ -82,9 +78,7 @@ def test_what_costs_speed_or_capacity_is_advice(
         assert do in found[subject]["do"]
 
 
-def test_without_memory_files_or_sockets_it_says_so(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lack_of_files_or_sockets_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any) -> Any:
         raise OSError("not permitted here")
 
@@ -98,9 +92,7 @@ def test_without_memory_files_or_sockets_it_says_so(
         assert found[subject]["do"]
 
 
-def test_an_examination_that_fails_does_not_hide_the_others(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_examination_hides_none(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(which: int) -> tuple[int, int]:
         raise OSError("no such limit")
 

@@ -161,9 +161,7 @@ def test_stop_shows_no_line_that_a_name_has_made(answers: Callable[..., None], f
         lambda text: cli.cluster._Ends().add(TaskEnd(task=text, message=text, clean=False, restarts=False)),
     ],
 )
-def test_whatever_a_command_says_is_visible(
-    capsys: pytest.CaptureFixture[str], say: Callable[[str], Any], text: str
-) -> None:
+def test_what_a_command_says_is_seen(capsys: pytest.CaptureFixture[str], say: Callable[[str], Any], text: str) -> None:
     say(text)
     out, err = capsys.readouterr()
     assert out or err

@@ -103,9 +103,7 @@ def test_at_info_sessions_peers_snapshots_and_refusals_are_logged(tmp_path: Path
 
 
 @pytest.mark.process
-def test_a_description_that_names_a_task_of_another_cluster_is_marked_and_that_task_left_alone(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_description_that_names_a_task_of_another_cluster_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
     """Both have a worker 0: the rows of the two must not be taken for one."""
     w1 = W0.replace("task:0", "task:1")
 
@@ -244,9 +242,7 @@ def test_lines_of_clusters_that_share_a_log_file_stay_whole(tmp_path: Path) -> N
     assert Counter(lines) == {letter * length: count for letter in "abcd"}
 
 
-def test_a_log_file_is_its_owners_alone_and_a_fifo_that_nobody_reads_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_file_is_private_and_an_unread_fifo_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = os.umask(0)
     try:
         handler = _file_handler(str(tmp_path / "log"))
@@ -277,9 +273,7 @@ def lines_until(path: Path, wanted: str) -> list[str]:
     return path.read_text().splitlines()
 
 
-def test_a_level_that_is_none_is_one_line_and_status_2(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_level_that_is_none_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv(LOG, "loud")
     assert cli.main(["status", "127.0.0.1:1"]) == 2
     assert capsys.readouterr() == (

@@ -130,9 +130,7 @@ def test_a_master_beside_a_cluster_runs_steps_that_cross_it(graph: Graph, hold_p
             ends_in_silence(process)
 
 
-def test_a_master_that_is_a_task_of_the_cluster_listens_where_that_says_with_as_many_devices_as_said(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+def test_a_master_that_is_a_task_listens_there_with_devices_as_said(graph: Graph, hold_ports: HoldPorts) -> None:
     (port,) = hold_ports(1)
     cluster = json.dumps({"worker": [f"127.0.0.1:{port}"], "ps": ["127.0.0.1:1"]})
     words = ["--cluster", cluster, "--job", "worker", "--devices", "3"]

@@ -117,9 +117,7 @@ CALLS: list[tuple[list[str], str]] = [
 
 
 @pytest.mark.parametrize(("words", "said"), CALLS, ids=[" ".join(words) for words, _ in CALLS])
-def test_a_wrong_call_is_one_line_that_names_the_option_and_status_2(
-    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_call_names_the_option_in_a_line(words: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TF_CONFIG", raising=False)
     code, out, err = called(*words)
     assert (code, out) == (2, "")
@@ -141,9 +139,7 @@ def test_a_wrong_call_is_one_line_that_names_the_option_and_status_2(
         (None, "", "cannot read '{path}': No such file or directory"),
     ],
 )
-def test_a_description_that_cannot_be_used_is_status_2_and_names_what_named_the_file(
-    name: str | None, text: str, said: str, tmp_path: Path
-) -> None:
+def test_a_wrong_description_names_what_named_the_file(name: str | None, text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / (name or "missing")
     if name is not None:
         path.write_text(text)
@@ -168,9 +164,7 @@ def test_a_description_that_cannot_be_used_is_status_2_and_names_what_named_the_
         ({"ACTORSESSION_TLS_CA": "ca.pem"}, "TLS needs three files, and ACTORSESSION_TLS_CERT and "),
     ],
 )
-def test_an_environment_that_cannot_be_used_is_status_2_and_names_the_variable(
-    environment: dict[str, str], said: str
-) -> None:
+def test_an_environment_that_cannot_be_used_names_the_variable(environment: dict[str, str], said: str) -> None:
     words = ["worker"] if "TF_CONFIG" in environment else WORKER
     code, out, err = called(*words, **environment)
     assert (code, out) == (2, "")

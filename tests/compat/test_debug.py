@@ -177,9 +177,7 @@ def test_a_watch_may_be_added_by_name(step: Any) -> None:
 # -- the prompt ------------------------------------------------------------------------------------
 
 
-def test_the_prompt_shows_values_and_nodes(
-    step: Any, types: Callable[[str], None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prompts_show_values(step: Any, types: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
     sess, x, y = step
     wrapped = debug.LocalCLIDebugWrapperSession(sess, ui_type="readline")
     types("lt\nri\npf x:0\nrun\nlt -n y\nlt -f has_inf_or_nan\npt y:0\npt mul[1:]\nni y\npt q\noops\nrun -n\n")
@@ -199,9 +197,7 @@ def test_the_prompt_shows_values_and_nodes(
     assert capsys.readouterr().out == ""
 
 
-def test_runs_go_on_until_a_value_passes_a_filter(
-    step: Any, types: Callable[[str], None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_go_on_to_a_filter(step: Any, types: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
     sess, x, y = step
     wrapped = debug.LocalCLIDebugWrapperSession(sess)
     wrapped.add_tensor_filter("large", lambda datum, value: bool(np.max(value) > 100.0))

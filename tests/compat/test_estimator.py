@@ -384,9 +384,7 @@ def spec(**values: Any) -> Any:
          "must provide a labels"),
     ],
 )  # fmt: skip
-def test_wrong_arguments_are_refused(
-    make: Any, kind: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arguments_that_fail(make: Any, kind: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(kind, match=said):
         make()

@@ -299,9 +299,8 @@ def test_several_results_come_as_a_list() -> None:
     with pytest.raises(tf.errors.UnknownError, match="ZeroDivisionError"):
         ran(lambda x: 1 / 0, [1.0], tf.float32)
     # The operation has the name that tensorflow gives it.
-    with tf.Graph().as_default():
-        assert tf.py_function(lambda: 1.0, [], tf.float32).name == "EagerPyFunc:0"
-        assert tf.py_function(lambda: 1.0, [], [], name="own").name == "own"
+    assert tf.py_function(lambda: 1.0, [], tf.float32).name == "EagerPyFunc:0"
+    assert tf.py_function(lambda: 1.0, [], [], name="own").name == "own"
 
 
 @pytest.mark.parametrize(

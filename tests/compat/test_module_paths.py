@@ -14,6 +14,9 @@ import actorsession.compat.v1 as tf
 from actorsession.compat.v1.internals.module_paths import TABLE, module_paths
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
+
 V1 = "actorsession.compat.v1"
 
 
@@ -143,11 +146,10 @@ def test_names_in_small_letters(op_type: str, name: str) -> None:
     assert module("internals.generated").snake_case(op_type) == name
 
 
-def test_devices_merge_from_the_inside() -> None:
+def test_devices_merge_from_the_inside(graph: Any) -> None:
     device = module("python.framework.device")
-    with tf.Graph().as_default() as graph:
-        with graph.device(device.merge_device("/job:worker/cpu:0")), graph.device("/task:3"):
-            made = tf.constant(1.0)
+    with graph.device(device.merge_device("/job:worker/cpu:0")), graph.device("/task:3"):
+        made = tf.constant(1.0)
     assert made.device == "/job:worker/task:3/device:CPU:0"
     assert device.canonical_name("/job:ps/cpu:1") == "/job:ps/device:CPU:1"
     assert device.canonical_name(None) == ""
@@ -159,11 +161,10 @@ def test_devices_merge_from_the_inside() -> None:
 
 def test_shapes_of_known_values() -> None:
     util, shapes = module("python.framework.tensor_util"), module("python.framework.tensor_shape")
-    with tf.Graph().as_default():
-        fed = tf.placeholder(tf.int32, [])
-        assert util.constant_value(tf.constant([1, 2])).tolist() == [1, 2]
-        assert util.constant_value_as_shape(tf.stack([3, fed])).as_list() == [3, None]
-        assert util.is_tensor(fed)
+    fed = tf.placeholder(tf.int32, [])
+    assert util.constant_value(tf.constant([1, 2])).tolist() == [1, 2]
+    assert util.constant_value_as_shape(tf.stack([3, fed])).as_list() == [3, None]
+    assert util.is_tensor(fed)
     assert shapes.unknown_shape(2).as_list() == [None, None]
     assert shapes.matrix(2, None).as_list() == [2, None]
     made = util.make_tensor_proto([[1.0, 2.0]])
@@ -400,9 +401,8 @@ def test_shapes_are_put_together() -> None:
 
 def test_the_classes_of_both_kinds_of_variables_tell_them_apart() -> None:
     kinds = module("python.ops.resource_variable_ops")
-    with tf.Graph().as_default():
-        made = kinds.ResourceVariable(1.0, name="made")
-        by_default = module("python.ops.variables").RefVariable(1.0, name="by_default")
+    made = kinds.ResourceVariable(1.0, name="made")
+    by_default = module("python.ops.variables").RefVariable(1.0, name="by_default")
     assert (made.op.type, by_default.op.type) == ("VarHandleOp", "VariableV2")
     for variable in (made, by_default):
         assert isinstance(variable, tf.Variable)

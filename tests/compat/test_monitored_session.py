@@ -90,12 +90,11 @@ def test_the_end_of_input_is_the_end_and_an_error_is_not() -> None:
         while not sess.should_stop():
             seen.append(int(sess.run(row)))
     assert (seen, final.final_ops_values) == ([0, 1, 2], 7)
-    with tf.Graph().as_default():
-        other = tf.train.FinalOpsHook(tf.constant(7))
-        with pytest.raises(ZeroDivisionError):
-            with tf.train.SingularMonitoredSession(hooks=[other]):
-                raise ZeroDivisionError
-        assert other.final_ops_values is None
+    other = tf.train.FinalOpsHook(tf.constant(7))
+    with pytest.raises(ZeroDivisionError):
+        with tf.train.SingularMonitoredSession(hooks=[other]):
+            raise ZeroDivisionError
+    assert other.final_ops_values is None
 
 
 def test_a_lost_session_is_made_anew_and_the_step_run_again(tmp_path: Path) -> None:

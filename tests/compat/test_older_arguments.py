@@ -29,12 +29,6 @@ losses: Any = tf.losses
 image: Any = tf.image
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
-
-
 def value(fetch: Any) -> Any:
     with tf.Session() as sess:
         return sess.run(fetch)

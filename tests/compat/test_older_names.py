@@ -55,9 +55,7 @@ def test_an_array_without_a_copy_is_copied_where_it_must_be() -> None:
     assert _summed(np.sum)([[1, 2]], axis=0).tolist() == [1, 2]
 
 
-def test_rows_of_unlike_lengths_are_objects_for_programs_alone(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_unlike_lengths_are_objects(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     _note_ragged.cache_clear()
     caplog.set_level(logging.INFO, "actorsession.compat")
     array, ragged = _as_before(np.array), [[1, 2], [3]]

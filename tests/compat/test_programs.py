@@ -235,9 +235,7 @@ def flags() -> Any:
         (["--", "--steps=9"], ["--steps=9"], 3, ["a"], True),
     ],
 )
-def test_a_command_line_is_read(
-    flags: Any, words: list[str], rest: list[str], steps: int, word: list[str], log: bool
-) -> None:
+def test_flags_are_read(flags: Any, words: list[str], rest: list[str], steps: int, word: list[str], log: bool) -> None:
     flags.unparse_flags()
     assert flags(["program", *words]) == ["program", *rest]
     assert (flags.steps, flags.word, flags.log, flags.names) == (steps, word, log, ["a", "b"])
@@ -255,9 +253,7 @@ def test_a_command_line_is_read(
         (["--nosteps"], tf.flags.UnrecognizedFlagError, "Unknown command line flag 'nosteps'"),
     ],
 )
-def test_a_command_line_that_cannot_be_read_is_an_error(
-    flags: Any, words: list[str], error: type[Exception], said: str
-) -> None:
+def test_a_wrong_command_line_is_an_error(flags: Any, words: list[str], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         flags(["program", *words])
 

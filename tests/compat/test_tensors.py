@@ -215,18 +215,16 @@ def test_functions_of_shapes_work_in_a_program_of_version_one(x: Any) -> None:
     ],
 )
 def test_a_description_of_a_tensor_accepts_what_may_be_one(given: Any, fits: bool) -> None:
-    with tf.Graph().as_default():
-        assert tf.TensorSpec([None, 3], tf.float32, "a").is_compatible_with(given()) is fits
+    assert tf.TensorSpec([None, 3], tf.float32, "a").is_compatible_with(given()) is fits
 
 
 def test_descriptions_of_tensors_are_made_of_tensors_and_of_each_other() -> None:
-    with tf.Graph().as_default():
-        made: Any = tf.TensorSpec.from_tensor(tf.zeros([2], name="z"))
-        assert (made.shape, made.dtype, made.name) == ([2], tf.float32, "z")
-        assert made.value_type is tf.Tensor
-        assert tf.TensorSpec.from_tensor(tf.zeros([2]), "q").name == "q"
-        with pytest.raises(ValueError, match=r"should be a tf\.Tensor"):
-            tf.TensorSpec.from_tensor(1)
+    made: Any = tf.TensorSpec.from_tensor(tf.zeros([2], name="z"))
+    assert (made.shape, made.dtype, made.name) == ([2], tf.float32, "z")
+    assert made.value_type is tf.Tensor
+    assert tf.TensorSpec.from_tensor(tf.zeros([2]), "q").name == "q"
+    with pytest.raises(ValueError, match=r"should be a tf\.Tensor"):
+        tf.TensorSpec.from_tensor(1)
     assert tf.TensorSpec.from_spec(made) == made
     assert tf.TensorSpec.from_spec(made, "r").name == "r"
     assert repr(tf.TensorSpec([None], "int64", name="a")).endswith("name='a')")
@@ -249,19 +247,17 @@ def test_equal_descriptions_have_equal_parts() -> None:
     for wrong in (tf.TensorSpec([2, 3], tf.int32), tf.TensorSpec([2, 3], name="a"), tf.SparseTensorSpec()):
         with pytest.raises(ValueError, match="No TypeSpec is compatible with both"):
             one.most_specific_compatible_type(wrong)
-    with tf.Graph().as_default():
-        slices = tf.IndexedSlices(tf.zeros([2, 3]), tf.constant([0, 1]))
-        assert tf.IndexedSlicesSpec([None, 3], indices_dtype=tf.int32).is_compatible_with(slices)
-        assert not tf.IndexedSlicesSpec().is_compatible_with(slices)
+    slices = tf.IndexedSlices(tf.zeros([2, 3]), tf.constant([0, 1]))
+    assert tf.IndexedSlicesSpec([None, 3], indices_dtype=tf.int32).is_compatible_with(slices)
+    assert not tf.IndexedSlicesSpec().is_compatible_with(slices)
     assert tf.IndexedSlicesSpec().value_type is tf.IndexedSlices
 
 
 def test_descriptions_of_sparse_tensors() -> None:
-    with tf.Graph().as_default():
-        sparse = tf.SparseTensor([[0, 0]], [1.0], [2, 2])
-        assert tf.SparseTensorSpec.from_value(sparse) == tf.SparseTensorSpec([2, 2])
-        assert tf.SparseTensorSpec([2, None]).is_compatible_with(sparse)
-        assert not tf.SparseTensorSpec([3, None]).is_compatible_with(sparse)
+    sparse = tf.SparseTensor([[0, 0]], [1.0], [2, 2])
+    assert tf.SparseTensorSpec.from_value(sparse) == tf.SparseTensorSpec([2, 2])
+    assert tf.SparseTensorSpec([2, None]).is_compatible_with(sparse)
+    assert not tf.SparseTensorSpec([3, None]).is_compatible_with(sparse)
     value = tf.SparseTensorValue([[0, 0]], [1.0], [2, 2])
     assert tf.SparseTensorSpec.from_value(value) == tf.SparseTensorSpec([2, 2])
     assert not tf.SparseTensorSpec([2]).is_compatible_with(3)
@@ -271,13 +267,12 @@ def test_descriptions_of_sparse_tensors() -> None:
 
 
 def test_the_structure_of_a_dataset_consists_of_descriptions() -> None:
-    with tf.Graph().as_default():
-        sparse = tf.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [2, 3])
-        dataset = tf.data.Dataset.from_tensor_slices({"a": [1.0, 2.0], "b": (sparse, [1, 2])})
-        assert tf.data.experimental.get_structure(dataset) == {
-            "a": tf.TensorSpec([]),
-            "b": (tf.SparseTensorSpec([3]), tf.TensorSpec([], tf.int32)),
-        }
+    sparse = tf.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [2, 3])
+    dataset = tf.data.Dataset.from_tensor_slices({"a": [1.0, 2.0], "b": (sparse, [1, 2])})
+    assert tf.data.experimental.get_structure(dataset) == {
+        "a": tf.TensorSpec([]),
+        "b": (tf.SparseTensorSpec([3]), tf.TensorSpec([], tf.int32)),
+    }
 
 
 nest: Any = tf.nest
@@ -366,10 +361,9 @@ def test_structures_are_flattened_as_far_as_another_one_goes() -> None:
     assert nest.flatten_with_tuple_paths({"b": [1], "a": 2}) == [(("a",), 2), (("b", 0), 1)]
     assert nest.flatten_with_joined_string_paths([{"k": 1}], "-") == [("0-k", 1)]
     assert nest.list_to_tuple([1, {"a": [2]}]) == (1, {"a": (2,)})
-    with tf.Graph().as_default():
-        sparse = tf.SparseTensor([[0]], [1.0], [3])
-        assert nest.flatten([sparse]) == [sparse]
-        assert len(nest.flatten([sparse], expand_composites=True)) == 3
+    sparse = tf.SparseTensor([[0]], [1.0], [3])
+    assert nest.flatten([sparse]) == [sparse]
+    assert len(nest.flatten([sparse], expand_composites=True)) == 3
 
 
 TWICE = r"Could not read index 0 twice because it was cleared after a previous read"

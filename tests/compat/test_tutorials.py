@@ -222,7 +222,7 @@ def test_a_graph_is_rebuilt_from_its_file(tmp_path: Path) -> None:
             assert sess.run(f"{prefix}loss:0", {f"{prefix}x:0": [[1.0, 1.0]]}) < before
 
 
-def test_a_trained_graph_is_frozen_and_loaded_elsewhere(tmp_path: Path) -> None:
+def test_a_trained_graph_is_frozen_and_loaded_elsewhere(graph: Any, tmp_path: Path) -> None:
     x = tf.placeholder(tf.float32, [None, 2], name="input")
     w = tf.get_variable("w", initializer=[[1.0, 2.0], [3.0, 4.0]])
     tf.nn.relu(tf.matmul(x, w) - 3.0, name="output")
@@ -239,15 +239,14 @@ def test_a_trained_graph_is_frozen_and_loaded_elsewhere(tmp_path: Path) -> None:
     graph_def = tf.GraphDef()
     with tf.gfile.GFile(str(tmp_path / "frozen.pb"), "rb") as f:
         graph_def.ParseFromString(tf.compat.as_bytes(f.read()))
-    with tf.Graph().as_default() as graph:
-        doubled = tf.constant([[2.0, 0.0]])
-        found = tf.import_graph_def(graph_def, {"input:0": doubled}, ["output:0"], name="prefix")
-        assert found is not None
-        (y,) = found
-        assert y.name == "prefix/output:0"
-        assert not tf.global_variables()
-        with tf.Session(graph=graph) as sess:
-            assert sess.run(y).tolist() == [[0.0, 1.0]]
+    doubled = tf.constant([[2.0, 0.0]])
+    found = tf.import_graph_def(graph_def, {"input:0": doubled}, ["output:0"], name="prefix")
+    assert found is not None
+    (y,) = found
+    assert y.name == "prefix/output:0"
+    assert not tf.global_variables()
+    with tf.Session(graph=graph) as sess:
+        assert sess.run(y).tolist() == [[0.0, 1.0]]
 
 
 def test_a_loop_counts_and_collects() -> None:

@@ -85,9 +85,7 @@ def table_row(run: subprocess.CompletedProcess[str], where: str) -> dict[str, fl
     return dict(zip(heading.split(), map(float, numbers), strict=True))
 
 
-def test_a_run_ends_well_and_writes_nothing_on_stderr(
-    whole_run: subprocess.CompletedProcess[str], output: Path
-) -> None:
+def test_a_run_ends_well_and_says_nothing_on_stderr(whole_run: subprocess.CompletedProcess[str], output: Path) -> None:
     assert (whole_run.returncode, whole_run.stderr) == (0, "")
     # Both models recognise the digits that were held out.
     for where in ("one process", "1 ps + 2 workers"):
@@ -203,9 +201,7 @@ def test_a_terminal_sees_a_bar_and_gets_its_cursor_back_though_the_model_is_not_
     ],
     ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else "",
 )
-def test_options_that_cannot_be_are_refused(
-    options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_impossible_options_are_refused(options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = called(capsys, *options)
     assert (status, out) == (2, "")
     assert complaint in err

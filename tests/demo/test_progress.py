@@ -101,9 +101,7 @@ def test_without_a_distributed_step_there_is_no_trace(tmp_path: Path) -> None:
     assert (tmp_path / "trace.json").exists()
 
 
-def test_without_matplotlib_the_picture_is_left_out_and_how_to_get_it_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_matplotlib_it_is_said_how_to_get_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     said = save_curves([lesson()], tmp_path)
     assert "omitted" in said

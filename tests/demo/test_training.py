@@ -191,9 +191,7 @@ def test_a_path_may_be_a_string(tmp_path: Path) -> None:
         ({"images": np.zeros((4, 64), dtype=np.uint8), "labels": np.zeros(4, dtype=np.uint8)}, "it contains 4 images"),
     ],
 )
-def test_a_file_of_another_form_says_what_it_holds_and_what_is_expected(
-    tmp_path: Path, changes: dict[str, Any], said: str
-) -> None:
+def test_a_file_of_another_form_says_what_is_expected(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
     path = write_digits(tmp_path / "other.npz", **changes)
     with pytest.raises(InvalidArgumentError, match=f"other.npz is not a digits file: .*{said}") as e:
         load_digits(path)

@@ -65,9 +65,7 @@ async def test_each_task_is_ordered_with_the_resources_of_its_job() -> None:
         ({"restart": -1}, ValueError, "0 or more; got -1"),
     ],
 )
-def test_settings_that_cannot_be_meant_are_refused(
-    settings: dict[str, Any], kind: type[Exception], message: str
-) -> None:
+def test_settings_that_mean_nothing_are_refused(settings: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         DeskCluster({"worker": 1}, **settings)
 
@@ -123,9 +121,7 @@ async def test_a_stop_that_is_cancelled_ends_the_tasks_and_gives_all_back() -> N
     await eventually(lambda: not any(place.host.serving for place in cluster.desk.places.values()))
 
 
-async def test_only_who_has_the_token_is_served_and_no_log_shows_it(
-    graph: Graph, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_only_who_has_the_token_is_served_and_none_logs(graph: Graph, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with DeskCluster({"worker": 1}) as cluster:
         target = cluster.target("worker")

@@ -173,9 +173,7 @@ def test_partitions_of_a_dask_dataframe_are_fed_where_they_lie() -> None:
 
 
 @pytest.mark.parametrize(("cluster", "extra"), [(RayCluster, "ray"), (DaskCluster, "dask")])
-async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
-    uninstall: Callable[[str], None], cluster: Any, extra: str
-) -> None:
+async def test_an_absent_engine_names_its_extra(uninstall: Callable[[str], None], cluster: Any, extra: str) -> None:
     uninstall({"dask": "distributed"}.get(extra, extra))
     with pytest.raises(ImportError, match=rf"pip install 'actorsession\[{extra}\]'"):
         await cluster({"worker": 1}).start()

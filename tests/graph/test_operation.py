@@ -24,12 +24,6 @@ from actorsession.errors import OperatorNotAllowedInGraphError
 from tests.graph.kit import join, leaf, op, pair
 from tests.rows import for_each
 
-
-@pytest.fixture
-def graph() -> Graph:
-    return Graph()
-
-
 # -- what a tensor knows ---------------------------------------------------------------------------
 
 

@@ -41,9 +41,7 @@ def test_a_name_is_given_once() -> None:
     assert lookup("Thing") is first
 
 
-def test_a_type_whose_module_is_not_imported_yet_exists_and_is_imported_when_it_is_looked_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_type_whose_module_is_not_imported_is_when_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "late_ops.py").write_text(
         "from tests.graph.test_registry import made\n"
         "from actorsession.graph.registry import register\n"

@@ -28,11 +28,6 @@ from tests.rows import for_each, refusing
 pytestmark = pytest.mark.usefixtures("graph")
 
 
-@pytest.fixture
-def graph() -> Graph:
-    return Graph()
-
-
 def device_in(graph: Graph, *blocks: Any) -> str:
     """The device of a node built inside device blocks, outermost first."""
     with contextlib.ExitStack() as stack:
@@ -117,9 +112,7 @@ def test_inner_blocks_win_part_by_part_and_none_clears(graph: Graph, blocks: Any
         ((lambda op: DeviceSpec(task=4), "/job:a"), "/task:4"),
     ],
 )
-def test_a_function_replaces_what_inner_blocks_said_and_outer_ones_fill_the_rest(
-    graph: Graph, blocks: Any, device: str
-) -> None:
+def test_a_function_replaces_what_inner_blocks_said_and_outer_ones_fill(graph: Graph, blocks: Any, device: str) -> None:
     assert device_in(graph, *blocks) == device
 
 
@@ -150,9 +143,7 @@ def test_a_block_is_merged_where_it_is_entered_not_where_it_was_made(graph: Grap
         (3, TypeError, "a device is a name"),
     ],
 )
-def test_a_malformed_name_fails_on_the_line_of_the_block(
-    graph: Graph, bad: Any, kind: type[Exception], match: str
-) -> None:
+def test_a_malformed_name_fails_where_a_block_begins(graph: Graph, bad: Any, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match), graph.device(bad):
         pytest.fail("the block was entered")
 
@@ -182,9 +173,7 @@ def test_a_function_that_fails_leaves_the_graph_as_it_was(graph: Graph, answer: 
         ([["a", "b"], ["c", "a"]], ["a", "b", "c"]),
     ],
 )
-def test_control_inputs_of_all_blocks_are_kept_in_order_and_once(
-    graph: Graph, blocks: list[list[str]], inputs: list[str]
-) -> None:
+def test_control_inputs_are_kept_in_order_and_once(graph: Graph, blocks: list[list[str]], inputs: list[str]) -> None:
     for name in "abc":
         leaf(graph, name)
     for ask in (str, graph.as_graph_element):
@@ -237,9 +226,7 @@ def test_an_operation_that_was_built_elsewhere_implies_nothing(graph: Graph) -> 
         (op(Graph()), ValueError, "not an element of this graph"),
     ],
 )
-def test_something_else_than_elements_of_the_graph_is_refused(
-    graph: Graph, bad: Any, kind: type[Exception], match: str
-) -> None:
+def test_something_else_than_elements_is_refused(graph: Graph, bad: Any, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match), graph.control_dependencies([bad]):
         pytest.fail("the block was entered")
 

@@ -39,7 +39,7 @@ def message() -> GraphDef:
     return GraphDef.FromString(graph_def_of(a_graph(), add_shapes=True).SerializeToString())
 
 
-def test_a_loop_with_a_branch_in_it_computes_the_same_elsewhere(message: GraphDef) -> None:
+def test_a_loop_with_a_branch_in_it_computes_the_same_elsewhere(graph: acts.Graph, message: GraphDef) -> None:
     found = run_imported(message, ["out:0", "second:0"], {"x:0": [1.0, 2.0]})
     np.testing.assert_array_equal(found[0], [27.0, 54.0])  # (x + x + x) * 3 * 3
     np.testing.assert_array_equal(found[1], [2.0])
@@ -52,8 +52,7 @@ def test_a_loop_with_a_branch_in_it_computes_the_same_elsewhere(message: GraphDe
     takes, gives = body.signature.input_arg, body.signature.output_arg
     assert [arg.type for arg in takes] == [arg.type for arg in gives] == list(loop.attr["T"].list.type)
     # What never changes in a loop is read from outside.
-    with acts.Graph().as_default() as graph:
-        import_graph_def(message, name="")
+    import_graph_def(message, name="")
     loop = graph.get_operation_by_name("loop")
     assert (len(loop.outputs), loop.attrs["body"].captures != ()) == (2, True)
 
@@ -137,12 +136,13 @@ def _with_wrong_output(message: GraphDef) -> None:
     ],
     ids=["library", "result", "nonsense", "few", "output"],
 )
-def test_functions_that_are_none_are_refused_and_leave_nothing(message: GraphDef, spoil: Any, words: str) -> None:
+def test_functions_that_are_none_are_refused_and_leave_nothing(
+    graph: acts.Graph, message: GraphDef, spoil: Any, words: str
+) -> None:
     spoil(message)
-    with acts.Graph().as_default() as graph:
-        with pytest.raises(ValueError, match=words):
-            import_graph_def(message)
-        assert graph.get_operations() == []
+    with pytest.raises(ValueError, match=words):
+        import_graph_def(message)
+    assert graph.get_operations() == []
 
 
 def nested(x: Any) -> Any:
@@ -282,12 +282,11 @@ def _recursive(message: GraphDef) -> None:
     ],
     ids=["library", "few", "recursive"],
 )
-def test_calls_of_what_is_no_function_are_refused(calling: GraphDef, spoil: Any, words: str) -> None:
+def test_calls_of_what_is_no_function_are_refused(graph: acts.Graph, calling: GraphDef, spoil: Any, words: str) -> None:
     spoil(calling)
-    with acts.Graph().as_default() as graph:
-        with pytest.raises(ValueError, match=words):
-            import_graph_def(calling)
-        assert graph.get_operations() == []
+    with pytest.raises(ValueError, match=words):
+        import_graph_def(calling)
+    assert graph.get_operations() == []
 
 
 def test_a_small_file_of_functions_that_call_each_other_is_refused_before_it_is_built() -> None:
@@ -317,12 +316,11 @@ def scaled(factor: float) -> GraphDef:
     return graph_def_of(graph)
 
 
-def test_functions_of_one_name_in_two_files_stay_two() -> None:
+def test_functions_of_one_name_in_two_files_stay_two(graph: acts.Graph) -> None:
     """The second file has another constant in its function, and the first is imported once more."""
-    with acts.Graph().as_default() as graph:
-        for factor, name in ((2.0, "a"), (3.0, "b"), (2.0, "c")):
-            import_graph_def(scaled(factor), name=name)
-        written = GraphDef.FromString(graph_def_of(graph, add_shapes=True).SerializeToString())
+    for factor, name in ((2.0, "a"), (3.0, "b"), (2.0, "c")):
+        import_graph_def(scaled(factor), name=name)
+    written = GraphDef.FromString(graph_def_of(graph, add_shapes=True).SerializeToString())
     names = [function.signature.name for function in written.library.function]
     assert names == ["Scaled", "Scaled_1"]
     called = [node.attr["f"].func.name for node in written.node if "Call" in node.op]

@@ -138,9 +138,7 @@ def test_an_input_comes_from_outside(graph: acts.Graph, key: Any) -> None:
         (PAIR, {"b": None}, "outside import/a import/b"),
     ],
 )
-def test_values_from_outside_take_the_place_of_nodes(
-    graph: acts.Graph, text: str, given: dict[str, Any], expected: str
-) -> None:
+def test_values_from_outside_replace_nodes(graph: acts.Graph, text: str, given: dict[str, Any], expected: str) -> None:
     mapping = {key: value or acts.constant(1.0, name="outside") for key, value in given.items()}
     import_graph_def(graph_def(text), mapping)
     assert " ".join(names(graph)) == expected

@@ -393,63 +393,59 @@ def filled() -> train.QueueRunner:
 
 
 def test_a_queue_runner_is_the_names_of_its_operations() -> None:
-    with Graph().as_default():
-        message: Any = interop.queue_runner_to_proto(filled())
-        assert str(message).splitlines() == [
-            'queue_name: "q"',
-            'enqueue_op_name: "q_enqueue"',
-            'enqueue_op_name: "q_enqueue"',
-            'close_op_name: "q_Close"',
-            'cancel_op_name: "q_Close_1"',
-            "queue_closed_exception_types: OUT_OF_RANGE",
-            "queue_closed_exception_types: CANCELLED",
-        ]
-        # What TensorFlow's own message of the same content is on the wire.
-        assert message.SerializeToString() == (
-            b'\n\x01q\x12\tq_enqueue\x12\tq_enqueue\x1a\x07q_Close"\tq_Close_1*\x02\x0b\x01'
-        )
+    message: Any = interop.queue_runner_to_proto(filled())
+    assert str(message).splitlines() == [
+        'queue_name: "q"',
+        'enqueue_op_name: "q_enqueue"',
+        'enqueue_op_name: "q_enqueue"',
+        'close_op_name: "q_Close"',
+        'cancel_op_name: "q_Close_1"',
+        "queue_closed_exception_types: OUT_OF_RANGE",
+        "queue_closed_exception_types: CANCELLED",
+    ]
+    # What TensorFlow's own message of the same content is on the wire.
+    assert message.SerializeToString() == (
+        b'\n\x01q\x12\tq_enqueue\x12\tq_enqueue\x1a\x07q_Close"\tq_Close_1*\x02\x0b\x01'
+    )
 
 
 def test_a_queue_runner_is_made_of_names() -> None:
-    with Graph().as_default():
-        given = filled()
-        message = interop.queue_runner_to_proto(given)
-        made = train.QueueRunner.from_proto(message)
-        assert made.queue.queue_ref is given.queue.queue_ref
-        assert (made.queue.dtypes, made.queue.shapes[0].as_list()) == ([float32], [])
-        assert made.enqueue_ops == given.enqueue_ops
-        assert (made.close_op, made.cancel_op) == (given.close_op, given.cancel_op)
-        assert made.queue_closed_exception_types == given.queue_closed_exception_types
-        with pytest.raises(ValueError, match="mutually exclusive"):
-            train.QueueRunner(given.queue, queue_runner_def=message)
+    given = filled()
+    message = interop.queue_runner_to_proto(given)
+    made = train.QueueRunner.from_proto(message)
+    assert made.queue.queue_ref is given.queue.queue_ref
+    assert (made.queue.dtypes, made.queue.shapes[0].as_list()) == ([float32], [])
+    assert made.enqueue_ops == given.enqueue_ops
+    assert (made.close_op, made.cancel_op) == (given.close_op, given.cancel_op)
+    assert made.queue_closed_exception_types == given.queue_closed_exception_types
+    with pytest.raises(ValueError, match="mutually exclusive"):
+        train.QueueRunner(given.queue, queue_runner_def=message)
 
 
-def test_names_of_a_scope_are_written_without_it() -> None:
-    with Graph().as_default() as graph:
-        with graph.name_scope("here"):
-            runner = filled()
-        message: Any = interop.queue_runner_to_proto(runner, export_scope="here")
-        assert (message.queue_name, message.close_op_name) == ("q", "q_Close")
-        assert interop.queue_runner_to_proto(runner, export_scope="elsewhere") is None
-        made = train.QueueRunner(queue_runner_def=message, import_scope="here")
-        assert made.queue.queue_ref is runner.queue.queue_ref
+def test_names_of_a_scope_are_written_without_it(graph: acts.Graph) -> None:
+    with graph.name_scope("here"):
+        runner = filled()
+    message: Any = interop.queue_runner_to_proto(runner, export_scope="here")
+    assert (message.queue_name, message.close_op_name) == ("q", "q_Close")
+    assert interop.queue_runner_to_proto(runner, export_scope="elsewhere") is None
+    made = train.QueueRunner(queue_runner_def=message, import_scope="here")
+    assert made.queue.queue_ref is runner.queue.queue_ref
 
 
 def test_a_saver_is_the_names_of_its_nodes() -> None:
-    with Graph().as_default():
-        ops.Variable(1.0, name="v")
-        saver = train.Saver(max_to_keep=3)
-        message: Any = interop.saver_to_proto(saver)
-        assert message.save_tensor_name == "save/control_dependency:0"
-        assert (message.restore_op_name, message.max_to_keep) == ("save/restore_all", 3)
-        assert interop.saver_to_proto(saver.saver_def) == message
-        assert interop.saver_to_proto(saver, export_scope="other") is None
-        assert interop.saver_to_proto(None) is None
-        inner: Any = interop.saver_to_proto(saver, export_scope="save")
-        assert inner.restore_op_name == "restore_all"
-        assert within_scope(inner, "save") == message
-        unbuilt = train.Saver(defer_build=True)
-        assert interop.saver_to_proto(unbuilt) is None
+    ops.Variable(1.0, name="v")
+    saver = train.Saver(max_to_keep=3)
+    message: Any = interop.saver_to_proto(saver)
+    assert message.save_tensor_name == "save/control_dependency:0"
+    assert (message.restore_op_name, message.max_to_keep) == ("save/restore_all", 3)
+    assert interop.saver_to_proto(saver.saver_def) == message
+    assert interop.saver_to_proto(saver, export_scope="other") is None
+    assert interop.saver_to_proto(None) is None
+    inner: Any = interop.saver_to_proto(saver, export_scope="save")
+    assert inner.restore_op_name == "restore_all"
+    assert within_scope(inner, "save") == message
+    unbuilt = train.Saver(defer_build=True)
+    assert interop.saver_to_proto(unbuilt) is None
 
 
 def test_both_stand_in_meta_graphs(tmp_path: Any) -> None:

@@ -210,9 +210,7 @@ PROGRAMS: dict[Callable[[], list[Any]], list[Any]] = {
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_what_changes_a_reference_is_exported_as_primitive_control_flow(
-    program: Callable[[], list[Any]], tmp_path: Path
-) -> None:
+def test_changes_of_references_are_exported_as_primitives(program: Callable[[], list[Any]], tmp_path: Path) -> None:
     with acts.Graph().as_default() as graph:
         fetches = [tensor.name for tensor in program()]
         start = acts.global_variables_initializer().name

@@ -17,15 +17,9 @@ THREE = np.array([1, 2, 3], np.float32)
 
 
 @pytest.fixture
-def graph() -> Graph:
-    return Graph()
-
-
-@pytest.fixture
 def x(graph: Graph) -> Tensor:
     """A vector that is fed."""
-    with graph.as_default():
-        return ops.placeholder("float32", [3], name="x")
+    return ops.placeholder("float32", [3], name="x")
 
 
 def written_over(made: Made) -> list[str]:
@@ -46,8 +40,7 @@ def check(graph: Graph, y: Tensor, x: Tensor, expected: Any, *, over: int) -> Ma
 
 
 def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x: Tensor) -> None:
-    with graph.as_default():
-        y = ops.tanh((x * 2.0 + x) / x)
+    y = ops.tanh((x * 2.0 + x) / x)
     made = check(graph, y, x, np.tanh(np.float32(3)), over=3)
     assert made.source()[1:] == [
         "v2 = (v0 * c1)",
@@ -58,8 +51,7 @@ def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x:
         "return (v2, )",
     ]
     # The right operand can be written over as well.
-    with graph.as_default():
-        y = x - ops.exp(x * 0.0)
+    y = x - ops.exp(x * 0.0)
     check(graph, y, x, THREE - 1, over=2)
 
 
@@ -76,38 +68,33 @@ def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x:
     ],
 )
 def test_nothing_else_is_written_over(graph: Graph, x: Tensor, build: Callable[[Tensor], Tensor]) -> None:
-    with graph.as_default():
-        y = build(x)
+    y = build(x)
     made = Made(graph, [y], [x])
     assert written_over(made) == []
     made.run(THREE)
 
 
 def test_what_others_get_as_well_stays_as_it_is(graph: Graph, x: Tensor) -> None:
-    with graph.as_default():
-        y = x * 2.0
-        first, second = y + 1.0, y + 2.0
+    y = x * 2.0
+    first, second = y + 1.0, y + 2.0
     made = Made(graph, [first, second], [x])
     assert written_over(made) == []
     assert [v.tolist() for v in made.run(THREE)] == [[3, 5, 7], [4, 6, 8]]
-    with graph.as_default():
-        y = x * 2.0
-        z = y + 1.0
+    y = x * 2.0
+    z = y + 1.0
     made = Made(graph, [y, z], [x])
     assert [v.tolist() for v in made.run(THREE)] == [[2, 4, 6], [3, 5, 7]]
     # A value that is read twice by one node stays as it is.
-    with graph.as_default():
-        y = x * 2.0
-        z = y * y
+    y = x * 2.0
+    z = y * y
     check(graph, z, x, 4 * THREE * THREE, over=0)
     # A view of an array keeps it from being written over.
     y = call(graph, np.negative, x).outputs[0]
     view = call(graph, lambda v: v[::-1], y, op="KitView").outputs[0]
-    with graph.as_default():
-        z = y + 1.0
-        both = view + z
+    z = y + 1.0
+    both = view + z
     check(graph, both, x, -THREE[::-1] - THREE + 1, over=1)  # z may be, y not
-    with graph.as_default(), graph.device("/cpu:0"):
+    with graph.device("/cpu:0"):
         y = x * 2.0
         z = y + 1.0
         with graph.device("/cpu:1"):
@@ -117,21 +104,18 @@ def test_what_others_get_as_well_stays_as_it_is(graph: Graph, x: Tensor) -> None
 
 
 def test_without_known_shapes_only_scalars_beside_it_let_an_array_be_written_over(graph: Graph) -> None:
-    with graph.as_default():
-        x = ops.placeholder("float32", [None])
-        first = x * 2.0 + 1.0
+    x = ops.placeholder("float32", [None])
+    first = x * 2.0 + 1.0
     turned = call(graph, np.negative, first, shapes=([None],)).outputs[0]
-    with graph.as_default():
-        y = turned + x
+    y = turned + x
     made = Made(graph, [y], [x])
     assert len(written_over(made)) == 1
     assert made.run(THREE)[0].tolist() == [-2, -3, -4]
 
 
 def test_a_loop_changes_none_of_its_variables(graph: Graph, x: Tensor) -> None:
-    with graph.as_default():
-        _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0 + 1.0), [ops.constant(0), x])
-        z = y + x
+    _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0 + 1.0), [ops.constant(0), x])
+    z = y + x
     made, fed = Made(graph, [z], [x]), THREE.copy()
     for _ in range(2):
         np.testing.assert_array_equal(made.run(fed)[0], 8 * THREE + 7 + THREE)
@@ -139,8 +123,7 @@ def test_a_loop_changes_none_of_its_variables(graph: Graph, x: Tensor) -> None:
 
 
 def test_traced_code_shows_the_values_as_they_were_made(graph: Graph, x: Tensor) -> None:
-    with graph.as_default():
-        y = -(x * 2.0 + 1.0)
+    y = -(x * 2.0 + 1.0)
     step = Step(Made(graph, [y], [x]), [THREE], traced=True)
     step.run()
     assert len(step.parts[0].notes) == 3
@@ -150,8 +133,7 @@ def test_traced_code_shows_the_values_as_they_were_made(graph: Graph, x: Tensor)
 
 
 def made_sum(graph: Graph, terms: list[Tensor], x: Tensor, **extra: Any) -> Made:
-    with graph.as_default():
-        return Made(graph, [ops.add_n(terms, name="sum"), *extra.get("more", ())], [x])
+    return Made(graph, [ops.add_n(terms, name="sum"), *extra.get("more", ())], [x])
 
 
 def terms_of(graph: Graph, x: Tensor, count: int = 4) -> list[Tensor]:
@@ -222,8 +204,7 @@ SIZE = 2**13  # of float32: the least that is worth sharing
 
 
 def placeholder(graph: Graph, *shape: int | None) -> Tensor:
-    with graph.as_default():
-        return ops.placeholder("float32", shape)
+    return ops.placeholder("float32", shape)
 
 
 def lines(made: Made, pattern: str) -> list[str]:
@@ -260,8 +241,7 @@ BUILDS: dict[str, Callable[[Tensor], Tensor]] = {
 def test_a_large_result_that_is_sent_is_written_to_a_new_array(name: str) -> None:
     graph = Graph()
     x = placeholder(graph, SIZE)
-    with graph.as_default():
-        y = BUILDS[name](x)
+    y = BUILDS[name](x)
     fed = np.linspace(-1, 1, SIZE, dtype=np.float32)
     plain, sent = Made(graph, [y], [x]), Made(graph, [y], [x], own_fetches=False)
     assert not lines(plain, r"= empty\(")
@@ -272,8 +252,7 @@ def test_a_large_result_that_is_sent_is_written_to_a_new_array(name: str) -> Non
 def test_blocks_are_written_to_a_new_array_too() -> None:
     graph = Graph()
     x = placeholder(graph, 2 * BLOCKS_ABOVE)
-    with graph.as_default():
-        y = ops.tanh(x * 2.0 + x) - x
+    y = ops.tanh(x * 2.0 + x) - x
     fed = np.linspace(-1, 1, 2 * BLOCKS_ABOVE, dtype=np.float32)
     sent = Made(graph, [y], [x], own_fetches=False)
     assert lines(sent, r"Blockwise\(.*, \[0\]\)$")
@@ -290,6 +269,5 @@ SMALL: dict[str, Callable[[Graph], tuple[Tensor, Tensor]]] = {
 @pytest.mark.parametrize("name", SMALL)
 def test_other_results_are_made_as_usual(name: str) -> None:
     graph = Graph()
-    with graph.as_default():
-        x, y = SMALL[name](graph)
+    x, y = SMALL[name](graph)
     assert not lines(Made(graph, [y], [x], own_fetches=False), r"= empty\(")

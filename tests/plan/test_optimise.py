@@ -505,9 +505,7 @@ def feeds_and_targets(recipe: Recipe) -> tuple[list[Tensor], list[Operation]]:
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(recipes())
 @pytest.mark.parametrize("options", [BOTH, FOLDING, MERGING], ids=["both", "folding", "merging"])
-def test_random_graphs_give_the_same_values_as_without_the_pass(
-    options: OptimiserSettings, drawn: tuple[Recipe, int]
-) -> None:
+def test_random_graphs_give_the_same_without_the_pass(options: OptimiserSettings, drawn: tuple[Recipe, int]) -> None:
     recipe, devices = drawn
     made = Optimised(recipe.graph, recipe.tensors, *feeds_and_targets(recipe), devices=devices, options=options)
     plain = Made(recipe.graph, recipe.tensors, *feeds_and_targets(recipe), devices=devices)

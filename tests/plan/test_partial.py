@@ -128,9 +128,7 @@ def test_parts_travel_like_all_others() -> None:
         ([A, node("run", "a")], ("", "a:0", "run"), "_arg/a/0 run"),
     ],
 )
-def test_a_part_has_transfers_of_what_is_fed_and_fetched(
-    nodes: list[NodeDef], asked: Any, nodes_of_the_part: str
-) -> None:
+def test_a_part_transfers_what_is_fed_and_fetched(nodes: list[NodeDef], asked: Any, nodes_of_the_part: str) -> None:
     plan = made(nodes, *asked)
     assert " ".join(n.name for n in plan.parts[0].nodes) == nodes_of_the_part
     sent = [n.attrs["key"] for n in plan.parts[0].nodes if n.op == SEND]
@@ -154,9 +152,7 @@ def test_a_part_has_transfers_of_what_is_fed_and_fetched(
         ([A, node("there", "a"), B, node("back", "there", "b", op="AddV2")], "a:0 b:0", {"back:0": "a b"}),
     ],
 )
-def test_a_fetch_needs_the_feeds_behind_it_and_no_others(
-    nodes: list[NodeDef], feeds: str, expected: dict[str, str]
-) -> None:
+def test_a_fetch_needs_the_feeds_behind_it_alone(nodes: list[NodeDef], feeds: str, expected: dict[str, str]) -> None:
     plan = made(nodes, " ".join(expected), feeds, where={"there": 1})
     needed = [
         [feed.removesuffix(":0") for i, feed in enumerate(plan.signature.feeds) if bits >> i & 1] for bits in plan.needs

@@ -406,9 +406,7 @@ def test_another_form_is_a_protocol_error(wire: Any) -> None:
         ([node("b"), node("a", "b", op=SEND, key="k")], [], "not a valid _Send of a plan"),
     ],
 )
-def test_a_part_that_could_not_run_is_refused_when_it_is_read(
-    nodes: list[NodeDef], fetches: list[Any], said: str
-) -> None:
+def test_a_part_that_could_not_run_is_refused_when_read(nodes: list[NodeDef], fetches: list[Any], said: str) -> None:
     wire = [CPU[0], [n.to_wire() for n in nodes], fetches]
     with pytest.raises(ProtocolError, match=f"not a partition: .*{said}"):
         Partition.from_wire(wire)

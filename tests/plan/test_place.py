@@ -191,9 +191,7 @@ CONTRARY = [K, on(1), tied("b", "a", device="/cpu:2")]
         ([V, handle("w", "/cpu:2"), node("both", "v", "w", op="AddN")], "request different ones: 'v'", "w"),
     ],
 )
-def test_requests_that_cannot_be_met_are_refused_with_node_and_line(
-    nodes: list[NodeDef], match: str, name: str
-) -> None:
+def test_requests_that_cannot_be_met_are_refused_with_their_line(nodes: list[NodeDef], match: str, name: str) -> None:
     with pytest.raises(InvalidArgumentError, match=match) as caught:
         placer().place(nodes)
     assert (caught.value.node, caught.value.source) == (name, f"{name}.py:1")
@@ -274,9 +272,7 @@ def test_two_resources_that_one_node_uses_share_a_device() -> None:
         ([V, K, on(2)], [read(), tied("b", "a")], {"v": 1, "k": 2, "a": 2, "read": 1, "b": 2}),
     ],
 )
-def test_nodes_placed_before_keep_their_device(
-    first: list[NodeDef], then: list[NodeDef], devices: dict[str, int]
-) -> None:
+def test_placed_nodes_keep_their_device(first: list[NodeDef], then: list[NodeDef], devices: dict[str, int]) -> None:
     check([first, then], devices)
     made = placer()
     made.place(first)

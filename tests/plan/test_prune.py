@@ -318,9 +318,7 @@ def test_a_shape_that_may_not_fit_is_checked_once_and_one_that_fits_is_not(graph
         ((("y:b", "a:0"),), InvalidArgumentError, "malformed tensor name 'y:b'"),
     ],
 )
-def test_a_planner_refuses_connections_from_clients_of_any_kind(
-    graph: Graph, pairs: Any, kind: type[Exception], said: str
-) -> None:
+def test_a_planner_refuses_any_client_s_connections(graph: Graph, pairs: Any, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
         prune(view(graph), RunSignature((), ("z:0",), (), connected(*pairs)))
 

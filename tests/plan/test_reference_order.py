@@ -52,9 +52,7 @@ def wasserstein(w: Any, x: acts.Tensor) -> acts.Tensor:
 @pytest.mark.parametrize(
     ("values", "statements", "wanted", "ends"), RECORDED, ids=[" ; ".join(row[1]) for row in RECORDED]
 )
-def test_a_program_gives_what_tensorflow_gives_every_time(
-    values: Rows, statements: list[str], wanted: list[Any], ends: Rows
-) -> None:
+def test_programs_give_what_tensorflow_does(values: Rows, statements: list[str], wanted: list[Any], ends: Rows) -> None:
     program = Program(values, statements)
     with acts.Session(graph=program.graph) as session:
         for step in (1, -1):
@@ -83,9 +81,7 @@ def test_an_assignment_reads_its_own_variable_when_it_writes(session: acts.Sessi
     assert run(session, [w.assign(w * 0.5).op, w.assign(w * 3.0).op], w) == [None, None, 2.25]
 
 
-def test_the_part_of_a_variable_that_is_assigned_is_read_when_it_is_written(
-    session: acts.Session, x: acts.Tensor
-) -> None:
+def test_the_part_of_a_variable_that_is_assigned_is_read_when_written(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(1.5)
     assert run(session, [w.assign(w * 0.5).op, w[0].assign(w[0] * 3.0).op], w) == [None, None, 2.25]
 
@@ -126,9 +122,7 @@ def test_what_is_computed_beside_an_update_goes_by_its_depth(session: acts.Sessi
     assert run(session, [w * 2.0, deep, add.op], w) == [1.0, 0.5026, None, 1.1006]
 
 
-def test_what_shares_memory_with_a_variable_is_read_last_when_it_is_fetched(
-    session: acts.Session, x: acts.Tensor
-) -> None:
+def test_what_shares_memory_with_a_variable_is_read_last_when_fetched(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(1.5)
     views = [
         w.value(),
@@ -199,16 +193,15 @@ def test_a_plain_training_step_is_left_as_it_is(
     assert changed == [False]
 
 
-async def test_the_order_is_the_same_over_tasks() -> None:
-    with acts.Graph().as_default() as graph:
-        x = acts.placeholder("float32", [2])
-        with acts.device(PS0):
-            w = variable(1.5)
-        with acts.device(W0):
-            step = acts.train.MomentumOptimizer(0.1, 0.9).minimize(wasserstein(w, x))
-            clipped = ops.clip_by_value(w, -0.9, 0.9)
-        clip = w.assign(clipped)
-        start = ops.global_variables_initializer()
+async def test_the_order_is_the_same_over_tasks(graph: acts.Graph) -> None:
+    x = acts.placeholder("float32", [2])
+    with acts.device(PS0):
+        w = variable(1.5)
+    with acts.device(W0):
+        step = acts.train.MomentumOptimizer(0.1, 0.9).minimize(wasserstein(w, x))
+        clipped = ops.clip_by_value(w, -0.9, 0.9)
+    clip = w.assign(clipped)
+    start = ops.global_variables_initializer()
     async with in_process({"ps": 1, "worker": 1}) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
         for fetches in ([step, clip.op, w], [w, clip.op, step]):
             await soon(session.run(start))

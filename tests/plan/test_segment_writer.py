@@ -19,15 +19,9 @@ from tests.rows import for_each
 
 
 @pytest.fixture
-def graph() -> Graph:
-    return Graph()
-
-
-@pytest.fixture
 def x(graph: Graph) -> Tensor:
     """A vector that is fed."""
-    with graph.as_default():
-        return ops.placeholder("float32", [3], name="x")
+    return ops.placeholder("float32", [3], name="x")
 
 
 def body(made: Made, part: int = 0, segment: int = 0) -> list[str]:
@@ -66,9 +60,8 @@ def test_each_node_is_one_line_with_its_name_type_and_source(graph: Graph, x: Te
 
 
 def test_cheap_ops_stand_inline_and_constants_by_name(graph: Graph, x: Tensor) -> None:
-    with graph.as_default():
-        y = x * 2.0
-        z = -x
+    y = x * 2.0
+    z = -x
     made = Made(graph, [y, z], [x])
     assert made.source()[1:] == ["v2 = (v0 * c1)", "v3 = (-v0)", "del v0", "return (v2, v3, )"]
     assert set(made.linked[0].compiled.segments[0].bindings) == {"c1"}
@@ -89,9 +82,8 @@ def test_dear_nodes_look_for_a_cancellation_first(graph: Graph, x: Tensor) -> No
     made = Made(graph, [z], [x])
     assert body(made) == ["C.check()", "b = b_kernel(a)", "del a", "c = c_kernel(b)", "del b"]
     # A node that may be dear for all we know looks as well.
-    with graph.as_default():
-        unknown = ops.placeholder("float32", [None])
-        known = ops.placeholder("float32", [3])
+    unknown = ops.placeholder("float32", [None])
+    known = ops.placeholder("float32", [3])
     a = call(graph, np.negative, unknown, op="KitSizedCost").outputs[0]
     b = call(graph, np.negative, known, op="KitSizedCost").outputs[0]
     c = call(graph, np.negative, unknown).outputs[0]
@@ -142,8 +134,7 @@ def test_an_array_is_dropped_after_its_last_use(graph: Graph, x: Tensor) -> None
     assert body(made) == ["b = b_kernel(a)", "del a", "c = c_kernel(b)"]
     assert tail(made) == "return (b, c, )"
     # Scalars are not worth dropping.
-    with graph.as_default():
-        s = ops.placeholder("float32", [])
+    s = ops.placeholder("float32", [])
     a = call(graph, lambda v: -v, s, shapes=[()]).outputs[0]
     b = call(graph, lambda v: -v, a, shapes=[()]).outputs[0]
     assert not any("del" in line for line in Made(graph, [b], [s]).source())
@@ -160,8 +151,7 @@ def fetched(graph: Graph, x: Tensor, *fetches: Tensor, **options: Any) -> str:
 
 def test_what_leaves_is_copied_where_somebody_else_has_it(graph: Graph, x: Tensor) -> None:
     assert fetched(graph, x, call(graph, np.negative, x).outputs[0]) == "(v, )"
-    with graph.as_default():
-        k = ops.constant([1.0, 2.0])
+    k = ops.constant([1.0, 2.0])
     view = call(graph, lambda v: v[:2], x, op="KitView", shapes=[[2]]).outputs[0]
     assert fetched(graph, x, x) == "(own(v), )"
     assert fetched(graph, x, view) == "(own(v), )"
@@ -222,8 +212,7 @@ def test_what_is_kept_is_copied_unless_its_only_use_hands_it_over(graph: Graph, 
     keep = call(graph, lambda v, w: None, a, a, op="KitKeep", shapes=())
     assert body(Made(graph, [], [x], [keep]))[2] == "c_kernel(own(b), b)"
     # A kept feed view or constant is copied.
-    with graph.as_default():
-        k = ops.constant([1.0, 2.0])
+    k = ops.constant([1.0, 2.0])
     view = call(graph, lambda v: v, x, op="KitView").outputs[0]
     for value in (x, view, k):
         assert "own(" in kept(graph, x, value)

@@ -58,9 +58,7 @@ async def trained_by_one(replicas: int, steps: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(("replicas", "bucket_bytes"), [(1, 4 * 2**20), (2, 20), (4, 1)])
-async def test_replicas_in_sessions_of_their_own_train_as_one_with_all_batches(
-    replicas: int, bucket_bytes: int
-) -> None:
+async def test_replicas_in_sessions_of_their_own_train_as_one_with_all_data(replicas: int, bucket_bytes: int) -> None:
     steps = 4
     x, y = batches(replicas, steps)
 

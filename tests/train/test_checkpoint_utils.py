@@ -245,9 +245,7 @@ def test_no_state_file_and_an_unreadable_one_give_nothing(tmp_path: Path, caplog
     assert "ignored: line 1 is not a field" in caplog.text
 
 
-def test_a_state_file_that_cannot_be_written_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_state_file_that_cannot_be_written_leaves_the_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train.update_checkpoint_state(str(tmp_path), "a")
 
     def full(descriptor: int) -> None:
@@ -260,9 +258,7 @@ def test_a_state_file_that_cannot_be_written_leaves_the_old_one(
     assert 'model_checkpoint_path: "a"' in (tmp_path / "checkpoint").read_text()
 
 
-def test_the_latest_checkpoint_is_the_one_named_if_it_is_there(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_latest_checkpoint_is_the_named_one_if_it_exists(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert train.latest_checkpoint(str(tmp_path)) is None
     prefix = put(tmp_path / "m-1")
     train.update_checkpoint_state(str(tmp_path), prefix)

@@ -137,9 +137,7 @@ def test_what_fails_in_a_thread_is_raised_where_threads_are_joined(graph: Graph)
             coord.join(threads)
 
 
-def test_without_a_coordinator_a_runner_keeps_what_its_threads_raised(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_coordinator_a_runner_keeps_what_was_raised(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("threading.excepthook", lambda args: None)
     queue = ops.FIFOQueue(4, int32, shapes=[])
     x = ops.placeholder("int32", [])
@@ -218,9 +216,7 @@ def test_a_stop_lets_a_step_end_that_is_at_work(graph: Graph) -> None:
         assert session.run(v) == 1
 
 
-def test_threads_that_join_did_not_wait_for_end_in_silence_with_their_session(
-    graph: Graph, tracebacks: list[Any]
-) -> None:
+def test_threads_that_join_did_not_wait_for_end_in_silence(graph: Graph, tracebacks: list[Any]) -> None:
     """1. A stop is requested. 2. ``join`` gives the threads no time. 3. The session is closed under them."""
     starved = Starved()
     with Session(graph=graph) as session:

@@ -324,18 +324,14 @@ def test_without_state_nothing_is_entered_or_removed(session: Session, tmp_path:
         ("", None, "must end in a name"),
     ],
 )
-def test_names_that_collide_or_are_none_are_refused(
-    session: Session, tmp_path: Path, path: str, latest: str | None, match: str
-) -> None:
+def test_wrong_names_are_refused(session: Session, tmp_path: Path, path: str, latest: str | None, match: str) -> None:
     ops.Variable(1.0)
     with pytest.raises(ValueError, match=match):
         Saver().save(started(session), f"{tmp_path}/{path}", latest_filename=latest)
     assert names(tmp_path) == []
 
 
-def test_a_checkpoint_may_be_in_the_working_folder(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_working_folder_may_be_meant(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ops.Variable(1.0)
     saver = Saver()
@@ -357,9 +353,7 @@ def test_the_latest_few_are_kept(session: Session, tmp_path: Path) -> None:
     assert saver.last_checkpoints == [str(tmp_path / f"m-{step}") for step in (2, 3)]
 
 
-def test_the_state_file_names_no_checkpoint_that_is_being_removed(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_checkpoint_is_named_and_removed(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever reads it at any moment finds the checkpoints that it names."""
     named: list[list[str]] = []
 
@@ -686,9 +680,7 @@ async def test_without_a_thread_a_save_fails_by_name_and_writes_nothing_later_ei
     assert saver.last_checkpoints == [str(tmp_path / "second")]
 
 
-async def test_the_loop_goes_on_while_a_file_is_written(
-    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_loop_runs_during_a_write(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """1. A save stands still inside a write. 2. Another step runs. 3. The write goes on."""
     v = ops.Variable([1.0, 2.0], name="v")
     saver = Saver()
@@ -705,9 +697,7 @@ async def test_the_loop_goes_on_while_a_file_is_written(
         np.testing.assert_array_equal(train.load_variable(str(saving.result()), "v"), [1, 2])
 
 
-async def test_a_save_that_is_cancelled_leaves_a_whole_checkpoint_or_none(
-    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_cancelled_save_is_whole_or_none(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     v = ops.Variable([1.0, 2.0], name="v")
     saver = Saver()
     slow = SlowDisk()

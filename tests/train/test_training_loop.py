@@ -232,9 +232,7 @@ async def test_checkpoints_are_numbered_by_the_steps_and_restore(model: Counter,
         assert await session.run(model.count) == 2
 
 
-def test_a_session_without_await_has_checkpoints_numbered_by_a_global_step(
-    model: Counter, session: Session, tmp_path: Path
-) -> None:
+def test_a_session_without_await_numbers_by_a_global_step(model: Counter, session: Session, tmp_path: Path) -> None:
     step = acts.train.create_global_step()
     train = acts.group(model.train, step.assign_add(10))
     session.run(acts.global_variables_initializer())
@@ -320,9 +318,7 @@ async def test_a_training_is_cancelled_within_a_step(graph: Graph) -> None:
         await still_usable(session, model, int(await session.run(model.count)))
 
 
-async def test_a_checkpoint_of_a_cancelled_training_is_whole_or_absent(
-    model: Counter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_cancelled_checkpoints_are_whole(model: Counter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """1. The checkpoint of step 2 is being written. 2. The training is cancelled. 3. The disk goes on."""
     slow = SlowDisk()
     async with opened(model) as session:

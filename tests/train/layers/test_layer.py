@@ -296,9 +296,7 @@ def test_outputs_have_the_static_shapes_that_follow() -> None:
         (layers.Conv1D, (2, 9, 3), 3, 1, 2),
     ],
 )
-def test_a_convolution_is_a_sum_over_windows(
-    make: Any, shape: Any, size: Any, strides: Any, apart: int, padding: str
-) -> None:
+def test_a_convolution_sums_windows(make: Any, shape: Any, size: Any, strides: Any, apart: int, padding: str) -> None:
     x, axes = reals(*shape), len(shape) - 2
     with acts.Graph().as_default(), acts.Session() as session:
         found, (kernel, bias) = outputs_of(session, make(4, size, strides, padding, dilation_rate=apart), x)
@@ -343,9 +341,7 @@ def test_channels_may_come_first(kind: str) -> None:
         (layers.Conv3DTranspose, (1, 3, 2, 2, 2), (2, 2, 2), (1, 1, 1)),
     ],
 )
-def test_a_transposed_convolution_is_the_gradient_of_a_convolution(
-    make: Any, shape: Any, size: Any, strides: Any, padding: str
-) -> None:
+def test_transposed_convolutions_are_gradients(make: Any, shape: Any, size: Any, strides: Any, padding: str) -> None:
     x = reals(*shape)
     with acts.Graph().as_default(), acts.Session() as session:
         found, (kernel,) = outputs_of(session, make(4, size, strides, padding, use_bias=False), x)
