@@ -98,9 +98,7 @@ def for_each(
 
 
 def refusing(
-    *lines: tuple[Any, type[BaseException], str] | tuple[Any, str],
-    of: Callable[[Any], Any] = lambda line: line(),
-    error: type[BaseException] = ValueError,
+    *lines: tuple[Any, ...], of: Callable[[Any], Any] = lambda line: line(), error: type[BaseException] = ValueError
 ) -> Callable[..., Any]:
     """Return a test of lines that are refused as soon as they are run.
 

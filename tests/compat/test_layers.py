@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -283,10 +283,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "match"), REFUSED)
-def test_what_does_not_fit_is_refused_in_the_words_of_tensorflow(call: Any, error: type[Exception], match: str) -> None:
-    with pytest.raises(error, match=match):
-        call()
+test_what_does_not_fit_is_refused_in_the_words_of_tensorflow = refusing(*REFUSED)
 
 
 def test_a_layer_knows_what_its_weights_were_built_for() -> None:
@@ -459,20 +456,15 @@ def test_several_axes_have_a_scale_for_each_of_their_places() -> None:
         np.testing.assert_allclose(session.run(y), wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("settings", "error", "match"),
-    [
-        ({"renorm": True, "renorm_clipping": {"rmean": 1}}, ValueError, "contains keys not in"),
-        ({"virtual_batch_size": 0}, ValueError, "must be a positive integer that divides"),
-        ({"virtual_batch_size": 2, "axis": 0}, ValueError, "axis cannot include 0"),
-        ({"virtual_batch_size": 2, "adjustment": adjusted}, ValueError, "cannot be specified"),
-        ({"axis": [1, 1]}, ValueError, "Duplicate axis"),
-        ({"axis": (1,)}, TypeError, "axis must be int or list"),
-    ],
+test_contradicting_arguments_are_refused = refusing(
+    ({"renorm": True, "renorm_clipping": {"rmean": 1}}, "contains keys not in"),
+    ({"virtual_batch_size": 0}, "must be a positive integer that divides"),
+    ({"virtual_batch_size": 2, "axis": 0}, "axis cannot include 0"),
+    ({"virtual_batch_size": 2, "adjustment": adjusted}, "cannot be specified"),
+    ({"axis": [1, 1]}, "Duplicate axis"),
+    ({"axis": (1,)}, TypeError, "axis must be int or list"),
+    of=lambda settings: tf.layers.batch_normalization(tf.ones([8, 3]), **settings),
 )
-def test_contradicting_arguments_are_refused(settings: dict[str, Any], error: type[Exception], match: str) -> None:
-    with pytest.raises(error, match=match):
-        tf.layers.batch_normalization(tf.ones([8, 3]), **settings)
 
 
 OF_CONTRIB: dict[str, Any] = {

@@ -14,7 +14,7 @@ import pytest
 import actorsession as acts
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.ops.arguments import ROWS
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -140,10 +140,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
 ]
 
 
-@for_each("build, error, words", REFUSED)
-def test_what_contradicts_itself_is_refused(build: Callable[[], Any], error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        build()
+test_what_contradicts_itself_is_refused = refusing(*REFUSED)
 
 
 def test_a_kept_share_is_one_less_the_rate() -> None:
@@ -396,10 +393,9 @@ def test_regularisers_are_losses_of_weights() -> None:
     assert layers.l2_regularizer(0.0)(loss) is None
 
 
-@pytest.mark.parametrize(("scale", "said"), [(1, "integer"), (-0.5, "less than 0")])
-def test_a_regulariser_is_scaled_by_a_fraction(scale: float, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        tf.contrib.layers.l1_regularizer(scale)
+test_a_regulariser_is_scaled_by_a_fraction = refusing(
+    (1, "integer"), (-0.5, "less than 0"), of=tf.contrib.layers.l1_regularizer
+)
 
 
 def test_streaming_metrics_take_predictions_first() -> None:

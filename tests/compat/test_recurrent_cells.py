@@ -13,7 +13,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession.train.layers.names import snake_case
 from tests.compat.recurrent import names, reals, value
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -166,34 +166,23 @@ def test_a_first_state_can_come_from_inputs() -> None:
 # -- refusals --------------------------------------------------------------------------------------
 
 
-@for_each(
-    "make, kind, words",
-    [
-        (lambda: cells.GRUCell(2, units=2), TypeError, "GRUCell has no argument 'units'"),
-        (lambda: cells.GRUCell(2, dtype=tf.int32), ValueError, "only supports floating point"),
-        (lambda: cells.GRUCell(2, activation="loud"), ValueError, "loud. Known names are elu, "),
-        (lambda: cells.GRUCell(2, activation=3), TypeError, "a function or the name of one, got 3"),
-        (lambda: cells.MultiRNNCell([]), ValueError, "at least one cell"),
-        (lambda: cells.MultiRNNCell(cells.GRUCell(2)), TypeError, "must be a list or tuple"),
-        (
-            lambda: cells.MultiRNNCell([cells.LSTMCell(2)], state_is_tuple=False),
-            ValueError,
-            "the flag state_is_tuple is not set",
-        ),
-        (lambda: cells.DropoutWrapper(3), TypeError, "'cell' .3. is not an RNNCell: 'output_size'"),
-    ],
+test_a_cell_that_cannot_be_is_refused = refusing(
+    (lambda: cells.GRUCell(2, units=2), TypeError, "GRUCell has no argument 'units'"),
+    (lambda: cells.GRUCell(2, dtype=tf.int32), "only supports floating point"),
+    (lambda: cells.GRUCell(2, activation="loud"), "loud. Known names are elu, "),
+    (lambda: cells.GRUCell(2, activation=3), TypeError, "a function or the name of one, got 3"),
+    (lambda: cells.MultiRNNCell([]), "at least one cell"),
+    (lambda: cells.MultiRNNCell(cells.GRUCell(2)), TypeError, "must be a list or tuple"),
+    (lambda: cells.MultiRNNCell([cells.LSTMCell(2)], state_is_tuple=False), "the flag state_is_tuple is not set"),
+    (lambda: cells.DropoutWrapper(3), TypeError, "'cell' .3. is not an RNNCell: 'output_size'"),
 )
-def test_a_cell_that_cannot_be_is_refused(make: Any, kind: Any, words: str) -> None:
-    with pytest.raises(kind, match=words):
-        make()
 
 
-@pytest.mark.parametrize(
-    ("shape", "words"), [([2], "expected ndim=2, found ndim=1"), ([2, None], r"inputs.shape\[-1\] to be known")]
+test_inputs_that_fit_no_cell_are_refused = refusing(
+    ([2], "expected ndim=2, found ndim=1"),
+    ([2, None], r"inputs.shape\[-1\] to be known"),
+    of=lambda shape: cells.GRUCell(2)(tf.placeholder(tf.float32, shape), tf.zeros([2, 2])),
 )
-def test_inputs_that_fit_no_cell_are_refused(shape: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        cells.GRUCell(2)(tf.placeholder(tf.float32, shape), tf.zeros([2, 2]))
 
 
 def test_memory_and_output_have_one_dtype() -> None:
@@ -319,23 +308,14 @@ def test_equal_seeds_drop_the_same_and_inputs_other_than_outputs() -> None:
     assert all((found[0] != other).any() for other in found[2:])
 
 
-@for_each(
-    "settings, kind, words",
-    [
-        ({"input_keep_prob": 1.5}, ValueError, "input_keep_prob must be between 0 and 1: 1.5"),
-        ({"state_keep_prob": -1}, ValueError, "state_keep_prob must be between 0 and 1: -1"),
-        ({"dropout_state_filter_visitor": 3}, TypeError, "must be callable"),
-        ({"variational_recurrent": True}, ValueError, "dtype must be provided"),
-        (
-            {"variational_recurrent": True, "dtype": tf.float32, "input_keep_prob": 0.5},
-            ValueError,
-            "input_size must be provided",
-        ),
-    ],
+test_settings_that_make_no_sense_are_refused = refusing(
+    ({"input_keep_prob": 1.5}, "input_keep_prob must be between 0 and 1: 1.5"),
+    ({"state_keep_prob": -1}, "state_keep_prob must be between 0 and 1: -1"),
+    ({"dropout_state_filter_visitor": 3}, TypeError, "must be callable"),
+    ({"variational_recurrent": True}, "dtype must be provided"),
+    ({"variational_recurrent": True, "dtype": tf.float32, "input_keep_prob": 0.5}, "input_size must be provided"),
+    of=lambda settings: cells.DropoutWrapper(Passing(), **settings),
 )
-def test_settings_that_make_no_sense_are_refused(settings: Any, kind: Any, words: str) -> None:
-    with pytest.raises(kind, match=words):
-        cells.DropoutWrapper(Passing(), **settings)
 
 
 rnn = tf.contrib.rnn

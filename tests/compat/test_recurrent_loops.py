@@ -10,7 +10,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.python.ops import rnn, rnn_cell
 from tests.compat.recurrent import Step, basic, gru, lstm, names, reals, unrolled, value, wave, waves
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -299,10 +299,11 @@ def test_what_cannot_run_is_refused_where_it_is_built(inputs: Any, settings: Any
         tf.nn.dynamic_rnn(cells.GRUCell(3), x, **{"dtype": tf.float32, **settings})
 
 
-@pytest.mark.parametrize(("other", "words"), [([3, 4, 2], "Time steps is not"), ([2, 5, 2], "Batch_size is not")])
-def test_inputs_that_disagree_are_refused(other: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        tf.nn.dynamic_rnn(cells.GRUCell(3), (tf.constant(X), tf.zeros(other)), dtype=tf.float32)
+test_inputs_that_disagree_are_refused = refusing(
+    ([3, 4, 2], "Time steps is not"),
+    ([2, 5, 2], "Batch_size is not"),
+    of=lambda other: tf.nn.dynamic_rnn(cells.GRUCell(3), (tf.constant(X), tf.zeros(other)), dtype=tf.float32),
+)
 
 
 def test_lengths_of_another_batch_are_an_error_of_the_step() -> None:
@@ -324,19 +325,13 @@ def test_lengths_of_another_batch_are_an_error_of_the_step() -> None:
             tf.nn.dynamic_rnn(Losing(), tf.constant(X), given, dtype=tf.float32)
 
 
-@for_each(
-    "inputs, kind, words",
-    [
-        (lambda: tf.constant(X), TypeError, "must be a sequence"),
-        (list, ValueError, "must not be empty"),
-        (lambda: [tf.zeros([2, 3]), tf.zeros([3, 3])], ValueError, "not compatible"),
-        (lambda: [tf.placeholder(tf.float32, [2, None])], ValueError, "Input size .dimension 0"),
-    ],
-    ids=["tensor", "empty", "batches", "depth"],
+test_lists_that_cannot_be_run_are_refused = refusing(
+    (lambda: tf.constant(X), TypeError, "must be a sequence"),
+    (list, "must not be empty"),
+    (lambda: [tf.zeros([2, 3]), tf.zeros([3, 3])], "not compatible"),
+    (lambda: [tf.placeholder(tf.float32, [2, None])], "Input size .dimension 0"),
+    of=lambda inputs: tf.nn.static_rnn(cells.GRUCell(3), inputs(), dtype=tf.float32),
 )
-def test_lists_that_cannot_be_run_are_refused(inputs: Any, kind: Any, words: str) -> None:
-    with pytest.raises(kind, match=words):
-        tf.nn.static_rnn(cells.GRUCell(3), inputs(), dtype=tf.float32)
 
 
 def test_what_is_no_cell_is_refused_everywhere() -> None:

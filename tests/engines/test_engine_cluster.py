@@ -26,6 +26,7 @@ from actorsession.errors import (
 )
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, soon
 from tests.engines.kit import Desk, DeskCluster, model, reattached
+from tests.rows import refusing
 from tests.transports.authority import Authority
 
 FED = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
@@ -56,18 +57,13 @@ async def test_each_task_is_ordered_with_the_resources_of_its_job() -> None:
         assert {o.task: dict(o.resources) for o in cluster.desk.orders} == {PS0: {}, W0: {"num_cpus": 2.0}}
 
 
-@pytest.mark.parametrize(
-    ("settings", "kind", "message"),
-    [
-        ({"resources": {"wrker": {}}}, ValueError, r"given for \['wrker'\]; the jobs are \['worker'\]"),
-        ({"keep": 0.0}, InvalidArgumentError, "kept for more than 0 seconds, got 0"),
-        ({"imports": "one"}, TypeError, "a sequence of names of modules, got 'one'"),
-        ({"restart": -1}, ValueError, "0 or more; got -1"),
-    ],
+test_settings_that_mean_nothing_are_refused = refusing(
+    ({"resources": {"wrker": {}}}, r"given for \['wrker'\]; the jobs are \['worker'\]"),
+    ({"keep": 0.0}, InvalidArgumentError, "kept for more than 0 seconds, got 0"),
+    ({"imports": "one"}, TypeError, "a sequence of names of modules, got 'one'"),
+    ({"restart": -1}, "0 or more; got -1"),
+    of=lambda settings: DeskCluster({"worker": 1}, **settings),
 )
-def test_settings_that_mean_nothing_are_refused(settings: dict[str, Any], kind: type[Exception], message: str) -> None:
-    with pytest.raises(kind, match=message):
-        DeskCluster({"worker": 1}, **settings)
 
 
 async def test_what_an_engine_does_not_have_ends_the_start_and_leaves_nothing() -> None:

@@ -50,6 +50,7 @@ from actorsession.interop.fields import Field
 from actorsession.interop.message import Message
 from actorsession.interop.tabled import message_class, names_of_messages
 from actorsession.interop.training_protos import within_scope
+from tests.rows import refusing
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -257,26 +258,22 @@ def test_text_takes_every_spelling_of_values() -> None:
         text_format.Parse("spam { a", protos.NodeDef(), allow_unknown_field=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("name 'a'", "line 1: 'name' must be followed by ':'"),
-        ("\nnmae: 'a'", "line 2: NodeDef has no field 'nmae'"),
-        ("name: 3", "expected a value of type string"),
-        ("name: 'a", "not a token of a text message"),
-        ("attr { key: 'x'", "expected a field or '}', found 'the end'"),
-        ("attr { key: 'x' value { type: DT_SPAM } }", "expected a value of type DataType"),
-        ("attr { key: 'x' value { i: 99999999999999999999 } }", "a value of type int64"),
-        ("attr { key: 'x' value { i: 1.5 } }", "a value of type int64"),
-        ("name: '\\q'", "a value of type string"),
-        ("}", "expected a field, found '}'"),
-        ("spam { a", "NodeDef has no field 'spam'"),
-        ("attr: 3", "expected '{'"),
-    ],
+test_text_that_is_no_message_is_refused_with_the_line = refusing(
+    ("name 'a'", "line 1: 'name' must be followed by ':'"),
+    ("\nnmae: 'a'", "line 2: NodeDef has no field 'nmae'"),
+    ("name: 3", "expected a value of type string"),
+    ("name: 'a", "not a token of a text message"),
+    ("attr { key: 'x'", "expected a field or '}', found 'the end'"),
+    ("attr { key: 'x' value { type: DT_SPAM } }", "expected a value of type DataType"),
+    ("attr { key: 'x' value { i: 99999999999999999999 } }", "a value of type int64"),
+    ("attr { key: 'x' value { i: 1.5 } }", "a value of type int64"),
+    ("name: '\\q'", "a value of type string"),
+    ("}", "expected a field, found '}'"),
+    ("spam { a", "NodeDef has no field 'spam'"),
+    ("attr: 3", "expected '{'"),
+    of=lambda text: text_format.Parse(text, protos.NodeDef()),
+    error=InvalidArgumentError,
 )
-def test_text_that_is_no_message_is_refused_with_the_line(text: str, words: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=words):
-        text_format.Parse(text, protos.NodeDef())
 
 
 # ``SerializeToString(deterministic=True)`` of TensorFlow 2.21, for the messages of ``whole`` and ``steps``.
@@ -639,24 +636,19 @@ def test_lists_of_elements_are_read_and_the_last_one_repeats(proto: TensorProto,
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize(
-    ("proto", "words"),
-    [
-        (tensor("DT_FLOAT", [2], tensor_content=bytes(9)), "needs 8 bytes, got 9"),
-        (tensor("DT_FLOAT", [1], float_val=[1, 2]), "has 1 elements, got 2"),
-        (tensor("DT_FLOAT", [-1], float_val=[1]), "must be fully known"),
-        (tensor("DT_FLOAT", [-2], float_val=[1]), "each at least -1"),
-        (tensor("DT_FLOAT", [1] * 65, float_val=[1]), "at most 64 sizes"),
-        (tensor("DT_FLOAT", [2**40], float_val=[1]), "the limit for such tensors is 2147483648 bytes"),
-        (tensor("DT_FLOAT", [2**62, 2**62]), "the limit for such tensors is 2147483648 bytes"),
-        (tensor("DT_STRING", [1], tensor_content=b"abcdefgh"), "cannot be stored in tensor_content"),
-        (tensor("DT_COMPLEX64", [1], scomplex_val=[1]), "needs pairs of values"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
+test_shapes_and_elements_that_do_not_fit_are_refused = refusing(
+    (tensor("DT_FLOAT", [2], tensor_content=bytes(9)), "needs 8 bytes, got 9"),
+    (tensor("DT_FLOAT", [1], float_val=[1, 2]), "has 1 elements, got 2"),
+    (tensor("DT_FLOAT", [-1], float_val=[1]), "must be fully known"),
+    (tensor("DT_FLOAT", [-2], float_val=[1]), "each at least -1"),
+    (tensor("DT_FLOAT", [1] * 65, float_val=[1]), "at most 64 sizes"),
+    (tensor("DT_FLOAT", [2**40], float_val=[1]), "the limit for such tensors is 2147483648 bytes"),
+    (tensor("DT_FLOAT", [2**62, 2**62]), "the limit for such tensors is 2147483648 bytes"),
+    (tensor("DT_STRING", [1], tensor_content=b"abcdefgh"), "cannot be stored in tensor_content"),
+    (tensor("DT_COMPLEX64", [1], scomplex_val=[1]), "needs pairs of values"),
+    of=acts.io.make_ndarray,
+    error=InvalidArgumentError,
 )
-def test_shapes_and_elements_that_do_not_fit_are_refused(proto: TensorProto, words: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=words):
-        acts.io.make_ndarray(proto)
 
 
 @pytest.mark.parametrize("dtype", ["DT_VARIANT", "DT_RESOURCE", "DT_INVALID"])

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from actorsession import NodeDef
 from actorsession.errors import InternalError, InvalidArgumentError
@@ -18,7 +17,7 @@ from actorsession.plan.prune import ARG, GraphView, prune
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, device_set, node
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 DEVICES = device_set(3)
 A = node("a", op="Placeholder", device="/cpu:0")
@@ -184,19 +183,14 @@ def test_shapes_are_remembered_within_a_bound() -> None:
     assert len(plan._shapes) <= 256
 
 
-@for_each(
-    "asked, said",
-    [
-        (signature("", "a:0"), "at least one target to fetch or execute.*with feeds a:0"),
-        (signature("", ""), "with feeds none"),
-        (signature("a:0 sum:0", "b:0 a:0"), "a:0 is both fed and fetched"),
-        (signature("sum:0", "a:0 b:0 a:0"), "'a:0' is fed more than once"),
-    ],
-    ids=["nothing", "nothing at all", "fed and fetched", "fed twice"],
+test_a_signature_that_is_none_of_a_partial_run_is_refused = refusing(
+    (signature("", "a:0"), "at least one target to fetch or execute.*with feeds a:0"),
+    (signature("", ""), "with feeds none"),
+    (signature("a:0 sum:0", "b:0 a:0"), "a:0 is both fed and fetched"),
+    (signature("sum:0", "a:0 b:0 a:0"), "'a:0' is fed more than once"),
+    of=check_signature,
+    error=InvalidArgumentError,
 )
-def test_a_signature_that_is_none_of_a_partial_run_is_refused(asked: RunSignature, said: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=said):
-        check_signature(asked)
 
 
 GOOD = made([A, B, node("y", "a"), node("z", "y", "b", op="AddV2")], "z:0", "a:0 b:0", where={"z": 1})
@@ -234,23 +228,19 @@ def broken(rule: str) -> PartialParts:
     raise AssertionError(rule)
 
 
-@for_each(
-    "rule, said",
-    [
-        ("a feed stays", "CPU:0 has feeds or fetches of its own"),
-        ("a fetch stays", "CPU:1 has feeds or fetches of its own"),
-        ("a fetch before its producer", "'_fetch/0' on .* comes before 'z'"),
-        ("a feed nowhere", r"feed '.*feed_0_a:0.*' is not received on the device"),
-        ("a feed received twice", "'again' repeats the key"),
-        ("a feed on another device", "is not received on the device in its key"),
-        ("a fetch not sent", "fetch '.*fetch_0_z:0.*' is sent 0 times"),
-        ("a fetch sent twice", "fetch '.*fetch_0_z:0.*' is sent 2 times"),
-        ("a transfer without receiver", r"sends \['.*edge_0_y:0.*'\] and receives \[\]"),
-    ],
+test_a_broken_rule_is_an_internal_error_that_names_what_breaks_it = refusing(
+    ("a feed stays", "CPU:0 has feeds or fetches of its own"),
+    ("a fetch stays", "CPU:1 has feeds or fetches of its own"),
+    ("a fetch before its producer", "'_fetch/0' on .* comes before 'z'"),
+    ("a feed nowhere", r"feed '.*feed_0_a:0.*' is not received on the device"),
+    ("a feed received twice", "'again' repeats the key"),
+    ("a feed on another device", "is not received on the device in its key"),
+    ("a fetch not sent", "fetch '.*fetch_0_z:0.*' is sent 0 times"),
+    ("a fetch sent twice", "fetch '.*fetch_0_z:0.*' is sent 2 times"),
+    ("a transfer without receiver", r"sends \['.*edge_0_y:0.*'\] and receives \[\]"),
+    of=lambda rule: validate_partial(broken(rule), DEVICES),
+    error=InternalError,
 )
-def test_a_broken_rule_is_an_internal_error_that_names_what_breaks_it(rule: str, said: str) -> None:
-    with pytest.raises(InternalError, match=said):
-        validate_partial(broken(rule), DEVICES)
 
 
 def test_what_is_made_is_valid() -> None:

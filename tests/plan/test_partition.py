@@ -21,7 +21,7 @@ from actorsession.plan.prune import ARG, GraphView, prune
 from actorsession.plan.rendezvous_key import RendezvousKey, build_key, parse_key
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, Made, device_set, node, scalar
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 
 def step_graph(nodes: Sequence[NodeDef], fetches: str = "", feeds: str = "", targets: str = "") -> StepGraph:
@@ -342,27 +342,23 @@ def broken(rule: str) -> tuple[Partition, ...]:
     raise AssertionError(rule)
 
 
-@for_each(
-    "rule, said",
-    [
-        ("input in another part", r"'b' on .*CPU:1 reads 'a:0', which is not computed there before it"),
-        ("input made later", r"'c' on .*CPU:1 reads 'b:0', which is not computed there before it"),
-        ("output that is not there", r"'c' on .* reads 'b:1', which is not computed there"),
-        ("control input in another part", r"'c' on .* runs after 'a', which is not computed there"),
-        ("twice in a part", r"'start' occurs twice on .*CPU:0"),
-        ("in two parts", r"'start' is on .*CPU:0 and on .*CPU:1"),
-        ("sent and never received", r"sends and receives do not match: \['unasked'\]"),
-        ("received and never sent", r"sends and receives do not match: .*edge_0_a:0"),
-        ("sent twice", r"'again' repeats the key '.*edge_0_a:0"),
-        ("fetch nowhere", r"fetches \[\] of 1"),
-        ("fetch twice", r"fetches \[0, 0\] of 1"),
-        ("fetch in the wrong part", r"'c:0' is fetched on .*CPU:0 but not computed there"),
-        ("unknown type", "'x' is of type 'NoSuchOp', which is not registered"),
-    ],
+test_a_broken_rule_is_an_internal_error_that_names_the_node = refusing(
+    ("input in another part", r"'b' on .*CPU:1 reads 'a:0', which is not computed there before it"),
+    ("input made later", r"'c' on .*CPU:1 reads 'b:0', which is not computed there before it"),
+    ("output that is not there", r"'c' on .* reads 'b:1', which is not computed there"),
+    ("control input in another part", r"'c' on .* runs after 'a', which is not computed there"),
+    ("twice in a part", r"'start' occurs twice on .*CPU:0"),
+    ("in two parts", r"'start' is on .*CPU:0 and on .*CPU:1"),
+    ("sent and never received", r"sends and receives do not match: \['unasked'\]"),
+    ("received and never sent", r"sends and receives do not match: .*edge_0_a:0"),
+    ("sent twice", r"'again' repeats the key '.*edge_0_a:0"),
+    ("fetch nowhere", r"fetches \[\] of 1"),
+    ("fetch twice", r"fetches \[0, 0\] of 1"),
+    ("fetch in the wrong part", r"'c:0' is fetched on .*CPU:0 but not computed there"),
+    ("unknown type", "'x' is of type 'NoSuchOp', which is not registered"),
+    of=lambda rule: validate(GRAPH, broken(rule)),
+    error=InternalError,
 )
-def test_a_broken_rule_is_an_internal_error_that_names_the_node(rule: str, said: str) -> None:
-    with pytest.raises(InternalError, match=said):
-        validate(GRAPH, broken(rule))
 
 
 # -- the wire --------------------------------------------------------------------------------------

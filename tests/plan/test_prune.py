@@ -152,27 +152,22 @@ def test_a_placeholder_that_is_needed_must_be_fed_and_cannot_be_a_target_then(as
     assert (caught.value.node, caught.value.source) == ("ph", "ph.py:1")
 
 
-@for_each(
-    "asked, said",
-    [
-        ({"fetches": "c:0", "feeds": "b:0 b:0"}, "tensor 'b:0' is fed more than once"),
-        ({"fetches": "c:0", "feeds": "b b:0"}, "tensor 'b:0' is fed more than once"),
-        ({"fetches": "nope:0"}, "fetch 'nope:0' is not a tensor of the graph"),
-        ({"fetches": "a:1"}, "fetch 'a:1' is not a tensor of the graph"),
-        ({"feeds": "nope:0"}, "feed 'nope:0' is not a tensor of the graph"),
-        ({"feeds": "a:7"}, "feed 'a:7' is not a tensor of the graph"),
-        ({"targets": "nope"}, "target 'nope' is not an operation of the graph"),
-        ({"targets": "a:0"}, "target 'a:0' is not an operation of the graph"),
-        ({"fetches": "a:-1"}, "malformed tensor name 'a:-1'"),
-        ({"fetches": "a:x"}, "malformed tensor name 'a:x'"),
-        ({"feeds": "a:"}, "malformed tensor name 'a:'"),
-        ({"fetches": arg_name(("a", 0))}, "fetch '_arg/a/0' is not a tensor"),
-    ],
+test_a_name_that_is_not_in_the_graph_or_fed_twice_is_refused = refusing(
+    ({"fetches": "c:0", "feeds": "b:0 b:0"}, "tensor 'b:0' is fed more than once"),
+    ({"fetches": "c:0", "feeds": "b b:0"}, "tensor 'b:0' is fed more than once"),
+    ({"fetches": "nope:0"}, "fetch 'nope:0' is not a tensor of the graph"),
+    ({"fetches": "a:1"}, "fetch 'a:1' is not a tensor of the graph"),
+    ({"feeds": "nope:0"}, "feed 'nope:0' is not a tensor of the graph"),
+    ({"feeds": "a:7"}, "feed 'a:7' is not a tensor of the graph"),
+    ({"targets": "nope"}, "target 'nope' is not an operation of the graph"),
+    ({"targets": "a:0"}, "target 'a:0' is not an operation of the graph"),
+    ({"fetches": "a:-1"}, "malformed tensor name 'a:-1'"),
+    ({"fetches": "a:x"}, "malformed tensor name 'a:x'"),
+    ({"feeds": "a:"}, "malformed tensor name 'a:'"),
+    ({"fetches": arg_name(("a", 0))}, "fetch '_arg/a/0' is not a tensor"),
+    of=lambda asked: pruned(CHAIN, **asked),
+    error=InvalidArgumentError,
 )
-def test_a_name_that_is_not_in_the_graph_or_fed_twice_is_refused(asked: dict[str, str], said: str) -> None:
-
-    with pytest.raises(InvalidArgumentError, match=said):
-        pruned(CHAIN, **asked)
 
 
 def test_a_tensor_name_without_an_index_is_the_first_output() -> None:
