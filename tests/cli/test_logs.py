@@ -108,12 +108,10 @@ def test_a_description_that_names_a_task_of_another_cluster_is_marked(capsys: py
     w1 = W0.replace("task:0", "task:1")
 
     def said(*words: str) -> tuple[int, str, str]:
-        code = cli.main(list(words))
-        return code, *capsys.readouterr()
+        return cli.main(list(words)), *capsys.readouterr()
 
     with serving("worker", "--cluster", ONE, "--cluster-id", "theirs") as (_, theirs):
-        cluster = {"worker": ["127.0.0.1:0", theirs["address"]]}
-        ours_words = ["worker", "--cluster", json.dumps(cluster), "--task", "0"]
+        ours_words = ["worker", "--cluster", json.dumps({"worker": ["127.0.0.1:0", theirs["address"]]}), "--task", "0"]
         with serving(*ours_words, "--cluster-id", "ours") as (process, ours):
             code, out, err = said("status", "--all", ours["address"])
             processes = out.split("\n\n")[0]
@@ -238,8 +236,7 @@ def test_lines_of_clusters_that_share_a_log_file_stay_whole(tmp_path: Path) -> N
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(write, "abcd"))
-    lines = path.read_text().splitlines()
-    assert Counter(lines) == {letter * length: count for letter in "abcd"}
+    assert Counter(path.read_text().splitlines()) == {letter * length: count for letter in "abcd"}
 
 
 def test_a_log_file_is_private_and_an_unread_fifo_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,8 +248,7 @@ def test_a_log_file_is_private_and_an_unread_fifo_refused(tmp_path: Path, capsys
     handler.close()
     assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
     os.mkfifo(tmp_path / "fifo")
-    words = ["worker", "--cluster", ONE, "--log-file", str(tmp_path / "fifo")]
-    assert cli.main(words) == 2
+    assert cli.main(["worker", "--cluster", ONE, "--log-file", str(tmp_path / "fifo")]) == 2
     assert "--log-file: " in capsys.readouterr().err
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     try:

@@ -22,8 +22,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graph = tf.Graph()
     with graph.as_default():
         x = tf.placeholder(tf.float32, [None, 2], name="x")
-        w = tf.get_variable("w", initializer=np.array([[1.0], [2.0]], np.float32))
-        y = tf.matmul(x, w, name="y")
+        y = tf.matmul(x, tf.get_variable("w", initializer=np.array([[1.0], [2.0]], np.float32)), name="y")
         summary = tf.summary.scalar("loss", tf.reduce_sum(y))
         with tf.Session() as sess:
             sess.run(tf.global_variables_initializer())

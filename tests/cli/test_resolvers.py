@@ -92,14 +92,11 @@ def tasks_of(commands: list[str]) -> list[tuple[str, int]]:
 
 
 def test_the_unit_starts_a_task_that_its_variables_name() -> None:
-    unit = (FOLDER / "actorsession@.service").read_text(encoding="utf-8")
-    (start,) = re.findall(r"^ExecStart=(.+)$", unit, re.M)
-    cluster = FileClusterResolver(str(FOLDER / "cluster.toml")).cluster_spec()
-    for task in ClusterSpec(cluster).tasks():
+    (start,) = re.findall(r"^ExecStart=(.+)$", (FOLDER / "actorsession@.service").read_text(encoding="utf-8"), re.M)
+    for task in ClusterSpec(FileClusterResolver(str(FOLDER / "cluster.toml")).cluster_spec()).tasks():
         _, job, _, index = task.split("/")
         named = {"JOB": job.partition(":")[2], "TASK": index.partition(":")[2]}
-        words = Template(start).substitute(named)
-        assert tasks_of([words]) == [(named["JOB"], int(named["TASK"]))]
+        assert tasks_of([Template(start).substitute(named)]) == [(named["JOB"], int(named["TASK"]))]
 
 
 def test_the_services_are_the_tasks_of_their_cluster() -> None:
@@ -111,5 +108,4 @@ def test_the_services_are_the_tasks_of_their_cluster() -> None:
         (cluster.task_address(job, task), job, task) for job in cluster.jobs for task in cluster.task_indices(job)
     ]
     tasks = tasks_of([command for _, command in services])
-    found = [(f"{name}:7000", *task) for (name, _), task in zip(services, tasks, strict=True)]
-    assert found == expected
+    assert [(f"{name}:7000", *task) for (name, _), task in zip(services, tasks, strict=True)] == expected

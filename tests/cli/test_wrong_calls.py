@@ -185,8 +185,7 @@ def test_a_server_that_does_not_answer_is_a_failure(command: str) -> None:
 def test_as_processes_a_wrong_call_is_status_2_and_a_port_in_use_is_status_1() -> None:
     assert ran(*WORKER, "--task", "4") == (2, "", "actorsession worker: --task: no task 4 in job 'worker'; it has 0\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        code, out, err = ran("worker", "--cluster", json.dumps({"worker": [address]}))
+        code, out, err = ran("worker", "--cluster", json.dumps({"worker": [f"127.0.0.1:{taken.getsockname()[1]}"]}))
     assert (code, out) == (1, "")
     assert "Address already in use" in err
     assert err.count("\n") == 1

@@ -109,8 +109,7 @@ def test_a_checkpoint_of_a_saver_is_restored_by_full_names(tmp_path: Path) -> No
         path = tf.train.Saver().save(session, str(tmp_path / "model"))
         kept = state(session, model)
         session.run(tf.global_variables_initializer())
-        status = model.restore(path).assert_consumed()
-        status.initialize_or_restore()
+        model.restore(path).assert_consumed().initialize_or_restore()
         assert_close(state(session, model), kept)
     unknown = tf.train.Checkpoint(x=tf.Variable(1.0, name="unknown"))
     with pytest.raises(AssertionError, match=r"not assigned a value.*unknown"):
@@ -207,8 +206,7 @@ def test_a_manager_keeps_the_latest(tmp_path: Path) -> None:
 
 
 def test_a_manager_keeps_one_for_ever_now_and_then(tmp_path: Path) -> None:
-    model = Model()
-    manager = tf.train.CheckpointManager(model, str(tmp_path), max_to_keep=1, keep_checkpoint_every_n_hours=1e-12)
+    manager = tf.train.CheckpointManager(Model(), str(tmp_path), max_to_keep=1, keep_checkpoint_every_n_hours=1e-12)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         paths = [str(manager.save()) for _ in range(2)]

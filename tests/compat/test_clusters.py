@@ -29,8 +29,7 @@ def test_a_cluster_is_written_as_a_message_and_read_back() -> None:
     assert [job.name for job in message.job] == ["ps", "worker"]
     assert dict(message.job[1].tasks) == {0: "a:1", 1: "b:2"}
     assert tf.train.ClusterSpec(message) == cluster()
-    read = tf.train.ClusterDef.FromString(message.SerializeToString())
-    assert read == message
+    assert tf.train.ClusterDef.FromString(message.SerializeToString()) == message
     # A cluster is filled in job by job.
     message = tf.train.ClusterDef()
     job = message.job.add()
@@ -114,13 +113,11 @@ def test_a_trace_of_two_tasks_has_what_each_of_them_received() -> None:
 def test_what_filters_hide_is_hidden_from_the_placement_and_from_nothing_else() -> None:
     """A session tells its devices whatever its graph asks for."""
     with tf.Graph().as_default(), two_tasks() as (target, z):
-        config = tf.ConfigProto(device_filters=["/job:worker/task:0"])
-        with tf.Session(target, config=config) as session:
+        with tf.Session(target, config=tf.ConfigProto(device_filters=["/job:worker/task:0"])) as session:
             assert [device.name for device in session.list_devices()] == [W0]
             with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device for op"):
                 session.run(z)
-        other = tf.ConfigProto(device_filters=["/job:worker/task:1"])
-        with tf.Session(target, config=other) as session:
+        with tf.Session(target, config=tf.ConfigProto(device_filters=["/job:worker/task:1"])) as session:
             assert [device.name for device in session.list_devices()] == [W0, W1]
             assert session.run(z).shape == (1000,)
 

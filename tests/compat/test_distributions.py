@@ -129,8 +129,7 @@ def test_what_is_drawn_has_the_mean_and_the_spread_of_the_distribution(name: str
     # Five standard errors of the mean.
     assert (np.abs(drawn.mean(0) - theirs.mean()) < 5 * theirs.std() / np.sqrt(4000)).all()
     if name not in DISCRETE:
-        below = (drawn < theirs.ppf(0.25)).mean(0)
-        assert (np.abs(below - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)).all()
+        assert (np.abs((drawn < theirs.ppf(0.25)).mean(0) - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)).all()
 
 
 @for_each("name", CASES)
@@ -200,8 +199,7 @@ def test_logarithms_stay_exact_where_probabilities_vanish() -> None:
     np.testing.assert_allclose(logs[2], scipy.stats.laplace.logcdf(4 * at), rtol=1e-12)
     x = tf.constant(at)
     slopes = value(tf.gradients(normal.log_cdf(x), x)[0])
-    exact = np.exp(scipy.stats.norm.logpdf(at) - scipy.stats.norm.logcdf(at))
-    np.testing.assert_allclose(slopes, exact, rtol=1e-4)
+    np.testing.assert_allclose(slopes, np.exp(scipy.stats.norm.logpdf(at) - scipy.stats.norm.logcdf(at)), rtol=1e-4)
     single = value(ds.Normal(0.0, 1.0).log_cdf([-30.0, -10.5, -9.0, 6.0]))
     np.testing.assert_allclose(single, scipy.stats.norm.logcdf([-30.0, -10.5, -9.0, 6.0]), rtol=1e-4)
 
@@ -367,8 +365,7 @@ def test_classes_have_their_probabilities() -> None:
         np.testing.assert_allclose(found[6], probs[:, :2].T, rtol=1e-12)
     drawn = value(made.sample(4000, seed=1))
     for row in range(2):
-        share = np.bincount(drawn[:, row], minlength=3) / 4000
-        np.testing.assert_allclose(share, probs[row], atol=0.04)
+        np.testing.assert_allclose(np.bincount(drawn[:, row], minlength=3) / 4000, probs[row], atol=0.04)
     assert value(ds.Categorical(logits=[0.0, 9.0], dtype=tf.int64).sample()).dtype == np.int64
 
 
@@ -637,8 +634,7 @@ def test_independent_components_have_a_density_of_vectors() -> None:
     # A multiplier scales all components alike and the scale is one without it.
     half = cds.MultivariateNormalDiag([1.0, 2.0], scale_identity_multiplier=0.5)
     one = cds.MultivariateNormalDiag([1.0, 2.0])
-    found = run(half.stddev(), one.stddev(), one.mode())
-    close(found, [[0.5, 0.5], [1.0, 1.0], [1.0, 2.0]])
+    close(run(half.stddev(), one.stddev(), one.mode()), [[0.5, 0.5], [1.0, 1.0], [1.0, 2.0]])
     with pytest.raises(ValueError, match="at least one of loc and scale"):
         cds.MultivariateNormalDiag()
     # Scales may be given before their softplus.
@@ -656,8 +652,7 @@ def test_triangular_and_full_covariances_describe_the_same_distribution() -> Non
     close(first, second)
     close(apart, 0.0)
     close(variance, [1.0, 4.25])
-    drawn = run(a.sample(20000, seed=3))[0]
-    assert np.abs(np.cov(drawn.T) - root @ root.T).max() < 0.2
+    assert np.abs(np.cov(run(a.sample(20000, seed=3))[0].T) - root @ root.T).max() < 0.2
 
 
 def test_the_divergence_of_normal_distributions_does_not_depend_on_how_they_are_given() -> None:
@@ -699,13 +694,11 @@ def test_relaxed_classes_are_points_whose_components_add_up_to_one() -> None:
     close(drawn.sum(-1), np.ones(5))
     close(log_prob, -0.24961948)
     close(of_logs, log_prob + np.log(0.2 * 0.3 * 0.5))
-    slope = tf.gradients(relaxed.sample(seed=1)[0], [relaxed.logits])[0]
-    assert np.any(run(slope)[0] != 0)
+    assert np.any(run(tf.gradients(relaxed.sample(seed=1)[0], [relaxed.logits])[0])[0] != 0)
 
 
 def test_poisson_has_probabilities_between_whole_numbers_unless_told_not_to() -> None:
-    poisson = cds.Poisson([3.0, 0.5])
-    whole = cds.Poisson([3.0, 0.5], interpolate_nondiscrete=False)
+    poisson, whole = cds.Poisson([3.0, 0.5]), cds.Poisson([3.0, 0.5], interpolate_nondiscrete=False)
     found = run(poisson.log_prob([2.0, 3.0]), whole.log_prob([2.5, 3.0]), poisson.mode(), poisson.variance())
     close(found[0], [-1.49592, -4.3712])
     assert found[1][0] == -np.inf

@@ -64,8 +64,7 @@ def test_the_task_of_such_an_error_is_kept_beside_its_text(server: Any) -> None:
         with pytest.raises(tf.errors.InvalidArgumentError) as said:
             sess.partial_run(handle, [], {c: 1.0})
     assert said.value.task == "/job:localhost/replica:0/task:0"
-    shown = "".join(traceback.format_exception(said.value))
-    assert shown.endswith("[task /job:localhost/replica:0/task:0]\n")
+    assert "".join(traceback.format_exception(said.value)).endswith("[task /job:localhost/replica:0/task:0]\n")
 
 
 def test_an_error_of_an_operation_in_a_partial_run_has_the_operation() -> None:
@@ -237,8 +236,7 @@ def test_the_devices_of_nodes_are_written_to_standard_error(remote: bool, capfd:
     config = tf.ConfigProto(log_device_placement=True)
     server = tf.train.Server.create_local_server(config=config) if remote else None
     total = tf.constant(1, name="one") + tf.placeholder_with_default(2, [], name="two")
-    own = None if remote else config
-    with tf.Session(server.target if server else "", config=own) as sess:
+    with tf.Session(server.target if server else "", config=None if remote else config) as sess:
         assert sess.run(total) == 3
     if server:
         server.stop()

@@ -44,8 +44,7 @@ def linear(features: Any, labels: Any, mode: str, params: Any) -> Any:
     if mode == Modes.EVAL:
         mae = tf.metrics.mean_absolute_error(labels, predicted)
         return estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops={"mae": mae})
-    optimizer = tf.train.GradientDescentOptimizer(params["rate"])
-    train_op = optimizer.minimize(loss, tf.train.get_global_step())
+    train_op = tf.train.GradientDescentOptimizer(params["rate"]).minimize(loss, tf.train.get_global_step())
     return estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
 
 
@@ -182,8 +181,7 @@ def test_a_vocabulary_may_be_another_one(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("a\nb\nc\n")
     (tmp_path / "new").write_text("c\nx\na\n")
     with tf.Graph().as_default(), tf.Session() as sess:
-        table = tf.get_variable("e", initializer=[[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-        sess.run(table.initializer)
+        sess.run(tf.get_variable("e", initializer=[[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]).initializer)
         tf.train.Saver().save(sess, str(tmp_path / "model"))
     info = tf.train.VocabInfo(
         str(tmp_path / "new"), 3, 1, str(tmp_path / "old"), backup_initializer=tf.constant_initializer(9.0)
@@ -227,8 +225,7 @@ IDS = (Y[:, 0] > 0).astype(np.int64)
 )
 def test_classifiers_learn(tmp_path: Path, make: Any, labels: Any) -> None:
     model = make(str(tmp_path / str(len(os.listdir(tmp_path)))))
-    data = numpy_input_fn({"x": X}, labels, batch_size=30, num_epochs=None, shuffle=False)
-    model.train(data, steps=60)
+    model.train(numpy_input_fn({"x": X}, labels, batch_size=30, num_epochs=None, shuffle=False), steps=60)
     found = model.evaluate(numpy_input_fn({"x": X}, labels, shuffle=False))
     assert found["accuracy"] > 0.8
     assert np.isclose(found["loss"], 30 * found["average_loss"], 1e-4)
@@ -258,8 +255,7 @@ def seeded() -> Any:
 )
 def test_regressors_learn(tmp_path: Path, make: Any) -> None:
     model = make(str(tmp_path / str(len(os.listdir(tmp_path)))))
-    data = numpy_input_fn({"x": X}, Y, batch_size=30, num_epochs=None, shuffle=False)
-    model.train(data, steps=60)
+    model.train(numpy_input_fn({"x": X}, Y, batch_size=30, num_epochs=None, shuffle=False), steps=60)
     found = model.evaluate(numpy_input_fn({"x": X}, Y, shuffle=False))
     assert found["average_loss"] < 0.5 * Y.var()
     assert np.isclose(found["label/mean"], Y.mean())
@@ -277,8 +273,7 @@ def test_examples_weigh_what_their_column_says(tmp_path: Path) -> None:
 def test_a_classifier_is_served_with_examples(tmp_path: Path) -> None:
     model = estimator.LinearClassifier(COLUMNS, str(tmp_path / "m"), n_classes=3)
     model.train(numpy_input_fn({"x": X}, IDS, num_epochs=None, shuffle=False), steps=1)
-    spec = estimator.classifier_parse_example_spec(COLUMNS, "label")
-    assert list(spec) == ["x", "label"]
+    assert list(estimator.classifier_parse_example_spec(COLUMNS, "label")) == ["x", "label"]
     receiver = estimator.export.build_parsing_serving_input_receiver_fn(
         tf.feature_column.make_parse_example_spec(COLUMNS)
     )
@@ -309,8 +304,7 @@ def test_batches_go_on_over_the_end_of_an_epoch() -> None:
     features = numpy_input_fn(data, batch_size=4, num_epochs=2, shuffle=False)()
     assert features["b"].shape.as_list() == [None, 2]
     with tf.Session() as sess:
-        seen = [sess.run(features["a"]).tolist() for _ in range(3)]
-        assert seen == [[0, 1, 2, 3], [4, 0, 1, 2], [3, 4]]
+        assert [sess.run(features["a"]).tolist() for _ in range(3)] == [[0, 1, 2, 3], [4, 0, 1, 2], [3, 4]]
         with pytest.raises(tf.errors.OutOfRangeError):
             sess.run(features["a"])
     x, y = numpy_input_fn(np.arange(9), np.arange(9) * 2, batch_size=3, shuffle=True)()
@@ -477,8 +471,7 @@ def test_a_hook_evaluates_while_the_model_is_trained(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_checkpoints_of_ready_models_have_the_names_of_tensorflow(tmp_path: Path, make: Any, found: list[str]) -> None:
     make(str(tmp_path)).train(rows(), steps=1)
-    names = [name for name, _ in tf.train.list_variables(str(tmp_path))]
-    assert names == sorted([*found, "global_step"])
+    assert [name for name, _ in tf.train.list_variables(str(tmp_path))] == sorted([*found, "global_step"])
 
 
 def test_a_baseline_learns_the_mean(tmp_path: Path) -> None:
@@ -490,8 +483,7 @@ def test_a_baseline_learns_the_mean(tmp_path: Path) -> None:
 def test_hyperparameters_come_as_they_were_given(tmp_path: Path) -> None:
     def model_fn(features: Any, labels: Any, mode: str, params: Any) -> Any:
         loss = tf.reduce_mean(features) * params.rate
-        step = tf.train.get_global_step().assign_add(1).op
-        return estimator.EstimatorSpec(mode, loss=loss, train_op=step)
+        return estimator.EstimatorSpec(mode, loss=loss, train_op=tf.train.get_global_step().assign_add(1).op)
 
     given: Any = tf.contrib.training.HParams(rate=2.0, sizes=[1, 2])
     model = estimator.Estimator(model_fn, str(tmp_path), params=given)
@@ -586,8 +578,7 @@ def test_a_classifier_is_fitted_to_arrays(tmp_path: Path) -> None:
     assert found["loss"] == pytest.approx(0.5954, abs=1e-4)
     assert found["labels/prediction_mean"] == pytest.approx(0.5592, abs=1e-4)
     assert [int(number) for number in model.predict(X[:3])] == [0, 0, 1]
-    chances = model.predict_proba(X[:2], as_iterable=False)
-    assert np.allclose(chances, [[0.575, 0.425], [0.511, 0.489]], atol=1e-3)
+    assert np.allclose(model.predict_proba(X[:2], as_iterable=False), [[0.575, 0.425], [0.511, 0.489]], atol=1e-3)
 
 
 def test_an_experiment_trains_and_evaluates(tmp_path: Path) -> None:
@@ -610,12 +601,10 @@ def test_an_experiment_trains_and_evaluates(tmp_path: Path) -> None:
 
 def test_arrays_are_predicted_in_the_form_of_scikit_learn(tmp_path: Path) -> None:
     def model_fn(features: Any, labels: Any, mode: str) -> Any:
-        w = tf.get_variable("w", [2], initializer=tf.ones_initializer())
-        predicted = tf.reduce_sum(features * w, 1)
+        predicted = tf.reduce_sum(features * tf.get_variable("w", [2], initializer=tf.ones_initializer()), 1)
         if mode == learn.ModeKeys.INFER:
             return learn.ModelFnOps(mode, {"sum": predicted})
-        loss = tf.losses.mean_squared_error(labels, predicted)
-        return predicted, loss, tf.train.get_global_step().assign_add(1).op
+        return predicted, tf.losses.mean_squared_error(labels, predicted), tf.train.get_global_step().assign_add(1).op
 
     model = learn.SKCompat(learn.Estimator(model_fn, str(tmp_path)))
     model.fit(X, X.sum(1), batch_size=30, steps=2)
@@ -630,8 +619,7 @@ def test_arrays_are_predicted_in_the_form_of_scikit_learn(tmp_path: Path) -> Non
 def test_documents_become_rows_of_word_numbers(tmp_path: Path) -> None:
     texts = ["the rock of NASA", "the too-tepid camelCase's rock rocks"]
     processor = learn.preprocessing.VocabularyProcessor(5)
-    rows = np.array(list(processor.fit_transform(texts)))
-    assert rows.tolist() == [[1, 2, 3, 4, 0], [1, 5, 6, 2, 7]]
+    assert np.array(list(processor.fit_transform(texts))).tolist() == [[1, 2, 3, 4, 0], [1, 5, 6, 2, 7]]
     assert list(processor.reverse([[2, 4, 0]])) == ["rock NASA <UNK>"]
     processor.save(tmp_path / "words")
     again = learn.preprocessing.VocabularyProcessor.restore(tmp_path / "words")
@@ -651,8 +639,7 @@ def test_the_older_names_of_model_functions_are_free(tmp_path: Path) -> None:
     """Features and labels are given by position, and there are labels for predictions too."""
 
     def model_fn(x: Any, y: Any) -> Any:
-        w = tf.get_variable("w", [2], initializer=tf.ones_initializer())
-        predicted = tf.reduce_sum(x * w, 1)
+        predicted = tf.reduce_sum(x * tf.get_variable("w", [2], initializer=tf.ones_initializer()), 1)
         loss = tf.losses.mean_squared_error(y, predicted)
         return {"sum": predicted}, loss, tf.train.get_global_step().assign_add(1).op
 
@@ -672,8 +659,7 @@ def test_metrics_are_given_what_their_arguments_are_called() -> None:
 
     inputs, labels, predictions = {"w": 3}, {"a": 1, "b": 2}, {"p": 4}
     assert learn.MetricSpec(older, label_key="b").create_metric_ops(inputs, labels, predictions) == (4, 2, None)
-    weighted = learn.MetricSpec(older, "p", "a", "w")
-    assert weighted.create_metric_ops(inputs, labels, predictions) == (4, 1, 3)
+    assert learn.MetricSpec(older, "p", "a", "w").create_metric_ops(inputs, labels, predictions) == (4, 1, 3)
     assert learn.MetricSpec(younger).create_metric_ops(inputs, 2, 4) == (4, 2)
     assert learn.MetricSpec(lambda x: x).create_metric_ops(inputs, 2, 4) == 4
 
@@ -697,10 +683,8 @@ def test_both_parts_together_predict_classes(tmp_path: Path) -> None:
 
 def test_training_ends_when_a_monitor_finds_nothing_better(tmp_path: Path) -> None:
     def model_fn(features: Any, labels: Any, mode: str) -> Any:
-        w = tf.get_variable("w", [2], initializer=tf.ones_initializer())
-        predicted = tf.reduce_sum(features * w, 1)
-        loss = tf.losses.mean_squared_error(labels, predicted)
-        return predicted, loss, tf.train.get_global_step().assign_add(1).op
+        predicted = tf.reduce_sum(features * tf.get_variable("w", [2], initializer=tf.ones_initializer()), 1)
+        return predicted, tf.losses.mean_squared_error(labels, predicted), tf.train.get_global_step().assign_add(1).op
 
     config = learn.RunConfig(save_checkpoints_steps=2)
     model = learn.Estimator(model_fn, str(tmp_path), config)
@@ -785,8 +769,7 @@ def model_fn(features: Any, labels: Any, mode: str) -> Any:
         return tf.estimator.EstimatorSpec(mode, predictions, export_outputs={"serving_default": output})
     loss = tf.losses.mean_squared_error(labels, predictions["y"])
     optimizer = contrib.estimator.clip_gradients_by_norm(tf.train.GradientDescentOptimizer(1.0), 0.5)
-    step = optimizer.minimize(loss, tf.train.get_global_step())
-    return tf.estimator.EstimatorSpec(mode, predictions, loss, step)
+    return tf.estimator.EstimatorSpec(mode, predictions, loss, optimizer.minimize(loss, tf.train.get_global_step()))
 
 
 def pair_inputs(number: int | None = 1) -> Any:
@@ -828,8 +811,7 @@ def test_features_are_passed_on_to_predictions(tmp_path: Path) -> None:
     model = tf.estimator.Estimator(model_fn, str(tmp_path))
     forwarding = contrib.estimator.forward_features(model, "key")
     assert [row["key"] for row in forwarding.predict(pair_inputs())] == [0, 1, 2, 3]
-    everything = contrib.estimator.forward_features(model)
-    assert sorted(next(iter(everything.predict(pair_inputs())))) == ["key", "x", "y"]
+    assert sorted(next(iter(contrib.estimator.forward_features(model).predict(pair_inputs())))) == ["key", "x", "y"]
     with pytest.raises(ValueError, match="'z' is none of"):
         next(iter(contrib.estimator.forward_features(model, ["z"]).predict(pair_inputs())))
 
@@ -904,8 +886,7 @@ def test_columns_stand_side_by_side_in_the_order_of_their_names() -> None:
 
 
 def test_shared_embeddings_are_one_variable() -> None:
-    home = fc.categorical_column_with_identity("home", 3)
-    work = fc.categorical_column_with_identity("work", 3)
+    home, work = fc.categorical_column_with_identity("home", 3), fc.categorical_column_with_identity("work", 3)
     both = fc.shared_embedding_columns([home, work], 2, initializer=tf.ones_initializer())
     net = fc.input_layer({"home": [[0], [1]], "work": [[2], [2]]}, both)
     assert [v.name for v in tf.global_variables()] == ["input_layer/home_work_shared_embedding/embedding_weights:0"]
@@ -1008,14 +989,12 @@ def test_means_move_to_the_middle_of_their_points(options: dict[str, Any]) -> No
 
 
 def test_directions_are_compared_by_their_angles() -> None:
-    x = tf.constant(POINTS)
-    graph = factorization.KMeans(x, 3, POINTS[:3], "cosine").training_graph()
+    graph = factorization.KMeans(tf.constant(POINTS), 3, POINTS[:3], "cosine").training_graph()
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         sess.run(graph[4])
         sess.run(graph[5])
-        means = sess.run(tf.global_variables("clusters")[0])
-        np.testing.assert_allclose(np.linalg.norm(means, axis=1), 1, rtol=1e-5)
+        np.testing.assert_allclose(np.linalg.norm(sess.run(tf.global_variables("clusters")[0]), axis=1), 1, rtol=1e-5)
         assert sess.run(graph[2][0]).max() < 0.01
 
 
@@ -1028,8 +1007,7 @@ def test_an_estimator_of_clusters_is_trained_with_one_epoch_at_a_time(tmp_path: 
         model.train(points)
     means = model.cluster_centers()
     np.testing.assert_allclose(in_order(means), MEANS, atol=1e-4)
-    indices = [int(number) for number in model.predict_cluster_index(points)]
-    assert indices == [0, 1, 2] * 10
+    assert [int(number) for number in model.predict_cluster_index(points)] == [0, 1, 2] * 10
     wanted = np.square(POINTS[:, None] - means).sum(2)
     np.testing.assert_allclose(list(model.transform(points)), wanted, atol=1e-3)
     assert model.score(points) == pytest.approx(wanted.min(1).sum(), rel=1e-3)

@@ -136,8 +136,7 @@ def test_tensors_that_do_not_fit_are_refused() -> None:
 
 def test_a_view_reads_what_another_makes() -> None:
     made = chain()
-    x = tf.constant([5.0, 5.0], name="x")
-    double = tf.multiply(x, 2.0, name="double")
+    double = tf.multiply(tf.constant([5.0, 5.0], name="x"), 2.0, name="double")
     ge.connect(double.op, ge.sgv(made["c"].op).remap_inputs([0]))
     assert run(made["d"]) == [[12.0, 12.0]]
 
@@ -230,8 +229,7 @@ def test_the_marks_of_copies_may_be_others(graph: Any) -> None:
 def test_operations_of_gradients_stand_for_those_that_they_differentiate() -> None:
     x = tf.constant(3.0)
     y = tf.tanh(x, name="y")
-    grad = tf.gradients(y, x)[0]
-    assert grad.op._original_op is y.op
+    assert tf.gradients(y, x)[0].op._original_op is y.op
     assert y.op._original_op is None
 
 
@@ -239,8 +237,7 @@ def test_values_are_computed_twice_to_save_memory() -> None:
     """What gradient checkpointing does: gradients read copies that depend on checkpoints alone."""
     x = tf.constant(np.linspace(-1, 1, 4, dtype=np.float32), name="x")
     h1 = tf.tanh(x * 2.0, name="h1")
-    h2 = tf.tanh(h1 * 3.0, name="h2")
-    y = tf.reduce_sum(h2, name="y")
+    y = tf.reduce_sum(tf.tanh(h1 * 3.0, name="h2"), name="y")
     plain = tf.gradients(y, x)[0]
     kept = tf.stop_gradient(h1)
     again = ge.get_backward_walk_ops([y.op], stop_at_ts=[h1], within_ops=y.graph.get_operations())
@@ -249,6 +246,5 @@ def test_values_are_computed_twice_to_save_memory() -> None:
     for op in info._transformed_ops.values():
         if not op.inputs:
             ge.add_control_inputs(op, [y.op])
-    thrifty = tf.gradients(h1, x, grad_ys=late)[0]
-    one, other = run(plain, thrifty)
+    one, other = run(plain, tf.gradients(h1, x, grad_ys=late)[0])
     np.testing.assert_allclose(one, other, rtol=1e-6)

@@ -146,8 +146,7 @@ def test_a_master_that_does_not_answer_in_time_is_a_deadline() -> None:
 
 
 def scaled(x: Any, scale: float = 1.0) -> Any:
-    weight = tf.get_variable("weight", [], initializer=tf.ones_initializer())
-    return tf.multiply(x * weight, scale, name="scaled")
+    return tf.multiply(x * tf.get_variable("weight", [], initializer=tf.ones_initializer()), scale, name="scaled")
 
 
 def names() -> list[str]:
@@ -172,8 +171,7 @@ def test_two_templates_of_one_name_are_two() -> None:
 
 def test_the_name_is_settled_by_the_first_call_or_at_once() -> None:
     with tf.variable_scope("here"):
-        now = tf.make_template("now", scaled, create_scope_now_=True)
-        late = tf.make_template("late", scaled)
+        now, late = tf.make_template("now", scaled, create_scope_now_=True), tf.make_template("late", scaled)
     with tf.variable_scope("there"):
         now(1.0)
         late(1.0)
@@ -233,8 +231,7 @@ def test_a_program_that_calls_functions_runs() -> None:
         (remote,) = functional_ops.remote_call(args=[a, 2.0], Tout=[tf.float32], f=axpy, target="/cpu:0")
         (grad,) = tf.gradients(found, a)
         assert session.run([found, remote, grad]) == [7.0, 8.0, 2.0]
-        total = tf.map_fn(lambda v: axpy(v, a), tf.constant([1.0, 2.0]))
-        assert list(session.run(total)) == [5.0, 7.0]
+        assert list(session.run(tf.map_fn(lambda v: axpy(v, a), tf.constant([1.0, 2.0])))) == [5.0, 7.0]
 
 
 def test_functions_that_call_each_other_twice_are_built_in_time_by_their_number() -> None:
@@ -317,8 +314,7 @@ def test_a_function_is_decorated_or_mapped_over_a_dataset() -> None:
         return text.numpy() + b"?"
 
     with tf.Graph().as_default(), tf.Session() as sess:
-        dataset = tf.data.Dataset.from_tensor_slices(["a", "bc"]).map(marked)
-        following = dataset.make_one_shot_iterator().get_next()
+        following = tf.data.Dataset.from_tensor_slices(["a", "bc"]).map(marked).make_one_shot_iterator().get_next()
         assert [sess.run(following) for _ in range(2)] == [b"a?", b"bc?"]
     with pytest.raises(ValueError, match="inputs are given with a function"):
         tf.py_function(inp=[1.0], Tout=tf.float32)

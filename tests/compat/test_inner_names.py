@@ -114,8 +114,8 @@ def test_compat_uses_promised_names_and_those_of_a_list_that_has_no_others() -> 
     """Whoever removes a use takes the name out of the list; a new use asks for a promise in ``extend``."""
     found, known = inner_names(), listed()
     new = {m: names for m in found if (names := found[m] - known.get(m, set()))}
-    needless = {m: names for m in known if (names := known[m] - found.get(m, set()))}
-    assert (new, needless) == ({}, {})
+    gone = {m: names for m in known if (names := known[m] - found.get(m, set()))}
+    assert (new, gone) == ({}, {})
 
 
 if __name__ == "__main__":  # writes the list

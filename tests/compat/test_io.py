@@ -97,9 +97,8 @@ def test_what_cannot_be_written_or_read_is_refused(tmp_path: Path) -> None:
         tf.python_io.TFRecordWriter(str(tmp_path / "no" / "file"))
     with pytest.raises(tf.errors.NotFoundError):
         tf.python_io.tf_record_iterator(str(tmp_path / "no"))
-    with tf.python_io.TFRecordWriter(str(tmp_path / "file")) as writer:
-        with pytest.raises(TypeError, match="string"):
-            writer.write(3)
+    with tf.python_io.TFRecordWriter(str(tmp_path / "file")) as writer, pytest.raises(TypeError, match="string"):
+        writer.write(3)
     with pytest.raises(tf.errors.FailedPreconditionError, match="closed"):
         writer.write(b"")
     (tmp_path / "file").write_bytes(b"no records at all")
@@ -171,8 +170,7 @@ def test_patterns_match_in_each_part_of_a_path(tmp_path: Path) -> None:
     for name in ("run1", "run2", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "events.1").write_text("")
-    found = tf.gfile.Glob(f"{tmp_path}/run*/events.?")
-    assert found == [f"{tmp_path}/run1/events.1", f"{tmp_path}/run2/events.1"]
+    assert tf.gfile.Glob(f"{tmp_path}/run*/events.?") == [f"{tmp_path}/run1/events.1", f"{tmp_path}/run2/events.1"]
     assert tf.gfile.Glob(f"{tmp_path}/run[!1]/*") == [f"{tmp_path}/run2/events.1"]
     # A file is read back while it is written.
     file = tf.gfile.GFile(str(tmp_path / "w"), "w+")
@@ -225,8 +223,7 @@ def test_examples_of_like_length_come_together() -> None:
 
 
 def test_a_bucket_of_its_own_size_and_no_more_than_whole_batches() -> None:
-    numbers = np.arange(12, dtype=np.int32)
-    (number,) = tf.train.slice_input_producer([numbers], num_epochs=1, shuffle=False)
+    (number,) = tf.train.slice_input_producer([np.arange(12, dtype=np.int32)], num_epochs=1, shuffle=False)
     which, (found,) = training.bucket([number], number % 2, [2, 4], 2, keep_input=number < 10)
     got = batches([which, found])
     assert sorted(x for bucket, batch in got if bucket == 0 for x in batch) == [0, 2, 4, 6]

@@ -181,8 +181,7 @@ def test_a_layer_shows_its_arguments_weights_and_shapes() -> None:
     with pytest.raises(AttributeError, match="no input to return"):
         _ = layer.input
     x = tf.placeholder(tf.float32, [None, 6, 6, 2])
-    y = layer(x)
-    assert (layer.input, layer.output) == (x, y)
+    assert (layer.input, layer.output) == (x, layer(x))
     assert (layer.input_shape, layer.output_shape) == ((None, 6, 6, 2), (None, 6, 6, 4))
     assert layer.compute_output_shape([5, 8, 8, 2]).as_list() == [5, 8, 8, 4]
     assert layer.count_params() == 3 * 3 * 2 * 4 + 4
@@ -290,8 +289,7 @@ def test_a_layer_knows_what_its_weights_were_built_for() -> None:
     layer = tf.layers.Conv2D(4, 3, strides=2, padding="SAME", data_format="channels_first")
     assert (layer.kernel_size, layer.strides, layer.padding, layer.rank) == ((3, 3), (2, 2), "same", 2)
     assert (layer.input_spec.ndim, layer.input_spec.axes) == (4, {})
-    first = layer(tf.ones([2, 3, 8, 8]))
-    second = layer(tf.ones([1, 3, 6, 6]))
+    first, second = layer(tf.ones([2, 3, 8, 8])), layer(tf.ones([1, 3, 6, 6]))
     assert layer.input_spec.axes == {1: 3}
     assert layer.get_output_at(0) is first
     assert layer.get_output_at(1) is second
@@ -338,8 +336,7 @@ def test_a_separable_convolution_of_sequences_is_that_of_images_of_one_row() -> 
     image = tf.layers.separable_conv2d(x[:, None], 4, (1, 3), 2, "same", name="b")
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        pairs = zip(tf.global_variables("b"), tf.global_variables("a"), strict=True)
-        for theirs, ours in pairs:
+        for theirs, ours in zip(tf.global_variables("b"), tf.global_variables("a"), strict=True):
             theirs.load(session.run(ours).reshape(theirs.shape.as_list()), session)
         a, b = session.run([found, image])
     np.testing.assert_allclose(a, b[:, 0], rtol=1e-5)
@@ -441,8 +438,7 @@ def test_numbers_of_tensorflow(case: str, as_tensor: bool) -> None:
             found = session.run([y, *updates], {x: BATCHES[0], training: False})[0]
             assert_close(averages(session), wanted)
             spread = np.sqrt(np.asarray(kept["moving_variance"]) + 1e-3)
-            by_averages = (BATCHES[0] - kept["moving_mean"]) / spread
-            np.testing.assert_allclose(found, by_averages, atol=1e-3)
+            np.testing.assert_allclose(found, (BATCHES[0] - kept["moving_mean"]) / spread, atol=1e-3)
 
 
 def test_several_axes_have_a_scale_for_each_of_their_places() -> None:

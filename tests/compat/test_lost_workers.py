@@ -90,8 +90,7 @@ def start(tmp_path: Path, hold_ports: HoldPorts) -> Iterator[Callable[[str, int]
     with ExitStack() as stack:
 
         def started(job: str, index: int) -> Task:
-            words = [*begin, job, str(index), str(tmp_path / "enough")]
-            task = Task(words, tmp_path / f"{job}{index}.txt")
+            task = Task([*begin, job, str(index), str(tmp_path / "enough")], tmp_path / f"{job}{index}.txt")
             stack.callback(task.end)
             return task
 

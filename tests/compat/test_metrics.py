@@ -24,8 +24,7 @@ def after_all(
     build: Callable[..., Any], first: Any = LABELS, second: Any = SCORES, weights: Any = WEIGHTS
 ) -> tuple[Any, Any, Any]:
     """The metric before any batch, after the last by its update, and by its value then."""
-    x = tf.placeholder(tf.as_dtype(first.dtype), [7])
-    y = tf.placeholder(tf.as_dtype(second.dtype), [7])
+    x, y = tf.placeholder(tf.as_dtype(first.dtype), [7]), tf.placeholder(tf.as_dtype(second.dtype), [7])
     w = tf.placeholder(tf.float32, [7])
     value, update = build(x, y, w)
     with tf.Session() as sess:
@@ -99,8 +98,7 @@ def test_counts_are_those_of_all_batches(name: str, wanted: float) -> None:
 
 def _beyond(name: str) -> float:
     """What is counted where nothing is predicted true."""
-    everything = {"true_negatives": hits(0, 0) + hits(0, 1), "false_negatives": TP + FN}
-    return everything.get(name, 0.0)
+    return {"true_negatives": hits(0, 0) + hits(0, 1), "false_negatives": TP + FN}.get(name, 0.0)
 
 
 def ranked(labels: Any, scores: Any) -> float:
@@ -114,8 +112,7 @@ def test_the_area_under_the_curve_is_a_probability() -> None:
     assert before == 0.0
     assert last == now == pytest.approx(ranked(LABELS, SCORES), abs=2e-3)
     # Careful interpolation of a constant precision is that precision.
-    labels = np.array([[1, 0, 1, 0]])
-    scores = np.array([[0.9, 0.9, 0.3, 0.3]], np.float32)
+    labels, scores = np.array([[1, 0, 1, 0]]), np.array([[0.9, 0.9, 0.3, 0.3]], np.float32)
     x, y = tf.constant(labels[0]), tf.constant(scores[0])
     value, update = tf.metrics.auc(x, y, curve="PR", summation_method="careful_interpolation", thresholds=[0.5])
     with tf.Session() as sess:

@@ -110,8 +110,7 @@ def test_names_are_those_of_tf(ours: str, theirs: str) -> None:
 
 
 def test_operations_have_functions_under_their_names_in_small_letters() -> None:
-    gen = module("python.ops.gen_math_ops")
-    product = gen.mat_mul(tf.ones([2, 3]), tf.ones([3, 1]), transpose_a=False)
+    product = module("python.ops.gen_math_ops").mat_mul(tf.ones([2, 3]), tf.ones([3, 1]), transpose_a=False)
     entered = module("python.ops.gen_control_flow_ops").enter(tf.constant(1.0), "frame", True)
     assert entered.op.get_attr("frame_name") == b"frame"
     assert entered.op.get_attr("is_constant") is True
@@ -213,8 +212,7 @@ def test_weights_are_broadcast_as_metrics_do() -> None:
     weights = module("python.ops.weights_broadcast_ops")
     with tf.Graph().as_default(), tf.Session() as session:
         values = tf.ones([2, 3])
-        rows = session.run(weights.broadcast_weights([[2.0], [3.0]], values))
-        assert rows.tolist() == [[2.0] * 3, [3.0] * 3]
+        assert session.run(weights.broadcast_weights([[2.0], [3.0]], values)).tolist() == [[2.0] * 3, [3.0] * 3]
         assert session.run(weights.broadcast_weights(4.0, values)).tolist() == [[4.0] * 3] * 2
         with pytest.raises(ValueError, match=r"weights can not be broadcast to values"):
             weights.assert_broadcastable([1.0, 2.0], values)
@@ -230,8 +228,7 @@ def test_conditions_that_are_known_choose_at_once() -> None:
         fed = tf.placeholder_with_default(True, [])
         assert utils.smart_cond(tf.constant(False), lambda: 1, lambda: 2) == 2
         assert utils.smart_cond(1, lambda: 1, lambda: 2) == 1
-        chosen = utils.smart_cond(fed, lambda: tf.constant(1), lambda: tf.constant(2))
-        assert session.run(chosen, {fed: False}) == 2
+        assert session.run(utils.smart_cond(fed, lambda: tf.constant(1), lambda: tf.constant(2)), {fed: False}) == 2
     assert utils.convert_data_format("channels_first", 5) == "NCDHW"
     assert utils.normalize_tuple(3, 2, "strides") == (3, 3)
     with pytest.raises(ValueError, match="`strides` argument must be a tuple of 2 integers"):
@@ -261,8 +258,7 @@ def test_objects_of_other_classes_become_tensors() -> None:
 
 
 def test_functions_are_looked_into() -> None:
-    tools = module("python.util.tf_inspect")
-    decorators = module("python.util.tf_decorator")
+    tools, decorators = module("python.util.tf_inspect"), module("python.util.tf_decorator")
 
     def inner(a: int, b: int = 2, *rest: int, **more: int) -> int:
         return a + b
@@ -274,8 +270,7 @@ def test_functions_are_looked_into() -> None:
     assert (found.decorator_name, target) == ("twice", inner)
     assert module("python.util.function_utils").fn_args(inner) == ("a", "b")
     assert module("python.util.function_utils").has_kwargs(inner)
-    kept = module("python.util.deprecation").deprecated("2030-01-01", "Use another.")(inner)
-    assert kept is inner
+    assert module("python.util.deprecation").deprecated("2030-01-01", "Use another.")(inner) is inner
 
 
 # -- modules below contrib.PART.python ---------------------------------------------------------

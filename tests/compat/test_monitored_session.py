@@ -91,9 +91,8 @@ def test_the_end_of_input_is_the_end_and_an_error_is_not() -> None:
             seen.append(int(sess.run(row)))
     assert (seen, final.final_ops_values) == ([0, 1, 2], 7)
     other = tf.train.FinalOpsHook(tf.constant(7))
-    with pytest.raises(ZeroDivisionError):
-        with tf.train.SingularMonitoredSession(hooks=[other]):
-            raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), tf.train.SingularMonitoredSession(hooks=[other]):
+        raise ZeroDivisionError
     assert other.final_ops_values is None
 
 
@@ -127,15 +126,13 @@ def test_a_session_that_ends_with_the_first_error_is_not_made_anew() -> None:
             raise tf.errors.AbortedError("worker restarted")
 
     one = tf.constant(1)
-    with tf.train.SingularMonitoredSession(hooks=[Loses()]) as sess:
-        with pytest.raises(tf.errors.AbortedError):
-            sess.run(one)
+    with tf.train.SingularMonitoredSession(hooks=[Loses()]) as sess, pytest.raises(tf.errors.AbortedError):
+        sess.run(one)
 
 
 def test_a_scaffold_has_what_the_program_wants_otherwise() -> None:
     x = tf.placeholder(tf.float32, [])
-    v = tf.Variable(x, name="v")
-    local = tf.Variable(1.0, collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    v, local = tf.Variable(x, name="v"), tf.Variable(1.0, collections=[tf.GraphKeys.LOCAL_VARIABLES])
     found: list[Any] = []
     first = tf.train.Scaffold(init_op=v.initializer, init_feed_dict={x: 3.0})
     scaffold = tf.train.Scaffold(copy_from_scaffold=first, init_fn=lambda _, sess: found.append(sess.run(v)))
@@ -199,8 +196,7 @@ def test_values_are_logged_at_the_end_in_the_order_of_what_they_are_called(caplo
 @pytest.mark.parametrize("fails", [True, False])
 def test_a_loss_that_is_no_number_ends_training(fails: bool) -> None:
     loss = tf.constant(np.nan)
-    hook = tf.train.NanTensorHook(loss, fail_on_nan_loss=fails)
-    with tf.train.MonitoredSession(hooks=[hook]) as sess:
+    with tf.train.MonitoredSession(hooks=[tf.train.NanTensorHook(loss, fail_on_nan_loss=fails)]) as sess:
         if fails:
             with pytest.raises(tf.train.NanLossDuringTrainingError, match="NaN loss"):
                 sess.run(loss)

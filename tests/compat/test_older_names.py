@@ -242,8 +242,7 @@ def test_arrays_have_their_former_methods(own_folder: Path) -> None:
         "found = x.tostring(), x.ptp(axis=0).tolist(), x.newbyteorder()[0, 0], Own().ptp(1, b=2)\n"
         "small = np.float32(1.5).tostring()\n",
     )
-    x = np.array([[1, 5], [8, 9]], np.uint16)
-    assert module.found == (x.tobytes(), [7, 4], 256, 3)
+    assert module.found == (np.array([[1, 5], [8, 9]], np.uint16).tobytes(), [7, 4], 256, 3)
     assert module.small == np.float32(1.5).tobytes()
 
 

@@ -137,8 +137,7 @@ def test_rows_are_chosen_by_name_and_type() -> None:
     hidden = BUILDER(BUILDER.trainable_variables_parameter()).with_node_names(hide_name_regexes=["net/w.*"])
     root = tf.profiler.profile(options=hidden.with_empty_output().build())
     assert (list(rows(root)), root.total_parameters) == (["net", "net/b"], 4)
-    all_of_it = hidden.account_displayed_op_only(False).build()
-    assert tf.profiler.profile(options=all_of_it).total_parameters == 1552
+    assert tf.profiler.profile(options=hidden.account_displayed_op_only(False).build()).total_parameters == 1552
     started = BUILDER(BUILDER.trainable_variables_parameter()).with_node_names(start_name_regexes=["net/w"])
     assert list(rows(tf.profiler.profile(options=started.with_empty_output().build()))) == ["net/w"]
     log = tf.profiler.OpLogProto()
@@ -167,8 +166,7 @@ def test_time_and_memory_are_those_of_a_step(tmp_path: Path) -> None:
     profiler = tf.profiler.Profiler(tf.get_default_graph())
     profiler.add_step(1, measured)
     profiler.add_step(2, measured)
-    by_type = profiler.profile_operations(silent(BUILDER.time_and_memory(min_bytes=0)))
-    assert "Conv2D" in rows(by_type)
+    assert "Conv2D" in rows(profiler.profile_operations(silent(BUILDER.time_and_memory(min_bytes=0))))
     assert rows(profiler.profile_python(silent(BUILDER.time_and_memory(min_bytes=0)))) != {}
     assert rows(profiler.profile_graph(options)) != {}
     traced = BUILDER(BUILDER.time_and_memory()).with_step(1).with_timeline_output(str(tmp_path / "t"))
@@ -177,9 +175,7 @@ def test_time_and_memory_are_those_of_a_step(tmp_path: Path) -> None:
 
 
 def test_advice_names_what_takes_longest(capsys: Any) -> None:
-    measured = step(network())
-    found = tf.profiler.advise(run_meta=measured)
-    reports = found.checkers["ExpensiveOperationChecker"].reports
+    reports = tf.profiler.advise(run_meta=step(network())).checkers["ExpensiveOperationChecker"].reports
     assert reports[0].startswith("top 1 operation type: ")
     assert "test_profiler.py" in reports[2]
     assert "ExpensiveOperationChecker:" in capsys.readouterr().out
@@ -189,8 +185,7 @@ def test_advice_names_what_takes_longest(capsys: Any) -> None:
 
 def test_a_shape_that_is_not_known_counts_nothing_and_says_so(capsys: Any) -> None:
     tf.square(tf.placeholder(tf.float32, [None, 2]))
-    root = tf.profiler.profile(options=silent(BUILDER.float_operation()))
-    assert root.total_float_ops == 0
+    assert tf.profiler.profile(options=silent(BUILDER.float_operation())).total_float_ops == 0
     assert "1 ops no flops stats due to incomplete shapes." in capsys.readouterr().err
 
 

@@ -131,8 +131,7 @@ def test_a_server_that_is_not_in_its_cluster_is_refused() -> None:
 
 def test_a_queue_is_filled_by_threads() -> None:
     queue = tf.RandomShuffleQueue(100, 10, tf.float32, shapes=[[]], seed=3)
-    put = queue.enqueue(tf.random_uniform([]))
-    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [put] * 2))
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(tf.random_uniform([]))] * 2))
     batch = queue.dequeue_many(8)
     with tf.Session() as sess:
         coord = tf.train.Coordinator()

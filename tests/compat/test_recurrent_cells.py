@@ -353,8 +353,7 @@ def step(cell: Any, inputs: Any = INPUTS[0]) -> tuple[Any, Any, dict[str, Any]]:
         lambda zeros: tf.constant(RANDOM.normal(size=zeros.shape.as_list()), tf.float32), cell.zero_state(2, tf.float32)
     )
     outputs, after = cell(tf.constant(inputs), state)
-    names = {v.op.name: v for v in tf.global_variables()}
-    outputs, after, state, values = run([outputs, after, state, names])
+    outputs, after, state, values = run([outputs, after, state, {v.op.name: v for v in tf.global_variables()}])
     return outputs, (state, after), values
 
 
@@ -402,8 +401,7 @@ def test_a_cell_makes_variables_of_tensorflows_names(name: str) -> None:
 
 
 def test_a_normalised_lstm() -> None:
-    cell = rnn.LayerNormBasicLSTMCell(4)
-    output, (state, after), values = step(cell)
+    output, (state, after), values = step(rnn.LayerNormBasicLSTMCell(4))
     prefix = "layer_norm_basic_lstm_cell"
     gates = np.concatenate([INPUTS[0], state.h], 1) @ values[f"{prefix}/kernel"]
 
@@ -420,10 +418,8 @@ def test_a_normalised_lstm() -> None:
 
 def test_an_update_gate() -> None:
     output, (state, after), values = step(rnn.UGRNNCell(4))
-    both = np.concatenate([INPUTS[0], state], 1) @ values["ugrnn_cell/kernel"]
-    gate, new = np.split(both, 2, 1)
-    wanted = sigmoid(gate + 1) * state + (1 - sigmoid(gate + 1)) * np.tanh(new)
-    np.testing.assert_allclose(output, wanted, rtol=1e-4)
+    gate, new = np.split(np.concatenate([INPUTS[0], state], 1) @ values["ugrnn_cell/kernel"], 2, 1)
+    np.testing.assert_allclose(output, sigmoid(gate + 1) * state + (1 - sigmoid(gate + 1)) * np.tanh(new), rtol=1e-4)
     np.testing.assert_array_equal(output, after)
     # Wrappers map what a cell reads and puts out.
     output, (state, _), values = step(rnn.OutputProjectionWrapper(BASIC(4), 2))
@@ -436,10 +432,8 @@ def test_an_update_gate() -> None:
     cell = rnn.EmbeddingWrapper(BASIC(4), 5, 3)
     ids = np.array([1, 4], np.int32)
     output, (state, _), values = step(cell, ids)
-    table = values["embedding_wrapper/embedding"]
-    read = np.concatenate([table[ids], state], 1)
-    kernel = values["embedding_wrapper/basic_rnn_cell/kernel"]
-    np.testing.assert_allclose(output, np.tanh(read @ kernel), rtol=1e-4)
+    read = np.concatenate([values["embedding_wrapper/embedding"][ids], state], 1)
+    np.testing.assert_allclose(output, np.tanh(read @ values["embedding_wrapper/basic_rnn_cell/kernel"]), rtol=1e-4)
 
 
 def test_a_fused_cell_reads_whole_sequences_in_both_directions() -> None:
@@ -462,8 +456,7 @@ def test_a_fused_cell_reads_whole_sequences_in_both_directions() -> None:
 def test_an_lstm_of_one_node_is_that_of_many(peephole: bool) -> None:
     block = rnn.LSTMBlockCell(4, cell_clip=30.0, use_peephole=peephole)
     plain = rnn.LSTMCell(4, peephole, 30.0, name="lstm_cell", reuse=tf.AUTO_REUSE)
-    memory = np.float32(INPUTS[1, :, :1] * [1, 2, 3, 4])
-    state = rnn.LSTMStateTuple(tf.constant(memory), tf.ones([2, 4]) / 3)
+    state = rnn.LSTMStateTuple(tf.constant(np.float32(INPUTS[1, :, :1] * [1, 2, 3, 4])), tf.ones([2, 4]) / 3)
     first, after = block(tf.constant(INPUTS[0]), state)
     second, wanted = plain(tf.constant(INPUTS[0]), state)
     assert first.op.type == "LSTMBlockCell"
@@ -502,11 +495,9 @@ def test_all_steps_are_one_node_and_the_last_state_is_that_of_the_last_step() ->
 
 
 def test_a_unit_of_cudnn_resets_what_the_state_adds() -> None:
-    cell = tf.contrib.cudnn_rnn.CudnnCompatibleGRUCell(4)
-    output, (state, _), values = step(cell)
+    output, (state, _), values = step(tf.contrib.cudnn_rnn.CudnnCompatibleGRUCell(4))
     scope = "cudnn_compatible_gru_cell/"
-    gates = sigmoid(np.concatenate([INPUTS[0], state], 1) @ values[scope + "gates/kernel"] + 1)
-    reset, update = np.split(gates, 2, 1)
+    reset, update = np.split(sigmoid(np.concatenate([INPUTS[0], state], 1) @ values[scope + "gates/kernel"] + 1), 2, 1)
     kept = reset * (state @ values[scope + "candidate/hidden_projection/kernel"])
     new = np.tanh(INPUTS[0] @ values[scope + "candidate/input_projection/kernel"] + kept)
     np.testing.assert_allclose(output, (1 - update) * new + update * state, rtol=1e-4, atol=1e-6)

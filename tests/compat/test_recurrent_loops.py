@@ -67,12 +67,10 @@ def test_no_member_at_all_gives_nothing() -> None:
 
 
 def test_no_step_at_all_gives_the_state_back() -> None:
-    x = tf.placeholder(tf.float32, [None, None, 2])
-    start = tf.placeholder(tf.float32, [None, 3])
+    x, start = tf.placeholder(tf.float32, [None, None, 2]), tf.placeholder(tf.float32, [None, 3])
     outputs, state = tf.nn.dynamic_rnn(cells.GRUCell(3), x, initial_state=start)
     slopes = tf.gradients([outputs, state], [start, *tf.trainable_variables()])
-    fed = {x: np.zeros([4, 0, 2]), start: np.ones([4, 3])}
-    found, last, (slope, *others) = value([outputs, state, slopes], fed)
+    found, last, (slope, *others) = value([outputs, state, slopes], {x: np.zeros([4, 0, 2]), start: np.ones([4, 3])})
     assert found.shape == (4, 0, 3)
     assert (last == 1).all()
     assert (slope == 1).all()
@@ -141,8 +139,7 @@ def test_variables_are_below_the_scope_that_was_asked_for() -> None:
         tf.nn.dynamic_rnn(cells.BasicRNNCell(3), x, dtype=tf.float32, scope=scope)
     with tf.variable_scope("outer") as outer:
         pass
-    cell = cells.MultiRNNCell([cells.BasicRNNCell(3)])
-    tf.nn.dynamic_rnn(cell, x, dtype=tf.float32, scope=outer)
+    tf.nn.dynamic_rnn(cells.MultiRNNCell([cells.BasicRNNCell(3)]), x, dtype=tf.float32, scope=outer)
     assert names()[::2] == [
         "rnn/basic_rnn_cell/kernel",
         "mine/basic_rnn_cell/kernel",
@@ -175,8 +172,7 @@ def test_inside_of_another_loop_they_are_read_where_they_are_used() -> None:
     _, state = tf.while_loop(lambda count, _: count < 2, body, (0, tf.constant(ZERO, tf.float32)))
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
-        kernel = sess.run(cell.trainable_variables[0])
-        found = sess.run(state)
+        kernel, found = sess.run(cell.trainable_variables[0]), sess.run(state)
     _, first = unrolled(basic(kernel, 0), X, ZERO)
     close(found, unrolled(basic(kernel, 1), X, first)[1])
 
@@ -377,8 +373,7 @@ def run(emitted: Any = None, kept: Any = None) -> Any:
 
 
 def wanted() -> Any:
-    step = gru(wave(5, 6), np.ones(6), wave(5, 3), 0)
-    return unrolled(step, X, np.zeros([3, 3]), STEPS)
+    return unrolled(gru(wave(5, 6), np.ones(6), wave(5, 3), 0), X, np.zeros([3, 3]), STEPS)
 
 
 def test_it_does_what_dynamic_rnn_does_when_it_is_told_to() -> None:

@@ -136,8 +136,7 @@ def test_checkpoints_of_the_librarys_own_form_are_restored(tmp_path: Path) -> No
 
 def test_old_checkpoints_are_removed_and_the_state_is_a_message(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        v = tf.get_variable("v", initializer=0.0)
-        session.run(v.initializer)
+        session.run(tf.get_variable("v", initializer=0.0).initializer)
         saver = tf.train.Saver(max_to_keep=2)
         for step in range(4):
             saver.save(session, str(tmp_path / "m"), global_step=step)
@@ -250,8 +249,7 @@ def test_errors_of_savers_are_tensorflows(tmp_path: Path) -> None:
     for name, words in (("file", "Cannot parse file"), ("none", "does not exist")):
         with tf.Graph().as_default(), pytest.raises(OSError, match=words):
             tf.train.import_meta_graph(str(tmp_path / name))
-    reader = tf.train.NewCheckpointReader(str(tmp_path / "m"))
-    assert reader.debug_string() == b"v (DT_FLOAT) [2]"
+    assert tf.train.NewCheckpointReader(str(tmp_path / "m")).debug_string() == b"v (DT_FLOAT) [2]"
 
 
 def test_a_step_may_be_the_name_of_a_tensor(tmp_path: Path) -> None:
@@ -319,8 +317,7 @@ def test_an_error_of_restoring_begins_with_tensorflows_words(tmp_path: Path) -> 
             tf.train.Saver().restore(sess, prefix)
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable([1.0, 2.0], name="v")
-        words = "^Assign requires shapes of both tensors to match: "
-        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"^Assign requires shapes of both tensors to match: "):
             tf.train.Saver().restore(sess, prefix)
         saver = tf.train.Saver(reshape=True)
         saver.restore(sess, prefix)
@@ -339,8 +336,7 @@ def test_slots_of_parts_are_parts_of_one_slot(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.get_variable("v", [4, 2], partitioner=tf.fixed_size_partitioner(2))
         tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(tf.square(v)))
-        average = tf.train.ExponentialMovingAverage(0.9)
-        average.apply(list(v))
+        tf.train.ExponentialMovingAverage(0.9).apply(list(v))
         session.run(tf.global_variables_initializer())
         prefix = str(tf.train.Saver().save(session, str(tmp_path / "model")))
         assert tf.train.list_variables(prefix) == [
@@ -388,8 +384,7 @@ def module(path: str) -> Any:
 
 def test_a_graph_is_frozen_from_files(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph, tf.Session() as session:
-        x = tf.placeholder(tf.float32, [2], name="x")
-        tf.multiply(x, tf.get_variable("w", initializer=[2.0, 3.0]), name="y")
+        tf.multiply(tf.placeholder(tf.float32, [2], name="x"), tf.get_variable("w", initializer=[2.0, 3.0]), name="y")
         session.run(tf.global_variables_initializer())
         saved = tf.train.Saver().save(session, str(tmp_path / "model"))
         tf.train.write_graph(graph.as_graph_def(), str(tmp_path), "graph.pbtxt")
@@ -424,13 +419,11 @@ def test_files_are_written_whole(tmp_path: Path) -> None:
     with pytest.raises(tf.errors.AlreadyExistsError):
         file_io.atomic_write_string_to_file(path, "three", overwrite=False)
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
-    here = module("python.platform.resource_loader")
-    assert here.get_path_to_datafile("x") == str(Path(__file__).parent / "x")
+    assert module("python.platform.resource_loader").get_path_to_datafile("x") == str(Path(__file__).parent / "x")
 
 
 def write_mnist(folder: Path, name: str, first: int, array: Any, zipped: bool) -> None:
-    head = struct.pack(f">{1 + array.ndim}I", first, *array.shape)
-    data = head + array.astype(np.uint8).tobytes()
+    data = struct.pack(f">{1 + array.ndim}I", first, *array.shape) + array.astype(np.uint8).tobytes()
     if zipped:
         (folder / f"{name}.gz").write_bytes(gzip.compress(data))
     else:

@@ -16,8 +16,7 @@ def layer() -> Any:
     """A layer in scope ``hidden`` that reads a placeholder outside."""
     x = tf.placeholder(tf.float32, [None, 2], name="x")
     with tf.variable_scope("hidden"):
-        w = tf.get_variable("w", [2, 1], initializer=tf.constant_initializer(3.0))
-        y = tf.matmul(x, w, name="y")
+        y = tf.matmul(x, tf.get_variable("w", [2, 1], initializer=tf.constant_initializer(3.0)), name="y")
     tf.add_to_collection("results", y)
     tf.add_to_collection("others", x)
     return x, y
@@ -34,8 +33,7 @@ def test_a_scope_is_exported_and_built_elsewhere(tmp_path: Path) -> None:
     assert not any(node.name.startswith(("hidden", "x")) for node in written.graph_def.node)
     assert "others" not in written.collection_def
     with tf.Graph().as_default(), tf.Session() as session:
-        given = tf.constant([[1.0, 2.0]])
-        tf.train.import_meta_graph(path, import_scope="again", input_map={"x:0": given})
+        tf.train.import_meta_graph(path, import_scope="again", input_map={"x:0": tf.constant([[1.0, 2.0]])})
         (variable,) = tf.global_variables()
         (result,) = tf.get_collection("results")
         assert (variable.name, result.name) == ("again/w:0", "again/y:0")
@@ -144,8 +142,7 @@ def test_a_whole_meta_graph_reads_another_tensor() -> None:
         layer()
         written = tf.train.export_meta_graph()
     with tf.Graph().as_default(), tf.Session() as session:
-        given = tf.constant([[1.0, 1.0]])
-        tf.train.import_meta_graph(written, input_map={"x:0": given})
+        tf.train.import_meta_graph(written, input_map={"x:0": tf.constant([[1.0, 1.0]])})
         session.run(tf.global_variables_initializer())
         np.testing.assert_array_equal(session.run("hidden/y:0"), [[6.0]])
 

@@ -122,8 +122,7 @@ def test_batch_norm_updates_in_place_or_in_a_collection() -> None:
     moving = slim.get_variables_by_name("moving_mean", "now")[0]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        found = session.run(first)
-        kept = session.run(moving)
+        found, kept = session.run(first), session.run(moving)
     spread = np.sqrt(POINTS.var(0) + 1e-3)
     np.testing.assert_allclose(found, (POINTS - POINTS.mean(0)) / spread, atol=1e-5)
     np.testing.assert_allclose(kept, 0.5 * POINTS.mean(0), rtol=1e-4, atol=1e-6)
@@ -164,8 +163,7 @@ def model(scope: str = "fc") -> Any:
 
 def test_training_ends_at_its_step_and_leaves_a_checkpoint(tmp_path: Path) -> None:
     slim.losses.mean_squared_error(model(), TRUTH)
-    loss = slim.losses.get_total_loss()
-    train = slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(0.1))
+    train = slim.learning.create_train_op(slim.losses.get_total_loss(), tf.train.GradientDescentOptimizer(0.1))
     last = slim.learning.train(train, str(tmp_path), number_of_steps=10, log_every_n_steps=0)
     path = tf.train.latest_checkpoint(str(tmp_path))
     assert path is not None
@@ -352,8 +350,7 @@ def test_residual_networks_have_the_variables_of_their_checkpoints() -> None:
     [(1, 224, 5607184, [7, 7, 1024]), (2, 224, 10173112, [7, 7, 1024]), (3, 299, 21802784, [8, 8, 2048])],
 )
 def test_inception_has_the_parameters_of_its_checkpoints(version: int, side: int, count: int, out: list[int]) -> None:
-    scope = getattr(nets.inception, f"inception_v{version}_arg_scope")
-    with slim.arg_scope(scope()):
+    with slim.arg_scope(getattr(nets.inception, f"inception_v{version}_arg_scope")()):
         base = getattr(nets.inception, f"inception_v{version}_base")
         net, points = base(tf.placeholder(tf.float32, [2, side, side, 3]))
     assert sum(v.shape.num_elements() for v in slim.get_model_variables()) == count
@@ -426,8 +423,7 @@ def example(**features: Any) -> bytes:
     made = tf.train.Example()
     for key, values in features.items():
         field = made.features.feature[key.replace("_", "/")]
-        kind = type(values[0])
-        named = {int: "int64_list", float: "float_list", bytes: "bytes_list"}[kind]
+        named = {int: "int64_list", float: "float_list", bytes: "bytes_list"}[type(values[0])]
         getattr(field, named).value.extend(values)
     found: bytes = made.SerializeToString()
     return found
@@ -437,9 +433,7 @@ def test_records_of_several_files_come_as_items(tmp_path: Path) -> None:
     for name, labels in (("a-0", [0, 1]), ("a-1", [2, 3])):
         with tf.python_io.TFRecordWriter(str(tmp_path / name)) as writer:
             for label in labels:
-                pixels = bytes([label] * 12)
-                record = example(image_encoded=[pixels], image_format=[b"raw"], label=[label])
-                writer.write(record)
+                writer.write(example(image_encoded=[bytes([label] * 12)], image_format=[b"raw"], label=[label]))
     features = {
         "image/encoded": tf.FixedLenFeature((), tf.string),
         "image/format": tf.FixedLenFeature((), tf.string, "raw"),
@@ -461,8 +455,7 @@ def test_records_of_several_files_come_as_items(tmp_path: Path) -> None:
     image, label = provider.get(["image", "label"])
     with pytest.raises(ValueError, match=r"Item \[box\] is invalid"):
         provider.get(["box"])
-    batches = slim.prefetch_queue.prefetch_queue({"image": image, "label": label}, capacity=2)
-    taken = batches.dequeue()
+    taken = slim.prefetch_queue.prefetch_queue({"image": image, "label": label}, capacity=2).dequeue()
     found = {}
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())

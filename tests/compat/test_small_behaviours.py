@@ -110,8 +110,7 @@ def test_arrays_of_tensors_have_tensorflows_names() -> None:
     assert array.read(0).name == "TensorArrayReadV3:0"
     assert array.stack().name == "TensorArrayStack/TensorArrayGatherV3:0"
     assert tf.map_fn(lambda x: x, tf.constant([1.0])).name == "map/TensorArrayStack/TensorArrayGatherV3:0"
-    counted = tf.while_loop(lambda i: i < 9, lambda i: i + 1, [0], maximum_iterations=2)
-    assert counted.name == "while/Exit_1:0"
+    assert tf.while_loop(lambda i: i < 9, lambda i: i + 1, [0], maximum_iterations=2).name == "while/Exit_1:0"
     assert tf.convert_to_tensor([tf.constant(1), 2]).name == "packed:0"
 
 

@@ -80,8 +80,7 @@ def test_some_steps_are_drawn_but_not_the_first(tmp_path: Path) -> None:
         for _ in range(3):
             sess.run(step)
         sess.run(step, options=asked, run_metadata=told)
-    names = sorted(path.name for path in folder.glob("timeline-*"))
-    assert names == ["timeline-2.json", "timeline-4.json"]
+    assert sorted(path.name for path in folder.glob("timeline-*")) == ["timeline-2.json", "timeline-4.json"]
     tf.summary.FileWriterCache.clear()
     [file] = folder.glob("events*")
     tags = [event.tagged_run_metadata.tag for event in tf.train.summary_iterator(file)]

@@ -115,8 +115,7 @@ def test_images_are_scaled_to_bytes(pixels: Any, shown: Any) -> None:
     batch = np.array(pixels, np.float32).reshape(1, 2, 2, 1)
     [value] = tf.Summary.FromString(value_of(tf.summary.image("i", batch, 1))).value
     assert (value.tag, value.image.width, value.image.colorspace) == ("i/image", 2, 1)
-    file = io.BytesIO(value.image.encoded_image_string)
-    assert np.array(image.open(file)).tolist() == shown
+    assert np.array(image.open(io.BytesIO(value.image.encoded_image_string))).tolist() == shown
 
 
 def test_pixels_that_are_bytes_stay_as_they_are() -> None:
@@ -139,8 +138,7 @@ def test_pixels_that_are_bytes_stay_as_they_are() -> None:
 
 def test_tags_are_the_names_of_scopes() -> None:
     with tf.name_scope("train"):
-        one = tf.summary.scalar("my loss:0", 1.0)
-        two = tf.summary.scalar("my loss:0", 1.0, family="f")
+        one, two = tf.summary.scalar("my loss:0", 1.0), tf.summary.scalar("my loss:0", 1.0, family="f")
     assert [one.op.name, two.op.name] == ["train/my_loss_0", "train/f/my_loss_0"]
     merged = tf.Summary.FromString(value_of(tf.summary.merge_all()))
     assert [value.tag for value in merged.value] == ["train/my_loss_0", "f/train/f/my_loss_0"]
@@ -346,8 +344,7 @@ def test_a_board_reads_the_files(tmp_path: Path) -> None:
         for step in range(3):
             writer.add_summary(sess.run(merged, {x: [step, step, step + 3]}), step)
     board: Any = reader.EventAccumulator(str(tmp_path)).Reload()
-    found = [(event.step, event.value) for event in board.Scalars("average")]
-    assert found == [(0, 1.0), (1, 2.0), (2, 3.0)]
+    assert [(event.step, event.value) for event in board.Scalars("average")] == [(0, 1.0), (1, 2.0), (2, 3.0)]
     assert board.Histograms("values")[-1].histogram_value.max == 5.0
     assert board.Images("shown/image")[0].encoded_image_string.startswith(b"\x89PNG")
     assert board.Audio("heard/audio")[2].length_frames == 3
@@ -395,8 +392,7 @@ def writers_are_forgotten_here() -> Iterator[None]:
 def test_steps_write_their_summaries(tmp_path: Path) -> None:
     step = tf.train.create_global_step()
     count = step.assign_add(1)
-    writer = summary.create_file_writer(str(tmp_path), flush_millis=0)
-    with writer.as_default(), summary.always_record_summaries():
+    with summary.create_file_writer(str(tmp_path), flush_millis=0).as_default(), summary.always_record_summaries():
         summary.scalar("loss", tf.cast(step, tf.float32) * 2.0)
         summary.histogram("h", [1.0, 2.0], family="f", step=tf.constant(7))
         summary.image("i", np.zeros([1, 2, 2, 1]), max_images=1)
@@ -443,8 +439,7 @@ def test_summaries_are_recorded_at_some_steps(tmp_path: Path) -> None:
             sess.run(summary.all_summary_ops())
             sess.run(step.assign_add(1))
         sess.run(writer.close())
-    steps = [event.step for event in events_of(tmp_path) if event.HasField("summary")]
-    assert steps == [0, 2, 4]
+    assert [event.step for event in events_of(tmp_path) if event.HasField("summary")] == [0, 2, 4]
     summary.create_file_writer(None).set_as_default()
     with summary.always_record_summaries():
         assert summary.scalar("nothing", 1.0).type == "NoOp"

@@ -19,8 +19,7 @@ pytestmark = pytest.mark.usefixtures("graph")
 
 def training() -> Any:
     """A step that halves ``w``, and counts."""
-    step = tf.Variable(0, name="global_step", trainable=False)
-    w = tf.Variable(4.0, name="w")
+    step, w = tf.Variable(0, name="global_step", trainable=False), tf.Variable(4.0, name="w")
     return tf.train.GradientDescentOptimizer(0.25).minimize(w * w, global_step=step)
 
 
@@ -128,8 +127,7 @@ def test_summaries_are_written_beside_the_program(tmp_path: Path) -> None:
     assert sv.summary_writer is writer
     with sv.managed_session():
         assert written.wait(30)
-    found = [e.summary.value[0].tag for e in events_of(tmp_path) if e.HasField("summary")]
-    assert "loss" in found
+    assert "loss" in [e.summary.value[0].tag for e in events_of(tmp_path) if e.HasField("summary")]
 
 
 def test_each_session_has_its_own_file_if_the_writer_is_closed(tmp_path: Path) -> None:
@@ -174,9 +172,8 @@ def test_without_a_writer_no_summary_is_written() -> None:
 
 def test_an_error_while_the_session_is_made_is_raised() -> None:
     sv = tf.train.Supervisor(init_op=tf.no_op(), global_step=tf.Variable(0, name="v"))
-    with pytest.raises(RuntimeError, match="not initialized: v"):
-        with sv.managed_session():
-            raise AssertionError
+    with pytest.raises(RuntimeError, match="not initialized: v"), sv.managed_session():
+        raise AssertionError
 
 
 def test_the_variables_of_replicas_are_placed() -> None:
@@ -252,9 +249,8 @@ def test_steps_per_second_go_to_the_log(tmp_path: Path, caplog: pytest.LogCaptur
 def test_an_error_of_the_block_or_a_thread_ends_everything_and_is_raised() -> None:
     training()
     sv = tf.train.Supervisor()
-    with pytest.raises(ZeroDivisionError):
-        with sv.managed_session() as sess:
-            raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), sv.managed_session() as sess:
+        raise ZeroDivisionError
     with pytest.raises(RuntimeError, match="closed"):
         sess.run(sv.global_step)
 
@@ -429,8 +425,7 @@ def manager(**parts: Any) -> Any:
 
 def saved(folder: Path, value: float) -> str:
     with tf.Graph().as_default(), tf.Session() as sess:
-        v = tf.Variable(value, name="v")
-        sess.run(v.initializer)
+        sess.run(tf.Variable(value, name="v").initializer)
         path = tf.train.Saver().save(sess, str(folder / "model"), global_step=1)
         assert path is not None
         return path

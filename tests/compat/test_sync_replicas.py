@@ -18,8 +18,7 @@ def built(replicas: int = 1) -> tuple[Any, Any, Any]:
     """A weight that each update lowers by a tenth of its gradient, 2; its optimiser, and a replica's step."""
     w = tf.Variable(1.0, name="w")
     opt = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), replicas)
-    step = opt.minimize(2.0 * w, global_step=tf.train.get_or_create_global_step())
-    return w, opt, step
+    return w, opt, opt.minimize(2.0 * w, global_step=tf.train.get_or_create_global_step())
 
 
 def test_a_chief_trains_when_the_hook_has_been_called() -> None:
@@ -53,8 +52,7 @@ def test_the_chief_puts_in_as_many_tokens_as_asked_for(graph: Any) -> None:
     _, opt, _ = built()
     hook = opt.make_session_run_hook(True, num_tokens=3)
     hook.begin()
-    handle = graph.get_tensor_by_name("sync_token_q:0")
-    count = tf.QueueBase([tf.int64], [[]], None, handle).size()
+    count = tf.QueueBase([tf.int64], [[]], None, graph.get_tensor_by_name("sync_token_q:0")).size()
     coord = tf.train.Coordinator()
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
@@ -136,8 +134,7 @@ def address() -> Iterator[str]:
 
 def test_a_replica_on_another_task_than_the_variables_trains(address: str) -> None:
     """The count of a replica's steps stays with it; what it reads of the others comes as values."""
-    setter = tf.train.replica_device_setter(1, worker_device="/job:worker/task:0/cpu:0")
-    with tf.device(setter):
+    with tf.device(tf.train.replica_device_setter(1, worker_device="/job:worker/task:0/cpu:0")):
         w, opt, step = built()
     assert "job:worker" in tf.local_variables()[0].device
     hook = opt.make_session_run_hook(True)

@@ -181,8 +181,7 @@ def test_dimensions_are_read_by_value(x: Any) -> None:
 def test_a_layer_is_written_as_in_version_one(x: Any) -> None:
     def dense(inputs: Any, units: int) -> Any:
         width = inputs.get_shape()[-1].value
-        kernel = tf.get_variable("kernel", [width, units], initializer=tf.ones_initializer())
-        return tf.matmul(inputs, kernel)
+        return tf.matmul(inputs, tf.get_variable("kernel", [width, units], initializer=tf.ones_initializer()))
 
     y = dense(x, 2)
     with tf.Session() as sess:
@@ -193,8 +192,7 @@ def test_a_layer_is_written_as_in_version_one(x: Any) -> None:
 def test_functions_of_shapes_work_in_a_program_of_version_one(x: Any) -> None:
     """Gradients, images, contractions and the like look at shapes themselves."""
     y = tf.tensordot(tf.nn.softmax(x), tf.ones([3, 2]), 1)
-    joined = tf.concat([y, tf.reduce_mean(x, 1, keepdims=True)], 1)
-    (grad,) = tf.gradients(joined, x)
+    (grad,) = tf.gradients(tf.concat([y, tf.reduce_mean(x, 1, keepdims=True)], 1), x)
     image = tf.image.resize_image_with_crop_or_pad(tf.zeros([4, 5, 1]), 2, 7)
     with tf.Session() as sess:
         found = sess.run([grad, image, tf.unstack(x, axis=1)[0]], {x: np.ones([2, 3])})
@@ -258,8 +256,7 @@ def test_descriptions_of_sparse_tensors() -> None:
     assert tf.SparseTensorSpec.from_value(sparse) == tf.SparseTensorSpec([2, 2])
     assert tf.SparseTensorSpec([2, None]).is_compatible_with(sparse)
     assert not tf.SparseTensorSpec([3, None]).is_compatible_with(sparse)
-    value = tf.SparseTensorValue([[0, 0]], [1.0], [2, 2])
-    assert tf.SparseTensorSpec.from_value(value) == tf.SparseTensorSpec([2, 2])
+    assert tf.SparseTensorSpec.from_value(tf.SparseTensorValue([[0, 0]], [1.0], [2, 2])) == tf.SparseTensorSpec([2, 2])
     assert not tf.SparseTensorSpec([2]).is_compatible_with(3)
     assert tf.SparseTensorSpec([2], tf.int32).value_type is tf.SparseTensor
     with pytest.raises(TypeError, match="expected a SparseTensor"):
@@ -346,8 +343,7 @@ def test_structures_of_other_forms_are_told_apart(one: Any, other: Any, error: A
 
 def test_structures_are_flattened_as_far_as_another_one_goes() -> None:
     assert nest.flatten_up_to([0, {"k": 0}], [[1, 2], {"k": (3,)}]) == [[1, 2], (3,)]
-    mapped = nest.map_structure_up_to([0, 0], lambda x, y: (x, y), [[1], 2], [3, [4]])
-    assert mapped == [([1], 3), (2, [4])]
+    assert nest.map_structure_up_to([0, 0], lambda x, y: (x, y), [[1], 2], [3, [4]]) == [([1], 3), (2, [4])]
     with pytest.raises(ValueError, match="same sequence length"):
         nest.flatten_up_to([0], [1, 2])
     with pytest.raises(TypeError, match="input must also be a sequence"):

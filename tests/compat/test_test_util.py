@@ -68,8 +68,7 @@ def test_decorators_run_the_half_with_graphs_and_skip_what_needs_more() -> None:
     result = outcome(Case)
     assert (result.failures, result.errors) == ([], [])
     assert sorted(map(str, ran)) == ["/device:CPU:0", "0", "1.0", "v1"]
-    skipped = sorted(test.id().rpartition(".")[2] for test, _ in result.skipped)
-    assert skipped == ["testError", "testGPU", "testV2"]
+    assert sorted(test.id().rpartition(".")[2] for test, _ in result.skipped) == ["testError", "testGPU", "testV2"]
 
 
 def test_a_class_is_decorated_by_another_name() -> None:
@@ -99,8 +98,7 @@ def test_graphs_are_looked_into() -> None:
     graph = tf.Graph()
     with graph.as_default():
         tf.add(tf.constant(1.0, name="c"), 2.0, name="a")
-    found = test_util.assert_ops_in_graph({"a": "AddV2"}, graph)
-    assert list(found) == ["a"]
+    assert list(test_util.assert_ops_in_graph({"a": "AddV2"}, graph)) == ["a"]
     with pytest.raises(ValueError, match="Not all expected ops are present"):
         test_util.assert_ops_in_graph({"b": "Add"}, graph)
     with pytest.raises(ValueError, match="Expected Mul, found AddV2"):
@@ -198,9 +196,8 @@ def test_messages_are_compared_with_a_tolerance(case: Any) -> None:
 def test_the_cached_session_is_one_with_its_graph_and_settings(case: Any) -> None:
     with case.cached_session() as first, case.test_session() as second:
         assert first is second
-    with pytest.raises(ValueError, match="another graph or other settings"):
-        with case.cached_session(graph=tf.Graph()):
-            pass
+    with pytest.raises(ValueError, match="another graph or other settings"), case.cached_session(graph=tf.Graph()):
+        pass
     with case.test_session(graph=tf.Graph()) as third:
         assert third is not first
     case.tearDown()
@@ -344,8 +341,7 @@ def test_gradients_are_held_against_differences() -> None:
         np.testing.assert_allclose(said, wanted, rtol=1e-9)
         np.testing.assert_allclose(measured, wanted, rtol=1e-5)
         assert tf.test.compute_gradient_error([x], [[3]], y, [2], [at]) < 1e-5
-        wrong = tf.stop_gradient(y) + tf.reduce_sum(x)
-        assert tf.test.compute_gradient_error(x, [3], wrong, [2], at) > 0.1
+        assert tf.test.compute_gradient_error(x, [3], tf.stop_gradient(y) + tf.reduce_sum(x), [2], at) > 0.1
 
 
 def test_there_are_no_gpus() -> None:

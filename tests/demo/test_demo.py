@@ -118,8 +118,7 @@ def test_progress_is_told_in_a_few_lines_when_nobody_watches(whole_run: subproce
     told = [line for line in whole_run.stdout.splitlines() if f" of {STEPS}" in line]
     assert told[0] == f"  one process: step 0 of {STEPS}"
     assert told[5] == f"  1 ps + 2 workers: step 0 of {STEPS}"
-    last = rf"  1 ps \+ 2 workers: step {STEPS} of {STEPS}, accuracy 0\.\d{{3}}"
-    assert re.fullmatch(last, told[-1])
+    assert re.fullmatch(rf"  1 ps \+ 2 workers: step {STEPS} of {STEPS}, accuracy 0\.\d{{3}}", told[-1])
     assert len(told) == 10
 
 
@@ -221,8 +220,7 @@ def test_an_engine_that_is_not_installed_is_named_with_its_extra(
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = called(capsys, "--help")
     assert status == 0
-    options = "--data --steps --workers --on --strategy --output --local-only --no-progress"
-    for option in options.split():
+    for option in ["--data", "--steps", "--workers", "--on", "--strategy", "--output", "--local-only", "--no-progress"]:
         assert option in out
 
 
@@ -271,8 +269,7 @@ class Started:
         give_up = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < give_up:
             program = (folder / "cmdline").read_text().split("\0")[0]
-            status = (folder / "status").read_text()
-            (caught,) = re.findall(r"^SigCgt:\s*(\w+)", status, re.MULTILINE)
+            (caught,) = re.findall(r"^SigCgt:\s*(\w+)", (folder / "status").read_text(), re.MULTILINE)
             if program == sys.executable and int(caught, 16) >> (signal.SIGINT - 1) & 1:
                 return
             time.sleep(0.001)

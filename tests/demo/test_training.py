@@ -168,14 +168,12 @@ def test_every_image_lands_on_one_side_of_the_split_with_its_own_label(tmp_path:
     pixels = np.concatenate([digits.train_images, digits.test_images]) * 16
     marks = pixels[:, 0] * 16 + pixels[:, 1]
     assert sorted(marks.tolist()) == list(range(count))
-    both = np.concatenate([digits.train_labels, digits.test_labels])
-    np.testing.assert_array_equal(both, marks % 10)
+    np.testing.assert_array_equal(np.concatenate([digits.train_labels, digits.test_labels]), marks % 10)
     assert len(digits.test_labels) == 7  # a fifth of 33, rounded up
 
 
 def test_a_path_may_be_a_string(tmp_path: Path) -> None:
-    digits = load_digits(str(write_digits(tmp_path / "small.npz")))
-    assert len(digits.train_labels) == 16
+    assert len(load_digits(str(write_digits(tmp_path / "small.npz"))).train_labels) == 16
 
 
 @pytest.mark.parametrize(

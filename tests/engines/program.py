@@ -112,10 +112,9 @@ def synchronous(make: Make) -> float:
     """Use a cluster in a program without an event loop."""
     graph = Graph()
     v, fed, out = model(graph)
-    with make({"ps": 1, "worker": 1}) as cluster:
-        with Session(cluster.target("worker"), graph=graph) as session:
-            session.run(v.initializer)
-            return float(session.run(out, {fed: FED}))
+    with make({"ps": 1, "worker": 1}) as cluster, Session(cluster.target("worker"), graph=graph) as session:
+        session.run(v.initializer)
+        return float(session.run(out, {fed: FED}))
 
 
 def killed(*words: str) -> list[str]:

@@ -52,8 +52,7 @@ async def test_a_step_runs_over_tasks_that_an_engine_has_placed(graph: Graph) ->
 
 
 async def test_each_task_is_ordered_with_the_resources_of_its_job() -> None:
-    wanted = {"worker": {"num_cpus": 2.0}}
-    async with DeskCluster({"ps": 1, "worker": 1}, resources=wanted) as cluster:
+    async with DeskCluster({"ps": 1, "worker": 1}, resources={"worker": {"num_cpus": 2.0}}) as cluster:
         assert {o.task: dict(o.resources) for o in cluster.desk.orders} == {PS0: {}, W0: {"num_cpus": 2.0}}
 
 
@@ -415,9 +414,8 @@ def test_a_program_without_a_loop_uses_a_plain_with(graph: Graph) -> None:
 
 
 async def test_a_plain_with_in_a_coroutine_names_the_other_one() -> None:
-    with pytest.raises(RuntimeError, match=r"use `async with DeskCluster\(...\)` there"):
-        with DeskCluster({"worker": 1}):
-            raise AssertionError
+    with pytest.raises(RuntimeError, match=r"use `async with DeskCluster\(...\)` there"), DeskCluster({"worker": 1}):
+        raise AssertionError
 
 
 async def test_a_start_that_is_cancelled_leaves_nothing() -> None:
@@ -428,8 +426,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing() -> None:
         await asyncio.Event().wait()
 
     desk.place = never  # type: ignore[method-assign, assignment]
-    cluster = EngineCluster(desk, {"worker": 1})
-    starting = asyncio.create_task(cluster.start())
+    starting = asyncio.create_task(EngineCluster(desk, {"worker": 1}).start())
     await soon(reached.wait())
     starting.cancel()
     with pytest.raises((asyncio.CancelledError, OpError)):

@@ -81,8 +81,7 @@ def image() -> Iterator[str]:
     """The image of the Dockerfile; its base must be there or in a registry."""
     if shutil.which("docker") is None or not can("info"):
         pytest.skip(f"no Docker answers: {_START}")
-    text = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
-    (base,) = re.findall(r"^FROM (\S+)$", text, re.M)
+    (base,) = re.findall(r"^FROM (\S+)$", (FOLDER / "Dockerfile").read_text(encoding="utf-8"), re.M)
     if not can("image", "inspect", base) and not can("pull", base):
         pytest.skip(f"Docker does not get {base}: scripts/docker base FOLDER")
     name = f"actorsession-test:{secrets.token_hex(4)}"
@@ -253,8 +252,7 @@ def test_the_containers_of_the_manifests_train_and_come_back(pods: Pods) -> None
     assert {pods.probe(*pod, "/")[0] for pod in pods.names} == {404}
     trained = "1000 steps on 2 workers: accuracy 0.9"
     assert pods.train().startswith(trained)
-    grace = manifests()["StatefulSet", "ps"]["spec"]["template"]["spec"]
-    seconds = grace["terminationGracePeriodSeconds"]
+    seconds = manifests()["StatefulSet", "ps"]["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
     begun = time.monotonic()
     assert pods.end("ps", 0, "stop", f"--time={seconds}") == 0
     assert time.monotonic() - begun < seconds

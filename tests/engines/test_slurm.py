@@ -58,8 +58,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def said(*words: str) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE)
-    return done.stdout
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
 
 
 async def until(condition: Callable[[], bool]) -> None:

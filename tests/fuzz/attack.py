@@ -434,8 +434,7 @@ async def attack(frames: int, seed: int, *, say: bool = False) -> Tally:
         tally = attacker.tally
         step = max(100, frames // (30 if frames > 30_000 else 10))
         while tally.frames < frames:
-            wanted = min(frames, tally.frames + step)
-            await attacker.send(wanted)
+            await attacker.send(min(frames, tally.frames + step))
             await check(found)
             tally.checks += 1
             tally.resident.append(found.resident())

@@ -189,8 +189,7 @@ def read_records(kind: str, folder: Path) -> None:
     features = {"a": tf.FixedLenFeature([], tf.int64)}
     with tf.Graph().as_default(), tf.Session() as session:
         records = tf.data.TFRecordDataset(path, compression_type=kind).batch(9)
-        found = tf.data.make_one_shot_iterator(records).get_next()
-        session.run(tf.parse_example(session.run(found), features))
+        session.run(tf.parse_example(session.run(tf.data.make_one_shot_iterator(records).get_next()), features))
 
 
 def write_events(folder: Path) -> None:

@@ -86,8 +86,7 @@ def same(a: Any, b: Any) -> bool:
 
 def extension(code: int, *parts: Any) -> bytes:
     """A message that is one extension value, as a peer may make it up."""
-    body = msgpack.packb(parts[0] if len(parts) == 1 else list(parts))
-    return bytes(msgpack.packb(msgpack.ExtType(code, body)))
+    return bytes(msgpack.packb(msgpack.ExtType(code, msgpack.packb(parts[0] if len(parts) == 1 else list(parts)))))
 
 
 # -- there and back --------------------------------------------------------------------------------
@@ -165,8 +164,7 @@ def test_an_array_of_another_byte_order_comes_back_in_ours() -> None:
 def test_bfloat16_travels_in_band_and_beside() -> None:
     array = np.arange(INLINE_LIMIT).astype(ml_dtypes.bfloat16)
     segments: list[Buffer] = []
-    data = pack([array[:3], array], segments)
-    small, large = unpack(data, segments)
+    small, large = unpack(pack([array[:3], array], segments), segments)
     assert len(segments) == 1
     assert small.dtype == large.dtype == array.dtype
     assert small.tolist() == [0, 1, 2]

@@ -35,8 +35,7 @@ def test_a_constant_is_known_and_a_placeholder_is_not() -> None:
     assert constant_value(graph.create_op("KitSum", [a, leaf(graph)]).outputs[0]) is None
     # Shape functions see the values of their inputs.
     graph = Graph()
-    shape = copy(graph, value(graph, np.array([2, 3])))
-    assert graph.create_op("KitSized", [shape]).outputs[0].shape == [2, 3]
+    assert graph.create_op("KitSized", [copy(graph, value(graph, np.array([2, 3])))]).outputs[0].shape == [2, 3]
     assert graph.create_op("KitSized", [leaf(graph)]).outputs[0].shape.rank is None
     graph = Graph()
     total = graph.create_op("KitSum", [value(graph, 1)]).outputs[0]
@@ -131,8 +130,7 @@ def test_values_that_double_are_computed_while_they_are_small(graph: tf.Graph, d
 )
 def test_a_value_that_is_large_is_not_computed(build: Any) -> None:
     with Graph().as_default() as graph:
-        made = build(constant(np.arange(3 * MOST_ELEMENTS)))
-        assert get_static_value(made) is None
+        assert get_static_value(build(constant(np.arange(3 * MOST_ELEMENTS)))) is None
         assert kept(graph) <= 10
 
 
@@ -267,8 +265,7 @@ def test_sizes_are_computed_while_the_graph_is_built_and_after_an_import(case: s
         assert made.shape.as_list() == expected
     with tf.Graph().as_default():
         tf.import_graph_def(graph_def_of(graph), name="")
-        again = tf.get_default_graph().get_tensor_by_name(made.name)
-        assert again.shape.as_list() == expected
+        assert tf.get_default_graph().get_tensor_by_name(made.name).shape.as_list() == expected
 
 
 def test_numbers_that_their_type_does_not_hold_are_not_known() -> None:
@@ -310,8 +307,7 @@ def test_plain_margins_may_still_be_fed(graph: tf.Graph) -> None:
     margins = padded.op.inputs[1]
     assert padded.shape.as_list() == [None]
     assert graph.is_feedable(margins)
-    again = tf.pad(x, margins)
-    assert again.shape.as_list() == [None]
+    assert tf.pad(x, margins).shape.as_list() == [None]
     assert not graph.is_feedable(margins)
 
 

@@ -132,8 +132,7 @@ def test_matching_means_that_every_named_part_is_the_same() -> None:
         assert DeviceSpec.parse(text).matches(full)
     for text in ("/job:ps", "/cpu:1", "/gpu:0", "/task:0"):
         assert not DeviceSpec.parse(text).matches(full)
-    spec = DeviceSpec.parse(FULL)
-    assert spec.is_full
+    assert DeviceSpec.parse(FULL).is_full
     parts = FULL.strip("/").split("/")
     for part in parts:
         assert not DeviceSpec.parse("/".join(p for p in parts if p != part)).is_full

@@ -55,8 +55,7 @@ TURN = function(node("add", "AddV2", ("", 0), ("", 0)), outputs=[("add", 0)])
 
 
 def loop(cond: Any = TEST, body: Any = TURN, **fields: Any) -> NodeDef:
-    attrs = {"cond": cond, "body": body}
-    return node("while", "While", ("x", 0), attrs=fields.pop("attrs", attrs), **fields)
+    return node("while", "While", ("x", 0), attrs=fields.pop("attrs", {"cond": cond, "body": body}), **fields)
 
 
 def branch(then: Any, other: Any, *captured: tuple[str, int]) -> NodeDef:
@@ -101,8 +100,7 @@ def test_large_constants_of_functions_travel_out_of_band() -> None:
 
 
 def test_a_packer_goes_on_behind_a_function() -> None:
-    value = [TURN, np.int32(1), [TEST, "x"], 2**70]
-    read = codec.unpack(codec.pack(value))
+    read = codec.unpack(codec.pack([TURN, np.int32(1), [TEST, "x"], 2**70]))
     assert same(read[0], TURN)
     assert same(read[2][0], TEST)
     assert (read[2][1], read[3]) == ("x", 2**70)
@@ -116,8 +114,7 @@ def test_output_specs_are_those_of_the_nodes_and_arguments() -> None:
 
 def wired(value: Any) -> bytes:
     """A function's extension type around any value."""
-    inner = codec.pack(value)
-    return bytes(msgpack.packb(msgpack.ExtType(6, inner)))
+    return bytes(msgpack.packb(msgpack.ExtType(6, codec.pack(value))))
 
 
 @for_each(
@@ -156,8 +153,7 @@ def test_functions_nested_without_end_are_a_protocol_error() -> None:
 def in_loops(depth: int) -> NodeDef:
     made = loop()
     for _ in range(depth - 1):
-        inner = replace(made, inputs=(("", 0),))
-        made = loop(body=function(inner, outputs=[("while", 0)]))
+        made = loop(body=function(replace(made, inputs=(("", 0),)), outputs=[("while", 0)]))
     return made
 
 
@@ -165,8 +161,7 @@ def in_branches(depth: int) -> NodeDef:
     made = branch(function(inputs=0, captures=1), function(inputs=0, captures=1), ("x", 0))
     for _ in range(depth - 1):
         p = node("p", "Less", ("", 0), ("", 0), outputs=(TRUTH,))
-        inner = replace(made, inputs=(("p", 0), ("", 0)))
-        some = function(p, inner, inputs=0, captures=1, outputs=[("cond", 0)])
+        some = function(p, replace(made, inputs=(("p", 0), ("", 0))), inputs=0, captures=1, outputs=[("cond", 0)])
         made = branch(some, function(inputs=0, captures=1), ("x", 0))
     return made
 

@@ -462,8 +462,7 @@ def test_a_collection_keeps_values_in_order_and_gives_copies() -> None:
     graph = Graph()
     for value in (3, 1, 3):
         graph.add_to_collection("a", value)
-    found = graph.get_collection("a")
-    found.append(4)
+    graph.get_collection("a").append(4)
     assert graph.get_collection("a") == [3, 1, 3]
     assert graph.get_collection("none") == []
     graph = Graph()

@@ -119,8 +119,7 @@ def test_attributes_are_given_as_in_tensorflow() -> None:
     assert [len(shape.dim) for shape in queue.get_attr("shapes")] == [0, 1]
     assert kernel.op.get_attr("shape") == TensorShape([2, None, 1, 1]).as_proto()
     assert TensorShape(kernel.op.get_attr("shape")) == [2, None, 1, 1]
-    value = ops.constant([1, 2]).op.get_attr("value")
-    assert acts.io.make_ndarray(value).tolist() == [1, 2]
+    assert acts.io.make_ndarray(ops.constant([1, 2]).op.get_attr("value")).tolist() == [1, 2]
     # What follows from the inputs is an attribute too.
     with Graph().as_default():
         x = ops.placeholder("float32", [2, 2])

@@ -489,8 +489,7 @@ CALL = "def call(f, *args):\n    return f(*args)\n"
 def test_a_node_points_at_the_line_that_asked_for_it() -> None:
     op, here = Graph().create_op("KitNothing"), line()
     assert op.source == f"{__file__}:{here}"
-    inside = module("actorsession.ops.made_up", CALL)["call"]
-    op, here = inside(Graph().create_op, "KitNothing"), line()
+    op, here = module("actorsession.ops.made_up", CALL)["call"](Graph().create_op, "KitNothing"), line()
     assert op.source == f"{__file__}:{here}"
     # Calls too deep inside the library have no line.
     text = "def dive(f, depth):\n    return dive(f, depth - 1) if depth else f()\n"

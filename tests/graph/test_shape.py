@@ -228,8 +228,7 @@ def test_partly_known_shapes_broadcast_to_what_fits_the_full(data: st.DataObject
         full = np.broadcast_shapes(tuple(a), tuple(b))
     except ValueError:
         return
-    known = broadcast_shapes(forget(data, a), forget(data, b))
-    assert known.is_compatible_with(full)
+    assert broadcast_shapes(forget(data, a), forget(data, b)).is_compatible_with(full)
 
 
 @given(tensor_shapes, tensor_shapes)
@@ -399,8 +398,7 @@ def test_a_value_that_is_none_is_taken_as_it_is() -> None:
         Dimension(2) + 1.5
     two = Dimension(2)
     assert [two == 2, two != 2, two < 3, two <= 2, two > 2, two >= 3] == [True, False, True, True, False, False]
-    compared = [UNKNOWN == 2, two == UNKNOWN, UNKNOWN != UNKNOWN, UNKNOWN < 2, two >= UNKNOWN]
-    assert compared == [None] * 5
+    assert [UNKNOWN == 2, two == UNKNOWN, UNKNOWN != UNKNOWN, UNKNOWN < 2, two >= UNKNOWN] == [None] * 5
     assert [two == "a", two != "a"] == [False, True]
     with pytest.raises(TypeError):
         operator.lt(two, "a")

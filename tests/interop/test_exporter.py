@@ -48,8 +48,7 @@ def test_outputs_control_inputs_and_devices_are_written(graph: acts.Graph) -> No
 
 
 def test_groups_of_colocation_are_written_as_bytes(graph: acts.Graph) -> None:
-    variable = acts.Variable(1.0, name="v")
-    variable.assign_add(2.0, name="up")
+    acts.Variable(1.0, name="v").assign_add(2.0, name="up")
     update = next(node for node in graph_def_of(graph).node if node.op == "AssignAddVariableOp")
     assert list(update.attr["_class"].list.s) == [b"loc:@v"]
     assert set(update.attr) == {"_class", "dtype"}
@@ -171,8 +170,7 @@ def test_gradients_of_reductions_are_written_in_types_of_tensorflow(axes: Any, d
     types = {node.op for node in (*written.node, *inside)}
     assert "DynamicStitch" in types
     assert "ReducedShape" not in types
-    found = run_imported(written, ["top:0", "inside:0"], feeds)
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(run_imported(written, ["top:0", "inside:0"], feeds), wanted)
 
 
 OF_PLANS = {"TemporaryHandle", "_DebugNumerics", "_DebugWatch"}
@@ -247,8 +245,7 @@ def test_an_imported_case_is_exported_as_one(op: str) -> None:
     wanted = {0: (2, 2), 1: (1, 1), 2: (2, -1), 5: (2, -1), -1: (2, -1)}
     for _ in range(3):
         for k, values in wanted.items():
-            feeds = {"k:0": k, "x:0": 1.0, "y:0": 2.0}
-            assert tuple(run_imported(message, ["c:0", "c:1"], feeds)) == values
+            assert tuple(run_imported(message, ["c:0", "c:1"], {"k:0": k, "x:0": 1.0, "y:0": 2.0})) == values
         with acts.Graph().as_default() as graph:
             acts.import_graph_def(message, name="")
             message = graph_def_of(graph)

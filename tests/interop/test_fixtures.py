@@ -52,8 +52,7 @@ def test_a_loop_over_arrays_computes_the_same_on_two_devices(graph: acts.Graph) 
         if node.op in ("MatMul", "Tanh", "TanhGrad"):
             node.device = "/cpu:1"
     import_graph_def(message, name="")
-    config = acts.ConfigProto(device_count={"CPU": 2})
-    with acts.Session(graph=graph, config=config) as session:
+    with acts.Session(graph=graph, config=acts.ConfigProto(device_count={"CPU": 2})) as session:
         values = session.run(list(fetched), feeds)
     for found, expected in zip(values, fetched.values(), strict=True):
         check(found, expected)
@@ -63,8 +62,7 @@ def test_a_loop_over_arrays_computes_the_same_on_two_devices(graph: acts.Graph) 
 def test_a_frozen_graph_written_again_is_read_again(graph: acts.Graph, name: str) -> None:
     message, feeds, fetched = stored(name)
     import_graph_def(message, name="")
-    written = graph_def_of(graph)
-    read = GraphDef.FromString(written.SerializeToString())
+    read = GraphDef.FromString(graph_def_of(graph).SerializeToString())
     for found, expected in zip(run_imported(read, list(fetched), feeds), fetched.values(), strict=True):
         check(found, expected)
 
@@ -215,14 +213,12 @@ def test_outputs_of_a_node_in_a_function_are_counted_whichever_of_its_lists_are_
     lists = {arg.number or arg.type for arg in args if arg.number or arg.is_list}
     lists -= {"Nordering_token"}  # collectives take no tokens here
     for common, special, name in itertools.product((0, 1, 2), (0, 2), sorted(lists) or [""]):
-        lengths = {**dict.fromkeys(lists, common), name: special, "Nordering_token": 0}
-        attrs = _attrs(signature, lengths)
+        attrs = _attrs(signature, {**dict.fromkeys(lists, common), name: special, "Nordering_token": 0})
         inputs, outputs = _specs(signature.inputs, attrs), _specs(signature.outputs, attrs)
         read = tuple([(ARGUMENT, k) for k in range(len(inputs))])
         node = NodeDef(name="node", op=op, inputs=read, attrs=attrs, outputs=outputs)
         results = tuple([("node", k) for k in range(len(outputs))])
-        function = FunctionDef(inputs, (), (node,), results)
-        found = plan_function(function_proto("f", function, node_of))
+        found = plan_function(function_proto("f", FunctionDef(inputs, (), (node,), results), node_of))
         assert found.results == results
         assert [(each.op, len(each.inputs)) for each in found.nodes] == [(op, len(inputs))]
 

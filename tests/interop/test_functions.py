@@ -20,8 +20,7 @@ pytestmark = pytest.mark.usefixtures("graph")
 def a_graph() -> acts.Graph:
     with acts.Graph().as_default() as graph:
         x = acts.placeholder(acts.float32, [2], name="x")
-        factor = acts.constant(3.0, name="factor")
-        start = acts.constant(0, name="start")
+        factor, start = acts.constant(3.0, name="factor"), acts.constant(0, name="start")
 
         def turn(i: Any, total: Any) -> list[Any]:
             step = acts.cond(i > 1, lambda: total * factor, lambda: total + x)
@@ -79,8 +78,7 @@ def test_what_a_branch_must_run_is_run_whatever_its_results_need(message: GraphD
         ready = acts.placeholder(acts.bool_, [], name="ready")
 
         def change() -> Any:
-            up = v.assign_add(2.0)
-            with acts.control_dependencies([up.op]):
+            with acts.control_dependencies([v.assign_add(2.0).op]):
                 return acts.constant(5.0)
 
         acts.identity(acts.cond(ready, change, lambda: acts.constant(6.0)), name="out")
@@ -195,8 +193,7 @@ def calling_graph() -> acts.Graph:
         total = outer(outer(x)[0])[0]
         acts.identity(total, name="out")
         acts.identity(acts.gradients(total, x)[0], name="grad")
-        found = remote_call("/cpu:0", [x], [acts.float32, acts.float32], outer)
-        acts.identity(found[0], name="remote")
+        acts.identity(remote_call("/cpu:0", [x], [acts.float32, acts.float32], outer)[0], name="remote")
     return graph
 
 
@@ -211,8 +208,7 @@ def test_calls_compute_the_same_elsewhere(calling: GraphDef) -> None:
     names = [function.signature.name for function in calling.library.function]
     assert len(set(names)) == len(names)
     assert {"Inner", "Outer"} <= set(names)
-    called = [n.attr["f"].func.name for n in calling.node if n.op == "PartitionedCall"]
-    assert called == ["Outer", "Outer"]
+    assert [n.attr["f"].func.name for n in calling.node if n.op == "PartitionedCall"] == ["Outer", "Outer"]
     assert {n.op for n in calling.node if "Call" in n.op} == {
         "PartitionedCall",
         "StatefulPartitionedCall",
@@ -321,9 +317,7 @@ def test_functions_of_one_name_in_two_files_stay_two(graph: acts.Graph) -> None:
     for factor, name in ((2.0, "a"), (3.0, "b"), (2.0, "c")):
         import_graph_def(scaled(factor), name=name)
     written = GraphDef.FromString(graph_def_of(graph, add_shapes=True).SerializeToString())
-    names = [function.signature.name for function in written.library.function]
-    assert names == ["Scaled", "Scaled_1"]
-    called = [node.attr["f"].func.name for node in written.node if "Call" in node.op]
-    assert called == ["Scaled", "Scaled_1", "Scaled"]
+    assert [function.signature.name for function in written.library.function] == ["Scaled", "Scaled_1"]
+    assert [node.attr["f"].func.name for node in written.node if "Call" in node.op] == ["Scaled", "Scaled_1", "Scaled"]
     feeds = {f"{name}/x:0": 5.0 for name in "abc"}
     assert run_imported(written, [f"{name}/y:0" for name in "abc"], feeds) == [10.0, 15.0, 10.0]

@@ -224,8 +224,7 @@ def test_messages_nested_too_deep_are_refused() -> None:
     assert list(TensorProto.FromString(single).int_val) == [5, 6]
     # Unknown fields of every wire type are skipped.
     unknown = b"\xf8\x07\x05" + b"\xf9\x07" + bytes(8) + b"\xfa\x07\x02ab" + b"\xfd\x07" + bytes(4)
-    group = b"\xfb\x07\x08\x01\xfc\x07"
-    assert NodeDef.FromString(unknown + group + b"\x0a\x01n").name == "n"
+    assert NodeDef.FromString(unknown + b"\xfb\x07\x08\x01\xfc\x07" + b"\x0a\x01n").name == "n"
 
 
 @given(st.binary(max_size=200))
@@ -243,8 +242,7 @@ def test_a_field_of_another_wire_type_is_kept_as_an_unknown_field(data: bytes) -
     read = NodeDef.FromString(data)
     assert read.ListFields() == []
     assert NodeDef.FromString(read.SerializeToString()).SerializeToString() == data
-    around = GraphDef.FromString(wire.length_field(1, data))
-    assert around.SerializeToString() == wire.length_field(1, data)
+    assert GraphDef.FromString(wire.length_field(1, data)).SerializeToString() == wire.length_field(1, data)
 
 
 ConfigProto: Any = message_class("ConfigProto")

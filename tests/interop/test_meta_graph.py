@@ -168,8 +168,7 @@ def contexts(within: str) -> dict[str, bytes]:
 
 def written(graph: acts.Graph, **options: Any) -> dict[str, bytes]:
     """The contexts in a meta graph of a graph."""
-    made = export_meta_graph(graph=graph, **options)
-    read = MetaGraphDef.FromString(made.SerializeToString())
+    read = MetaGraphDef.FromString(export_meta_graph(graph=graph, **options).SerializeToString())
     found = {key: read.collection_def[key].bytes_list.value for key in CONTEXTS}
     return {key: values[0] for key, values in found.items() if values}
 
@@ -225,8 +224,7 @@ def test_nodes_for_training_alone_are_taken_out() -> None:
 def test_variables_become_constants_with_their_values() -> None:
     with acts.Graph().as_default() as graph, acts.Session(graph=graph) as session:
         x = acts.placeholder(acts.float32, [None, 2], name="x")
-        w = acts.Variable(np.ones((2, 2), np.float32), name="w")
-        b = acts.Variable([1.0, 2.0], name="b")
+        w, b = acts.Variable(np.ones((2, 2), np.float32), name="w"), acts.Variable([1.0, 2.0], name="b")
         acts.identity(acts.matmul(x, w) + b, name="y")
         acts.train.GradientDescentOptimizer(1.0).minimize(acts.reduce_sum(acts.matmul(x, w)))
         session.run(acts.global_variables_initializer())
@@ -241,15 +239,13 @@ def test_variables_become_constants_with_their_values() -> None:
     assert (kinds["w"], kinds["b"]) == ("Const", "VarHandleOp")
     kinds = {n.name: n.op for n in rest.node}
     assert (kinds["w"], kinds["b"]) == ("VarHandleOp", "Const")
-    read = GraphDef.FromString(frozen.SerializeToString())
-    (found,) = run_imported(read, ["y:0"], {"x:0": [[1.0, 1.0]]})
+    (found,) = run_imported(GraphDef.FromString(frozen.SerializeToString()), ["y:0"], {"x:0": [[1.0, 1.0]]})
     np.testing.assert_array_equal(found, [[5.0, 8.0]])
 
 
 def test_a_variable_that_is_changed_cannot_become_a_constant() -> None:
     with acts.Graph().as_default() as graph, acts.Session(graph=graph) as session:
-        v = acts.Variable(1.0, name="v")
-        acts.identity(v.assign_add(1.0), name="y")
+        acts.identity(acts.Variable(1.0, name="v").assign_add(1.0), name="y")
         session.run(acts.global_variables_initializer())
         with pytest.raises(ValueError, match=r"variable 'v' cannot become a constant: node .* does more"):
             graph_util.convert_variables_to_constants(session, graph, ["y"])
@@ -265,7 +261,6 @@ def test_strings_and_small_integers_stay_with_the_processor() -> None:
         wide, narrow = acts.cast(whole, acts.float32), acts.cast(real, acts.int32)
         found = [graph_util.must_run_on_cpu(t.op) for t in (texts, whole, real, wide, narrow)]
         assert found == [True, True, False, True, False]
-        shape = graph_util.tensor_shape_from_node_def_name(graph, whole.op.name)
-        assert shape.as_list() == [2]
+        assert graph_util.tensor_shape_from_node_def_name(graph, whole.op.name).as_list() == [2]
     [node] = graph_def("node { name: 'v' op: 'VariableV2' }").node
     assert [graph_util.must_run_on_cpu(node, pins) for pins in (False, True)] == [False, True]

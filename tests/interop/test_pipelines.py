@@ -109,8 +109,7 @@ def test_a_pipeline_has_the_types_of_tensorflow_and_goes_through_a_graph_def(nam
     make, types, wanted = PIPELINES[name]
     with tf.Graph().as_default() as graph:
         made = make()
-        nodes = [node.op for node in shown(graph).node if node.op.endswith(("Dataset", "V2"))]
-        assert nodes == types.split()
+        assert [node.op for node in shown(graph).node if node.op.endswith(("Dataset", "V2"))] == types.split()
         iterator = made.make_initializable_iterator()
         names = [tensor.name for tensor in _flat(iterator.get_next())]
         content = shown(graph).SerializeToString()
@@ -122,8 +121,7 @@ def test_a_pipeline_has_the_types_of_tensorflow_and_goes_through_a_graph_def(nam
             tf.import_graph_def(read, name="")
             session.run("MakeIterator")
             # Here the parts of a sparse tensor are fetched one by one.
-            fetches = names if len(names) > 1 else names[0]
-            assert _taken(session, fetches) == [*wanted, END]
+            assert _taken(session, names if len(names) > 1 else names[0]) == [*wanted, END]
 
 
 def test_functions_are_in_the_library_and_take_what_they_capture_last() -> None:
@@ -188,8 +186,7 @@ def test_a_graph_of_tensorflow_1_gives_its_elements() -> None:
         tf.import_graph_def(message, name="")
     # An iterator stands beside its dataset.
     with tf.Graph().as_default() as graph:
-        iterator = Dataset.range(3).make_initializable_iterator()
-        following = iterator.get_next()
+        following = Dataset.range(3).make_initializable_iterator().get_next()
         assert following.op.colocation_groups() == [b"loc:@RangeDataset"]
         names = [op.name for op in graph.get_operations() if op.type != "Const"]
     assert names == ["RangeDataset", "IteratorV2", "MakeIterator", "IteratorToStringHandle", "IteratorGetNext"]

@@ -425,8 +425,7 @@ def test_names_of_a_scope_are_written_without_it(graph: acts.Graph) -> None:
     message: Any = interop.queue_runner_to_proto(runner, export_scope="here")
     assert (message.queue_name, message.close_op_name) == ("q", "q_Close")
     assert interop.queue_runner_to_proto(runner, export_scope="elsewhere") is None
-    made = train.QueueRunner(queue_runner_def=message, import_scope="here")
-    assert made.queue.queue_ref is runner.queue.queue_ref
+    assert train.QueueRunner(queue_runner_def=message, import_scope="here").queue.queue_ref is runner.queue.queue_ref
 
 
 def test_a_saver_is_the_names_of_its_nodes() -> None:
@@ -441,8 +440,7 @@ def test_a_saver_is_the_names_of_its_nodes() -> None:
     inner: Any = interop.saver_to_proto(saver, export_scope="save")
     assert inner.restore_op_name == "restore_all"
     assert within_scope(inner, "save") == message
-    unbuilt = train.Saver(defer_build=True)
-    assert interop.saver_to_proto(unbuilt) is None
+    assert interop.saver_to_proto(train.Saver(defer_build=True)) is None
 
 
 def test_both_stand_in_meta_graphs(tmp_path: Any) -> None:
@@ -542,9 +540,8 @@ def test_what_was_written_as_a_message_is_found_again() -> None:
     message = v.to_proto()
     assert (message.variable_name, message.is_resource, message.trainable) == ("outer/v:0", True, False)
     assert ops.Variable.from_proto(message) is v
-    with pytest.raises(KeyError):
-        with Graph().as_default():
-            ops.Variable.from_proto(message)
+    with pytest.raises(KeyError), Graph().as_default():
+        ops.Variable.from_proto(message)
     v = ops.Variable(3.0, name="v")
     message, stored = v.to_proto(), graph_def_of(v.graph)
     with Graph().as_default():
@@ -582,16 +579,14 @@ def tensor(dtype: str, shape: list[int], **values: Any) -> TensorProto:
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)], ids=str)
 def test_arrays_come_back_as_they_were(dtype: Any, shape: tuple[int, ...]) -> None:
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
-    proto = TensorProto.FromString(acts.io.make_tensor_proto(array).SerializeToString())
-    found = acts.io.make_ndarray(proto)
+    found = acts.io.make_ndarray(TensorProto.FromString(acts.io.make_tensor_proto(array).SerializeToString()))
     assert (found.dtype, found.shape) == (array.dtype, array.shape)
     assert found.flags.writeable
     np.testing.assert_array_equal(found, array)
 
 
 def test_strings_and_numbers_come_back_as_tensorflow_reads_them() -> None:
-    array = np.array([["a", b"\xff\x00"]], dtype=object)
-    found = acts.io.make_ndarray(acts.io.make_tensor_proto(array))
+    found = acts.io.make_ndarray(acts.io.make_tensor_proto(np.array([["a", b"\xff\x00"]], dtype=object)))
     assert found.tolist() == [[b"a", b"\xff\x00"]]
     assert acts.io.make_ndarray(acts.io.make_tensor_proto("é")).item() == "é".encode()
     assert acts.io.make_ndarray(tensor("DT_STRING", [3], string_val=[b"a", b"b"])).tolist() == [b"a", b"b", b"b"]

@@ -138,8 +138,7 @@ def reads_in_a_loop_between_loops_that_change() -> list[Any]:
 
 def reads_after_nested_loops() -> list[Any]:
     v = variable(1.0, "v")
-    done = repeat(2, lambda i: repeat(3, lambda j: v.assign_add(1.0)))
-    with acts.control_dependencies([done]):
+    with acts.control_dependencies([repeat(2, lambda i: repeat(3, lambda j: v.assign_add(1.0)))]):
         total = acts.while_loop(lambda i, _: i < 3, lambda i, s: (i + 1, s + v.read_value()), [0, 0.0])[1]
     return [total]
 
@@ -306,8 +305,7 @@ def test_a_reference_variable_is_assigned_and_read(session: acts.Session) -> Non
 
 
 def test_whether_it_has_a_value_can_be_asked(session: acts.Session) -> None:
-    text = BASE + node("has", "IsVariableInitialized", "v", attrs=DTYPE)
-    import_graph_def(graph_def(text), name="")
+    import_graph_def(graph_def(BASE + node("has", "IsVariableInitialized", "v", attrs=DTYPE)), name="")
     assert session.run("has:0") == False  # noqa: E712 - a numpy bool
     session.run("init")
     assert session.run("has:0") == True  # noqa: E712

@@ -34,8 +34,7 @@ def options(directory: Path, node: str = "*", **more: Any) -> RunOptions:
 def session() -> Iterator[Session]:
     graph = Graph()
     with graph.as_default():
-        x = ops.placeholder("float32", [None], name="x")
-        ops.log(ops.add(x, 1.0, name="y"), name="z")
+        ops.log(ops.add(ops.placeholder("float32", [None], name="x"), 1.0, name="y"), name="z")
     with Session(graph=graph) as made:
         yield made
 
@@ -169,8 +168,7 @@ def change_line(run: Path, **changes: Any) -> None:
     """Leave one value, with something else in its line, as somebody can write it."""
     unended(run)
     path = run / "tensors.jsonl"
-    line = open_json(path.read_bytes().splitlines()[0], "it")
-    path.write_bytes(seal_json({**line, **changes}) + b"\n")
+    path.write_bytes(seal_json({**open_json(path.read_bytes().splitlines()[0], "it"), **changes}) + b"\n")
 
 
 def test_a_process_that_died_leaves_what_it_had_written(written: Path) -> None:

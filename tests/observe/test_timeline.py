@@ -52,8 +52,7 @@ def step() -> StepStats:
 
 
 def drawn(stats: StepStats, **shown: Any) -> list[dict[str, Any]]:
-    text = timeline.Timeline(stats).generate_chrome_trace_format(**shown)
-    trace = json.loads(text)
+    trace = json.loads(timeline.Timeline(stats).generate_chrome_trace_format(**shown))
     assert list(trace) == ["traceEvents"]
     found: list[dict[str, Any]] = trace["traceEvents"]
     return found
@@ -220,8 +219,7 @@ async def test_the_step_of_a_cluster_has_the_devices_of_all_tasks() -> None:
     traced = acts.RunOptions(trace_level=acts.RunOptions.FULL_TRACE, output_partition_graphs=True)
     config = acts.ConfigProto(graph_options=GraphOptions(infer_shapes=True))
     async with in_process({"worker": 2}) as cluster:
-        target = cluster.target()
-        async with acts.AsyncSession(target, graph=graph, config=config) as session:
+        async with acts.AsyncSession(cluster.target(), graph=graph, config=config) as session:
             await session.run(b, {x: np.ones(3)}, options=traced, run_metadata=metadata)
     stats = metadata.step_stats
     assert stats is not None

@@ -88,8 +88,7 @@ def overlaps(spans: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 def test_every_send_has_one_arrival_on_another_process_id() -> None:
     stats = parameter_server_step()
-    sends = {e["id"]: e for e in events(stats, "s")}
-    arrivals = {e["id"]: e for e in events(stats, "f")}
+    sends, arrivals = {e["id"]: e for e in events(stats, "s")}, {e["id"]: e for e in events(stats, "f")}
     assert len(events(stats, "s")) == len(events(stats, "f")) == len(sends) == 2
     assert sends.keys() == arrivals.keys()
     for number, sent in sends.items():
@@ -148,8 +147,7 @@ def test_processes_are_named_after_tasks_and_lanes_after_devices() -> None:
 
 def test_nodes_that_ran_at_the_same_time_get_lanes_of_their_own() -> None:
     stats = StepStats(1, [node(PS, "a", 0, 30), node(PS, "b", 10, 20), node(PS, "c", 30, 40)])
-    lanes = [[span["name"] for span in lane] for lane in spans_by_lane(stats).values()]
-    assert lanes == [["a", "c"], ["b"]]
+    assert [[span["name"] for span in lane] for lane in spans_by_lane(stats).values()] == [["a", "c"], ["b"]]
     assert [e["args"]["name"] for e in events(stats, "M")][1:] == ["CPU:0 #1", "CPU:0 #2"]
     # Devices of one task share a process and no lane.
     stats = StepStats(1, [node(WORKER, "a", 0, 30), node(SECOND, "b", 10, 20)])
@@ -199,8 +197,7 @@ def test_a_step_without_nodes_has_an_empty_trace(tmp_path: Path) -> None:
     write_trace(tmp_path / "trace.json", stats)
     assert json.loads((tmp_path / "trace.json").read_text("utf-8")) == chrome_trace(stats)
     stats = parameter_server_step()
-    other = StepStats(5, stats.nodes[::-1], stats.transfers[::-1])
-    assert chrome_trace(other) == chrome_trace(stats)
+    assert chrome_trace(StepStats(5, stats.nodes[::-1], stats.transfers[::-1])) == chrome_trace(stats)
 
 
 MOMENTS = st.integers(0, 60)

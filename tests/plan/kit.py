@@ -103,8 +103,7 @@ def call(
     ``KitCall`` makes new arrays, ``KitView`` may alias, ``KitKeep`` keeps its first input,
     ``KitOnce`` has one value per plan, ``KitDear`` takes long.
     """
-    attrs = {"function": function, "shapes": tuple(shapes)}
-    return graph.create_op(op, inputs, attrs, name)
+    return graph.create_op(op, inputs, {"function": function, "shapes": tuple(shapes)}, name)
 
 
 class Made:

@@ -121,8 +121,7 @@ def test_feeds_and_arrivals_have_slots_with_what_they_are_known_by() -> None:
     made = compiled(feed("x", 5), feed("y", 2), recv("r"), neg("a", "x", "y"), neg("b", "r"))
     assert [position for _, position in made.feeds] == [5, 2]
     assert [key for _, key in made.recvs] == ["key of r"]
-    slots = [slot for slot, _ in (*made.feeds, *made.recvs)]
-    assert sorted(slots) == list(range(3))
+    assert sorted([slot for slot, _ in (*made.feeds, *made.recvs)]) == list(range(3))
     assert made.slots == 3
     # Only values that cross segments have slots.
     made = compiled(

@@ -44,8 +44,7 @@ def sent(made: Made) -> int:
 def step(nodes: Sequence[NodeDef], where: str) -> tuple[StepGraph, dict[str, str]]:
     """All nodes as targets; ``where`` has the number of the device of each."""
     graph = prune(GraphView(nodes), RunSignature((), (), tuple(n.name for n in nodes)))
-    devices = {n.name: CPU[int(number)] for n, number in zip(nodes, where, strict=True)}
-    return graph, devices
+    return graph, {n.name: CPU[int(number)] for n, number in zip(nodes, where, strict=True)}
 
 
 def after(nodes: Sequence[NodeDef], where: str) -> dict[str, tuple[str, ...]]:
@@ -71,8 +70,7 @@ def test_what_runs_after_several_nodes_of_another_device_waits_for_one() -> None
     found = after(nodes, "1100")
     assert (found["x"], found["y"]) == (("_joined/0",), ("_joined/0",))
     # A constant that is copied is not waited for.
-    constant = node("c", op="Const", value=np.float32(1))
-    nodes = [constant, node("a"), node("x", after="ca")]
+    nodes = [node("c", op="Const", value=np.float32(1)), node("a"), node("x", after="ca")]
     assert after(nodes, "110")["x"] == ("c", "a")
     # Nothing changes where that saves no message.
     for nodes, where in (
@@ -139,8 +137,7 @@ async def test_fifty_updates_on_another_task_are_awaited_with_one_message(graph:
         options = acts.RunOptions(output_partition_graphs=True)
         assert await soon(session.run([done, step_count], options=options, run_metadata=metadata)) == [7.0, 1.0]
         assert await soon(session.run(variables)) == [1.0] * 50
-    counted = Counter(n.op for made in metadata.partition_graphs for n in made.nodes)
-    assert counted[SEND] == 1
+    assert Counter(n.op for made in metadata.partition_graphs for n in made.nodes)[SEND] == 1
 
 
 def test_level_l0_leaves_edges_as_they_are() -> None:
@@ -150,8 +147,7 @@ def test_level_l0_leaves_edges_as_they_are() -> None:
         last = acts.random.uniform([])
     for level, changes in ((OptLevel.L1, 1), (OptLevel.L0, 0)):
         options = GraphOptions(optimizer_options=OptimizerOptions(opt_level=level))
-        config = acts.ConfigProto(device_count={"CPU": 2}, graph_options=options)
-        with acts.Session(config=config) as session:
+        with acts.Session(config=acts.ConfigProto(device_count={"CPU": 2}, graph_options=options)) as session:
             session.run(last)
             counted = {p.name: p.changes for p in session.statistics().graph_passes}
         assert counted["group_control_edges"] == changes
@@ -190,6 +186,5 @@ def test_a_value_is_copied_for_a_collective_only_if_the_caller_may_write_to_it(g
     x = acts.placeholder("float32", [3])
     made, fetched = x * 2.0, x * 3.0
     sums = [raw.CollectiveReduceV2(v, 1, 1, i, [], **SUM) for i, v in enumerate([x, made, fetched])]
-    read_again = made + 1.0
-    code = Made(graph, [*sums, fetched, read_again], [x]).linked[0].compiled.segments[0].lines
+    code = Made(graph, [*sums, fetched, made + 1.0], [x]).linked[0].compiled.segments[0].lines
     assert ["own(" in line for line in code if "C.begin" in line] == [True, False, True]

@@ -161,8 +161,7 @@ def test_a_segment_keeps_its_estimate_where_nothing_better_is_known() -> None:
 
 def cost(op: str, *shapes: ShapeLike, inputs: int = 1) -> tuple[float, bool]:
     specs = [spec("float32", s) for s in shapes]
-    made = node("n", op=op, outputs=specs[inputs:])
-    return node_cost(made, tuple(specs[:inputs]))
+    return node_cost(node("n", op=op, outputs=specs[inputs:]), tuple(specs[:inputs]))
 
 
 def test_a_call_on_scalars_costs_less_than_a_microsecond() -> None:
@@ -450,5 +449,4 @@ def test_loops_inside_one_another_are_looked_at_once(parts: Parts) -> None:
         found: tuple[Any, ...] = ops.while_loop(lambda *v: v[0] < 1, lambda *v: nested(depth - 1, v), values)
         return found
 
-    loop = nested(14, tuple([0] * 8))
-    assert is_steady(parts, loop[0])
+    assert is_steady(parts, nested(14, tuple([0] * 8))[0])

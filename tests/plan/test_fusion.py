@@ -36,8 +36,7 @@ def numbers(size: int = LARGE) -> Any:
 
 def test_elementwise_nodes_of_one_large_shape_are_a_run(graph: Graph) -> None:
     x = fed(graph)
-    y = ops.where(ops.greater(x, 0.0), ops.tanh(x * 2.0), -x)
-    made = Made(graph, [y], [x])
+    made = Made(graph, [ops.where(ops.greater(x, 0.0), ops.tanh(x * 2.0), -x)], [x])
     assert runs(made) == [5]
     given = numbers()
     expected = np.where(given > 0, np.tanh(given * np.float32(2)), -given)
@@ -62,8 +61,7 @@ def test_small_shapes_are_no_run(graph: Graph) -> None:
 @pytest.mark.parametrize("dtype", ["complex64", "bfloat16"])
 def test_dtypes_whose_bits_depend_on_their_place_or_their_maker_are_no_run(graph: Graph, dtype: str) -> None:
     x = fed(graph, dtype=dtype)
-    y = ops.tanh(x * x + x)
-    assert runs(Made(graph, [y], [x])) == []
+    assert runs(Made(graph, [ops.tanh(x * x + x)], [x])) == []
 
 
 @pytest.mark.parametrize("shape", [None, [None], [None, 3]])
@@ -101,8 +99,7 @@ def test_a_node_that_needs_nothing_of_a_run_goes_before_it(graph: Graph) -> None
     np.testing.assert_array_equal(values[1], given[:3] * 2)
     x = fed(graph)
     first = ops.tanh(x * 2.0)
-    most = ops.reduce_max(first)
-    y = (first - most) * 2.0
+    y = (first - ops.reduce_max(first)) * 2.0
     made = Made(graph, [y], [x])
     assert runs(made) == [2, 2]
     given = numbers()
@@ -115,8 +112,7 @@ def test_a_node_that_needs_nothing_of_a_run_goes_before_it(graph: Graph) -> None
 
 def test_both_ways_are_written_and_the_arrays_decide(graph: Graph) -> None:
     x = fed(graph, [None])
-    y = ops.tanh(x * 2.0 + 1.0)
-    made = Made(graph, [y], [x])
+    made = Made(graph, [ops.tanh(x * 2.0 + 1.0)], [x])
     assert made.source() == [
         "def b5_part(p0, p1, p2, r0, s0):",
         "o2(p0, p1, s0)",
@@ -144,9 +140,7 @@ def test_values_that_are_read_outside_are_results_and_others_share_buffers(graph
     x = fed(graph)
     a = x * 2.0
     b = a + 1.0
-    c = ops.exp(a) * ops.tanh(a)
-    d = ops.greater(c, b)
-    made = Made(graph, [b, d], [x])
+    made = Made(graph, [b, ops.greater(ops.exp(a) * ops.tanh(a), b)], [x])
     parameters = made.source()[0].partition("(")[2].removesuffix("):").split(", ")
     assert [p[0] for p in parameters] == ["p", "p", "p", "r", "r", "s", "s"]
     given = numbers()
@@ -160,8 +154,7 @@ def test_inputs_that_end_with_a_run_end_in_both_ways(graph: Graph) -> None:
     x = fed(graph, [None])
     first = call(graph, np.negative, x, shapes=([None],)).outputs[0]
     y = ops.tanh(first * 2.0 + first)
-    last = call(graph, lambda v: v.copy(), y, shapes=([None],)).outputs[0]
-    source = Made(graph, [last], [x]).source()
+    source = Made(graph, [call(graph, lambda v: v.copy(), y, shapes=([None],)).outputs[0]], [x]).source()
     otherwise = source.index("else:")
     assert source[otherwise + 1 : otherwise + 3] == ["v4 = b5(C.check, v1, c2)", "del v1"]
     assert "del v3, v1" in source[:otherwise]
@@ -175,10 +168,8 @@ def test_a_result_takes_the_place_of_an_operand_that_is_done_with(graph: Graph) 
         return made_here[-1]
 
     x = fed(graph)
-    first = call(graph, negative, x, shapes=([LARGE],)).outputs[0]
-    y = ops.tanh(first - x)
-    z = ops.exp(y * x)
-    made = Made(graph, [y, z], [x])
+    y = ops.tanh(call(graph, negative, x, shapes=([LARGE],)).outputs[0] - x)
+    made = Made(graph, [y, ops.exp(y * x)], [x])
     assert "b5 = Blockwise(b5_part, 2, [0, 'float32'], ['float32'], 4)" in made.source()
     given = numbers()
     kept = given.copy()
@@ -194,8 +185,7 @@ def test_a_result_takes_the_place_of_an_operand_that_is_done_with(graph: Graph) 
 def test_an_operand_that_others_may_hold_is_left_as_it_is(graph: Graph, op: str) -> None:
     x = fed(graph)
     first = call(graph, np.negative, x, op=op, shapes=([LARGE],)).outputs[0]
-    y = ops.tanh(first - x)
-    made = Made(graph, [y, *([first] if op == "KitCall" else [])], [x])
+    made = Made(graph, [ops.tanh(first - x), *([first] if op == "KitCall" else [])], [x])
     assert "b3 = Blockwise(b3_part, 2, ['float32'], ['float32'], 2)" in made.source()
 
 
@@ -216,8 +206,7 @@ def test_a_sum_takes_the_results_of_a_run_when_it_has_ended(graph: Graph) -> Non
     x = fed(graph)
     a = x * 2.0
     b = ops.tanh(a)
-    c = b - 1.0
-    total = ops.add_n([a, b, c])
+    total = ops.add_n([a, b, b - 1.0])
     given = numbers()
     a_ = given * np.float32(2)
     b_ = np.tanh(a_)
@@ -229,8 +218,7 @@ def test_runs_are_found_in_loops_and_branches(graph: Graph, monkeypatch: pytest.
     worked_through = record_runs(monkeypatch)
     x = fed(graph, [None])
     _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, ops.tanh(v * 2.0 + 1.0)), [ops.constant(0), x])
-    z = ops.cond(ops.reduce_sum(y) > 0, lambda: ops.exp(y * 2.0 - 1.0), lambda: y)
-    made = Made(graph, [z], [x])
+    made = Made(graph, [ops.cond(ops.reduce_sum(y) > 0, lambda: ops.exp(y * 2.0 - 1.0), lambda: y)], [x])
     assert runs(made) == [3, 3]
     given = numbers(9)
     value = given

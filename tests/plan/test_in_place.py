@@ -68,8 +68,7 @@ def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x:
     ],
 )
 def test_nothing_else_is_written_over(graph: Graph, x: Tensor, build: Callable[[Tensor], Tensor]) -> None:
-    y = build(x)
-    made = Made(graph, [y], [x])
+    made = Made(graph, [build(x)], [x])
     assert written_over(made) == []
     made.run(THREE)
 
@@ -105,26 +104,21 @@ def test_what_others_get_as_well_stays_as_it_is(graph: Graph, x: Tensor) -> None
 
 def test_without_known_shapes_only_scalars_beside_it_let_an_array_be_written_over(graph: Graph) -> None:
     x = ops.placeholder("float32", [None])
-    first = x * 2.0 + 1.0
-    turned = call(graph, np.negative, first, shapes=([None],)).outputs[0]
-    y = turned + x
-    made = Made(graph, [y], [x])
+    made = Made(graph, [call(graph, np.negative, x * 2.0 + 1.0, shapes=([None],)).outputs[0] + x], [x])
     assert len(written_over(made)) == 1
     assert made.run(THREE)[0].tolist() == [-2, -3, -4]
 
 
 def test_a_loop_changes_none_of_its_variables(graph: Graph, x: Tensor) -> None:
     _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0 + 1.0), [ops.constant(0), x])
-    z = y + x
-    made, fed = Made(graph, [z], [x]), THREE.copy()
+    made, fed = Made(graph, [y + x], [x]), THREE.copy()
     for _ in range(2):
         np.testing.assert_array_equal(made.run(fed)[0], 8 * THREE + 7 + THREE)
     np.testing.assert_array_equal(fed, THREE)
 
 
 def test_traced_code_shows_the_values_as_they_were_made(graph: Graph, x: Tensor) -> None:
-    y = -(x * 2.0 + 1.0)
-    step = Step(Made(graph, [y], [x]), [THREE], traced=True)
+    step = Step(Made(graph, [-(x * 2.0 + 1.0)], [x]), [THREE], traced=True)
     step.run()
     assert len(step.parts[0].notes) == 3
 
@@ -163,14 +157,12 @@ def test_terms_are_added_in_the_order_of_the_sum_whenever_they_are_made(graph: G
     terms = [call(graph, lambda v, k=k: v * np.float32(k), x).outputs[0] for k in (1e8, 1, -1e8)]
     made = made_sum(graph, [terms[0], terms[2], terms[1]], x)
     assert made.run(THREE)[0].tolist() == [1, 2, 3]  # 1e8 + 1 is 1e8
-    lost = made_sum(graph, terms, x)
-    assert lost.run(THREE)[0].tolist() == [0, 0, 0]
+    assert made_sum(graph, terms, x).run(THREE)[0].tolist() == [0, 0, 0]
 
 
 def test_terms_that_others_read_are_added_and_not_added_to(graph: Graph, x: Tensor) -> None:
     terms = terms_of(graph, x)
-    made = made_sum(graph, terms, x, more=terms)
-    found = made.run(THREE)
+    found = made_sum(graph, terms, x, more=terms).run(THREE)
     assert [v.tolist() for v in found] == [[10, 20, 30], *[(THREE * k).tolist() for k in (1, 2, 3, 4)]]
     # A term may stand in a sum twice and come from outside.
     (y,) = terms_of(graph, x, 1)
@@ -187,8 +179,7 @@ def test_sums_of_few_are_left_to_their_kernel(graph: Graph, x: Tensor, count: in
 
 
 def test_a_sum_of_what_has_no_known_shape_says_what_does_not_fit(graph: Graph, x: Tensor) -> None:
-    terms = [call(graph, np.negative, x, shapes=([None],)).outputs[0] for _ in range(3)]
-    made = made_sum(graph, terms, x)
+    made = made_sum(graph, [call(graph, np.negative, x, shapes=([None],)).outputs[0] for _ in range(3)], x)
     assert written_over(made) == []
     assert made.run(THREE)[0].tolist() == [-3, -6, -9]
 
@@ -196,8 +187,7 @@ def test_a_sum_of_what_has_no_known_shape_says_what_does_not_fit(graph: Graph, x
 def test_a_sum_is_noted_once_with_its_value(graph: Graph, x: Tensor) -> None:
     step = Step(made_sum(graph, terms_of(graph, x), x), [THREE], traced=True)
     step.run()
-    notes = [(name, v.tolist()) for name, v in step.parts[0].notes if name == "sum"]
-    assert notes == [("sum", [10, 20, 30])]
+    assert [(name, v.tolist()) for name, v in step.parts[0].notes if name == "sum"] == [("sum", [10, 20, 30])]
 
 
 SIZE = 2**13  # of float32: the least that is worth sharing
@@ -215,8 +205,7 @@ def lines(made: Made, pattern: str) -> list[str]:
 @pytest.mark.parametrize("sent", [True, False])
 def test_a_read_that_is_sent_lends(view: Callable[[Tensor], Tensor], sent: bool) -> None:
     with (graph := Graph()).as_default():
-        variable = ops.Variable(np.arange(SIZE, dtype=np.float32))
-        y = view(variable.value())
+        y = view(ops.Variable(np.arange(SIZE, dtype=np.float32)).value())
     made = Made(graph, [y], own_fetches=not sent)
     assert len(lines(made, r"\.lend\(\)")) == sent
     assert len(lines(made, r"\.read\(\)")) == (not sent)

@@ -66,8 +66,7 @@ def test_a_long_function_is_split_and_computes_the_same(graph: Graph, shape: lis
 
 def test_a_function_that_is_not_long_is_left_whole(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    made = Made(graph, [mixed(x, LONGEST)[-1]], [x])
-    assert len(lengths(made.linked[0].segments[0].segment.lines)) == 1
+    assert len(lengths(Made(graph, [mixed(x, LONGEST)[-1]], [x]).linked[0].segments[0].segment.lines)) == 1
 
 
 def test_no_function_is_compiled_together_with_another_long_one(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,8 +87,7 @@ def test_no_function_is_compiled_together_with_another_long_one(graph: Graph, mo
 
 
 def test_loops_and_branches_are_split_inside(graph: Graph) -> None:
-    x = ops.placeholder("float32", [])
-    n = ops.placeholder("int32", [])
+    x, n = ops.placeholder("float32", []), ops.placeholder("int32", [])
 
     def body(i: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         for _ in range(MANY):
@@ -103,8 +101,7 @@ def test_loops_and_branches_are_split_inside(graph: Graph) -> None:
         return value
 
     _, looped = ops.while_loop(lambda i, value: i < n, body, (0, x))
-    chosen = ops.cond(x > 0.0, much, lambda: x - 1.0)
-    made = Made(graph, [looped, chosen], [x, n])
+    made = Made(graph, [looped, ops.cond(x > 0.0, much, lambda: x - 1.0)], [x, n])
     (segment,) = made.linked[0].segments
     assert max(lengths(segment.segment.lines)) <= LONGEST
     for fed in (1.0, -1.0):
@@ -168,21 +165,17 @@ def test_a_part_has_the_global_names_of_its_own_nodes(graph: Graph) -> None:
     parts = [v for k, v in function.__globals__.items() if k.startswith("segment_0_")]
     assert len(parts) > 1
     for part in parts:
-        kernels = [name for name in part.__globals__ if name.startswith("k")]
-        assert 0 < len(kernels) < LONGEST
+        assert 0 < len([name for name in part.__globals__ if name.startswith("k")]) < LONGEST
     np.testing.assert_allclose(made.run(np.float32(2.0))[0], np.sqrt(4.0 + MANY // 2), rtol=1e-4)
 
 
 def test_an_error_in_a_part_names_its_node_and_the_line_that_built_it(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    nodes = mixed(x, MANY)
-    checked = ops.check_numerics(nodes[MANY // 2], "half way", name="checked")
-    end = mixed(checked, MANY)[-1]
+    end = mixed(ops.check_numerics(mixed(x, MANY)[MANY // 2], "half way", name="checked"), MANY)[-1]
     with Session(graph=graph) as session, pytest.raises(InvalidArgumentError) as info:
         session.run(end, {x: np.float32("nan")})
     assert info.value.node == "checked"
-    cause = info.value.__cause__ or info.value
-    text = "".join(traceback.format_exception(cause))
+    text = "".join(traceback.format_exception(info.value.__cause__ or info.value))
     assert "# checked (CheckNumerics)" in text
     assert "test_outline.py" in text
 
@@ -203,11 +196,9 @@ def test_what_one_part_leaves_to_another_is_dropped_after_its_last_use(graph: Gr
     x = ops.placeholder("float32", [])
     with graph.control_dependencies([x.op]):
         array = call(graph, make, shapes=[[3]]).outputs[0]
-    middle = mixed(x, MANY)[-1]
-    with graph.control_dependencies([middle.op]):
+    with graph.control_dependencies([mixed(x, MANY)[-1].op]):
         last = ops.reduce_sum(array)
-    after = mixed(last, MANY)[-1]
-    with graph.control_dependencies([after.op]):
+    with graph.control_dependencies([mixed(last, MANY)[-1].op]):
         gone = call(graph, is_gone, x, shapes=[[]]).outputs[0]
     made = Made(graph, [gone, last], [x])
     with np.errstate(all="ignore"):

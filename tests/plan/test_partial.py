@@ -57,8 +57,7 @@ SUM = [A, B, node("sum", "a", "b", op="AddV2")]
 
 
 def test_feeds_are_received_and_fetches_sent_and_nothing_else_changes() -> None:
-    plan = made(SUM, "sum:0", "a:0 b:0")
-    (only,) = plan.parts
+    (only,) = made(SUM, "sum:0", "a:0 b:0").parts
     assert ops(only) == [RECV, RECV, "AddV2", SEND]
     assert only.fetches == ()
     assert only.feeds == ()
@@ -78,13 +77,11 @@ def test_keys_are_made_with_the_client_device() -> None:
     assert (went.src_device, went.src_incarnation, went.dst_device) == (CPU[2], 3, CPU[0])
     assert "a:0" in came.edge_name
     assert "y:0" in went.edge_name
-    keys = {n.op: n.attrs["key"] for n in part(plan, 2).nodes if n.op in (SEND, RECV)}
-    assert keys == {RECV: feed, SEND: fetch}
+    assert {n.op: n.attrs["key"] for n in part(plan, 2).nodes if n.op in (SEND, RECV)} == {RECV: feed, SEND: fetch}
 
 
 def test_a_feed_that_several_devices_read_has_a_key_for_each() -> None:
-    nodes = [A, *(node(f"y{i}", "a") for i in range(3))]
-    plan = made(nodes, "y0:0 y1:0 y2:0", "a:0", where={"y1": 1, "y2": 2})
+    plan = made([A, *(node(f"y{i}", "a") for i in range(3))], "y0:0 y1:0 y2:0", "a:0", where={"y1": 1, "y2": 2})
     (keys,) = plan.feed_keys
     assert sorted(parse_key(key).dst_device for key in keys) == CPU[:3]
     assert [ops(part(plan, i)).count(RECV) for i in range(3)] == [1, 1, 1]
@@ -94,8 +91,7 @@ def test_transfers_between_parts_stay_as_they_were() -> None:
     nodes = [START, node("y", "start"), A, node("z", "y", "a", op="AddV2")]
     asked = signature("z:0", "a:0")
     graph = prune(GraphView(nodes), asked)
-    device_of = {name: CPU[1 if name == "z" else 0] for name in graph.nodes}
-    parts = partition(graph, device_of, DEVICES)
+    parts = partition(graph, {name: CPU[1 if name == "z" else 0] for name in graph.nodes}, DEVICES)
     plan = make_partial(graph, parts, asked, DEVICES)
     before = [n for p in parts for n in p.nodes if n.op in (SEND, RECV)]
     after = [n for p in plan.parts for n in p.nodes if n.op in (SEND, RECV)]

@@ -33,8 +33,7 @@ def cut(
 ) -> dict[int, Partition]:
     """The parts by processor number; nodes that ``where`` leaves out are on the first."""
     graph = step_graph(nodes, fetches, feeds, targets)
-    device_of = {name: CPU[where.get(name, 0)] for name in graph.nodes}
-    parts = partition(graph, device_of, device_set(3))
+    parts = partition(graph, {name: CPU[where.get(name, 0)] for name in graph.nodes}, device_set(3))
     return {CPU.index(part.device): part for part in parts}
 
 
@@ -85,8 +84,7 @@ def test_an_edge_between_devices_becomes_a_send_and_a_recv_under_one_key() -> No
 
 
 def test_the_key_has_the_incarnation_of_the_producing_device() -> None:
-    parts = cut([START, node("a", "start"), node("b", "a")], {"a": 1, "b": 2}, "b:0")
-    key = parse_key(parts[2].nodes[0].attrs["key"])
+    key = parse_key(cut([START, node("a", "start"), node("b", "a")], {"a": 1, "b": 2}, "b:0")[2].nodes[0].attrs["key"])
     assert (key.src_device, key.dst_device) == (CPU[1], CPU[2])
     assert key.src_incarnation == device_set(3).by_name[CPU[1]].incarnation == 2
     assert "a:0" in key.edge_name
@@ -97,8 +95,7 @@ def test_one_transfer_serves_all_consumers_at_a_destination() -> None:
     parts = cut(nodes, {"b0": 1, "b1": 1, "b2": 1, "b3": 2}, "b0:0 b1:0 b2:0 b3:0")
     assert ops(parts[0]).count(SEND) == 2
     assert ops(parts[1]).count(RECV) == ops(parts[2]).count(RECV) == 1
-    received = {find(parts[1], f"b{i}").inputs[0] for i in range(3)}
-    assert len(received) == 1
+    assert len({find(parts[1], f"b{i}").inputs[0] for i in range(3)}) == 1
 
 
 def test_each_output_travels_by_itself() -> None:
@@ -197,17 +194,14 @@ def test_nothing_else_is_halved(consumer: int, dtype: str, halved: bool) -> None
 
 def test_a_control_edge_is_not_halved() -> None:
     nodes = [START, node("a", "start"), node("b", op="NoOp", after=["a"], outputs=())]
-    graph = step_graph(nodes, targets="b")
-    assert graph.targets == ("b",)
-    parts = cut_over_tasks([*nodes, node("c", "start", after=["b"])], {"b": 2}, "c:0")
-    assert ops(parts[2]) == [RECV, "NoOp", SEND]
+    assert step_graph(nodes, targets="b").targets == ("b",)
+    assert ops(cut_over_tasks([*nodes, node("c", "start", after=["b"])], {"b": 2}, "c:0")[2]) == [RECV, "NoOp", SEND]
 
 
 @pytest.mark.parametrize("shape", [(), (7,)], ids=str)
 def test_a_halved_value_is_the_bfloat16_next_to_it_towards_zero(shape: tuple[int, ...]) -> None:
     """As in TensorFlow: cut off, not rounded, so that no finite value becomes infinite."""
-    values = [1 + 2**-8 + 2**-9, -(1 + 2**-8), 3.14159, -1.999, 3.4e38, np.inf, 0.0]
-    given = np.array(values, np.float32)
+    given = np.array([1 + 2**-8 + 2**-9, -(1 + 2**-8), 3.14159, -1.999, 3.4e38, np.inf, 0.0], np.float32)
     with Graph().as_default() as graph:
         x = placeholder("float32", shape)
         with graph.device("/cpu:0"):
@@ -267,9 +261,7 @@ def test_feeds_and_plain_constants_are_copied_to_every_part_that_reads_them() ->
 
 def test_a_constant_that_somebody_asked_a_device_for_stays_there() -> None:
     for extra in ({"device": "/cpu:0"}, {"_class": ["loc:@start"]}, {"after": ["start"]}):
-        nodes = [START, node("k", op="Const", value=1.0, **extra), node("a", "k")]
-        parts = cut(nodes, {"a": 1}, "a:0")
-        assert SEND in ops(parts[0])
+        assert SEND in ops(cut([START, node("k", op="Const", value=1.0, **extra), node("a", "k")], {"a": 1}, "a:0")[0])
 
 
 def test_what_is_copied_is_fetched_and_targeted_at_the_client() -> None:
@@ -329,8 +321,7 @@ def broken(rule: str) -> tuple[Partition, ...]:
         case "received and never sent":
             return with_nodes(first, [n for n in first.nodes if n.op != SEND]), second
         case "sent twice":
-            again = replace(first.nodes[-1], name="again")
-            return with_nodes(first, [*first.nodes, again]), second
+            return with_nodes(first, [*first.nodes, replace(first.nodes[-1], name="again")]), second
         case "fetch nowhere":
             return first, replace(second, fetches=())
         case "fetch twice":
@@ -366,8 +357,7 @@ test_a_broken_rule_is_an_internal_error_that_names_the_node = refusing(
 
 @pytest.mark.parametrize("part", GOOD, ids=["source", "destination"])
 def test_a_part_comes_back_as_it_was_sent(part: Partition) -> None:
-    nodes = [_complete(node) for node in part.nodes]
-    part = replace(part, nodes=tuple(nodes))
+    part = replace(part, nodes=tuple([_complete(node) for node in part.nodes]))
     assert Partition.from_wire(part.to_wire()) == part
 
 

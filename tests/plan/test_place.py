@@ -94,8 +94,7 @@ def test_the_client_device_need_not_be_the_first() -> None:
 def test_an_open_request_elsewhere_takes_the_first_device_there() -> None:
     names = [f"/job:worker/replica:0/task:{t}/device:CPU:{i}" for t in (0, 1) for i in (0, 1)]
     devices = [DeviceAttributes(name=n, device_type="CPU", incarnation=1) for n in names]
-    placed = Placer(DeviceSet(devices)).place([node("a", device="/task:1")])
-    assert placed["a"].device == names[2]
+    assert Placer(DeviceSet(devices)).place([node("a", device="/task:1")])["a"].device == names[2]
 
 
 @for_each("request_", ["/cpu:7", "/gpu:0", "/job:ps", "/task:3"])
@@ -349,8 +348,7 @@ def variable(name: str = "v", device: str = "") -> NodeDef:
 
 
 def test_a_tie_to_a_node_that_the_run_does_not_need_asks_for_nothing(placement: PrunedPlacement) -> None:
-    placed = placement.place([op("a", with_="not needed")])
-    assert placed["a"].device == CPU0
+    assert placement.place([op("a", with_="not needed")])["a"].device == CPU0
     assert list(placement.placed) == ["a"]
 
 
@@ -366,8 +364,7 @@ def test_an_absent_node_is_placed_by_its_own_request_once_it_is_needed(placement
 
 
 def test_what_has_state_stays_where_it_was(placement: PrunedPlacement) -> None:
-    first = placement.place([variable()])
-    again = placement.place([variable(), op("r", "/cpu:1", reads="v")])
+    first, again = placement.place([variable()]), placement.place([variable(), op("r", "/cpu:1", reads="v")])
     assert again["v"] == first["v"]
     assert again["r"].device == CPU0
     # What is tied to state goes there even in a run without it.

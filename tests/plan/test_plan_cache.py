@@ -158,8 +158,7 @@ def test_sorting_forgets_the_order(feeds: tuple[str, ...], fetches: tuple[str, .
 
 
 def test_the_three_kinds_of_names_are_not_mixed_up() -> None:
-    different = {RunSignature(("a",), (), ()), RunSignature((), ("a",), ()), RunSignature((), (), ("a",))}
-    assert len(different) == 3
+    assert len({RunSignature(("a",), (), ()), RunSignature((), ("a",), ()), RunSignature((), (), ("a",))}) == 3
     assert str(RunSignature(("x:0", "y:0"), ("z:0",), ("init",))) == "x:0,y:0->z:0/init"
 
 

@@ -110,8 +110,7 @@ def test_the_result_depends_on_the_names_alone(rng: random.Random, size: int) ->
 
 
 def test_a_feed_has_the_static_type_of_what_it_replaces() -> None:
-    step = pruned(CHAIN, "c:0", feeds="b")
-    arg = step.nodes[arg_name(("b", 0))]
+    arg = pruned(CHAIN, "c:0", feeds="b").nodes[arg_name(("b", 0))]
     assert (arg.op, arg.outputs, arg.attrs) == (ARG, (scalar,), {"index": 0})
     assert arg.source == "b.py:1"
 
@@ -133,8 +132,7 @@ def test_a_control_input_on_a_fed_placeholder_is_satisfied_by_the_feed() -> None
 
 @for_each("op", ["Const", "PlaceholderWithDefault"])
 def test_a_control_input_on_anything_else_fed_still_makes_it_run(op: str) -> None:
-    nodes = [const("c0"), node("x", "c0", op=op, value=1.0), node("z", after=["x"])]
-    step = pruned(nodes, targets="z", feeds="x:0")
+    step = pruned([const("c0"), node("x", "c0", op=op, value=1.0), node("z", after=["x"])], targets="z", feeds="x:0")
     assert list(step.nodes) == ["c0", "x", "z"]
     assert step.nodes["z"].control_inputs == ("x",)
 
@@ -179,8 +177,7 @@ def test_a_tensor_name_without_an_index_is_the_first_output() -> None:
 
 
 def test_imported_nodes_may_stand_before_what_they_read() -> None:
-    nodes = [node("c", "b"), node("b", "a", after=["d"]), const("d"), const("a")]
-    names = list(pruned(nodes, "c:0").nodes)
+    names = list(pruned([node("c", "b"), node("b", "a", after=["d"]), const("d"), const("a")], "c:0").nodes)
     assert sorted(names) == ["a", "b", "c", "d"]
     assert names.index("c") > names.index("b") > max(names.index("a"), names.index("d"))
 
@@ -198,8 +195,7 @@ def test_a_cycle_is_named_without_what_only_leads_to_it() -> None:
 
 @given(st.randoms(use_true_random=False), st.integers(2, 12))
 def test_any_cycle_that_is_named_is_one(rng: random.Random, size: int) -> None:
-    nodes = [node(f"n{i}", *{f"n{rng.randrange(size)}" for _ in range(2)}, op="AddN") for i in range(size)]
-    view = GraphView(nodes)
+    view = GraphView([node(f"n{i}", *{f"n{rng.randrange(size)}" for _ in range(2)}, op="AddN") for i in range(size)])
     with pytest.raises(InvalidArgumentError, match="a cycle through ") as caught:
         prune(view, RunSignature((), ("n0:0",), ()))
     path = caught.value.message.removeprefix("the graph has a cycle through ").split(", ")
@@ -261,8 +257,7 @@ def graph() -> Graph:
     """y = x * 2, z = y + a."""
     graph = Graph()
     with graph.as_default():
-        x = ops.placeholder("float32", [2], name="x")
-        a = ops.placeholder("float32", None, name="a")
+        x, a = ops.placeholder("float32", [2], name="x"), ops.placeholder("float32", None, name="a")
         ops.add(ops.multiply(x, 2.0, name="y"), a, name="z")
     return graph
 

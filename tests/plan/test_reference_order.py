@@ -57,8 +57,7 @@ def test_programs_give_what_tensorflow_does(values: Rows, statements: list[str],
     with acts.Session(graph=program.graph) as session:
         for step in (1, -1):
             session.run(program.start)
-            found = session.run(program.fetches[::step], {program.x: X})
-            assert same(found[::step], wanted)
+            assert same(session.run(program.fetches[::step], {program.x: X})[::step], wanted)
             assert same(session.run(program.ends), ends)
 
 
@@ -66,14 +65,12 @@ def test_programs_give_what_tensorflow_does(values: Rows, statements: list[str],
 def test_a_training_step_and_a_clip_do_both(session: acts.Session, x: acts.Tensor, value: float, wanted: float) -> None:
     w = variable(value)
     step = acts.train.GradientDescentOptimizer(0.1).minimize(wasserstein(w, x))
-    clip = w.assign(ops.clip_by_value(w, -0.9, 0.9))
-    assert run(session, [step, clip.op], w) == [None, None, wanted]
+    assert run(session, [step, w.assign(ops.clip_by_value(w, -0.9, 0.9)).op], w) == [None, None, wanted]
 
 
 def test_the_shallow_writer_comes_before_the_deep(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(1.5)
-    deep = w.assign(w * 0.5)
-    assert run(session, [deep.op, w.assign_add([1.0, 1.0]).op], w) == [None, None, 1.25]
+    assert run(session, [w.assign(w * 0.5).op, w.assign_add([1.0, 1.0]).op], w) == [None, None, 1.25]
 
 
 def test_an_assignment_reads_its_own_variable_when_it_writes(session: acts.Session, x: acts.Tensor) -> None:
@@ -94,8 +91,7 @@ def test_what_others_need_as_well_is_read_once(session: acts.Session, x: acts.Te
 
 def test_variables_that_exchange_their_values_read_what_was_there(session: acts.Session, x: acts.Tensor) -> None:
     a, b = variable(1.0, "a"), variable(2.0, "b")
-    swap = [a.assign(b * 1.5).op, b.assign(a * 1.5).op]
-    assert run(session, swap, a, b) == [None, None, 3.0, 1.5]
+    assert run(session, [a.assign(b * 1.5).op, b.assign(a * 1.5).op], a, b) == [None, None, 3.0, 1.5]
 
 
 def test_variables_that_are_assigned_to_each_other_are_equal(session: acts.Session, x: acts.Tensor) -> None:
@@ -159,16 +155,14 @@ def test_a_loop_and_a_branch_are_one_access_each(session: acts.Session, x: acts.
     w = variable(1.5)
     branch = ops.cond(x[0] > 0.0, lambda: w * 2.0, lambda: w * 3.0)
     loop = ops.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + w), [0, x])[1]
-    add = w.assign_add([1.0, 1.0])
-    assert run(session, [branch, loop, add.op], w) == [5.0, 8.2, None, 2.5]
+    assert run(session, [branch, loop, w.assign_add([1.0, 1.0]).op], w) == [5.0, 8.2, None, 2.5]
 
 
 def test_what_a_queue_is_waited_for_comes_last(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(1.5)
     queue = ops.FIFOQueue(1, ["float32"], [[2]])
     change = w.assign(queue.dequeue())
-    put = queue.enqueue([w * ops.tanh(ops.tanh(ops.tanh(x)))])
-    assert run(session, [change.op, put], w) == [None, None, 0.7397]
+    assert run(session, [change.op, queue.enqueue([w * ops.tanh(ops.tanh(ops.tanh(x)))])], w) == [None, None, 0.7397]
 
 
 @pytest.mark.parametrize("name", ["Adam", "Momentum", "GradientDescent", "RMSProp"])

@@ -19,8 +19,7 @@ FEATURES, ROWS = 5, 8
 
 
 def batches(replicas: int, steps: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    rng = np.random.default_rng(7)
-    x = rng.normal(size=(steps, replicas, ROWS, FEATURES)).astype(np.float32)
+    x = np.random.default_rng(7).normal(size=(steps, replicas, ROWS, FEATURES)).astype(np.float32)
     return x, (x @ np.arange(FEATURES, dtype=np.float32)[:, None] + 0.5).astype(np.float32)
 
 
@@ -37,8 +36,7 @@ class Model:
             table = acts.Variable(np.zeros([3, 1], np.float32), name="table")
             unused = acts.Variable(1.0, name="unused")
             shift = acts.nn.embedding_lookup(table, acts.constant([1]))
-            error = acts.matmul(self.x, self.w) + self.b + shift - self.y
-            loss = acts.reduce_mean(acts.square(error))
+            loss = acts.reduce_mean(acts.square(acts.matmul(self.x, self.w) + self.b + shift - self.y))
             variables = [self.w, self.b, table, unused]
             self.train = optimizer.minimize(loss, var_list=variables)
             self.trained = [self.w.read_value(), self.b.read_value(), table.read_value()]
@@ -52,8 +50,7 @@ async def trained_by_one(replicas: int, steps: int) -> list[Any]:
     async with acts.AsyncSession(graph=graph) as session:
         await session.run(model.init)
         for step in range(steps):
-            fed = {model.x: x[step].reshape(-1, FEATURES), model.y: y[step].reshape(-1, 1)}
-            await session.run(model.train, fed)
+            await session.run(model.train, {model.x: x[step].reshape(-1, FEATURES), model.y: y[step].reshape(-1, 1)})
         return list(await session.run(model.trained))
 
 
@@ -65,15 +62,13 @@ async def test_replicas_in_sessions_of_their_own_train_as_one_with_all_data(repl
     async def replica(target: str, number: int) -> Any:
         with acts.Graph().as_default() as graph, acts.device(f"/job:worker/task:{number}"):
             group = acts.collective.Group(replicas)
-            optimizer = AllReduceOptimizer(MomentumOptimizer(0.05, 0.9), group, bucket_bytes)
-            model = Model(optimizer, graph, seed=number)
+            model = Model(AllReduceOptimizer(MomentumOptimizer(0.05, 0.9), group, bucket_bytes), graph, seed=number)
             same = broadcast_variables(group, sends=number == 0)
         async with acts.AsyncSession(target, graph=graph) as session:
             await session.run(model.init)
             await session.run(same, options=MEETS)
             for step in range(steps):
-                fed = {model.x: x[step, number], model.y: y[step, number]}
-                await session.run(model.train, fed, options=MEETS)
+                await session.run(model.train, {model.x: x[step, number], model.y: y[step, number]}, options=MEETS)
             return await session.run(model.trained)
 
     expected = await trained_by_one(replicas, steps)
@@ -95,8 +90,7 @@ async def test_replicas_in_one_session_train_as_one_with_all_batches() -> None:
             group = acts.collective.Group(2)
             for number in range(2):
                 with acts.device(f"/job:worker/task:{number}"), acts.name_scope(f"r{number}"):
-                    optimizer = AllReduceOptimizer(MomentumOptimizer(0.05, 0.9), group)
-                    models.append(Model(optimizer, graph))
+                    models.append(Model(AllReduceOptimizer(MomentumOptimizer(0.05, 0.9), group), graph))
             init = acts.global_variables_initializer()
         session = await stack.enter_async_context(acts.AsyncSession(cluster.target(), graph=graph))
         await soon(session.run(init))

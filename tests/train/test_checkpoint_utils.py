@@ -95,8 +95,7 @@ def test_everything_starts_from_a_scope(graph: Graph, prefix: str) -> None:
 
 @pytest.mark.parametrize("mapping", [{"old/": "new/"}, [("old/", "new/")]], ids=["dict", "pairs"])
 def test_a_scope_starts_from_a_scope(graph: Graph, prefix: str, mapping: Any) -> None:
-    w = ops.Variable(np.zeros((4, 2), np.float32), name="new/w")
-    b = ops.Variable([0.0], name="new/b")
+    w, b = ops.Variable(np.zeros((4, 2), np.float32), name="new/w"), ops.Variable([0.0], name="new/b")
     train.init_from_checkpoint(prefix, mapping)
     found = initial(w, b)
     np.testing.assert_array_equal(found[0], WEIGHTS)

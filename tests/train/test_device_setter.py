@@ -56,8 +56,7 @@ def test_the_servers_are_chosen_by_a_strategy_of_ones_own() -> None:
         chosen.append(op.name)
         return 3
 
-    found = devices_of_variables(2, ps_tasks=4, ps_strategy=last)
-    assert found == ["/job:ps/task:3"] * 2
+    assert devices_of_variables(2, ps_tasks=4, ps_strategy=last) == ["/job:ps/task:3"] * 2
     assert chosen == ["v0", "v1"]
 
 

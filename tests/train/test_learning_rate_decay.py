@@ -60,8 +60,7 @@ def test_a_rate_follows_the_global_step_of_training(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float16"])
 @pytest.mark.parametrize("decay", ["exponential", "inverse_time", "natural_exp"])
 def test_a_rate_has_the_type_of_the_first_one(decay: str, dtype: str) -> None:
-    function = getattr(train, f"{decay}_decay")
-    assert function(constant(0.1, dtype), 5, 10, 0.5).dtype is as_dtype(dtype)
+    assert getattr(train, f"{decay}_decay")(constant(0.1, dtype), 5, 10, 0.5).dtype is as_dtype(dtype)
     for other in ("polynomial", "cosine", "linear_cosine", "noisy_linear_cosine"):
         assert getattr(train, f"{other}_decay")(constant(0.1, dtype), 5, 10).dtype is as_dtype(dtype)
 
@@ -86,8 +85,7 @@ def test_a_boundary_belongs_to_the_value_before_it() -> None:
     step = source(float64, [])
     rate = train.piecewise_constant(step, [constant(1.5, float64)], [3, 7])
     assert rate.dtype is int32
-    found = [int(evaluate([rate], {step: value})[0]) for value in (1.4, 1.5, 1.6)]
-    assert found == [3, 3, 7]
+    assert [int(evaluate([rate], {step: value})[0]) for value in (1.4, 1.5, 1.6)] == [3, 3, 7]
     # Its standard deviation is that of the formula; the draws are those of the seed.
     set_random_seed(3)
     step = source(int64, [])
@@ -198,8 +196,7 @@ def test_averages_are_those_of_tensorflow(session: Session, options: list[str], 
     for k in range(3):
         session.run(move)
         session.run(update, {x: [k + 1.0, k - 1.0], n: k})
-        found = session.run([ema.average(w), ema.average(y)])
-        np.testing.assert_allclose(found, wanted[k], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(session.run([ema.average(w), ema.average(y)]), wanted[k], rtol=1e-5, atol=1e-6)
 
 
 def test_averages_are_named_after_what_they_average(graph: Graph) -> None:
@@ -298,5 +295,4 @@ def test_variables_are_restored_from_their_averages() -> None:
     average = ema.average(w)
     assert ema.variables_to_restore() == {"w/ExponentialMovingAverage": w, "plain": plain}
     assert ema.variables_to_restore([]) == {"w": w, "plain": plain, "w/ExponentialMovingAverage": average}
-    fresh = ExponentialMovingAverage(0.9, name="mean")
-    assert fresh.variables_to_restore([w])["w/mean"] is w
+    assert ExponentialMovingAverage(0.9, name="mean").variables_to_restore([w])["w/mean"] is w

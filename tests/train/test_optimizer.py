@@ -68,8 +68,7 @@ def test_the_operation_of_a_step_is_named_after_the_optimizer(make: Any, graph: 
     train = optimizer.minimize(squares(w))
     assert train.name == optimizer.get_name()
     assert graph.get_collection(GraphKeys.TRAIN_OP) == [train]
-    named = make().minimize(squares(w), get_or_create_global_step(), name="learn")
-    assert named.name == "learn"
+    assert make().minimize(squares(w), get_or_create_global_step(), name="learn").name == "learn"
     updates = [op.name for op in graph.get_operations() if "Apply" in op.type]
     assert updates[0].startswith(f"{optimizer.get_name()}/update_w/")
 
@@ -99,9 +98,7 @@ def test_a_plain_value_will_do_as_gradient(make: Any) -> None:
 @pytest.mark.parametrize("gate", [Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH])
 def test_gates_do_not_change_gradients(gate: int) -> None:
     a, b = Variable([3.0]), Variable([5.0])
-    optimizer = GradientDescentOptimizer(0.1)
-    loss = reduce_sum(a.value() * b.value())
-    pairs = optimizer.compute_gradients(loss, gate_gradients=gate)
+    pairs = GradientDescentOptimizer(0.1).compute_gradients(reduce_sum(a.value() * b.value()), gate_gradients=gate)
     state = started()
     assert [evaluate([g], None, state)[0].tolist() for g, _ in pairs] == [[5.0], [3.0]]
 
@@ -110,8 +107,7 @@ def test_the_gate_of_the_whole_graph_makes_all_gradients_wait_for_all() -> None:
     a, b = Variable([3.0]), Variable([5.0])
     loss = squares(a) + squares(b)
     gated = GradientDescentOptimizer(0.1).compute_gradients(loss, gate_gradients=Optimizer.GATE_GRAPH)
-    gates = {op for g, _ in gated if g is not None for op in g.op.control_inputs}
-    assert len(gates) == 1
+    assert len({op for g, _ in gated if g is not None for op in g.op.control_inputs}) == 1
 
 
 def test_the_trainable_variables_of_the_graph_of_the_loss_are_trained() -> None:
@@ -177,8 +173,7 @@ def test_slots_and_updates_are_placed_beside_their_variable(make: Any, graph: Gr
         optimizer.minimize(squares(a, b))
     for variable, device in ((a, "/job:ps/task:0"), (b, "/job:ps/task:1")):
         group = (f"loc:@{variable.op.name}",)
-        slots = [optimizer.get_slot(variable, name) for name in optimizer.get_slot_names()]
-        for slot in slots:
+        for slot in [optimizer.get_slot(variable, name) for name in optimizer.get_slot_names()]:
             assert slot is not None
             assert slot.device == slot.initial_value.device == device
             assert slot.op.groups() == group
@@ -325,8 +320,7 @@ class Counting(Optimizer):
         self._rate_now = ops.convert_to_tensor(self._call_if_callable(self._rate))
 
     def _create_slots(self, var_list: Any) -> None:
-        first = min(var_list, key=lambda v: v.name)
-        self._create_non_slot_variable(0.0, "steps", first)
+        self._create_non_slot_variable(0.0, "steps", min(var_list, key=lambda v: v.name))
         for var in var_list:
             self._get_or_make_slot(var, ops.fill([2], 7.0), "last", self._name)
             zeros = ops.zeros_initializer()
@@ -353,8 +347,7 @@ def test_slots_and_loose_variables_are_made_by_tensorflows_names(graph: Graph, s
     session.run(ops.global_variables_initializer())
     assert session.run(last).tolist() == [7.0, 7.0]
     session.run(step)
-    now = [value.tolist() for value in session.run([v, last, steps])]
-    assert now == [[0.0, 0.0], [2.0, 4.0], 1.0]
+    assert [value.tolist() for value in session.run([v, last, steps])] == [[0.0, 0.0], [2.0, 4.0], 1.0]
 
 
 class Rows(Optimizer):

@@ -72,8 +72,7 @@ def test_threads_fill_a_queue_until_there_is_no_more(graph: Graph) -> None:
         coord = Coordinator()
         threads = start_queue_runners(session, coord)
         assert len(threads) == 3
-        found = [session.run(counted.take) for _ in range(20)]
-        assert sorted(found) == list(range(1, 21))
+        assert sorted([session.run(counted.take) for _ in range(20)]) == list(range(1, 21))
         with pytest.raises(OutOfRangeError):
             session.run(counted.take)
         coord.request_stop()
@@ -140,8 +139,7 @@ def test_what_fails_in_a_thread_is_raised_where_threads_are_joined(graph: Graph)
 def test_without_a_coordinator_a_runner_keeps_what_was_raised(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("threading.excepthook", lambda args: None)
     queue = ops.FIFOQueue(4, int32, shapes=[])
-    x = ops.placeholder("int32", [])
-    runner = QueueRunner(queue, [queue.enqueue(x)])
+    runner = QueueRunner(queue, [queue.enqueue(ops.placeholder("int32", []))])
     with Session(graph=graph) as session:
         (thread,) = runner.create_threads(session, start=True)
         thread.join()
@@ -256,8 +254,7 @@ async def test_children_fill_a_queue_until_there_is_no_more(graph: Graph) -> Non
         assert session.statistics().steps == 0
     # What fails in a child ends the body and is raised.
     queue = ops.FIFOQueue(4, int32, shapes=[])
-    x = ops.placeholder("int32", [])
-    add_queue_runner(QueueRunner(queue, [queue.enqueue(x)]))
+    add_queue_runner(QueueRunner(queue, [queue.enqueue(ops.placeholder("int32", []))]))
     async with AsyncSession(graph=graph) as session:
         with pytest.raises(InvalidArgumentError, match="feed a value"):
             async with running_queues(session):

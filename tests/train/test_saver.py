@@ -93,8 +93,7 @@ def test_a_restored_variable_goes_on_alone(session: Session, tmp_path: Path) -> 
 def test_any_program_reads_the_file(session: Session, tmp_path: Path) -> None:
     ops.Variable([1.0, 2.0], name="layer/w")
     Saver().save(started(session), str(tmp_path / "m"))
-    found = safetensors.numpy.load_file(tmp_path / "m.safetensors")
-    np.testing.assert_array_equal(found["layer/w"], [1, 2])
+    np.testing.assert_array_equal(safetensors.numpy.load_file(tmp_path / "m.safetensors")["layer/w"], [1, 2])
     # A saver of some variables leaves the others alone.
     a, b = ops.Variable(1.0, name="a"), ops.Variable(2.0, name="b")
     saver = Saver([a])
@@ -107,8 +106,7 @@ def test_any_program_reads_the_file(session: Session, tmp_path: Path) -> None:
     a, b = ops.Variable(1.0, name="a"), ops.Variable(2.0, name="b")
     path = Saver({"x": a, "y/z": b}).save(started(session), str(tmp_path / "m"))
     assert train.list_variables(str(path)) == [("x", []), ("y/z", [])]
-    swapped = Saver({"x": b, "y/z": a})
-    swapped.restore(session, str(path))
+    Saver({"x": b, "y/z": a}).restore(session, str(path))
     assert session.run([a, b]) == [2, 1]
 
 
@@ -186,8 +184,7 @@ def test_a_finalized_graph_can_be_saved_and_restored(session: Session, tmp_path:
     saver = Saver()
     started(session)
     session.graph.finalize()
-    path = saver.save(session, str(tmp_path / "m"), step)
-    saver.restore(session, str(path))
+    saver.restore(session, str(saver.save(session, str(tmp_path / "m"), step)))
     assert session.run(v) == 1
 
 
@@ -215,8 +212,7 @@ def test_a_variable_in_parts_is_saved_as_one_and_cut_anew(tmp_path: Path, sharde
 def test_the_slices_of_a_checkpoint_of_tensorflow_are_cut_anew(session: Session) -> None:
     rows = parts_of(np.zeros((5, 4), np.float32), [0, 4, 5], "rows")
     Saver().restore(session, str(FIXTURES / "parts"))
-    found = np.concatenate(session.run(list(rows)))
-    np.testing.assert_array_equal(found, np.arange(20).reshape(5, 4))
+    np.testing.assert_array_equal(np.concatenate(session.run(list(rows))), np.arange(20).reshape(5, 4))
 
 
 class Doubled(SaveableObject):
@@ -296,8 +292,7 @@ def test_a_step_that_is_no_whole_number_is_refused(session: Session, tmp_path: P
 
 def test_the_state_file_may_have_another_name_and_relative_paths(session: Session, tmp_path: Path) -> None:
     ops.Variable(1.0)
-    saver = Saver(save_relative_paths=True)
-    path = saver.save(started(session), str(tmp_path / "m"), 1, latest_filename="last")
+    path = Saver(save_relative_paths=True).save(started(session), str(tmp_path / "m"), 1, latest_filename="last")
     text = 'model_checkpoint_path: "m-1"\nall_model_checkpoint_paths: "m-1"\n'
     stored = (tmp_path / "last").read_text()
     assert stored.startswith(f"{text.strip()}  # crc32 ")
@@ -658,8 +653,7 @@ async def test_saves_of_one_saver_may_overlap(graph: Graph, tmp_path: Path) -> N
         await session.run(ops.global_variables_initializer())
         await asyncio.gather(*(saver.save_async(session, str(tmp_path / "m"), step) for step in range(6)))
     assert len(saver.last_checkpoints) == 3
-    kept = [train.load_variable(path, "v") for path in saver.last_checkpoints]
-    np.testing.assert_array_equal(kept, [[1, 2]] * 3)
+    np.testing.assert_array_equal([train.load_variable(path, "v") for path in saver.last_checkpoints], [[1, 2]] * 3)
     assert len([n for n in names(tmp_path) if n.endswith(".safetensors")]) == 3
 
 

@@ -150,8 +150,7 @@ async def test_worker_processes_train_one_model_from_graphs_of_their_own(by_refe
             with graph.as_default(), acts.device(replica_device_setter(1, worker_device=worker)):
                 model = Replicated(2)
                 local = ops.local_variables_initializer()
-            target = cluster.target("worker", k)
-            session = await stack.enter_async_context(AsyncSession(target, graph))
+            session = await stack.enter_async_context(AsyncSession(cluster.target("worker", k), graph))
             replicas.append((model, local, session))
         model, _, session = replicas[0]
         await session.run(model.init)

@@ -138,8 +138,7 @@ def test_initialisers_activations_and_constraints_are_functions() -> None:
         bias_initializer=acts.initializers.constant_initializer(4.0),
         kernel_constraint=acts.negative,
     )
-    outputs = layer(np.array([[1, 2], [3, 4]], np.float32))
-    np.testing.assert_array_equal(value(outputs), [[1, 1], [0, 0]])
+    np.testing.assert_array_equal(value(layer(np.array([[1, 2], [3, 4]], np.float32))), [[1, 1], [0, 0]])
     assert layer.weights[0].constraint is acts.negative
 
 
@@ -152,8 +151,7 @@ def test_the_default_kernel_is_drawn_as_glorot_uniform() -> None:
     np.testing.assert_allclose(kernel.std(), limit / np.sqrt(3), rtol=0.02)
     np.testing.assert_array_equal(bias, np.zeros(300))
     # The weights have the dtype of the inputs or the one given.
-    double = layers.Dense(2)
-    assert double(ONES.astype(np.float64)).dtype is acts.float64
+    assert layers.Dense(2)(ONES.astype(np.float64)).dtype is acts.float64
     half = layers.Dense(2, dtype=acts.float16)
     assert half([[1.0, 2.0]]).dtype is acts.float16
     assert half.dtype is acts.float16
@@ -176,8 +174,7 @@ def test_a_layer_builds_in_the_graph_of_its_inputs() -> None:
 
 
 def test_the_initialiser_and_the_regulariser_of_a_scope_apply() -> None:
-    ones = acts.initializers.ones_initializer()
-    with acts.variable_scope("m", initializer=ones, regularizer=acts.nn.l2_loss):
+    with acts.variable_scope("m", initializer=acts.initializers.ones_initializer(), regularizer=acts.nn.l2_loss):
         layer = layers.Dense(2)
         layer(ONES)
     kernel, bias = value(layer.weights)
@@ -267,8 +264,7 @@ def test_a_dense_layer_multiplies_with_its_kernel(session: acts.Session) -> None
     close(found, x @ kernel)
     # A separable convolution mixes channels after its windows.
     x = reals(2, 5, 5, 3)
-    layer = layers.SeparableConv2D(4, 3, 2, depth_multiplier=2)
-    found, (depthwise, pointwise, bias) = outputs_of(session, layer, x)
+    found, (depthwise, pointwise, bias) = outputs_of(session, layers.SeparableConv2D(4, 3, 2, depth_multiplier=2), x)
     each = [correlated(x[..., [c]], depthwise[:, :, [c]], (2, 2), "VALID") for c in range(3)]
     close(found, np.concatenate(each, axis=-1) @ pointwise[0, 0] + bias)
 
@@ -323,8 +319,7 @@ def test_channels_may_come_first(kind: str) -> None:
     make, shape = IN_FRONT[kind]
     x = reals(*shape)
     with acts.Graph().as_default(), acts.Session() as session:
-        layer = make(data_format="channels_first")
-        found, weights = outputs_of(session, layer, np.moveaxis(x, -1, 1))
+        found, weights = outputs_of(session, make(data_format="channels_first"), np.moveaxis(x, -1, 1))
     with acts.Graph().as_default(), acts.Session() as session:
         wanted, others = outputs_of(session, make(), x)
     for one, two in zip(weights, others, strict=True):
@@ -635,8 +630,7 @@ def test_two_cells_run_in_both_directions(session: acts.Session) -> None:
 
 
 def test_a_network_of_layers_learns(session: acts.Session) -> None:
-    rng = np.random.default_rng(1)
-    points = rng.uniform(-1, 1, (200, 2)).astype(np.float32)
+    points = np.random.default_rng(1).uniform(-1, 1, (200, 2)).astype(np.float32)
     inside = (points[:, 0] * points[:, 1] > 0).astype(np.float32)
     hidden = layers.dense(points, 16, activation=acts.tanh)
     hidden = layers.batch_normalization(hidden, training=True)
