@@ -261,6 +261,7 @@ def test_functions_are_looked_into() -> None:
     tools, decorators = module("python.util.tf_inspect"), module("python.util.tf_decorator")
 
     def inner(a: int, b: int = 2, *rest: int, **more: int) -> int:
+        """The text."""
         return a + b
 
     outer = decorators.make_decorator(inner, lambda *args, **kwargs: 2 * inner(*args, **kwargs), "twice")

@@ -14,8 +14,6 @@ from actorsession.compat.v1.core.protobuf import config_pb2
 from actorsession.compat.v1.python.ops import array_ops
 from actorsession.compat.v1.sessions.settings import as_settings
 
-pytestmark = pytest.mark.usefixtures("graph")
-
 
 def test_a_session_tells_its_target_as_bytes() -> None:
     with tf.Graph().as_default():
@@ -62,13 +60,14 @@ def test_a_device_specification_is_changed_in_place() -> None:
 
 
 def test_an_interactive_session_places_what_runs() -> None:
-    with tf.device("/device:GPU:0"):
-        elsewhere = tf.constant(1.0)
-    session = tf.InteractiveSession()
-    assert tf.constant(2.0).eval() == 2.0
-    with pytest.raises(tf.errors.InvalidArgumentError, match="GPU"):
-        elsewhere.eval()
-    session.close()
+    with tf.Graph().as_default():
+        with tf.device("/device:GPU:0"):
+            elsewhere = tf.constant(1.0)
+        session = tf.InteractiveSession()
+        assert tf.constant(2.0).eval() == 2.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="GPU"):
+            elsewhere.eval()
+        session.close()
 
 
 def test_the_default_graph_is_reset_while_an_interactive_session_is_open() -> None:
@@ -81,37 +80,39 @@ def test_the_default_graph_is_reset_while_an_interactive_session_is_open() -> No
 
 
 def test_options_of_a_run_may_watch_nodes() -> None:
-    total = tf.add(tf.constant(1), tf.constant(2), name="total")
-    options = tf.RunOptions()
-    options.debug_options.debug_tensor_watch_opts.add(node_name=total.op.name, debug_ops=["DebugIdentity"])
-    with tf.Session() as sess:
-        assert sess.run(total, options=options) == 3
-        dumps: Any = sess
-        assert [d.watch_key for d in dumps.debug_dumps()] == ["total:0:DebugIdentity"]
+    with tf.Graph().as_default():
+        total = tf.add(tf.constant(1), tf.constant(2), name="total")
+        options = tf.RunOptions()
+        options.debug_options.debug_tensor_watch_opts.add(node_name=total.op.name, debug_ops=["DebugIdentity"])
+        with tf.Session() as sess:
+            assert sess.run(total, options=options) == 3
+            dumps: Any = sess
+            assert [d.watch_key for d in dumps.debug_dumps()] == ["total:0:DebugIdentity"]
 
 
 @pytest.mark.parametrize("kind", [tf.Session, tf.InteractiveSession])
 def test_an_executor_that_tensorflow_does_not_have_is_refused_when_something_runs(kind: Any) -> None:
-    x = tf.placeholder(tf.float32, [])
-    for name in ("", "DEFAULT", "SINGLE_THREADED_EXECUTOR"):
-        config = tf.ConfigProto()
-        config.experimental.executor_type = name
-        with tf.Session(config=config) as sess:
-            assert sess.run(x + 1.0, {x: 1.0}) == 2.0
-    config.experimental.executor_type = "other"
-    session: Any = kind(config=config)
-    run = session.make_callable(x, [x])
-    assert run(1.0) == 1.0  # nothing is executed
-    calls: list[Callable[[], Any]] = [
-        lambda: session.run(x + 1.0, {x: 1.0}),
-        lambda: session.run(tf.constant(1.0)),
-        lambda: session.make_callable(x + 1.0, [x])(1.0),
-        lambda: session.partial_run_setup([x + 1.0], [x]),
-    ]
-    for call in calls:
-        with pytest.raises(tf.errors.NotFoundError, match="executor type: other"):
-            call()
-    session.close()
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [])
+        for name in ("", "DEFAULT", "SINGLE_THREADED_EXECUTOR"):
+            config = tf.ConfigProto()
+            config.experimental.executor_type = name
+            with tf.Session(config=config) as sess:
+                assert sess.run(x + 1.0, {x: 1.0}) == 2.0
+        config.experimental.executor_type = "other"
+        session: Any = kind(config=config)
+        run = session.make_callable(x, [x])
+        assert run(1.0) == 1.0  # nothing is executed
+        calls: list[Callable[[], Any]] = [
+            lambda: session.run(x + 1.0, {x: 1.0}),
+            lambda: session.run(tf.constant(1.0)),
+            lambda: session.make_callable(x + 1.0, [x])(1.0),
+            lambda: session.partial_run_setup([x + 1.0], [x]),
+        ]
+        for call in calls:
+            with pytest.raises(tf.errors.NotFoundError, match="executor type: other"):
+                call()
+        session.close()
 
 
 def test_the_dimensions_that_are_known_become_constants() -> None:
@@ -155,7 +156,8 @@ def options_of_a_program() -> Any:
 @pytest.fixture(params=[tf.Session, tf.InteractiveSession])
 def session(request: Any) -> Any:
     with tf.Graph().as_default():
-        x, b = tf.placeholder(tf.float32, [2], name="x"), tf.placeholder(tf.float32, [2], name="b")
+        x = tf.placeholder(tf.float32, [2], name="x")
+        b = tf.placeholder(tf.float32, [2], name="b")
         tf.constant([1.0, 2.0], name="a")
         tf.add(tf.multiply(x, 10.0, name="y"), b, name="z")
         made = request.param()

@@ -210,7 +210,7 @@ def test_a_graph_is_rebuilt_from_its_file(tmp_path: Path) -> None:
             assert sess.run(f"{prefix}loss:0", {f"{prefix}x:0": [[1.0, 1.0]]}) < before
 
 
-def test_a_trained_graph_is_frozen_and_loaded_elsewhere(graph: Any, tmp_path: Path) -> None:
+def test_a_trained_graph_is_frozen_and_loaded_elsewhere(tmp_path: Path) -> None:
     x = tf.placeholder(tf.float32, [None, 2], name="input")
     tf.nn.relu(tf.matmul(x, tf.get_variable("w", initializer=[[1.0, 2.0], [3.0, 4.0]])) - 3.0, name="output")
     with tf.Session() as sess:
@@ -226,13 +226,14 @@ def test_a_trained_graph_is_frozen_and_loaded_elsewhere(graph: Any, tmp_path: Pa
     graph_def = tf.GraphDef()
     with tf.gfile.GFile(str(tmp_path / "frozen.pb"), "rb") as f:
         graph_def.ParseFromString(tf.compat.as_bytes(f.read()))
-    found = tf.import_graph_def(graph_def, {"input:0": tf.constant([[2.0, 0.0]])}, ["output:0"], name="prefix")
-    assert found is not None
-    (y,) = found
-    assert y.name == "prefix/output:0"
-    assert not tf.global_variables()
-    with tf.Session(graph=graph) as sess:
-        assert sess.run(y).tolist() == [[0.0, 1.0]]
+    with tf.Graph().as_default() as graph:
+        found = tf.import_graph_def(graph_def, {"input:0": tf.constant([[2.0, 0.0]])}, ["output:0"], name="prefix")
+        assert found is not None
+        (y,) = found
+        assert y.name == "prefix/output:0"
+        assert not tf.global_variables()
+        with tf.Session(graph=graph) as sess:
+            assert sess.run(y).tolist() == [[0.0, 1.0]]
 
 
 def test_a_loop_counts_and_collects() -> None:

@@ -193,7 +193,7 @@ def test_a_sum_is_noted_once_with_its_value(graph: Graph, x: Tensor) -> None:
 SIZE = 2**13  # of float32: the least that is worth sharing
 
 
-def placeholder(graph: Graph, *shape: int | None) -> Tensor:
+def placeholder(*shape: int | None) -> Tensor:
     return ops.placeholder("float32", shape)
 
 
@@ -203,18 +203,14 @@ def lines(made: Made, pattern: str) -> list[str]:
 
 @pytest.mark.parametrize("view", [lambda x: x, ops.identity, lambda x: ops.reshape(x, [2, -1])])
 @pytest.mark.parametrize("sent", [True, False])
-def test_a_read_that_is_sent_lends(view: Callable[[Tensor], Tensor], sent: bool) -> None:
-    with (graph := Graph()).as_default():
-        y = view(ops.Variable(np.arange(SIZE, dtype=np.float32)).value())
-    made = Made(graph, [y], own_fetches=not sent)
+def test_a_read_that_is_sent_lends(graph: Graph, view: Callable[[Tensor], Tensor], sent: bool) -> None:
+    made = Made(graph, [view(ops.Variable(np.arange(SIZE, dtype=np.float32)).value())], own_fetches=not sent)
     assert len(lines(made, r"\.lend\(\)")) == sent
     assert len(lines(made, r"\.read\(\)")) == (not sent)
 
 
-def test_a_read_that_only_feeds_a_computation_does_not_lend() -> None:
-    with (graph := Graph()).as_default():
-        y = ops.Variable(np.zeros(SIZE, np.float32)).value() + 1.0
-    assert not lines(Made(graph, [y], own_fetches=False), "lend")
+def test_a_read_that_only_feeds_a_computation_does_not_lend(graph: Graph) -> None:
+    assert not lines(Made(graph, [ops.Variable(np.zeros(SIZE, np.float32)).value() + 1.0], own_fetches=False), "lend")
 
 
 BUILDS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -227,9 +223,8 @@ BUILDS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", BUILDS)
-def test_a_large_result_that_is_sent_is_written_to_a_new_array(name: str) -> None:
-    graph = Graph()
-    x = placeholder(graph, SIZE)
+def test_a_large_result_that_is_sent_is_written_to_a_new_array(graph: Graph, name: str) -> None:
+    x = placeholder(SIZE)
     y = BUILDS[name](x)
     fed = np.linspace(-1, 1, SIZE, dtype=np.float32)
     plain, sent = Made(graph, [y], [x]), Made(graph, [y], [x], own_fetches=False)
@@ -238,9 +233,8 @@ def test_a_large_result_that_is_sent_is_written_to_a_new_array(name: str) -> Non
     np.testing.assert_array_equal(sent.run(fed)[0], plain.run(fed)[0])
 
 
-def test_blocks_are_written_to_a_new_array_too() -> None:
-    graph = Graph()
-    x = placeholder(graph, 2 * BLOCKS_ABOVE)
+def test_blocks_are_written_to_a_new_array_too(graph: Graph) -> None:
+    x = placeholder(2 * BLOCKS_ABOVE)
     y = ops.tanh(x * 2.0 + x) - x
     fed = np.linspace(-1, 1, 2 * BLOCKS_ABOVE, dtype=np.float32)
     sent = Made(graph, [y], [x], own_fetches=False)
@@ -248,15 +242,14 @@ def test_blocks_are_written_to_a_new_array_too() -> None:
     np.testing.assert_array_equal(sent.run(fed)[0], Made(graph, [y], [x]).run(fed)[0])
 
 
-SMALL: dict[str, Callable[[Graph], tuple[Tensor, Tensor]]] = {
-    "few-bytes": lambda graph: ((x := placeholder(graph, SIZE - 1)), x + 1.0),
-    "unknown-size": lambda graph: ((x := placeholder(graph, None)), x + 1.0),
-    "no-such-function": lambda graph: ((x := placeholder(graph, SIZE)), ops.cumsum(x)),
+SMALL: dict[str, Callable[[], tuple[Tensor, Tensor]]] = {
+    "few-bytes": lambda: ((x := placeholder(SIZE - 1)), x + 1.0),
+    "unknown-size": lambda: ((x := placeholder(None)), x + 1.0),
+    "no-such-function": lambda: ((x := placeholder(SIZE)), ops.cumsum(x)),
 }
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_other_results_are_made_as_usual(name: str) -> None:
-    graph = Graph()
-    x, y = SMALL[name](graph)
+def test_other_results_are_made_as_usual(graph: Graph, name: str) -> None:
+    x, y = SMALL[name]()
     assert not lines(Made(graph, [y], [x], own_fetches=False), r"= empty\(")

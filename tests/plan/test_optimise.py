@@ -105,9 +105,9 @@ def vector() -> Tensor:
     return ops.placeholder("float32", [2])
 
 
-def fetched_graph(build: Callable[[], Tensor | list[Tensor]], options: OptimiserSettings = BOTH) -> Optimised:
-    """The plan that fetches what is built in the default graph, fed at all its placeholders."""
-    fetches, graph = build(), get_default_graph()
+def fetched(graph: Graph, build: Callable[[], Tensor | list[Tensor]], options: OptimiserSettings = BOTH) -> Optimised:
+    """The plan that fetches what is built in a graph, which is the default one, fed at all its placeholders."""
+    fetches = build()
     feeds = [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
     return Optimised(graph, list(fetches) if isinstance(fetches, list) else [fetches], feeds, options=options)
 
@@ -152,8 +152,8 @@ def waiting_for(build: Callable[[], Tensor]) -> Tensor:
         (lambda: waiting_for(lambda: ops.split(ops.constant([1.0, 2.0]), 2)[1]), "Neg _Arg", [-10, -20]),
     ],
 )
-def test_what_reads_constants_alone_becomes_a_constant(build: Any, kinds: str, value: Any) -> None:
-    made = fetched_graph(build)
+def test_what_reads_constants_alone_becomes_a_constant(graph: Graph, build: Any, kinds: str, value: Any) -> None:
+    made = fetched(graph, build)
     assert " ".join(sorted(made.ops())) == kinds
     results = made.run(*[floats(10, 20)] * len(made.signature.feeds))
     np.testing.assert_array_equal(results if isinstance(value, list) and len(results) > 1 else results[0], value)
@@ -174,12 +174,10 @@ def test_a_folded_constant_shares_memory_with_nothing(graph: Graph) -> None:
     np.testing.assert_array_equal(second, given_.reshape(2, 3))
 
 
-def test_what_is_larger_than_the_limit_is_not_folded() -> None:
-    def of(most: int) -> list[str]:
-        settings = OptimiserSettings(max_folded_constant_in_bytes=most)
-        return fetched_graph(lambda: ops.constant(np.ones(1000, np.float32)) + 1.0, settings).ops()
-
-    assert (of(3999), of(4000)) == (["Const", "Const", "AddV2"], ["Const"])
+@for_each("most, kinds", [(3999, ["Const", "Const", "AddV2"]), (4000, ["Const"])])
+def test_what_is_larger_than_the_limit_is_not_folded(graph: Graph, most: int, kinds: list[str]) -> None:
+    y, settings = ops.constant(np.ones(1000, np.float32)) + 1.0, OptimiserSettings(max_folded_constant_in_bytes=most)
+    assert Optimised(graph, [y], options=settings).ops() == kinds
 
 
 def test_strings_count_for_the_limit_by_number_and_length(graph: Graph) -> None:
@@ -472,7 +470,8 @@ def test_the_old_graph_is_not_touched(graph: Graph) -> None:
 
 def test_errors_name_the_line_of_the_node_that_stayed(graph: Graph) -> None:
     x = ops.placeholder("int32", [])
-    first, second = x // 0, x // 0
+    first = x // 0
+    second = x // 0
     kept = Optimised(graph, [first + second], [x]).step_graph.nodes[first.op.name]
     assert kept.source == first.op.source != second.op.source
 

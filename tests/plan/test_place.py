@@ -367,7 +367,9 @@ def test_what_has_state_stays_where_it_was(placement: PrunedPlacement) -> None:
     first, again = placement.place([variable()]), placement.place([variable(), op("r", "/cpu:1", reads="v")])
     assert again["v"] == first["v"]
     assert again["r"].device == CPU0
-    # What is tied to state goes there even in a run without it.
+
+
+def test_what_is_tied_to_state_goes_there_even_in_a_run_without_it(placement: PrunedPlacement) -> None:
     placement.place([variable(device="/cpu:1")])
     assert placement.place([op("a", with_="v")])["a"].device == CPU1
 
