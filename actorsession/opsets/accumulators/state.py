@@ -98,8 +98,8 @@ class SparseSum:
         for i in set(indices.tolist()):
             self._counts[i] = self._counts.get(i, 0) + 1
         for i, row in zip(indices.tolist(), rows, strict=True):
-            found = self._rows.get(i)
-            self._rows[i] = np.array(row) if found is None else found + row
+            total = self._rows.get(i)
+            self._rows[i] = np.array(row) if total is None else total + row
 
     def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
         """Return ascending indices, rows and a function that adds the rows again, and reset the sum."""
@@ -107,8 +107,8 @@ class SparseSum:
 
         def undo() -> None:
             for i, row in taken_rows.items():
-                found = self._rows.get(i)
-                self._rows[i] = row if found is None else found + row
+                total = self._rows.get(i)
+                self._rows[i] = row if total is None else total + row
                 self._counts[i] = self._counts.get(i, 0) + taken_counts[i]
 
         order = sorted(self._rows)
@@ -128,7 +128,7 @@ class SparseSum:
 class _Taker:
     """A pending take."""
 
-    wanted: int
+    required: int
     shape: Callable[[Any], Any]
     future: Take = field(default_factory=Take)
 
@@ -171,19 +171,19 @@ class AccumulatorState:
             outcomes = self._serve()
         self._tell(outcomes)
 
-    def take(self, wanted: int, shape: Callable[[Any], Any]) -> Take:
+    def take(self, count: int, shape: Callable[[Any], Any]) -> Take:
         """Take the gradients as soon as there are enough.
 
         Args:
-            wanted: required number, at least 1.
+            count: required number, at least 1.
             shape: a function of the gradients that returns the values of the node.
 
         Raises:
-            InvalidArgumentError: if ``wanted`` is less than 1.
+            InvalidArgumentError: if ``count`` is less than 1.
         """
-        if wanted < 1:
-            raise InvalidArgumentError(f"{self.label}: num_required is at least 1, got {wanted}")
-        taker = _Taker(wanted, shape)
+        if count < 1:
+            raise InvalidArgumentError(f"{self.label}: num_required is at least 1, got {count}")
+        taker = _Taker(count, shape)
         with self._lock:
             self._takers.append(taker)
             outcomes = self._serve()
@@ -217,7 +217,7 @@ class AccumulatorState:
 
     def _serve(self) -> list[_Served]:
         outcomes: list[_Served] = []
-        while self._takers and self._count >= self._takers[0].wanted:
+        while self._takers and self._count >= self._takers[0].required:
             taker = self._takers.popleft()
             if taker.future.set_running_or_notify_cancel():
                 total, again = self._total.take(self._count, mean=self._mean)

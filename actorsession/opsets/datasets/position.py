@@ -97,15 +97,15 @@ class _Pass:
             del future
 
     def _answer(self, future: Future[Any]) -> None:
-        found = self._made()
+        outcome = self._next_outcome()
         if not future.set_running_or_notify_cancel():
-            self._kept.append(found)
-        elif isinstance(found, Exception):
-            future.set_exception(found)
+            self._kept.append(outcome)
+        elif isinstance(outcome, Exception):
+            future.set_exception(outcome)
         else:
-            future.set_result(found[0] if len(found) == 1 else found)
+            future.set_result(outcome[0] if len(outcome) == 1 else outcome)
 
-    def _made(self) -> Element | Exception:
+    def _next_outcome(self) -> Element | Exception:
         with self._making:
             if self._kept:
                 return self._kept.popleft()
@@ -256,38 +256,38 @@ def by_handle(handle: Any, types: Sequence[DType], shapes: Sequence[TensorShape]
     text = os.fsdecode(np.asarray(handle).item())
     if not text.startswith("iterator "):
         raise InvalidArgumentError("Could not parse string_handle as a valid ResourceHandle")
-    found = _KNOWN.get(text)
-    if found is None:
+    iterator = _KNOWN.get(text)
+    if iterator is None:
         raise NotFoundError(
             f"{text.rpartition(' ')[0]:.100} is not in this process: a handle is used on the device of its "
             "iterator, while the session exists"
         )
     if types:
-        check_specs(types, shapes, found.types, found.shapes)
-    return found
+        check_specs(types, shapes, iterator.types, iterator.shapes)
+    return iterator
 
 
 def check_specs(
-    types: Sequence[DType], shapes: Sequence[TensorShape], found: Sequence[DType], of_found: Sequence[TensorShape]
+    types: Sequence[DType], shapes: Sequence[TensorShape], actual: Sequence[DType], of_found: Sequence[TensorShape]
 ) -> None:
     """Check the static types of elements against those that are wanted.
 
     Raises:
         InvalidArgumentError: if there are other components, or they are of other dtypes or shapes.
     """
-    if len(types) != len(found):
+    if len(types) != len(actual):
         raise InvalidArgumentError(
-            f"Number of components does not match: expected {len(types)} types but got {len(found)}."
+            f"Number of components does not match: expected {len(types)} types but got {len(actual)}."
         )
-    for k, (wanted, other) in enumerate(zip(types, found, strict=True)):
-        if wanted is not other:
+    for k, (expected, other) in enumerate(zip(types, actual, strict=True)):
+        if expected is not other:
             raise InvalidArgumentError(
-                f"Data type mismatch at component {k}: expected {wanted.name} but got {other.name}."
+                f"Data type mismatch at component {k}: expected {expected.name} but got {other.name}."
             )
-    for k, (shape, given) in enumerate(zip(shapes, of_found, strict=False)):
-        if not shape.is_compatible_with(given):
+    for k, (shape, other_shape) in enumerate(zip(shapes, of_found, strict=False)):
+        if not shape.is_compatible_with(other_shape):
             raise InvalidArgumentError(
-                f"Incompatible shapes at component {k}: expected {_written(shape)} but got {_written(given)}."
+                f"Incompatible shapes at component {k}: expected {_written(shape)} but got {_written(other_shape)}."
             )
 
 
@@ -305,17 +305,17 @@ def elsewhere(ctx: KernelContext, work: Callable[[Run], Any]) -> Future[Any]:
     future: Future[Any] = Future()
 
     def call() -> None:
-        found: Any = None
+        result: Any = None
         error: Exception | None = None
         try:
-            found = work(run)
+            result = work(run)
         except Exception as exc:
             error = exc
         if future.set_running_or_notify_cancel():
             if error is not None:
                 future.set_exception(error)
             else:
-                future.set_result(found)
+                future.set_result(result)
         run.close()
 
     future.add_done_callback(lambda done: run.close() if done.cancelled() else None)

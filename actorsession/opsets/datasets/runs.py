@@ -95,10 +95,10 @@ class Run(ControlFlowContext):
 
     async def _checked(self, pending: Coroutine[Any, Any, Any]) -> Any:
         """Await a coroutine, and cancel it when the run is over."""
-        found: list[Any] = []
+        results: list[Any] = []
 
         async def complete() -> None:
-            found.append(await pending)
+            results.append(await pending)
             watch.cancel()
 
         async def look() -> None:
@@ -112,4 +112,4 @@ class Run(ControlFlowContext):
                 tasks.create_task(complete())
         except* Exception as group:
             raise group.exceptions[0] from None
-        return found[0]
+        return results[0]

@@ -49,7 +49,7 @@ class _Part:
 class _Taker:
     """A pending take."""
 
-    wanted: int
+    requested: int
     small: bool
     join: _Join
     future: Take = field(default_factory=Take)
@@ -109,11 +109,11 @@ class BarrierState:
             outcomes = self._serve()
         self._tell(outcomes)
 
-    def take(self, wanted: int, join: _Join, *, small: bool) -> Take:
+    def take(self, count: int, join: _Join, *, small: bool) -> Take:
         """Take complete elements, as soon as there are enough.
 
         Args:
-            wanted: required number.
+            count: required number.
             join: a function of the (number of the first insertion, key, components...) of each element that
                 returns the values of the node.
             small: whether fewer elements, but at least one, suffice once the barrier is closed.
@@ -123,18 +123,18 @@ class BarrierState:
             enough.
 
         Raises:
-            InvalidArgumentError: if ``wanted`` is negative.
+            InvalidArgumentError: if ``count`` is negative.
             OutOfRangeError: if it is certain at once that there cannot be enough.
         """
-        if wanted < 0:
-            raise InvalidArgumentError(f"{self.label}: num_elements is at least 0, got {wanted}")
-        taker = _Taker(wanted, small, join)
+        if count < 0:
+            raise InvalidArgumentError(f"{self.label}: num_elements is at least 0, got {count}")
+        taker = _Taker(count, small, join)
         with self._lock:
             if self._closed:
                 there = len(self._ready) + (0 if small else len(self._parts))
-                taker.wanted = min(wanted, there) if small else wanted
-                if there < max(taker.wanted, 1):
-                    raise self._too_few(wanted, there)
+                taker.requested = min(count, there) if small else count
+                if there < max(taker.requested, 1):
+                    raise self._too_few(count, there)
             self._takers.append(taker)
             outcomes = self._serve()
         self._tell(outcomes)
@@ -189,10 +189,10 @@ class BarrierState:
                 f"{self.label}: the elements have components 0 to {len(self._specs) - 1}, there is no "
                 f"component {component}"
             )
-        wanted = self._specs[component].dtype
-        if values.dtype != wanted.np_dtype:
+        dtype = self._specs[component].dtype
+        if values.dtype != dtype.np_dtype:
             raise InvalidArgumentError(
-                f"{self.label}: component {component} is {wanted.name}, got values of {values.dtype}"
+                f"{self.label}: component {component} is {dtype.name}, got values of {values.dtype}"
             )
         if keys.ndim != 1 or not values.ndim or len(keys) != len(values):
             raise InvalidArgumentError(
@@ -247,25 +247,25 @@ class BarrierState:
         while self._takers:
             taker, there = self._takers[0], len(self._ready)
             over = self._closed and not self._parts
-            if there < taker.wanted and not over and not taker.future.cancelled():
+            if there < taker.requested and not over and not taker.future.cancelled():
                 break
             self._takers.popleft()
             if not taker.future.set_running_or_notify_cancel():
                 continue
-            if there < taker.wanted and not (taker.small and there):
-                outcomes.append((taker, self._too_few(taker.wanted, there)))
+            if there < taker.requested and not (taker.small and there):
+                outcomes.append((taker, self._too_few(taker.requested, there)))
                 continue
-            count = min(there, taker.wanted)
+            count = min(there, taker.requested)
             outcomes.append((taker, [heapq.heappop(self._ready) for _ in range(count)]))
         return outcomes
 
     def _tell(self, outcomes: Sequence[_Outcome]) -> None:
-        for taker, found in outcomes:
-            if isinstance(found, OutOfRangeError):
-                taker.future.set_exception(found)
+        for taker, outcome in outcomes:
+            if isinstance(outcome, OutOfRangeError):
+                taker.future.set_exception(outcome)
             else:
-                elements = [(np.int64(n), key, *c) for n, _, key, c in found]
-                undo = partial(self._put_back, found, self._resets)
+                elements = [(np.int64(n), key, *c) for n, _, key, c in outcome]
+                undo = partial(self._put_back, outcome, self._resets)
                 taker.future.fulfil(partial(taker.join, elements), undo)
 
     def _put_back(self, elements: Sequence[_Element], resets: int) -> None:
@@ -276,9 +276,9 @@ class BarrierState:
             outcomes = self._serve()
         self._tell(outcomes)
 
-    def _too_few(self, wanted: int, there: int) -> OutOfRangeError:
+    def _too_few(self, requested: int, there: int) -> OutOfRangeError:
         return OutOfRangeError(
-            f"{self.label} is closed and has insufficient elements (requested {wanted}, total size {there})"
+            f"{self.label} is closed and has insufficient elements (requested {requested}, total size {there})"
         )
 
     def _forget(self, taker: _Taker) -> None:
