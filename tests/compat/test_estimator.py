@@ -464,7 +464,7 @@ def test_a_hook_evaluates_while_the_model_is_trained(tmp_path: Path) -> None:
              "linear/linear_model/x/weights", "linear/linear_model/x/weights/Adagrad"],
         ),
         (
-            lambda folder: estimator.BaselineRegressor(folder, optimizer="Adagrad"),
+            lambda d: estimator.BaselineRegressor(d, optimizer="Adagrad"),
             ["baseline/bias", "baseline/bias/Adagrad"],
         ),
     ],

@@ -352,25 +352,14 @@ def test_older_names_do_what_the_newer_ones_do() -> None:
 def test_initialisers_spread_by_the_inputs_of_a_unit() -> None:
     layers = tf.contrib.layers
     xavier = layers.xavier_initializer()
-    assert xavier.get_config() == {
-        "scale": 1.0,
-        "mode": "fan_avg",
-        "distribution": "uniform",
-        "seed": None,
-        "dtype": "float32",
-    }
+    common = {"distribution": "uniform", "dtype": "float32"}
+    assert xavier.get_config() == {**common, "scale": 1.0, "mode": "fan_avg", "seed": None}
     bound = np.sqrt(6.0 / 50)
     drawn = value(xavier([20, 30]))
     assert 0.9 * bound < np.abs(drawn).max() <= bound
     assert layers.xavier_initializer_conv2d(uniform=False).distribution == "truncated_normal"
     scaling = layers.variance_scaling_initializer(factor=3.0, mode="FAN_OUT", uniform=True, seed=5)
-    assert scaling.get_config() == {
-        "scale": 3.0,
-        "mode": "fan_out",
-        "distribution": "uniform",
-        "seed": 5,
-        "dtype": "float32",
-    }
+    assert scaling.get_config() == {**common, "scale": 3.0, "mode": "fan_out", "seed": 5}
     with pytest.raises(TypeError, match="int32"):
         layers.xavier_initializer(dtype=tf.int32)
     with pytest.raises(ValueError, match="fan_most"):

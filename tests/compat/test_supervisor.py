@@ -89,6 +89,10 @@ def events_of(folder: Path) -> list[Any]:
     return [e for file in sorted(folder.glob("events*")) for e in tf.train.summary_iterator(file)]
 
 
+def kinds(events: Any) -> str:
+    return " ".join(event.WhichOneof("what") for event in events)
+
+
 def test_the_chief_writes_summaries_and_what_happened(tmp_path: Path) -> None:
     train_op = training()
     tf.summary.scalar("loss", tf.constant(2.0))
@@ -98,15 +102,7 @@ def test_the_chief_writes_summaries_and_what_happened(tmp_path: Path) -> None:
         sv.summary_computed(sess, sess.run(sv.summary_op))
         sv.summary_computed(sess, sess.run(sv.summary_op), 7)
     found = events_of(tmp_path)
-    assert [event.WhichOneof("what") for event in found] == [
-        "file_version",
-        "graph_def",
-        "meta_graph_def",
-        "session_log",
-        "summary",
-        "summary",
-        "session_log",
-    ]
+    assert kinds(found) == "file_version graph_def meta_graph_def session_log summary summary session_log"
     assert [event.step for event in found] == [0, 0, 0, 0, 1, 7, 0]
     assert [found[3].session_log.status, found[6].session_log.status] == [tf.SessionLog.START, tf.SessionLog.STOP]
     assert found[4].summary.value[0].simple_value == 2.0
@@ -139,13 +135,8 @@ def test_each_session_has_its_own_file_if_the_writer_is_closed(tmp_path: Path) -
     files = sorted(tmp_path.glob("events*"))
     assert len(files) == 2
     for file in files:
-        assert [e.WhichOneof("what") for e in tf.train.summary_iterator(file)] == [
-            "file_version",
-            "graph_def",
-            "meta_graph_def",
-            "summary",
-            "session_log",
-        ]
+        events = tf.train.summary_iterator(file)
+        assert kinds(events) == "file_version graph_def meta_graph_def summary session_log"
 
 
 def test_one_writer_may_serve_several_sessions(tmp_path: Path) -> None:
@@ -155,13 +146,7 @@ def test_one_writer_may_serve_several_sessions(tmp_path: Path) -> None:
         with sv.managed_session(close_summary_writer=False, start_standard_services=False) as sess:
             sv.summary_computed(sess, sess.run(sv.summary_op))
     sv.summary_writer.close()
-    assert [event.WhichOneof("what") for event in events_of(tmp_path)] == [
-        "file_version",
-        "graph_def",
-        "meta_graph_def",
-        "summary",
-        "summary",
-    ]
+    assert kinds(events_of(tmp_path)) == "file_version graph_def meta_graph_def summary summary"
 
 
 def test_without_a_writer_no_summary_is_written() -> None:

@@ -170,10 +170,7 @@ BOTH_SIDES: list[tuple[str, Callable[[Any, Any], Any]]] = [
 ]
 
 
-OPERANDS: dict[str, tuple[Any, ...]] = {
-    "float32": (2.0, np.float32(2), [1.0, 2.0], np.ones(2, np.float32)),
-    "bool": (True,),
-}
+OPERANDS: dict[str, Any] = {"float32": (2.0, np.float32(2), [1.0, 2.0], np.ones(2, np.float32)), "bool": (True,)}
 
 
 @for_each("op_type, function", BOTH_SIDES)

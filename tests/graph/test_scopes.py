@@ -94,15 +94,7 @@ def test_scopes_nest_and_nothing_leaves_them_all(graph: Graph) -> None:
         (("/gpu:1", None), ""),
         (("/gpu:1", None, "/job:c"), "/job:c"),
         ((DeviceSpec(job="w", device_type="CPU"),), "/job:w/device:CPU:*"),
-    ],
-)
-def test_inner_blocks_win_part_by_part_and_none_clears(graph: Graph, blocks: Any, device: str) -> None:
-    assert device_in(graph, *blocks) == device
-
-
-@for_each(
-    "blocks, device",
-    [
+        # A function replaces what inner blocks said, and outer ones fill the rest.
         (("/job:a", lambda op: "/gpu:1"), "/job:a/device:GPU:1"),
         ((lambda op: "/gpu:1", "/job:a"), "/device:GPU:1"),
         ((lambda op: f"{op.device}/task:3", "/job:q"), "/job:q/task:3"),
@@ -112,7 +104,7 @@ def test_inner_blocks_win_part_by_part_and_none_clears(graph: Graph, blocks: Any
         ((lambda op: DeviceSpec(task=4), "/job:a"), "/task:4"),
     ],
 )
-def test_a_function_replaces_what_inner_blocks_said_and_outer_ones_fill(graph: Graph, blocks: Any, device: str) -> None:
+def test_inner_blocks_win_part_by_part_and_none_clears(graph: Graph, blocks: Any, device: str) -> None:
     assert device_in(graph, *blocks) == device
 
 

@@ -33,14 +33,8 @@ def a_graph() -> acts.Graph:
     with acts.Graph().as_default() as graph:
         v = acts.Variable([1.0, 2.0], name="v")
         acts.Variable(3, trainable=False, name="steps")
-        for key, value in {
-            "nodes": v * 2.0,
-            "mine": v,
-            "ops": v.initializer,
-            "words": "spam",
-            "numbers": 3,
-            "floats": 0.5,
-        }.items():
+        values = {"nodes": v * 2.0, "mine": v, "ops": v.initializer, "words": "spam", "numbers": 3, "floats": 0.5}
+        for key, value in values.items():
             acts.add_to_collection(key, value)
     return graph
 

@@ -351,15 +351,8 @@ def test_a_feature_says_which_list_it_is() -> None:
 
 
 def test_a_message_is_shown_as_text() -> None:
-    assert repr(Feature(int64_list=Int64List(value=[1, 2]))).split() == [
-        "int64_list",
-        "{",
-        "value:",
-        "1",
-        "value:",
-        "2",
-        "}",
-    ]
+    shown = repr(Feature(int64_list=Int64List(value=[1, 2]))).split()
+    assert " ".join(shown) == "int64_list { value: 1 value: 2 }"
     assert 'key: "c"' in str(whole())
 
 

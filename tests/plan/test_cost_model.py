@@ -405,24 +405,14 @@ def is_steady(parts: Parts, fetch: Any, *, fed: Any = ()) -> bool:
     return segment.is_steady
 
 
-@for_each("case", STEADY)
-def test_a_loop_of_constants_runs_as_often_every_time(parts: Parts, case: str) -> None:
-    assert is_steady(parts, STEADY[case](parts))
+@for_each("build", [*STEADY.values(), *SIZED_ALIKE.values()])
+def test_what_constants_and_shapes_settle_takes_as_long_every_time(parts: Parts, build: Build) -> None:
+    assert is_steady(parts, build(parts))
 
 
-@for_each("case", VARYING)
-def test_a_loop_that_something_else_ends_may_run_longer_next_time(parts: Parts, case: str) -> None:
-    assert not is_steady(parts, VARYING[case](parts))
-
-
-@for_each("case", SIZED_ALIKE)
-def test_a_result_as_large_as_constants_or_inputs_costs_as_much_every_time(parts: Parts, case: str) -> None:
-    assert is_steady(parts, SIZED_ALIKE[case](parts))
-
-
-@for_each("case", SIZED)
-def test_a_result_as_large_as_a_value_says_may_be_any_size_next_time(parts: Parts, case: str) -> None:
-    assert not is_steady(parts, SIZED[case](parts))
+@for_each("build", [*VARYING.values(), *SIZED.values()])
+def test_what_a_value_decides_may_take_longer_next_time(parts: Parts, build: Build) -> None:
+    assert not is_steady(parts, build(parts))
 
 
 def test_a_constant_that_is_fed_is_none(parts: Parts) -> None:

@@ -41,15 +41,8 @@ def check(graph: Graph, y: Tensor, x: Tensor, expected: Any, *, over: int) -> Ma
 
 def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x: Tensor) -> None:
     y = ops.tanh((x * 2.0 + x) / x)
-    made = check(graph, y, x, np.tanh(np.float32(3)), over=3)
-    assert made.source()[1:] == [
-        "v2 = (v0 * c1)",
-        "o3(v2, v0, v2)",
-        "o4(v2, v0, v2)",
-        "del v0",
-        "o5(v2, v2)",
-        "return (v2, )",
-    ]
+    source = check(graph, y, x, np.tanh(np.float32(3)), over=3).source()
+    assert source[1:] == ["v2 = (v0 * c1)", "o3(v2, v0, v2)", "o4(v2, v0, v2)", "del v0", "o5(v2, v2)", "return (v2, )"]
     # The right operand can be written over as well.
     y = x - ops.exp(x * 0.0)
     check(graph, y, x, THREE - 1, over=2)

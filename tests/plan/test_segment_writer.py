@@ -109,13 +109,8 @@ def test_an_array_is_dropped_after_its_last_use(graph: Graph, x: Tensor) -> None
     a = call(graph, np.negative, x).outputs[0]
     b = call(graph, np.add, a, x).outputs[0]
     c = call(graph, np.add, b, b).outputs[0]
-    assert body(Made(graph, [c], [x])) == [
-        "b = b_kernel(a)",
-        "c = c_kernel(b, a)",
-        "del b, a",
-        "d = d_kernel(c, c)",
-        "del c",
-    ]
+    lines = body(Made(graph, [c], [x]))
+    assert lines == ["b = b_kernel(a)", "c = c_kernel(b, a)", "del b, a", "d = d_kernel(c, c)", "del c"]
     # An array that nobody reads is dropped at once. It could be a variable's own, which an update could then not
     # change in place.
     assert body(Made(graph, [], [x], [call(graph, np.negative, x)])) == ["b = b_kernel(a)", "del a, b"]
