@@ -86,11 +86,9 @@ variables.add(
 @variables("load-and-eval")
 def _load(tf: Any, np: Any) -> Plan:
     v = tf.Variable([1.0, 2.0])
-
-    def drive(session: Any) -> Any:
-        return [lambda: v.load([5.0, 6.0], session), lambda: v.eval(session), lambda: session.run(v * 2)]
-
-    return Plan(drive=drive)
+    return Plan(
+        drive=lambda session: [lambda: v.load([5.0, 6.0], session), lambda: v.eval(session), lambda: session.run(v * 2)]
+    )
 
 
 @variables("count-up-to")

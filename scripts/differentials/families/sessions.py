@@ -117,11 +117,9 @@ def _inside(tf: Any, np: Any) -> Plan:
 @fetches("of-a-closed-session")
 def _closed(tf: Any, np: Any) -> Plan:
     a = tf.constant(1)
-
-    def drive(session: Any) -> Any:
-        return [session.close, lambda: session.run(a), session.close, lambda: a.eval(session=session)]
-
-    return Plan(drive=drive)
+    return Plan(
+        drive=lambda session: [session.close, lambda: session.run(a), session.close, lambda: a.eval(session=session)]
+    )
 
 
 @fetches("eval-without-a-session")
@@ -133,11 +131,13 @@ def _eval(tf: Any, np: Any) -> Any:
 def _evals(tf: Any, np: Any) -> Plan:
     x, v = tf.placeholder(tf.float32, []), tf.Variable(2.0)
     up = v.assign_add(1.0)
-
-    def drive(session: Any) -> Any:
-        return [lambda: (x * 2).eval({x: 3.0}, session), lambda: up.op.run(session=session), lambda: v.eval(session)]
-
-    return Plan(drive=drive)
+    return Plan(
+        drive=lambda session: [
+            lambda: (x * 2).eval({x: 3.0}, session),
+            lambda: up.op.run(session=session),
+            lambda: v.eval(session),
+        ]
+    )
 
 
 @fetches("callable")

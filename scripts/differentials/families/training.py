@@ -222,11 +222,13 @@ def _global_step(tf: Any, np: Any) -> Plan:
     before = tf.train.get_global_step() is None
     step = tf.train.create_global_step()
     facts = [before, step.name, step.dtype.name.removesuffix("_ref"), tf.train.get_or_create_global_step() is step]
-
-    def drive(session: Any) -> Any:
-        return [lambda: int(tf.train.global_step(session, step)), lambda: session.run(step.assign_add(3))]
-
-    return Plan(drive=drive, facts=facts)
+    return Plan(
+        drive=lambda session: [
+            lambda: int(tf.train.global_step(session, step)),
+            lambda: session.run(step.assign_add(3)),
+        ],
+        facts=facts,
+    )
 
 
 @schedules("second-global-step")
