@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scripts.differentials.program import Family, Plan, Step
+from scripts.differentials.program import Family, Plan, Step, in_order
 
 __all__ = ["FAMILIES"]
 
@@ -171,7 +171,7 @@ def _optional(tf: Any, np: Any) -> Plan:
     iterator = tf.data.make_one_shot_iterator(tf.data.Dataset.range(1))
     following = tf.data.experimental.get_next_as_optional(iterator)
     there, value = following.has_value(), following.get_value()
-    return Plan(steps=[Step([there, value]), Step(there), Step(value)])
+    return in_order([there, value], there, value)
 
 
 @datasets("single-element")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scripts.differentials.numbers import reals
-from scripts.differentials.program import Family, Plan, Step
+from scripts.differentials.program import Family, Plan, Step, in_order
 
 __all__ = ["FAMILIES"]
 
@@ -167,7 +167,7 @@ def _halves(tf: Any, np: Any) -> Plan:
 def _some(tf: Any, np: Any) -> Plan:
     a, b = tf.Variable(1.0), tf.Variable(2.0)
     train = tf.train.AdamOptimizer(0.1).minimize(a * b, var_list=[b])
-    return Plan(steps=[Step(train), Step([a, b])])
+    return in_order(train, [a, b])
 
 
 optimisers.add("nothing-to-train", lambda tf, np: tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0)))
