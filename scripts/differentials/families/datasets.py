@@ -166,6 +166,20 @@ def _handles(tf: Any, np: Any) -> Plan:
     return Plan(drive=drive)
 
 
+datasets.add(
+    "before-the-start",
+    lambda tf, np: in_order(tf.data.make_initializable_iterator(tf.data.Dataset.range(2)).get_next()),
+)
+
+
+@datasets("batch-of-fed-size")
+def _fed_size(tf: Any, np: Any) -> Plan:
+    size = tf.placeholder(tf.int64, [])
+    iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(6).batch(size))
+    following = iterator.get_next()
+    return Plan(steps=[Step(iterator.initializer, {size: 0}), Step(iterator.initializer, {size: 4}), Step(following)])
+
+
 @datasets("optional")
 def _optional(tf: Any, np: Any) -> Plan:
     iterator = tf.data.make_one_shot_iterator(tf.data.Dataset.range(1))
