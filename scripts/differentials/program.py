@@ -14,7 +14,7 @@ from typing import Any
 
 from .numbers import reals
 
-__all__ = ["Build", "Family", "Plan", "Program", "Step", "named", "on", "sized", "words"]
+__all__ = ["Build", "Family", "Plan", "Program", "Step", "in_order", "named", "on", "sized", "words"]
 
 # Not ``[Any, Any]``: programs defined in a loop take the loop's values as defaults of further parameters.
 Build = Callable[..., Any]
@@ -60,6 +60,11 @@ class Plan:
     initialize: bool = True
     random: bool = False
     tolerance: float | None = None
+
+
+def in_order(*fetches: Any) -> Plan:
+    """Return the plan of a run for each of some fetches."""
+    return Plan(steps=[Step(each) for each in fetches])
 
 
 @dataclass(frozen=True)

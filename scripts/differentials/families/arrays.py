@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from scripts.differentials.numbers import reals, wholes
-from scripts.differentials.program import Family, Plan, Step, on
+from scripts.differentials.program import Family, Plan, Step, in_order, on
 
 __all__ = ["FAMILIES"]
 
@@ -258,14 +258,14 @@ _SCATTERS = {f"scatter_{name}": f"scatter_{name}" for name in ["update", "add", 
 def _scattered(tf: Any, np: Any, name: str) -> Plan:
     v = tf.Variable(reals(np, (4, 2), 1, 3))
     changed = getattr(tf, name)(v, [0, 2], tf.constant(reals(np, (2, 2), 1, 5)))
-    return Plan(steps=[Step(changed), Step(changed), Step(v)])
+    return in_order(changed, changed, v)
 
 
 @scatters("{name}-twice-one-row", name=_SCATTERS)
 def _scattered_twice(tf: Any, np: Any, name: str) -> Plan:
     v = tf.Variable(wholes(np, (5,), 1, 9))
     changed = getattr(tf, name)(v, [[1], [1]], [[2], [5]])
-    return Plan(steps=[Step(changed), Step(v)])
+    return in_order(changed, v)
 
 
 @scatters("{name}", name=("scatter_nd_update", "scatter_nd_add", "scatter_nd_sub"))
@@ -289,7 +289,7 @@ def _scatter_slices(tf: Any, np: Any) -> Plan:
     v = tf.Variable(np.zeros((3, 2), "float32"))
     added = v.scatter_add(tf.IndexedSlices(tf.ones([2, 2]), tf.constant([0, 0])))
     part = v[1].assign([7.0, 8.0])
-    return Plan(steps=[Step(added), Step(part), Step(v)])
+    return in_order(added, part, v)
 
 
 segments.over(

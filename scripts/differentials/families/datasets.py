@@ -1,11 +1,11 @@
-"""Input pipelines: their elements and errors, what they look like in a graph, and what is refused."""
+"""Input pipelines: elements and errors that ``interchange_pipelines`` has not, nodes in a graph, what is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from scripts.differentials.program import Family, Plan, Step
+from scripts.differentials.program import Family, Plan, Step, in_order
 
 __all__ = ["FAMILIES"]
 
@@ -46,7 +46,6 @@ _ELEMENTS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "shuffle-twice": lambda tf, d, e, np: d.range(4).shuffle(4, seed=2).repeat(2),
     "shuffle-alike": lambda tf, d, e, np: d.range(4).shuffle(4, seed=2, reshuffle_each_iteration=False).repeat(2),
     "shuffle-and-repeat": lambda tf, d, e, np: d.range(4).apply(e.shuffle_and_repeat(3, 2, seed=1)),
-    "random": lambda tf, d, e, np: e.RandomDataset(4).take(3),
     "shard-out-of-range": lambda tf, d, e, np: d.range(3).shard(2, 5),
     "padding-too-small": lambda tf, d, e, np: _rising(tf, 5).padded_batch(2, [2]),
     "padding-with-value": lambda tf, d, e, np: _rising(tf, 4).padded_batch(3, [-1], np.int64(9)),
@@ -55,29 +54,16 @@ _ELEMENTS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "map-that-fails": lambda tf, d, e, np: _reciprocals(tf).map(_checked(tf)),
     "map-that-fails-in-parallel": lambda tf, d, e, np: _reciprocals(tf).map(_checked(tf), 2),
     "map-and-batch-that-fails": lambda tf, d, e, np: _reciprocals(tf).apply(e.map_and_batch(_checked(tf), 2)),
-    "errors-ignored": lambda tf, d, e, np: _reciprocals(tf).map(_checked(tf)).apply(e.ignore_errors()),
     "map-without-threads": lambda tf, d, e, np: d.range(3).map(lambda x: x, 0),
     "map-of-dict": lambda tf, d, e, np: d.range(2).map(lambda x: {"b": x, "a": -x}),
-    "map-with-branch": lambda tf, d, e, np: d.range(3).map(lambda x: tf.cond(x > 1, lambda: x * 10, lambda: x)),
     "generator": lambda tf, d, e, np: d.from_generator(
         lambda n: iter([(k, "a") for k in range(n)]), (tf.int64, tf.string), args=(2,)
     ),
     "generator-of-other-type": lambda tf, d, e, np: d.from_generator(lambda: ["a"], tf.int32),
     "generator-of-other-shape": lambda tf, d, e, np: d.from_generator(lambda: [[1, 2]], tf.int32, [3]),
-    "zip-of-dict": lambda tf, d, e, np: d.zip({"a": d.range(2), "b": (d.range(3), d.range(4))}),
-    "cached": lambda tf, d, e, np: d.range(2).cache().repeat(2),
-    "unbatched": lambda tf, d, e, np: d.range(4).batch(2).unbatch(),
-    "enumerated": lambda tf, d, e, np: d.from_tensor_slices(["a", "b"]).enumerate(3),
-    "scanned": lambda tf, d, e, np: d.range(4).apply(e.scan(np.int64(0), lambda s, x: (s + x, s))),
-    "while-small": lambda tf, d, e, np: d.range(5).apply(e.take_while(lambda x: x < 2)),
-    "unique-words": lambda tf, d, e, np: d.from_tensor_slices(["a", "b", "a"]).apply(e.unique()),
     "unique-pairs": lambda tf, d, e, np: d.from_tensor_slices(([1], [2])).apply(e.unique()),
-    "counter": lambda tf, d, e, np: e.Counter(5, -2, tf.int32).take(3),
     "chosen-out-of-range": lambda tf, d, e, np: e.choose_from_datasets([d.range(3)], d.range(1, 2)),
-    "sparse-rows": lambda tf, d, e, np: d.from_sparse_tensor_slices(_sparse(tf)),
-    "sparse-batch": lambda tf, d, e, np: d.from_tensor_slices(_sparse(tf)).batch(2),
     "sparse-beside": lambda tf, d, e, np: d.zip((d.from_tensor_slices(_sparse(tf)), d.range(2))),
-    "dense-to-sparse": lambda tf, d, e, np: _rising(tf, 4).apply(e.dense_to_sparse_batch(2, [3])),
     "dense-to-sparse-too-large": lambda tf, d, e, np: _rising(tf, 5).apply(e.dense_to_sparse_batch(2, [2])),
     "buckets": lambda tf, d, e, np: _rising(tf, 6).apply(
         e.bucket_by_sequence_length(lambda x: tf.size(x), [3, 6], [2, 2, 2], pad_to_bucket_boundary=True)
@@ -180,12 +166,26 @@ def _handles(tf: Any, np: Any) -> Plan:
     return Plan(drive=drive)
 
 
+datasets.add(
+    "before-the-start",
+    lambda tf, np: in_order(tf.data.make_initializable_iterator(tf.data.Dataset.range(2)).get_next()),
+)
+
+
+@datasets("batch-of-fed-size")
+def _fed_size(tf: Any, np: Any) -> Plan:
+    size = tf.placeholder(tf.int64, [])
+    iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(6).batch(size))
+    following = iterator.get_next()
+    return Plan(steps=[Step(iterator.initializer, {size: 0}), Step(iterator.initializer, {size: 4}), Step(following)])
+
+
 @datasets("optional")
 def _optional(tf: Any, np: Any) -> Plan:
     iterator = tf.data.make_one_shot_iterator(tf.data.Dataset.range(1))
     following = tf.data.experimental.get_next_as_optional(iterator)
     there, value = following.has_value(), following.get_value()
-    return Plan(steps=[Step([there, value]), Step(there), Step(value)])
+    return in_order([there, value], there, value)
 
 
 @datasets("single-element")

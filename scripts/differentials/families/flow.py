@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from scripts.differentials.program import Family, Plan, Step
+from scripts.differentials.program import Family, Plan, Step, in_order
 
 __all__ = ["FAMILIES"]
 
@@ -144,7 +144,7 @@ def _loop_variable(tf: Any, np: Any) -> Plan:
         with tf.control_dependencies([v.assign_add(i)]):
             return i + 1
 
-    return Plan(steps=[Step(tf.while_loop(lambda i: i < 4, body, [0])), Step(v)])
+    return in_order(tf.while_loop(lambda i: i < 4, body, [0]), v)
 
 
 @flow("while-fed-limit")
@@ -215,7 +215,7 @@ def _control(tf: Any, np: Any) -> Plan:
     with tf.control_dependencies([v.assign_add(1)]):
         x = tf.constant(5)
         y = tf.identity(x)
-    return Plan(steps=[Step(x), Step(y), Step([x, y]), Step(v)])
+    return in_order(x, y, [x, y], v)
 
 
 for _wrong in ("a", 3, None):

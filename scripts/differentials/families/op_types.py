@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import array, float32, float64, full, int32, int64, zeros
 
-from scripts.differentials.program import Family, Plan, Step
+from scripts.differentials.program import Family, Plan, Step, in_order
 
 __all__ = ["FAMILIES"]
 
@@ -213,13 +213,13 @@ def _(tf: Any, _: Any) -> Any:
     with tf.control_dependencies([last]):
         first = raw.StackPop(handle=stack, elem_type=tf.float32)
     with tf.control_dependencies([first]):
-        return Plan(steps=[Step([first, last, raw.StackClose(handle=stack)])])
+        return in_order([first, last, raw.StackClose(handle=stack)])
 
 
 @op_types("Stack-empty")
 def _(tf: Any, _: Any) -> Any:
     stack = tf.raw_ops.Stack(elem_type=tf.float32)
-    return Plan(steps=[Step(tf.raw_ops.StackPop(handle=stack, elem_type=tf.float32))])
+    return in_order(tf.raw_ops.StackPop(handle=stack, elem_type=tf.float32))
 
 
 for _kind in ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQueue"):
@@ -255,14 +255,12 @@ def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     table = raw.MutableHashTable(key_dtype=tf.string, value_dtype=tf.int64)
     keys, values = [b"a", b"b"], array([1, 2])
-    return Plan(
-        steps=[
-            Step(raw.LookupTableInsert(table_handle=table, keys=keys, values=values)),
-            Step(raw.LookupTableFind(table_handle=table, keys=[b"b", b"c"], default_value=int64(-1))),
-            Step(raw.LookupTableSize(table_handle=table)),
-            Step(raw.LookupTableImport(table_handle=table, keys=[b"z"], values=array([5]))),
-            Step(list(raw.LookupTableExport(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64))),
-        ]
+    return in_order(
+        raw.LookupTableInsert(table_handle=table, keys=keys, values=values),
+        raw.LookupTableFind(table_handle=table, keys=[b"b", b"c"], default_value=int64(-1)),
+        raw.LookupTableSize(table_handle=table),
+        raw.LookupTableImport(table_handle=table, keys=[b"z"], values=array([5])),
+        list(raw.LookupTableExport(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64)),
     )
 
 
@@ -272,7 +270,7 @@ def _(tf: Any, _: Any) -> Any:
     table = raw.HashTable(key_dtype=tf.string, value_dtype=tf.int64)
     find = raw.LookupTableFind(table_handle=table, keys=[b"b"], default_value=int64(-1))
     start = raw.InitializeTable(table_handle=table, keys=[b"a", b"b"], values=array([1, 2]))
-    return Plan(steps=[Step(find), Step(start), Step(find)])
+    return in_order(find, start, find)
 
 
 @op_types("ConditionalAccumulator")
@@ -280,13 +278,11 @@ def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     handle = raw.ConditionalAccumulator(dtype=tf.float32, shape=[2])
     give = raw.AccumulatorApplyGradient(handle=handle, local_step=int64(0), gradient=[1.0, 3.0])
-    return Plan(
-        steps=[
-            Step(give),
-            Step(give),
-            Step(raw.AccumulatorNumAccumulated(handle=handle)),
-            Step(raw.AccumulatorTakeGradient(handle=handle, num_required=2, dtype=tf.float32)),
-        ]
+    return in_order(
+        give,
+        give,
+        raw.AccumulatorNumAccumulated(handle=handle),
+        raw.AccumulatorTakeGradient(handle=handle, num_required=2, dtype=tf.float32),
     )
 
 
@@ -443,7 +439,7 @@ for _name, _count in (("ParseSingleSequenceExample", 0), ("ParseSequenceExample"
         texts, labels = [_sequence(tf)] * count or _sequence(tf), ["a", "b"][:count] or "a"
         given = {"serialized": texts, "debug_name": labels, "context_dense_defaults": [array([0])], **_PARTS}
         found = getattr(tf.raw_ops, name)(**given, **(_COUNTS if count else {}))
-        return Plan(steps=[Step([list(part) for part in found])])
+        return in_order([list(part) for part in found])
 
 
 # -- fused nodes -----------------------------------------------------------------------------------
@@ -764,7 +760,7 @@ def _(tf: Any, _: Any) -> Any:
         )
     taken = raw.TakeManySparseFromTensorsMap(sparse_handles=tf.concat([many, [one]], 0), dtype=tf.float32, **kept)
     again = raw.TakeManySparseFromTensorsMap(sparse_handles=[int64(77)], dtype=tf.float32, **kept)
-    return Plan(steps=[Step(list(taken)), Step(list(again))])
+    return in_order(list(taken), list(again))
 
 
 @op_types("MutableDenseHashTableV2")
@@ -778,17 +774,15 @@ def _(tf: Any, _: Any) -> Any:
     insert = raw.LookupTableInsertV2(table_handle=table, keys=keys[:2], values=reals(2, 2))
     reserved = raw.LookupTableInsertV2(table_handle=table, keys=array([-1]), values=reals(1, 2))
     remove = raw.LookupTableRemoveV2(table_handle=table, keys=array([5]))
-    return Plan(
-        steps=[
-            Step(find),
-            Step(insert),
-            Step(find),
-            Step(reserved),
-            Step(raw.LookupTableSizeV2(table_handle=table)),
-            Step(remove),
-            Step(find),
-            Step(raw.LookupTableFindV2(table_handle=table, keys=array([-2]), default_value=float32([7, 8]))),
-        ]
+    return in_order(
+        find,
+        insert,
+        find,
+        reserved,
+        raw.LookupTableSizeV2(table_handle=table),
+        remove,
+        find,
+        raw.LookupTableFindV2(table_handle=table, keys=array([-2]), default_value=float32([7, 8])),
     )
 
 
@@ -843,7 +837,7 @@ def _(tf: Any, _: Any) -> Any:
     """A reference that is passed on is still one."""
     v = tf.get_variable("v", initializer=reals(3), use_resource=False)
     passed = tf.raw_ops.RefIdentity(input=v._ref())
-    return Plan(steps=[Step(passed), Step(tf.raw_ops.AssignAdd(ref=passed, value=reals(3))), Step(v)])
+    return in_order(passed, tf.raw_ops.AssignAdd(ref=passed, value=reals(3)), v)
 
 
 for _what, _value in (

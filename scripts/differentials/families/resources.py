@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scripts.differentials.numbers import reals
-from scripts.differentials.program import Family, Plan, Step, words
+from scripts.differentials.program import Family, Plan, Step, in_order, words
 
 __all__ = ["FAMILIES"]
 
@@ -26,7 +26,7 @@ def _assigned(tf: Any, np: Any, name: str, dtype: str) -> Plan:
 def _counter(tf: Any, np: Any) -> Plan:
     v = tf.Variable(0, name="count")
     up = v.assign_add(1)
-    return Plan(steps=[Step(up), Step([up, up]), Step(v)])
+    return in_order(up, [up, up], v)
 
 
 @variables("uninitialised")
@@ -51,7 +51,7 @@ def _ordered(tf: Any, np: Any) -> Plan:
         after = v.read_value()
         with tf.control_dependencies([after]):
             last = tf.assign_add(v, 2.0)
-    return Plan(steps=[Step([after, last]), Step(v)])
+    return in_order([after, last], v)
 
 
 @variables("from-another")
@@ -86,18 +86,16 @@ variables.add(
 @variables("load-and-eval")
 def _load(tf: Any, np: Any) -> Plan:
     v = tf.Variable([1.0, 2.0])
-
-    def drive(session: Any) -> Any:
-        return [lambda: v.load([5.0, 6.0], session), lambda: v.eval(session), lambda: session.run(v * 2)]
-
-    return Plan(drive=drive)
+    return Plan(
+        drive=lambda session: [lambda: v.load([5.0, 6.0], session), lambda: v.eval(session), lambda: session.run(v * 2)]
+    )
 
 
 @variables("count-up-to")
 def _count(tf: Any, np: Any) -> Plan:
     v = tf.Variable(0)
     up = tf.count_up_to(v, 2)
-    return Plan(steps=[Step(up), Step(up), Step(up), Step(v)])
+    return in_order(up, up, up, v)
 
 
 @variables("assign-wrong-{wrong}", wrong=("shape", "dtype", "text"))
@@ -160,7 +158,7 @@ def _several(tf: Any, np: Any) -> Plan:
     a, b = tf.Variable(1.0), tf.Variable(2.0)
     swap = tf.tuple([a.read_value(), b.read_value()])
     both = tf.group(a.assign(swap[1]), b.assign(swap[0]))
-    return Plan(steps=[Step(tf.group(a.initializer, b.initializer)), Step(both), Step([a, b])])
+    return in_order(tf.group(a.initializer, b.initializer), both, [a, b])
 
 
 queues = Family("queues")
@@ -198,7 +196,7 @@ _SCRIPTS: dict[str, Callable[[Any, Any, Any], list[Any]]] = {
 @queues("{kind}-{script}", kind=_QUEUES, script=_SCRIPTS)
 def _in_order(tf: Any, np: Any, kind: Any, script: Any) -> Plan:
     queue, items = (make(tf) for make in kind)
-    return Plan(steps=[*map(Step, script(queue, items, queue.dequeue()))])
+    return in_order(*script(queue, items, queue.dequeue()))
 
 
 @queues("fifo-two-components")
@@ -236,20 +234,20 @@ def _wrong_item(tf: Any, np: Any, wrong: str) -> Any:
         "number": ([1, 2], [3, 4]),
         "text": ["a", "b"],
     }
-    return Plan(steps=[Step(queue.enqueue(item[wrong]))])
+    return in_order(queue.enqueue(item[wrong]))
 
 
 @queues("fifo-cancelled")
 def _cancelled(tf: Any, np: Any) -> Plan:
     queue = tf.FIFOQueue(1, tf.int32, shapes=[()])
     put = queue.enqueue(1)
-    return Plan(steps=[Step(put), Step(queue.close(cancel_pending_enqueues=True)), Step(put), Step(queue.dequeue())])
+    return in_order(put, queue.close(cancel_pending_enqueues=True), put, queue.dequeue())
 
 
 @queues("fifo-shared")
 def _shared(tf: Any, np: Any) -> Plan:
     a, b = (tf.FIFOQueue(3, tf.int32, shapes=[()], shared_name="one") for _ in range(2))
-    return Plan(steps=[Step(a.enqueue(4)), Step(b.size()), Step(b.dequeue()), Step(a.size())])
+    return in_order(a.enqueue(4), b.size(), b.dequeue(), a.size())
 
 
 @queues("fifo-chosen-by-index")
@@ -262,7 +260,7 @@ def _chosen(tf: Any, np: Any) -> Plan:
 
 queues.over(
     "fifo-capacity-{size}",
-    lambda tf, np, size: Plan(steps=[Step(tf.FIFOQueue(size, tf.int32, shapes=[()]).enqueue(1))]),
+    lambda tf, np, size: in_order(tf.FIFOQueue(size, tf.int32, shapes=[()]).enqueue(1)),
     size=(-1, "a"),
 )
 
@@ -279,7 +277,7 @@ def _queue_in_loop(tf: Any, np: Any) -> Plan:
     queue = tf.FIFOQueue(10, tf.int32, shapes=[()])
     put = queue.enqueue_many([[1, 2, 3, 4]])
     total = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + queue.dequeue()), (0, 0))[1]
-    return Plan(steps=[Step(put), Step(total), Step(queue.size())])
+    return in_order(put, total, queue.size())
 
 
 @queues("accumulator")
@@ -288,7 +286,7 @@ def _accumulator(tf: Any, np: Any) -> Plan:
     add = kept.apply_grad([2.0, 4.0], local_step=0)
     more = kept.apply_grad([4.0, 0.0], local_step=0)
     ahead, count = kept.set_global_step(5), kept.num_accumulated()
-    return Plan(steps=[*map(Step, (add, more, count, kept.take_grad(2), count, ahead, add, count))])
+    return in_order(*(add, more, count, kept.take_grad(2), count, ahead, add, count))
 
 
 FAMILIES = [variables, queues]

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
-from scripts.differentials.program import Family, Plan, Step, words
+from scripts.differentials.program import Family, Plan, Step, in_order, words
 
 __all__ = ["FAMILIES"]
 
@@ -67,7 +67,7 @@ _FETCHES: dict[str, Callable[[Any, Any, Any], Any]] = {
 @fetches("{fetch}", fetch=_FETCHES)
 def _fetched(tf: Any, np: Any, fetch: Any) -> Plan:
     a, v = tf.constant([1.0, 2.0], name="a"), tf.Variable(3, name="v")
-    return Plan(steps=[Step(fetch(tf, a, v))])
+    return in_order(fetch(tf, a, v))
 
 
 @fetches("of-another-graph")
@@ -75,10 +75,10 @@ def _other_graph(tf: Any, np: Any) -> Plan:
     with tf.Graph().as_default():
         other = tf.constant(1)
     tf.constant(2)
-    return Plan(steps=[Step(other), Step([other.op])])
+    return in_order(other, [other.op])
 
 
-fetches.add("of-an-empty-graph", lambda tf, np: Plan(steps=[Step([]), Step("a:0")]))
+fetches.add("of-an-empty-graph", lambda tf, np: in_order([], "a:0"))
 
 
 @fetches("fed-and-fetched")
@@ -92,14 +92,14 @@ def _needed(tf: Any, np: Any) -> Plan:
     x, v = tf.placeholder(tf.float32, []), tf.Variable(0)
     y, unused = tf.constant(1.0) + 1, x * 2
     v.assign_add(1)
-    return Plan(steps=[Step(y), Step(v), Step(unused)])
+    return in_order(y, v, unused)
 
 
 @fetches("marked-unfetchable")
 def _unfetchable(tf: Any, np: Any) -> Plan:
     a = tf.constant(1)
     tf.get_default_graph().prevent_fetching(a.op)
-    return Plan(steps=[Step(a), Step(a.op), Step(a + 1)])
+    return in_order(a, a.op, a + 1)
 
 
 @fetches("from-inside-a-branch")
@@ -111,17 +111,15 @@ def _inside(tf: Any, np: Any) -> Plan:
         return kept[-1]
 
     tf.cond(tf.constant(True), branch, lambda: tf.constant(1))
-    return Plan(steps=[Step(kept[0])])
+    return in_order(kept[0])
 
 
 @fetches("of-a-closed-session")
 def _closed(tf: Any, np: Any) -> Plan:
     a = tf.constant(1)
-
-    def drive(session: Any) -> Any:
-        return [session.close, lambda: session.run(a), session.close, lambda: a.eval(session=session)]
-
-    return Plan(drive=drive)
+    return Plan(
+        drive=lambda session: [session.close, lambda: session.run(a), session.close, lambda: a.eval(session=session)]
+    )
 
 
 @fetches("eval-without-a-session")
@@ -133,11 +131,13 @@ def _eval(tf: Any, np: Any) -> Any:
 def _evals(tf: Any, np: Any) -> Plan:
     x, v = tf.placeholder(tf.float32, []), tf.Variable(2.0)
     up = v.assign_add(1.0)
-
-    def drive(session: Any) -> Any:
-        return [lambda: (x * 2).eval({x: 3.0}, session), lambda: up.op.run(session=session), lambda: v.eval(session)]
-
-    return Plan(drive=drive)
+    return Plan(
+        drive=lambda session: [
+            lambda: (x * 2).eval({x: 3.0}, session),
+            lambda: up.op.run(session=session),
+            lambda: v.eval(session),
+        ]
+    )
 
 
 @fetches("callable")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scripts.differentials.numbers import reals
-from scripts.differentials.program import Family, Plan, Step
+from scripts.differentials.program import Family, Plan, Step, in_order
 
 __all__ = ["FAMILIES"]
 
@@ -167,7 +167,7 @@ def _halves(tf: Any, np: Any) -> Plan:
 def _some(tf: Any, np: Any) -> Plan:
     a, b = tf.Variable(1.0), tf.Variable(2.0)
     train = tf.train.AdamOptimizer(0.1).minimize(a * b, var_list=[b])
-    return Plan(steps=[Step(train), Step([a, b])])
+    return in_order(train, [a, b])
 
 
 optimisers.add("nothing-to-train", lambda tf, np: tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0)))
@@ -222,11 +222,13 @@ def _global_step(tf: Any, np: Any) -> Plan:
     before = tf.train.get_global_step() is None
     step = tf.train.create_global_step()
     facts = [before, step.name, step.dtype.name.removesuffix("_ref"), tf.train.get_or_create_global_step() is step]
-
-    def drive(session: Any) -> Any:
-        return [lambda: int(tf.train.global_step(session, step)), lambda: session.run(step.assign_add(3))]
-
-    return Plan(drive=drive, facts=facts)
+    return Plan(
+        drive=lambda session: [
+            lambda: int(tf.train.global_step(session, step)),
+            lambda: session.run(step.assign_add(3)),
+        ],
+        facts=facts,
+    )
 
 
 @schedules("second-global-step")
