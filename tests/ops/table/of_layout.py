@@ -236,9 +236,7 @@ MIRRORS = [
             [*MISFITS, Fault((M, ints([0, 0], [3 - edge, 0])), "reach over shape")],
         ),
         Row(
-            f"MirrorPadGrad-{mode.lower()}",
-            {"mode": mode},
-            lambda x, margins, mode=mode: _folded(x, margins, mode.lower()),
+            f"MirrorPadGrad-{mode.lower()}", {"mode": mode}, lambda x, pads, mode=mode: _folded(x, pads, mode.lower())
         ).on(
             [
                 (np.ones([4, 5], np.float32), ints([1, 1], [0, 2])),

@@ -57,11 +57,7 @@ REVERSALS = [
             Fault((MATRIX, np.int32(0)), "axes are a vector", "rank 1"),
         ],
     ),
-    Row(
-        "ReverseSequence",
-        lambda x, n: ops.reverse_sequence(x, n, seq_axis=1),
-        lambda x, n: _reverse_sequences(x, n, 1, 0),
-    ).on(
+    Row("ReverseSequence", lambda x, n: ops.reverse_sequence(x, n, 1), lambda x, n: _reverse_sequences(x, n, 1, 0)).on(
         [
             (MATRIX, _axes(2, 3)),
             (MATRIX, np.array([0, 1], np.int64)),

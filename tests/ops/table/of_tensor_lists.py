@@ -174,11 +174,7 @@ MANY = [
             Fault(np.ones([3, 1], np.float32), r"has shape \[1\]"),
         ],
     ),
-    Row(
-        "TensorListGather",
-        lambda t, places: tensor_list_gather(listed(t), places, t.dtype),
-        lambda t, places: t[places],
-    ).on(
+    Row("TensorListGather", lambda t, i: tensor_list_gather(listed(t), i, t.dtype), lambda t, i: t[i]).on(
         [(ROWS3, PLACES), (LINE, PLACES), (WORDS, PLACES)],
         [(SMOOTH, np.array([1, 2, 1], np.int32))],
         [Fault((ROWS3, np.array([0, 3], np.int32)), "element 3 was asked for")],
