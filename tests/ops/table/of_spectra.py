@@ -55,10 +55,6 @@ def _svd_wanted(x: Any, full: bool) -> Any:
     return [s, *units] if full else [s, *units, x]
 
 
-def _svd_values(x: Any) -> Any:
-    return list(make("Svd", [x], {"compute_uv": False}).outputs)
-
-
 SVD = [
     Row(
         f"Svd-{'full' if full else 'reduced'}", lambda x, f=full: _svd_parts(x, f), lambda x, f=full: _svd_wanted(x, f)
@@ -67,7 +63,7 @@ SVD = [
 ]
 SVD_VALUES = Row(
     "Svd-values",
-    _svd_values,
+    {"compute_uv": False},
     lambda x: [np.linalg.svd(x, compute_uv=False).astype(x.dtype), np.empty(0, x.dtype), np.empty(0, x.dtype)],
 ).on(OBLONGS, rtol=ANY)
 BROKEN = np.stack([np.full((2, 2), np.nan), np.diag([3.0, 2.0]), np.full((2, 2), np.inf)])
