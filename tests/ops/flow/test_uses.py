@@ -83,10 +83,6 @@ def _halves(x: Any) -> Any:
     return -x, acts.cast(x, acts.float32) / 2.0
 
 
-def _nested(x: Any) -> Any:
-    return {"a": x["a"] + 1, "b": x["b"]}
-
-
 def _elems() -> Any:
     return {"a": items(), "b": [acts.constant([[1], [2], [3]])]}
 
@@ -131,21 +127,17 @@ def _each(name: str, *given: Any) -> Any:
 
 
 def _folded(name: str, first: int | None) -> Any:
-    return getattr(acts.flow, name)(_tens, items(), first)
+    return getattr(acts.flow, name)(lambda total, digit: total * 10 + digit, items(), first)
 
 
 def _scanned(first: int | None, reverse: bool) -> Any:
     return acts.flow.scan(operator.add, items(), initializer=first, reverse=reverse)
 
 
-def _tens(total: Any, digit: Any) -> Any:
-    return total * 10 + digit
-
-
 MAPPED: list[Any] = [
     ran(lambda: acts.map_fn(_halves, items(), fn_output_signature=BOTH), ([-1, -2, -3], [0.5, 1.0, 1.5])),
     ran(lambda: acts.map_fn(lambda x: x["b"][0] * x["a"], _elems(), fn_output_signature=acts.int32), [[1], [4], [9]]),
-    ran(lambda: acts.map_fn(_nested, _elems())["a"], [2, 3, 4]),
+    ran(lambda: acts.map_fn(lambda x: {"a": x["a"] + 1, "b": x["b"]}, _elems())["a"], [2, 3, 4]),
     ran(lambda: _some(1), [[2.0, 2.0]]),
     ran(lambda: _some(0), []),
     ran(_in_a_branch, [[[2.0, 3.0], [4.0, 5.0]], [[-1.0, -2.0], [-3.0, -4.0]]]),

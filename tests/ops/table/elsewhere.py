@@ -17,10 +17,6 @@ _WITH_OTHERS = """
     ResourceGatherNd VariableShape BlockLSTMGrad MaxPoolGradV2 QuantizeAndDequantizeV4Grad TensorListConcatLists
     TensorListScatter AddManySparseToTensorsMap TakeManySparseFromTensorsMap RaggedTensorToVariantGradient
 """
-_BY_PHILOX = """
-    StatelessRandomGetAlg StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg StatelessRandomNormalV2
-    StatelessRandomUniformFullIntV2 StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessTruncatedNormalV2
-"""
 _OLDER = """
     BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D BatchSelfAdjointEig TopK Conv3DBackpropFilter
     Conv3DBackpropInput PlaceholderV2 RandomCrop SampleDistortedBoundingBox FixedLengthRecordReader IdentityReader
@@ -35,6 +31,8 @@ _OLDER = """
 """
 
 _KEYED = """
+    StatelessRandomGetAlg StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg StatelessRandomNormalV2
+    StatelessRandomUniformFullIntV2 StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessTruncatedNormalV2
     StatelessRandomGammaV3 StatelessShuffle StatelessRandomBinomial NonDeterministicInts ParameterizedTruncatedNormal
     StatelessParameterizedTruncatedNormal RngReadAndSkip RngSkip StatefulUniform StatefulUniformInt
     StatefulUniformFullInt StatefulStandardNormalV2 StatefulTruncatedNormal StatefulRandomBinomial Timestamp
@@ -177,6 +175,5 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(_WITH_OTHERS.split(), _RECORDED),
     **dict.fromkeys(_KEYED.split(), "tests/ops/randomness/test_keyed.py"),
     **dict.fromkeys(_OLDER.split(), "tests/opsets/older/test_older_forms.py"),
-    **dict.fromkeys(_BY_PHILOX.split(), "tests/ops/randomness/test_philox.py"),
     **{op: file for file, types in _BY_FILE.items() for op in types.split()},
 }

@@ -77,15 +77,6 @@ def _towards_zero(x: Any, y: Any) -> Any:
     return np.trunc(x.astype(np.float64) / y).astype(x.dtype)
 
 
-def _floored(x: Any, y: Any) -> Any:
-    # Of floats the quotient is rounded before the floor is taken: 1 // 0.1 is 10.
-    return np.floor(x / y) if x.dtype.kind == "f" else x // y
-
-
-def _remainder(x: Any, y: Any) -> Any:
-    return x % y
-
-
 BY_ZERO = [
     Fault((np.array([1, 2], np.int32), np.array([1, 0], np.int32)), "Integer division by zero"),
     Fault((np.int64(1), np.int64(0)), "Integer division by zero"),
@@ -111,7 +102,8 @@ QUOTIENTS = [
     _of_two(
         "FloorDiv",
         ops.floordiv,
-        _floored,
+        # Of floats the quotient is rounded before the floor is taken: 1 // 0.1 is 10.
+        lambda x, y: np.floor(x / y) if x.dtype.kind == "f" else x // y,
         [*REAL, LOW[0], *INTEGERS, (np.float32(1.0), np.float32(0.1))],
         (),
         faults=BY_ZERO,
@@ -119,7 +111,7 @@ QUOTIENTS = [
     _of_two(
         "FloorMod",
         ops.floormod,
-        _remainder,
+        lambda x, y: x % y,
         [*REAL, LOW[0], *INTEGERS],
         ((SMOOTH[0], np.array([0.9, 0.5, 0.8])),),
         faults=BY_ZERO,

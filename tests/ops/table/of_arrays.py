@@ -55,9 +55,7 @@ CONSTANTS = [
 
 QUESTIONS = [
     Row(
-        f"{op}-{dtype}",
-        {"out_type": dtype} if dtype else {},
-        lambda x, ask=ask, dtype=dtype: np.array(ask(x), dtype or np.int32),
+        f"{op}-{dtype}", {"out_type": dtype} if dtype else {}, lambda x, a=ask, d=dtype: np.array(a(x), d or np.int32)
     ).on([X, EMPTY, ONE, WORDS, WORD, TRUTH])
     for op, ask, dtypes in (
         ("Shape", np.shape, ("", "int32", "int64")),

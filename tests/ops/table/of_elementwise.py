@@ -151,10 +151,6 @@ def _between(x: Any, low: float, high: float) -> Any:
     return (x > low) & (x < high)
 
 
-def _elu_grad(dy: Any, y: Any) -> Any:
-    return np.where(y < 0, dy * (y + y.dtype.type(1)), dy)
-
-
 CURVED = [(COMPLEX, COMPLEX[::-1].copy())]
 GRADIENTS = [
     _of_result("TanhGrad", lambda y, dy: dy * (1 - y * y), [(EDGES, FLOWS), *CURVED]),
@@ -165,7 +161,9 @@ GRADIENTS = [
     _of_result("InvGrad", _slope_of_inverse, [(EDGES, FLOWS), *CURVED]),
     _of_result("ReluGrad", lambda dy, x: dy * (x > 0), [(FLOWS, EDGES), (WHOLE, WHOLE), *NARROW]),
     _of_result("Relu6Grad", lambda dy, x: dy * _between(x, 0, 6), [(FLOWS, EDGES), (UNSIGNED, UNSIGNED), *NARROW]),
-    _of_result("EluGrad", _elu_grad, [(FLOWS, EDGES), (HALF, HALF)]),
+    _of_result(
+        "EluGrad", lambda dy, y: np.where(y < 0, dy * (y + y.dtype.type(1)), dy), [(FLOWS, EDGES), (HALF, HALF)]
+    ),
     _of_result("SoftplusGrad", lambda dy, x: dy / (1 + np.exp(-x)), [(FLOWS, EDGES)]),
 ]
 

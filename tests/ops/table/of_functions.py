@@ -107,27 +107,21 @@ def _of(x: Any, value: Any) -> Any:
     return np.asarray(value, np.asarray(x).dtype)
 
 
-def _selu(x: Any) -> Any:
-    return _of(x, SCALE * np.where(x < 0, ALPHA * np.expm1(np.minimum(x, 0)), x))
-
-
 def _selu_grad(gradients: Any, outputs: Any) -> Any:
     return _of(gradients, gradients * np.where(outputs < 0, outputs + SCALE * ALPHA, SCALE))
 
 
-def _leaky_relu(x: Any) -> Any:
-    return _of(x, np.where(x > 0, x, 0.25 * x))
-
-
-def _leaky_relu_grad(gradients: Any, x: Any) -> Any:
-    return _of(gradients, gradients * np.where(x > 0, 1, 0.25))
-
-
 RECTIFIED = [
-    Row("Selu", nn.selu, _selu).on(INPUTS, [SMOOTH], rtol=1e-5),
+    Row("Selu", nn.selu, lambda x: _of(x, SCALE * np.where(x < 0, ALPHA * np.expm1(np.minimum(x, 0)), x))).on(
+        INPUTS, [SMOOTH], rtol=1e-5
+    ),
     Row("SeluGrad", {}, _selu_grad).on(PAIRS, [(SMOOTH.T, SMOOTH)], rtol=1e-5),
-    Row("LeakyRelu", lambda x: nn.leaky_relu(x, 0.25), _leaky_relu).on(INPUTS, [SMOOTH], rtol=1e-5),
-    Row("LeakyReluGrad", {"alpha": 0.25}, _leaky_relu_grad).on(PAIRS, [(SMOOTH.T, SMOOTH)], rtol=1e-5),
+    Row("LeakyRelu", lambda x: nn.leaky_relu(x, 0.25), lambda x: _of(x, np.where(x > 0, x, 0.25 * x))).on(
+        INPUTS, [SMOOTH], rtol=1e-5
+    ),
+    Row("LeakyReluGrad", {"alpha": 0.25}, lambda gradients, x: _of(gradients, gradients * np.where(x > 0, 1, 0.25))).on(
+        PAIRS, [(SMOOTH.T, SMOOTH)], rtol=1e-5
+    ),
     Row("Softsign", nn.softsign, lambda x: x / (1 + np.abs(x))).on(INPUTS, [SMOOTH], rtol=1e-5),
     Row("SoftsignGrad", {}, lambda g, x: g / (1 + np.abs(x)) ** 2).on(PAIRS, rtol=1e-5),
 ]

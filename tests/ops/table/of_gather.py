@@ -218,11 +218,7 @@ def _one_hot(axis: int) -> Any:
 
 FIVE, LESS = np.float32(5.0), np.float32(-1.0)
 ONE_HOTS = [
-    Row(
-        f"OneHot-axis_{axis}",
-        lambda indices, depth, on, off, axis=axis: ops.one_hot(indices, depth, on, off, axis),
-        _one_hot(axis),
-    ).on(
+    Row(f"OneHot-axis_{axis}", lambda i, n, on, off, axis=axis: ops.one_hot(i, n, on, off, axis), _one_hot(axis)).on(
         [
             (ints(0, 2, -1, 5), np.int32(3), FIVE, LESS),
             (longs([0, 1], [2, 0]), np.int32(3), np.int8(1), np.int8(0)),

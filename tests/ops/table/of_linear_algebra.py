@@ -174,9 +174,7 @@ def _qr_wanted(x: Any, full: bool) -> Any:
 
 QR = [
     Row(
-        f"Qr-{'full' if full else 'reduced'}",
-        lambda x, full=full: _qr_parts(x, full),
-        lambda x, full=full: _qr_wanted(x, full),
+        f"Qr-{'full' if full else 'reduced'}", lambda x, f=full: _qr_parts(x, f), lambda x, f=full: _qr_wanted(x, f)
     ).on(OBLONGS, faults=[VECTOR], rtol=ANY)
     for full in (False, True)
 ]

@@ -147,11 +147,9 @@ ROWS = [
         for version in ("", "V2", "V3")
     ),
     *(
-        Row(
-            f"FusedBatchNorm{version}-result",
-            first(node(f"FusedBatchNorm{version}")),
-            lambda *inputs: trained(*inputs)[0],
-        ).on([USUAL], [(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))], wrt=[0, 1, 2], rtol=1e-4)
+        Row(f"FusedBatchNorm{version}-result", first(node(f"FusedBatchNorm{version}")), first(trained)).on(
+            [USUAL], [(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))], wrt=[0, 1, 2], rtol=1e-4
+        )
         for version in ("", "V2", "V3")
     ),
     Row(
@@ -169,20 +167,16 @@ ROWS = [
         lambda x, s, o, m, v: list(nn.fused_batch_norm(x, s, o, m, v, exponential_avg_factor=0.25)),
         lambda x, s, o, m, v: trained(x, s, o, m, v, share=0.25)[:3],
     ).on([USUAL], rtol=1e-4),
-    Row(
-        "FusedBatchNormV3-volumes",
-        first(node("FusedBatchNormV3", data_format="NDHWC")),
-        lambda *inputs: trained(*inputs)[0],
-    ).on([(some(2, 2, 2, 3, 3), *USUAL[1:])], rtol=1e-4),
+    Row("FusedBatchNormV3-volumes", first(node("FusedBatchNormV3", data_format="NDHWC")), first(trained)).on(
+        [(some(2, 2, 2, 3, 3), *USUAL[1:])], rtol=1e-4
+    ),
     Row("FusedBatchNormV3-inference", node("FusedBatchNormV3", is_training=False), with_nothing(applied)).on(
         [USUAL, (some(0, 3, 4, 3), *USUAL[1:])], rtol=1e-4
     ),
-    Row(
-        "FusedBatchNormV3-inference result",
-        first(node("FusedBatchNormV3", is_training=False)),
-        lambda *inputs: applied(*inputs)[0],
-    ).on([USUAL], [(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))], wrt=[0, 1, 2], rtol=1e-4),
-    Row("FusedBatchNormV3-halves", first(node("FusedBatchNormV3")), lambda *inputs: trained(*inputs)[0]).on(
+    Row("FusedBatchNormV3-inference result", first(node("FusedBatchNormV3", is_training=False)), first(applied)).on(
+        [USUAL], [(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))], wrt=[0, 1, 2], rtol=1e-4
+    ),
+    Row("FusedBatchNormV3-halves", first(node("FusedBatchNormV3")), first(trained)).on(
         [(IMAGES.astype(np.float16), *USUAL[1:])], rtol=5e-3
     ),
     *(

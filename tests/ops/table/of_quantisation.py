@@ -145,9 +145,7 @@ QUANTISED = [
 
 DIMS = np.array([3, 4, 2], np.int32)
 UNRAVELLED = Row(
-    "UnravelIndex",
-    acts.arrays.unravel_index,
-    lambda places, dims: np.array(np.unravel_index(places, tuple(dims)), places.dtype),
+    "UnravelIndex", acts.arrays.unravel_index, lambda x, dims: np.array(np.unravel_index(x, tuple(dims)), x.dtype)
 ).on(
     [(np.array([0, 5, 23], np.int32), DIMS), (np.int64(7), DIMS.astype(np.int64)), (np.zeros(0, np.int32), DIMS)],
     faults=[

@@ -57,11 +57,7 @@ REVERSALS = [
             Fault((MATRIX, np.int32(0)), "axes are a vector", "rank 1"),
         ],
     ),
-    Row(
-        "ReverseSequence",
-        lambda x, n: ops.reverse_sequence(x, n, seq_axis=1),
-        lambda x, n: _reverse_sequences(x, n, 1, 0),
-    ).on(
+    Row("ReverseSequence", lambda x, n: ops.reverse_sequence(x, n, 1), lambda x, n: _reverse_sequences(x, n, 1, 0)).on(
         [
             (MATRIX, _axes(2, 3)),
             (MATRIX, np.array([0, 1], np.int64)),
@@ -215,10 +211,6 @@ BLOCKS = [
 # -- diagonals -------------------------------------------------------------------------------------
 
 
-def _diag(x: Any) -> Any:
-    return np.diag(x.reshape(-1)).reshape(x.shape + x.shape)
-
-
 def _band(x: Any, lower: Any, upper: Any) -> Any:
     rows, columns = np.indices(x.shape[-2:])
     kept = ((rows - columns <= lower) | (lower < 0)) & ((columns - rows <= upper) | (upper < 0))
@@ -277,7 +269,7 @@ def _diagonal_rows(k: tuple[int, int], align: str) -> list[Row]:
 
 
 DIAGONALS = [
-    Row("Diag", ops.diag, _diag).on(
+    Row("Diag", ops.diag, lambda x: np.diag(x.reshape(-1)).reshape(x.shape + x.shape)).on(
         [NOT_FINITE, MATRIX, np.zeros(0, np.float32), np.array([1 + 2j])],
         [CUBE[0]],
         [Fault(np.float32(1), "rank at least 1", "rank at least 1")],

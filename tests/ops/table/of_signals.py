@@ -109,11 +109,9 @@ def _of_real(rank: int) -> list[Row]:
     some = REALS[0, :2, :3].astype(np.float64)
     for what, length in (("all", None), ("cut", cut), ("more", longer)) if none is None else ():
         rows.append(
-            Row(
-                f"RFFT{end}-{what}-parts",
-                _parts(function, length),
-                _parts_numpy(lambda x, length=length: numpy(x, length)),
-            ).on([some], [some, some[..., :4]], rtol=1e-5)
+            Row(f"RFFT{end}-{what}-parts", _parts(function, length), _parts_numpy(lambda x, n=length: numpy(x, n))).on(
+                [some], [some, some[..., :4]], rtol=1e-5
+            )
         )
     return rows
 
@@ -170,9 +168,7 @@ def _to_real(rank: int) -> list[Row]:
         if none is None and not (length is not None and 0 in length):
             rows.append(
                 Row(
-                    f"IRFFT{end}-{what}-parts",
-                    _parts(function, length),
-                    _parts_numpy(lambda x, length=length: numpy(x, length)),
+                    f"IRFFT{end}-{what}-parts", _parts(function, length), _parts_numpy(lambda x, n=length: numpy(x, n))
                 ).on([(some.real, some.imag)], [(some.real, some.imag)], rtol=1e-5)
             )
     return rows

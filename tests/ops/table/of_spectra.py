@@ -55,28 +55,20 @@ def _svd_wanted(x: Any, full: bool) -> Any:
     return [s, *units] if full else [s, *units, x]
 
 
-def _svd_values(x: Any) -> Any:
-    return list(make("Svd", [x], {"compute_uv": False}).outputs)
-
-
 SVD = [
     Row(
-        f"Svd-{'full' if full else 'reduced'}",
-        lambda x, full=full: _svd_parts(x, full),
-        lambda x, full=full: _svd_wanted(x, full),
+        f"Svd-{'full' if full else 'reduced'}", lambda x, f=full: _svd_parts(x, f), lambda x, f=full: _svd_wanted(x, f)
     ).on(OBLONGS, faults=[VECTOR], rtol=ANY)
     for full in (False, True)
 ]
 SVD_VALUES = Row(
     "Svd-values",
-    _svd_values,
+    {"compute_uv": False},
     lambda x: [np.linalg.svd(x, compute_uv=False).astype(x.dtype), np.empty(0, x.dtype), np.empty(0, x.dtype)],
 ).on(OBLONGS, rtol=ANY)
 BROKEN = np.stack([np.full((2, 2), np.nan), np.diag([3.0, 2.0]), np.full((2, 2), np.inf)])
 SVD_BROKEN = Row(
-    "Svd-not_finite",
-    lambda x: acts.linalg.svd(x)[0],
-    lambda x: np.array([[np.nan, np.nan], [3.0, 2.0], [np.nan, np.nan]]),
+    "Svd-not_finite", lambda x: acts.linalg.svd(x)[0], lambda x: np.array([[np.nan] * 2, [3.0, 2.0], [np.nan] * 2])
 ).on([BROKEN], rtol=1e-5)
 SVD_SMOOTH = [
     Row(f"Svd-{label}", build).on([], [matrices(3, 3), matrices(2, 4, 2), matrices(2, 3)])

@@ -64,10 +64,6 @@ def _with(t: Any, k: Any, item: Any) -> Any:
     return out
 
 
-def _reserved(n: Any) -> Any:
-    return tensor_list_stack(tensor_list_reserve([2], n, "float32"), "float32", element_shape=[2])
-
-
 def _grown(t: Any, k: Any, item: Any) -> Any:
     made = tensor_list_set_item(listed(t), k, item, resize_if_index_out_of_bounds=True)
     return tensor_list_get_item(made, k, t.dtype) * 2.0
@@ -79,9 +75,11 @@ SINGLE = [
         lambda t: stacked(tensor_list_push_back(empty_tensor_list(None, t.dtype), t), t),
         lambda t: t[None],
     ).on([ROWS3, LINE, NOTHING, np.float32(2)]),
-    Row("TensorListReserve", _reserved, lambda n: np.zeros((n, 2), np.float32)).on(
-        [at(0), at(3), at(70)], faults=[Fault(at(-1), "a list of -1 elements")]
-    ),
+    Row(
+        "TensorListReserve",
+        lambda n: tensor_list_stack(tensor_list_reserve([2], n, "float32"), "float32", element_shape=[2]),
+        lambda n: np.zeros((n, 2), np.float32),
+    ).on([at(0), at(3), at(70)], faults=[Fault(at(-1), "a list of -1 elements")]),
     Row(
         "TensorListPushBack",
         lambda t, item: stacked(tensor_list_push_back(listed(t), item), t),
@@ -142,10 +140,6 @@ def _scatter(rows: Any, places: Any, count: Any) -> Any:
     return tensor_list_stack(made, rows.dtype, element_shape=[2])
 
 
-def _scatter_into(t: Any, rows: Any, places: Any) -> Any:
-    return stacked(tensor_list_scatter(rows, places, input_handle=listed(t)), t)
-
-
 def _joined(t: Any) -> Any:
     parts = tensor_list_split(t, [None, 2], ops_lengths(t))
     return list(tensor_list_concat(parts, t.dtype, [None, 2]))
@@ -174,11 +168,7 @@ MANY = [
             Fault(np.ones([3, 1], np.float32), r"has shape \[1\]"),
         ],
     ),
-    Row(
-        "TensorListGather",
-        lambda t, places: tensor_list_gather(listed(t), places, t.dtype),
-        lambda t, places: t[places],
-    ).on(
+    Row("TensorListGather", lambda t, i: tensor_list_gather(listed(t), i, t.dtype), lambda t, i: t[i]).on(
         [(ROWS3, PLACES), (LINE, PLACES), (WORDS, PLACES)],
         [(SMOOTH, np.array([1, 2, 1], np.int32))],
         [Fault((ROWS3, np.array([0, 3], np.int32)), "element 3 was asked for")],
@@ -191,9 +181,11 @@ MANY = [
             Fault((ROWS3, PLACES, at(5)), "3 items are put at 2 places"),
         ],
     ),
-    Row("TensorListScatterIntoExistingList", _scatter_into, lambda t, rows, places: _with(t, places, rows)).on(
-        [(ROWS3, ROWS3[1:], PLACES)], [(SMOOTH, SMOOTH[1:] * 2, PLACES)]
-    ),
+    Row(
+        "TensorListScatterIntoExistingList",
+        lambda t, rows, places: stacked(tensor_list_scatter(rows, places, input_handle=listed(t)), t),
+        lambda t, rows, places: _with(t, places, rows),
+    ).on([(ROWS3, ROWS3[1:], PLACES)], [(SMOOTH, SMOOTH[1:] * 2, PLACES)]),
     Row("TensorListConcatV2", _joined, lambda t: [t, np.array([1, 0, 2])]).on([ROWS3], [SMOOTH]),
     Row("TensorListSplit", _split, lambda t, lengths: t * 3).on(
         [(ROWS3, np.array([2, 0, 1])), (NOTHING, np.array([0, 0]))],

@@ -76,10 +76,6 @@ def proximal_adagrad(var: Any, accum: Any, lr: Any, l1: Any, l2: Any, g: Any) ->
     return *proximal(var, lr / np.sqrt(accum), l1, l2, g), accum
 
 
-def descent(var: Any, lr: Any, g: Any) -> Any:
-    return (var - lr * g,)
-
-
 def momentum(var: Any, acc: Any, lr: Any, g: Any, mu: Any, nesterov: bool = False) -> Any:
     acc = mu * acc + g
     return var - lr * (g + mu * acc if nesterov else acc), acc
@@ -109,7 +105,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "FtrlV2": (ftrl_v2, ["s", "s", "g", 0.25, 0.125, 0.5, 0.25, -0.25]),
     "ProximalGradientDescent": (proximal, [0.25, 0.5, 0.125, "g"]),
     "ProximalAdagrad": (proximal_adagrad, ["s", 0.25, 0.5, 0.125, "g"]),
-    "GradientDescent": (descent, [0.1, "g"]),
+    "GradientDescent": (lambda var, lr, g: (var - lr * g,), [0.1, "g"]),
     "Momentum": (momentum, ["s", 0.1, "g", 0.9]),
     "Momentum use_nesterov": (partial(momentum, nesterov=True), ["s", 0.1, "g", 0.9]),
     "KerasMomentum": (keras_momentum, ["s", 0.1, "g", 0.9]),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession import AsyncSession, ConfigProto, Graph, Server, data, int64, ops, sparse, string
+from actorsession import AsyncSession, Graph, RunOptions, Server, data, int64, ops, sparse, string
 from actorsession.errors import DeadlineExceededError, FailedPreconditionError, OutOfRangeError
 from tests.cluster.kit import soon
 from tests.opsets.datasets.taking import END, Dataset, elements
@@ -224,9 +224,10 @@ async def test_a_step_that_waits_for_another_task_s_element_ends_in_time(target:
         following, put = iterator.get_next(), queue.enqueue(np.int64(3))
         with graph.device(WORKER):
             result = ops.identity(following)
-    async with AsyncSession(target, graph, ConfigProto(operation_timeout_in_ms=100)) as session:
+    async with AsyncSession(target, graph) as session:
         await soon(session.run(iterator.initializer))
-        await refused_later(soon(session.run(result)), DeadlineExceededError)
+        waits = session.run(result, options=RunOptions(timeout_in_ms=100))
+        await refused_later(soon(waits), DeadlineExceededError)
         await soon(session.run(put))
         assert await soon(session.run(result)) == 3
 
