@@ -176,7 +176,7 @@ def test_shapes_are_remembered_within_a_bound() -> None:
     plan = made(SUM, "sum:0", "a:0 b:0")
     for i in range(1000):
         plan.shape((f"x{i}",), ())
-    assert len(plan._shapes) <= 256
+    assert len(plan.shapes) <= 256
 
 
 test_a_signature_that_is_none_of_a_partial_run_is_refused = refusing(
