@@ -27,49 +27,45 @@ def run(fetches: Any, feeds: Any = None) -> Any:
 
 ONES = tf.ones_initializer()
 
-L = tf.layers
+L, ones = tf.layers, tf.ones
 
 # By name: a call, the shape of its outputs, the names of its variables.
 CALLS: dict[str, Any] = {
-    "dense": (lambda: L.dense(tf.ones([2, 3]), 4), [2, 4], "kernel bias"),
-    "conv1d": (lambda: L.conv1d(tf.ones([2, 9, 3]), 4, 3, 2), [2, 4, 4], "kernel bias"),
-    "conv2d": (lambda: L.conv2d(tf.ones([2, 8, 8, 3]), 4, 3, (2, 2), "same"), [2, 4, 4, 4], "kernel bias"),
-    "conv3d": (lambda: L.conv3d(tf.ones([2, 4, 4, 4, 3]), 4, 2, use_bias=False), [2, 3, 3, 3, 4], "kernel"),
-    "conv2d_transpose": (
-        lambda: L.conv2d_transpose(tf.ones([2, 4, 4, 3]), 5, 3, 2, "same"),
-        [2, 8, 8, 5],
-        "kernel bias",
-    ),
+    "dense": (lambda: L.dense(ones([2, 3]), 4), [2, 4], "kernel bias"),
+    "conv1d": (lambda: L.conv1d(ones([2, 9, 3]), 4, 3, 2), [2, 4, 4], "kernel bias"),
+    "conv2d": (lambda: L.conv2d(ones([2, 8, 8, 3]), 4, 3, (2, 2), "same"), [2, 4, 4, 4], "kernel bias"),
+    "conv3d": (lambda: L.conv3d(ones([2, 4, 4, 4, 3]), 4, 2, use_bias=False), [2, 3, 3, 3, 4], "kernel"),
+    "conv2d_transpose": (lambda: L.conv2d_transpose(ones([2, 4, 4, 3]), 5, 3, 2, "same"), [2, 8, 8, 5], "kernel bias"),
     "conv3d_transpose": (
-        lambda: L.conv3d_transpose(tf.ones([2, 2, 2, 2, 3]), 5, 2, (2, 2, 2)),
+        lambda: L.conv3d_transpose(ones([2, 2, 2, 2, 3]), 5, 2, (2, 2, 2)),
         [2, 4, 4, 4, 5],
         "kernel bias",
     ),
     "separable_conv1d": (
-        lambda: L.separable_conv1d(tf.ones([2, 9, 3]), 4, 3, depth_multiplier=2),
+        lambda: L.separable_conv1d(ones([2, 9, 3]), 4, 3, depth_multiplier=2),
         [2, 7, 4],
         "depthwise_kernel pointwise_kernel bias",
     ),
     "separable_conv2d": (
-        lambda: L.separable_conv2d(tf.ones([2, 9, 9, 3]), 4, (3, 3)),
+        lambda: L.separable_conv2d(ones([2, 9, 9, 3]), 4, (3, 3)),
         [2, 7, 7, 4],
         "depthwise_kernel pointwise_kernel bias",
     ),
-    "max_pooling1d": (lambda: L.max_pooling1d(tf.ones([2, 8, 3]), 2, 2), [2, 4, 3], ""),
+    "max_pooling1d": (lambda: L.max_pooling1d(ones([2, 8, 3]), 2, 2), [2, 4, 3], ""),
     "max_pooling2d": (
-        lambda: L.max_pooling2d(tf.ones([2, 3, 8, 8]), 2, 2, data_format="channels_first"),
+        lambda: L.max_pooling2d(ones([2, 3, 8, 8]), 2, 2, data_format="channels_first"),
         [2, 3, 4, 4],
         "",
     ),
     "average_pooling3d": (
-        lambda: L.average_pooling3d(tf.ones([2, 4, 4, 4, 1]), 2, 1, padding="same"),
+        lambda: L.average_pooling3d(ones([2, 4, 4, 4, 1]), 2, 1, padding="same"),
         [2, 4, 4, 4, 1],
         "",
     ),
-    "flatten": (lambda: L.flatten(tf.ones([2, 3, 4])), [2, 12], ""),
-    "dropout": (lambda: L.dropout(tf.ones([2, 3]), training=True), [2, 3], ""),
+    "flatten": (lambda: L.flatten(ones([2, 3, 4])), [2, 12], ""),
+    "dropout": (lambda: L.dropout(ones([2, 3]), training=True), [2, 3], ""),
     "batch_normalization": (
-        lambda: L.batch_normalization(tf.ones([2, 3])),
+        lambda: L.batch_normalization(ones([2, 3])),
         [2, 3],
         "gamma beta moving_mean moving_variance",
     ),
@@ -175,7 +171,8 @@ def test_a_layer_shows_its_arguments_weights_and_shapes() -> None:
     with pytest.raises(AttributeError, match="no input to return"):
         _ = layer.input
     x = tf.placeholder(tf.float32, [None, 6, 6, 2])
-    assert (layer.input, layer.output) == (x, layer(x))
+    y = layer(x)
+    assert (layer.input, layer.output) == (x, y)
     assert (layer.input_shape, layer.output_shape) == ((None, 6, 6, 2), (None, 6, 6, 4))
     assert layer.compute_output_shape([5, 8, 8, 2]).as_list() == [5, 8, 8, 4]
     assert layer.count_params() == 3 * 3 * 2 * 4 + 4

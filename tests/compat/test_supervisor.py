@@ -135,8 +135,7 @@ def test_each_session_has_its_own_file_if_the_writer_is_closed(tmp_path: Path) -
     files = sorted(tmp_path.glob("events*"))
     assert len(files) == 2
     for file in files:
-        events = tf.train.summary_iterator(file)
-        assert kinds(events) == "file_version graph_def meta_graph_def summary session_log"
+        assert kinds(tf.train.summary_iterator(file)) == "file_version graph_def meta_graph_def summary session_log"
 
 
 def test_one_writer_may_serve_several_sessions(tmp_path: Path) -> None:

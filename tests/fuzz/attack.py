@@ -135,8 +135,7 @@ class Attacker:
                 if chance.random() < 0.03:
                     await self._spoil_hello(chance, reader, writer, hello)
                     return
-                core = Handshake(Role.DIALLER, hello, nonce=secrets.token_bytes(NONCE_SIZE))
-                await shake_hands(reader, writer, core)
+                await shake_hands(reader, writer, Handshake(Role.DIALLER, hello, nonce=secrets.token_bytes(NONCE_SIZE)))
                 await _Play(self, chance, conversation, reader, writer).run()
             except (OSError, EOFError, TransportError):
                 self.tally.hung_up += 1

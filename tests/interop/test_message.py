@@ -105,9 +105,10 @@ def test_lists_and_maps_hold_copies_of_messages() -> None:
     assert (graph.versions.producer, graph.versions.min_consumer) == (1, 2)
 
 
-test_values_of_another_type_are_refused = refusing(
-    (("name", 3)), (("device", None)), (("name", 1.5)), of=lambda given: setattr(NodeDef(), *given), error=TypeError
-)
+@pytest.mark.parametrize(("field", "value"), [("name", 3), ("device", None), ("name", 1.5)])
+def test_values_of_another_type_are_refused(field: str, value: object) -> None:
+    with pytest.raises(TypeError):
+        setattr(NodeDef(), field, value)
 
 
 @pytest.mark.parametrize(

@@ -447,8 +447,7 @@ def test_each_switch_works_by_itself(graph: Graph) -> None:
 
 
 def test_a_graph_in_which_nothing_can_be_done_is_the_same_object() -> None:
-    nodes = [X, node("a", "x", op="Neg"), node("y", "a", op="Abs")]
-    before = prune(GraphView(nodes), RunSignature(("x:0",), ("y:0",)))
+    before = prune(GraphView([X, node("a", "x", op="Neg"), node("y", "a", op="Abs")]), RunSignature(("x:0",), ("y:0",)))
     places = dict.fromkeys(before.nodes, CPU[0])
     assert optimise(before, places, BOTH) == (before, places)
 

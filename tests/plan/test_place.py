@@ -310,11 +310,9 @@ test_what_is_no_device_set_is_refused = refusing(
 )
 
 
-@for_each(
-    "request_, found", [("", [0, 1, 2]), ("/cpu:1", [1]), ("/device:CPU:*", [0, 1, 2]), ("/gpu:0", []), (CPU[2], [2])]
-)
-def test_a_request_allows_devices_in_order(request_: str, found: Any) -> None:
-    assert device_set(3).matching(DeviceSpec.parse(request_)) == [CPU[i] for i in found]
+@for_each("asked, at", [("", [0, 1, 2]), ("/cpu:1", [1]), ("/device:CPU:*", [0, 1, 2]), ("/gpu:0", []), (CPU[2], [2])])
+def test_a_request_allows_devices_in_order(asked: str, at: Any) -> None:
+    assert device_set(3).matching(DeviceSpec.parse(asked)) == [CPU[i] for i in at]
 
 
 CPU0, CPU1 = (f"{LOCAL_TASK}/device:CPU:{i}" for i in range(2))

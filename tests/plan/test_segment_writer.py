@@ -108,8 +108,7 @@ def test_a_name_or_source_cannot_leave_its_comment(text: str, where: str) -> Non
 def test_an_array_is_dropped_after_its_last_use(graph: Graph, x: Tensor) -> None:
     a = call(graph, np.negative, x).outputs[0]
     b = call(graph, np.add, a, x).outputs[0]
-    c = call(graph, np.add, b, b).outputs[0]
-    lines = body(Made(graph, [c], [x]))
+    lines = body(Made(graph, [call(graph, np.add, b, b).outputs[0]], [x]))
     assert lines == ["b = b_kernel(a)", "c = c_kernel(b, a)", "del b, a", "d = d_kernel(c, c)", "del c"]
     # An array that nobody reads is dropped at once. It could be a variable's own, which an update could then not
     # change in place.
