@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def longest_first(items: Iterable[pytest.Item]) -> list[list[pytest.Item]]:
-    """Return tests by their files, the files that are likely to take longest first: those of the whole project, here."""
+    """Return tests by their files; first those of this folder, then those that are likely to take longest."""
     files: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
         files[item.path].append(item)
