@@ -15,7 +15,10 @@ from tests.workers import longest_first
 
 ROOT = Path(__file__).resolve().parent.parent
 
-pytestmark = pytest.mark.process
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform != "linux", reason="only there do libraries bear to be forked"),
+]
 
 OUTCOMES = """
 import os, warnings

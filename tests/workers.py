@@ -8,7 +8,8 @@ that no core is idle while another has several to go.
 ``conftest.py`` registers this as a plugin. What the workers report, the process that has collected the tests hands
 to its plugins as if it had run them itself, so that all options of pytest mean what they always do. It does not go
 on when a worker dies: the test that was running is reported as failed. What a module of tests draws or asks at its
-import, such as the id of its process, is that of the process that has collected it.
+import, such as the id of its process, is that of the process that has collected it. Only on Linux do the libraries
+that tests use bear to be forked.
 """
 
 from __future__ import annotations
