@@ -275,9 +275,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collected tests themselves out of every later garbage collection."""
+    """Keep the collected tests, and what little is garbage by then, out of every garbage collection."""
+    gc.freeze()
     gc.enable()
-    _forget_garbage()
 
 
 @pytest.fixture
