@@ -13,7 +13,7 @@ import functools
 import inspect
 import itertools
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +24,7 @@ import pytest
 
 from actorsession import Graph, get_default_graph
 
-__all__ = ["OnGraph", "Refused", "for_each", "refused", "refusing"]
+__all__ = ["OnGraph", "Refused", "for_each", "refused", "refused_later", "refusing"]
 
 _ROWS_OF = "_rows_of_the_table"
 _GROUP = "group_of_rows"
@@ -115,6 +115,14 @@ def refused(
     """Run a line, which raises the error."""
     with pytest.raises(error, match=match):
         line()
+
+
+async def refused_later(
+    waited: Awaitable[Any], error: type[BaseException] | tuple[type[BaseException], ...], match: str | None = None
+) -> None:
+    """Wait for what raises the error."""
+    with pytest.raises(error, match=match):
+        await waited
 
 
 def _through(test: Callable[..., Any], table: list[_Row]) -> Callable[..., Any]:

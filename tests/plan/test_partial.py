@@ -197,7 +197,7 @@ def test_shapes_are_remembered_within_a_bound() -> None:
     plan = made(SUM, "sum:0", "a:0 b:0")
     for i in range(1000):
         plan.shape((f"x{i}",), ())
-    assert len(plan._shapes) <= 256
+    assert len(plan.shapes) <= 256
 
 
 # -- wrong signatures ------------------------------------------------------------------------------
