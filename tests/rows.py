@@ -98,15 +98,18 @@ def for_each(
 
 
 def refusing(
-    *lines: tuple[Any, type[BaseException], str], of: Callable[[Any], Any] = lambda line: line()
+    *lines: tuple[Any, ...], of: Callable[[Any], Any] = lambda line: line(), error: type[BaseException] = ValueError
 ) -> Callable[..., Any]:
-    """Return a test of lines that are refused as soon as they are run: each with its error, and what that matches.
+    """Return a test of lines that are refused as soon as they are run.
 
     Args:
-        *lines: a function each, which takes nothing; or what ``of`` takes.
+        *lines: a function each, which takes nothing, or what ``of`` takes; its error, if it is not ``error``; and
+            what that matches.
         of: what is refused.
+        error: the class of the errors of lines without one.
     """
-    return for_each("line, error, match", [(partial(of, given), *rest) for given, *rest in lines])(refused)
+    rows = [(partial(of, given), *([error] * (2 - len(rest))), *rest) for given, *rest in lines]
+    return for_each("line, error, match", rows)(refused)
 
 
 def refused(
