@@ -95,7 +95,7 @@ def product(*kwargs_seqs: Any, **testgrid: Any) -> Callable[[Any], Any]:
     """
     grids = [list(seq) for seq in kwargs_seqs]
     grids += [[{name: value} for value in values] for name, values in testgrid.items()]
-    rows = [{k: v for one in chosen for k, v in one.items()} for chosen in itertools.product(*grids)]
+    rows = [{k: v for arguments in chosen for k, v in arguments.items()} for chosen in itertools.product(*grids)]
     return _decorator((rows,), named=False)
 
 

@@ -133,7 +133,7 @@ class Flag(_OfProgram):
             IllegalFlagValueError: for a value that the flag does not take.
         """
         several = self.multi and isinstance(setting, list)
-        value = [self.checked(one) for one in setting] if several else self.checked(setting)
+        value = [self.checked(each) for each in setting] if several else self.checked(setting)
         if self.multi and not several and value is not None:
             value = [*(self.value if self.present else []), value]
         self.value, self.using_default_value = value, False
@@ -152,7 +152,7 @@ class Flag(_OfProgram):
         default = self.default
         if self.multi and default is not None:
             listed = default if isinstance(default, (list, tuple)) else [default]
-            self.value = [self.checked(one) for one in listed]
+            self.value = [self.checked(each) for each in listed]
         else:
             self.value = self.checked(default)
         self.present, self.using_default_value = 0, True

@@ -62,11 +62,11 @@ def padded(elements: Sequence[Element], shapes: Sequence[Any], fillers: Sequence
 
 def _padded(column: Sequence[Any], shape: Array, filler: Any, number: int) -> Array:
     shapes = [np.shape(value) for value in column]
-    for one in shapes:
-        if len(one) != shape.size:
+    for extents in shapes:
+        if len(extents) != shape.size:
             raise InvalidArgumentError(
                 "All elements in a batch must have the same rank as the padded shape for component "
-                f"{number}: expected rank {shape.size} but got element with rank {len(one)}"
+                f"{number}: expected rank {shape.size} but got element with rank {len(extents)}"
             )
     largest = np.max(np.array(shapes, np.int64).reshape(len(shapes), -1), axis=0)
     sizes = np.where(shape < 0, largest, shape)

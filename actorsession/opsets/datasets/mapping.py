@@ -204,8 +204,8 @@ def _state_spec(before: Any, after: Any) -> Any:
 
 
 def _check_state(before: Any, after: Any, what: str) -> None:
-    one, other = leaves(before), leaves(after)
-    if len(one) != len(other) or any(a.dtype is not b.dtype for a, b in zip(one, other, strict=True)):
+    first, second = leaves(before), leaves(after)
+    if len(first) != len(second) or any(a.dtype is not b.dtype for a, b in zip(first, second, strict=True)):
         raise TypeError(
             f"{what}The element types for the new state must match the initial state. Expected "
             f"{said_of(mapped(dtype_of, before))} but got {said_of(mapped(dtype_of, after))}."

@@ -21,7 +21,8 @@ from actorsession.ops.shape_operands import boxed
 from actorsession.opsets.datasets.draws import Draws
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind
 from actorsession.opsets.parsing.csv import column_of, row_of
-from actorsession.opsets.parsing.file_parts import blocks_of, lines_of, records_of
+from actorsession.opsets.parsing.file_parts import blocks_of, lines_of
+from actorsession.opsets.parsing.records import RecordReader
 from actorsession.opsets.sparse.serialising import sparse_rows
 
 __all__: list[str] = []
@@ -293,7 +294,7 @@ class _Lines(_Files):
 @kind("TFRecordDataset", "TFRecordDatasetV2")
 class _Records(_Files):
     def open(self, name: str) -> Iterator[bytes]:
-        return records_of(name, self.stage.text("compression_type"), self.run.host.files.opener)
+        return RecordReader(name, self.stage.text("compression_type"), self.run.host.files.opener)
 
 
 @kind("FixedLengthRecordDataset", "FixedLengthRecordDatasetV2")

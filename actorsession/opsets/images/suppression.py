@@ -138,11 +138,11 @@ def _of_many(boxes: Tensor, scores: Tensor, rest: Any) -> tuple[Tensor, Tensor]:
         reshape(scores, concat([[-1], shape(scores)[-1:]], 0)),
     )
 
-    def one(pair: Any) -> Any:
+    def of_image(pair: Any) -> Any:
         operands = _operands(*pair, *rest)
         return tuple(raw.NonMaxSuppressionV4(*operands, pad_to_max_output_size=True))
 
-    places, counts = map_fn(one, flat, fn_output_signature=(int32, int32))
+    places, counts = map_fn(of_image, flat, fn_output_signature=(int32, int32))
     length = expand_dims(convert_to_tensor(rest[0], int32), 0)
     selected = reshape(places, concat([batch, length], 0))
     selected.set_shape(boxes.shape[:-2].concatenate([places.shape[-1]]))

@@ -73,7 +73,7 @@ def _stacked(which: int) -> Item:
     def keys(attrs: Attrs, dtypes: Sequence[DType]) -> Computed:
         places = _places(attrs, which)
         spec = TensorSpec(string, TensorShape([len(places)]))
-        return Computed(places, lambda *v: _strings([boxed(one).item() for one in v]), spec)
+        return Computed(places, lambda *v: _strings([boxed(key).item() for key in v]), spec)
 
     return keys
 

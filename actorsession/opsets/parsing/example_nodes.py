@@ -32,7 +32,7 @@ from actorsession.opsets.parsing.feature_values import (
 from actorsession.protobuf.wire import WireError
 from actorsession.records import dataclass
 
-__all__ = ["ParsePlan", "after", "check_splits", "ragged_shapes", "sparse_shapes", "types_of"]
+__all__ = ["ParsePlan", "after", "check_splits", "flat_strings", "ragged_shapes", "sparse_shapes", "types_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,20 @@ class _Layout:
     single: bool = False
 
 
-def _strings(value: Any) -> list[bytes]:
+def flat_strings(value: Any) -> list[bytes]:
+    """Return the strings in a value of any rank."""
     strings: list[bytes] = boxed(value).ravel().tolist()
     return strings
 
 
 def _of_vectors(_ctx: Any, values: Sequence[Any]) -> list[list[bytes]]:
-    return [_strings(value) for value in values[2:5]]
+    return [flat_strings(value) for value in values[2:5]]
 
 
 def _of_scalars(ctx: Any, values: Sequence[Any]) -> list[list[bytes]]:
     first, last = 2 + ctx.attrs["Nsparse"], 2 + ctx.attrs["Nsparse"] + ctx.attrs["Ndense"]
     parts = values[2:first], values[first:last]
-    return [*[[key for value in part for key in _strings(value)] for part in parts], []]
+    return [*[[key for value in part for key in flat_strings(value)] for part in parts], []]
 
 
 def _of_attributes(ctx: Any, _values: Sequence[Any]) -> list[list[bytes]]:
@@ -175,7 +176,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
     def parse(*values: Any) -> Any:
         layout_plan = plan[0] if plan else ParsePlan(ctx.op, ctx.attrs, dense, *layout.keys(ctx, values))
-        names = [] if layout.names is None else _strings(values[layout.names])
+        names = [] if layout.names is None else flat_strings(values[layout.names])
         serialized = boxed(values[0])
         if serialized.ndim > 1 or (layout.single and serialized.ndim):
             raise InvalidArgumentError(

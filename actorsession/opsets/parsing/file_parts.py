@@ -12,9 +12,9 @@ from typing import Any
 
 from actorsession.checkpoints import file_errors
 from actorsession.errors import InvalidArgumentError
-from actorsession.opsets.parsing.records import Inflated, RecordReader, compression_of
+from actorsession.opsets.parsing.records import Inflated, compression_of
 
-__all__ = ["blocks_of", "lines_of", "records_of", "whole_file"]
+__all__ = ["blocks_of", "lines_of", "whole_file"]
 
 Opener = Callable[[str, int], int]
 
@@ -103,11 +103,6 @@ def lines_of(path: str, compression: str, opener: Opener) -> Iterator[bytes]:
         OpError: if it cannot be read.
     """
     return _Lines(path, compression, opener)
-
-
-def records_of(path: str, compression: str, opener: Opener) -> Iterator[bytes]:
-    """Return an iterator over the records of a record file; arguments as ``lines_of``."""
-    return RecordReader(path, compression, opener)
 
 
 class _Blocks(_Source):

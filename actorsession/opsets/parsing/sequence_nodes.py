@@ -19,7 +19,14 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext,
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.rows import checked, op
 from actorsession.ops.shape_operands import boxed, elements
-from actorsession.opsets.parsing.example_nodes import after, check_splits, ragged_shapes, sparse_shapes, types_of
+from actorsession.opsets.parsing.example_nodes import (
+    after,
+    check_splits,
+    flat_strings,
+    ragged_shapes,
+    sparse_shapes,
+    types_of,
+)
 from actorsession.opsets.parsing.example_reader import KINDS, Cell, ExampleReader, WrongKindError, read_feature_lists
 from actorsession.opsets.parsing.feature_values import (
     KIND_OF,
@@ -85,7 +92,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
                 f"{ctx.op} takes a vector of examples or one, got shape {list(serialized.shape)}"
             )
         rows: list[bytes] = serialized.reshape(-1).tolist()
-        names = [name for name in _strings(values[1]) if name or serialized.ndim]
+        names = [name for name in flat_strings(values[1]) if name or serialized.ndim]
         if names and len(names) != len(rows):
             raise InvalidArgumentError(
                 f"{ctx.op}: example_names must be empty or have the correct number of elements: "
@@ -95,11 +102,6 @@ def _kernel(ctx: KernelContext) -> Kernel:
         return outputs if len(outputs) != 1 else outputs[0]
 
     return parse
-
-
-def _strings(value: Any) -> list[bytes]:
-    strings: list[bytes] = boxed(value).ravel().tolist()
-    return strings
 
 
 class _Plan:
@@ -130,8 +132,8 @@ class _Plan:
             )
             for part in _PARTS
         )
-        self.keys = [key for some in keys[:3] for key in _strings(some)]
-        self.list_keys = [key for some in keys[3:6] for key in _strings(some)]
+        self.keys = [key for some in keys[:3] for key in flat_strings(some)]
+        self.list_keys = [key for some in keys[3:6] for key in flat_strings(some)]
         self.types = [*self.sparse, *self.dense, *[kind for kind, _ in self.ragged]]
         self.list_types = [*self.list_sparse, *self.list_dense, *[kind for kind, _ in self.list_ragged]]
         self.may_miss: list[bool] = np.asarray(keys[6]).ravel().tolist()

@@ -45,7 +45,14 @@ def sparse_cross(inputs: Sequence[Any], name: str | None = None, separator: str 
     joint = convert_to_tensor("_X_" if separator is None else separator, string)
     indices, values, shapes = _columns(sparse)
     crossed = raw.SparseCrossV2(
-        indices, values, shapes, dense, joint, N=len(sparse), sparse_types=[one.dtype for one in sparse], name=name
+        indices,
+        values,
+        shapes,
+        dense,
+        joint,
+        N=len(sparse),
+        sparse_types=[column.dtype for column in sparse],
+        name=name,
     )
     return SparseTensor(*crossed)
 
@@ -64,7 +71,7 @@ def sparse_cross_hashed(
         A sparse matrix of int64.
     """
     sparse, dense = _split(inputs)
-    dtypes = [value.dtype for value in (*(one.values for one in sparse), *dense)]
+    dtypes = [value.dtype for value in (*(column.values for column in sparse), *dense)]
     indices, values, shapes = _columns(sparse)
     crossed = raw.SparseCross(
         indices,
@@ -72,7 +79,7 @@ def sparse_cross_hashed(
         shapes,
         dense,
         N=len(sparse),
-        sparse_types=[one.dtype for one in sparse],
+        sparse_types=[column.dtype for column in sparse],
         hashed_output=True,
         num_buckets=int(num_buckets),
         hash_key=_KEY if hash_key is None else int(hash_key),
@@ -87,18 +94,20 @@ def _split(inputs: Sequence[Any]) -> tuple[list[SparseTensor], list[Any]]:
     """Return the sparse and the dense ones of inputs, as int64 or strings."""
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise TypeError(f"a cross is of a list of matrices, got {inputs!r:.100}")
-    matrices = [SparseTensor(*one) if isinstance(one, SparseTensorValue) else one for one in inputs]
-    sparse = [one for one in matrices if isinstance(one, SparseTensor)]
-    dense = [convert_to_tensor(one) for one in matrices if not isinstance(one, SparseTensor)]
+    matrices = [SparseTensor(*matrix) if isinstance(matrix, SparseTensorValue) else matrix for matrix in inputs]
+    sparse = [matrix for matrix in matrices if isinstance(matrix, SparseTensor)]
+    dense = [convert_to_tensor(matrix) for matrix in matrices if not isinstance(matrix, SparseTensor)]
     wide = [
-        one if one.dtype is string else SparseTensor(one.indices, cast(one.values, int64), one.dense_shape)
-        for one in sparse
+        matrix
+        if matrix.dtype is string
+        else SparseTensor(matrix.indices, cast(matrix.values, int64), matrix.dense_shape)
+        for matrix in sparse
     ]
-    return wide, [one if one.dtype is string else cast(one, int64) for one in dense]
+    return wide, [matrix if matrix.dtype is string else cast(matrix, int64) for matrix in dense]
 
 
 def _columns(sparse: Sequence[SparseTensor]) -> list[list[Any]]:
-    parts = [parts_of(one) for one in sparse]
+    parts = [parts_of(matrix) for matrix in sparse]
     return [[part[place] for part in parts] for place in range(3)]
 
 

@@ -47,9 +47,9 @@ def _merged_shape(ctx: InferContext) -> Sequence[TensorShape]:
 def _scalar(tags: Any, values: Any) -> bytes:
     names, numbers = np.asarray(boxed(tags)), np.asarray(values)
     if names.shape != numbers.shape:
-        one = f" (tag '{names.flat[0].decode()}')" if names.size == 1 else ""
+        named = f" (tag '{names.flat[0].decode()}')" if names.size == 1 else ""
         raise InvalidArgumentError(
-            f"tags and values are not the same shape: {_dims(names.shape)} != {_dims(numbers.shape)}{one}"
+            f"tags and values are not the same shape: {_dims(names.shape)} != {_dims(numbers.shape)}{named}"
         )
     with np.errstate(over="ignore"):  # numbers too large for a float are infinite
         floats = numbers.astype(np.float32)

@@ -162,9 +162,9 @@ def per_string(function: Callable[[KernelContext], Callable[[bytes], Any]]) -> C
     """Return the kernel of an op of one tensor of strings, from the factory of the function of one string."""
 
     def kernel(ctx: KernelContext) -> Kernel:
-        one, dtype = function(ctx), ctx.outputs[0].dtype
+        convert, dtype = function(ctx), ctx.outputs[0].dtype
         if dtype is string:
-            return lambda value: each(one, value)
-        return lambda value: each_number(one, value, dtype.np_dtype)
+            return lambda value: each(convert, value)
+        return lambda value: each_number(convert, value, dtype.np_dtype)
 
     return kernel

@@ -82,11 +82,11 @@ def _formatted(ctx: InferContext) -> Sequence[TensorShape]:
 
 def _as_string_kernel(ctx: KernelContext) -> Kernel:
     _check_width(ctx.attrs)
-    one = _writer(ctx.inputs[0].dtype, ctx)
+    write = _writer(ctx.inputs[0].dtype, ctx)
 
     def written(value: Any) -> Any:
         array = np.asarray(boxed(value))
-        return string_array([one(v) for v in array.ravel().tolist()], array.shape)
+        return string_array([write(v) for v in array.ravel().tolist()], array.shape)
 
     return written
 

@@ -68,7 +68,7 @@ class HParams:
         if isinstance(value, list):
             if not several:
                 raise ValueError(f"Must not pass a list for single-valued parameter: {name}")
-            setattr(self, name, [_cast(name, kind, one) for one in value])
+            setattr(self, name, [_cast(name, kind, each) for each in value])
         elif several:
             raise ValueError(f"Must pass a list for multi-valued parameter: {name}.")
         else:
@@ -149,8 +149,8 @@ class HParams:
                     f"{'' if listed else 'not '}a list"
                 )
             try:
-                for one in default if listed else [default]:
-                    _cast(key, kind, one)
+                for each in default if listed else [default]:
+                    _cast(key, kind, each)
             except ValueError:
                 raise ValueError(
                     f"Hparam {key!r} has type {kind.__name__}, which the default {default!r} has not"
@@ -205,7 +205,7 @@ def parse_values(values: str, type_map: Mapping[str, type[Any]], ignore_unknown:
         if text.startswith("["):
             if index is not None:
                 raise ValueError(f"Could not parse {values!r}: {name}[{index}] is one value, not a list")
-            value: Any = [_read(name, kind, one.strip()) for one in text[1:-1].split(",") if one.strip()]
+            value: Any = [_read(name, kind, part.strip()) for part in text[1:-1].split(",") if part.strip()]
         else:
             value = _read(name, kind, text)
         if index is not None:

@@ -84,8 +84,8 @@ def compose_transforms(*transforms: Any) -> Any:
     if not transforms:
         raise ValueError("compose_transforms needs at least one transformation")
     composed = flat_transforms_to_matrices(transforms[0])
-    for one in transforms[1:]:
-        composed = tf.matmul(composed, flat_transforms_to_matrices(one))
+    for rows in transforms[1:]:
+        composed = tf.matmul(composed, flat_transforms_to_matrices(rows))
     return matrices_to_flat_transforms(composed)
 
 

@@ -462,11 +462,11 @@ class ExternalOptimizerInterface:
         self._loss = loss
         self._vars = list(tf.trainable_variables() if var_list is None else var_list)
         self.optimizer_kwargs = optimizer_kwargs
-        self._constraints = [("eq", tf.reshape(one, [])) for one in equalities or ()]
-        self._constraints += [("ineq", tf.reshape(one, [])) for one in inequalities or ()]
+        self._constraints = [("eq", tf.reshape(each, [])) for each in equalities or ()]
+        self._constraints += [("ineq", tf.reshape(each, [])) for each in inequalities or ()]
         self._bounds = None if var_to_bounds is None else self._flat_bounds(var_to_bounds)
         self._gradient = self._flat_gradient(loss)
-        self._slopes = [self._flat_gradient(one) for _, one in self._constraints]
+        self._slopes = [self._flat_gradient(each) for _, each in self._constraints]
         self._values = tf.concat([tf.reshape(var.value(), [-1]) for var in self._vars], 0)
         sizes = [int(np.prod(var.shape.as_list())) for var in self._vars]
         self._ends = np.cumsum([0, *sizes])

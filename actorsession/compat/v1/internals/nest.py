@@ -193,9 +193,9 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
         raise TypeError(
             f"Only valid keyword arguments are `check_types` and `expand_composites`, got {', '.join(kwargs)}"
         )
-    for other in structure[1:]:
-        assert_same_structure(structure[0], other, checked, expanded)
-    leaves = zip(*(flatten(one, expanded) for one in structure), strict=True)
+    for another in structure[1:]:
+        assert_same_structure(structure[0], another, checked, expanded)
+    leaves = zip(*(flatten(each, expanded) for each in structure), strict=True)
     return pack_sequence_as(structure[0], [func(*each) for each in leaves], expanded)
 
 
@@ -272,7 +272,7 @@ def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: An
     """
     if not inputs:
         raise ValueError("Cannot map over no sequences")
-    leaves = zip(*(flatten_up_to(shallow_tree, one, **kwargs) for one in inputs), strict=True)
+    leaves = zip(*(flatten_up_to(shallow_tree, each, **kwargs) for each in inputs), strict=True)
     return pack_sequence_as(shallow_tree, [func(*each) for each in leaves])
 
 

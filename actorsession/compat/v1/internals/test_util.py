@@ -128,19 +128,15 @@ def with_forward_compatibility_horizons(*horizons: Any) -> Callable[[Any], Any]:
 # -- decorators of tests that are skipped ------------------------------------------------------
 
 
-def _skipping(reason: str) -> Callable[[Any], Any]:
-    return unittest.skip(reason)
-
-
 def run_v2_only(func: Any = None, reason: str | None = None) -> Any:
     """Skip a test of TensorFlow 2."""
-    skip = _skipping(reason or "it is a test of TensorFlow 2")
+    skip = unittest.skip(reason or "it is a test of TensorFlow 2")
     return skip if func is None else skip(func)
 
 
 def run_gpu_only(func: Any) -> Any:
     """Skip a test of GPUs."""
-    return _skipping("there is no GPU")(func)
+    return unittest.skip("there is no GPU")(func)
 
 
 run_cuda_only = run_gpu_or_tpu = run_gpu_only
@@ -148,7 +144,7 @@ run_cuda_only = run_gpu_or_tpu = run_gpu_only
 
 def assert_no_new_pyobjects_executing_eagerly(warmup_iters: Any = 2) -> Any:
     """Skip a test of what eager execution leaves behind."""
-    skip = _skipping("there is no eager execution")
+    skip = unittest.skip("there is no eager execution")
     return skip(warmup_iters) if callable(warmup_iters) else skip
 
 

@@ -90,7 +90,7 @@ def _counted(kind: str, labels: Any, guesses: Any, k: int | None, class_id: int 
 
 def _at_top_k(
     what: str,
-    other: str,
+    miss_kind: str,
     labels: Any,
     predictions_idx: Any,
     k: int | None,
@@ -103,7 +103,7 @@ def _at_top_k(
         guesses = ops.cast(predictions_idx, int64)
         expected = _labels_of(labels, guesses)
         hits = _counted("true_positive", expected, guesses, k, class_id, weights)
-        misses = _counted(other, expected, guesses, k, class_id, weights)
+        misses = _counted(miss_kind, expected, guesses, k, class_id, weights)
         value, update = (ops.divide(hit, hit + miss) for hit, miss in zip(hits, misses, strict=True))
         return publish(value, update, *collections)
 

@@ -100,9 +100,9 @@ def recall_at_thresholds(
         return _shares(counts, "fn", "recall", metrics_collections, updates_collections)
 
 
-def _shares(counts: Any, other: str, name: str, metrics: Names, updates: Names) -> Pair:
+def _shares(counts: Any, missed: str, name: str, metrics: Names, updates: Names) -> Pair:
     value, update = (
-        ops.divide(of["tp"], _TINY + of["tp"] + of[other], name=f"{name}_{suffix}")
+        ops.divide(of["tp"], _TINY + of["tp"] + of[missed], name=f"{name}_{suffix}")
         for of, suffix in zip(counts, ("value", "update_op"), strict=True)
     )
     return publish(value, update, metrics, updates)

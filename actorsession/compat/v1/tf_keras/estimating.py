@@ -198,6 +198,6 @@ def _local(kept: list[Any], if_: bool) -> Iterator[None]:
     if not if_:
         return
     variables = tf.get_collection_ref(tf.GraphKeys.GLOBAL_VARIABLES)
-    moved = [item for item in variables if not any(item is one for one in kept)]
-    variables[:] = [item for item in variables if any(item is one for one in kept)]
+    moved = [item for item in variables if not any(item is variable for variable in kept)]
+    variables[:] = [item for item in variables if any(item is variable for variable in kept)]
     tf.get_collection_ref(tf.GraphKeys.LOCAL_VARIABLES).extend(moved)

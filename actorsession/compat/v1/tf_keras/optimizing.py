@@ -107,10 +107,10 @@ def _accept_rates(optimizer: Any, default: float | None) -> None:
         setattr(self, rate, schedule(self.iterations))
 
     optimizer.__init__ = init
-    other = "learning_rate" if rate == "lr" else "lr"
+    synonym = "learning_rate" if rate == "lr" else "lr"
     setattr(
         optimizer,
-        other,
+        synonym,
         property(
             lambda self: getattr(self, rate), lambda self, value: setattr(self, rate, value), doc="The learning rate."
         ),

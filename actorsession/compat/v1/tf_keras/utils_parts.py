@@ -38,7 +38,7 @@ def get_reachable_from_inputs(inputs: Sequence[Any], targets: Sequence[Any] | No
             following = item.consumers()
         else:
             following = ()
-        fresh = [one for one in following if one not in reached]
+        fresh = [element for element in following if element not in reached]
         reached.update(fresh)
         open_ += fresh
     return reached

@@ -161,7 +161,7 @@ class TransformerInfo:
         self._transformed_ops, self._transformed_ts = info.transformed_ops, info.transformed_ts
 
     def _counterpart(self, elements: Any, backward: bool, missing_fn: Any) -> Any:
-        def one(element: Any) -> Any:
+        def counterpart(element: Any) -> Any:
             if isinstance(element, str):
                 source = self._graph_ if backward else self._graph
                 element = source.as_graph_element(element)
@@ -173,7 +173,7 @@ class TransformerInfo:
                 return table[element]
             return None if missing_fn is None else missing_fn(element)
 
-        return mapped(elements, one)
+        return mapped(elements, counterpart)
 
     def transformed(self, original: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
         """Return the copies of elements.

@@ -10,7 +10,6 @@ from actorsession import ops
 from actorsession.compat.v1.contrib.seq2seq.helpers import Helper
 from actorsession.graph.dtypes import int32
 from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import TensorArray
 from actorsession.train.layers import nests
@@ -175,14 +174,13 @@ def dynamic_decode(
         dtypes = nests.flatten(decoder.output_dtype)
         structure = decoder.output_dtype
         extents: list[Any] = [_extent(size) for size in _sizes(decoder.output_size, structure)]
-        zeros = nests.pack(
-            structure, [_zeros(decoder.batch_size, size, dtype) for size, dtype in zip(extents, dtypes, strict=True)]
-        )
+        typed = list(zip(extents, dtypes, strict=True))
+        zeros = nests.pack(structure, [sizes.zeros(decoder.batch_size, size, dtype) for size, dtype in typed])
         arrays = nests.pack(
             structure,
             [
-                TensorArray(dtype, 0, dynamic_size=True, element_shape=_static(decoder.batch_size, size))
-                for size, dtype in zip(extents, dtypes, strict=True)
+                TensorArray(dtype, 0, dynamic_size=True, element_shape=sizes.known_shape(decoder.batch_size, size))
+                for size, dtype in typed
             ],
         )
         if most is not None:
@@ -237,11 +235,3 @@ def _sizes(structure: Any, alike: Any) -> list[Any]:
 
 def _extent(size: Any) -> Any:
     return TensorShape(size if isinstance(size, (TensorShape, list, tuple)) else [size])
-
-
-def _static(batch: Any, size: Any) -> TensorShape:
-    return sizes.known_shape(batch, size)
-
-
-def _zeros(batch: Any, size: Any, dtype: Any) -> Tensor:
-    return sizes.zeros(batch, size, dtype)
