@@ -100,7 +100,7 @@ class Loaded:
 
     def begin_parts(self) -> None:
         self.begun += 1
-        self.graph.begin(self.step, ())
+        self.step.begin(self.graph.parts, ())
 
     def begin(self) -> None:
         self.run.begin()

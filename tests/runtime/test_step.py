@@ -46,7 +46,7 @@ def test_two_devices_hand_values_to_each_other() -> None:
     graph, x, y = ping_pong(2)
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded)
-    loaded.graph.begin(step, [np.float32(3)])
+    step.begin(loaded.graph.parts, [np.float32(3)])
     assert step.done
     assert step.result() == [5.0]
 
@@ -55,7 +55,7 @@ def test_a_thousand_hops_need_no_deep_stack() -> None:
     graph, x, y = ping_pong(1000)
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded)
-    loaded.graph.begin(step, [np.float32(0)])
+    step.begin(loaded.graph.parts, [np.float32(0)])
     assert step.result() == [1000.0]
 
 
@@ -63,7 +63,7 @@ def test_a_step_leaves_nothing_in_its_rendezvous() -> None:
     graph, x, y = ping_pong(7)
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded)
-    loaded.graph.begin(step, [np.float32(0)])
+    step.begin(loaded.graph.parts, [np.float32(0)])
     assert step.rendezvous.pending == (0, 0)
 
 
@@ -81,7 +81,7 @@ def test_control_edges_between_devices_order_side_effects() -> None:
     loaded = Loaded(graph, [last], [p], devices=2)
     loaded.devices[0].resources.variable("", "v", first.spec).assign(np.float32(1))
     step = new_step(loaded)
-    loaded.graph.begin(step, [np.float32(1)])
+    step.begin(loaded.graph.parts, [np.float32(1)])
     assert step.result() == [111.0]
 
 
@@ -101,8 +101,7 @@ def test_values_that_came_before_the_step_began_are_used_and_end_it_once() -> No
         step.rendezvous.send(key, np.float32(value))
     ends: list[bool] = []
     step.on_done(lambda: ends.append(True))
-    consumer.executor.begin(consumer, step, [])
-    step.drain()
+    step.begin([consumer], [])
     assert step.done
     assert step.result() == [12.0]
     assert ends == [True]
@@ -120,7 +119,7 @@ def test_the_error_of_a_kernel_names_node_device_and_line() -> None:
     divisor, quotient = failing(graph)
     loaded = Loaded(graph, [quotient], [divisor])
     step = new_step(loaded)
-    loaded.graph.begin(step, [np.int32(0)])
+    step.begin(loaded.graph.parts, [np.int32(0)])
     with pytest.raises(InvalidArgumentError, match="division by zero") as caught:
         step.result()
     assert caught.value.node == quotient.op.name
@@ -138,7 +137,7 @@ def test_an_error_on_one_device_ends_the_others_and_is_the_one_that_is_raised() 
             apart = divisor + 5
     loaded = Loaded(graph, [waits, apart], [divisor], devices=2)
     step = new_step(loaded)
-    loaded.graph.begin(step, [np.int32(0)])
+    step.begin(loaded.graph.parts, [np.int32(0)])
     assert step.done
     with pytest.raises(InvalidArgumentError, match="division by zero"):
         step.result()
@@ -149,8 +148,7 @@ def test_the_first_error_wins() -> None:
     graph, x, y = ping_pong(2)
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded)
-    for part in loaded.graph.parts[1:]:
-        part.executor.begin(part, step, [np.float32(0)])
+    step.begin(loaded.graph.parts[1:], [np.float32(0)])
     step.fail(UnavailableError("the root cause"))
     step.fail(CancelledError("a consequence"))
     with pytest.raises(UnavailableError, match="the root cause"):
@@ -162,8 +160,7 @@ def test_a_step_that_waits_says_for_which_keys() -> None:
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded)
     waiting = next(p for p in loaded.graph.parts if p.bound.compiled.recvs)
-    waiting.executor.begin(waiting, step, [np.float32(0)])
-    step.drain()
+    step.begin([waiting], [np.float32(0)])
     assert not step.done
     assert [key.split(";")[2] for key in step.rendezvous.waiting_keys()] == [waiting.bound.device]
     with pytest.raises(InternalError, match="waits for"):
@@ -174,7 +171,7 @@ def test_failing_a_step_that_is_over_changes_nothing() -> None:
     graph, x, y = ping_pong(2)
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded)
-    loaded.graph.begin(step, [np.float32(0)])
+    step.begin(loaded.graph.parts, [np.float32(0)])
     step.fail(CancelledError("too late"))
     assert step.result() == [2.0]
 
@@ -186,7 +183,7 @@ def test_a_step_that_is_over_keeps_its_values_past_its_limit_but_not_if_it_was_c
     step = Step(
         1, Rendezvous(), loaded.fetches, partitions=len(loaded.graph.parts), deadline=Deadline.after(1.0, clock)
     )
-    loaded.graph.begin(step, [np.float32(0)])
+    step.begin(loaded.graph.parts, [np.float32(0)])
     looks = [step.abort_error]
     clock.time += 2.0
     looks.append(step.abort_error)
@@ -202,7 +199,7 @@ def test_a_traced_step_notes_each_node_and_both_ends_of_each_transfer() -> None:
     graph, x, y = ping_pong(3)
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded, trace=True)
-    loaded.graph.begin(step, [np.float32(0)])
+    step.begin(loaded.graph.parts, [np.float32(0)])
     assert step.stats is not None
     names = [n.node for n in step.stats.nodes if not n.op.startswith("_")]
     assert names == [op.name for op in graph.get_operations() if op.type.startswith("Add")]
@@ -229,7 +226,7 @@ async def test_a_dear_segment_runs_in_the_pool_while_the_loop_goes_on() -> None:
     pool = KernelPool(1)
     value = np.full([600, 600], 0.5, np.float32)
     step = new_step(loaded, pool=pool, trace=True)
-    loaded.graph.begin(step, [value])
+    step.begin(loaded.graph.parts, [value])
     assert not step.done  # it is in the pool, and we are not
     await step.wait()
     product, found = step.result()
@@ -249,7 +246,7 @@ async def test_a_cancelled_step_is_done_only_when_its_kernel_is_back() -> None:
     gate = threading.Event()
     pool.submit(gate.wait, 10)  # the only thread is busy, so the segment waits behind it
     step = new_step(loaded, pool=pool)
-    loaded.graph.begin(step, [np.ones([600, 600], np.float32)])
+    step.begin(loaded.graph.parts, [np.ones([600, 600], np.float32)])
     step.fail(CancelledError("given up"))
     assert not step.done
     gate.set()
@@ -266,7 +263,7 @@ async def test_a_step_whose_pool_is_shut_down_is_cancelled() -> None:
     pool = KernelPool(1)
     pool.shutdown()
     step = new_step(loaded, pool=pool)
-    loaded.graph.begin(step, [np.ones([600, 600], np.float32)])
+    step.begin(loaded.graph.parts, [np.ones([600, 600], np.float32)])
     with pytest.raises(CancelledError, match="shut down"):
         step.result()
 

@@ -197,7 +197,7 @@ class PartSteps:
             groups=registered.groups,
         )
         self.running[step_id] = step
-        graph.begin(step, feeds)
+        step.begin(graph.parts, feeds)
         if step.done:
             return self._finish(step)
         step.on_done(partial(self._report, step, waiter))

@@ -6,7 +6,6 @@ order by a thread of the reader. A step that is cancelled meanwhile leaves the n
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import threading
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import CancelledError, InvalidArgumentError, UnimplementedError
-from actorsession.graph.take import Take
+from actorsession.graph.completion import Completion
 from actorsession.opsets.crew import Crew
 from actorsession.opsets.parsing.file_parts import blocks_of, lines_of, whole_file
 from actorsession.opsets.parsing.records import RecordReader
@@ -30,9 +29,6 @@ __all__ = ["ReaderState"]
 
 Record = tuple[bytes, bytes]
 Opener = Callable[[str, int], int]
-
-# Seconds between two looks at whether an attempt was cancelled.
-_SLICE = 0.1
 
 
 @dataclass(slots=True, eq=False)
@@ -207,18 +203,17 @@ class ReaderState:
             self._crew.close()
 
 
-def _result(take: Take, request: Future[Any]) -> bytes:
+def _result(take: Completion, request: Future[Any]) -> bytes:
     """Return the name that is taken out of a queue, unless the request for it is cancelled meanwhile."""
-    while not take.done():
-        with contextlib.suppress(TimeoutError):
-            take.exception(_SLICE)
+
+    def check() -> None:
         if request.cancelled():
-            take.abandon()
             raise CancelledError("the step is over")
-    found = take.result()
-    if not isinstance(found, bytes):
-        raise InvalidArgumentError(f"a reader takes the names of files out of a queue, got {found!r:.100}")
-    return found
+
+    name = take.wait(check)
+    if not isinstance(name, bytes):
+        raise InvalidArgumentError(f"a reader takes the names of files out of a queue, got {name!r:.100}")
+    return name
 
 
 def _strings(values: list[bytes]) -> Any:

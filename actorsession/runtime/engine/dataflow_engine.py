@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorsession.errors import InternalError, InvalidArgumentError, OpError, UnimplementedError, from_exception
-from actorsession.graph.take import Take
+from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.bind import own
 from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
 from actorsession.plan.control_flow.dataflow_partition import (
@@ -62,6 +62,9 @@ class DataflowEngine(ControlFlowContext):
         bound: the partition.
         step: the step.
         feeds: values of all feeds of the signature, in its order; borrowed.
+
+    Raises:
+        UnimplementedError: if the step is debugged.
     """
 
     __slots__ = (
@@ -81,6 +84,11 @@ class DataflowEngine(ControlFlowContext):
     )
 
     def __init__(self, executor: Executor, bound: BoundDataflow, step: Step, feeds: Sequence[Any]) -> None:
+        if step.debug is not None:
+            raise UnimplementedError(
+                "a run cannot be debugged whose graph holds control flow of single operations "
+                "(Switch, Merge, Enter); build it with cond and while_loop"
+            )
         self.executor = executor
         self.bound = bound
         self.step = step
@@ -94,27 +102,15 @@ class DataflowEngine(ControlFlowContext):
         # By number: what is suspended, and when it began.
         self._waiting: dict[int, tuple[NodePlan, Iteration, int]] = {}
         self._tickets = 0
+        self._propagation.begin(bound.roots)
+        self._go_on()
 
     # -- Engine --------------------------------------------------------------------------------
 
     @property
     def suspended(self) -> Sequence[Suspended]:
         """See ``Engine.suspended``."""
-        return self._suspended.now()
-
-    def start(self) -> None:
-        """Queue the nodes that have no inputs.
-
-        Raises:
-            UnimplementedError: if the step is debugged.
-        """
-        if self.step.debug is not None:
-            raise UnimplementedError(
-                "a run cannot be debugged whose graph holds control flow of single operations "
-                "(Switch, Merge, Enter); build it with cond and while_loop"
-            )
-        self._propagation.begin(self.bound.roots)
-        self._go_on()
+        return tuple(self._suspended.values())
 
     def run(self, index: int) -> None:
         """Run the queued nodes for a while, then end the partition or queue the rest."""
@@ -147,16 +143,24 @@ class DataflowEngine(ControlFlowContext):
         else:
             self._go_on()
 
-    def delivered(self, number: int, values: Any, take: Take | None) -> None:
+    def delivered(self, number: int, completion: Completion) -> None:
         """See ``Engine.delivered``."""
-        plan, iteration, begin = self._waiting[number]
-        compiled = self.bound.compiled
-        takes = compiled.takes.get(number % len(compiled.suspensions))
-        if take is not None and takes is not None:
-            # It is not tracked which iteration has stored the value.
-            stored = takes.uses.stored
-            self.step.took(Taken(take, takes.uses, lambda: stored))
-        self._propagation.give(plan, iteration, self._outputs(plan, values, begin))
+        error = completion.error
+        if error is None:
+            plan, iteration, begin = self._waiting[number]
+            compiled = self.bound.compiled
+            takes = compiled.takes.get(number % len(compiled.suspensions))
+            if takes is not None:
+                # It is not tracked which iteration has stored the value.
+                stored = takes.uses.stored
+                self.step.took(Taken(completion, takes.uses, lambda: stored))
+            try:
+                self._propagation.give(plan, iteration, self._outputs(plan, completion.values, begin))
+            except Exception as exc:  # such as for another number of values than the node has outputs
+                error = exc
+        if error is not None:
+            self.step.fail(self.located(number, error))
+            return
         del self._waiting[number]  # not before, because an error in between is the node's
         self._go_on()
 
@@ -167,7 +171,7 @@ class DataflowEngine(ControlFlowContext):
 
     def cancel(self) -> None:
         """See ``Engine.cancel``."""
-        self._suspended.cancel()
+        self._suspended.abandon()
 
     # -- SegmentContext ------------------------------------------------------------------------
 

@@ -1,18 +1,19 @@
 """The interface of an engine: how a step runs one partition.
 
-An executor makes one engine per partition and step; which class is chosen once, when the partition is
+A step makes one engine per partition; which class is chosen once, when the partition is
 loaded (see ``Executor.load``). A ``SegmentEngine`` calls generated functions, a ``DataflowEngine`` runs
-nodes one by one. An engine puts what can run into ``Step.queue``, and calls ``Step.offload``,
+nodes one by one. An engine puts what can run at once into ``Step.queue`` and requests the values that must arrive as it
+is made. It calls ``Step.offload``,
 ``Step.ended`` and ``Step.fail``; the step calls nothing of it but what ``Engine`` declares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from actorsession.errors import OpError
-from actorsession.graph.take import Take
+from actorsession.graph.completion import Completion
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition
@@ -50,19 +51,15 @@ class Engine(Protocol):
     def suspended(self) -> Sequence[Suspended]:
         """Its nodes that are suspended now; callable from any thread."""
 
-    def start(self) -> None:
-        """Queue what can run at once, and request the values that must arrive."""
-
     def run(self, index: int) -> None:
         """Run what was queued, or offload it."""
 
-    def delivered(self, number: int, values: Any, take: Take | None) -> None:
-        """Continue with the values of a suspended node.
+    def delivered(self, number: int, completion: Completion) -> None:
+        """Continue with the values of a suspended node, or fail the step with its error.
 
         Args:
             number: the number of the node among those that suspend.
-            values: the values as a kernel returns them.
-            take: what the node has taken, if its values were taken out of some state.
+            completion: is done; what the step has taken, if the node takes.
         """
 
     def located(self, number: int, exc: BaseException) -> OpError:

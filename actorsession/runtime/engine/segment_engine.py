@@ -10,15 +10,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
 from actorsession.graph.collective_call import CollectiveCall
-from actorsession.graph.take import Take
+from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext, SegmentFunction
-from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes, deliver
+from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.interruptible import cancel_pending, wait_for
 from actorsession.runtime.step_stats_collector import Recorder
@@ -34,6 +33,8 @@ __all__ = ["RAISED", "PooledSegment", "SegmentEngine", "check_step", "locate_err
 
 RAISED = (Exception, asyncio.CancelledError)
 """What a kernel may raise: the error of a cancelled task of asyncio is one of the kernel, too."""
+
+_new = tuple.__new__
 
 
 class SegmentEngine(SegmentContext):
@@ -84,17 +85,6 @@ class SegmentEngine(SegmentContext):
         self._begun_at: dict[int, int] = {}
         if step.collector is not None:
             self._scheduled = [time.perf_counter_ns()] * len(bound.segments)
-
-    # -- Engine --------------------------------------------------------------------------------
-
-    @property
-    def suspended(self) -> Sequence[Suspended]:
-        """See ``Engine.suspended``."""
-        return () if self._suspended is None else self._suspended.now()
-
-    def start(self) -> None:
-        """See ``Engine.start``."""
-        bound, step = self.bound, self.step
         if step.error is None:  # as in _advance()
             for index in bound.initial:
                 step.queue.append((self, index))
@@ -102,6 +92,13 @@ class SegmentEngine(SegmentContext):
             step.rendezvous.expect(bound.slot_of, self)
         if not self.waits:
             step.ended()
+
+    # -- Engine --------------------------------------------------------------------------------
+
+    @property
+    def suspended(self) -> Sequence[Suspended]:
+        """See ``Engine.suspended``."""
+        return () if self._suspended is None else tuple(self._suspended.values())
 
     def run(self, index: int) -> None:
         """Run a segment, or offload it if it is expensive."""
@@ -143,28 +140,35 @@ class SegmentEngine(SegmentContext):
     def _is_expensive(self, segment: BoundSegment) -> bool:
         return self._policy.is_expensive(segment, self._slots, segment.places)
 
-    def delivered(self, number: int, values: Any, take: Take | None) -> None:
+    def delivered(self, number: int, completion: Completion) -> None:
         """See ``Engine.delivered``."""
-        compiled = self.bound.compiled
-        suspension = compiled.suspensions[number]
-        if self._ran is not None:
-            uses, ran = compiled.takes.get(number), self._ran
-            if take is not None and uses is not None:
-                stored_by = uses.stored_by
-                self.step.took(Taken(take, uses.uses, lambda: not stored_by.isdisjoint(ran)))
-            ran.add(-1 - number)
-        several = (values,) if len(suspension.slots) == 1 else values or ()
-        for slot, value in zip(suspension.slots, several, strict=True):
-            self._slots[slot] = value
-        if self.step.collector is not None:
-            begin = self._begun_at.pop(number)
-            self.step.collector.add_suspended(self.bound, suspension.node, begin, several)
-        woken = self.bound.woken_by[suspension.arrival]
+        step, bound, error = self.step, self.bound, completion.error
+        suspension, values = bound.compiled.suspensions[number], completion.values
+        if error is None:
+            ran = self._ran
+            if ran is not None:
+                uses = bound.compiled.takes.get(number)
+                if uses is not None:
+                    stored_by = uses.stored_by
+                    step.took(_new(Taken, (completion, uses.uses, lambda: not stored_by.isdisjoint(ran))))
+                ran.add(-1 - number)
+            try:
+                values = (values,) if len(suspension.slots) == 1 else values or ()
+                for slot, value in zip(suspension.slots, values, strict=True):
+                    self._slots[slot] = value
+            except Exception as exc:  # such as for another number of values than the node has outputs
+                error = exc
+        if error is not None:
+            step.fail(self.located(number, error))
+            return
+        if step.collector is not None:
+            step.collector.add_suspended(bound, suspension.node, self._begun_at.pop(number), values)
+        woken = bound.woken_by[suspension.arrival]
         if woken:
             self._advance(woken)
         self.remaining -= 1
         if not self.remaining:
-            self.step.ended(compiled.fetches, self._slots)
+            step.ended(bound.compiled.fetches, self._slots)
 
     def located(self, number: int, exc: BaseException) -> OpError:
         """See ``Engine.located``."""
@@ -176,7 +180,7 @@ class SegmentEngine(SegmentContext):
     def cancel(self) -> None:
         """See ``Engine.cancel``."""
         if self._suspended is not None:
-            self._suspended.cancel()
+            self._suspended.abandon()
 
     # -- segments ------------------------------------------------------------------------------
 
@@ -283,8 +287,8 @@ class SegmentEngine(SegmentContext):
         """See ``SegmentContext.begin``; the node is cancelled if the step fails."""
         if self.step.collector is not None:
             self._begun_at[number] = time.perf_counter_ns()
-        if isinstance(pending, Future) and self.step.error is None and pending.done():
-            deliver(self, number, pending)
+        if isinstance(pending, Completion) and pending.done and self.step.error is None:
+            self.delivered(number, pending)
             return
         if self._suspended is None:
             self._suspended = SuspendedNodes()
@@ -393,7 +397,7 @@ def wait_in_step(engine: Engine, pending: PendingValues, check: Callable[[], Non
         step.begin_collective(pending, engine.executor.device.attributes)
     values = wait_for(pending, check, step.loop)
     uses = engine.bound.compiled.taken_inside
-    if isinstance(pending, Take) and uses is not None:
+    if isinstance(pending, Completion) and uses is not None:
         # It is not tracked which iteration of the loop has stored the value.
         step.took(Taken(pending, uses, lambda: uses.stored))
     return values

@@ -39,6 +39,7 @@ from actorsession.runtime.step_stats_collector import StepStatsCollector
 
 if TYPE_CHECKING:
     from actorsession.runtime.debug.watched_step import WatchedStep
+    from actorsession.runtime.engine.executor import Executor, LoadedPartition
 
 __all__ = ["Step"]
 
@@ -81,7 +82,7 @@ class Step:
     """
 
     __slots__ = (
-        "__weakref__", "_cancelled", "_deadline", "_draining", "_groups", "_on_done", "_sync_on_finish",
+        "__weakref__", "_cancelled", "_deadline", "_draining", "_executors", "_groups", "_on_done", "_sync_on_finish",
         "_unbegun", "_unfinished", "collectives", "collector", "context", "debug", "done", "engines",
         "error", "handed_out", "loop", "outputs", "pool", "pooled", "queue", "rendezvous", "since",
         "step_id", "takes",
@@ -111,6 +112,7 @@ class Step:
         self.pool = pool
         self.loop = loop
         self.engines: list[Engine] = []
+        self._executors: list[Executor] = []
         self.done = not partitions
         self.queue: deque[tuple[Engine, int]] = deque()
         self._draining = False
@@ -300,8 +302,8 @@ class Step:
             self.roll_back(handed_out=self.handed_out)
         if self.takes is not None:
             self.takes.end()
-        for engine in self.engines:
-            engine.executor.running.pop(engine, None)
+        for executor in self._executors:
+            executor.running.pop(self, None)
         self.engines = []
         callbacks, self._on_done = self._on_done, []
         for callback in callbacks:
@@ -316,6 +318,36 @@ class Step:
         return None if self.collector is None else self.collector.finalise()
 
     # -- running -------------------------------------------------------------------------------
+
+    def begin(self, parts: Sequence[LoadedPartition], feeds: Sequence[Any]) -> None:
+        """Begin partitions in the calling thread, which is that of the step, and run what is ready.
+
+        One that cannot begin, such as at an executor that was closed, fails the step.
+
+        Args:
+            parts: the partitions, each at another executor.
+            feeds: values of all feeds of the signature.
+        """
+        self._draining = True  # nothing runs until all have begun
+        try:
+            for part in parts:
+                executor = part.executor
+                with executor.lock:
+                    if executor.closed is not None:
+                        raise type(executor.closed)(executor.closed.message)
+                    executor.running[self] = None
+                    executor.begun += 1
+                self._executors.append(executor)
+                if part.calls_python and self.context is None:
+                    self.context = copy_context()
+                engine = part.new_engine(self, feeds)
+                if self.error is not None:
+                    break
+                self.engines.append(engine)
+        except Exception as exc:
+            self.fail(from_exception(exc))
+        self._draining = False
+        self.drain()
 
     def drain(self) -> None:
         """Run ready segments until none is left; a nested call returns at once."""

@@ -164,7 +164,7 @@ class DirectSteps:
                 feeds = await kept_feeds(feeds, pool)
             step, graph = self.new(plan, options, pool, limit)
             try:
-                graph.begin(step, feeds)
+                step.begin(graph.parts, feeds)
                 if not step.done:
                     seconds = DEFAULT_STEP_TIMEOUT if limit is None else limit
                     loop = asyncio.get_running_loop()
@@ -200,7 +200,7 @@ class DirectSteps:
         """
         step, graph = self.new(plan, options, None, limit)
         try:
-            graph.begin(step, feeds)
+            step.begin(graph.parts, feeds)
             step.result()
         except BaseException as exc:
             # Ctrl-C is not the error of a node, but listeners must not take the step for a success.

@@ -159,7 +159,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
     def open_here(self, plan: PartialPlan, limit: float | None, options: RunOptions | None = None) -> str:
         """Start a run in the calling thread."""
         runs, (step, graph) = self.thread_runs, self._new_step(plan, options, on_loop=False)
-        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._steps.end)
+        local = LocalPartialStep(step, partial(step.begin, graph.parts, ()), self._steps.end)
         state = runs.new_state(plan.label, plan.parts)
         run = ThreadRunDriver(state, plan.parts, local, runs.delete)
         if limit is not None:
@@ -207,7 +207,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
             self.actor.runs.abort_all(CancelledError("the event loop of the partial run has ended"))
             self._make_actor()
         runs, (step, graph) = self.actor.runs, self._new_step(plan, options, on_loop=True)
-        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._steps.end)
+        local = LocalPartialStep(step, partial(step.begin, graph.parts, ()), self._steps.end)
         state = runs.new_state(plan.label, plan.parts)
         run: LocalRun = PartialRunDriver(state, plan.parts, local, runs.delete)
         try:
