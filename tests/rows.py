@@ -12,6 +12,7 @@ import asyncio
 import functools
 import inspect
 import itertools
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ import pytest
 
 from actorsession import Graph, get_default_graph
 
-__all__ = ["OnGraph", "for_each", "refusing"]
+__all__ = ["OnGraph", "Refused", "check_refused", "for_each", "refusing"]
 
 _ROWS_OF = "_rows_of_the_table"
 _GROUP = "group_of_rows"
@@ -32,6 +33,8 @@ _TURNS_TO_END = 10
 _NAMES_SHOWN = 20
 
 _Stack = ExitStack | AsyncExitStack
+# A line, the error that it raises, and what the message of that matches.
+Refused = tuple[Callable[[], Any], type[BaseException], str]
 Namer = Callable[[Any], object] | Sequence[object] | None
 
 
@@ -93,15 +96,15 @@ def for_each(
     return of_table
 
 
-def refusing(*lines: tuple[Callable[[], Any], type[BaseException], str]) -> Callable[..., Any]:
+def refusing(*lines: Refused) -> Callable[..., Any]:
     """Return a test of lines that are refused as soon as they are run: each with its error, and what that matches."""
+    return for_each("line, error, match", lines)(check_refused)
 
-    @for_each("line, error, match", lines)
-    def test(line: Callable[[], Any], error: type[BaseException], match: str) -> None:
-        with pytest.raises(error, match=match):
-            line()
 
-    return test
+def check_refused(line: Callable[[], Any], error: type[BaseException], match: str) -> None:
+    """Run a line, which raises the error."""
+    with pytest.raises(error, match=match):
+        line()
 
 
 def _through(test: Callable[..., Any], table: list[_Row]) -> Callable[..., Any]:
@@ -300,4 +303,4 @@ def _names(values: Iterable[Any], namer: Callable[[Any], object] | None) -> Iter
 
 def _usual_name(value: Any) -> str:
     name = getattr(value, "__name__", None)
-    return name if isinstance(name, str) else repr(value)
+    return name if isinstance(name, str) else reprlib.repr(value)

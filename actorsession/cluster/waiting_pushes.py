@@ -16,7 +16,7 @@ from actorsession.actors.supervision import Children
 from actorsession.cluster.peer_links import PeerLinks
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import InvalidArgumentError, OpError, error_to_wire, from_exception
-from actorsession.graph.codec import bytes_held
+from actorsession.graph.held_arrays import bytes_held
 from actorsession.messages.step_frames import fault_of
 from actorsession.messages.worker import WORKER, CleanupGraph, EndGroup, ValuesLost
 from actorsession.plan.rendezvous_key import parse_key

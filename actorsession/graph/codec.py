@@ -19,7 +19,7 @@ import math
 import reprlib
 import threading
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -33,7 +33,7 @@ from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.shape import TensorShape
 
 __all__ = [
-    "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "encoded_ahead",
+    "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "encoded_ahead",
     "is_long_text", "not_encoded", "opened", "pack", "pack_file", "packed", "tensor_bytes", "unpack",
     "unpack_file", "unpack_start",
 ]  # fmt: skip
@@ -614,17 +614,3 @@ def _count(shape: Any) -> int:
         if type(size) is not int or size < 0:
             raise ProtocolError(f"a tensor's shape holds sizes, got {reprlib.repr(shape)}")
     return math.prod(shape)
-
-
-def bytes_held(values: Iterable[Any]) -> int:
-    """Return the bytes of arrays that a run holds; 0 if they fit into a header.
-
-    The number of runs with 0 is limited separately, which bounds what they hold together.
-
-    Args:
-        values: arrays, and anything else, which does not count.
-    """
-    total = 0
-    for value in values:
-        total += getattr(value, "nbytes", 0)
-    return total if total > INLINE_LIMIT else 0

@@ -15,7 +15,7 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from actorsession.graph.codec import bytes_held
+from actorsession.graph.held_arrays import bytes_held
 from actorsession.rpc.pending_calls import PendingCalls
 from transports import Connection, ConnectionClosed
 

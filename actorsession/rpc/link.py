@@ -495,7 +495,7 @@ class Link:
             programs=self.steps.served,
         )
         self.steps.served.on_plan = self._service.plan
-        self.steps.pushes.on_push = self._service.pushed
+        self.steps.pushes.on_push = partial(self._service.pushed, self.steps.pushes)
         self.steps.pushes.on_lost = self._service.push_lost
         self._reader = LinkReader(connection, self._end, self._liveness, self.steps, self._pending, self._service)
         self._running = False
@@ -697,7 +697,7 @@ class Link:
             calls_sent=self._pending.sent + self.steps.sent,
             calls_received=self._service.calls + self.steps.served.received,
             tells_sent=self._tells_sent + self.steps.pushes.sent,
-            tells_received=self._service.tells,
+            tells_received=self._service.tells + self.steps.pushes.received,
             frames_sent=seen.frames_sent,
             frames_received=seen.frames_received,
             bytes_sent=seen.bytes_sent,

@@ -13,16 +13,16 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from actorsession.actors.context import CallContext
 from actorsession.actors.ref import LocalRef
 from actorsession.errors import AbortedError, CancelledError, OpError, from_exception
-from actorsession.graph.codec import bytes_held
+from actorsession.graph.held_arrays import bytes_held
 from actorsession.messages.step_frames import PARTIAL_RUN, CallRequest, StepRequest, WireValues, write_value
-from actorsession.rpc.served_runs import MAX_PLANS, ServedSetup, Settle
+from actorsession.rpc.served_runs import MAX_PLANS, Parts, ServedRun, ServedSetup, Settle
 
-__all__ = ["LocalCalls", "LocalRun", "LocalValues"]
+__all__ = ["ClientRun", "LocalCalls", "LocalRun", "LocalValues"]
 
 _running_loop = asyncio.events._get_running_loop
 
@@ -113,6 +113,22 @@ class LocalRun:
         self.on_cancel: Callable[[], None] | None = None
         self._settle: Settle | None = None
 
+    @staticmethod
+    def fetched(parts: Parts, fetches: Iterable[tuple[int, int]]) -> Any:
+        """Return the values of a run as its client takes them; see ``ServedRun.fetched``."""
+        values = LocalValues()
+        for number, at in fetches:
+            part = parts[number]
+            assert part is not None  # every part has returned
+            values.append(part.read(at) if isinstance(part, WireValues) else part[at])
+        values.nbytes = bytes_held(values) if values else 0
+        return values
+
+    @staticmethod
+    def extra(*parts: Any) -> list[Any]:
+        """Return what an answer says beside its values, as the client takes it."""
+        return list(parts)
+
     def done(self, values: LocalValues, extra: Any = None, settle: Settle | None = None) -> None:
         """Answer the run with its values; see ``ServedRun.done``."""
         self._settle = settle
@@ -170,6 +186,10 @@ class LocalRun:
         settle, self._settle = self._settle, None
         if settle is not None:
             settle(received)
+
+
+ClientRun: TypeAlias = ServedRun | LocalRun
+"""A run that a client has requested of a master, over a link or in this process."""
 
 
 class LocalCalls:

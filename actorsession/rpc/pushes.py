@@ -72,6 +72,7 @@ class Pushes:
 
     Attributes:
         sent: how many times values were pushed to the peer.
+        received: how many times the peer has pushed values.
         on_push: takes the step id, keys, values and marks of dead tensors that the peer has pushed; set
             before the link runs, as the next.
         on_lost: takes the step id and the error of a push for which there was no memory.
@@ -84,7 +85,7 @@ class Pushes:
         self._texts_received: dict[str, None] = {}
         self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool]], None]
         self.on_lost: Callable[[int, OpError], None]
-        self.sent = 0
+        self.sent = self.received = 0
 
     def push(self, message: Pushed) -> None:
         """Send values to the rendezvous of a step at the peer.
@@ -131,6 +132,7 @@ class Pushes:
 
     def receive(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         """Pass on what the peer has pushed."""
+        self.received += 1
         if len(wire) == 5 and type(wire[2]) is int:  # most pushes: one value, under a numbered key
             text = self._keys_received.get(wire[2])
             if text is None:

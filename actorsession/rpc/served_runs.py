@@ -16,7 +16,7 @@ import logging
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -44,7 +44,9 @@ from actorsession.messages.step_frames import (
     GraphRequest,
     StepRequest,
     WireValues,
+    extra_to_wire,
     write_header,
+    write_value,
 )
 from actorsession.rpc.pushes import FrameWriter
 
@@ -52,6 +54,7 @@ __all__ = [
     "MAX_PLANS",
     "MAX_RUNS",
     "Backlog",
+    "Parts",
     "ServedRun",
     "ServedRuns",
     "ServedSetup",
@@ -77,6 +80,9 @@ _NUMBERS = itertools.count(1 + secrets.randbits(48))
 
 _PROGRAMS = {RUN_STEP: "_plans", PARTIAL_RUN: "setups", RUN_GRAPH: "_graphs"}
 _REQUESTS: dict[int, Any] = {RUN_STEP: StepRequest, PARTIAL_RUN: CallRequest, RUN_GRAPH: GraphRequest}
+
+Parts: TypeAlias = "Sequence[WireValues | Sequence[Any] | None]"
+"""What each part of a step has returned; ``None`` while it has not."""
 
 Settle: TypeAlias = Callable[[bool], None]
 """Settles what a run has taken; the argument is whether its values have reached the caller."""
@@ -140,6 +146,30 @@ class ServedRun:
     def waits(self) -> bool:
         """Whether the peer still waits for the answer."""
         return self._calls.is_serving(self)
+
+    @staticmethod
+    def fetched(parts: Parts, fetches: Iterable[tuple[int, int]]) -> Any:
+        """Return the values of a run as its client takes them; those of other tasks are passed on as they came.
+
+        Args:
+            parts: what each part of its step has returned.
+            fetches: for each fetch, the part that returned it and its position there.
+
+        Raises:
+            InvalidArgumentError: for a value that cannot be encoded.
+        """
+        out = WireValues([])
+        for number, at in fetches:
+            part = parts[number]
+            if isinstance(part, WireValues):
+                part.pass_on(at, out)
+            else:
+                assert part is not None  # every part has returned
+                write_value(part[at], out.items, out.segments)
+        return out
+
+    extra = staticmethod(extra_to_wire)
+    """Returns what an answer says beside its values, as the client takes it."""
 
     def done(self, values: WireValues, extra: Any = None, settle: Settle | None = None) -> None:
         """Answer the run with its values.

@@ -18,6 +18,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from actorsession.actors.clock import Clock
@@ -52,6 +53,7 @@ from actorsession.messages import (
     Tell,
     UnreadableMessage,
 )
+from actorsession.rpc.pushes import Pushes
 from actorsession.rpc.served_runs import encode_apart
 
 __all__ = ["MAX_SERVING", "Service"]
@@ -72,9 +74,6 @@ logger = logging.getLogger("actorsession.actors")
 @runtime_checkable
 class PushReceiver(Protocol):
     """A worker on the loop of the link, which takes pushed values by a direct call instead of a message."""
-
-    ref: LocalRef
-    tells: int
 
     def take_push(
         self, peer: str, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
@@ -106,7 +105,7 @@ class Service:
 
     __slots__ = (
         "_address", "_children", "_clock", "_early", "_peer", "_programs", "_send", "_serves",
-        "_tell_context", "_watch", "_worker", "_working", "calls", "tells",
+        "_tell_context", "_watch", "_working", "calls", "tells",
     )  # fmt: skip
 
     def __init__(
@@ -132,7 +131,6 @@ class Service:
         self._programs = programs
         self._early: dict[int, None] = {}
         self._tell_context = CallContext(NEVER, peer, address, watch)
-        self._worker: PushReceiver | None = None  # once it is known to be here
         self.calls = self.tells = 0
 
     def __len__(self) -> int:
@@ -187,17 +185,16 @@ class Service:
         except OpError as exc:
             logger.warning("a tell of %s at %s is lost: %s", self._peer, self._address, exc)
 
-    def pushed(self, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]) -> None:
-        """Deliver values that the peer has pushed; a tell that comes with each hop of a step."""
-        worker = self._worker
-        if worker is None or self._serves.get(WORKER) is not worker.ref:
-            worker = self._worker = self._worker_here()
-        if worker is not None:
-            self.tells += 1
-            worker.tells += 1
-            worker.take_push(self._peer, step_id, keys, values, dead)
-            return
-        logger.warning("values that %s has pushed are lost: no worker is here", self._peer)
+    def pushed(
+        self, pushes: Pushes, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
+    ) -> None:
+        """Deliver the first values that the peer has pushed; the worker takes the next ones by a direct call."""
+        ref = self._serves.get(WORKER)
+        if isinstance(ref, LocalRef) and ref.is_here() and isinstance(ref.actor, PushReceiver):
+            pushes.on_push = partial(ref.actor.take_push, self._peer)
+            pushes.on_push(step_id, keys, values, dead)
+        else:
+            logger.warning("values that %s has pushed are lost: no worker is here", self._peer)
 
     def plan(self, wire: list[Any]) -> Any:
         """Return the step program of a plan that the peer runs for the first time.
@@ -214,13 +211,6 @@ class Service:
         """Fail a step of this task, for a pushed value of which there is no memory."""
         end = CleanupGraph(step_id=step_id, error=error_to_wire(error), settles=False)
         self.tell(Tell(WORKER, end))
-
-    def _worker_here(self) -> PushReceiver | None:
-        """Return the worker, if it is an actor on this loop that takes pushes by a call."""
-        ref = self._serves.get(WORKER)
-        if isinstance(ref, LocalRef) and ref.is_here() and isinstance(ref.actor, PushReceiver):
-            return ref.actor
-        return None
 
     def cancel(self, cancel: Cancel) -> None:
         """Cancel a call's handler; a call that has not arrived yet is not started when it does."""

@@ -12,36 +12,13 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from actorsession.errors import CancelledError, exhausted, from_exception
+from actorsession.graph.held_arrays import LARGE, kept_feed, may_change
 from actorsession.runtime.kernel_pool import KernelPool
 
-__all__ = ["LARGE", "aside", "fixed_feed", "kept_feed", "kept_feeds", "large_arrays"]
+__all__ = ["aside", "fixed_feed", "kept_feed", "kept_feeds"]
 
 T = TypeVar("T")
-
-LARGE = 1 << 20
-"""Bytes above which arrays are copied in a thread: copying takes 0.2 ms, a thread and back 0.1 ms."""
-
-
-def kept_feed(value: Any) -> Any:
-    """Return a feed in a form that cannot change while a step is suspended.
-
-    Args:
-        value: the feed.
-
-    Returns:
-        The value itself if it cannot change, else a copy. A read-only array may be a view of a writable one,
-        so it is used as it is only if it owns its memory.
-    """
-    if type(value) is not np.ndarray and not isinstance(value, np.ndarray):
-        return value
-    return value.copy() if value.flags.writeable or value.base is not None else value
-
-
-def _may_change(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and (value.flags.writeable or value.base is not None)
 
 
 async def kept_feeds(feeds: Sequence[Any], pool: KernelPool | None) -> Sequence[Any]:
@@ -54,7 +31,7 @@ async def kept_feeds(feeds: Sequence[Any], pool: KernelPool | None) -> Sequence[
     Raises:
         CancelledError: if the pool is shut down.
     """
-    if pool is None or sum(f.nbytes for f in feeds if _may_change(f)) <= LARGE:
+    if pool is None or sum(f.nbytes for f in feeds if may_change(f)) <= LARGE:
         return [kept_feed(feed) for feed in feeds]
     return await aside(pool, lambda: [fixed_feed(feed) for feed in feeds])
 
@@ -65,14 +42,6 @@ def fixed_feed(value: Any) -> Any:
     if kept is not value:
         kept.flags.writeable = False
     return kept
-
-
-def large_arrays(values: Sequence[Any]) -> bool:
-    """Return whether any value is an array so large that an event loop should not process it."""
-    for value in values:  # noqa: SIM110 - called in each run, and a generator costs more than the rest
-        if type(value) is np.ndarray and value.nbytes > LARGE:
-            return True
-    return False
 
 
 async def aside(pool: KernelPool, work: Callable[[], T]) -> T:

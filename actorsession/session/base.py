@@ -20,16 +20,15 @@ from actorsession.durations import checked_seconds, in_seconds
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
+from actorsession.graph.held_arrays import large_arrays
 from actorsession.plan.wiring import check_devices
 from actorsession.process_bound import ProcessBound
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
-from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.session.callables import Arguments, AsyncCallable, MakeError, closed_error
 from actorsession.session.callables import Callable as PreparedCallable
 from actorsession.session.factory import SessionOptions, get_factory
 from actorsession.session.handles import HandleKeeper
-from actorsession.session.request import Request
-from actorsession.session.requests import Requests
+from actorsession.session.request import Request, Requests
 from actorsession.session.run_tally import RunTally
 from actorsession.session.session_interface import LocalSession, SessionInterface, SessionPlan
 from actorsession.session.statistics import SessionStatistics

@@ -18,10 +18,10 @@ from actorsession.records import dataclass
 from actorsession.session.blocking import complete
 from actorsession.session.feeds import flatten_feeds
 from actorsession.session.notebooks import CellCalls
-from actorsession.session.request import Request
 
 if TYPE_CHECKING:
     from actorsession.session.base import BaseSession
+    from actorsession.session.request import Request
 
 __all__ = [
     "Arguments",

@@ -53,7 +53,7 @@ def _cases(pattern: str) -> Iterator[tuple[str, Any, Any, str]]:
             faults = [fault.inputs for fault in row.faults]
             for kind, cases in (("", row.inputs), ("smooth-", row.smooth), ("fault-", faults)):
                 for number, arrays in enumerate(cases):
-                    name = f"rows/{row.id}/{kind}{number}".replace(" ", "-")
+                    name = f"rows/{row.name}/{kind}{number}".replace(" ", "-")
                     if fnmatchcase(name, pattern) and (not row.needs or find_spec(row.needs)):
                         yield name, row, arrays, kind
 

@@ -75,9 +75,8 @@ async def test_the_end_of_nobody_is_unavailable() -> None:
 
 @pytest.mark.parametrize("ask", [read_statistics, read_cluster, stop_server])
 async def test_every_question_has_a_deadline(ask: Any) -> None:
-    with silent_address() as address:
-        with pytest.raises(UnavailableError, match="no answer within"):
-            await soon(ask(address, deadline=Deadline.after(0.1)))
+    with silent_address() as address, pytest.raises(UnavailableError, match="no answer within"):
+        await soon(ask(address, deadline=Deadline.after(0.1)))
     with pytest.raises(DeadlineExceededError, match="the deadline is over"):
         await ask("tcp://127.0.0.1:1", deadline=Deadline.after(0.0))
 

@@ -53,9 +53,8 @@ def test_the_limit_holds_while_a_session_begins(index: int, processes: LocalClus
 
     async def main() -> None:
         session = AsyncSession(processes.target("worker"), graph=graph, config=config)
-        with stopped(processes, index):
-            with ends_at_its_limit(UnavailableError, DeadlineExceededError):
-                await session.list_devices()
+        with stopped(processes, index), ends_at_its_limit(UnavailableError, DeadlineExceededError):
+            await session.list_devices()
         await session.close()
         async with AsyncSession(processes.target("worker"), graph=graph) as another:
             assert len(await another.list_devices()) == 3

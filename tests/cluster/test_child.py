@@ -79,15 +79,13 @@ def test_two_workers_started_by_hand_run_a_step_and_end_in_silence(graph: Graph,
 
 def test_a_sparse_job_comes_with_numbers_as_strings(graph: Graph, hold_ports: HoldPorts) -> None:
     cluster = json.dumps({"worker": {"1": f"127.0.0.1:{hold_ports(1)[0]}"}})
-    with worker(1, cluster, "--devices", "2") as (_, target):
-        with Session(target, graph=graph) as session:
-            assert [d.name for d in session.list_devices()] == [f"{W1}/device:CPU:{i}" for i in range(2)]
+    with worker(1, cluster, "--devices", "2") as (_, target), Session(target, graph=graph) as session:
+        assert [d.name for d in session.list_devices()] == [f"{W1}/device:CPU:{i}" for i in range(2)]
 
 
 def test_a_worker_of_a_cluster_with_an_id_serves_clients_that_have_none(graph: Graph) -> None:
-    with worker(0, ONE, "--cluster-id", "mine") as (_, target):
-        with Session(target, graph=graph) as session:
-            assert session.run(ops.constant(2.0) * 3.0) == 6.0
+    with worker(0, ONE, "--cluster-id", "mine") as (_, target), Session(target, graph=graph) as session:
+        assert session.run(ops.constant(2.0) * 3.0) == 6.0
 
 
 def test_a_worker_takes_its_token_from_the_environment(graph: Graph, monkeypatch: Any) -> None:

@@ -200,14 +200,13 @@ async def test_files_are_written_by_the_worker_of_each_device(
 async def test_files_stay_below_the_file_roots_of_their_server(hop: Hop, tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
-    async with in_process(file_roots=[root]) as cluster:
-        async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-            with pytest.raises(PermissionDeniedError, match="is outside the file roots") as refused:
-                await session.run(hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{outside}"]))
-            assert refused.value.task == W1
-            assert session.debug_reports() == []  # no step has run
-            await session.run(hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{root}/new/dumps"]))
-            assert session.debug_reports()[0].kept == 1
+    async with in_process(file_roots=[root]) as cluster, AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        with pytest.raises(PermissionDeniedError, match="is outside the file roots") as refused:
+            await session.run(hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{outside}"]))
+        assert refused.value.task == W1
+        assert session.debug_reports() == []  # no step has run
+        await session.run(hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{root}/new/dumps"]))
+        assert session.debug_reports()[0].kept == 1
     assert not outside.exists()
     assert DebugDumpDir(root / "new" / "dumps").get_tensors("z")[0].tolist() == [0.0]
 

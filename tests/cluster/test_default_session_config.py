@@ -140,10 +140,9 @@ async def test_what_a_session_sets_wins(graph: Graph) -> None:
     level = OptimizerOptions(opt_level=OptLevel.L0)
     config = ConfigProto(graph_options=GraphOptions(optimizer_options=level))
     metadata = RunMetadata()
-    async with in_process() as cluster:
-        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
-            options = RunOptions(output_partition_graphs=True)
-            await soon(session.run(total, options=options, run_metadata=metadata))
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        options = RunOptions(output_partition_graphs=True)
+        await soon(session.run(total, options=options, run_metadata=metadata))
     assert "AddV2" in [n.op for g in metadata.partition_graphs for n in g.nodes]
 
 

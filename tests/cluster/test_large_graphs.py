@@ -197,14 +197,13 @@ async def test_constants_and_loops_of_a_large_graph_arrive_as_they_are(cluster: 
 async def test_a_partial_run_of_a_large_graph_lets_others_go_on(cluster: InProcess, x: Tensor) -> None:
     y = large(x)
     with held_pass() as held:
-        async with another_session(cluster) as step:
-            async with AsyncSession(cluster.target(), graph=x.graph) as session:
-                setup = asyncio.ensure_future(session.partial_run_setup([y], [x]))
-                await eventually(lambda: held.entered == 1)
-                await step()
-                held.go.set()
-                handle = await soon(setup)
-                assert await soon(session.partial_run(handle, y, {x: 1.0})) == 1.0 + ONES
+        async with another_session(cluster) as step, AsyncSession(cluster.target(), graph=x.graph) as session:
+            setup = asyncio.ensure_future(session.partial_run_setup([y], [x]))
+            await eventually(lambda: held.entered == 1)
+            await step()
+            held.go.set()
+            handle = await soon(setup)
+            assert await soon(session.partial_run(handle, y, {x: 1.0})) == 1.0 + ONES
 
 
 @pytest.mark.usefixtures("way")

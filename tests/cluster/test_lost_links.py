@@ -52,24 +52,22 @@ async def test_a_session_is_opened_again_at_a_worker_whose_link_was_lost(way: st
 
 async def test_many_steps_at_once_open_it_again_once(graph: Graph) -> None:
     v, end = variable_on_w1()
-    async with in_process({"worker": 2}) as cluster:
-        async with AsyncSession(cluster.target(), graph=graph) as session:
-            await soon(session.run(v.initializer))
-            await lose_link(cluster)
-            found = await soon(asyncio.gather(*[session.run(end) for _ in range(20)]))
-            assert found == [6.0] * 20
-            assert cluster.server(W1).statistics().worker_sessions == 1
+    async with in_process({"worker": 2}) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
+        await soon(session.run(v.initializer))
+        await lose_link(cluster)
+        found = await soon(asyncio.gather(*[session.run(end) for _ in range(20)]))
+        assert found == [6.0] * 20
+        assert cluster.server(W1).statistics().worker_sessions == 1
 
 
 async def test_reattach_opens_it_again_too_and_nothing_was_lost(graph: Graph) -> None:
     v, end = variable_on_w1()
-    async with in_process({"worker": 2}) as cluster:
-        async with AsyncSession(cluster.target(), graph=graph) as session:
-            await soon(session.run(v.initializer))
-            await lose_link(cluster)
-            found = await soon(session.reattach())
-            assert (found.added, found.removed, found.restarted, found.lost) == ((), (), (), ())
-            assert await soon(session.run(end)) == 6.0
+    async with in_process({"worker": 2}) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
+        await soon(session.run(v.initializer))
+        await lose_link(cluster)
+        found = await soon(session.reattach())
+        assert (found.added, found.removed, found.restarted, found.lost) == ((), (), (), ())
+        assert await soon(session.run(end)) == 6.0
 
 
 async def test_what_a_session_had_for_itself_is_lost_with_the_link_and_said_so(graph: Graph) -> None:
@@ -111,15 +109,14 @@ async def test_a_step_that_waits_outlives_a_link_that_had_nothing_of_it(graph: G
         held = gate(x)
     with on(W2):
         first, end = near + 1.0, held + 1.0
-    async with in_process({"worker": 3}) as cluster:
-        async with AsyncSession(cluster.target(W0), graph=graph) as session:
-            assert await soon(session.run(first, {x: 1.0})) == 3.0
-            run = asyncio.create_task(session.run(end, {x: 1.0}))
-            await soon(gate.wait_entered())
-            await lose_link(cluster, W1, W2)
-            gate.open()
-            assert await soon(run) == 2.0
-            await cluster.until_idle()
+    async with in_process({"worker": 3}) as cluster, AsyncSession(cluster.target(W0), graph=graph) as session:
+        assert await soon(session.run(first, {x: 1.0})) == 3.0
+        run = asyncio.create_task(session.run(end, {x: 1.0}))
+        await soon(gate.wait_entered())
+        await lose_link(cluster, W1, W2)
+        gate.open()
+        assert await soon(run) == 2.0
+        await cluster.until_idle()
 
 
 async def test_a_value_lost_on_a_link_of_a_session_with_its_own_cluster_ends_its_step(

@@ -165,9 +165,8 @@ def test_clients_that_say_nothing_do_not_keep_others_out() -> None:
 
 
 def test_a_port_that_is_taken_is_named() -> None:
-    with probed() as (turning, port):
-        with pytest.raises(OSError, match=f"cannot listen for probes at port {port}: Address"):
-            Probes(port, turning.loop, bool)
+    with probed() as (turning, port), pytest.raises(OSError, match=f"cannot listen for probes at port {port}: Address"):
+        Probes(port, turning.loop, bool)
 
 
 # -- a server, and a worker that ends --------------------------------------------------------------

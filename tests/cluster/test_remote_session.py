@@ -187,9 +187,8 @@ async def test_a_session_in_another_thread_than_its_server_works_too(cluster: In
             return values
 
     def use_too_long() -> None:
-        with Session(cluster.target(), graph=graph, config=quick(100)) as session:
-            with pytest.raises(DeadlineExceededError):
-                session.run(gated, {a: np.ones(5)})
+        with Session(cluster.target(), graph=graph, config=quick(100)) as session, pytest.raises(DeadlineExceededError):
+            session.run(gated, {a: np.ones(5)})
 
     gate = Gate(f"another thread {threading.get_ident()}")
     gated = gate(a)

@@ -51,11 +51,10 @@ async def past(proxy: Proxy, work: Awaitable[Any]) -> Any:
 
 async def test_a_client_reaches_its_master(over_links: None, graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    async with in_process({"worker": 1}) as cluster, proxied(cluster.target()) as proxy:
-        async with asyncio.timeout(30):
-            session = AsyncSession(proxy.address, graph=graph)
-            assert await past(proxy, session.run(x + 1.0, {x: 1.0})) == 2.0
-            await session.close()
+    async with in_process({"worker": 1}) as cluster, proxied(cluster.target()) as proxy, asyncio.timeout(30):
+        session = AsyncSession(proxy.address, graph=graph)
+        assert await past(proxy, session.run(x + 1.0, {x: 1.0})) == 2.0
+        await session.close()
 
 
 async def test_a_master_reaches_a_worker_in_the_step_that_needs_it(graph: Graph) -> None:

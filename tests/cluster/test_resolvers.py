@@ -327,9 +327,8 @@ async def test_a_new_session_sees_the_worker_that_a_file_has_gained(
         async with AsyncSession(first.target, graph=graph) as session:
             assert [d.task for d in await session.list_devices()] == [W0]
         write(path, [f"127.0.0.1:{port}" for port in ports])
-        async with Server(FileClusterResolver(path, "worker", 1)):
-            async with AsyncSession(first.target, graph=graph) as session:
-                assert [d.task for d in await session.list_devices()] == [W0, W1]
+        async with Server(FileClusterResolver(path, "worker", 1)), AsyncSession(first.target, graph=graph) as session:
+            assert [d.task for d in await session.list_devices()] == [W0, W1]
 
 
 async def test_a_resolver_is_asked_for_each_session_and_dial_and_not_for_each_step(

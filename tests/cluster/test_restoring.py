@@ -79,16 +79,15 @@ async def test_after_the_restart_of_a_worker_that_held_nothing_nothing_is_restor
     with on(W1):
         seen = v + 0.0
     called: list[Any] = []
-    async with clustered() as cluster:
-        async with AsyncSession(cluster.servers[W0].target, graph=graph) as session:
-            await soon(session.run(v.assign(1000.0)))
-            for restore in (v.initializer, ops.global_variables_initializer(), called.append):
-                await cluster.restart(W1)
-                found = await soon(session.reattach(restore=restore))
-                assert (found.restarted, found.lost, found.restored) == ((W1,), (), ())
-                assert await soon(session.run(seen)) == 1000.0
-                await cluster.restart(W1)
-                assert await soon(session.run(seen)) == 1000.0  # without any word of it
+    async with clustered() as cluster, AsyncSession(cluster.servers[W0].target, graph=graph) as session:
+        await soon(session.run(v.assign(1000.0)))
+        for restore in (v.initializer, ops.global_variables_initializer(), called.append):
+            await cluster.restart(W1)
+            found = await soon(session.reattach(restore=restore))
+            assert (found.restarted, found.lost, found.restored) == ((W1,), (), ())
+            assert await soon(session.run(seen)) == 1000.0
+            await cluster.restart(W1)
+            assert await soon(session.run(seen)) == 1000.0  # without any word of it
     assert not called
 
 
@@ -108,13 +107,12 @@ async def test_what_came_back_from_a_snapshot_is_not_initialized_over(tmp_path: 
 
 async def test_of_all_initializers_those_run_whose_variables_are_lost(graph: Graph) -> None:
     model = Model()
-    async with clustered() as cluster:
-        async with AsyncSession(cluster.servers[W0].target, graph=graph) as session:
-            await soon(session.run(model.train))
-            await cluster.restart(W1)
-            found = await soon(session.reattach(restore=model.initialize))
-            assert found.lost == ("u",)
-            assert await soon(session.run(model.all)) == [1000.0, 2000.0, 5.0]
+    async with clustered() as cluster, AsyncSession(cluster.servers[W0].target, graph=graph) as session:
+        await soon(session.run(model.train))
+        await cluster.restart(W1)
+        found = await soon(session.reattach(restore=model.initialize))
+        assert found.lost == ("u",)
+        assert await soon(session.run(model.all)) == [1000.0, 2000.0, 5.0]
 
 
 async def test_a_function_gets_the_names_of_what_is_lost(graph: Graph) -> None:
@@ -126,13 +124,12 @@ async def test_a_function_gets_the_names_of_what_is_lost(graph: Graph) -> None:
         seen.append(lost)
         await session.run([by_name[name] for name in lost])
 
-    async with clustered() as cluster:
-        async with AsyncSession(cluster.servers[W0].target, graph=graph) as session:
-            await soon(session.run(model.train))
-            await cluster.restart(PS0)
-            await soon(session.reattach(restore=restore))
-            assert seen == [("v", "w")]
-            assert await soon(session.run(model.all)) == [0.0, 0.0, 3000.0]
+    async with clustered() as cluster, AsyncSession(cluster.servers[W0].target, graph=graph) as session:
+        await soon(session.run(model.train))
+        await cluster.restart(PS0)
+        await soon(session.reattach(restore=restore))
+        assert seen == [("v", "w")]
+        assert await soon(session.run(model.all)) == [0.0, 0.0, 3000.0]
 
 
 async def test_what_would_overwrite_healthy_state_is_refused_and_another_way_can_be_tried(graph: Graph) -> None:
@@ -140,16 +137,15 @@ async def test_what_would_overwrite_healthy_state_is_refused_and_another_way_can
     model = Model()
     with graph.control_dependencies([model.v.initializer]):
         tied = model.u.assign(7.0).op
-    async with clustered() as cluster:
-        async with AsyncSession(cluster.servers[W0].target, graph=graph) as session:
-            await soon(session.run(model.train))
-            await cluster.restart(W1)
-            with pytest.raises(FailedPreconditionError, match=r"u, lost, .*also writes v,"):
-                await soon(session.reattach(restore=tied))
-            found = await soon(session.reattach(restore=model.u.initializer))
-            assert (found.restarted, found.lost) == ((), ("u",))
-            assert await soon(session.run(model.all)) == [1000.0, 2000.0, 5.0]
-            assert (await soon(session.reattach())).lost == ()
+    async with clustered() as cluster, AsyncSession(cluster.servers[W0].target, graph=graph) as session:
+        await soon(session.run(model.train))
+        await cluster.restart(W1)
+        with pytest.raises(FailedPreconditionError, match=r"u, lost, .*also writes v,"):
+            await soon(session.reattach(restore=tied))
+        found = await soon(session.reattach(restore=model.u.initializer))
+        assert (found.restarted, found.lost) == ((), ("u",))
+        assert await soon(session.run(model.all)) == [1000.0, 2000.0, 5.0]
+        assert (await soon(session.reattach())).lost == ()
 
 
 async def test_what_another_session_has_restored_by_now_is_left_as_it_is(graph: Graph) -> None:
@@ -171,27 +167,25 @@ async def test_after_the_loss_of_the_master_what_has_no_value_is_lost(graph: Gra
     model = Model()
     with on(W0):
         own = ops.Variable(3.0, name="own")
-    async with clustered() as cluster:
-        async with AsyncSession(cluster.servers[W0].target, graph=graph) as session:
-            await soon(session.run([model.train, own.initializer]))
-            await cluster.restart(W0)
-            with pytest.raises(OpError):
-                await soon(session.run(own.read_value()))
-            found = await soon(session.reattach(restore=ops.global_variables_initializer()))
-            assert found.lost == ("own",)
-            assert await soon(session.run([*model.all, own])) == [1000.0, 2000.0, 3000.0, 3.0]
+    async with clustered() as cluster, AsyncSession(cluster.servers[W0].target, graph=graph) as session:
+        await soon(session.run([model.train, own.initializer]))
+        await cluster.restart(W0)
+        with pytest.raises(OpError):
+            await soon(session.run(own.read_value()))
+        found = await soon(session.reattach(restore=ops.global_variables_initializer()))
+        assert found.lost == ("own",)
+        assert await soon(session.run([*model.all, own])) == [1000.0, 2000.0, 3000.0, 3.0]
 
 
 async def test_a_restore_that_names_nothing_in_the_graph_is_refused(graph: Graph) -> None:
     model = Model()
-    async with clustered() as cluster:
-        async with AsyncSession(cluster.servers[W0].target, graph=graph) as session:
-            await soon(session.run(model.train))
-            await cluster.restart(W1)
-            with pytest.raises(ValueError, match="nobody"):
-                await soon(session.reattach(restore="nobody"))
-            with pytest.raises((TypeError, InvalidArgumentError)):
-                await soon(session.reattach(restore=3))
+    async with clustered() as cluster, AsyncSession(cluster.servers[W0].target, graph=graph) as session:
+        await soon(session.run(model.train))
+        await cluster.restart(W1)
+        with pytest.raises(ValueError, match="nobody"):
+            await soon(session.reattach(restore="nobody"))
+        with pytest.raises((TypeError, InvalidArgumentError)):
+            await soon(session.reattach(restore=3))
 
 
 @pytest.mark.process

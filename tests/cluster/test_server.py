@@ -516,14 +516,13 @@ async def test_the_statistics_of_nobody_are_unavailable() -> None:
 async def test_variables_of_two_servers_in_one_process_are_apart(graph: Graph) -> None:
     with on(W0):
         v = ops.Variable(1.0, name="v")
-    async with in_process() as one, in_process() as other:
-        async with AsyncSession(one.target(), graph=graph) as session:
-            await session.run(v.initializer)
-            await session.run(v.assign_add(1.0))
-            async with AsyncSession(other.target(), graph=graph) as second:
-                await second.run(v.initializer)
-                assert await second.run(v) == 1.0
-            assert await session.run(v) == 2.0
+    async with in_process() as one, in_process() as other, AsyncSession(one.target(), graph=graph) as session:
+        await session.run(v.initializer)
+        await session.run(v.assign_add(1.0))
+        async with AsyncSession(other.target(), graph=graph) as second:
+            await second.run(v.initializer)
+            assert await second.run(v) == 1.0
+        assert await session.run(v) == 2.0
 
 
 FORKS = """

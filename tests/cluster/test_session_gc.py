@@ -54,14 +54,13 @@ async def test_a_session_with_a_step_under_way_is_not_idle(graph: Graph) -> None
 async def test_a_session_with_an_open_partial_run_is_not_idle(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     y = x + 1.0
-    async with in_process(session_gc_seconds=LIMIT) as cluster:
-        async with AsyncSession(cluster.target(), graph=graph) as session:
-            handle = await soon(session.partial_run_setup([y], [x]))
-            other = AsyncSession(cluster.target(), graph=graph)
-            await soon(other.list_devices())
-            await eventually(lambda: cluster.servers[0].statistics().sessions == 1)
-            assert await soon(session.partial_run(handle, y, {x: 1.0})) == 2.0
-            await other.close()
+    async with in_process(session_gc_seconds=LIMIT) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
+        handle = await soon(session.partial_run_setup([y], [x]))
+        other = AsyncSession(cluster.target(), graph=graph)
+        await soon(other.list_devices())
+        await eventually(lambda: cluster.servers[0].statistics().sessions == 1)
+        assert await soon(session.partial_run(handle, y, {x: 1.0})) == 2.0
+        await other.close()
 
 
 @pytest.mark.parametrize("seconds", [-1.0, -0.001])

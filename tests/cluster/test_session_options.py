@@ -354,12 +354,11 @@ async def test_a_static_graph_is_sent_again_when_its_master_was_lost(graph: Grap
 async def test_a_master_refuses_the_growth_of_a_graph_that_its_own_settings_call_static(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     y = x + 1.0
-    async with in_process(config=STATIC) as cluster:
-        async with AsyncSession(cluster.target(), graph=graph) as session:
-            assert await soon(session.run(y, {x: 1.0})) == 2.0
-            late = ops.add(y, 1.0, name="late")
-            with pytest.raises(FailedPreconditionError, match="'late'"):
-                await soon(session.run(late, {x: 1.0}))
+    async with in_process(config=STATIC) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
+        assert await soon(session.run(y, {x: 1.0})) == 2.0
+        late = ops.add(y, 1.0, name="late")
+        with pytest.raises(FailedPreconditionError, match="'late'"):
+            await soon(session.run(late, {x: 1.0}))
 
 
 # -- devices that workers know ---------------------------------------------------------------------

@@ -71,15 +71,14 @@ async def test_a_snapshot_in_the_middle_of_a_step_does_not_hide_its_effects(tmp_
     with on(W0):
         v = ops.Variable(0.0, name="v")
         add = v.assign_add(gate(ops.constant(1.0)))
-    async with serving(tmp_path) as server:
-        async with AsyncSession(server.target, graph=graph) as session:
-            await soon(session.run(v.initializer))
-            run = asyncio.create_task(session.run(add))
-            await soon(gate.wait_entered())
-            await soon(taker(server).take())
-            assert kept(tmp_path) == {"v": 0.0}
-            gate.open()
-            assert await soon(run) == 1.0
+    async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
+        await soon(session.run(v.initializer))
+        run = asyncio.create_task(session.run(add))
+        await soon(gate.wait_entered())
+        await soon(taker(server).take())
+        assert kept(tmp_path) == {"v": 0.0}
+        gate.open()
+        assert await soon(run) == 1.0
     assert kept(tmp_path) == {"v": 1.0}
 
 
@@ -186,15 +185,14 @@ async def test_whatever_goes_wrong_costs_a_warning_and_the_next_snapshot_is_take
     def fail(*arguments: Any) -> Any:
         raise fault
 
-    async with serving(tmp_path, every=0.01) as server:
-        async with AsyncSession(server.target, graph=graph) as session:
-            with monkeypatch.context() as patch:
-                patch.setattr(os, "fsync", fail)
-                await soon(session.run(v.initializer))
-                await eventually(lambda: "no snapshot is written" in caplog.text)
-            await eventually(lambda: taker(server).taken == 1)
-            await soon(session.run(add))
-            await eventually(lambda: taker(server).taken == 2)
+    async with serving(tmp_path, every=0.01) as server, AsyncSession(server.target, graph=graph) as session:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", fail)
+            await soon(session.run(v.initializer))
+            await eventually(lambda: "no snapshot is written" in caplog.text)
+        await eventually(lambda: taker(server).taken == 1)
+        await soon(session.run(add))
+        await eventually(lambda: taker(server).taken == 2)
     warnings = [r for r in caplog.records if "no snapshot is written" in r.message]
     assert {r.levelname for r in warnings} == {"WARNING"}
     assert kept(tmp_path) == {"v": 2.0}

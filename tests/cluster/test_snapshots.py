@@ -269,10 +269,9 @@ async def test_state_of_isolated_sessions_is_not_kept(tmp_path: Path, graph: Gra
     found = SnapshotStore(tmp_path, W0).latest()
     assert found is not None
     assert found.variables == []
-    async with server([port], 0, snapshot_dir=tmp_path):
-        async with AsyncSession(target, graph=graph) as session:
-            with pytest.raises(FailedPreconditionError):
-                await soon(session.run(v.read_value()))
+    async with server([port], 0, snapshot_dir=tmp_path), AsyncSession(target, graph=graph) as session:
+        with pytest.raises(FailedPreconditionError):
+            await soon(session.run(v.read_value()))
 
 
 # -- owners ----------------------------------------------------------------------------------------

@@ -769,26 +769,25 @@ async def test_runs_beyond_the_limit_wait_and_run_in_order(where: str, graph: Gr
     order: list[float] = []
     options: dict[str, Any] = {"max_inflight_steps": 2} if where == "server" else {}
     config = ConfigProto(max_inflight_steps=2) if where == "client" else None
-    async with in_process(**options) as cluster:
-        async with AsyncSession(cluster.target(), graph, config) as session:
-            await held.warm(session)
+    async with in_process(**options) as cluster, AsyncSession(cluster.target(), graph, config) as session:
+        await held.warm(session)
 
-            async def run(number: int) -> None:
-                order.append(await session.run(held.end, {held.x: float(number)}))
+        async def run(number: int) -> None:
+            order.append(await session.run(held.end, {held.x: float(number)}))
 
-            runs = [asyncio.create_task(run(number)) for number in range(20)]
+        runs = [asyncio.create_task(run(number)) for number in range(20)]
 
-            def waiting() -> int:
-                here = session._session.statistics().waiting
-                return here + cluster.server(W0).statistics().waiting
+        def waiting() -> int:
+            here = session._session.statistics().waiting
+            return here + cluster.server(W0).statistics().waiting
 
-            await held.gate.wait_entered(2)
-            await eventually(lambda: waiting() == 18)
-            assert held.gate.entered == 2
-            held.gate.open()
-            await soon(asyncio.gather(*runs))
-            assert order == [number + 1.0 for number in range(20)]
-            await nothing_is_left(cluster, session)
+        await held.gate.wait_entered(2)
+        await eventually(lambda: waiting() == 18)
+        assert held.gate.entered == 2
+        held.gate.open()
+        await soon(asyncio.gather(*runs))
+        assert order == [number + 1.0 for number in range(20)]
+        await nothing_is_left(cluster, session)
 
 
 @both_ways
@@ -837,17 +836,16 @@ async def test_nothing_is_decoded_before_it_is_admitted(graph: Graph, monkeypatc
         read.append(self)
         return read_all(self)
 
-    async with in_process(max_inflight_steps=1) as cluster:
-        async with AsyncSession(cluster.target(), graph) as session:
-            await held.warm(session)
-            first = await held.begin(session)
-            monkeypatch.setattr(WireValues, "read_all", noted)
-            second = asyncio.create_task(session.run(held.end, {held.x: 2.0}))
-            await eventually(lambda: cluster.server(W0).statistics().waiting == 1)
-            decoded = len(read)
-            held.gate.open()
-            assert await soon(asyncio.gather(first, second)) == [2.0, 3.0]
-            assert decoded == 0
+    async with in_process(max_inflight_steps=1) as cluster, AsyncSession(cluster.target(), graph) as session:
+        await held.warm(session)
+        first = await held.begin(session)
+        monkeypatch.setattr(WireValues, "read_all", noted)
+        second = asyncio.create_task(session.run(held.end, {held.x: 2.0}))
+        await eventually(lambda: cluster.server(W0).statistics().waiting == 1)
+        decoded = len(read)
+        held.gate.open()
+        assert await soon(asyncio.gather(first, second)) == [2.0, 3.0]
+        assert decoded == 0
 
 
 class HeldCodec:

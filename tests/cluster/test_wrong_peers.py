@@ -41,18 +41,16 @@ def refusal(target: str, graph: Graph) -> str:
         there = x + 1.0
     with on(W0):
         end = there + 1.0
-    with Session(target, graph=graph, config=SOON) as session:
-        with pytest.raises(DeadlineExceededError) as info:
-            session.run(end, {x: 1.0})
+    with Session(target, graph=graph, config=SOON) as session, pytest.raises(DeadlineExceededError) as info:
+        session.run(end, {x: 1.0})
     return info.value.message
 
 
 def test_a_server_of_another_cluster_at_our_port_is_refused_with_both_ids(graph: Graph, hold_ports: HoldPorts) -> None:
     ours, port = hold_ports(2)
     spec = cluster({0: ours, 1: port})
-    with worker(0, spec, "--cluster-id", "ours") as (_, target):
-        with worker(1, spec, "--cluster-id", "theirs"):
-            said = refusal(target, graph)
+    with worker(0, spec, "--cluster-id", "ours") as (_, target), worker(1, spec, "--cluster-id", "theirs"):
+        said = refusal(target, graph)
     assert f"1 of 2 tasks did not answer in time: {W1} at tcp://127.0.0.1:{port}" in said
     assert "wrong cluster: " in said
     assert f"{W1} expects cluster 'theirs'" in said

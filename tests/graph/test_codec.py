@@ -130,10 +130,16 @@ def test_a_numpy_scalar_keeps_its_type_as_an_array_of_rank_0(kind: Any) -> None:
     assert (back.dtype, back.shape, back.item()) == (np.dtype(kind), (), kind(1).item())
 
 
-def test_nan_and_infinities_travel() -> None:
+def test_what_has_no_literal_comes_back_too() -> None:
     back = unpack(pack([float("inf"), float("-inf"), float("nan")]))
     assert back[:2] == [float("inf"), float("-inf")]
     assert back[2] != back[2]
+    # Dtypes come back as the one instance.
+    back = unpack(pack(list(NUMBERS)))
+    assert all(a is b for a, b in zip(back, NUMBERS, strict=True))
+    assert all(isinstance(d, DType) for d in back)
+    # Msgpacks own timestamps become plain numbers.
+    assert unpack(msgpack.packb(msgpack.Timestamp(5, 500_000_000))) == 5.5
 
 
 def test_tuples_and_subclasses_of_plain_types_come_back_plain() -> None:
@@ -177,24 +183,18 @@ def test_a_large_array_is_lent_to_the_segments_and_not_copied() -> None:
     (segment,) = segments
     assert len(data) < 100
     assert np.shares_memory(np.frombuffer(segment, np.uint8), array)
-
-
-def test_an_array_that_is_not_in_c_order_goes_beside_as_a_copy() -> None:
-    array = np.arange(2 * INLINE_LIMIT, dtype=np.uint8).reshape(2, -1).T
-    segments: list[Buffer] = []
-    back = unpack(pack(array, segments), segments)
-    assert not np.shares_memory(np.frombuffer(segments[0], np.uint8), array)
-    assert np.array_equal(back, array)
-
-
-def test_an_array_at_the_limit_stays_in_band_and_one_byte_more_goes_beside() -> None:
+    # An array that is not in c order goes beside as a copy.
+    turned = np.arange(2 * INLINE_LIMIT, dtype=np.uint8).reshape(2, -1).T
+    segments = []
+    back = unpack(pack(turned, segments), segments)
+    assert not np.shares_memory(np.frombuffer(segments[0], np.uint8), turned)
+    assert np.array_equal(back, turned)
+    # An array at the limit stays in band and one byte more goes beside.
     for size, beside in ((INLINE_LIMIT, 0), (INLINE_LIMIT + 1, 1)):
-        segments: list[Buffer] = []
+        segments = []
         pack(np.zeros(size, np.uint8), segments)
         assert len(segments) == beside
-
-
-def test_without_a_segment_list_everything_is_inside() -> None:
+    # Without a segment list everything is inside.
     array = np.zeros(2 * INLINE_LIMIT, np.uint8)
     assert np.array_equal(unpack(pack(array)), array)
 
@@ -209,6 +209,10 @@ def test_unpacked_arrays_are_writable_and_views_of_their_segment() -> None:
     back[0] = 7
     assert struct.unpack_from("f", received)[0] == 7
     assert large[0] == 1
+    # An array in a segment that cannot be written cannot be written either.
+    segments = []
+    data = pack(np.ones(INLINE_LIMIT), segments)
+    assert not unpack(data, [bytes(segments[0])]).flags.writeable
 
 
 def test_what_was_received_goes_with_its_last_reference_and_waits_for_no_collection() -> None:
@@ -226,12 +230,6 @@ def test_what_was_received_goes_with_its_last_reference_and_waits_for_no_collect
         assert alive() is None
     finally:
         gc.enable()
-
-
-def test_an_array_in_a_segment_that_cannot_be_written_cannot_be_written_either() -> None:
-    segments: list[Buffer] = []
-    data = pack(np.ones(INLINE_LIMIT), segments)
-    assert not unpack(data, [bytes(segments[0])]).flags.writeable
 
 
 def test_the_bytes_of_a_tensor_are_counted() -> None:
@@ -261,9 +259,7 @@ def test_a_refused_value_leaves_nothing_in_the_next_message() -> None:
         pack(["begun", np.zeros(INLINE_LIMIT), np.array([None]), object()], segments)
     assert pack([1, 2]) == msgpack.packb([1, 2])
     assert unpack(pack(np.ones(2))).tolist() == [1, 1]
-
-
-def test_a_list_that_holds_itself_is_refused() -> None:
+    # A list that holds itself is refused.
     loop: list[Any] = []
     loop.append(loop)
     with pytest.raises(InvalidArgumentError):
@@ -400,41 +396,24 @@ def test_a_string_tensor_holds_bytes_and_as_many_as_its_shape_says(parts: Any) -
         unpack(extension(STRINGS, *parts))
 
 
-def test_a_shape_of_a_million_dimensions_is_refused() -> None:
+def test_claims_that_are_too_large_are_refused_before_memory_is_taken() -> None:
     """The product of its dimensions alone would take minutes."""
     with pytest.raises(ProtocolError, match="at most 64 dimensions, got 1000000"):
         unpack(msgpack.packb(msgpack.ExtType(SHAPE, msgpack.packb([2**40] * 1_000_000))))
-
-
-def test_an_unknown_extension_type_is_named() -> None:
     with pytest.raises(ProtocolError, match="unknown extension type 99"):
         unpack(extension(99, 1))
-
-
-def test_a_number_of_a_thousand_digits_is_not_even_read() -> None:
+    # A number of a thousand digits is not even read.
     with pytest.raises(ProtocolError, match="unknown extension type 5"):
         unpack(msgpack.packb(msgpack.ExtType(BIGINT, b"9" * 1000)))
-
-
-def test_msgpacks_own_timestamps_become_plain_numbers() -> None:
-    assert unpack(msgpack.packb(msgpack.Timestamp(5, 500_000_000))) == 5.5
-
-
-def test_a_message_nested_too_deeply_is_a_protocol_error() -> None:
     with pytest.raises(ProtocolError):
         unpack(b"\x91" * 100_000 + b"\xc0")
-
-
-def test_a_length_that_is_only_claimed_takes_no_memory() -> None:
+    # A length that is only claimed takes no memory.
     for claim in (b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xc6\xff\xff\xff\xff"):
         with pytest.raises(ProtocolError):
             unpack(claim)
-
-
-def test_dtypes_come_back_as_the_one_instance() -> None:
-    back = unpack(pack(list(NUMBERS)))
-    assert all(a is b for a, b in zip(back, NUMBERS, strict=True))
-    assert all(isinstance(d, DType) for d in back)
+    # No list of a long message is longer than is made at once.
+    with pytest.raises(ProtocolError, match="max_array_len"):
+        unpack(msgpack.packb([_LONG, [1] * (2**20 + 1)]))
 
 
 # -- values that are packed before -----------------------------------------------------------------
@@ -455,9 +434,6 @@ def test_a_packed_value_is_decoded_by_whoever_opens_it() -> None:
     np.testing.assert_array_equal(array, large)
     assert list(opened(last, counts.append)) == ["A", "B", "C"]
     assert counts == [3, 3]
-
-
-def test_a_packed_value_is_encoded_only_within_a_message() -> None:
     with pytest.raises(InvalidArgumentError, match="is encoded as segments"):
         pack(packed([1], int))
 
@@ -490,11 +466,6 @@ def test_a_long_message_holds_a_limited_number_of_things(value: Any) -> None:
     unpack(data)
     with pytest.raises(ProtocolError):
         unpack(data, max_containers=100)
-
-
-def test_no_list_of_a_long_message_is_longer_than_is_made_at_once() -> None:
-    with pytest.raises(ProtocolError, match="max_array_len"):
-        unpack(msgpack.packb([_LONG, [1] * (2**20 + 1)]))
 
 
 def test_functions_inside_each_other_take_a_limited_number_of_bytes() -> None:

@@ -132,17 +132,11 @@ def test_matching_means_that_every_named_part_is_the_same() -> None:
         assert DeviceSpec.parse(text).matches(full)
     for text in ("/job:ps", "/cpu:1", "/gpu:0", "/task:0"):
         assert not DeviceSpec.parse(text).matches(full)
-
-
-def test_only_a_name_with_every_part_is_full() -> None:
     spec = DeviceSpec.parse(FULL)
     assert spec.is_full
     parts = FULL.strip("/").split("/")
     for part in parts:
         assert not DeviceSpec.parse("/".join(p for p in parts if p != part)).is_full
-
-
-def test_the_task_of_a_device_is_its_name_without_the_device() -> None:
     assert str(DeviceSpec.parse(FULL).task_spec) == "/job:worker/replica:0/task:1"
     assert task_name("worker", 1) == "/job:worker/replica:0/task:1"
     assert DeviceSpec.parse(LOCAL_TASK).job == "localhost"
@@ -156,17 +150,11 @@ ATTRIBUTES = DeviceAttributes(name=FULL, device_type="CPU", incarnation=2**63 + 
 def test_attributes_know_the_devices_task_and_spec() -> None:
     assert ATTRIBUTES.task == "/job:worker/replica:0/task:1"
     assert ATTRIBUTES.spec == DeviceSpec("worker", 0, 1, "CPU", 0)
-
-
-def test_attributes_come_back_as_they_were_sent() -> None:
     assert DeviceAttributes.from_wire(ATTRIBUTES.to_wire()) == ATTRIBUTES
+    assert DeviceSpec.from_string("/job:w/cpu:0").to_string() == "/job:w/device:CPU:0"
 
 
 @for_each("wire", [None, [], "CPU", [FULL, "CPU", 1], [FULL, "CPU", "1", 0], [1, "CPU", 1, 0], {}])
 def test_anything_else_is_a_protocol_error(wire: Any) -> None:
     with pytest.raises(ProtocolError, match="device attributes are"):
         DeviceAttributes.from_wire(wire)
-
-
-def test_tensorflows_names_of_reading_and_writing() -> None:
-    assert DeviceSpec.from_string("/job:w/cpu:0").to_string() == "/job:w/device:CPU:0"

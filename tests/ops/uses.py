@@ -2,7 +2,7 @@
 
 A table is a list of :class:`Use`, one of each kind below; ``each_use`` has a test go through it. The kinds are
 written once, here: values with static shapes known and hidden, static shapes, values that are known early,
-gradients against finite differences and as numbers, refusals by the line that builds and by the step, and
+gradients against finite differences and as numbers, refusals by the step and by the line that builds, and
 ``equals`` for whatever else a function can be asked. A row is named by the line on which it stands.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from actorsession.graph.shape import ShapeLike
 from actorsession.ops.indexed_slices import to_dense
 from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
-from tests.rows import for_each
+from tests.rows import check_refused, for_each
 
 __all__ = [
     "Use",
@@ -38,7 +39,6 @@ __all__ = [
     "knows",
     "nodes",
     "ranked",
-    "refuses",
     "slopes",
     "static",
 ]
@@ -59,9 +59,21 @@ class Use:
     check: Callable[[], None]
 
 
-def each_use(table: Sequence[Use]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Have a test go through the rows of a table, as its argument ``use``."""
-    return for_each("use", [pytest.param(use, id=use.place) for use in table], by=lambda use: use.kind)
+def each_use(table: Sequence[Any]) -> Callable[..., None]:
+    """Return a test of the rows of a table: uses, and lines that are refused as ``refusing`` takes them."""
+    uses = [row if isinstance(row, Use) else _refused(*row) for row in table]
+
+    @for_each("use", [pytest.param(use, id=use.place) for use in uses], by=lambda use: use.kind)
+    def test(use: Use) -> None:
+        use.check()
+
+    return test
+
+
+def _refused(line: Callable[[], Any], error: type[BaseException], match: str) -> Use:
+    code = getattr(line, "__code__", None)
+    place = f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code else repr(line)
+    return Use("refusals", place, partial(check_refused, line, error, match))
 
 
 def _use(kind: str, check: Callable[[], None]) -> Use:
@@ -128,16 +140,6 @@ def knows(build: Callable[..., Any], expected: Any, *shapes: ShapeLike) -> Use:
             _compare(np.asarray(found), expected)
 
     return _use("values known early", check)
-
-
-def refuses(build: Callable[..., Any], error: type[Exception], words: str) -> Use:
-    """The line that builds raises this error, with these words."""
-
-    def check() -> None:
-        with pytest.raises(error, match=words):
-            build()
-
-    return _use("refusals", check)
 
 
 def fails(build: Callable[..., Any], words: str, *inputs: Any, error: type[Exception] = InvalidArgumentError) -> Use:

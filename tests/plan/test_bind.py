@@ -122,11 +122,8 @@ def test_what_is_fetched_is_not_what_was_stored(graph: Graph, x: Tensor) -> None
     fetched[...] = -1
     (read,) = Made(graph, [v.value()], variables=variables).run()
     assert read.tolist() == [2, 4, 6]
-
-
-def test_what_is_fed_is_not_what_is_stored(graph: Graph, x: Tensor) -> None:
     v = ops.Variable(vector(0, 0, 0), name="v")
-    variables: dict[str, Any] = {}
+    variables = {}
     for value in (x, ops.identity(x), ops.reshape(x, [3])):
         given = vector(1, 2, 3)
         Made(graph, [], [x], [ops.assign(v, value).op], variables=variables).run(given)
@@ -207,21 +204,7 @@ def watched(alive: dict[str, Any], name: str, function: Callable[..., Any]) -> C
     return kernel
 
 
-def test_an_array_is_gone_when_its_last_reader_has_run(graph: Graph, x: Tensor) -> None:
-    alive: dict[str, Any] = {}
-    a = call(graph, watched(alive, "a", lambda v: v + 1), x).outputs[0]
-    b = call(graph, watched(alive, "b", lambda v: v + 1), a).outputs[0]
-    one = watch(graph, b, alive=alive, name="after b")
-    c = call(graph, watched(alive, "c", np.add), b, one.outputs[0]).outputs[0]
-    two = watch(graph, c, alive=alive, name="after c")
-    made = Made(graph, [c], [x], [two])
-    (result,) = made.run(vector(0, 0, 0))
-    assert alive["after b"] == ["b"]
-    assert alive["after c"] == ["c"]
-    assert result.tolist() == [2, 2, 2]
-
-
-def test_a_plan_holds_no_value_of_a_step_that_is_over(graph: Graph, x: Tensor) -> None:
+def test_no_array_outlives_its_last_reader_or_its_step(graph: Graph, x: Tensor) -> None:
     alive: dict[str, Any] = {}
     a = call(graph, watched(alive, "a", lambda v: v + 1), x).outputs[0]
     b = call(graph, watched(alive, "b", lambda v: v + 1), a).outputs[0]
@@ -233,6 +216,18 @@ def test_a_plan_holds_no_value_of_a_step_that_is_over(graph: Graph, x: Tensor) -
     assert [ref() is not None for ref in alive["refs"].values()] == [False, True]
     del value
     assert [ref() for ref in alive["refs"].values()] == [None, None]
+    # An array is gone when its last reader has run.
+    alive = {}
+    a = call(graph, watched(alive, "a", lambda v: v + 1), x).outputs[0]
+    b = call(graph, watched(alive, "b", lambda v: v + 1), a).outputs[0]
+    one = watch(graph, b, alive=alive, name="after b")
+    c = call(graph, watched(alive, "c", np.add), b, one.outputs[0]).outputs[0]
+    two = watch(graph, c, alive=alive, name="after c")
+    made = Made(graph, [c], [x], [two])
+    (result,) = made.run(vector(0, 0, 0))
+    assert alive["after b"] == ["b"]
+    assert alive["after c"] == ["c"]
+    assert result.tolist() == [2, 2, 2]
 
 
 def test_an_unread_output_does_not_keep_a_variable_from_changing_in_place(graph: Graph) -> None:
@@ -292,6 +287,10 @@ def test_lines_that_belong_to_no_node_lead_nowhere(graph: Graph, x: Tensor) -> N
     assert linked.node_at(linked.filename, 2) is not None
     for line in (0, -1, 99):
         assert linked.node_at(linked.filename, line) is None
+    # Two plans of one graph have files of their own.
+    y = -x
+    one, two = (Made(graph, [y], [x]).linked[0].segments[0] for _ in range(2))
+    assert one.filename != two.filename
 
 
 def test_the_source_is_shown_as_long_as_the_plan_lives(graph: Graph, x: Tensor) -> None:
@@ -307,12 +306,6 @@ def test_the_source_is_shown_as_long_as_the_plan_lives(graph: Graph, x: Tensor) 
     gc.collect()
     assert [linecache.getline(file, 1) for file in files] == ["", ""]
     assert not any(file in linecache.cache for file in files)
-
-
-def test_two_plans_of_one_graph_have_files_of_their_own(graph: Graph, x: Tensor) -> None:
-    y = -x
-    one, two = (Made(graph, [y], [x]).linked[0].segments[0] for _ in range(2))
-    assert one.filename != two.filename
 
 
 # -- traced code -----------------------------------------------------------------------------------
@@ -338,9 +331,6 @@ def test_plain_code_notes_nothing_and_traced_code_is_made_once(graph: Graph, x: 
     assert step.parts[0].notes == []
     assert made.linked[0].segments[0].traced_function is None
     assert made.linked[0].traced(0) is made.linked[0].traced(0)
-
-
-def test_dear_nodes_look_for_a_cancellation_before_they_start(graph: Graph, x: Tensor) -> None:
     y = call(graph, np.negative, x, op="KitDear").outputs[0]
     z = call(graph, np.negative, y, op="KitDear").outputs[0]
     for traced in (False, True):

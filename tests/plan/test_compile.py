@@ -55,6 +55,15 @@ def test_without_arrivals_there_is_one_segment() -> None:
     assert members(made) == [["a", "b", "s"]]
     (segment,) = made.segments
     assert (segment.waits, segment.after) == ((), ())
+    # Nodes keep the order of the partition.
+    names = [f"n{i}" for i in (3, 1, 2, 0)]
+    made = compiled(feed("x"), *(neg(name, "x") for name in names), fetches=" ".join(names))
+    assert members(made) == [names]
+    # An empty partition has no segments.
+    assert compiled().segments == ()
+    # An argument is passed once however often it is read.
+    made = compiled(feed("x"), neg("a", "x", "x"), neg("b", "x"), fetches="a b")
+    assert len(made.segments[0].arguments) == 1
 
 
 def test_nodes_that_wait_for_the_same_arrivals_share_a_segment() -> None:
@@ -75,22 +84,12 @@ def test_nodes_that_wait_for_the_same_arrivals_share_a_segment() -> None:
     r, q = slot["key of r"], slot["key of q"]
     assert [s.waits for s in made.segments] == [(), (r,), (q,), (r, q)]
     assert [s.after for s in made.segments] == [(), (0,), (), (1, 2)]
-
-
-def test_control_inputs_make_a_node_wait_as_well() -> None:
+    # Control inputs make a node wait as well.
     made = compiled(recv("r"), neg("a"), neg("b", after=("r",)), neg("c", after=("b", "a")))
     assert members(made) == [["a"], ["b", "c"]]
     assert made.segments[1].after == (0,)
     assert made.segments[1].waits == (made.recvs[0][0],)
-
-
-def test_nodes_keep_the_order_of_the_partition() -> None:
-    names = [f"n{i}" for i in (3, 1, 2, 0)]
-    made = compiled(feed("x"), *(neg(name, "x") for name in names), fetches=" ".join(names))
-    assert members(made) == [names]
-
-
-def test_a_segment_stands_behind_those_it_depends_on() -> None:
+    # A segment stands behind those it depends on.
     nodes = [recv(f"r{i}") for i in range(4)]
     nodes.append(neg("all", "r3", "r2"))
     nodes.append(neg("more", "all", "r1"))
@@ -100,24 +99,16 @@ def test_a_segment_stands_behind_those_it_depends_on() -> None:
         assert all(before < index for before in segment.after)
 
 
-def test_an_empty_partition_has_no_segments() -> None:
-    assert compiled().segments == ()
-
-
-def test_feeds_that_only_leave_have_a_segment_to_do_it() -> None:
+def test_what_only_leaves_has_a_segment_to_do_it() -> None:
     made = compiled(feed("x"), fetches="x")
     assert members(made) == [[]]
     assert made.segments[0].arguments == (made.feeds[0][0],)
-
-
-def test_arrivals_that_only_leave_have_a_segment_that_waits() -> None:
+    # Arrivals that only leave have a segment that waits.
     made = compiled(feed("x"), recv("r"), neg("a", "x"), fetches="r a")
     assert members(made) == [["a"], []]
     assert made.segments[1].waits == (made.recvs[0][0],)
     assert made.fetches[0][1] in made.segments[1].results
-
-
-def test_constants_belong_to_no_segment() -> None:
+    # Constants belong to no segment.
     k = node("k", op="Const", value=np.ones(3, np.float32), outputs=(VECTOR,))
     made = compiled(k, recv("r"), neg("a", "k", "r"), fetches="a k")
     assert members(made) == [[], ["a"]]
@@ -134,9 +125,7 @@ def test_feeds_and_arrivals_have_slots_with_what_they_are_known_by() -> None:
     slots = [slot for slot, _ in (*made.feeds, *made.recvs)]
     assert sorted(slots) == list(range(3))
     assert made.slots == 3
-
-
-def test_only_values_that_cross_segments_have_slots() -> None:
+    # Only values that cross segments have slots.
     made = compiled(
         feed("x"),
         recv("r"),
@@ -170,11 +159,6 @@ def test_each_slot_is_written_once_and_its_readers_are_counted() -> None:
         assert made.readers[slot] == sum(s.arguments.count(slot) for s in made.segments)
     assert len({slot for _, slot in made.fetches}) == 3
     assert [position for position, _ in made.fetches] == [0, 1, 2]
-
-
-def test_an_argument_is_passed_once_however_often_it_is_read() -> None:
-    made = compiled(feed("x"), neg("a", "x", "x"), neg("b", "x"), fetches="a b")
-    assert len(made.segments[0].arguments) == 1
 
 
 def test_sends_are_numbered_in_the_order_of_the_code() -> None:
@@ -213,11 +197,8 @@ def test_the_cost_of_a_segment_is_that_of_its_nodes() -> None:
     made = compiled(y, node("a", "y", op="Neg", outputs=(unknown,)), fetches="a").segments[0]
     assert not made.cost_known
     assert made.is_light
-
-
-def test_compiling_asks_for_no_resources() -> None:
+    # Compiling asks for no resources.
     handle = node("v", op="VarHandleOp", outputs=(spec("resource", ()),))
     variable: Any = {"dtype": VECTOR.dtype, "shape": VECTOR.shape}
     read = node("read", "v", op="ReadVariableOp", outputs=(VECTOR,), **variable)
-    made = compiled(handle, read, fetches="read")
-    assert members(made) == [["read"]]
+    assert members(compiled(handle, read, fetches="read")) == [["read"]]

@@ -61,22 +61,20 @@ def test_what_runs_after_several_nodes_of_another_device_waits_for_one() -> None
     assert found["_joined/0"] == ("a", "b", "c")
     assert found["last"] == ("_joined/0",)
     assert group_control_edges(*step(nodes, "1110"))[1]["_joined/0"] == CPU[1]
-
-
-def test_each_device_has_its_own() -> None:
+    # Each device has its own.
     nodes = [*map(node, "abcde"), node("last", after="abcde")]
     found = after(nodes, "112200")
     assert (found["_joined/0"], found["_joined/1"]) == (("a", "b"), ("c", "d"))
     assert found["last"] == ("e", "_joined/0", "_joined/1")
-
-
-def test_equal_sets_share_one() -> None:
+    # Equal sets share one.
     nodes = [node("a"), node("b"), node("x", after="ab"), node("y", after="ba")]
     found = after(nodes, "1100")
     assert (found["x"], found["y"]) == (("_joined/0",), ("_joined/0",))
-
-
-def test_nothing_changes_where_that_saves_no_message() -> None:
+    # A constant that is copied is not waited for.
+    constant = node("c", op="Const", value=np.float32(1))
+    nodes = [constant, node("a"), node("x", after="ca")]
+    assert after(nodes, "110")["x"] == ("c", "a")
+    # Nothing changes where that saves no message.
     for nodes, where in (
         ([node("a"), node("b"), node("x", after="ab")], "000"),
         ([node("a"), node("x", after="a")], "10"),
@@ -84,15 +82,9 @@ def test_nothing_changes_where_that_saves_no_message() -> None:
         ([node("a"), node("b"), node("x", after="ab"), node("y", after="a")], "1100"),
     ):
         graph, devices = step(nodes, where)
-        found, placed = group_control_edges(graph, devices)
-        assert found is graph
+        same, placed = group_control_edges(graph, devices)
+        assert same is graph
         assert placed is devices
-
-
-def test_a_constant_that_is_copied_is_not_waited_for() -> None:
-    constant = node("c", op="Const", value=np.float32(1))
-    nodes = [constant, node("a"), node("x", after="ca")]
-    assert after(nodes, "110")["x"] == ("c", "a")
 
 
 # -- that everything holds -----------------------------------------------------------------------

@@ -36,25 +36,19 @@ def test_the_first_step_counts_as_it_is() -> None:
     assert (cost.steps, cost.runs) == (1, 1)
     assert cost.seconds == cost.most_seconds == pytest.approx(0.25)
     assert (cost.output_bytes, cost.shapes) == ((400, 8), ((100,), (2,)))
-
-
-def test_later_steps_move_the_averages_by_a_quarter() -> None:
+    # Later steps move the averages by a quarter.
     cost = recorded([ran("a", 0.4, 400)], [ran("a", 0.8, 800)]).cost("a")
     assert cost is not None
     assert cost.seconds == pytest.approx(0.5)
     assert cost.most_seconds == pytest.approx(0.8)
     assert list(cost.output_bytes) == [500]
     assert cost.shapes == ((200,),), "as last seen"
-
-
-def test_a_node_that_runs_several_times_in_a_step_counts_with_the_sum() -> None:
+    # A node that runs several times in a step counts with the sum.
     cost = recorded([ran("body", 0.1), ran("body", 0.2), ran("once", 0.1)]).cost("body")
     assert cost is not None
     assert (cost.steps, cost.runs) == (1, 2)
     assert cost.seconds == pytest.approx(0.3)
-
-
-def test_what_never_ran_is_unknown() -> None:
+    # What never ran is unknown.
     model = recorded([ran("a", 0.1, 4)])
     assert model.cost("b") is None
     assert model.output_bytes("b", 0) is None
@@ -124,7 +118,7 @@ def test_a_new_segment_starts_from_what_its_nodes_were_measured_to_take() -> Non
     assert segment.seconds == pytest.approx(0.75)
 
 
-def test_a_node_that_was_not_measured_counts_with_its_estimate() -> None:
+def test_a_segment_keeps_its_estimate_where_nothing_better_is_known() -> None:
     graph = Graph()
     with graph.as_default():
         x = ops.placeholder("float32", [2], name="x")
@@ -132,9 +126,7 @@ def test_a_node_that_was_not_measured_counts_with_its_estimate() -> None:
     made = Made(graph, [dear.outputs[0]], [x])
     prime(made.linked, recorded([ran("a", 0.25)]))
     assert made.linked[0].segments[0].seconds == pytest.approx(0.251, abs=1e-4)
-
-
-def test_a_segment_with_a_node_of_unknown_cost_keeps_its_estimate() -> None:
+    # A segment with a node of unknown cost keeps its estimate.
     graph = Graph()
     with graph.as_default():
         x = ops.placeholder("float32", [None], name="x")
@@ -142,9 +134,7 @@ def test_a_segment_with_a_node_of_unknown_cost_keeps_its_estimate() -> None:
     made = Made(graph, [end], [x])
     prime(made.linked, recorded([ran("a", 0.25)]))
     assert made.linked[0].segments[0].seconds == 0.0
-
-
-def test_a_segment_of_which_nothing_was_measured_keeps_its_estimate() -> None:
+    # A segment of which nothing was measured keeps its estimate.
     graph = Graph()
     with graph.as_default():
         x = ops.placeholder("float32", [2], name="x")
@@ -152,9 +142,7 @@ def test_a_segment_of_which_nothing_was_measured_keeps_its_estimate() -> None:
     made = Made(graph, [end], [x])
     prime(made.linked, recorded([ran("other", 0.25)]))
     assert made.linked[0].segments[0].seconds == 0.0
-
-
-def test_a_segment_that_ran_keeps_its_own_measurement() -> None:
+    # A segment that ran keeps its own measurement.
     graph = Graph()
     with graph.as_default():
         x = ops.placeholder("float32", [2], name="x")

@@ -47,14 +47,12 @@ def loop(device: str = "/cpu:0") -> Tensor:
         return raw_while(lambda v, _: v[0] < 9, body, [acts.constant(1)], name="w")[0]
 
 
-def test_a_loop_on_one_device_gets_no_control_loop(graph: Graph) -> None:
+def test_each_device_that_receives_in_a_loop_gets_one_control_loop(graph: Graph) -> None:
     step, device_of = planned(graph, loop())
     found = with_distributed_loops(step, device_of, set())
     assert found.triggers == {}
     assert found.graph.nodes == step.nodes
-
-
-def test_each_device_that_receives_in_a_loop_gets_one_control_loop(graph: Graph) -> None:
+    # Each device that receives in a loop gets one control loop.
     step, device_of = planned(graph, loop("/cpu:1"))
     found = with_distributed_loops(step, device_of, set())
     (inner,) = {frame for frame in found.frames.values() if frame != ROOT}
@@ -62,9 +60,7 @@ def test_each_device_that_receives_in_a_loop_gets_one_control_loop(graph: Graph)
     for (_, device), merge in found.triggers.items():
         assert found.graph.nodes[merge].op == "Merge"
         assert found.device_of[merge] == device
-
-
-def test_what_is_received_in_a_loop_is_set_off_by_the_loop_of_its_device(graph: Graph) -> None:
+    # What is received in a loop is set off by the loop of its device.
     step, device_of = planned(graph, loop("/cpu:1"))
     for part in partition(step, device_of, DEVICES):
         assert part.has_primitives

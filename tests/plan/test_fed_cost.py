@@ -39,9 +39,7 @@ def test_the_cost_grows_with_the_shape_of_what_is_fed(graph: Graph) -> None:
     assert small is not None
     assert large is not None
     assert small < 1000 < large
-
-
-def test_a_product_of_fed_matrices_costs_what_its_shapes_say(graph: Graph) -> None:
+    # A product of fed matrices costs what its shapes say.
     x, y = (ops.placeholder("float32", None) for _ in range(2))
     x.set_shape([None, None])
     y.set_shape([None, None])
@@ -50,9 +48,7 @@ def test_a_product_of_fed_matrices_costs_what_its_shapes_say(graph: Graph) -> No
     assert small is not None
     assert large is not None
     assert small < 1000 < large
-
-
-def test_a_shape_that_is_fed_counts_as_a_shape(graph: Graph) -> None:
+    # A shape that is fed counts as a shape.
     x, to = ops.placeholder("float32", [None]), ops.placeholder("int32", [2])
     segment = segment_of(graph, layers(ops.reshape(x, to)), x, to)
     assert micros(segment, ones(6), np.array([2, 3], np.int32)) is not None
@@ -62,9 +58,7 @@ def test_nothing_is_known_of_values_that_a_kernel_will_refuse(graph: Graph) -> N
     x, y = (ops.placeholder("float32", [None, None]) for _ in range(2))
     segment = segment_of(graph, layers(ops.matmul(x, y)), x, y)
     assert micros(segment, ones(2, 3), ones(2, 3)) is None
-
-
-def test_nothing_is_known_where_the_kernel_decides_on_the_shape(graph: Graph) -> None:
+    # Nothing is known where the kernel decides on the shape.
     x = ops.placeholder("float32", [None])
     segment = segment_of(graph, layers(ops.boolean_mask(x, x > 0.0)), x)
     assert micros(segment, ones(3)) is None

@@ -84,6 +84,13 @@ def test_a_loop_becomes_one_node_under_the_name_of_its_first_switch() -> None:
     test, turn = loop.attrs["cond"], loop.attrs["body"]
     assert [node.op for node in test.nodes] == ["Less"]
     assert [node.op for node in turn.nodes] == ["Const", "AddV2"]
+    # A loop on one device is lifted there.
+    n = acts.placeholder("int32", [])
+    with acts.device("/cpu:1"):
+        count = counted(n)
+    made, device_of = functionalize(*planned([count], [n]))
+    assert made.nodes["raw_while_1/Switch"].op == "While"
+    assert device_of["raw_while_1/Switch"] == CPUS[1]
 
 
 def test_a_graph_without_such_operations_is_the_same_graph() -> None:
@@ -131,15 +138,6 @@ def test_two_conditionals_on_one_predicate_stay_two() -> None:
     nodes = lifted(two, feeds=[x, taken])
     assert ops_of(nodes).count("If") == 2
     assert PRIMITIVES.isdisjoint(ops_of(nodes))
-
-
-def test_a_loop_on_one_device_is_lifted_there() -> None:
-    n = acts.placeholder("int32", [])
-    with acts.device("/cpu:1"):
-        count = counted(n)
-    made, device_of = functionalize(*planned([count], [n]))
-    assert made.nodes["raw_while/Switch"].op == "While"
-    assert device_of["raw_while/Switch"] == CPUS[1]
 
 
 # -- what is known of shapes -----------------------------------------------------------------------

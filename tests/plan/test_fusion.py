@@ -56,13 +56,17 @@ def test_small_shapes_are_no_run(graph: Graph) -> None:
     with graph.as_default():
         y = ops.tanh(x * 2.0 + 1.0)
     assert runs(Made(graph, [y], [x])) == []
-
-
-def test_scalars_are_no_run(graph: Graph) -> None:
     x = fed(graph, ())
     with graph.as_default():
         y = ops.tanh(x * 2.0 + 1.0)
     assert runs(Made(graph, [y], [x])) == []
+    # A run lets only so many nodes pass.
+    x = fed(graph)
+    with graph.as_default():
+        first = x * 2.0
+        others = [call(graph, lambda v: v[:3] * 2, x).outputs[0] for _ in range(fusion.MOST_PASSED + 1)]
+        y = ops.tanh(first)
+    assert runs(Made(graph, [y, *others], [x])) == []
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "bfloat16"])
@@ -83,7 +87,11 @@ def test_what_has_no_known_shape_is_a_run_if_it_is_long_enough(graph: Graph, sha
     assert runs(Made(graph, [three], [x])) == [3]
 
 
-def test_a_row_that_is_broadcast_ends_a_run(graph: Graph) -> None:
+def test_another_shape_begins_another_run(graph: Graph) -> None:
+    x, y = fed(graph), fed(graph, (LARGE, 2))
+    with graph.as_default():
+        made = Made(graph, [ops.tanh(x * 2.0), ops.tanh(y * 2.0)], [x, y])
+    assert runs(made) == [2, 2]
     x, row = fed(graph, (LARGE, 2)), fed(graph, (2,))
     with graph.as_default():
         y = ops.exp(ops.tanh(x * 2.0) + row) * 2.0
@@ -92,13 +100,6 @@ def test_a_row_that_is_broadcast_ends_a_run(graph: Graph) -> None:
     given, rows = numbers(2 * LARGE).reshape(-1, 2), numbers(2)
     expected = np.exp(np.tanh(given * np.float32(2)) + rows) * np.float32(2)
     np.testing.assert_array_equal(made.run(given, rows)[0], expected)
-
-
-def test_another_shape_begins_another_run(graph: Graph) -> None:
-    x, y = fed(graph), fed(graph, (LARGE, 2))
-    with graph.as_default():
-        made = Made(graph, [ops.tanh(x * 2.0), ops.tanh(y * 2.0)], [x, y])
-    assert runs(made) == [2, 2]
 
 
 def test_a_node_that_needs_nothing_of_a_run_goes_before_it(graph: Graph) -> None:
@@ -113,9 +114,6 @@ def test_a_node_that_needs_nothing_of_a_run_goes_before_it(graph: Graph) -> None
     values = made.run(given)
     np.testing.assert_array_equal(values[0], np.tanh(given * np.float32(2)))
     np.testing.assert_array_equal(values[1], given[:3] * 2)
-
-
-def test_a_node_that_needs_some_of_a_run_comes_behind_it(graph: Graph) -> None:
     x = fed(graph)
     with graph.as_default():
         first = ops.tanh(x * 2.0)
@@ -126,15 +124,6 @@ def test_a_node_that_needs_some_of_a_run_comes_behind_it(graph: Graph) -> None:
     given = numbers()
     first = np.tanh(given * np.float32(2))
     np.testing.assert_array_equal(made.run(given)[0], (first - first.max()) * np.float32(2))
-
-
-def test_a_run_lets_only_so_many_nodes_pass(graph: Graph) -> None:
-    x = fed(graph)
-    with graph.as_default():
-        first = x * 2.0
-        others = [call(graph, lambda v: v[:3] * 2, x).outputs[0] for _ in range(fusion.MOST_PASSED + 1)]
-        y = ops.tanh(first)
-    assert runs(Made(graph, [y, *others], [x])) == []
 
 
 # -- what is written -------------------------------------------------------------------------------
@@ -238,9 +227,6 @@ def test_nodes_that_nobody_reads_run_one_by_one(graph: Graph) -> None:
     made = Made(graph, [], [x], [y.op])
     assert runs(made) == []
     made.run(numbers())
-
-
-def test_traced_code_shows_every_node(graph: Graph) -> None:
     x = fed(graph)
     with graph.as_default():
         y = ops.tanh(x * 2.0 + 1.0)

@@ -56,9 +56,7 @@ def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x:
         "o5(v2, v2)",
         "return (v2, )",
     ]
-
-
-def test_the_right_operand_can_be_written_over_as_well(graph: Graph, x: Tensor) -> None:
+    # The right operand can be written over as well.
     with graph.as_default():
         y = x - ops.exp(x * 0.0)
     check(graph, y, x, THREE - 1, over=2)
@@ -84,40 +82,30 @@ def test_nothing_else_is_written_over(graph: Graph, x: Tensor, build: Callable[[
     made.run(THREE)
 
 
-def test_what_others_read_stays_as_it_is(graph: Graph, x: Tensor) -> None:
+def test_what_others_get_as_well_stays_as_it_is(graph: Graph, x: Tensor) -> None:
     with graph.as_default():
         y = x * 2.0
         first, second = y + 1.0, y + 2.0
     made = Made(graph, [first, second], [x])
     assert written_over(made) == []
     assert [v.tolist() for v in made.run(THREE)] == [[3, 5, 7], [4, 6, 8]]
-
-
-def test_what_is_fetched_stays_as_it_is(graph: Graph, x: Tensor) -> None:
     with graph.as_default():
         y = x * 2.0
         z = y + 1.0
     made = Made(graph, [y, z], [x])
     assert [v.tolist() for v in made.run(THREE)] == [[2, 4, 6], [3, 5, 7]]
-
-
-def test_a_value_that_is_read_twice_by_one_node_stays_as_it_is(graph: Graph, x: Tensor) -> None:
+    # A value that is read twice by one node stays as it is.
     with graph.as_default():
         y = x * 2.0
         z = y * y
     check(graph, z, x, 4 * THREE * THREE, over=0)
-
-
-def test_a_view_of_an_array_keeps_it_from_being_written_over(graph: Graph, x: Tensor) -> None:
+    # A view of an array keeps it from being written over.
     y = call(graph, np.negative, x).outputs[0]
     view = call(graph, lambda v: v[::-1], y, op="KitView").outputs[0]
     with graph.as_default():
         z = y + 1.0
         both = view + z
     check(graph, both, x, -THREE[::-1] - THREE + 1, over=1)  # z may be, y not
-
-
-def test_what_another_device_gets_stays_as_it_is(graph: Graph, x: Tensor) -> None:
     with graph.as_default(), graph.device("/cpu:0"):
         y = x * 2.0
         z = y + 1.0
@@ -201,9 +189,7 @@ def test_terms_that_others_read_are_added_and_not_added_to(graph: Graph, x: Tens
     made = made_sum(graph, terms, x, more=terms)
     found = made.run(THREE)
     assert [v.tolist() for v in found] == [[10, 20, 30], *[(THREE * k).tolist() for k in (1, 2, 3, 4)]]
-
-
-def test_a_term_may_stand_in_a_sum_twice_and_come_from_outside(graph: Graph, x: Tensor) -> None:
+    # A term may stand in a sum twice and come from outside.
     (y,) = terms_of(graph, x, 1)
     fed = THREE.copy()
     assert made_sum(graph, [x, y, y, x], x).run(fed)[0].tolist() == [4, 8, 12]

@@ -22,25 +22,19 @@ def test_a_context_shows_the_node() -> None:
     assert BARE.outputs == (scalar,)
     assert BARE.constant(0) is None
     assert BARE.constant(1) == 2
-
-
-def test_code_is_generated_without_resources_and_state() -> None:
+    # Code is generated without resources and state.
     with pytest.raises(InternalError, match="'n' requests resources while code is generated"):
         BARE.resources  # noqa: B018
     with pytest.raises(InternalError, match="'n' requests its state while code is generated"):
         BARE.state(list)
-
-
-def test_bound_to_a_device_it_has_both() -> None:
+    # Bound to a device it has both.
     host, states = ResourceManager(), {"other": 1}
     bound = BARE.bound(host, states)
     assert bound.resources is host
     assert (bound.node, bound.inputs, bound.device) == (NODE, BARE.inputs, CPU[0])
     assert bound.constant(1) == 2
-
-
-def test_state_is_made_once_for_all_plans_of_a_session() -> None:
-    states: dict[str, object] = {}
+    # State is made once for all plans of a session.
+    states = {}
     one, two = (BARE.bound(ResourceManager(), states) for _ in range(2))
     made = one.state(list)
     assert two.state(dict) is made

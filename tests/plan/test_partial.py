@@ -94,17 +94,6 @@ def test_a_feed_that_several_devices_read_has_a_key_for_each() -> None:
     assert [ops(part(plan, i)).count(RECV) for i in range(3)] == [1, 1, 1]
 
 
-def test_a_feed_that_nothing_reads_has_no_key() -> None:
-    plan = made([*SUM, C], "sum:0", "a:0 b:0 c:0")
-    assert [len(keys) for keys in plan.feed_keys] == [1, 1, 0]
-
-
-def test_a_fetch_is_sent_right_behind_its_producer() -> None:
-    plan = made([A, node("y", "a"), node("later", "y")], "y:0 later:0", "a:0")
-    names = [n.name for n in plan.parts[0].nodes]
-    assert names[1:] == ["y", "_fetch/0", "later", "_fetch/1"]
-
-
 def test_transfers_between_parts_stay_as_they_were() -> None:
     nodes = [START, node("y", "start"), A, node("z", "y", "a", op="AddV2")]
     asked = signature("z:0", "a:0")
@@ -116,15 +105,13 @@ def test_transfers_between_parts_stay_as_they_were() -> None:
     after = [n for p in plan.parts for n in p.nodes if n.op in (SEND, RECV)]
     assert all(n in after for n in before)
     assert len(after) == len(before) + 2
-
-
-def test_the_parts_that_were_given_are_not_touched() -> None:
+    # The parts that were given are not touched.
     asked = signature("sum:0", "a:0 b:0")
     graph = prune(GraphView(SUM), asked)
     parts = partition(graph, dict.fromkeys(graph.nodes, CPU[0]), DEVICES)
-    before = [p.to_wire() for p in parts]
+    wires = [p.to_wire() for p in parts]
     make_partial(graph, parts, asked, DEVICES)
-    assert [p.to_wire() for p in parts] == before
+    assert [p.to_wire() for p in parts] == wires
 
 
 def test_parts_travel_like_all_others() -> None:
@@ -132,55 +119,57 @@ def test_parts_travel_like_all_others() -> None:
         assert Partition.from_wire(each.to_wire()) == each
 
 
-def test_a_constant_that_is_fetched_is_sent() -> None:
-    plan = made([K], "k:0")
-    assert ops(plan.parts[0]) == ["Const", SEND]
-
-
-def test_targets_alone_make_no_keys() -> None:
-    plan = made([A, node("run", "a")], "", "a:0", "run")
-    assert plan.fetch_keys == ()
-    assert ops(plan.parts[0]) == [RECV, "Identity"]
+@for_each(
+    "nodes, asked, nodes_of_the_part",
+    [
+        # A feed that nothing reads has no key.
+        ([*SUM, C], ("sum:0", "a:0 b:0 c:0"), "_arg/a/0 _arg/b/0 sum _fetch/0"),
+        # A fetch is sent right behind its producer.
+        ([A, node("y", "a"), node("later", "y")], ("y:0 later:0", "a:0"), "_arg/a/0 y _fetch/0 later _fetch/1"),
+        ([K], ("k:0",), "k _fetch/0"),
+        # Targets alone make no keys of fetches.
+        ([A, node("run", "a")], ("", "a:0", "run"), "_arg/a/0 run"),
+    ],
+)
+def test_a_part_has_transfers_of_what_is_fed_and_fetched(
+    nodes: list[NodeDef], asked: Any, nodes_of_the_part: str
+) -> None:
+    plan = made(nodes, *asked)
+    assert " ".join(n.name for n in plan.parts[0].nodes) == nodes_of_the_part
+    sent = [n.attrs["key"] for n in plan.parts[0].nodes if n.op == SEND]
+    received = [n.attrs["key"] for n in plan.parts[0].nodes if n.op == RECV]
+    assert (list(plan.fetch_keys), [key for keys in plan.feed_keys for key in keys]) == (sent, received)
 
 
 # -- what a fetch waits for ------------------------------------------------------------------------
 
 
-def needs(nodes: Sequence[NodeDef], fetches: str, feeds: str, **kwargs: Any) -> dict[str, set[str]]:
-    plan = made(nodes, fetches, feeds, **kwargs)
-    return {
-        name: {feed for i, feed in enumerate(plan.signature.feeds) if bits >> i & 1}
-        for name, bits in zip(plan.signature.fetches, plan.needs, strict=True)
+@for_each(
+    "nodes, feeds, expected",
+    [
+        (
+            [*SUM, C, node("product", "sum", "c", op="Mul"), node("alone", "c"), K],
+            "a:0 b:0 c:0",
+            {"sum:0": "a b", "product:0": "a b c", "alone:0": "c", "k:0": ""},
+        ),
+        # A control input is needed too, but one of a placeholder that is fed is satisfied by the feed.
+        ([A, B, node("effect", "b"), node("y", "a", after=["effect"])], "a:0 b:0", {"y:0": "a b"}),
+        ([A, B, node("y", "a", after=["b"])], "a:0 b:0", {"y:0": "a"}),
+        # A feed in the middle ends the walk.
+        ([*SUM, node("y", "sum")], "sum:0 a:0 b:0", {"y:0": "sum"}),
+        ([A, node("there", "a"), B, node("back", "there", "b", op="AddV2")], "a:0 b:0", {"back:0": "a b"}),
+    ],
+)
+def test_a_fetch_needs_the_feeds_behind_it_and_no_others(
+    nodes: list[NodeDef], feeds: str, expected: dict[str, str]
+) -> None:
+    plan = made(nodes, " ".join(expected), feeds, where={"there": 1})
+    needed = [
+        [feed.removesuffix(":0") for i, feed in enumerate(plan.signature.feeds) if bits >> i & 1] for bits in plan.needs
+    ]
+    assert dict(zip(plan.signature.fetches, map(sorted, needed), strict=True)) == {
+        name: feeds.split() for name, feeds in expected.items()
     }
-
-
-def test_a_fetch_needs_the_feeds_behind_it_and_no_others() -> None:
-    nodes = [*SUM, C, node("product", "sum", "c", op="Mul"), node("alone", "c"), K]
-    assert needs(nodes, "sum:0 product:0 alone:0 k:0", "a:0 b:0 c:0") == {
-        "sum:0": {"a:0", "b:0"},
-        "product:0": {"a:0", "b:0", "c:0"},
-        "alone:0": {"c:0"},
-        "k:0": set(),
-    }
-
-
-def test_a_control_input_is_needed_too() -> None:
-    nodes = [A, B, node("effect", "b"), node("y", "a", after=["effect"])]
-    assert needs(nodes, "y:0", "a:0 b:0") == {"y:0": {"a:0", "b:0"}}
-
-
-def test_a_control_dependency_on_a_fed_placeholder_is_satisfied_by_the_feed() -> None:
-    assert needs([A, B, node("y", "a", after=["b"])], "y:0", "a:0 b:0") == {"y:0": {"a:0"}}
-
-
-def test_a_feed_in_the_middle_ends_the_walk() -> None:
-    nodes = [*SUM, node("y", "sum")]
-    assert needs(nodes, "y:0", "sum:0 a:0 b:0") == {"y:0": {"sum:0"}}
-
-
-def test_what_comes_over_another_device_is_needed() -> None:
-    nodes = [A, node("there", "a"), B, node("back", "there", "b", op="AddV2")]
-    assert needs(nodes, "back:0", "a:0 b:0", where={"there": 1}) == {"back:0": {"a:0", "b:0"}}
 
 
 # -- whose memory a fetch is -----------------------------------------------------------------------
@@ -188,12 +177,8 @@ def test_what_comes_over_another_device_is_needed() -> None:
 
 def test_a_value_that_only_the_caller_gets_is_the_callers_without_a_copy() -> None:
     assert made(SUM, "sum:0", "a:0 b:0").owned == (True,)
-
-
-def test_a_value_that_others_read_that_may_alias_or_is_a_constant_is_not() -> None:
-    nodes = [*SUM, node("view", "sum"), K]
-    plan = made(nodes, "sum:0 view:0 k:0", "a:0 b:0")
-    assert plan.owned == (False, False, False)
+    # But none that others read that may alias, and no constant.
+    assert made([*SUM, node("view", "sum"), K], "sum:0 view:0 k:0", "a:0 b:0").owned == (False, False, False)
 
 
 # -- calls -----------------------------------------------------------------------------------------

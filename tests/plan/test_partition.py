@@ -64,10 +64,9 @@ def test_on_one_device_the_graph_stays_whole() -> None:
     assert parts[0].nodes == tuple(graph.nodes.values())
     assert parts[0].fetches == ((0, "b", 0),)
     assert parts[0].feeds == ()
-
-
-def test_nothing_to_do_makes_no_part() -> None:
+    # Nothing to do makes no part.
     assert cut([K], {}) == {}
+    assert cut([K], {}, "k:0")[0].task == "/job:localhost/replica:0/task:0"
 
 
 # -- data edges ------------------------------------------------------------------------------------
@@ -134,9 +133,6 @@ def test_a_value_leaves_right_behind_its_producer() -> None:
     nodes = [START, node("a", "start"), node("later", "start"), node("b", "a")]
     parts = cut(nodes, {"b": 1}, "b:0 later:0")
     assert ops(parts[0]) == ["VarHandleOp", "Identity", SEND, "Identity"]
-
-
-def test_a_value_goes_to_and_fro() -> None:
     nodes = [START, node("a", "start"), node("b", "a"), node("c", "b"), node("d", "c")]
     parts = cut(nodes, {"b": 1, "d": 1}, "d:0")
     assert ops(parts[0]) == ["VarHandleOp", "Identity", SEND, RECV, "Identity", SEND]
@@ -247,18 +243,18 @@ def test_a_control_edge_between_devices_sends_a_token() -> None:
     assert "^a" in parse_key(send.attrs["key"]).edge_name
     assert CONTROL_TOKEN.dtype == np.uint8
     assert CONTROL_TOKEN.shape == ()
-
-
-def test_one_token_serves_all_that_wait_at_a_destination() -> None:
+    # One token serves all that wait at a destination.
     nodes = [node("a"), *(node(f"b{i}", after=["a"]) for i in range(3))]
     parts = cut(nodes, {f"b{i}": 1 for i in range(3)}, targets="b0 b1 b2")
     assert ops(parts[1]).count(RECV) == 1
-
-
-def test_a_data_edge_and_a_control_edge_from_one_node_are_two_transfers() -> None:
+    # A data edge and a control edge from one node are two transfers.
     nodes = [START, node("a", "start"), node("b", "a"), node("c", after=["a"])]
     parts = cut(nodes, {"b": 1, "c": 1}, "b:0", targets="c")
     assert ops(parts[0]).count(SEND) == 2
+    # A control edge on a copied node is kept within the part.
+    parts = cut([K, node("b", after=["k"])], {"b": 1}, targets="b")
+    assert names(parts[1]) == ["k", "b"]
+    assert find(parts[1], "b").control_inputs == ("k",)
 
 
 # -- what is copied --------------------------------------------------------------------------------
@@ -287,12 +283,6 @@ def test_what_is_copied_is_fetched_and_targeted_at_the_client() -> None:
     assert parts[1].fetches == ((0, "a", 0),)
 
 
-def test_a_control_edge_on_a_copied_node_is_kept_within_the_part() -> None:
-    parts = cut([K, node("b", after=["k"])], {"b": 1}, targets="b")
-    assert names(parts[1]) == ["k", "b"]
-    assert find(parts[1], "b").control_inputs == ("k",)
-
-
 # -- parts -----------------------------------------------------------------------------------------
 
 
@@ -303,17 +293,11 @@ def test_the_part_of_the_client_device_comes_first() -> None:
     assert [p.device for p in partition(graph, device_of, device_set(2))] == [CPU[0], CPU[1]]
     other = DeviceSet(device_set(2).devices, client_device=CPU[1])
     assert [p.device for p in partition(graph, device_of, other)] == [CPU[1], CPU[0]]
-
-
-def test_the_same_graph_is_cut_the_same_way() -> None:
+    # The same graph is cut the same way.
     nodes = [START, *(node(f"a{i}", "start") for i in range(6))]
     where = {f"a{i}": i % 3 for i in range(6)}
     fetches = " ".join(f"a{i}:0" for i in range(6))
     assert cut(nodes, where, fetches) == cut(nodes, where, fetches)
-
-
-def test_a_part_knows_its_task() -> None:
-    assert cut([K], {}, "k:0")[0].task == "/job:localhost/replica:0/task:0"
 
 
 # -- the validator ---------------------------------------------------------------------------------

@@ -77,16 +77,14 @@ def test_no_node_moves_to_a_task_whose_threads_are_unknown_because_it_is_absent(
     heavy = taught(a=0.05, b=0.05)
     assert moved_by(Planned(T0, T1), heavy, {T0: 1}) == {}
     assert set(moved_by(Planned(T0, T1, T2), heavy, {T0: 1, T2: 1}).values()) == {cpu(T2)}
+    # Nodes that take less than a message stay.
+    assert moved_by(Planned(T0, T1), taught(a=1e-4, b=1e-4), {T0: 1, T1: 1}) == {}
 
 
 def test_the_task_that_starts_the_step_keeps_its_share_wherever_it_is_among_the_devices() -> None:
     heavy = taught(a=0.05, b=0.05)
     moved = moved_by(Planned(T0, T1, T2, home=T2), heavy, {T0: 1, T1: 0, T2: 1}, home=T2)
     assert len(moved) == 1
-
-
-def test_nodes_that_take_less_than_a_message_stay() -> None:
-    assert moved_by(Planned(T0, T1), taught(a=1e-4, b=1e-4), {T0: 1, T1: 1}) == {}
 
 
 @pytest.mark.parametrize(("period", "due"), [(0, []), (1, [1, 3, 7, 15]), (3, [3, 9])])

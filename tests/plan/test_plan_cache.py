@@ -16,16 +16,13 @@ def asks(*fetches: str) -> RunSignature:
     return RunSignature((), fetches, ())
 
 
-def test_a_plan_is_found_under_the_order_it_was_stored() -> None:
+def test_another_order_of_the_same_names_finds_it_by_sorting_once() -> None:
     cache: PlanCache[str] = PlanCache(4)
     assert cache.get(asks("a", "b")) is None
     assert cache.put(asks("a", "b"), "plan") == "plan"
     assert cache.get(asks("a", "b")) == "plan"
     assert cache.statistics() == CacheStatistics(plans=1, hits=1, sorted_hits=0, misses=1, evictions=0)
-
-
-def test_another_order_of_the_same_names_finds_it_by_sorting_once() -> None:
-    cache: PlanCache[str] = PlanCache(4)
+    cache = PlanCache(4)
     cache.put(asks("b", "a"), "plan")
     for _ in range(3):
         assert cache.get(asks("a", "b")) == "plan"
@@ -37,6 +34,22 @@ def test_orders_of_feeds_fetches_and_targets_are_all_forgotten() -> None:
     cache.put(RunSignature(("f", "g"), ("a", "b"), ("t", "u")), "plan")
     assert cache.get(RunSignature(("g", "f"), ("b", "a"), ("u", "t"))) == "plan"
     assert cache.get(RunSignature(("a", "b"), ("f", "g"), ("t", "u"))) is None
+    gone: list[str] = []
+    cache = PlanCache(4, gone.append)
+    cache.put(asks("a", "b"), "plan")
+    cache.get(asks("b", "a"))
+    cache.discard(asks("b", "a"))
+    cache.discard(asks("never"))
+    assert cache.get(asks("a", "b")) is None
+    assert cache.get(asks("b", "a")) is None
+    assert gone == []
+    cache = PlanCache(4)
+    cache.put(asks("a"), "a")
+    cache.put(asks("b"), "b")
+    cache.get(asks("a"))
+    assert cache.clear() == ["b", "a"], "the least recently used first"
+    assert cache.get(asks("a")) is None
+    assert cache.clear() == []
 
 
 def test_of_two_builders_the_first_wins() -> None:
@@ -70,28 +83,6 @@ def test_the_callback_may_use_the_cache() -> None:
     cache.put(asks("a"), "a")
     cache.put(asks("b"), "b")
     assert seen == [("a", "b")]
-
-
-def test_discarding_forgets_every_order_without_calling_back() -> None:
-    gone: list[str] = []
-    cache: PlanCache[str] = PlanCache(4, gone.append)
-    cache.put(asks("a", "b"), "plan")
-    cache.get(asks("b", "a"))
-    cache.discard(asks("b", "a"))
-    cache.discard(asks("never"))
-    assert cache.get(asks("a", "b")) is None
-    assert cache.get(asks("b", "a")) is None
-    assert gone == []
-
-
-def test_clearing_hands_back_what_was_kept() -> None:
-    cache: PlanCache[str] = PlanCache(4)
-    cache.put(asks("a"), "a")
-    cache.put(asks("b"), "b")
-    cache.get(asks("a"))
-    assert cache.clear() == ["b", "a"], "the least recently used first"
-    assert cache.get(asks("a")) is None
-    assert cache.clear() == []
 
 
 def test_a_plan_orders_for_in_ever_new_orders_does_not_fill_the_memory() -> None:

@@ -15,7 +15,7 @@ from actorsession.extend import StepGraph
 from actorsession.plan.prune import ARG, GraphView, arg_name, prune, split_name
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import node, scalar
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 
 def pruned(nodes: list[NodeDef], fetches: str = "", feeds: str = "", targets: str = "") -> StepGraph:
@@ -31,28 +31,49 @@ def const(name: str, **more: Any) -> NodeDef:
 
 
 CHAIN = [const("a"), node("b", "a"), node("c", "b"), const("x"), node("y", "x", "c", op="AddV2")]
+UNPACK = [const("k"), node("p", "k", op="Unpack", outputs=(scalar, scalar)), node("y", "p:0", "p:1", op="AddV2")]
+PLACEHOLDER = [node("ph", op="Placeholder"), node("w", after=["ph"]), node("y", "ph"), const("k")]
+CYCLE = [node("x", "y"), node("y", "x"), const("k")]
 
 
-def test_only_what_the_fetches_need_is_kept() -> None:
-    assert list(pruned(CHAIN, "c:0").nodes) == ["a", "b", "c"]
-    assert list(pruned(CHAIN, "y:0").nodes) == ["a", "b", "c", "x", "y"]
+@for_each(
+    "nodes, asked, kept",
+    [
+        (CHAIN, {"fetches": "c:0"}, "a b c"),
+        (CHAIN, {"fetches": "y:0"}, "a b c x y"),
+        (CHAIN, {}, ""),
+        ([const("a"), node("init", after=["a"]), node("other")], {"targets": "init"}, "a init"),
+        # In the order in which they were built.
+        ([const("k"), node("b", "k"), node("a", "k"), node("c", "a", "b")], {"fetches": "c:0"}, "k b a c"),
+        (UNPACK, {"fetches": "p:1 p:0 p"}, "k p"),
+        # A feed cuts the graph with everything behind it.
+        ([const("c0"), const("x", after=["c0"]), node("y", "x")], {"fetches": "y:0", "feeds": "x:0"}, "_arg/x/0 y"),
+        (CHAIN, {"fetches": "b:0", "feeds": "b:0"}, "_arg/b/0"),
+        (CHAIN, {"fetches": "c:0", "feeds": "b:0", "targets": "b"}, "_arg/b/0 a b c"),
+        # Of feeds that are not needed there is no node.
+        (CHAIN, {"fetches": "y:0", "feeds": "x:0 a:0 c:0"}, "_arg/c/0 _arg/x/0 y"),
+        # A placeholder need not be fed where it is not needed, and what is no placeholder runs for what waits for it.
+        (PLACEHOLDER, {"fetches": "k:0"}, "k"),
+        (PLACEHOLDER, {"targets": "w", "feeds": "ph:0"}, "w"),
+        # A cycle that is cut by a feed or not needed is no error.
+        (CYCLE, {"fetches": "k:0"}, "k"),
+        (CYCLE, {"fetches": "y:0", "feeds": "x:0"}, "_arg/x/0 y"),
+    ],
+)
+def test_only_what_a_run_needs_is_kept(nodes: list[NodeDef], asked: dict[str, str], kept: str) -> None:
+    step = pruned(nodes, **asked)
+    feeds, fetches = ([split_name(name) for name in asked.get(key, "").split()] for key in ("feeds", "fetches"))
 
+    def read(ref: tuple[str, int]) -> tuple[str, int]:
+        return (arg_name(ref), 0) if ref in feeds else ref
 
-def test_targets_are_kept_with_their_control_inputs() -> None:
-    nodes = [const("a"), node("init", after=["a"]), node("other")]
-    step = pruned(nodes, targets="init")
-    assert list(step.nodes) == ["a", "init"]
-    assert step.targets == ("init",)
-    assert step.fetches == ()
-
-
-def test_nothing_asked_for_needs_nothing() -> None:
-    assert pruned(CHAIN) == StepGraph({}, (), (), ())
-
-
-def test_nodes_stand_in_the_order_they_were_built() -> None:
-    nodes = [const("k"), node("b", "k"), node("a", "k"), node("c", "a", "b", op="AddV2")]
-    assert list(pruned(nodes, "c:0").nodes) == ["k", "b", "a", "c"]
+    assert " ".join(step.nodes) == kept
+    assert step.feeds == tuple(map(arg_name, feeds))
+    assert step.fetches == tuple(map(read, fetches))
+    assert step.targets == tuple(asked.get("targets", "").split())
+    for original in nodes:
+        if original.name in step.nodes:
+            assert step.nodes[original.name].inputs == tuple(map(read, original.inputs))
 
 
 def test_the_graph_itself_stays_as_it_was() -> None:
@@ -62,12 +83,6 @@ def test_the_graph_itself_stays_as_it_was() -> None:
     assert dict(view) == before
     assert step.nodes["c"] is not view["c"], "it reads the feed"
     assert step.nodes["x"] is view["x"]
-
-
-def test_fetches_are_named_by_node_and_output() -> None:
-    nodes = [const("k"), node("p", "k", op="Unpack", outputs=(scalar, scalar))]
-    step = pruned(nodes, "p:1 p:0 p")
-    assert step.fetches == (("p", 1), ("p", 0), ("p", 0))
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 30))
@@ -93,15 +108,6 @@ def test_the_result_depends_on_the_names_alone(rng: random.Random, size: int) ->
 # -- feeds -----------------------------------------------------------------------------------------
 
 
-def test_a_feed_cuts_the_graph_with_everything_behind_it() -> None:
-    nodes = [const("c0"), node("x", after=["c0"], op="Const", value=1.0), node("y", "x")]
-    step = pruned(nodes, "y:0", feeds="x:0")
-    arg = arg_name(("x", 0))
-    assert list(step.nodes) == [arg, "y"]
-    assert step.nodes["y"].inputs == ((arg, 0),)
-    assert step.feeds == (arg,)
-
-
 def test_a_feed_has_the_static_type_of_what_it_replaces() -> None:
     step = pruned(CHAIN, "c:0", feeds="b")
     arg = step.nodes[arg_name(("b", 0))]
@@ -109,36 +115,22 @@ def test_a_feed_has_the_static_type_of_what_it_replaces() -> None:
     assert arg.source == "b.py:1"
 
 
-def test_feeds_are_numbered_as_asked_and_those_not_needed_have_no_node() -> None:
+def test_feeds_are_numbered_as_asked() -> None:
     step = pruned(CHAIN, "y:0", feeds="x:0 a:0 c:0")
-    args = [arg_name((n, 0)) for n in "xac"]
-    assert step.feeds == tuple(args)
-    assert args[1] not in step.nodes, "a is needed for nothing but c"
-    assert [step.nodes[args[i]].attrs["index"] for i in (0, 2)] == [0, 2]
-
-
-def test_a_fetch_of_a_fed_tensor_gives_the_feed() -> None:
-    step = pruned(CHAIN, "b:0", feeds="b:0")
-    arg = arg_name(("b", 0))
-    assert list(step.nodes) == [arg]
-    assert step.fetches == ((arg, 0),)
+    assert [step.nodes[arg_name((n, 0))].attrs["index"] for n in "xc"] == [0, 2]
 
 
 def test_one_output_can_be_fed_while_another_is_computed() -> None:
-    nodes = [const("k"), node("s", "k", op="Unpack", outputs=(scalar, scalar)), node("y", "s:0", "s:1", op="AddV2")]
-    step = pruned(nodes, "y:0", feeds="s:1")
-    assert list(step.nodes) == [arg_name(("s", 1)), "k", "s", "y"]
-    assert step.nodes["y"].inputs == (("s", 0), (arg_name(("s", 1)), 0))
+    step = pruned(UNPACK, "y:0", feeds="p:1")
+    assert list(step.nodes) == [arg_name(("p", 1)), "k", "p", "y"]
+    assert step.nodes["y"].inputs == (("p", 0), (arg_name(("p", 1)), 0))
 
 
 def test_a_control_input_on_a_fed_placeholder_is_satisfied_by_the_feed() -> None:
-    nodes = [node("ph", op="Placeholder"), node("w", after=["ph"])]
-    step = pruned(nodes, targets="w", feeds="ph:0")
-    assert list(step.nodes) == ["w"]
-    assert step.nodes["w"].control_inputs == ()
+    assert pruned(PLACEHOLDER, targets="w", feeds="ph:0").nodes["w"].control_inputs == ()
 
 
-@pytest.mark.parametrize("op", ["Const", "PlaceholderWithDefault"])
+@for_each("op", ["Const", "PlaceholderWithDefault"])
 def test_a_control_input_on_anything_else_fed_still_makes_it_run(op: str) -> None:
     nodes = [const("c0"), node("x", "c0", op=op, value=1.0), node("z", after=["x"])]
     step = pruned(nodes, targets="z", feeds="x:0")
@@ -146,33 +138,17 @@ def test_a_control_input_on_anything_else_fed_still_makes_it_run(op: str) -> Non
     assert step.nodes["z"].control_inputs == ("x",)
 
 
-def test_a_target_whose_tensor_is_fed_runs_as_well() -> None:
-    step = pruned(CHAIN, "c:0", feeds="b:0", targets="b")
-    assert list(step.nodes) == [arg_name(("b", 0)), "a", "b", "c"]
-
-
-def test_a_fed_placeholder_cannot_be_a_target() -> None:
-    nodes = [node("ph", op="Placeholder")]
-    with pytest.raises(InvalidArgumentError, match="'ph' cannot be a target while it is fed") as e:
-        pruned(nodes, feeds="ph:0", targets="ph")
-    assert (e.value.node, e.value.source) == ("ph", "ph.py:1")
-
-
-def test_a_placeholder_that_is_needed_must_be_fed() -> None:
-    nodes = [node("ph", op="Placeholder"), node("y", "ph")]
-    with pytest.raises(
-        InvalidArgumentError,
-        match=r"You must feed a value for placeholder tensor 'ph' with dtype float32 and shape \(\)",
-    ) as caught:
-        pruned(nodes, "y:0")
+@for_each(
+    "asked, said",
+    [
+        ({"feeds": "ph:0", "targets": "ph"}, "'ph' cannot be a target while it is fed"),
+        ({"fetches": "y:0"}, r"You must feed a value for placeholder tensor 'ph' with dtype float32 and shape \(\)"),
+    ],
+)
+def test_a_placeholder_that_is_needed_must_be_fed_and_cannot_be_a_target_then(asked: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=said) as caught:
+        pruned(PLACEHOLDER, **asked)
     assert (caught.value.node, caught.value.source) == ("ph", "ph.py:1")
-    assert list(pruned([*nodes, const("k")], "k:0").nodes) == ["k"], "not needed, no error"
-
-
-@pytest.mark.parametrize("feeds", ["b:0 b:0", "b b:0"])
-def test_a_tensor_is_fed_once(feeds: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="tensor 'b:0' is fed more than once"):
-        pruned(CHAIN, "c:0", feeds=feeds)
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -181,6 +157,8 @@ def test_a_tensor_is_fed_once(feeds: str) -> None:
 @for_each(
     "asked, said",
     [
+        ({"fetches": "c:0", "feeds": "b:0 b:0"}, "tensor 'b:0' is fed more than once"),
+        ({"fetches": "c:0", "feeds": "b b:0"}, "tensor 'b:0' is fed more than once"),
         ({"fetches": "nope:0"}, "fetch 'nope:0' is not a tensor of the graph"),
         ({"fetches": "a:1"}, "fetch 'a:1' is not a tensor of the graph"),
         ({"feeds": "nope:0"}, "feed 'nope:0' is not a tensor of the graph"),
@@ -193,7 +171,8 @@ def test_a_tensor_is_fed_once(feeds: str) -> None:
         ({"fetches": arg_name(("a", 0))}, "fetch '_arg/a/0' is not a tensor"),
     ],
 )
-def test_a_name_that_is_not_in_the_graph_is_an_invalid_argument(asked: dict[str, str], said: str) -> None:
+def test_a_name_that_is_not_in_the_graph_or_fed_twice_is_refused(asked: dict[str, str], said: str) -> None:
+
     with pytest.raises(InvalidArgumentError, match=said):
         pruned(CHAIN, **asked)
 
@@ -220,16 +199,8 @@ def test_a_cycle_is_named_without_what_only_leads_to_it() -> None:
     through = caught.value.message.removeprefix("the graph has a cycle through ").split(", ")
     assert sorted(through) == ["w", "x", "y", "z"]
 
-
-def test_a_node_that_reads_itself_is_a_cycle() -> None:
     with pytest.raises(InvalidArgumentError, match=r"a cycle through x$"):
         pruned([node("x", "x")], "x:0")
-
-
-def test_a_cycle_that_is_cut_by_a_feed_or_not_needed_is_no_error() -> None:
-    nodes = [node("x", "y"), node("y", "x"), const("k")]
-    assert list(pruned(nodes, "k:0").nodes) == ["k"]
-    assert list(pruned(nodes, "y:0", feeds="x:0").nodes) == [arg_name(("x", 0)), "y"]
 
 
 @given(st.randoms(use_true_random=False), st.integers(2, 12))
@@ -279,10 +250,11 @@ def test_nodes_can_be_checked_before_anything_else_is_told_of_them() -> None:
     view = GraphView([const("a")])
     assert list(view.checked([node("b", "a")])) == ["b"]
     assert list(view) == ["a"]
-    with pytest.raises(InvalidArgumentError, match="'c' reads 'b:0'"):
-        view.checked([node("c", "b")])
+    for more, said in ((node("c", "b"), "'c' reads 'b:0'"), (const("a"), "'a' has a name that already exists")):
+        with pytest.raises(InvalidArgumentError, match=said):
+            view.checked([const("d"), more])
 
 
-def test_two_new_nodes_of_one_name_are_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match="'a' has a name that already exists"):
-        GraphView([const("a"), const("a")])
+test_two_new_nodes_of_one_name_are_refused = refusing(
+    (lambda: GraphView([const("a")] * 2), InvalidArgumentError, "'a' has a name that already exists")
+)

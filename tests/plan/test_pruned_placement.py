@@ -62,9 +62,7 @@ def test_what_has_state_stays_where_it_was(placement: PrunedPlacement) -> None:
     again = placement.place([variable(), op("r", "/cpu:1", reads="v")])
     assert again["v"] == first["v"]
     assert again["r"].device == CPU0
-
-
-def test_what_is_tied_to_state_goes_there_even_in_a_run_without_it(placement: PrunedPlacement) -> None:
+    # What is tied to state goes there even in a run without it.
     placement.place([variable(device="/cpu:1")])
     assert placement.place([op("a", with_="v")])["a"].device == CPU1
 

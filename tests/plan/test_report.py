@@ -82,9 +82,7 @@ def test_the_cost_graph_has_what_was_measured(made: Made) -> None:
     assert nodes["a"].temporary_memory_size == 16
     assert nodes["a"].compute_time > 0, "the estimate from types alone"
     assert nodes["b"].input_info[0] == CostGraphInput(nodes["_recv/edge_0_a:0"].id, 0)
-
-
-def test_what_was_not_measured_has_no_cost_and_no_size(made: Made) -> None:
+    # What was not measured has no cost and no size.
     nodes = {n.name: n for n in cost_graph(made.parts, CostModel()).node}
     assert nodes["a"].compute_cost == 0
     assert nodes["a"].output_info == (CostGraphOutput(-1, (None,), "float32"),)

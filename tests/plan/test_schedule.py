@@ -52,28 +52,20 @@ def two_chains(seconds: float) -> dict[str, Work]:
 # -- the time of a step ----------------------------------------------------------------------------
 
 
-def test_one_device_runs_a_step_as_one_segment() -> None:
+def test_the_time_of_a_step_is_that_of_its_segments_and_transfers() -> None:
     assert time_of(two_chains(0.01)) == pytest.approx(0.04 + HANDOVER)
-
-
-def test_two_devices_run_two_chains_at_a_time() -> None:
+    # Two devices run two chains at a time.
     taken = time_of(two_chains(0.01), b0=CPU[1], b1=CPU[1])
     assert taken == pytest.approx(0.02 + 2 * HANDOVER)
-
-
-def test_what_is_cheap_runs_in_the_thread_of_the_step_wherever_it_is() -> None:
+    # What is cheap runs in the thread of the step wherever it is.
     chains = two_chains(0.0004)
     assert time_of(chains, b0=CPU[1], b1=CPU[1]) >= 4 * 0.0004
-
-
-def test_without_a_pool_devices_win_nothing() -> None:
+    # Without a pool devices win nothing.
     chains = two_chains(0.01)
     alone = time_of(chains, threads=0)
     assert alone == pytest.approx(0.04)
     assert time_of(chains, threads=0, b0=CPU[1], b1=CPU[1]) >= alone
-
-
-def test_bytes_that_travel_take_time() -> None:
+    # Bytes that travel take time.
     small, large = [
         step(piece("a", 0.01, nbytes=n), piece("b", 0.01, "a", device=CPU[1], nbytes=n)) for n in (0, 100_000_000)
     ]
@@ -152,29 +144,25 @@ def test_independent_heavy_chains_get_devices_of_their_own() -> None:
     assert found.after < 0.021
 
 
-def test_one_chain_stays_where_it_is() -> None:
+def test_nothing_moves_without_a_gain() -> None:
     work = step(piece("a", 0.1), piece("b", 0.1, "a"), piece("c", 0.1, "b"))
     assert reschedule(work, ALL, threads=2, dear=DEAR) is None
-
-
-def test_cheap_chains_stay_where_they_are() -> None:
+    # Cheap chains stay where they are.
     assert reschedule(two_chains(20e-6), ALL, threads=2, dear=DEAR) is None
+    # Transfers that cost more than they win are not made. Two halves of 2 ms read 100 MB each: they are better off
+    # one after the other.
+    work = step(
+        piece("big", 0.01), piece("left", 0.002, "big", nbytes=10**8), piece("right", 0.002, "big", nbytes=10**8)
+    )
+    assert reschedule(work, ALL, threads=2, dear=DEAR) is None
 
-
-@pytest.mark.parametrize("threads", [0, 1])
-def test_nothing_moves_where_nothing_runs_at_a_time(threads: int) -> None:
-    assert reschedule(two_chains(0.01), ALL, threads=threads, dear=DEAR) is None
-
-
-def test_a_gain_of_less_than_a_fifth_moves_nothing() -> None:
+    # A gain of less than a fifth moves nothing.
     def chains(second: float) -> dict[str, Work]:
         return step(piece("a", 0.1), piece("b", second))
 
     assert reschedule(chains(0.02), ALL, threads=2, dear=DEAR) is None
     assert reschedule(chains(0.03), ALL, threads=2, dear=DEAR) is not None
-
-
-def test_what_must_stay_stays() -> None:
+    # What must stay stays.
     work = {name: piece(name, 0.01, free=False) for name in "abc"}
     assert reschedule(work, ALL, threads=2, dear=DEAR) is None
     mixed = {**work, "d": piece("d", 0.05)}
@@ -183,12 +171,9 @@ def test_what_must_stay_stays() -> None:
     assert set(found.devices) == {"d"}
 
 
-def test_transfers_that_cost_more_than_they_win_are_not_made() -> None:
-    """Two halves of 2 ms read 100 MB each: they are better off one after the other."""
-    work = step(
-        piece("big", 0.01), piece("left", 0.002, "big", nbytes=10**8), piece("right", 0.002, "big", nbytes=10**8)
-    )
-    assert reschedule(work, ALL, threads=2, dear=DEAR) is None
+@pytest.mark.parametrize("threads", [0, 1])
+def test_nothing_moves_where_nothing_runs_at_a_time(threads: int) -> None:
+    assert reschedule(two_chains(0.01), ALL, threads=threads, dear=DEAR) is None
 
 
 @st.composite
@@ -258,9 +243,6 @@ def test_each_task_has_a_thread_of_its_own_and_is_a_message_away_in_both_directi
     work = chains_of_two_tasks(0.01)
     assert spread(work, threads=0) == pytest.approx(0.01 + 2 * HOP)
     assert spread(work, threads=2) == pytest.approx(0.01 + HANDOVER + 2 * HOP)
-
-
-def test_the_threads_of_each_task_count_for_its_own_segments() -> None:
     work = chains_of_two_tasks(0.01)
     here, there = {HOME: 1}, {"/job:worker/replica:0/task:1": 1}
     assert spread(work, threads=here) == pytest.approx(0.01 + 2 * HOP)

@@ -23,6 +23,9 @@ def test_the_plain_code_is_its_lines() -> None:
     made = segment(*CODE)
     assert made.lines == tuple(line.text for line in CODE)
     assert made.line_nodes == (None, 1, 1, None, 2, None)
+    # A segment is light up to a few microseconds.
+    assert segment(cost=1.0).is_light
+    assert not segment(cost=100.0).is_light
 
 
 def test_traced_code_notes_the_time_and_the_value_of_each_node() -> None:
@@ -40,8 +43,3 @@ def test_traced_code_notes_the_time_and_the_value_of_each_node() -> None:
         "    return (v1, )",
     )
     assert made.traced_line_nodes == (None, 1, 1, 1, 1, None, 2, 2, 2, None)
-
-
-def test_a_segment_is_light_up_to_a_few_microseconds() -> None:
-    assert segment(cost=1.0).is_light
-    assert not segment(cost=100.0).is_light

@@ -87,9 +87,7 @@ def test_dear_nodes_look_for_a_cancellation_first(graph: Graph, x: Tensor) -> No
     z = call(graph, np.negative, y).outputs[0]
     made = Made(graph, [z], [x])
     assert body(made) == ["C.check()", "b = b_kernel(a)", "del a", "c = c_kernel(b)", "del b"]
-
-
-def test_a_node_that_may_be_dear_for_all_we_know_looks_as_well(graph: Graph) -> None:
+    # A node that may be dear for all we know looks as well.
     with graph.as_default():
         unknown = ops.placeholder("float32", [None])
         known = ops.placeholder("float32", [3])
@@ -137,23 +135,17 @@ def test_an_array_is_dropped_after_its_last_use(graph: Graph, x: Tensor) -> None
         "d = d_kernel(c, c)",
         "del c",
     ]
-
-
-def test_an_array_that_nobody_reads_is_dropped_at_once(graph: Graph, x: Tensor) -> None:
-    """It could be a variable's own, which an update could then not change in place."""
+    # An array that nobody reads is dropped at once. It could be a variable's own, which an update could then not
+    # change in place.
     unread = call(graph, np.negative, x)
     assert body(Made(graph, [], [x], [unread])) == ["b = b_kernel(a)", "del a, b"]
-
-
-def test_an_array_that_leaves_is_not_dropped(graph: Graph, x: Tensor) -> None:
+    # An array that leaves is not dropped.
     a = call(graph, np.negative, x).outputs[0]
     b = call(graph, np.negative, a).outputs[0]
     made = Made(graph, [a, b], [x])
     assert body(made) == ["b = b_kernel(a)", "del a", "c = c_kernel(b)"]
     assert tail(made) == "return (b, c, )"
-
-
-def test_scalars_are_not_worth_dropping(graph: Graph) -> None:
+    # Scalars are not worth dropping.
     with graph.as_default():
         s = ops.placeholder("float32", [])
     a = call(graph, lambda v: -v, s, shapes=[()]).outputs[0]
@@ -170,33 +162,27 @@ def fetched(graph: Graph, x: Tensor, *fetches: Tensor, **options: Any) -> str:
     return re.sub(r"v\d+", "v", re.sub(r"c\d+", "c", line)).removeprefix("return ")
 
 
-def test_what_an_op_made_is_handed_out_as_it_is(graph: Graph, x: Tensor) -> None:
+def test_what_leaves_is_copied_where_somebody_else_has_it(graph: Graph, x: Tensor) -> None:
     assert fetched(graph, x, call(graph, np.negative, x).outputs[0]) == "(v, )"
-
-
-def test_a_feed_a_view_and_a_constant_are_copied(graph: Graph, x: Tensor) -> None:
     with graph.as_default():
         k = ops.constant([1.0, 2.0])
     view = call(graph, lambda v: v[:2], x, op="KitView", shapes=[[2]]).outputs[0]
     assert fetched(graph, x, x) == "(own(v), )"
     assert fetched(graph, x, view) == "(own(v), )"
     assert fetched(graph, x, k) == "(own(c), )"
-
-
-def test_what_is_made_once_for_the_plan_is_copied(graph: Graph, x: Tensor) -> None:
+    # What is made once for the plan is copied.
     once = call(graph, lambda: np.zeros(3, np.float32), op="KitOnce").outputs[0]
     assert fetched(graph, x, once) == "(own(c), )"
-
-
-def test_a_value_and_a_view_of_it_do_not_leave_together(graph: Graph, x: Tensor) -> None:
+    # A value and a view of it do not leave together.
     a = call(graph, np.negative, x).outputs[0]
     view = call(graph, lambda v: v[:2], a, op="KitView", shapes=[[2]]).outputs[0]
     assert fetched(graph, x, a, view) == "(v, own(v), )"
-
-
-def test_a_value_asked_for_twice_leaves_once_and_as_a_copy(graph: Graph, x: Tensor) -> None:
+    # A value asked for twice leaves once and as a copy.
     a = call(graph, np.negative, x).outputs[0]
     assert fetched(graph, x, a, a) == "(v, own(v), )"
+    # A server that encodes what leaves needs no copies.
+    a = call(graph, np.negative, x).outputs[0]
+    assert fetched(graph, x, x, a, a, own_fetches=False) == "(v, v, v, )"
 
 
 def test_what_is_sent_as_well_is_copied(graph: Graph, x: Tensor) -> None:
@@ -207,9 +193,7 @@ def test_what_is_sent_as_well_is_copied(graph: Graph, x: Tensor) -> None:
     assert fetched(graph, x, a, far, devices=2) == "(own(v), )"
     view = call(graph, lambda v: v[:2], a, op="KitView", shapes=[[2]]).outputs[0]
     assert fetched(graph, x, a, view, far, devices=2) == "(own(v), own(v), )"
-
-
-def test_what_has_arrived_is_copied(graph: Graph, x: Tensor) -> None:
+    # What has arrived is copied.
     with graph.device("/cpu:1"):
         far = call(graph, np.negative, x).outputs[0]
     near = call(graph, lambda v: v, far, op="KitView").outputs[0]
@@ -223,11 +207,6 @@ def test_a_value_of_rank_0_leaves_as_a_scalar(graph: Graph, x: Tensor) -> None:
         assert fetched(graph, x, y) == expected
 
 
-def test_a_server_that_encodes_what_leaves_needs_no_copies(graph: Graph, x: Tensor) -> None:
-    a = call(graph, np.negative, x).outputs[0]
-    assert fetched(graph, x, x, a, a, own_fetches=False) == "(v, v, v, )"
-
-
 # -- ownership of what is kept ---------------------------------------------------------------------
 
 
@@ -238,32 +217,26 @@ def kept(graph: Graph, x: Tensor, value: Tensor, *fetches: Tensor) -> str:
     return re.sub(r"\d+", "", line)
 
 
-def test_the_only_use_of_an_owned_value_hands_it_over(graph: Graph, x: Tensor) -> None:
+def test_what_is_kept_is_copied_unless_its_only_use_hands_it_over(graph: Graph, x: Tensor) -> None:
     a = call(graph, np.negative, x).outputs[0]
     keep = call(graph, lambda v: None, a, op="KitKeep", shapes=())
     assert body(Made(graph, [], [x], [keep]))[2:] == ["c_kernel(b)", "del b"]
-
-
-def test_a_kept_feed_view_or_constant_is_copied(graph: Graph, x: Tensor) -> None:
+    # A value kept twice by one node is copied.
+    a = call(graph, np.negative, x).outputs[0]
+    keep = call(graph, lambda v, w: None, a, a, op="KitKeep", shapes=())
+    assert body(Made(graph, [], [x], [keep]))[2] == "c_kernel(own(b), b)"
+    # A kept feed view or constant is copied.
     with graph.as_default():
         k = ops.constant([1.0, 2.0])
     view = call(graph, lambda v: v, x, op="KitView").outputs[0]
     for value in (x, view, k):
         assert "own(" in kept(graph, x, value)
-
-
-def test_a_kept_value_that_is_read_or_fetched_as_well_is_copied(graph: Graph, x: Tensor) -> None:
+    # A kept value that is read or fetched as well is copied.
     a = call(graph, np.negative, x).outputs[0]
     assert kept(graph, x, a, a) == "k(own(v))"
     b = call(graph, np.negative, a).outputs[0]
     assert kept(graph, x, a, b) == "k(own(v))"
     assert kept(graph, x, a) == "k(v)"
-
-
-def test_a_value_kept_twice_by_one_node_is_copied(graph: Graph, x: Tensor) -> None:
-    a = call(graph, np.negative, x).outputs[0]
-    keep = call(graph, lambda v, w: None, a, a, op="KitKeep", shapes=())
-    assert body(Made(graph, [], [x], [keep]))[2] == "c_kernel(own(b), b)"
 
 
 def test_a_kept_value_of_another_segment_is_copied(graph: Graph, x: Tensor) -> None:

@@ -25,6 +25,7 @@ def test_sorting_keeps_the_names_and_forgets_their_order(
 def test_the_three_kinds_of_names_are_not_mixed_up() -> None:
     different = {RunSignature(("a",), (), ()), RunSignature((), ("a",), ()), RunSignature((), (), ("a",))}
     assert len(different) == 3
+    assert str(RunSignature(("x:0", "y:0"), ("z:0",), ("init",))) == "x:0,y:0->z:0/init"
 
 
 def test_a_debugged_run_has_a_signature_of_its_own() -> None:
@@ -41,7 +42,3 @@ def test_a_debugged_run_has_a_signature_of_its_own() -> None:
     assert first.sorted().feeds == ("a", "b")
     assert first.sorted() == second.sorted() == second.sorted().sorted()
     assert first != DebugSignature(plain.feeds, plain.fetches, (), debug_options=DebugOptions(break_on="nan_or_inf"))
-
-
-def test_a_signature_is_shown_as_tensorflow_writes_it() -> None:
-    assert str(RunSignature(("x:0", "y:0"), ("z:0",), ("init",))) == "x:0,y:0->z:0/init"

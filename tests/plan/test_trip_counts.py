@@ -174,8 +174,7 @@ def test_a_constant_that_is_fed_is_none(parts: Parts) -> None:
     assert is_steady(parts, loop)
     assert not is_steady(parts, loop, fed=[limit])
 
-
-def test_a_branch_that_is_far_dearer_than_its_other_says_nothing_of_it(parts: Parts) -> None:
+    # A branch that is far dearer than its other says nothing of it.
     def dear() -> Any:
         y = call(parts.graph, lambda x: x, parts.x, op="KitDear").outputs[0]
         return call(parts.graph, lambda x: x, y, op="KitDear").outputs[0]

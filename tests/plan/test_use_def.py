@@ -35,9 +35,6 @@ def test_nodes_are_numbers_and_values_are_pairs() -> None:
     assert made.fetches == ((0, (3, 0)),)
     assert made.outside == [True, False, False, False]
     assert made.once == [False, True, False, False]
-
-
-def test_contexts_know_static_types_and_constants() -> None:
     made = flow(FEED, K, node("y", "x", "k", op="AddV2"))
     context = made.context(2)
     assert context.inputs == (spec("float32", [3]), spec("float32", ()))
@@ -49,6 +46,11 @@ def test_contexts_know_static_types_and_constants() -> None:
 def test_what_an_op_makes_in_this_step_is_owned() -> None:
     made = flow(FEED, SUM)
     assert made.owned(ref(made, "y"))
+    # What is made once for a plan is not owned even if it aliases nothing.
+    graph = Graph()
+    made = flow(call(graph, lambda: None, op="KitOnce", name="o").plain)
+    assert made.once == [True]
+    assert not made.owned((0, 0))
 
 
 @for_each(
@@ -66,33 +68,20 @@ def test_what_somebody_else_may_have_is_not(maker: NodeDef, why: str) -> None:
     assert not made.owned(ref(made, maker.name)), why
 
 
-def test_what_is_made_once_for_a_plan_is_not_owned_even_if_it_aliases_nothing() -> None:
-    graph = Graph()
-    made = flow(call(graph, lambda: None, op="KitOnce", name="o").plain)
-    assert made.once == [True]
-    assert not made.owned((0, 0))
-
-
-def test_a_use_is_an_input_or_a_fetch() -> None:
+def test_what_is_sent_may_be_held_after_the_step() -> None:
     one = node("one", "y")
     assert flow(FEED, SUM, one).has_one_use((1, 0))
     assert not flow(FEED, SUM, node("two", "y", "y", op="AddV2")).has_one_use((1, 0))
     assert not flow(FEED, SUM, one, node("two", "y")).has_one_use((1, 0))
     assert not flow(FEED, SUM, one, fetches=("y",)).has_one_use((1, 0))
-
-
-def test_what_is_sent_may_be_held_after_the_step() -> None:
+    # What is sent may be held after the step.
     send = node("s", "y", op=SEND, key="k", outputs=())
     assert flow(FEED, SUM, send, fetches=("y",)).is_held((1, 0))
-
-
-def test_so_may_a_view_of_it_where_anything_is_sent() -> None:
+    # So may a view of it where anything is sent.
     view, send = node("v", "y"), node("s", "v", op=SEND, key="k", outputs=())
     assert flow(FEED, SUM, view, send, fetches=("y",)).is_held((1, 0))
     assert not flow(FEED, SUM, view, fetches=("y",)).is_held((1, 0))
-
-
-def test_what_is_only_read_is_held_by_nobody() -> None:
+    # What is only read is held by nobody.
     send = node("s", "z", op=SEND, key="k", outputs=())
     made = flow(FEED, SUM, node("z", "y", "y", op="AddV2"), send, fetches=("y", "z"))
     assert not made.is_held((1, 0))

@@ -95,15 +95,11 @@ def test_a_pinned_feed_is_in_one_partition_and_any_other_in_those_that_read_it(g
         step, parts = state(graph).partitions(RunSignature(("x:0",), ("y:0",), (), wiring))
         assert [part.device for part in parts if part.feeds] == [where]
         assert (PINNED in step.nodes["_arg/x/0"].attrs) == (wiring is pinned)
-
-
-def test_a_fetch_leaves_at_its_device(graph: Graph) -> None:
+    # A fetch leaves at its device.
     placed = Wiring(fetch_devices=(("y:0", CPU.format(1)),))
     _, parts = state(graph).partitions(RunSignature(("x:0",), ("y:0",), (), placed))
     assert {part.device: part.fetches for part in parts} == {CPU.format(0): (), CPU.format(1): ((0, "_fetch/y/0", 0),)}
-
-
-def test_a_device_must_exist_and_be_able_to_hand_out_what_is_fetched(graph: Graph) -> None:
+    # A device must exist and be able to hand out what is fetched.
     for field in ("feed_devices", "fetch_devices"):
         wiring = Wiring(**{field: (("y:0", CPU.format(7)),)})
         with pytest.raises(InvalidArgumentError, match=f"{field} names .*CPU:7.* does not exist"):

@@ -12,7 +12,8 @@ import pytest
 
 from actorsession.actors import Actor, CallContext
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
-from actorsession.graph.codec import INLINE_LIMIT, bytes_held
+from actorsession.graph.codec import INLINE_LIMIT
+from actorsession.graph.held_arrays import bytes_held
 from actorsession.messages.step_frames import PARTIAL_RUN, RUN_STEP, CallRequest, StepRequest, WireValues
 from actorsession.rpc.local_calls import LocalCalls, LocalRun, LocalValues
 from actorsession.runtime.loop_thread import LoopThread

@@ -285,21 +285,20 @@ def test_ctrl_c_does_not_wait_for_a_function_in_the_pool(graph: Graph) -> None:
     """1. The main thread waits for a step whose function does not return. 2. SIGINT comes.
     3. KeyboardInterrupt is raised while the function still waits. 4. The session lives."""
     x = ops.constant(1.0) + 1.0
-    with Session(graph=graph) as session:
-        with Stuck() as stuck:
+    with Session(graph=graph) as session, Stuck() as stuck:
 
-            def interrupt() -> None:
-                assert stuck.entered.wait(20)
-                signal.pthread_kill(main, signal.SIGINT)
+        def interrupt() -> None:
+            assert stuck.entered.wait(20)
+            signal.pthread_kill(main, signal.SIGINT)
 
-            main = threading.get_ident()
-            thread = threading.Thread(target=interrupt)
-            thread.start()
-            with pytest.raises(KeyboardInterrupt):
-                session.run(stuck.y, options=RunOptions(timeout_in_ms=60_000))
-            thread.join()
-            assert session.run(x) == 2.0
-            assert session.run(x, options=RunOptions(timeout_in_ms=60_000)) == 2.0
+        main = threading.get_ident()
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            session.run(stuck.y, options=RunOptions(timeout_in_ms=60_000))
+        thread.join()
+        assert session.run(x) == 2.0
+        assert session.run(x, options=RunOptions(timeout_in_ms=60_000)) == 2.0
 
 
 @pytest.mark.usefixtures("no_garbage")

@@ -13,7 +13,6 @@ import pytest
 from actorsession import AsyncSession, ConfigProto, Graph, Tensor, ops
 from actorsession.errors import CancelledError
 from actorsession.runtime import kept_feeds as feeds_module
-from actorsession.runtime.kept_feeds import LARGE
 from tests.cluster.kit import Gate, eventually, soon
 from tests.rows import for_each
 from tests.session.probe import Probe
@@ -87,6 +86,10 @@ async def test_segments_of_a_step_are_estimated_with_what_has_arrived(graph: Gra
 
 
 # -- large feeds -----------------------------------------------------------------------------------
+
+
+# Bytes above which a feed is copied in a thread.
+LARGE = 1 << 20
 
 
 class Copies:

@@ -49,14 +49,13 @@ async def test_sessions_share_the_threads_of_the_process(graph: Graph) -> None:
     probe = Probe("shared")
     y = probe(ops.constant(1.0))
     config = ConfigProto(inter_op_parallelism_threads=1)
-    async with AsyncSession(graph=graph, config=config) as one:
-        async with AsyncSession(graph=graph, config=config) as other:
-            await one.run(y)
-            await other.run(y)
-            await other.run(y)
-            assert pools(probe.threads) == [KERNEL] * 3
-            assert one.statistics().offloaded == 1
-            assert other.statistics().offloaded == 2
+    async with AsyncSession(graph=graph, config=config) as one, AsyncSession(graph=graph, config=config) as other:
+        await one.run(y)
+        await other.run(y)
+        await other.run(y)
+        assert pools(probe.threads) == [KERNEL] * 3
+        assert one.statistics().offloaded == 1
+        assert other.statistics().offloaded == 2
 
 
 async def test_closing_a_session_leaves_the_threads_to_the_others(graph: Graph) -> None:

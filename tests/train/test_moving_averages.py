@@ -23,7 +23,7 @@ from actorsession import (
     variables_initializer,
 )
 from actorsession.train import ExponentialMovingAverage
-from tests.ops.uses import Use, each_use, equals, refuses
+from tests.ops.uses import each_use, equals
 from tests.rows import for_each
 
 
@@ -116,7 +116,7 @@ def _started_late() -> Any:
         return session.run(average).tolist()
 
 
-USES: list[Use] = [
+USES: list[Any] = [
     # Averages are made once and updated by every call.
     equals(lambda: _averaged([1.0], [3.0], times=2), ([2.5], 2)),
     # The decay may be a variable, and values of other floating types.
@@ -125,10 +125,8 @@ USES: list[Use] = [
     equals(_started_late, [7.0]),
     # Nothing to average is nothing to do.
     equals(lambda: ExponentialMovingAverage(0.5).apply([]).type, "NoOp"),
-    refuses(
-        lambda: ExponentialMovingAverage(0.5).apply([Variable(1)]), TypeError, "types can be averaged, got <Variable"
-    ),
-    refuses(
+    (lambda: ExponentialMovingAverage(0.5).apply([Variable(1)]), TypeError, "types can be averaged, got <Variable"),
+    (
         lambda: ExponentialMovingAverage(0.5).apply([placeholder(float32, [None])]),
         ValueError,
         "must be known to average it",
@@ -136,9 +134,7 @@ USES: list[Use] = [
 ]
 
 
-@each_use(USES)
-def test_averages_do_what_their_rows_say(use: Use) -> None:
-    use.check()
+test_averages_do_what_their_rows_say = each_use(USES)
 
 
 def test_averages_are_beside_their_variable(graph: Graph) -> None:

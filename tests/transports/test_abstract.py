@@ -47,10 +47,9 @@ async def test_a_name_is_free_again_when_its_process_was_killed(address: str) ->
             assert caught.value.errno == errno.EADDRINUSE
         finally:
             process.kill()
-    async with await listen(address, PS, echo) as listener:
-        async with await connect(listener.address, WORKER, timeout=60) as peer:
-            peer.write(numbered(1))
-            assert await peer.recv() == numbered(1)
+    async with await listen(address, PS, echo) as listener, await connect(listener.address, WORKER, timeout=60) as peer:
+        peer.write(numbered(1))
+        assert await peer.recv() == numbered(1)
 
 
 async def test_a_name_that_nobody_has_is_refused_at_once(address: str) -> None:

@@ -42,11 +42,10 @@ async def test_many_small_frames_arrive(address: str) -> None:
             connection.write(numbered(number))
             await connection.drain()
 
-    async with linked(address) as (dialled, accepted):
-        async with asyncio.TaskGroup() as group:
-            group.create_task(send(dialled))
-            for number in range(count):
-                assert await accepted.recv() == numbered(number)
+    async with linked(address) as (dialled, accepted), asyncio.TaskGroup() as group:
+        group.create_task(send(dialled))
+        for number in range(count):
+            assert await accepted.recv() == numbered(number)
 
 
 async def test_large_segments_arrive_between_small_ones(address: str) -> None:

@@ -131,9 +131,8 @@ def test_a_socket_that_was_handed_over_has_to_fit_its_address(socket_path: Path)
             check_family(unix, tcp, UnixTransport.families)
         with pytest.raises(ValueError, match=r"needs a stream socket of AF_INET or AF_INET6"):
             check_family(ANY, bound, inet)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
-        with pytest.raises(ValueError, match=r"SOCK_DGRAM"):
-            check_family(ANY, datagrams, inet)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams, pytest.raises(ValueError, match=r"SOCK_DGRAM"):
+        check_family(ANY, datagrams, inet)
     with socket.socket(socket.AF_UNIX) as unbound, pytest.raises(ValueError, match=r"bound to ''"):
         unix_address(unix, unbound)
 

@@ -89,18 +89,17 @@ async def test_who_has_shaken_hands_is_no_stranger_and_takes_no_room(socket_addr
 async def test_a_peer_that_would_take_a_descriptor_of_the_processs_own_is_told_so_and_may_come_later(
     socket_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with await listen(socket_address, PS, echo) as listener:
-        async with await connect(listener.address, WORKER, timeout=60):
-            with monkeypatch.context() as patch:
-                # The next descriptor is in the lower half of the kept ones, the last quarter.
-                held = [os.dup(0) for _ in range(100)]
-                patch.setattr(resource, "getrlimit", lambda which: 2 * (held[-1] * 5 // 4,))
-                with pytest.raises(ConnectError, match="are kept for its files") as info:
-                    await connect(listener.address, WORKER, timeout=60)
-                assert (info.value.phase, info.value.errno) == ("hello", EMFILE)
-                for descriptor in held:
-                    os.close(descriptor)
-            await assert_serves(listener)
+    async with await listen(socket_address, PS, echo) as listener, await connect(listener.address, WORKER, timeout=60):
+        with monkeypatch.context() as patch:
+            # The next descriptor is in the lower half of the kept ones, the last quarter.
+            held = [os.dup(0) for _ in range(100)]
+            patch.setattr(resource, "getrlimit", lambda which: 2 * (held[-1] * 5 // 4,))
+            with pytest.raises(ConnectError, match="are kept for its files") as info:
+                await connect(listener.address, WORKER, timeout=60)
+            assert (info.value.phase, info.value.errno) == ("hello", EMFILE)
+            for descriptor in held:
+                os.close(descriptor)
+        await assert_serves(listener)
 
 
 async def test_where_hardly_a_descriptor_is_left_a_stranger_is_not_even_asked_who_he_is(

@@ -159,10 +159,9 @@ async def test_a_server_that_never_answers_is_given_up_on() -> None:
 
 
 async def test_a_timeout_of_the_caller_is_the_callers() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await connect(f"tcp://127.0.0.1:{silent.getsockname()[1]}", WORKER, timeout=30)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await connect(f"tcp://127.0.0.1:{silent.getsockname()[1]}", WORKER, timeout=30)
 
 
 async def test_port_0_takes_a_free_port_of_loopback_and_tells_which() -> None:

@@ -96,11 +96,10 @@ async def test_what_travels_is_encrypted(files: SecurityConfig) -> None:
 
 
 async def test_tls_1_3_is_spoken_by_the_built_in_peers(files: SecurityConfig) -> None:
-    async with listening(files) as (listener, _):
-        async with await connect(listener.address, WORKER, security=files) as connection:
-            tls = connection._transport.get_extra_info("ssl_object")  # type: ignore[attr-defined]
-            assert tls.version() == "TLSv1.3"
-            assert tls.getpeercert()["subjectAltName"]
+    async with listening(files) as (listener, _), await connect(listener.address, WORKER, security=files) as connection:
+        tls = connection._transport.get_extra_info("ssl_object")  # type: ignore[attr-defined]
+        assert tls.version() == "TLSv1.3"
+        assert tls.getpeercert()["subjectAltName"]
 
 
 async def test_other_machines_may_be_served_without_a_token(files: SecurityConfig) -> None:

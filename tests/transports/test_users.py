@@ -224,9 +224,8 @@ def test_a_user_without_a_number_here_is_not_taken_for_nobody(proc: Path) -> Non
     users._nobody.cache_clear()
     try:
         sock, other = socket.socketpair()
-        with sock, other:
-            with pytest.raises(AuthenticationError, match=r"unknown in this user namespace"):
-                users.check_user(sock, "tcp://there:1", "the dialler")
+        with sock, other, pytest.raises(AuthenticationError, match=r"unknown in this user namespace"):
+            users.check_user(sock, "tcp://there:1", "the dialler")
     finally:
         users._nobody.cache_clear()
 

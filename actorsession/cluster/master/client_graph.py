@@ -24,7 +24,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.debug.task_debugger import PlanSurvey
 
 if TYPE_CHECKING:
-    from actorsession.cluster.master.master_program import Program
+    from actorsession.cluster.master.program import Program
 
 __all__ = ["ClientGraph", "TaskPart", "split_by_task"]
 

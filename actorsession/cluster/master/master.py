@@ -21,8 +21,8 @@ from actorsession.actors.deadline import Deadline
 from actorsession.cluster.master.creations import Creations
 from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import MasterEnv
-from actorsession.cluster.master.master_program import Program
 from actorsession.cluster.master.master_session import MasterSession
+from actorsession.cluster.master.program import Program
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.server.statistics import OpenSession
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto

@@ -1,6 +1,6 @@
-"""One step of a session at its master: it answers one run of a client.
+"""The plan of runs at a master, and one step of it, which answers one run of a client.
 
-Owned by a ``SessionSteps``; imports the parts of a step.
+Owned by a ``SessionSteps``; imports the base of plans and the parts of a step.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.context import CallContext
-from actorsession.actors.deadline import NEVER
+from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.timer_wheel import Alarm
 from actorsession.cluster.master.client_graph import ClientGraph
-from actorsession.cluster.master.client_run import ClientRun, answer_of, extra_of
-from actorsession.cluster.master.step_parts import STEP_IDS, StepParts, step_too_late
+from actorsession.cluster.master.program import Program
+from actorsession.cluster.master.step_parts import STEP_IDS, BoundPart, StepParts, step_too_late
 from actorsession.cluster.unsent import unsent_fetch
 from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, OpError, from_exception
 from actorsession.messages.step_frames import GraphRequest, StepRequest, WireValues
 from actorsession.messages.worker import AskWhy, WorkerWhy
+from actorsession.rpc.local_calls import ClientRun
 from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.wait_graph import TaskWaits
 
 if TYPE_CHECKING:
-    from actorsession.cluster.master.master_program import MasterProgram
     from actorsession.cluster.master.step_observer import Observation
 
-__all__ = ["MasterStep"]
+__all__ = ["MasterProgram", "MasterStep"]
 
 _log = logging.getLogger("actorsession.cluster")
 # Steps of the session that are looked through for the collectives of one, and those that an error names.
@@ -123,11 +123,11 @@ class MasterStep(StepParts):
                 return
         extra = settle = None
         try:
-            out = answer_of(run, self._answers, program.fetches)
+            out = run.fetched(self._answers, program.fetches)
             if run.asked is not None or graph.takes or self._observed is not None:
                 metadata = program.session.metadata(graph, self.step_id, self._stats, self._options, self._observed)
                 settle = program.session.deliveries.add(self._settle) if graph.takes else None
-                extra = extra_of(run, metadata, graph.takes)
+                extra = run.extra(metadata, graph.takes)
         except Exception as exc:  # a value that cannot be encoded
             if settle is not None:
                 settle(False)
@@ -205,3 +205,53 @@ class MasterStep(StepParts):
             session.ended(self, self._graph, self._nbytes)
         except Exception:  # the client gets its answer all the same
             _log.exception("step %d: its end is not recorded", self.step_id)
+
+
+class MasterProgram(Program):
+    """The plan of runs.
+
+    Attributes:
+        fetches: for each fetch of the signature, the part that returns it and its position there.
+    """
+
+    fetches: tuple[tuple[int, int], ...] = ()
+
+    def _feeds(self, graph: ClientGraph) -> list[int]:
+        place = {name: at for at, name in enumerate(self.signature.feeds)}
+        return [place[name] for name in graph.signature.feeds]
+
+    def _bound(self, graph: ClientGraph, parts: tuple[BoundPart, ...]) -> None:
+        returned: dict[str, tuple[int, int]] = {}
+        for number, bound in enumerate(parts):
+            for at, position in enumerate(bound.part.fetches):
+                returned[graph.signature.fetches[position]] = number, at
+        self.fetches = tuple([returned[name] for name in self.signature.fetches])
+
+    def begin(self, run: ClientRun) -> None:
+        """Run a step; see ``StepProgram.begin``."""
+        session, graph = self.session, self.graph
+        if run.asked is not None or self._is_debugged or len(run.values) != self._count:
+            self._check(run, self._count)
+        if graph is None:
+            graph = self.bind()
+        if graph is None or session.over is not None or session.plans.membership.changed:
+            self.begin_later(run)
+            return
+        nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
+        if not session.admission.enter_nowait(nbytes):
+            self.begin_later(run)
+            return
+        seconds = session.limit if run.seconds is None and run.asked is None else session.seconds_of(run)
+        MasterStep(self, graph, run, nbytes, seconds).begin()
+
+    async def _begin_with(self, graph: ClientGraph, run: ClientRun, deadline: Deadline) -> bool:
+        session = self.session
+        nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
+        if not session.admission.enter_nowait(nbytes):
+            await session.admission.enter(deadline, nbytes)
+        bound = self.graph or self.bind()
+        if bound is None or session.must_prepare:
+            session.admission.leave(nbytes)
+            return False
+        MasterStep(self, bound, run, nbytes, deadline.time_left or 0.0).begin()
+        return True

@@ -20,15 +20,15 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.timer_wheel import Alarm
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
-from actorsession.cluster.master.client_run import ClientRun, answer_of, extra_of
-from actorsession.cluster.master.master_program import Program
 from actorsession.cluster.master.partial_step import MasterPartialStep, MasterRun, OwnTask, confirm
+from actorsession.cluster.master.program import Program
 from actorsession.cluster.master.step_parts import BoundPart
 from actorsession.cluster.unsent import unsent_fetch
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, from_exception
 from actorsession.messages.step_frames import GraphRequest
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
+from actorsession.rpc.local_calls import ClientRun
 from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.partial.driver import PartialRunDriver
 from actorsession.runtime.partial.manager import PartialRunMgr
@@ -112,7 +112,7 @@ class PartialProgram(Program):
             driver.abort(from_exception(exc) if isinstance(exc, Exception) else _unknown())
             raise
         session.set_up(run, driver)
-        run.done(answer_of(run, (), ()), extra_of(run, state.handle))
+        run.done(run.fetched((), ()), run.extra(state.handle))
 
 
 class _OpenRun:
@@ -192,7 +192,7 @@ class _OpenRun:
     def _send(self, run: ClientRun, call: Call, values: Sequence[Any]) -> None:
         driver, graph = self.driver, self.driver.step.graph
         try:
-            out = answer_of(run, (values,), zip(repeat(0), range(len(values))))
+            out = run.fetched((values,), zip(repeat(0), range(len(values))))
         except Exception as exc:
             run.fail(unsent_fetch(graph.partitions, call.fetches, values, from_exception(exc)))
             return
@@ -201,7 +201,7 @@ class _OpenRun:
             return
         driver.step.unconfirmed += 1
         settle = self._session.deliveries.add(lambda received: confirm(driver, call, received=received))
-        run.done(out, extra_of(run, None, True), settle)
+        run.done(out, run.extra(None, True), settle)
 
 
 def _unknown() -> CancelledError:

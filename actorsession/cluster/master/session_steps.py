@@ -17,12 +17,11 @@ from actorsession.actors.supervision import Children
 from actorsession.actors.timer_wheel import TimerWheel
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
-from actorsession.cluster.master.client_run import ClientRun
 from actorsession.cluster.master.debug_runs import DebugRuns
-from actorsession.cluster.master.master_program import MasterProgram, Program
-from actorsession.cluster.master.master_step import MasterStep
+from actorsession.cluster.master.master_step import MasterProgram, MasterStep
 from actorsession.cluster.master.partial_runs import PartialProgram
 from actorsession.cluster.master.partial_step import MasterRun
+from actorsession.cluster.master.program import Program
 from actorsession.cluster.master.session_plans import SessionPlans
 from actorsession.cluster.master.step_answer import step_metadata
 from actorsession.cluster.master.step_observer import Observation, StepObserver
@@ -35,6 +34,7 @@ from actorsession.messages.session import PrepareStep
 from actorsession.metrics import SessionTally
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import DebugSignature, RunSignature, Wiring
+from actorsession.rpc.local_calls import ClientRun
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.partial.manager import PartialRunMgr

@@ -251,6 +251,7 @@ class Worker(Actor):
         self, peer: str, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
     ) -> None:
         """See ``PushReceiver.take_push``."""
+        self.tells += 1
         if self._closing:
             return
         if self._log.enabled:

@@ -18,7 +18,8 @@ from typing import Any, Protocol
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, error_from_wire, error_to_wire
-from actorsession.graph.codec import INLINE_LIMIT, bytes_held
+from actorsession.graph.codec import INLINE_LIMIT
+from actorsession.graph.held_arrays import bytes_held
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
 from actorsession.rpc.pushes import Pushed

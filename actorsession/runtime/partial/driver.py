@@ -21,8 +21,8 @@ import numpy as np
 
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError
+from actorsession.graph.held_arrays import kept_feed
 from actorsession.plan.partial import PartialParts
-from actorsession.runtime.kept_feeds import kept_feed
 from actorsession.runtime.partial.run_state import Abort, Answer, Call, Instruction, Receive, Refuse, RunState, Send
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 

@@ -18,8 +18,8 @@ from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
 from actorsession.config.environment import environment_switch
 from actorsession.errors import CancelledError, DeadlineExceededError, OpError
-from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import LOCAL_TASK
+from actorsession.graph.held_arrays import bytes_held
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.collective.groups import GroupTable
 from actorsession.runtime.debug.debugger import LoadedDebugPlan, LocalDebugRun, SessionDebugger

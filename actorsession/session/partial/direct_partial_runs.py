@@ -19,6 +19,7 @@ from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
 from actorsession.durations import in_seconds
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
+from actorsession.graph.held_arrays import large_arrays
 from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.plan_cache import PlanCache
 from actorsession.plan.signature import RunSignature
@@ -26,7 +27,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
-from actorsession.runtime.kept_feeds import kept_feeds, large_arrays
+from actorsession.runtime.kept_feeds import kept_feeds
 from actorsession.runtime.partial.driver import PartialRunDriver
 from actorsession.runtime.partial.local_step import LocalPartialStep
 from actorsession.runtime.partial.manager import (

@@ -25,19 +25,17 @@ from actorsession.errors import (
     ResourceExhaustedError,
     error_to_wire,
 )
-from actorsession.graph.codec import bytes_held
+from actorsession.graph.held_arrays import LARGE, bytes_held
 from actorsession.messages.done import Done
 from actorsession.messages.session import PartialRunDrop
 from actorsession.messages.step_frames import CallRequest, StepRequest
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
-from actorsession.runtime.kept_feeds import LARGE
 from actorsession.runtime.partial.run_state import no_such_run
 from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.remote.remote_debugger import run_now
-from actorsession.session.remote.remote_run import PartialCall, Setup
-from actorsession.session.remote.values import SessionProgram
+from actorsession.session.remote.remote_run import PartialCall, SessionProgram, Setup
 from actorsession.session.value_delivery import ValueDelivery
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""Runs of a remote session: one frame each way, without a coroutine in between.
+"""Plans and runs of a remote session: one frame each way, without a coroutine in between.
 
-A ``RemoteRun`` is one step at its client. An ``AsyncRun`` is awaited on the session's loop, a ``PartialCall``
-is one that continues a partial run. A ``ThreadRun`` is one for which a thread waits: it writes the frame
-itself, unless other bytes to the master are unsent or there is no plain socket, and waits for a lock. The
-loop does the rest.
+A ``SessionProgram`` is a plan as it is run over one connection, a ``RemoteRun`` one step at its client. An
+``AsyncRun`` is awaited on the session's loop, a ``PartialCall`` is one that continues a partial run. A
+``ThreadRun`` is one for which a thread waits: it writes the frame itself, unless other bytes to the master are
+unsent or there is no plain socket, and waits for a lock. The loop does the rest.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+import numpy as np
 
 from actorsession.actors.timer_wheel import Alarm
 from actorsession.errors import (
@@ -26,15 +28,35 @@ from actorsession.errors import (
     ProtocolError,
     from_exception,
 )
-from actorsession.messages.step_frames import PARTIAL_RUN, RUN_STEP, CallRequest, StepRequest, extra_from_wire
+from actorsession.graph.held_arrays import kept_feed
+from actorsession.messages.step_frames import (
+    PARTIAL_RUN,
+    RUN_STEP,
+    CallRequest,
+    StepRequest,
+    WireValues,
+    extra_from_wire,
+)
+from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
+from actorsession.rpc.link import Link
+from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.runtime.interruptible import acquire
 from actorsession.runtime.partial.run_state import no_such_run
-from actorsession.session.remote.values import RunValues, SessionProgram, own_value, received_value
 
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_steps import RemoteSteps
 
-__all__ = ["ANSWER_MARGIN", "AsyncRun", "MustWait", "PartialCall", "RemoteRun", "ThreadRun"]
+__all__ = [
+    "ANSWER_MARGIN",
+    "AsyncRun",
+    "MustWait",
+    "PartialCall",
+    "RemotePlan",
+    "RemoteRun",
+    "SessionProgram",
+    "ThreadRun",
+]
 
 ANSWER_MARGIN = 0.25
 """Seconds that the client waits beyond the limit of a run, for the master's report on what was late."""
@@ -45,6 +67,103 @@ _PLAIN = StepRequest()
 
 class MustWait(PicklableError):
     """Nothing was run: the run has to wait on the loop before it is requested."""
+
+
+RunValues: TypeAlias = WireValues | LocalValues
+"""The feeds or fetches of a run of a step program."""
+
+
+class RunCalls(Protocol):
+    """Requests runs of a master: ``StepCalls`` over a link, ``LocalCalls`` within a process."""
+
+    def request(
+        self,
+        kind: int,
+        call: int,
+        number: int,
+        seconds: float | None,
+        asked: StepRequest | CallRequest | None,
+        values: Any,
+        waiter: Any,
+    ) -> None:
+        """Request a run; see ``StepCalls.request``."""
+
+    def cancel(self, call: int) -> None:
+        """Cancel a run; see ``StepCalls.cancel``."""
+
+    def confirm(self, call: int, *, received: bool) -> None:
+        """Say whether the values of a run were received; see ``StepCalls.confirm``."""
+
+
+@dataclass(slots=True, eq=False)
+class SessionProgram:
+    """A plan as it is run over one connection to a master.
+
+    Attributes:
+        channel: the link to the master, or the calls of a master in this process.
+        number: the client's number for it there.
+        plan: the plan in wire form, which the first run brings along.
+        calls: the runs that are requested over the channel.
+        over_link: whether values are encoded on their way to the master.
+        known: whether the master has answered a run of it.
+    """
+
+    channel: Link | LocalCalls
+    number: int
+    plan: list[Any]
+    calls: RunCalls
+    over_link: bool
+    known: bool = False
+
+    @classmethod
+    def over(cls, channel: Link | LocalCalls, number: int, plan: list[Any]) -> SessionProgram:
+        """Return a plan that no run of has been answered over a channel."""
+        return cls(channel, number, plan, channel.steps, isinstance(channel, Link))
+
+    @property
+    def threads_may_write(self) -> bool:
+        """Whether ``run_from_thread`` can request a run now, as far as can be seen."""
+        channel = self.channel
+        return isinstance(channel, Link) and channel.threads_may_write
+
+    def open_to_threads(self) -> None:
+        """Let threads request runs, if values travel over a link that can."""
+        if isinstance(self.channel, Link):
+            self.channel.open_to_threads()
+
+    def run_from_thread(
+        self, call: int, seconds: float | None, asked: StepRequest | None, values: RunValues, waiter: Any
+    ) -> bool:
+        """Request a run in another thread than that of the loop; see ``StepCalls.run_from_thread``."""
+        channel = self.channel
+        return (
+            isinstance(channel, Link)
+            and isinstance(values, WireValues)
+            and channel.steps.run_from_thread(call, self.number, seconds, asked, values, waiter)
+        )
+
+    def sent(self, feeds: Sequence[Any], nbytes: int) -> RunValues:
+        """Return feeds of so many bytes as a run takes them; arrays are borrowed until it has ended, or copied."""
+        if self.over_link:
+            return WireValues.of(feeds)
+        values = LocalValues(map(kept_feed, feeds))
+        values.nbytes = nbytes
+        return values
+
+
+@dataclass(slots=True, eq=False)
+class RemotePlan:
+    """A remote session's record of a plan: the names in the order in which values are sent.
+
+    Attributes:
+        signature: the names.
+        programs: how it is run over the present connection, by what options make another plan of it.
+        needs_loop: whether a step needs an event loop: always.
+    """
+
+    needs_loop: ClassVar[bool] = True
+    signature: RunSignature
+    programs: dict[Any, SessionProgram] = field(default_factory=dict)
 
 
 class RemoteRun:
@@ -354,6 +473,23 @@ class ThreadRun(RemoteRun):
             self._end(error)
             return
         self.begin()
+
+
+def own_value(value: Any) -> Any:
+    """Return a value of a master in this process, owned by the caller; rank 0 becomes a scalar, as in TensorFlow."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return np.array(value) if value.ndim else value[()]
+
+
+def received_value(value: Any) -> Any:
+    """Return a value that has come over a link, owned by the caller; see ``own_value``."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if not value.ndim:
+        return value[()]
+    # What cannot be written to is memory of the master.
+    return value if value.flags.writeable else value.copy()
 
 
 def _call(call: Callable[[Callable[[], object]], None], callback: Callable[[], object]) -> None:

@@ -36,10 +36,9 @@ from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.remote_debugger import RemoteDebugger
-from actorsession.session.remote.remote_run import ANSWER_MARGIN
+from actorsession.session.remote.remote_run import ANSWER_MARGIN, RemotePlan
 from actorsession.session.remote.remote_steps import LEAST, RemoteSteps
 from actorsession.session.remote.session_connection import SessionConnection
-from actorsession.session.remote.values import RemotePlan
 from actorsession.session.session_interface import SESSION_CLOSED, SessionInterface
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery

@@ -16,7 +16,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.timer_wheel import TimerWheel
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.errors import CancelledError, OpError, UnavailableError
-from actorsession.graph.codec import bytes_held
+from actorsession.graph.held_arrays import LARGE, bytes_held
 from actorsession.messages.done import Done
 from actorsession.messages.registry import VOCABULARY
 from actorsession.messages.step_frames import StepRequest
@@ -24,19 +24,19 @@ from actorsession.metrics import SessionTally
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.link import Link
 from actorsession.runtime.admission import Admission
-from actorsession.runtime.kept_feeds import LARGE, aside
+from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.session.remote.master_connection import GONE
-from actorsession.session.remote.remote_run import ANSWER_MARGIN, AsyncRun, MustWait, RemoteRun, ThreadRun
-from actorsession.session.remote.values import (
+from actorsession.session.remote.remote_run import (
+    ANSWER_MARGIN,
+    AsyncRun,
+    MustWait,
     RemotePlan,
+    RemoteRun,
     SessionProgram,
-    copies_much,
-    fill_metadata,
-    plan_to_wire,
-    sent_feeds,
-    timeline_of,
+    ThreadRun,
 )
+from actorsession.session.remote.values import copies_much, fill_metadata, plan_to_wire, sent_feeds, timeline_of
 from actorsession.session.session_interface import SESSION_CLOSED, TIMELINES
 from actorsession.session.value_delivery import ValueDelivery
 

@@ -16,7 +16,7 @@ from actorsession import Graph, as_dtype, math, ops
 from tests.nodes import make_one
 from tests.ops.cases import f32, i32, i64
 from tests.ops.interpreter import evaluate, source
-from tests.ops.uses import Use, back, each_use, equals, face, fails, gives, knows, nodes, refuses, slopes
+from tests.ops.uses import back, each_use, equals, face, fails, gives, knows, nodes, slopes
 from tests.rows import for_each
 
 Op = Callable[..., Any]
@@ -44,20 +44,20 @@ QUOTIENTS: dict[Any, Any] = {
 }
 ARITHMETIC = [
     *(
-        refuses(lambda f=f: f(*_like(*UNLIKE)), ValueError, r"\(2,\), \(3,\)")
+        (lambda f=f: f(*_like(*UNLIKE)), ValueError, r"\(2,\), \(3,\)")
         for f in (ops.add, ops.subtract, ops.multiply, ops.maximum, ops.minimum, ops.squared_difference)
     ),
     slopes(lambda x: x**2, np.array([0.0, -1.0, 2.0])),
-    refuses(lambda: ops.add_n([]), ValueError, "one or more"),
-    refuses(lambda: ops.add_n(*_like([1.0])), ValueError, "one or more"),
-    refuses(lambda: ops.multiply(*_like(True, True)), TypeError, "got bool"),
+    (lambda: ops.add_n([]), ValueError, "one or more"),
+    (lambda: ops.add_n(*_like([1.0])), ValueError, "one or more"),
+    (lambda: ops.multiply(*_like(True, True)), TypeError, "got bool"),
     *(
         gives(lambda x, y: [x / y, ops.divide(x, y), ops.truediv(x, y)], [np.array([3.5, 2], q)] * 3, *args)
         for t, q in QUOTIENTS.items()
         for args in [(np.array([7, 6], t), np.array([2, 3], t))]
     ),
-    refuses(lambda: operator.truediv(*_like(1.0, 1)), TypeError, "float32 and int32"),
-    refuses(lambda: operator.truediv(*_like(True, True)), TypeError, "bool"),
+    (lambda: operator.truediv(*_like(1.0, 1)), TypeError, "float32 and int32"),
+    (lambda: operator.truediv(*_like(True, True)), TypeError, "bool"),
     gives(ops.div_no_nan, f32([0, 1.5]), np.array([1, 3], np.int8), np.array([0, 2], np.int8)),
     gives(ops.div_no_nan, np.array([0, 1.5]), i32([1, 3]), i32([0, 2])),
     gives(lambda x: ops.div_no_nan(1, x), np.array([0, 0.25]), np.array([0.0, 4.0])),
@@ -65,7 +65,7 @@ ARITHMETIC = [
     gives(math.reciprocal_no_nan, np.array([0, 0.25]), np.array([0.0, 4.0])),
     equals(lambda: math.divide_no_nan is ops.div_no_nan, True),
     *(
-        refuses(lambda x=x, y=y: ops.div_no_nan(*_like(x, y)), TypeError, words)
+        (lambda x=x, y=y: ops.div_no_nan(*_like(x, y)), TypeError, words)
         for x, y, words in (([1], [1.0], "int32"), ([True], [True], "bool"), (["a"], ["b"], "string"))
     ),
     *(fails(lambda f=f: f(ops.constant([1]), 0), "by zero") for f in (ops.truncatediv, ops.truncatemod)),
@@ -96,12 +96,12 @@ def _chosen(function: Op, c: Any, x: Any, y: Any) -> Any:
 COMPARED = [
     gives(lambda x: [3 & x, ~x], [i32([1, 2]), i32([-6, 1])], i32([5, -2])),
     *(
-        refuses(lambda f=f, v=v: f(*_like(v, v)), TypeError, "integers")
+        (lambda f=f, v=v: f(*_like(v, v)), TypeError, "integers")
         for f in (operator.and_, operator.or_, operator.xor)
         for v in ([1.0], ["a"], [1j])
     ),
-    *(refuses(lambda v=v: ~ops.constant(v), TypeError, "integers") for v in ([1.0], ["a"], [1j])),
-    refuses(lambda: operator.and_(*_like([1], i64([1]))), TypeError, "one dtype"),
+    *((lambda v=v: ~ops.constant(v), TypeError, "integers") for v in ([1.0], ["a"], [1j])),
+    (lambda: operator.and_(*_like([1], i64([1]))), TypeError, "one dtype"),
     equals(
         lambda: _names(*[p for x in _like([1, 2]) for p in (x & 1, ~x, x ^ 3)]),
         ["and/BitwiseAnd", "Invert", "xor/BitwiseXor"],
@@ -111,8 +111,8 @@ COMPARED = [
         {"and": "LogicalAnd", "LogicalNot": "LogicalNot"},
     ),
     equals(lambda: (ops.Variable([6, 3]) & 2).op.type, "BitwiseAnd"),
-    *(refuses(lambda f=f: f(*_like(1, 1)), TypeError, "int32") for f in LOGIC),
-    refuses(lambda: ops.logical_not(ops.constant(1)), TypeError, "int32"),
+    *((lambda f=f: f(*_like(1, 1)), TypeError, "int32") for f in LOGIC),
+    (lambda: ops.logical_not(ops.constant(1)), TypeError, "int32"),
     equals(lambda: operator.eq(*_like(1, 1)), False),  # equality of tensors is identity
     equals(lambda: operator.eq(*[ops.constant(1)] * 2), True),
     equals(lambda: ops.where([True, False], *_like(ROWS, -ROWS)).op.type, "Select"),
@@ -122,9 +122,7 @@ COMPARED = [
         row
         for shapes in UNLIKE_SHAPES
         for row in (
-            refuses(
-                lambda s=shapes: _chosen(ops.where, *s), ValueError, r"x and y of one shape .* where_v2 broadcasts"
-            ),
+            (lambda s=shapes: _chosen(ops.where, *s), ValueError, r"x and y of one shape .* where_v2 broadcasts"),
             equals(lambda s=shapes: face(_chosen(ops.where_v2, *s))[1::2], ("SelectV2", [2, 3])),
         )
     ),
@@ -133,10 +131,10 @@ COMPARED = [
         for c in map(np.asarray, CHOOSERS)
     ),
     gives(lambda x: ops.where_v2([True, False], x, 2), np.array([1.0, 2.0]), np.float64(1)),
-    refuses(lambda: ops.where(*_like(1, 1, 2)), TypeError, "bool"),
-    refuses(lambda: make_one("SelectV2", _like(1, 1, 2)), TypeError, "condition of SelectV2 is bool; got int32"),
-    refuses(lambda: ops.where(True, *_like(1.0, 2)), TypeError, "float32 is wanted"),
-    refuses(lambda: ops.where(True, ops.constant(1.0)), ValueError, "both x and y"),
+    (lambda: ops.where(*_like(1, 1, 2)), TypeError, "bool"),
+    (lambda: make_one("SelectV2", _like(1, 1, 2)), TypeError, "condition of SelectV2 is bool; got int32"),
+    (lambda: ops.where(True, *_like(1.0, 2)), TypeError, "float32 is wanted"),
+    (lambda: ops.where(True, ops.constant(1.0)), ValueError, "both x and y"),
     gives(lambda: [ops.where(c, *_like(b"one", b"two")) for c in _like(True, False)], [b"one", b"two"]),
 ]
 
@@ -207,14 +205,14 @@ RECAST = [
     slopes(lambda x: ops.cast(ops.cast(x, "complex128"), "float64") * 2.0, np.ones(3)),
     *(back(lambda x: ops.cast(x, "float32"), np.ones(s), np.ones(s, BFLOAT16)) for s in ((), (3,))),
     back(lambda x: ops.cast(ops.cast(x, "int32"), "float32"), None, f32(1)),
-    refuses(lambda: ops.cast(ops.constant("a"), "float32"), TypeError, r"Cast takes .* quantised types; got string"),
-    refuses(lambda: ops.cast(ops.constant(1), "string"), TypeError, "string is neither"),
+    (lambda: ops.cast(ops.constant("a"), "float32"), TypeError, r"Cast takes .* quantised types; got string"),
+    (lambda: ops.cast(ops.constant(1), "string"), TypeError, "string is neither"),
     knows(lambda: ops.cast(ops.constant([1, 2]), "int64"), i64([1, 2])),
     *(gives(lambda x, t=t: ops.saturate_cast(x, t), np.array(w, as_dtype(t).np_dtype), v) for v, t, w in SATURATED),
     equals(lambda: [*nodes(lambda: ops.saturate_cast(ops.constant(np.int8(1)), "int32")).values()], ["Cast"]),
-    *(refuses(lambda v=v: ops.saturate_cast(ops.constant(v), "int32"), TypeError, "range") for v in ([True], ["a"])),
+    *((lambda v=v: ops.saturate_cast(ops.constant(v), "int32"), TypeError, "range") for v in ([True], ["a"])),
     *(
-        refuses(lambda v=v: ops.bitcast(ops.constant(v), "int8"), TypeError, r"Bitcast takes .* quantised types; got")
+        (lambda v=v: ops.bitcast(ops.constant(v), "int8"), TypeError, r"Bitcast takes .* quantised types; got")
         for v in ([True], ["a"])
     ),
     equals(lambda: [ops.real(x) is x for x in _like([1.0, -2.0])], [True]),
@@ -236,9 +234,9 @@ RECAST = [
         for whole, part in ((np.complex64, np.float32), (np.complex128, np.float64))
     ),
     equals(lambda: [f(ops.constant(1j)).op.type for f in (ops.angle, ops.abs, abs)], ["Angle", *["ComplexAbs"] * 2]),
-    refuses(lambda: ops.complex(*_like(1.0, np.float64(1))), TypeError, "two parts"),
-    refuses(lambda: ops.complex(*_like(1, 2)), TypeError, "two parts"),
-    refuses(lambda: ops.real(ops.constant(True)), TypeError, "bool"),
+    (lambda: ops.complex(*_like(1.0, np.float64(1))), TypeError, "two parts"),
+    (lambda: ops.complex(*_like(1, 2)), TypeError, "two parts"),
+    (lambda: ops.real(ops.constant(True)), TypeError, "bool"),
     gives(lambda y: ops.complex(1.0, y), np.complex64(complex(1, np.inf)), f32(np.inf)),
     back(lambda x: abs(ops.complex(x, x)), 0, f32(0)),
     equals(lambda: [ops.conj(x) is x for x in _like([1.0])], [True]),
@@ -262,8 +260,8 @@ CLIPPED = [
         lambda: nodes(lambda: ops.clip_by_value(ops.constant([-5.0]), -1, 1.0)),
         {"clip_by_value/Minimum": "Minimum", "clip_by_value": "Maximum"},
     ),
-    refuses(lambda: ops.clip_by_value(*_like([1.0, 2.0], [[1.0], [2.0]], 3.0)), ValueError, "keeps the shape"),
-    refuses(lambda: ops.clip_by_value(ops.constant([1, 2]), -3.5, 3.5), TypeError, "int32"),
+    (lambda: ops.clip_by_value(*_like([1.0, 2.0], [[1.0], [2.0]], 3.0)), ValueError, "keeps the shape"),
+    (lambda: ops.clip_by_value(ops.constant([1, 2]), -3.5, 3.5), TypeError, "int32"),
     gives(lambda: ops.clip_by_value(_slices([3.0, 4.0]), 0.0, 3.5).values, f32([[3, 3.5]])),
     gives(lambda: ops.clip_by_norm(_slices([3.0, 4.0]), 1.0).values, f32([[0.6, 0.8]]), rtol=1e-6),
     equals(lambda: [ops.clip_by_value(s, 0.0, 3.5).indices is s.indices for s in [_slices([3.0, 4.0])]], [True]),
@@ -274,14 +272,12 @@ CLIPPED = [
     gives(lambda x: ops.clip_by_global_norm([x], 20.0)[0], [PAIR], PAIR, rtol=1e-6),
     gives(lambda x: ops.clip_by_global_norm([x], 1.0, use_norm=5.0)[0], [f32([0.6, 0.8])], PAIR, rtol=1e-6),
     gives(lambda: ops.global_norm([None]), 0),
-    *(refuses(lambda v=v: ops.global_norm(v), TypeError, "list") for v in ("gradients", 3.0)),
-    *(refuses(lambda v=v: ops.clip_by_global_norm(v, 1.0), TypeError, "list") for v in ("gradients", 3.0)),
+    *((lambda v=v: ops.global_norm(v), TypeError, "list") for v in ("gradients", 3.0)),
+    *((lambda v=v: ops.clip_by_global_norm(v, 1.0), TypeError, "list") for v in ("gradients", 3.0)),
 ]
 
 
-@each_use([*ARITHMETIC, *COMPARED, *RECAST, *CLIPPED])
-def test_functions_of_elements_do_what_their_rows_say(use: Use) -> None:
-    use.check()
+test_functions_of_elements_do_what_their_rows_say = each_use([*ARITHMETIC, *COMPARED, *RECAST, *CLIPPED])
 
 
 # -- what no row says ------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import actorsession as acts
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
 from tests.nodes import make
-from tests.ops.uses import Use, each_use, equals
+from tests.ops.uses import each_use, equals
 from tests.rows import for_each
 
 
@@ -154,9 +154,7 @@ FAULTS: list[tuple[Any, str]] = [
 ]
 
 
-@each_use(VALUES)
-def test_arrays_and_stacks_do_what_their_rows_say(use: Use) -> None:
-    use.check()
+test_arrays_and_stacks_do_what_their_rows_say = each_use(VALUES)
 
 
 @for_each("build, said", FAULTS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from tests.ops.uses import Use, each_use, equals, refuses
+from tests.ops.uses import each_use, equals
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:
@@ -68,13 +68,13 @@ USES = [
         lambda: [plain(a.size(), a.stack()) for a in [made(0, dynamic_size=True).write(3, 1.0)]], [[4, [0, 0, 0, 1]]]
     ),
     equals(lambda: made(0, dynamic_size=True).dynamic_size, True),
-    refuses(lambda: run(made(3).write(5, 1.0).stack()), acts.errors.InvalidArgumentError, "element 5"),
-    refuses(lambda: made(3).write(0, acts.constant(1)), TypeError, "float32"),
+    (lambda: run(made(3).write(5, 1.0).stack()), acts.errors.InvalidArgumentError, "element 5"),
+    (lambda: made(3).write(0, acts.constant(1)), TypeError, "float32"),
     equals(lambda: [(a.write(0, 1.0), a.element_shape.as_list())[1] for a in [made(3)]], [[]]),
-    refuses(lambda: made(3).write(0, 1.0).write(1, [1.0, 2.0]), ValueError, "inconsistent shapes"),
+    (lambda: made(3).write(0, 1.0).write(1, [1.0, 2.0]), ValueError, "inconsistent shapes"),
     equals(lambda: plain(made(2, infer_shape=False).write(0, [1.0]).write(1, [2.0, 3.0]).concat()), [THREE]),
     equals(lambda: [plain(a.gather([2, 0]), a.stack()) for a in [made(3).unstack(THREE)]], [[[3, 1], THREE]]),
-    refuses(lambda: made(3).unstack(1.0), ValueError, "rank 1 at least"),
+    (lambda: made(3).unstack(1.0), ValueError, "rank 1 at least"),
     equals(_unknown, ([3.0, 4.0], 2)),
     equals(lambda: plain(made(3).scatter([2, 0, 1], THREE).stack()), [[2, 3, 1]]),
     equals(
@@ -88,16 +88,14 @@ USES = [
     equals(lambda: _back(THREE, lambda x: made(2).write(0, x[0]).write(1, x[1] * x[2]).stack()), [1, 3, 2]),
     equals(lambda: _back(THREE, lambda x: made(3).unstack(x).read(1) ** 2.0), [0, 4, 0]),
     equals(lambda: _back(THREE, _squared), [2, 4, 6]),
-    refuses(lambda: acts.TensorArray(acts.float32), ValueError, "TensorArray"),
-    refuses(lambda: made(1, handle=3), TypeError, "TensorArray"),
-    refuses(lambda: acts.TensorArray(acts.float32, flow=3), TypeError, "TensorArray"),  # type: ignore[arg-type]
-    refuses(lambda: made(1, flow=3), ValueError, "TensorArray"),
+    (lambda: acts.TensorArray(acts.float32), ValueError, "TensorArray"),
+    (lambda: made(1, handle=3), TypeError, "TensorArray"),
+    (lambda: acts.TensorArray(acts.float32, flow=3), TypeError, "TensorArray"),  # type: ignore[arg-type]
+    (lambda: made(1, flow=3), ValueError, "TensorArray"),
 ]
 
 
-@each_use(USES)
-def test_arrays_do_what_their_rows_say(use: Use) -> None:
-    use.check()
+test_arrays_do_what_their_rows_say = each_use(USES)
 
 
 def test_an_array_of_constants_is_made_in_the_step_and_is_no_constant() -> None:

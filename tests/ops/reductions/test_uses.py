@@ -12,7 +12,7 @@ from actorsession.ops import raw
 from actorsession.ops.reductions.reducers import _ones, extremum, mean, product, total
 from tests.ops.cases import f32, i32, i64
 from tests.ops.interpreter import evaluate, source
-from tests.ops.uses import Use, back, dims, each_use, equals, fails, gives, ranked, refuses, slopes, static
+from tests.ops.uses import back, dims, each_use, equals, fails, gives, ranked, slopes, static
 from tests.rows import for_each
 
 # -- reductions over axes --------------------------------------------------------------------------
@@ -89,7 +89,7 @@ REDUCED = [
     gives(lambda x: math.reduce_variance(x, -1, True), X.var(-1, keepdims=True), X, rtol=1e-7),
     slopes(lambda x: [math.reduce_std(x, 1), math.reduce_variance(x)], X),
     gives(math.reduce_variance, np.array([1 + 2j, 3, -1j]).var(), np.array([1 + 2j, 3, -1j]), rtol=1e-7),
-    refuses(lambda: math.reduce_variance(ops.constant([1, 2])), TypeError, "int32"),
+    (lambda: math.reduce_variance(ops.constant([1, 2])), TypeError, "int32"),
     gives(lambda x: nn.l2_normalize(x, 1), X / np.linalg.norm(X, axis=1, keepdims=True), X, rtol=1e-7),
     gives(nn.l2_normalize, np.array([0.6, 0.8j]), np.array([3, 4j]), rtol=1e-7),
     gives(nn.l2_normalize, ZEROS, ZEROS),
@@ -108,12 +108,12 @@ COUNTS = [
     gives(lambda x: ops.bincount(x, weights=ops.constant([0.5, 1.0, 2.0])), f32([0, 1.5, 0, 2]), i32([1, 1, 3])),
     gives(ops.bincount, i32([]), i32([])),
     fails(ops.bincount, "counts from 0; got -3", i32([1, -3])),
-    refuses(lambda: ops.bincount(np.array([1], np.int8)), TypeError, "int8"),
+    (lambda: ops.bincount(np.array([1], np.int8)), TypeError, "int8"),
     # Values outside the range fall into the outer bins.
     gives(lambda x: ops.histogram_fixed_width_bins(x, [0.0, 5.0], 5), i32([[0, 0, 1], [2, 4, 4]]), BINNED),
     gives(lambda x: ops.histogram_fixed_width(x, [0.0, 5.0], 5, dtype="int64"), i64([2, 1, 1, 0, 2]), BINNED),
     *(
-        refuses(lambda f=f: f([1.0], [0.0, 5.0], 0), ValueError, "at least 1 bin")
+        (lambda f=f: f([1.0], [0.0, 5.0], 0), ValueError, "at least 1 bin")
         for f in (ops.histogram_fixed_width, ops.histogram_fixed_width_bins)
     ),
     gives(
@@ -131,7 +131,7 @@ COUNTS = [
     gives(lambda x: ops.count_nonzero(input=x, axis=[0]), np.int64(1), f32([0, np.nan])),
     *(gives(f, np.bool_(True), x) for f in ORDERS for x in (f32([7]), f32([]), f32([[1, 2], [3, 4]]))),
     *(gives(f, np.bool_(False), x) for f in ORDERS for x in (f32([1, np.nan]), f32([[1, 3], [2, 4]]))),
-    refuses(lambda: ops.is_non_decreasing(["a"]), TypeError, "string"),
+    (lambda: ops.is_non_decreasing(["a"]), TypeError, "string"),
     gives(nn.zero_fraction, f32(0.75), i32([0, 1, 0, 0])),
     gives(nn.zero_fraction, f32(np.nan), f32([])),
 ]
@@ -151,9 +151,9 @@ def _ends(name: str) -> tuple[Any, Any]:
 
 
 SEARCHES = [
-    *(refuses(lambda f=f: f(ops.constant(1j)), TypeError, "complex") for f in (ops.argmax, ops.argmin)),
+    *((lambda f=f: f(ops.constant(1j)), TypeError, "complex") for f in (ops.argmax, ops.argmin)),
     *(
-        refuses(lambda f=f: f([1.0], 0, output_type="float32"), TypeError, "as output; got float32")
+        (lambda f=f: f([1.0], 0, output_type="float32"), TypeError, "as output; got float32")
         for f in (ops.argmax, ops.argmin)
     ),
     *(gives(lambda x, a=a: ops.sort(x, a, "DESCENDING"), -np.sort(-CUBE, a), CUBE) for a in (-1, 0, 1, 2, -3)),
@@ -171,26 +171,26 @@ SEARCHES = [
     gives(ops.sort, f32([1, 2, 3, np.nan]), f32([3, np.nan, 2, 1])),
     static(lambda x: ops.sort(x, 0), [None, 3], [None, 3]),
     static(ops.argsort, [2, None], [2, None]),
-    refuses(lambda: ops.sort([1], direction="up"), ValueError, "ASCENDING or DESCENDING, got 'up'"),
-    refuses(lambda: ops.sort([[1]], axis=2), ValueError, "axis 2 is not in"),
-    refuses(lambda: ops.sort(1), ValueError, "axis -1 is not in"),
+    (lambda: ops.sort([1], direction="up"), ValueError, "ASCENDING or DESCENDING, got 'up'"),
+    (lambda: ops.sort([[1]], axis=2), ValueError, "axis 2 is not in"),
+    (lambda: ops.sort(1), ValueError, "axis -1 is not in"),
     slopes(ops.sort, CUBE),
     slopes(lambda x: ops.sort(x, 0, "DESCENDING"), CUBE),
     gives(lambda v: ops.searchsorted(SORTED, v, "right", "int64"), i64([0, 3, 4]), i32([0, 3, 9])),
-    refuses(lambda: ops.searchsorted([1], [1], side="up"), ValueError, "'left' or 'right', got 'up'"),
+    (lambda: ops.searchsorted([1], [1], side="up"), ValueError, "'left' or 'right', got 'up'"),
     fails(lambda: raw.Bucketize([1.0], boundaries=[2.0, 1.0]), "boundaries in order"),
     equals(lambda: [dims(t.values) for t in [nn.top_k([1.0, 2.0])]], [[1]]),
     equals(lambda: nn.top_k([1.0, 2.0]).indices.dtype.name, "int32"),
-    refuses(lambda: nn.in_top_k(source("float64", [2, 2]), [0, 1], 1), TypeError, "float32, got float64"),
-    refuses(lambda: nn.in_top_k(source("float32", [2, 2]), [0, 1, 1], 1), ValueError, "not compatible"),
+    (lambda: nn.in_top_k(source("float64", [2, 2]), [0, 1], 1), TypeError, "float32, got float64"),
+    (lambda: nn.in_top_k(source("float32", [2, 2]), [0, 1, 1], 1), ValueError, "not compatible"),
     fails(lambda p, t: nn.in_top_k(p, t, 1), r"got \[2, 2\] and \[3\]", f32([[0, 0], [0, 0]]), i32([0, 1, 1])),
     equals(lambda: ops.unique([1]).idx.dtype.name, "int32"),
     equals(lambda: ops.unique_with_counts([1], out_idx="int64").count.dtype.name, "int64"),
     equals(lambda: ops.setdiff1d([1], [2], index_dtype="int64").idx.dtype.name, "int64"),
-    refuses(lambda: ops.unique([1], out_idx="float32"), TypeError, "int32, int64 as idx; got float32"),
+    (lambda: ops.unique([1], out_idx="float32"), TypeError, "int32, int64 as idx; got float32"),
     equals(lambda: dims(*ops.unique(source("float32", [4]))), [[None], [4]]),
     equals(lambda: dims(ops.setdiff1d(np.zeros(3), np.zeros(2)).out), [None]),
-    refuses(lambda: ops.setdiff1d(source("float32", [2]), source("int32", [2])), TypeError, "float32"),
+    (lambda: ops.setdiff1d(source("float32", [2]), source("int32", [2])), TypeError, "float32"),
 ]
 
 
@@ -235,15 +235,13 @@ SEGMENTS = [
     back(lambda x: ops.segment_max(x, [0, 0, 0]), [0.5, 0.5, 0], f32([2, 2, 1])),
     back(lambda x: ops.unsorted_segment_max(x, [0, -1, 0], 2), [1, 0, 0], f32([2, 2, 1])),
     *(
-        refuses(lambda f=f: f([1, 2], [0, 0], [0, 0]), TypeError, "int32")
+        (lambda f=f: f([1, 2], [0, 0], [0, 0]), TypeError, "int32")
         for f in (opsets.sparse_segment_mean, opsets.sparse_segment_sqrt_n)
     ),
 ]
 
 
-@each_use([*REDUCED, *COUNTS, *SEARCHES, *SEGMENTS])
-def test_reductions_searches_and_segments_do_what_their_rows_say(use: Use) -> None:
-    use.check()
+test_reductions_searches_and_segments_do_what_their_rows_say = each_use([*REDUCED, *COUNTS, *SEARCHES, *SEGMENTS])
 
 
 # -- what no row says ------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.ops.broadcasting import broadcast_gradient_args
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 
@@ -55,16 +54,14 @@ INTEGERS = [
 
 
 def _of_two(
-    op: str,
-    build: Callable[..., Any] | None,
+    name: str,
+    build: Any,
     numpy: Callable[..., Any],
     inputs: Sequence[tuple[Any, ...]],
     smooth: Sequence[tuple[Any, ...]] = (SMOOTH, SCALARS, (SCALARS[0], SMOOTH[1])),
     **more: Any,
 ) -> Row:
-    return Row(
-        op=op, build=build or (lambda x, y: make_one(op, [x, y])), numpy=numpy, inputs=inputs, smooth=smooth, **more
-    )
+    return Row(name, build, numpy).on(inputs, smooth, **more)
 
 
 def _joined(x: Any, y: Any) -> Any:
@@ -97,35 +94,26 @@ WORDS = np.array([b"a", b"", b"long\0"], object)
 
 SUMS = [
     _of_two("AddV2", ops.add, operator.add, [*REAL, *LOW, *FIELD, *INTEGERS]),
-    _of_two("Add", None, operator.add, [*REAL, *LOW, *FIELD, *INTEGERS[:1]]),
-    Row(
-        op="Add",
-        build=ops.add,
-        numpy=_joined,
-        inputs=[(WORDS, WORDS[::-1].copy()), (WORDS, np.array(b"!", object)), (WORDS[:0], WORDS[:1])],
-        label="strings",
+    _of_two("Add", {}, operator.add, [*REAL, *LOW, *FIELD, *INTEGERS[:1]]),
+    Row("Add-strings", ops.add, _joined).on(
+        [(WORDS, WORDS[::-1].copy()), (WORDS, np.array(b"!", object)), (WORDS[:0], WORDS[:1])]
     ),
     _of_two("Sub", ops.subtract, operator.sub, [*REAL, *LOW, *FIELD, *INTEGERS]),
-    _of_two("Mul", ops.multiply, operator.mul, [*REAL, *LOW, *FIELD, *INTEGERS], exact=False),
+    _of_two("Mul", ops.multiply, operator.mul, [*REAL, *LOW, *FIELD, *INTEGERS], rtol=1e-5),
     _of_two(
-        "SquaredDifference",
-        ops.squared_difference,
-        _difference_squared,
-        [*REAL, *LOW, *FIELD, INTEGERS[3]],
-        exact=False,
+        "SquaredDifference", ops.squared_difference, _difference_squared, [*REAL, *LOW, *FIELD, INTEGERS[3]], rtol=1e-5
     ),
 ]
 QUOTIENTS = [
-    _of_two("RealDiv", ops.realdiv, operator.truediv, [*REAL, *LOW, *FIELD], exact=False),
-    _of_two("Div", None, operator.truediv, [*REAL, *LOW, *FIELD], exact=False),
-    _of_two("Div", None, _towards_zero, INTEGERS[:3], (), label="integers", faults=BY_ZERO),
+    _of_two("RealDiv", ops.realdiv, operator.truediv, [*REAL, *LOW, *FIELD], rtol=1e-5),
+    _of_two("Div", {}, operator.truediv, [*REAL, *LOW, *FIELD], rtol=1e-5),
+    _of_two("Div-integers", {}, _towards_zero, INTEGERS[:3], (), faults=BY_ZERO),
     _of_two(
         "FloorDiv",
         ops.floordiv,
         _floored,
         [*REAL, LOW[0], *INTEGERS, (np.float32(1.0), np.float32(0.1))],
         (),
-        no_gradient="piecewise constant; TensorFlow gives none",
         faults=BY_ZERO,
     ),
     _of_two(
@@ -138,28 +126,20 @@ QUOTIENTS = [
     ),
 ]
 POWERS = [
-    _of_two("Pow", ops.pow, operator.pow, [*REAL, *FIELD], exact=False),
+    _of_two("Pow", ops.pow, operator.pow, [*REAL, *FIELD], rtol=1e-5),
     _of_two(
-        "Pow",
+        "Pow-integers",
         ops.pow,
         operator.pow,
         [(WHOLE, np.array([0, 1, 2, 3], np.int8)), (np.int32(-3), np.array([3, 0], np.int32))],
         (),
-        label="integers",
         faults=[
             Fault((np.array([2, 1], np.int32), np.array([-1, 2], np.int32)), "negative integer powers are not allowed")
         ],
     ),
     *(
-        Row(
-            op="Pow",
-            build=lambda x, n=number: ops.pow(x, n),
-            numpy=lambda x, n=number: x ** x.dtype.type(n),
-            inputs=[(X,), (EMPTY,), (np.float32(2.5),), (HALF,)],
-            smooth=[(SMOOTH[0],)],
-            label=f"constant_{number}",
-            exact=False,
-            rtol=1e-3 if number == -1 else 1e-5,
+        Row(f"Pow-constant_{number}", lambda x, n=number: ops.pow(x, n), lambda x, n=number: x ** x.dtype.type(n)).on(
+            [X, EMPTY, np.float32(2.5), HALF], [SMOOTH[0]], rtol=1e-3 if number == -1 else 1e-5
         )
         for number in (-1.0, 0.5, 1.0, 2.0, 3.0, 4.0)
     ),
@@ -181,21 +161,18 @@ def _all_of(*xs: Any) -> Any:
 
 
 MANY_ROWS = [
-    Row(
-        op="AddN",
-        build=lambda *xs: ops.add_n(xs),
-        numpy=_all_of,
-        inputs=[
+    Row("AddN", lambda *xs: ops.add_n(xs), _all_of).on(
+        [
             (X, Y, X),
-            (X,),
+            X,
             (WHOLE, DIVISOR),
             (COMPLEX, OTHER, OTHER),
             (EMPTY, EMPTY),
             (np.float32(1.5), np.float32(2.0), np.float32(3.0)),
             (BRAIN, BRAIN),
         ],
-        smooth=[(SMOOTH[0], SMOOTH[0] * 2, -SMOOTH[0]), SCALARS],
-        faults=[Fault((X, ROW), "inputs of one shape", static="inputs of one shape")],
+        [(SMOOTH[0], SMOOTH[0] * 2, -SMOOTH[0]), SCALARS],
+        [Fault((X, ROW), "inputs of one shape", "inputs of one shape")],
     )
 ]
 
@@ -211,14 +188,7 @@ def _cast_to(name: str, inputs: Sequence[Any], smooth: bool = False) -> Row:
             x = x.real
         return x.astype(made)
 
-    return Row(
-        op="Cast",
-        build=lambda x: make_one("Cast", [x], {"DstT": name}),
-        numpy=converted,
-        inputs=[(x,) for x in inputs],
-        smooth=[(SMOOTH[0],)] if smooth else (),
-        label=name,
-    )
+    return Row(f"Cast-{name}", {"DstT": name}, converted).on(inputs, [(SMOOTH[0],)] if smooth else ())
 
 
 FINITE = np.array([-2.5, -0.0, 0.75, 100.0], np.float32)
@@ -242,12 +212,8 @@ def _upper_half(x: Any) -> Any:
     return bits.view(np.float32).astype(ml_dtypes.bfloat16)
 
 
-TRUNCATED = Row(
-    op="Cast",
-    build=lambda x: make_one("Cast", [x], {"DstT": "bfloat16", "Truncate": True}),
-    numpy=_upper_half,
-    inputs=[(np.array([1.1, 1.00390625, -1.1, 3e38, np.inf], np.float32),), (FINITE[:0],)],
-    label="truncated",
+TRUNCATED = Row("Cast-truncated", {"DstT": "bfloat16", "Truncate": True}, _upper_half).on(
+    [np.array([1.1, 1.00390625, -1.1, 3e38, np.inf], np.float32), FINITE[:0]]
 )
 
 
@@ -271,11 +237,8 @@ def _dims(*values: int) -> Any:
     return np.array(values, np.int32)
 
 
-BACK = Row(
-    op="BroadcastGradientArgs",
-    build=lambda s0, s1: list(broadcast_gradient_args(s0, s1)),
-    numpy=_summed_axes,
-    inputs=[
+BACK = Row("BroadcastGradientArgs", lambda s0, s1: list(broadcast_gradient_args(s0, s1)), _summed_axes).on(
+    [
         (_dims(2, 3), _dims(2, 3)),
         (_dims(2, 1), _dims(1, 3)),
         (_dims(), _dims(2, 3)),
@@ -286,7 +249,6 @@ BACK = Row(
         (_dims(0, 3), _dims(1, 3)),
         (np.array([2, 1]), np.array([3])),
     ],
-    no_gradient="shapes",
     faults=[Fault((_dims(2, 3), _dims(4)), "cannot be broadcast")],
 )
 

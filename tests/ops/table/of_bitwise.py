@@ -10,7 +10,6 @@ import numpy as np
 from actorsession import bitwise
 from tests.ops.table.row import Row
 
-WHY = "integers; TensorFlow marks it so"
 INTS = np.array([[-128, -3, 0], [5, 77, 127]], np.int8)
 ROW = np.array([7, -1, 64], np.int8)
 WIDE = np.array([2**40, -5], np.int64)
@@ -25,7 +24,7 @@ def _binary(op: str, build: Callable[..., Any], numpy: Callable[..., Any]) -> Ro
         (np.uint16(9), np.uint16(12)),
         (np.array([250, 3], np.uint8), np.array([[129], [7]], np.uint8)),
     ]
-    return Row(op=op, build=build, numpy=numpy, inputs=inputs, no_gradient=WHY)
+    return Row(op, build, numpy).on(inputs)
 
 
 def _shift(op: str, build: Callable[..., Any], numpy: Callable[..., Any]) -> Row:
@@ -43,7 +42,7 @@ def _shift(op: str, build: Callable[..., Any], numpy: Callable[..., Any]) -> Row
         (EMPTY, np.int32(1)),
         (np.int16(-9), np.int16(2)),
     ]
-    return Row(op=op, build=build, numpy=shifted, inputs=inputs, no_gradient=WHY)
+    return Row(op, build, shifted).on(inputs)
 
 
 def _ones(x: Any) -> Any:
@@ -57,18 +56,6 @@ ROWS = [
     _binary("BitwiseXor", bitwise.bitwise_xor, np.bitwise_xor),
     _shift("LeftShift", bitwise.left_shift, np.left_shift),
     _shift("RightShift", bitwise.right_shift, np.right_shift),
-    Row(
-        op="Invert",
-        build=bitwise.invert,
-        numpy=np.invert,
-        inputs=[(INTS,), (WIDE,), (EMPTY,), (np.uint32(7),)],
-        no_gradient=WHY,
-    ),
-    Row(
-        op="PopulationCount",
-        build=bitwise.population_count,
-        numpy=_ones,
-        inputs=[(INTS,), (WIDE,), (EMPTY,), (np.uint32(7),)],
-        no_gradient=WHY,
-    ),
+    Row("Invert", bitwise.invert, np.invert).on([INTS, WIDE, EMPTY, np.uint32(7)]),
+    Row("PopulationCount", bitwise.population_count, _ones).on([INTS, WIDE, EMPTY, np.uint32(7)]),
 ]

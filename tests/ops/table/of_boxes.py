@@ -19,15 +19,14 @@ def _suppressed(*chosen: int, **changed: Any) -> Row:
     """What TensorFlow chooses; a change of an operand by its name."""
     usual = {"boxes": BOXES, "scores": SCORES, "most": MANY, "overlap": HALF, "least": LOWEST}
     return Row(
-        op="NonMaxSuppressionV3",
-        build=image.non_max_suppression,
-        numpy=lambda *_: np.array(chosen, np.int32),
-        inputs=[tuple({**usual, **changed}.values())],
-        label="-".join(["chosen", *changed, *map(str, chosen)]),
-        no_gradient="integers; TensorFlow marks it so",
+        f"NonMaxSuppressionV3-{'-'.join(['chosen', *changed, *map(str, chosen)])}",
+        image.non_max_suppression,
+        lambda *_: np.array(chosen, np.int32),
+    ).on(
+        [tuple({**usual, **changed}.values())],
         faults=[
-            Fault((BOXES[:, :3], SCORES, MANY, HALF, LOWEST), "shape", static="shape"),
-            Fault((BOXES, SCORES[:2], MANY, HALF, LOWEST), "shape", static="shape"),
+            Fault((BOXES[:, :3], SCORES, MANY, HALF, LOWEST), "shape", "shape"),
+            Fault((BOXES, SCORES[:2], MANY, HALF, LOWEST), "shape", "shape"),
             Fault((BOXES, SCORES, MANY, np.float32(1.5), LOWEST), "iou_threshold"),
         ],
     )
@@ -63,12 +62,11 @@ MOST = "max_output_size"
 def _of_four(pads: bool) -> Row:
     wanted = np.array([3, 0, 5], np.int32)
     return Row(
-        op="NonMaxSuppressionV4",
-        build=lambda a, b, c, d, e: image.non_max_suppression_padded(a, b, c, d, e, pads),
-        numpy=lambda *x: [_filled(wanted, 8) if pads else wanted, np.int32(3)],
-        inputs=[(SIX, POINTS, np.int32(8), HALF, LOWEST)],
-        label="padded" if pads else "plain",
-        no_gradient="TensorFlow has registered none",
+        f"NonMaxSuppressionV4-{'padded' if pads else 'plain'}",
+        lambda a, b, c, d, e: image.non_max_suppression_padded(a, b, c, d, e, pads),
+        lambda *x: [_filled(wanted, 8) if pads else wanted, np.int32(3)],
+    ).on(
+        [(SIX, POINTS, np.int32(8), HALF, LOWEST)],
         faults=[Fault((SIX, POINTS, np.int32(-1), HALF, LOWEST), MOST, early="" if pads else None)],
     )
 
@@ -86,36 +84,31 @@ def _of_five(pads: bool) -> Row:
             return [places, rest]
         return [_filled(places, int(most)), _filled(rest, int(most)), np.int32(len(places))]
 
-    return Row(
-        op="NonMaxSuppressionV5",
-        build=build,
-        numpy=numpy,
-        inputs=[
+    return Row(f"NonMaxSuppressionV5-{'padded' if pads else 'plain'}", build, numpy).on(
+        [
             (SIX, POINTS, np.int32(6), ONE, NIL, HALF),
             (SIX, POINTS, np.int32(6), HALF, LOWEST, NIL),
             (SIX, POINTS, np.int32(2), HALF, LOWEST, NIL),
         ],
-        label="padded" if pads else "plain",
-        no_gradient="TensorFlow has registered none",
-        exact=False,
         faults=[Fault((SIX, POINTS, MANY, np.float32(2), NIL, NIL), "iou_threshold")],
+        rtol=1e-5,
     )
 
 
 OVERLAPS = Row(
-    op="NonMaxSuppressionWithOverlaps",
-    build=image.non_max_suppression_overlaps,
-    numpy=lambda given, scores, most, overlap, least: np.array(
+    "NonMaxSuppressionWithOverlaps",
+    image.non_max_suppression_overlaps,
+    lambda given, scores, most, overlap, least: np.array(
         [2, 1, 0][:most] if given.any() and given[0, 1] == 0 else [2][: len(scores)], np.int32
     ),
-    inputs=[
+).on(
+    [
         (np.eye(3, dtype=np.float32), np.array([0.1, 0.2, 0.3], np.float32), most, HALF, LOWEST)
         for most in (MANY, np.int32(2))
     ]
     + [(np.ones((n, n), np.float32), np.arange(n, dtype=np.float32), MANY, HALF, LOWEST) for n in (3, 0)],
-    no_gradient="integers; TensorFlow marks it so",
     faults=[
-        Fault((np.ones((3, 2), np.float32), SCORES[:3], MANY, HALF, LOWEST), "shape", static="shape"),
+        Fault((np.ones((3, 2), np.float32), SCORES[:3], MANY, HALF, LOWEST), "shape", "shape"),
         Fault((np.eye(3, dtype=np.float32), SCORES[:3], -MANY, HALF, LOWEST), "max_output_size"),
     ],
 )
@@ -133,14 +126,13 @@ def _combined(pads: bool, clips: bool, boxes: Any, numbers: Any, points: Any, cl
     scores = np.stack([POINTS, POINTS[::-1]], 1)[np.newaxis]
     three, eight = np.int32(3), np.int32(8)
     return Row(
-        op="CombinedNonMaxSuppression",
-        build=lambda a, b, c, d, e, f: image.combined_non_max_suppression(a, b, c, d, e, f, pads, clips),
-        numpy=lambda *_: [*full, np.array([len(numbers)], np.int32)],
-        inputs=[(boxes, scores, three, eight, HALF, LOWEST)],
-        label=f"{boxes.shape[2]}-{pads}-{clips}",
-        no_gradient="TensorFlow has registered none",
+        f"CombinedNonMaxSuppression-{boxes.shape[2]}-{pads}-{clips}",
+        lambda a, b, c, d, e, f: image.combined_non_max_suppression(a, b, c, d, e, f, pads, clips),
+        lambda *_: [*full, np.array([len(numbers)], np.int32)],
+    ).on(
+        [(boxes, scores, three, eight, HALF, LOWEST)],
         faults=[
-            Fault((boxes, scores[:, :2], three, eight, HALF, LOWEST), "shape", static="shape"),
+            Fault((boxes, scores[:, :2], three, eight, HALF, LOWEST), "shape", "shape"),
             Fault((boxes, scores, three, eight, np.float32(2), LOWEST), "iou_threshold"),
             Fault((boxes, scores, three, 0 * eight, HALF, LOWEST), "sizes", early="max_total_size should be > 0"),
         ],

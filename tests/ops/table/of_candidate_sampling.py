@@ -22,25 +22,19 @@ def _hits(true: Any, sampled: Any) -> list[Any]:
 
 
 ROWS = [
-    Row(
-        op="ComputeAccidentalHits",
-        build=lambda true, sampled: list(nn.compute_accidental_hits(true, sampled, 2)),
-        numpy=_hits,
-        inputs=[
+    Row("ComputeAccidentalHits", lambda true, sampled: list(nn.compute_accidental_hits(true, sampled, 2)), _hits).on(
+        [
             (TRUE, np.array([5, 0, 9, 0])),
             (TRUE, np.array([3])),
             (TRUE, np.array([7, 8])),
             (TRUE, np.zeros(0, np.int64)),
             (np.zeros([0, 2], np.int64), np.array([1, 2])),
         ],
-        no_gradient="integers in; TensorFlow marks it so",
         faults=[
             Fault(
-                (TRUE[:, :1], np.array([1])),
-                r"shape \[batch, 2\], got \[3, 1\]",
-                static=r"shape \[batch, 2\], got \(3, 1\)",
+                (TRUE[:, :1], np.array([1])), r"shape \[batch, 2\], got \[3, 1\]", r"shape \[batch, 2\], got \(3, 1\)"
             ),
-            Fault((TRUE, np.array([[1]])), r"a vector, got shape \[1, 1\]", static=r"a vector, got shape \(1, 1\)"),
+            Fault((TRUE, np.array([[1]])), r"a vector, got shape \[1, 1\]", r"a vector, got shape \(1, 1\)"),
         ],
     )
 ]

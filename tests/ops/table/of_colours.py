@@ -11,7 +11,6 @@ import numpy as np
 from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
-WHY = "TensorFlow has registered none"
 COLOURS = np.array(
     [[[0.2, 0.5, 0.9], [0, 0, 0], [1, 1, 1]], [[0.9, 0.1, 0.1], [0.3, 0.9, 0.2], [0.4, 0.4, 0.1]]], np.float32
 )
@@ -48,20 +47,12 @@ def _coloured(op: str, numpy: Any, least: int, *by: float) -> Row:
     numbers = tuple(np.float32(b) for b in by)
     faults = []
     if op != "AdjustContrastv2":
-        faults.append(Fault((COLOURS[..., :2], *numbers), "colours", static="colours"))
+        faults.append(Fault((COLOURS[..., :2], *numbers), "colours", "colours"))
     if least == 3:
-        faults.append(Fault((COLOURS[0], *numbers), "rank 3", static="rank 3"))
-        faults.append(Fault((COLOURS, np.ones([2], np.float32)), "scalar", static="scalar"))
-    return Row(
-        op=op,
-        build=lambda *xs: make_one(op, list(xs)),
-        numpy=numpy,
-        inputs=[(x, *numbers) for x in inputs] + ([(COLOURS[0],)] if least == 1 else []),
-        exact=False,
-        rtol=2e-3,
-        label="-".join(map(str, by)),
-        no_gradient=WHY,
-        faults=faults,
+        faults.append(Fault((COLOURS[0], *numbers), "rank 3", "rank 3"))
+        faults.append(Fault((COLOURS, np.ones([2], np.float32)), "scalar", "scalar"))
+    return Row(f"{op}-{'-'.join(map(str, by))}", lambda *xs: make_one(op, list(xs)), numpy).on(
+        [(x, *numbers) for x in inputs] + ([(COLOURS[0],)] if least == 1 else []), faults=faults, rtol=2e-3
     )
 
 

@@ -10,7 +10,6 @@ import ml_dtypes
 import numpy as np
 
 from actorsession import ops
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 
@@ -41,26 +40,20 @@ ORDERED = [
     (HALF, HALF[0]),
 ]
 ANY = [*ORDERED, (COMPLEX, COMPLEX[::-1].copy()), (TRUTH, CHOICE), (COMPLEX[0], COMPLEX[1])]
-TRUTHS = "true or false; nothing flows back"
 
 
 def _of_two(op: str, build: Callable[..., Any], numpy: Callable[..., Any], inputs: Sequence[tuple[Any, ...]]) -> Row:
-    return Row(op=op, build=build, numpy=numpy, inputs=inputs, no_gradient=TRUTHS)
+    return Row(op, build, numpy).on(inputs)
 
 
 def _strings(op: str, build: Callable[..., Any], numpy: Callable[..., Any]) -> Row:
-    return Row(
-        op=op,
-        build=build,
-        numpy=lambda x, y: np.asarray(numpy(np.asarray(x), np.asarray(y)), bool),
-        inputs=[
+    return Row(f"{op}-strings", build, lambda x, y: np.asarray(numpy(np.asarray(x), np.asarray(y)), bool)).on(
+        [
             (WORDS, WORDS[::-1].copy()),
             (WORDS, np.array(b"b", object)),
             (np.array(b"a", object), np.array(b"a", object)),
             (WORDS[:0], WORDS[:1]),
-        ],
-        no_gradient=TRUTHS,
-        label="strings",
+        ]
     )
 
 
@@ -84,23 +77,11 @@ LOGIC_CASES = [
 LOGIC = [
     _of_two("LogicalAnd", ops.logical_and, np.logical_and, LOGIC_CASES),
     _of_two("LogicalOr", ops.logical_or, np.logical_or, LOGIC_CASES),
-    Row(
-        op="LogicalNot",
-        build=ops.logical_not,
-        numpy=np.logical_not,
-        inputs=[(TRUTH,), (np.bool_(True),), (np.zeros([0], bool),)],
-        no_gradient=TRUTHS,
-    ),
+    Row("LogicalNot", ops.logical_not, np.logical_not).on([TRUTH, np.bool_(True), np.zeros([0], bool)]),
 ]
 
 PREDICATES = [
-    Row(
-        op=op,
-        build=build,
-        numpy=numpy,
-        inputs=[(X,), (X.astype(np.float64),), (EMPTY,), (np.float32(np.nan),), (HALF,), (BRAIN,)],
-        no_gradient=TRUTHS,
-    )
+    Row(op, build, numpy).on([X, X.astype(np.float64), EMPTY, np.float32(np.nan), HALF, BRAIN])
     for op, build, numpy in (
         ("IsNan", ops.is_nan, np.isnan),
         ("IsInf", ops.is_inf, np.isinf),
@@ -125,11 +106,8 @@ SMOOTH = np.array([[0.5, 1.5, -2.0], [3.0, 0.25, 1.0]])
 UNLIKE = "x and y of one shape"
 
 CHOICES = [
-    Row(
-        op="Select",
-        build=lambda c, x, y: make_one("Select", [c, x, y]),
-        numpy=_rows_chosen,
-        inputs=[
+    Row("Select", {}, _rows_chosen).on(
+        [
             (np.array([True, False]), X, Y),
             (np.isnan(X), X, Y),
             (np.bool_(False), X, Y),
@@ -141,17 +119,11 @@ CHOICES = [
             (CHOICE, WORDS, WORDS[::-1].copy()),
             (np.bool_(True), np.array(b"one", object), np.array(b"two", object)),
         ],
-        smooth=[(np.array([True, False]), SMOOTH, -SMOOTH), (SMOOTH > 1, SMOOTH, -SMOOTH)],
-        faults=[
-            Fault((CHOICE, X, X), UNLIKE, static=UNLIKE),
-            Fault((np.array([True, False]), X, ROW), UNLIKE, static=UNLIKE),
-        ],
+        [(np.array([True, False]), SMOOTH, -SMOOTH), (SMOOTH > 1, SMOOTH, -SMOOTH)],
+        [Fault((CHOICE, X, X), UNLIKE, UNLIKE), Fault((np.array([True, False]), X, ROW), UNLIKE, UNLIKE)],
     ),
-    Row(
-        op="SelectV2",
-        build=ops.where_v2,
-        numpy=np.where,
-        inputs=[
+    Row("SelectV2", ops.where_v2, np.where).on(
+        [
             (CHOICE, X, Y),
             (TRUTH, X, np.float32(0.0)),
             (CHOICE, np.float32(1.0), X),
@@ -165,26 +137,14 @@ CHOICES = [
             (CHOICE, WORDS, np.array(b"z", object)),
             (np.array([True, False]), BRAIN, -BRAIN),
         ],
-        smooth=[
+        [
             (CHOICE, SMOOTH, np.array([[1.0], [2.0]])),
             (TRUTH, np.float64(2.0), SMOOTH),
             (np.bool_(True), np.float64(2.0), np.float64(3.0)),
         ],
     ),
-    Row(
-        op="Where",
-        build=ops.where,
-        numpy=lambda x: np.argwhere(x).astype(np.int64),
-        inputs=[
-            (CHOICE,),
-            (X,),
-            (WHOLE,),
-            (COMPLEX,),
-            (np.zeros([2, 0, 3], bool),),
-            (np.zeros([2, 3], bool),),
-            (np.ones([2, 1, 2], bool),),
-        ],
-        no_gradient="positions",
+    Row("Where", ops.where, lambda x: np.argwhere(x).astype(np.int64)).on(
+        [CHOICE, X, WHOLE, COMPLEX, np.zeros([2, 0, 3], bool), np.zeros([2, 3], bool), np.ones([2, 1, 2], bool)]
     ),
 ]
 

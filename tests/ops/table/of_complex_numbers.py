@@ -18,16 +18,12 @@ def _part(op: str, build: Callable[..., Any], numpy: Callable[..., Any]) -> list
     """The op by itself, and with a gradient that goes through complex numbers."""
     inputs = [(C64,), (np.zeros([0, 2], np.complex128),), (np.complex64(1 - 2j),)]
     return [
-        Row(op=op, label="alone", build=build, numpy=numpy, inputs=inputs, exact=False),
+        Row(f"{op}-alone", build, numpy).on(inputs, rtol=1e-5),
         Row(
-            op=op,
-            label="of-parts",
-            build=lambda a, b: build(ops.complex(a, b) * ops.complex(b, a + b)),
-            numpy=lambda a, b: numpy((a + 1j * b) * (b + 1j * (a + b))),
-            inputs=[(A, B)],
-            smooth=[(A, B), (A[0], B)],
-            exact=False,
-        ),
+            f"{op}-of-parts",
+            lambda a, b: build(ops.complex(a, b) * ops.complex(b, a + b)),
+            lambda a, b: numpy((a + 1j * b) * (b + 1j * (a + b))),
+        ).on([(A, B)], [(A, B), (A[0], B)], rtol=1e-5),
     ]
 
 
@@ -36,26 +32,19 @@ def _joined(a: Any, b: Any) -> Any:
 
 
 ROWS = [
-    Row(
-        op="Complex",
-        build=ops.complex,
-        numpy=_joined,
-        inputs=[
+    Row("Complex", ops.complex, _joined).on(
+        [
             (A, B),
             (np.array([[1], [2]], np.float32), np.array([3, 4, 5], np.float32)),
             (np.zeros([0], np.float32), np.float32(1)),
             (np.float32(1), np.float32(-2)),
-        ],
+        ]
     ),
     Row(
-        op="Complex",
-        label="and-back",
-        build=lambda a, b: ops.abs(ops.complex(a, b)) * ops.real(ops.exp(ops.complex(b, a))),
-        numpy=lambda a, b: abs(a + 1j * b) * np.exp(b + 1j * a).real,
-        inputs=[(A, B)],
-        smooth=[(A, B), (A, B[1]), (A[0], B)],
-        exact=False,
-    ),
+        "Complex-and-back",
+        lambda a, b: ops.abs(ops.complex(a, b)) * ops.real(ops.exp(ops.complex(b, a))),
+        lambda a, b: abs(a + 1j * b) * np.exp(b + 1j * a).real,
+    ).on([(A, B)], [(A, B), (A, B[1]), (A[0], B)], rtol=1e-5),
     *_part("Real", ops.real, np.real),
     *_part("Imag", ops.imag, np.imag),
     *_part("Angle", ops.angle, np.angle),

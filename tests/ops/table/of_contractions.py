@@ -9,7 +9,6 @@ import numpy as np
 
 import actorsession as acts
 from actorsession import einsum, matmul, ones_like
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 RNG = np.random.default_rng(7)
@@ -66,50 +65,37 @@ EQUATIONS: list[tuple[str, list[Any], list[Any]]] = [
 ]
 EINSUM = [
     Row(
-        op="Einsum",
-        build=lambda *xs, equation=equation: make_one("Einsum", list(xs), {"equation": equation}),
-        numpy=lambda *xs, equation=equation: np.asarray(np.einsum(equation, *xs)),
-        inputs=[tuple(_array(*shape) for shape in shapes) for shapes in cases],
-        smooth=[tuple(_array(*shape) for shape in shapes) for shapes in smooth],
-        label=equation,
-        exact=False,
+        f"Einsum-{equation}",
+        {"equation": equation},
+        lambda *xs, equation=equation: np.asarray(np.einsum(equation, *xs)),
+    ).on(
+        [tuple(_array(*shape) for shape in shapes) for shapes in cases],
+        [tuple(_array(*shape) for shape in shapes) for shapes in smooth],
+        rtol=1e-5,
     )
     for equation, cases, smooth in EQUATIONS
 ]
 DTYPES = [np.float32, np.complex64, np.int32, np.int64, np.complex128]
-EINSUM_DTYPES = Row(
-    op="Einsum",
-    build=lambda x, y: einsum("ij,jk->ik", x, y),
-    numpy=np.matmul,
-    inputs=[(_array(2, 3, dtype=dtype), _array(3, 4, dtype=dtype)) for dtype in DTYPES],
+EINSUM_DTYPES = Row("Einsum-dtypes", lambda x, y: einsum("ij,jk->ik", x, y), np.matmul).on(
+    [(_array(2, 3, dtype=dtype), _array(3, 4, dtype=dtype)) for dtype in DTYPES],
     faults=[
-        Fault((np.ones((2, 3)), np.ones((4, 2))), "'j' counts 3 and 4", static="'j'"),
-        Fault((np.ones((2, 3)), np.ones(3)), "do not fit", static="do not fit shape"),
+        Fault((np.ones((2, 3)), np.ones((4, 2))), "'j' counts 3 and 4", "'j'"),
+        Fault((np.ones((2, 3)), np.ones(3)), "do not fit", "do not fit shape"),
     ],
-    label="dtypes",
-    exact=False,
+    rtol=1e-5,
 )
 NARROW = [np.float16, ml_dtypes.bfloat16]
 EINSUM_NARROW = Row(
-    op="Einsum",
-    build=lambda x, y: einsum("ij,jk->ik", x, y),
-    numpy=lambda x, y: (x.astype(np.float32) @ y.astype(np.float32)).astype(x.dtype),
-    inputs=[(_array(2, 3, dtype=dtype), _array(3, 4, dtype=dtype)) for dtype in NARROW],
-    label="narrow",
-)
+    "Einsum-narrow",
+    lambda x, y: einsum("ij,jk->ik", x, y),
+    lambda x, y: (x.astype(np.float32) @ y.astype(np.float32)).astype(x.dtype),
+).on([(_array(2, 3, dtype=dtype), _array(3, 4, dtype=dtype)) for dtype in NARROW])
 DOUBLED: list[tuple[str, Any, Any]] = [
     ("i->ii", (3,), np.diag),
     ("ji->iji", (2, 3), lambda x: np.stack([np.diag(row) for row in x], 1)),
 ]
 EINSUM_DOUBLED = [
-    Row(
-        op="Einsum",
-        build=lambda x, equation=equation: make_one("Einsum", [x], {"equation": equation}),
-        numpy=wanted,
-        inputs=[(_array(*shape),)],
-        smooth=[(_array(*shape),)],
-        label=f"doubled_{equation}",
-    )
+    Row(f"Einsum-doubled_{equation}", {"equation": equation}, wanted).on([_array(*shape)], [_array(*shape)])
     for equation, shape, wanted in DOUBLED
 ]
 UNFIT: list[tuple[str, Any]] = [
@@ -119,13 +105,8 @@ UNFIT: list[tuple[str, Any]] = [
     ("...i,...i->...", [([(2, 3), (4, 3)], "counts 2 and 4", "broadcast")]),
 ]
 EINSUM_FAULTS = [
-    Row(
-        op="Einsum",
-        build=lambda *xs, equation=equation: make_one("Einsum", list(xs), {"equation": equation}),
-        numpy=lambda *xs: None,
-        inputs=[],
-        label=f"faults_{equation}",
-        faults=[Fault(tuple(np.ones(s) for s in shapes), match, static=static) for shapes, match, static in faults],
+    Row(f"Einsum-faults_{equation}", {"equation": equation}, lambda *xs: None).on(
+        [], faults=[Fault(tuple(np.ones(s) for s in shapes), match, static) for shapes, match, static in faults]
     )
     for equation, faults in UNFIT
 ]
@@ -154,29 +135,24 @@ DEFICIENT = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
 FIT = "of as many rows"
 LEAST_SQUARES = [
     Row(
-        op="MatrixSolveLs",
-        build=lambda a, b, weight=weight: acts.linalg.lstsq(a, b, weight),
-        numpy=lambda a, b, weight=weight: _regularised(a, b, weight),
-        inputs=SYSTEMS,
+        f"MatrixSolveLs-quick_{'with' if weight else 'without'}_weight",
+        lambda a, b, weight=weight: acts.linalg.lstsq(a, b, weight),
+        lambda a, b, weight=weight: _regularised(a, b, weight),
+    ).on(
+        SYSTEMS,
         faults=[
-            Fault((np.eye(2), np.ones((3, 1))), FIT, static=FIT),
-            Fault((np.ones((2, 2, 2)), np.ones((3, 2, 1))), FIT, static="one batch"),
+            Fault((np.eye(2), np.ones((3, 1))), FIT, FIT),
+            Fault((np.ones((2, 2, 2)), np.ones((3, 2, 1))), FIT, "one batch"),
         ],
-        label=f"quick_{'with' if weight else 'without'}_weight",
-        exact=False,
         rtol=1e-3,
     )
     for weight in (0.0, 0.5)
 ]
 SLOW = Row(
-    op="MatrixSolveLs",
-    build=lambda a, b: acts.linalg.lstsq(a, b, fast=False),
-    numpy=lambda a, b: (np.linalg.pinv(a) @ b).astype(a.dtype),
-    inputs=[*SYSTEMS, (DEFICIENT, np.ones((3, 1)))],
-    label="slow",
-    exact=False,
-    rtol=1e-3,
-)
+    "MatrixSolveLs-slow",
+    lambda a, b: acts.linalg.lstsq(a, b, fast=False),
+    lambda a, b: (np.linalg.pinv(a) @ b).astype(a.dtype),
+).on([*SYSTEMS, (DEFICIENT, np.ones((3, 1)))], rtol=1e-3)
 
 
 def _of_shapes(weight: float, *shapes: Any) -> Any:
@@ -192,13 +168,8 @@ def _of_shapes(weight: float, *shapes: Any) -> Any:
 
 SHAPES: list[Any] = [[(4, 2), (4, 3)], [(2, 3), (2, 2)], [(2, 3, 2), (2, 3, 1)]]
 LEAST_SQUARES_SMOOTH = [
-    Row(
-        op="MatrixSolveLs",
-        build=_of_shapes(weight, *shapes),
-        numpy=lambda a, b: None,
-        inputs=[],
-        smooth=[tuple(_array(*shape) for shape in shapes)],
-        label=f"{label}_gradient_{number}",
+    Row(f"MatrixSolveLs-{label}_gradient_{number}", _of_shapes(weight, *shapes), lambda a, b: None).on(
+        [], [tuple(_array(*shape) for shape in shapes)]
     )
     for number, shapes in enumerate(SHAPES)
     for label, weight in [("plain", 0.0), ("weighted", 0.5)]
@@ -217,59 +188,38 @@ def _positive(x: Any) -> Any:
 
 
 ROOTED = [_array(3, 3), _array(2, 2, 2, dtype=np.float32), _array(3, 3, dtype=np.complex128)]
-SQUARE_ROOT = Row(
-    op="MatrixSquareRoot",
-    build=lambda x: matmul(acts.linalg.sqrtm(x), acts.linalg.sqrtm(x)),
-    numpy=lambda x: x,
-    inputs=[
+SQUARE_ROOT = Row("MatrixSquareRoot", lambda x: matmul(acts.linalg.sqrtm(x), acts.linalg.sqrtm(x)), lambda x: x).on(
+    [
         *[(_positive(x),) for x in ROOTED[:2]],
-        (ROOTED[2],),
-        (np.array([[1.0, 2.0], [2.0, 4.0]]),),
-        (np.array([[0.0, -1.0], [1.0, 0.0]]),),
-        (np.zeros((0, 2, 2)),),
-        (np.zeros((0, 0)),),
-        (np.full((2, 2), np.nan),),
+        ROOTED[2],
+        np.array([[1.0, 2.0], [2.0, 4.0]]),
+        np.array([[0.0, -1.0], [1.0, 0.0]]),
+        np.zeros((0, 2, 2)),
+        np.zeros((0, 0)),
+        np.full((2, 2), np.nan),
     ],
-    faults=[Fault((np.ones((2, 3)),), "square matrices", static="3 columns")],
-    exact=False,
+    faults=[Fault(np.ones((2, 3)), "square matrices", "3 columns")],
+    needs="scipy",
     rtol=1e-4,
-    needs="scipy",
 )
-COMPLEX_ROOT = Row(
-    op="MatrixSquareRoot",
-    build=acts.linalg.sqrtm,
-    numpy=lambda x: np.full_like(x, np.nan),
-    inputs=[(np.diag([-1.0, 1.0]),)],
-    smooth=[],
-    label="complex_of_real",
-    needs="scipy",
+COMPLEX_ROOT = Row("MatrixSquareRoot-complex_of_real", acts.linalg.sqrtm, lambda x: np.full_like(x, np.nan)).on(
+    [np.diag([-1.0, 1.0])], needs="scipy"
 )
 SQUARE_ROOT_SMOOTH = Row(
-    op="MatrixSquareRoot",
-    build=lambda x: acts.linalg.sqrtm(_about_definite(x)),
-    numpy=lambda x: None,
-    inputs=[],
-    smooth=[(_array(3, 3),), (_array(2, 2, 2),)],
-    label="gradient",
-    needs="scipy",
-)
-LOGARITHM = Row(
-    op="MatrixLogarithm",
-    build=acts.linalg.logm,
-    numpy=lambda x: _logarithm(x),
-    inputs=[
-        (_array(3, 3, dtype=np.complex128),),
-        (_array(2, 4, 4, dtype=np.complex64),),
-        (np.eye(3, dtype=np.complex128),),
-        (np.array([[1.0, 1e3], [0.0, 1.0]], np.complex128),),
-        (np.zeros((0, 2, 2), np.complex64),),
-        (np.zeros((0, 0), np.complex64),),
+    "MatrixSquareRoot-gradient", lambda x: acts.linalg.sqrtm(_about_definite(x)), lambda x: None
+).on([], [_array(3, 3), _array(2, 2, 2)], needs="scipy")
+LOGARITHM = Row("MatrixLogarithm", acts.linalg.logm, lambda x: _logarithm(x)).on(
+    [
+        _array(3, 3, dtype=np.complex128),
+        _array(2, 4, 4, dtype=np.complex64),
+        np.eye(3, dtype=np.complex128),
+        np.array([[1.0, 1e3], [0.0, 1.0]], np.complex128),
+        np.zeros((0, 2, 2), np.complex64),
+        np.zeros((0, 0), np.complex64),
     ],
-    faults=[Fault((np.ones((2, 3), np.complex64),), "square matrices", static="3 columns")],
-    no_gradient="TensorFlow has registered none",
-    exact=False,
-    rtol=2e-4,
+    faults=[Fault(np.ones((2, 3), np.complex64), "square matrices", "3 columns")],
     needs="scipy",
+    rtol=2e-4,
 )
 
 

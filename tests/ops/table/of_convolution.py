@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import nn
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.sliding import back_to_filter, back_to_images, by_channel_last, correlated
 
@@ -58,23 +57,20 @@ def each_channel_to_filter(x: Any, shape: Any, g: Any) -> Any:
 CHANNELS = Fault(
     (some(1, 4, 4, 3), some(2, 2, 2, 4)),
     "channels of the images are a multiple of those of the filter, got 3 and 2",
-    static="channels of the images are a multiple",
+    "channels of the images are a multiple",
 )
 SMALL = Fault(
     (some(1, 2, 2, 3), some(3, 3, 3, 4)),
     "a window of 3 does not fit on 2 elements",
-    static="a window of 3 does not fit on 2 elements",
+    "a window of 3 does not fit on 2 elements",
 )
-RANK = Fault((some(4, 4, 3), some(2, 2, 3, 4)), "rank 4", static="rank 4")
+RANK = Fault((some(4, 4, 3), some(2, 2, 3, 4)), "rank 4", "rank 4")
 
 TWO_BACK = {"strides": (1, 2, 2, 1), "padding": "SAME"}
 
 ROWS = [
-    Row(
-        op="Conv2D",
-        build=lambda x, f: nn.conv2d(x, f, [1, 1, 1, 1], "SAME"),
-        numpy=lambda x, f: correlated(x, f, [1, 1], "SAME"),
-        inputs=[
+    Row("Conv2D", lambda x, f: nn.conv2d(x, f, [1, 1, 1, 1], "SAME"), lambda x, f: correlated(x, f, [1, 1], "SAME")).on(
+        [
             (some(2, 5, 4, 3), some(3, 2, 3, 4)),
             (some(2, 6, 5, 1), some(3, 3, 1, 2)),
             (some(1, 3, 3, 20), some(2, 2, 20, 3)),
@@ -84,181 +80,154 @@ ROWS = [
             (some(2, 3, 3, 2, dtype=np.float64), some(2, 2, 2, 2, dtype=np.float64)),
             (np.arange(9, dtype=np.int32).reshape(1, 3, 3, 1), np.ones([2, 2, 1, 2], np.int32)),
         ],
-        smooth=[
+        [
             (some(2, 4, 3, 2), some(3, 2, 2, 3)),
             (some(1, 4, 3, 1), some(3, 3, 1, 2)),
             (some(1, 2, 3, 17), some(2, 2, 17, 1)),
             (some(1, 2, 2, 3), some(1, 1, 3, 2)),
         ],
-        faults=[CHANNELS, RANK],
-        exact=False,
+        [CHANNELS, RANK],
+        rtol=1e-5,
     ),
     Row(
-        op="Conv2D",
-        label="steps",
-        build=lambda x, f: nn.conv2d(x, f, [2, 1], "VALID", dilations=[1, 2]),
-        numpy=lambda x, f: correlated(x, f, [2, 1], "VALID", [1, 2]),
-        inputs=[(some(2, 5, 6, 3), some(3, 2, 3, 4)), (some(2, 6, 5, 1), some(2, 3, 1, 2))],
-        smooth=[(some(1, 5, 4, 2), some(3, 2, 2, 2)), (some(1, 5, 5, 1), some(3, 2, 1, 2))],
-        faults=[SMALL],
-        exact=False,
+        "Conv2D-steps",
+        lambda x, f: nn.conv2d(x, f, [2, 1], "VALID", dilations=[1, 2]),
+        lambda x, f: correlated(x, f, [2, 1], "VALID", [1, 2]),
+    ).on(
+        [(some(2, 5, 6, 3), some(3, 2, 3, 4)), (some(2, 6, 5, 1), some(2, 3, 1, 2))],
+        [(some(1, 5, 4, 2), some(3, 2, 2, 2)), (some(1, 5, 5, 1), some(3, 2, 1, 2))],
+        [SMALL],
+        rtol=1e-5,
     ),
     Row(
-        op="Conv2D",
-        label="paddings",
-        build=lambda x, f: nn.conv2d(x, f, 1, [[0, 0], [1, 2], [0, 1], [0, 0]]),
-        numpy=lambda x, f: correlated(x, f, [1, 1], [(1, 2), (0, 1)]),
-        inputs=[(some(2, 3, 4, 2), some(3, 2, 2, 3))],
-        smooth=[(some(1, 2, 3, 2), some(3, 2, 2, 2))],
-        exact=False,
-    ),
+        "Conv2D-paddings",
+        lambda x, f: nn.conv2d(x, f, 1, [[0, 0], [1, 2], [0, 1], [0, 0]]),
+        lambda x, f: correlated(x, f, [1, 1], [(1, 2), (0, 1)]),
+    ).on([(some(2, 3, 4, 2), some(3, 2, 2, 3))], [(some(1, 2, 3, 2), some(3, 2, 2, 2))], rtol=1e-5),
     Row(
-        op="Conv2D",
-        label="NCHW",
-        build=lambda x, f: nn.conv2d(x, f, 2, "SAME", data_format="NCHW"),
-        numpy=by_channel_last(lambda x, f: correlated(x, f, [2, 2], "SAME")),
-        inputs=[(some(2, 3, 5, 4), some(3, 2, 3, 4))],
-        smooth=[(some(1, 2, 4, 3), some(3, 2, 2, 2))],
-        exact=False,
-    ),
-    Row(
-        op="Conv2D",
-        label="groups",
-        build=lambda x, f: nn.conv2d(x, f, 1, "SAME"),
-        numpy=grouped,
-        inputs=[(some(2, 5, 4, 6), some(3, 2, 3, 4))],
-        smooth=[(some(1, 3, 3, 4), some(2, 2, 2, 2))],
-        faults=[
+        "Conv2D-NCHW",
+        lambda x, f: nn.conv2d(x, f, 2, "SAME", data_format="NCHW"),
+        by_channel_last(lambda x, f: correlated(x, f, [2, 2], "SAME")),
+    ).on([(some(2, 3, 5, 4), some(3, 2, 3, 4))], [(some(1, 2, 4, 3), some(3, 2, 2, 2))], rtol=1e-5),
+    Row("Conv2D-groups", lambda x, f: nn.conv2d(x, f, 1, "SAME"), grouped).on(
+        [(some(2, 5, 4, 6), some(3, 2, 3, 4))],
+        [(some(1, 3, 3, 4), some(2, 2, 2, 2))],
+        [
             Fault(
                 (some(1, 4, 4, 4), some(2, 2, 2, 5)),
                 "5 channels of the output cannot be made in 2 equal groups",
-                static="5 channels of the output",
+                "5 channels of the output",
             )
         ],
-        exact=False,
+        rtol=1e-5,
     ),
-    Row(
-        op="Conv2D",
-        label="halves",
-        build=lambda x, f: nn.conv2d(x, f, 1, "SAME"),
-        numpy=lambda x, f: correlated(x, f, [1, 1], "SAME"),
-        inputs=[(some(1, 4, 4, 2, dtype=np.float16), some(2, 2, 2, 2, dtype=np.float16))],
-        smooth=[(some(1, 3, 3, 1), some(2, 2, 1, 1))],
-        exact=False,
+    Row("Conv2D-halves", lambda x, f: nn.conv2d(x, f, 1, "SAME"), lambda x, f: correlated(x, f, [1, 1], "SAME")).on(
+        [(some(1, 4, 4, 2, dtype=np.float16), some(2, 2, 2, 2, dtype=np.float16))],
+        [(some(1, 3, 3, 1), some(2, 2, 1, 1))],
         rtol=2e-3,
     ),
-    Row(
-        op="Conv2DBackpropInput",
-        build=lambda s, f, g: make_one("Conv2DBackpropInput", [s, f, g], TWO_BACK),
-        numpy=lambda s, f, g: back_to_images(s, f, g, [2, 2], "SAME"),
-        inputs=[
+    Row("Conv2DBackpropInput", TWO_BACK, lambda s, f, g: back_to_images(s, f, g, [2, 2], "SAME")).on(
+        [
             (sizes(2, 5, 6, 3), some(3, 2, 3, 4), some(2, 3, 3, 4)),
             (sizes(0, 5, 6, 3), some(3, 2, 3, 4), some(0, 3, 3, 4)),
         ],
-        smooth=[(sizes(1, 4, 5, 2), some(3, 2, 2, 2), some(1, 2, 3, 2))],
-        faults=[
+        [(sizes(1, 4, 5, 2), some(3, 2, 2, 2), some(1, 2, 3, 2))],
+        [
             Fault(
                 (sizes(1, 4, 4, 2), some(2, 2, 2, 3), some(1, 3, 2, 3)),
                 r"has shape \[1, 2, 2, 3\], got \[1, 3, 2, 3\]",
                 early="the gradient of the output has shape",
             )
         ],
-        exact=False,
+        rtol=1e-5,
     ),
     Row(
-        op="Conv2DBackpropInput",
-        label="spatial sizes",
-        build=lambda f, g: nn.conv2d_backprop_input([4, 5], f, g, [1, 1, 1, 1], "SAME"),
-        numpy=lambda f, g: back_to_images([2, 4, 5, 3], f, g, [1, 1], "SAME"),
-        inputs=[(some(3, 2, 3, 4), some(2, 4, 5, 4))],
-        smooth=[(some(3, 2, 3, 2), some(1, 4, 5, 2))],
-        exact=False,
-    ),
-    Row(
-        op="Conv2DBackpropFilter",
-        build=lambda x, s, g: make_one("Conv2DBackpropFilter", [x, s, g], TWO_BACK),
-        numpy=lambda x, s, g: back_to_filter(x, s, g, [2, 2], "SAME"),
-        inputs=[
+        "Conv2DBackpropInput-spatial sizes",
+        lambda f, g: nn.conv2d_backprop_input([4, 5], f, g, [1, 1, 1, 1], "SAME"),
+        lambda f, g: back_to_images([2, 4, 5, 3], f, g, [1, 1], "SAME"),
+    ).on([(some(3, 2, 3, 4), some(2, 4, 5, 4))], [(some(3, 2, 3, 2), some(1, 4, 5, 2))], rtol=1e-5),
+    Row("Conv2DBackpropFilter", TWO_BACK, lambda x, s, g: back_to_filter(x, s, g, [2, 2], "SAME")).on(
+        [
             (some(2, 5, 6, 3), sizes(3, 2, 3, 4), some(2, 3, 3, 4)),
             (some(0, 5, 6, 3), sizes(3, 2, 3, 4), some(0, 3, 3, 4)),
         ],
-        smooth=[(some(1, 4, 5, 2), sizes(3, 2, 2, 2), some(1, 2, 3, 2))],
-        faults=[
+        [(some(1, 4, 5, 2), sizes(3, 2, 2, 2), some(1, 2, 3, 2))],
+        [
             Fault(
                 (some(1, 4, 4, 2), sizes(2, 2, 2), some(1, 2, 2, 3)),
                 "filter_sizes are 4 sizes",
                 early="input 1 gives 4 sizes",
             )
         ],
-        exact=False,
+        rtol=1e-5,
     ),
     Row(
-        op="Conv3D",
-        build=lambda x, f: nn.conv3d(x, f, [1, 1, 2, 1, 1], "SAME"),
-        numpy=lambda x, f: correlated(x, f, [1, 2, 1], "SAME"),
-        inputs=[(some(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3)), (some(0, 3, 4, 3, 2), some(2, 3, 2, 2, 3))],
-        smooth=[(some(1, 2, 3, 2, 2), some(2, 2, 2, 2, 2))],
-        faults=[Fault((some(4, 4, 3, 1), some(2, 2, 1, 3, 4)), "rank 5", static="rank 5")],
-        exact=False,
+        "Conv3D",
+        lambda x, f: nn.conv3d(x, f, [1, 1, 2, 1, 1], "SAME"),
+        lambda x, f: correlated(x, f, [1, 2, 1], "SAME"),
+    ).on(
+        [(some(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3)), (some(0, 3, 4, 3, 2), some(2, 3, 2, 2, 3))],
+        [(some(1, 2, 3, 2, 2), some(2, 2, 2, 2, 2))],
+        [Fault((some(4, 4, 3, 1), some(2, 2, 1, 3, 4)), "rank 5", "rank 5")],
+        rtol=1e-5,
     ),
     Row(
-        op="Conv3DBackpropInputV2",
-        build=lambda s, f, g: make_one(
-            "Conv3DBackpropInputV2", [s, f, g], {"strides": (1, 2, 2, 2, 1), "padding": "SAME"}
-        ),
-        numpy=lambda s, f, g: back_to_images(s, f, g, [2, 2, 2], "SAME"),
-        inputs=[(sizes(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3), some(2, 2, 2, 2, 3))],
-        smooth=[(sizes(1, 3, 2, 2, 2), some(2, 2, 2, 2, 1), some(1, 2, 1, 1, 1))],
-        exact=False,
+        "Conv3DBackpropInputV2",
+        {"strides": (1, 2, 2, 2, 1), "padding": "SAME"},
+        lambda s, f, g: back_to_images(s, f, g, [2, 2, 2], "SAME"),
+    ).on(
+        [(sizes(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3), some(2, 2, 2, 2, 3))],
+        [(sizes(1, 3, 2, 2, 2), some(2, 2, 2, 2, 1), some(1, 2, 1, 1, 1))],
+        rtol=1e-5,
     ),
     Row(
-        op="Conv3DBackpropFilterV2",
-        build=lambda x, s, g: nn.conv3d_backprop_filter_v2(x, s, g, [1, 2, 2, 2, 1], "SAME"),
-        numpy=lambda x, s, g: back_to_filter(x, s, g, [2, 2, 2], "SAME"),
-        inputs=[(some(2, 3, 4, 3, 2), sizes(2, 3, 2, 2, 3), some(2, 2, 2, 2, 3))],
-        smooth=[(some(1, 3, 2, 2, 2), sizes(2, 2, 2, 2, 1), some(1, 2, 1, 1, 1))],
-        exact=False,
+        "Conv3DBackpropFilterV2",
+        lambda x, s, g: nn.conv3d_backprop_filter_v2(x, s, g, [1, 2, 2, 2, 1], "SAME"),
+        lambda x, s, g: back_to_filter(x, s, g, [2, 2, 2], "SAME"),
+    ).on(
+        [(some(2, 3, 4, 3, 2), sizes(2, 3, 2, 2, 3), some(2, 2, 2, 2, 3))],
+        [(some(1, 3, 2, 2, 2), sizes(2, 2, 2, 2, 1), some(1, 2, 1, 1, 1))],
+        rtol=1e-5,
     ),
-    Row(
-        op="DepthwiseConv2dNative",
-        build=lambda x, f: nn.depthwise_conv2d(x, f, [1, 1, 1, 1], "SAME"),
-        numpy=each_channel,
-        inputs=[
+    Row("DepthwiseConv2dNative", lambda x, f: nn.depthwise_conv2d(x, f, [1, 1, 1, 1], "SAME"), each_channel).on(
+        [
             (some(2, 5, 4, 3), some(3, 2, 3, 2)),
             (some(2, 5, 4, 3), some(2, 2, 3, 1)),
             (some(0, 5, 4, 3), some(2, 2, 3, 1)),
         ],
-        smooth=[(some(1, 3, 4, 2), some(2, 2, 2, 2)), (some(1, 3, 4, 2), some(2, 2, 2, 1))],
-        faults=[
+        [(some(1, 3, 4, 2), some(2, 2, 2, 2)), (some(1, 3, 4, 2), some(2, 2, 2, 1))],
+        [
             Fault(
                 (some(1, 4, 4, 3), some(2, 2, 2, 1)),
                 "images of 3 channels and a filter for 2",
-                static="images of 3 channels and a filter for 2",
+                "images of 3 channels and a filter for 2",
             )
         ],
-        exact=False,
+        rtol=1e-5,
     ),
     Row(
-        op="DepthwiseConv2dNativeBackpropInput",
-        build=lambda s, f, g: nn.depthwise_conv2d_native_backprop_input(s, f, g, [1, 2, 2, 1], "SAME"),
-        numpy=each_channel_to_images,
-        inputs=[(sizes(2, 5, 4, 3), some(3, 2, 3, 2), some(2, 3, 2, 6))],
-        smooth=[(sizes(1, 3, 4, 2), some(2, 2, 2, 2), some(1, 2, 2, 4))],
-        faults=[
+        "DepthwiseConv2dNativeBackpropInput",
+        lambda s, f, g: nn.depthwise_conv2d_native_backprop_input(s, f, g, [1, 2, 2, 1], "SAME"),
+        each_channel_to_images,
+    ).on(
+        [(sizes(2, 5, 4, 3), some(3, 2, 3, 2), some(2, 3, 2, 6))],
+        [(sizes(1, 3, 4, 2), some(2, 2, 2, 2), some(1, 2, 2, 4))],
+        [
             Fault(
                 (sizes(2, 5, 4, 3), some(3, 2, 3, 2), some(2, 3, 3, 6)),
                 r"has shape \[2, 3, 2, 6\], got \[2, 3, 3, 6\]",
                 early="the gradient of the output has shape",
             )
         ],
-        exact=False,
+        rtol=1e-5,
     ),
     Row(
-        op="DepthwiseConv2dNativeBackpropFilter",
-        build=lambda x, s, g: nn.depthwise_conv2d_native_backprop_filter(x, s, g, [1, 2, 2, 1], "SAME"),
-        numpy=each_channel_to_filter,
-        inputs=[(some(2, 5, 4, 3), sizes(3, 2, 3, 2), some(2, 3, 2, 6))],
-        smooth=[(some(1, 3, 4, 2), sizes(2, 2, 2, 2), some(1, 2, 2, 4))],
-        exact=False,
+        "DepthwiseConv2dNativeBackpropFilter",
+        lambda x, s, g: nn.depthwise_conv2d_native_backprop_filter(x, s, g, [1, 2, 2, 1], "SAME"),
+        each_channel_to_filter,
+    ).on(
+        [(some(2, 5, 4, 3), sizes(3, 2, 3, 2), some(2, 3, 2, 6))],
+        [(some(1, 3, 4, 2), sizes(2, 2, 2, 2), some(1, 2, 2, 4))],
+        rtol=1e-5,
     ),
 ]

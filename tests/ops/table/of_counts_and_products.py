@@ -15,7 +15,6 @@ NONE = np.zeros([0], np.int32)
 VALUES = np.array([-1.0, 0.0, 1.5, 2.0, 4.999, 5.0, 15.0], np.float32)
 A = np.array([[1.0, -2.0, 0.5], [0.3, 1.0, 4.0]])
 B = np.array([[0.5, 2.0, -1.5], [1.3, -1.0, 2.0]])
-BELOW = "TensorFlow has registered none"
 
 
 def _bincount(values: Any, size: Any, weights: Any) -> Any:
@@ -41,11 +40,8 @@ def _norm(x: Any, axis: Any) -> Any:
 
 
 ROWS = [
-    Row(
-        op="DenseBincount",
-        build=lambda values, size, weights: make_one("DenseBincount", [values, size, weights]),
-        numpy=_bincount,
-        inputs=[
+    Row("DenseBincount", {}, _bincount).on(
+        [
             (INTS, np.int32(6), NONE),
             (INTS, np.int32(3), np.array([0.5, 1, 2, 3], np.float32)),
             (INTS.astype(np.int64), np.int64(9), np.zeros([0], np.int64)),
@@ -54,64 +50,47 @@ ROWS = [
             (NONE, np.int32(2), NONE),
             (NONE, np.int32(0), NONE),
         ],
-        no_gradient=BELOW,
         faults=[
             Fault((np.array([1, -1], np.int32), np.int32(3), NONE), "counts from 0; got -1"),
             Fault((INTS, np.int32(-1), NONE), "at least 0", early=""),
             Fault((INTS, np.int32(3), np.array([1, 2], np.float32)), "weight for each value"),
-            Fault((INTS.reshape(1, 2, 2), np.int32(3), NONE), "vec", static="vec"),
+            Fault((INTS.reshape(1, 2, 2), np.int32(3), NONE), "vec", "vec"),
         ],
     ),
     Row(
-        op="DenseBincount",
-        label="binary",
-        build=lambda values, size: make_one(
+        "DenseBincount-binary",
+        lambda values, size: make_one(
             "DenseBincount", [values, size, ops.zeros([0], "int32")], {"binary_output": True}
         ),
-        numpy=lambda values, size: np.minimum(_bincount(values, size, NONE), 1),
-        inputs=[(INTS, np.int32(6)), (INTS.reshape(2, 2), np.int32(4))],
-        no_gradient=BELOW,
-    ),
-    Row(
-        op="HistogramFixedWidth",
-        build=ops.histogram_fixed_width,
-        numpy=_histogram,
-        inputs=[
+        lambda values, size: np.minimum(_bincount(values, size, NONE), 1),
+    ).on([(INTS, np.int32(6)), (INTS.reshape(2, 2), np.int32(4))]),
+    Row("HistogramFixedWidth", ops.histogram_fixed_width, _histogram).on(
+        [
             (VALUES, np.array([0, 5], np.float32), np.int32(5)),
             (VALUES.reshape(1, 7).astype(np.float64), np.array([-2, 2], np.float64), np.int32(3)),
             (np.array([1, 2, 3], np.int64), np.array([0, 5], np.int64), np.int32(5)),
             (np.zeros([0, 2], np.float32), np.array([0, 1], np.float32), np.int32(2)),
             (np.float32(0.5), np.array([0, 1], np.float32), np.int32(2)),
         ],
-        no_gradient=BELOW,
         faults=[
             Fault((VALUES, np.array([5, 5], np.float32), np.int32(5)), "low < high"),
             Fault((VALUES, np.array([0, 5], np.float32), np.int32(0)), "at least 1 bin", early=""),
             Fault((np.array([np.nan], np.float32), np.array([0, 5], np.float32), np.int32(2)), "NaN"),
-            Fault((VALUES, np.array([0, 5, 6], np.float32), np.int32(5)), "range", static="vector of 2"),
+            Fault((VALUES, np.array([0, 5, 6], np.float32), np.int32(5)), "range", "vector of 2"),
         ],
     ),
-    Row(
-        op="Cross",
-        build=ops.cross,
-        numpy=np.cross,
-        inputs=[
+    Row("Cross", ops.cross, np.cross).on(
+        [
             (A, B),
             (A[0], B[0]),
             (np.array([1, 0, 0], np.int32), np.array([0, 1, 0], np.int32)),
             (np.zeros([0, 3], np.float32), np.zeros([0, 3], np.float32)),
         ],
-        smooth=[(A, B)],
-        faults=[
-            Fault((A, B[0]), "one shape", static="one shape"),
-            Fault((A[:, :2], B[:, :2]), "length 3", static="vectors of 3"),
-        ],
+        [(A, B)],
+        [Fault((A, B[0]), "one shape", "one shape"), Fault((A[:, :2], B[:, :2]), "length 3", "vectors of 3")],
     ),
-    Row(
-        op="EuclideanNorm",
-        build=math.reduce_euclidean_norm,
-        numpy=_norm,
-        inputs=[
+    Row("EuclideanNorm", math.reduce_euclidean_norm, _norm).on(
+        [
             (A, np.int32(0)),
             (A.astype(np.float32), np.array([0, -1], np.int32)),
             (np.array([3, 4, 2], np.int32), np.int32(0)),
@@ -120,7 +99,7 @@ ROWS = [
             (np.array([3, 4j], np.complex64), np.int32(0)),
             (np.array([np.nan, 1], np.float32), np.int32(0)),
         ],
-        smooth=[(A, np.int32(0)), (A, np.array([0, 1], np.int32))],
-        exact=False,
+        [(A, np.int32(0)), (A, np.array([0, 1], np.int32))],
+        rtol=1e-5,
     ),
 ]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import cast, image
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 IMAGES = np.random.default_rng(3).normal(size=(2, 4, 5, 2)).astype(np.float32)
@@ -88,18 +87,19 @@ def _back_to_boxes(grads: Any, images: Any, boxes: Any, which: Any) -> Any:
 
 
 REFUSED = [
-    Fault((IMAGES[0], BOXES, WHICH, SIZE), "rank 4", static="rank 4"),
-    Fault((IMAGES, BOXES[:, :3], WHICH, SIZE), "shape", static="shape"),
-    Fault((IMAGES, BOXES, WHICH[:2], SIZE), "shape", static="shape"),
+    Fault((IMAGES[0], BOXES, WHICH, SIZE), "rank 4", "rank 4"),
+    Fault((IMAGES, BOXES[:, :3], WHICH, SIZE), "shape", "shape"),
+    Fault((IMAGES, BOXES, WHICH[:2], SIZE), "shape", "shape"),
     Fault((IMAGES[:, :0], BOXES, WHICH, SIZE), "pixels"),
     Fault((IMAGES, BOXES, WHICH, 0 * SIZE), "positive", early=""),
 ]
 CROPS = [
     Row(
-        op="CropAndResize",
-        build=lambda x, boxes, which, size, m=method, v=value: image.crop_and_resize(x, boxes, which, size, m, v),
-        numpy=_crops(method == "nearest", value),
-        inputs=[
+        f"CropAndResize-{method}",
+        lambda x, boxes, which, size, m=method, v=value: image.crop_and_resize(x, boxes, which, size, m, v),
+        _crops(method == "nearest", value),
+    ).on(
+        [
             (IMAGES, BOXES, WHICH, SIZE),
             (IMAGES, BOXES, WHICH, np.array([1, 1], np.int32)),
             (IMAGES, BOXES[:0], WHICH[:0], SIZE),
@@ -108,62 +108,47 @@ CROPS = [
             (np.where(IMAGES > 1, np.nan, IMAGES), BOXES, WHICH, SIZE),
             (IMAGES, HALVES, WHICH[:1], np.array([4, 3], np.int32)),
         ],
-        label=method,
-        exact=False,
         faults=REFUSED,
+        rtol=1e-5,
     )
     for method, value in (("bilinear", 0.0), ("nearest", -2.0))
 ]
 # The op computes in float32, so that differences have to be large; boxes far from where places are whole.
 CROPS.append(
     Row(
-        op="CropAndResize",
-        build=lambda x, boxes: cast(image.crop_and_resize(x, cast(boxes, np.float32), WHICH, SIZE), np.float64),
-        numpy=lambda x, boxes: _crops()(x, boxes, WHICH, SIZE).astype(np.float64),
-        inputs=[(IMAGES, BOXES)],
-        smooth=[(IMAGES, BOXES)],
-        wrt=[0],
-        label="by-image",
-        exact=False,
-        step=1.0,
-    )
+        "CropAndResize-by-image",
+        lambda x, boxes: cast(image.crop_and_resize(x, cast(boxes, np.float32), WHICH, SIZE), np.float64),
+        lambda x, boxes: _crops()(x, boxes, WHICH, SIZE).astype(np.float64),
+    ).on([(IMAGES, BOXES)], [(IMAGES, BOXES)], wrt=[0], step=1.0, rtol=1e-5)
 )
 
 GRADS = np.random.default_rng(5).normal(size=(3, 3, 4, 2)).astype(np.float32)
 SHAPE = np.array(IMAGES.shape, np.int32)
 CROPS += [
     Row(
-        op="CropAndResizeGradImage",
-        build=lambda *x, m=method: make_one("CropAndResizeGradImage", list(x), {"T": np.float32, "method": m}),
-        numpy=_back_to_image(method == "nearest"),
-        inputs=[(GRADS, BOXES, WHICH, SHAPE), (GRADS[:, :1, :1], BOXES, WHICH, SHAPE)],
-        no_gradient="TensorFlow has registered none",
-        label=method,
-        exact=False,
+        f"CropAndResizeGradImage-{method}", {"T": np.float32, "method": method}, _back_to_image(method == "nearest")
+    ).on(
+        [(GRADS, BOXES, WHICH, SHAPE), (GRADS[:, :1, :1], BOXES, WHICH, SHAPE)],
         faults=[
-            Fault((GRADS, BOXES[:, :2], WHICH, SHAPE), "shape", static="shape"),
+            Fault((GRADS, BOXES[:, :2], WHICH, SHAPE), "shape", "shape"),
             Fault((GRADS[..., :1], BOXES, WHICH, SHAPE), "last as of the gradient"),
         ],
+        rtol=1e-5,
     )
     for method in ("bilinear", "nearest")
 ]
 CROPS.append(
-    Row(
-        op="CropAndResizeGradBoxes",
-        build=lambda *x: make_one("CropAndResizeGradBoxes", list(x)),
-        numpy=_back_to_boxes,
-        inputs=[
+    Row("CropAndResizeGradBoxes", {}, _back_to_boxes).on(
+        [
             (GRADS, IMAGES, BOXES, WHICH),
             (GRADS[:, :1, :1], IMAGES, BOXES, WHICH),
             (GRADS[:0], IMAGES, BOXES[:0], WHICH[:0]),
         ],
-        no_gradient="TensorFlow has registered none",
-        exact=False,
-        rtol=1e-4,
         faults=[
             Fault((GRADS[:2], IMAGES, BOXES, WHICH), "the boxes and channels"),
-            Fault((GRADS, IMAGES[0], BOXES, WHICH), "rank 4", static="rank 4"),
+            Fault((GRADS, IMAGES[0], BOXES, WHICH), "rank 4", "rank 4"),
         ],
+        rtol=1e-4,
     )
 )
 
@@ -186,35 +171,29 @@ def _marked(*inputs: Any) -> Any:
 PICTURES = np.full((2, 5, 7, 3), 0.25, np.float32)
 MARKS = np.array([[[0, 0, 1, 1], [0.3, 0.4, 0.8, 2]], [[-1, 0.2, 0.5, 0.9], [0.9, 0.1, 0.2, 0.5]]], np.float32)
 DRAWN_FAULTS = [
-    Fault((PICTURES[..., :2], MARKS), "channels", static="channels"),
-    Fault((PICTURES[0], MARKS), "rank 4", static="rank 4"),
-    Fault((PICTURES, MARKS[:1]), "boxes", static="boxes"),
-    Fault((PICTURES, MARKS[0]), "boxes", static="boxes"),
+    Fault((PICTURES[..., :2], MARKS), "channels", "channels"),
+    Fault((PICTURES[0], MARKS), "rank 4", "rank 4"),
+    Fault((PICTURES, MARKS[:1]), "boxes", "boxes"),
+    Fault((PICTURES, MARKS[0]), "boxes", "boxes"),
 ]
 DRAWN = [
-    Row(
-        op="DrawBoundingBoxes",
-        build=image.draw_bounding_boxes,
-        numpy=_marked,
-        inputs=[
+    Row("DrawBoundingBoxes", image.draw_bounding_boxes, _marked).on(
+        [
             (PICTURES, MARKS),
             (PICTURES.astype(np.float16), MARKS),
             (PICTURES, MARKS[:, :0]),
             (PICTURES[:, :, :0], MARKS),
             (PICTURES, MARKS + 5),
         ],
-        no_gradient="TensorFlow marks it so",
         faults=DRAWN_FAULTS,
     ),
     Row(
-        op="DrawBoundingBoxesV2",
-        build=lambda x, boxes, colours: image.draw_bounding_boxes(x, boxes, colors=colours),
-        numpy=_marked,
-        inputs=[(PICTURES[..., :c], MARKS, np.array([[0.5, 1, 2], [3, 4, 5]], np.float32)) for c in (1, 3)],
-        no_gradient="TensorFlow has registered none",
+        "DrawBoundingBoxesV2", lambda x, boxes, colours: image.draw_bounding_boxes(x, boxes, colors=colours), _marked
+    ).on(
+        [(PICTURES[..., :c], MARKS, np.array([[0.5, 1, 2], [3, 4, 5]], np.float32)) for c in (1, 3)],
         faults=[
             Fault((PICTURES, MARKS, MARKS[0, :, :2]), "colours"),
-            Fault((PICTURES, MARKS, MARKS[0, 0]), "rank 2", static="rank 2"),
+            Fault((PICTURES, MARKS, MARKS[0, 0]), "rank 2", "rank 2"),
         ],
     ),
 ]
@@ -227,15 +206,14 @@ def _glimpse(centered: bool, normalized: bool, *rows: list[list[float]]) -> Row:
     pictures = np.tile(np.arange(30, dtype=np.float32).reshape(1, 5, 6, 1), (len(rows), 1, 1, 1))
     size = np.array([2, 3], np.int32)
     return Row(
-        op="ExtractGlimpse",
-        build=lambda *x: make_one("ExtractGlimpse", list(x), attrs),
-        numpy=lambda *_: np.array(rows, np.float32)[..., np.newaxis],
-        inputs=[(pictures, size, offsets[: len(rows)])],
-        no_gradient="TensorFlow marks it so",
-        label=f"centered-{centered}-normalized-{normalized}",
+        f"ExtractGlimpse-centered-{centered}-normalized-{normalized}",
+        attrs,
+        lambda *_: np.array(rows, np.float32)[..., np.newaxis],
+    ).on(
+        [(pictures, size, offsets[: len(rows)])],
         faults=[
-            Fault((pictures[0], size, offsets[:1]), "rank 4", static="rank 4"),
-            Fault((pictures, size, offsets[:1]), "offsets", static="offsets"),
+            Fault((pictures[0], size, offsets[:1]), "rank 4", "rank 4"),
+            Fault((pictures, size, offsets[:1]), "offsets", "offsets"),
             Fault((pictures, -size, offsets), "at least 0", early="size"),
         ],
     )

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import SparseTensor, nn
-from tests.nodes import make
 from tests.ops.table.row import Fault, Row
 
 INPUTS = np.random.default_rng(4).normal(size=(4, 2, 3)).astype(np.float32) * 2
@@ -67,10 +66,11 @@ def _built(merges: bool, collapse: bool, ignores: bool = False) -> Any:
 WIDE = INPUTS.astype(np.float64)
 LOSSES = [
     Row(
-        op="CTCLoss",
-        build=_built(merges, collapse),
-        numpy=_loss(merges, collapse),
-        inputs=[
+        f"CTCLoss-{'merged' if merges else 'apart'}-{'collapsed' if collapse else 'whole'}",
+        _built(merges, collapse),
+        _loss(merges, collapse),
+    ).on(
+        [
             (INPUTS, PLACES, LABELS, LENGTHS),
             (WIDE, PLACES, LABELS, LENGTHS),
             (INPUTS, PLACES, LABELS, np.array([2, 2], np.int32)),
@@ -78,13 +78,11 @@ LOSSES = [
             (INPUTS, PLACES, np.array([0, 1, 0, 2], np.int32), LENGTHS),
             (INPUTS[:, :0], PLACES[:0], LABELS[:0], LENGTHS[:0]),
         ][: 4 if merges else 2],
-        smooth=[(WIDE, PLACES, LABELS, LENGTHS)],
-        label=f"{'merged' if merges else 'apart'}-{'collapsed' if collapse else 'whole'}",
-        exact=False,
-        faults=[
-            Fault((INPUTS[0], PLACES, LABELS, LENGTHS), "inputs have", static="shapes"),
-            Fault((INPUTS, PLACES, LABELS, LENGTHS[:1]), "has shape", static="has shape"),
-            Fault((INPUTS, PLACES, LABELS[:2], LENGTHS), "places", static="do not fit"),
+        [(WIDE, PLACES, LABELS, LENGTHS)],
+        [
+            Fault((INPUTS[0], PLACES, LABELS, LENGTHS), "inputs have", "shapes"),
+            Fault((INPUTS, PLACES, LABELS, LENGTHS[:1]), "has shape", "has shape"),
+            Fault((INPUTS, PLACES, LABELS[:2], LENGTHS), "places", "do not fit"),
             Fault((INPUTS, PLACES, LABELS, LENGTHS + 1), r"is in \[0, 4\]"),
             Fault((INPUTS, PLACES, LABELS, np.array([4, 1], np.int32)), "Not enough time"),
             Fault((INPUTS, PLACES, LABELS - 1, LENGTHS), "nonnegative"),
@@ -94,22 +92,16 @@ LOSSES = [
             Fault((INPUTS, PLACES + 1, LABELS, LENGTHS), "rows are in"),
             Fault((INPUTS[:0], PLACES, LABELS, 0 * LENGTHS), "inputs have time"),
         ],
+        rtol=1e-5,
     )
     for merges in (True, False)
     for collapse in (True, False)
 ]
 LOSSES.append(
-    Row(
-        op="CTCLoss",
-        build=_built(True, False, True),
-        numpy=_loss(True, False, True),
-        inputs=[
-            (INPUTS, PLACES, LABELS, np.array([4, 1], np.int32)),
-            (INPUTS, PLACES, LABELS, np.array([0, 3], np.int32)),
-        ],
-        smooth=[(WIDE, PLACES, LABELS, np.array([4, 1], np.int32))],
-        label="ignoring",
-        exact=False,
+    Row("CTCLoss-ignoring", _built(True, False, True), _loss(True, False, True)).on(
+        [(INPUTS, PLACES, LABELS, np.array([4, 1], np.int32)), (INPUTS, PLACES, LABELS, np.array([0, 3], np.int32))],
+        [(WIDE, PLACES, LABELS, np.array([4, 1], np.int32))],
+        rtol=1e-5,
     )
 )
 
@@ -139,19 +131,14 @@ def _greedily(merges: bool, blank: int) -> Row:
         return [*_sparse(rows), -np.array(sums, inputs.dtype)[:, np.newaxis]]
 
     attrs = {"merge_repeated": merges, "blank_index": blank}
-    return Row(
-        op="CTCGreedyDecoder",
-        build=lambda *x: list(make("CTCGreedyDecoder", list(x), attrs).outputs),
-        numpy=numpy,
-        inputs=[(TIMES, np.array([6, 4], np.int32)), (TIMES.astype(np.float64), np.array([3, 0], np.int32))],
-        label=f"{merges}-{blank}",
-        no_gradient="TensorFlow marks it so",
-        exact=False,
+    return Row(f"CTCGreedyDecoder-{merges}-{blank}", attrs, numpy).on(
+        [(TIMES, np.array([6, 4], np.int32)), (TIMES.astype(np.float64), np.array([3, 0], np.int32))],
         faults=[
-            Fault((TIMES[0], LENGTHS), "must not be empty", static="rank 3"),
+            Fault((TIMES[0], LENGTHS), "must not be empty", "rank 3"),
             Fault((TIMES[:, :, :0], LENGTHS), "must not be empty"),
-            Fault((TIMES, LENGTHS[:1]), "a length for each", static="has shape"),
+            Fault((TIMES, LENGTHS[:1]), "a length for each", "has shape"),
         ],
+        rtol=1e-5,
     )
 
 
@@ -172,18 +159,13 @@ def _searched(width: int, paths: int, merges: bool) -> Row:
         return [*(part[i] for i in range(3) for part in parts), chances]
 
     attrs = {"beam_width": width, "top_paths": paths, "merge_repeated": merges}
-    return Row(
-        op="CTCBeamSearchDecoder",
-        build=lambda *x: list(make("CTCBeamSearchDecoder", list(x), attrs).outputs),
-        numpy=numpy,
-        inputs=[(INPUTS, LENGTHS), (WIDE / 4, LENGTHS), (INPUTS, 0 * LENGTHS)][: 2 + (paths == 1)],
-        label=f"{paths}-{merges}",
-        no_gradient="TensorFlow marks it so",
-        exact=False,
+    return Row(f"CTCBeamSearchDecoder-{paths}-{merges}", attrs, numpy).on(
+        [(INPUTS, LENGTHS), (WIDE / 4, LENGTHS), (INPUTS, 0 * LENGTHS)][: 2 + (paths == 1)],
         faults=[
-            Fault((INPUTS[0], LENGTHS), "must not be empty", static="rank 3"),
-            Fault((INPUTS, LENGTHS[:1]), "a length for each", static="has shape"),
+            Fault((INPUTS[0], LENGTHS), "must not be empty", "rank 3"),
+            Fault((INPUTS, LENGTHS[:1]), "a length for each", "has shape"),
         ],
+        rtol=1e-5,
     )
 
 

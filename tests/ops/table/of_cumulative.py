@@ -38,14 +38,14 @@ def _rows(op: str, build: Callable[..., Any], fold: np.ufunc, start: float, kind
                 words = [f"axis{axis}", *["exclusive"] * exclusive, *["reverse"] * reverse]
                 found.append(
                     Row(
-                        op=op,
-                        label="-".join(words),
-                        build=lambda x, a=axis, e=exclusive, r=reverse: build(x, a, e, r),
-                        numpy=lambda x, a=axis, e=exclusive, r=reverse: _totals(fold, start, x, a, e, r),
-                        inputs=[(X,), (np.zeros([0, 2], np.float64),), (X[:, :1].copy(),), *kinds],
+                        f"{op}-{'-'.join(words)}",
+                        lambda x, a=axis, e=exclusive, r=reverse: build(x, a, e, r),
+                        lambda x, a=axis, e=exclusive, r=reverse: _totals(fold, start, x, a, e, r),
+                    ).on(
+                        [X, np.zeros([0, 2], np.float64), X[:, :1].copy(), *kinds],
                         # Of nothing a logarithm is infinite, and has no differences.
-                        smooth=[] if exclusive and np.isinf(start) else [(SMOOTH,)],
-                        exact=False,
+                        [] if exclusive and np.isinf(start) else [(SMOOTH,)],
+                        rtol=1e-5,
                     )
                 )
     return found
@@ -56,19 +56,15 @@ def _given_axis(op: str, build: Callable[..., Any]) -> Row:
     fold, start = {"Cumsum": (np.add, 0), "Cumprod": (np.multiply, 1), "CumulativeLogsumexp": (np.logaddexp, -np.inf)}[
         op
     ]
-    return Row(
-        op=op,
-        label="given-axis",
-        build=build,
-        numpy=lambda x, axis: _totals(fold, start, x, int(axis), False, False),
-        inputs=[(X, np.int32(1)), (X, np.int64(-2))],
-        smooth=[(SMOOTH, np.int32(1))],
-        faults=[
+    return Row(f"{op}-given-axis", build, lambda x, axis: _totals(fold, start, x, int(axis), False, False)).on(
+        [(X, np.int32(1)), (X, np.int64(-2))],
+        [(SMOOTH, np.int32(1))],
+        [
             Fault((X, np.int32(2)), "axis 2 is not in", early=""),
             Fault((np.float32(1), np.int32(0)), "axis 0 is not in", early=""),
-            Fault((X, np.array([0, 1], np.int32)), "scalar", static="rank 0"),
+            Fault((X, np.array([0, 1], np.int32)), "scalar", "rank 0"),
         ],
-        exact=False,
+        rtol=1e-5,
     )
 
 
@@ -84,14 +80,10 @@ ROWS = [
         [(np.array([-np.inf, -np.inf, 3, 1000, 1001], np.float32),)],
     ),
     Row(
-        op="CumulativeLogsumexp",
-        label="exclusive-but-the-first",
-        build=lambda x: math.cumulative_logsumexp(x, 1, exclusive=True)[:, 1:],
-        numpy=lambda x: np.logaddexp.accumulate(x[:, :-1], 1),
-        inputs=[(X,)],
-        smooth=[(SMOOTH,)],
-        exact=False,
-    ),
+        "CumulativeLogsumexp-exclusive-but-the-first",
+        lambda x: math.cumulative_logsumexp(x, 1, exclusive=True)[:, 1:],
+        lambda x: np.logaddexp.accumulate(x[:, :-1], 1),
+    ).on([X], [SMOOTH], rtol=1e-5),
     _given_axis("Cumsum", ops.cumsum),
     _given_axis("Cumprod", ops.cumprod),
     _given_axis("CumulativeLogsumexp", math.cumulative_logsumexp),

@@ -9,7 +9,6 @@ import ml_dtypes
 import numpy as np
 
 from actorsession import nn, ops
-from tests.nodes import make_one
 from tests.ops.table.row import Row
 from tests.ops.table.values import EMPTY
 
@@ -26,42 +25,26 @@ ABOVE = np.array([[0.3, 0.7], [1.4, 2.3]])
 
 
 def _of_one(
-    op: str,
+    name: str,
     numpy: Callable[..., Any],
     arrays: list[Any],
     smooth: Any = SMOOTH,
     *,
     build: Callable[..., Any] | None = None,
-    label: str = "",
     rtol: float = 1e-5,
-    exact: bool = False,
-    no_gradient: str | None = None,
 ) -> Row:
     """The row of a function of one tensor: the arrays, a scalar of the first, and no number."""
-    return Row(
-        op=op,
-        build=build or (lambda x: make_one(op, [x])),
-        numpy=numpy,
-        inputs=[(a,) for a in [*arrays, arrays[0].reshape(-1)[-1], np.float32(np.nan)]],
-        smooth=[] if no_gradient else [(smooth,), (np.float64(0.6),)],
-        no_gradient=no_gradient,
-        label=label,
-        exact=exact,
+    return Row(name, build or {}, numpy).on(
+        [*arrays, arrays[0].reshape(-1)[-1], np.float32(np.nan)],
+        [] if smooth is None else [smooth, np.float64(0.6)],
         rtol=rtol,
     )
 
 
 def _low(op: str, numpy: Callable[..., Any]) -> Row:
     """The row of the same op for 16-bit floats, whose results are rounded once or twice."""
-    return Row(
-        op=op,
-        build=lambda x: make_one(op, [x]),
-        numpy=lambda x: numpy(x.astype(np.float32)).astype(x.dtype),
-        inputs=[(HALF,), (BRAIN,), (HALF[1],), (BRAIN[1],), (BRAIN[:0],)],
-        smooth=[(np.array([0.3]),)],
-        label="low",
-        exact=False,
-        rtol=0.02,
+    return Row(f"{op}-low", {}, lambda x: numpy(x.astype(np.float32)).astype(x.dtype)).on(
+        [HALF, BRAIN, HALF[1], BRAIN[1], BRAIN[:0]], [np.array([0.3])], rtol=0.02
     )
 
 
@@ -77,7 +60,6 @@ def _elu(x: Any) -> Any:
     return np.where(x < 0, np.expm1(x), x).astype(x.dtype)
 
 
-STEPS = "piecewise constant; TensorFlow marks it so"
 FLOATS = [ANY, EMPTY, DOUBLE]
 FIELDS = [*FLOATS, COMPLEX]
 
@@ -98,22 +80,22 @@ FUNCTIONS = [
     _of_one("Reciprocal", np.reciprocal, FIELDS, build=ops.reciprocal),
     _of_one("Inv", np.reciprocal, FIELDS),
     _of_one("Square", np.square, [*FIELDS, WHOLE, UNSIGNED], build=ops.square),
-    _of_one("Neg", np.negative, [*FIELDS, WHOLE], build=ops.negative, exact=True),
-    _of_one("Abs", np.abs, [*FLOATS, WHOLE], build=ops.abs, exact=True),
+    _of_one("Neg", np.negative, [*FIELDS, WHOLE], build=ops.negative, rtol=0),
+    _of_one("Abs", np.abs, [*FLOATS, WHOLE], build=ops.abs, rtol=0),
     _of_one("Sign", np.sign, [*FLOATS, WHOLE, COMPLEX], build=ops.sign),
     _of_one(
         "Relu",
         lambda x: np.maximum(x, x.dtype.type(0)),
         [*FLOATS, WHOLE, UNSIGNED, np.linspace(-1, 1, 9001, dtype=np.float32)],
         build=nn.relu,
-        exact=True,
+        rtol=0,
     ),
     _of_one(
         "Relu6",
         lambda x: np.clip(x, x.dtype.type(0), x.dtype.type(6)),
         [*FLOATS, np.array([-1, 5, 6, 7, 100], np.int32), np.linspace(-9, 9, 9001)],
         build=nn.relu6,
-        exact=True,
+        rtol=0,
     ),
 ]
 LOW = [
@@ -138,12 +120,12 @@ LOW = [
     _low("Tan", np.tan),
 ]
 STEP_FUNCTIONS = [
-    _of_one("Floor", np.floor, [*FLOATS, HALF, BRAIN], build=ops.floor, no_gradient=STEPS, exact=True),
-    _of_one("Ceil", np.ceil, [*FLOATS, HALF, BRAIN], build=ops.ceil, no_gradient=STEPS, exact=True),
-    _of_one("Round", np.rint, [*FLOATS, HALF, BRAIN], build=ops.round, no_gradient=STEPS, exact=True),
-    _of_one("Round", lambda x: x, [WHOLE.astype(np.int32)], no_gradient=STEPS, label="integers", exact=True),
-    _of_one("OnesLike", np.ones_like, [ANY, EMPTY, WHOLE, COMPLEX, ANY > 0], no_gradient="constant"),
-    _of_one("ZerosLike", np.zeros_like, [ANY, EMPTY, WHOLE, COMPLEX, ANY > 0], no_gradient="constant"),
+    _of_one("Floor", np.floor, [*FLOATS, HALF, BRAIN], None, build=ops.floor, rtol=0),
+    _of_one("Ceil", np.ceil, [*FLOATS, HALF, BRAIN], None, build=ops.ceil, rtol=0),
+    _of_one("Round", np.rint, [*FLOATS, HALF, BRAIN], None, build=ops.round, rtol=0),
+    _of_one("Round-integers", lambda x: x, [WHOLE.astype(np.int32)], None, rtol=0),
+    _of_one("OnesLike", np.ones_like, [ANY, EMPTY, WHOLE, COMPLEX, ANY > 0], None),
+    _of_one("ZerosLike", np.zeros_like, [ANY, EMPTY, WHOLE, COMPLEX, ANY > 0], None),
 ]
 
 
@@ -160,14 +142,7 @@ NARROW = [(HALF[:3], HALF[2:]), (BRAIN[1:4:2], BRAIN[3:])]
 
 def _of_result(op: str, numpy: Callable[..., Any], extra: list[Any], smooth: Any = RESULT) -> Row:
     """The row of a gradient op: of two tensors of one shape."""
-    return Row(
-        op=op,
-        build=lambda x, y: make_one(op, [x, y]),
-        numpy=numpy,
-        inputs=[*SHAPES, *extra],
-        smooth=[(smooth, INCOMING), (np.float64(0.3), np.float64(2.0))],
-        exact=False,
-    )
+    return Row(op, {}, numpy).on([*SHAPES, *extra], [(smooth, INCOMING), (np.float64(0.3), np.float64(2.0))], rtol=1e-5)
 
 
 def _sqrt_grad(y: Any, dy: Any) -> Any:
@@ -212,12 +187,8 @@ def _conjugated(x: Any) -> Any:
     return ops.cast(ops.conj(ops.cast(x, "complex128") * (1 + 2j)), "float64")
 
 
-CONJUGATE = Row(
-    op="Conj",
-    build=_conjugated,
-    numpy=np.conjugate,
-    inputs=[(COMPLEX,), (COMPLEX[:0],), (COMPLEX[0],), (COMPLEX.astype(np.complex128),)],
-    smooth=[(SMOOTH,)],
+CONJUGATE = Row("Conj", _conjugated, np.conjugate).on(
+    [COMPLEX, COMPLEX[:0], COMPLEX[0], COMPLEX.astype(np.complex128)], [SMOOTH]
 )
 
 ROWS = [*FUNCTIONS, *LOW, *STEP_FUNCTIONS, *GRADIENTS, CONJUGATE]

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import nn
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 IMAGES = np.random.default_rng(8).normal(size=(2, 4, 6, 2)).astype(np.float32)
@@ -41,30 +40,23 @@ def _pooled(kind: str, overlapping: bool) -> Any:
 def _drawn(kind: str, overlapping: bool) -> Row:
     function = getattr(nn, f"fractional_{kind.lower()}_pool")
     return Row(
-        op=f"Fractional{kind}Pool",
-        build=lambda x: list(function(x, HALVES, overlapping=overlapping)),
-        numpy=_pooled(kind, overlapping),
-        inputs=[(IMAGES,), (IMAGES.astype(np.float64),), ((IMAGES * 99).astype(np.int32),), (IMAGES[:0],)],
-        label=f"{overlapping}",
-        exact=False,
-        faults=[
-            Fault((IMAGES[0],), "rank 4", static="rank 4"),
-            Fault((IMAGES[:, :1],), "at least 2.0 rows", static="is higher"),
-        ],
+        f"Fractional{kind}Pool-{overlapping}",
+        lambda x: list(function(x, HALVES, overlapping=overlapping)),
+        _pooled(kind, overlapping),
+    ).on(
+        [IMAGES, IMAGES.astype(np.float64), (IMAGES * 99).astype(np.int32), IMAGES[:0]],
+        faults=[Fault(IMAGES[0], "rank 4", "rank 4"), Fault(IMAGES[:, :1], "at least 2.0 rows", "is higher")],
+        rtol=1e-5,
     )
 
 
 def _smooth(kind: str, overlapping: bool) -> Row:
     function = getattr(nn, f"fractional_{kind.lower()}_pool")
     return Row(
-        op=f"Fractional{kind}Pool",
-        build=lambda x: function(x, HALVES, overlapping=overlapping).output,
-        numpy=lambda x: _pooled(kind, overlapping)(x)[0],
-        inputs=[(IMAGES,)],
-        smooth=[(IMAGES,)],
-        label=f"{overlapping}-smooth",
-        exact=False,
-    )
+        f"Fractional{kind}Pool-{overlapping}-smooth",
+        lambda x: function(x, HALVES, overlapping=overlapping).output,
+        lambda x: _pooled(kind, overlapping)(x)[0],
+    ).on([IMAGES], [IMAGES], rtol=1e-5)
 
 
 def _largest_back(overlapping: bool) -> Any:
@@ -89,39 +81,28 @@ def _means_back(overlapping: bool) -> Any:
     return numpy
 
 
-NONE = "TensorFlow has registered none"
 SHAPE = np.array(BY_HAND.shape, np.int64)
 BACK = [
     row
     for overlapping in (False, True)
     for row in (
-        Row(
-            op="FractionalMaxPoolGrad",
-            build=lambda *x, o=overlapping: make_one("FractionalMaxPoolGrad", list(x), {"overlapping": o}),
-            numpy=_largest_back(overlapping),
-            inputs=[
+        Row(f"FractionalMaxPoolGrad-{overlapping}", {"overlapping": overlapping}, _largest_back(overlapping)).on(
+            [
                 (BY_HAND, FLOW, FLOW, SPLIT, HALVED),
                 (IMAGES, IMAGES[:, :2, :2], IMAGES[:, 2:, 2:4], ROWS_OF, COLUMNS_OF),
             ],
-            label=f"{overlapping}",
-            no_gradient=NONE,
             faults=[
                 Fault((BY_HAND, FLOW, FLOW, SPLIT + 1, HALVED), "regions go from 0"),
                 Fault((BY_HAND, FLOW, FLOW[:, :1], SPLIT, HALVED), "regions go from 0"),
             ],
         ),
-        Row(
-            op="FractionalAvgPoolGrad",
-            build=lambda *x, o=overlapping: make_one("FractionalAvgPoolGrad", list(x), {"overlapping": o}),
-            numpy=_means_back(overlapping),
-            inputs=[(SHAPE, FLOW, SPLIT, HALVED), (SHAPE, FLOW.astype(np.float64), SPLIT, HALVED)],
-            label=f"{overlapping}",
-            no_gradient=NONE,
-            exact=False,
+        Row(f"FractionalAvgPoolGrad-{overlapping}", {"overlapping": overlapping}, _means_back(overlapping)).on(
+            [(SHAPE, FLOW, SPLIT, HALVED), (SHAPE, FLOW.astype(np.float64), SPLIT, HALVED)],
             faults=[
                 Fault((SHAPE, FLOW, SPLIT[::-1].copy(), HALVED), "regions go from 0"),
                 Fault((SHAPE[:3], FLOW, SPLIT, HALVED), "regions go from 0"),
             ],
+            rtol=1e-5,
         ),
     )
 ]

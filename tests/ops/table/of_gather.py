@@ -39,11 +39,8 @@ def _in_batch(params: Any, indices: Any, axis: Any, batch: int) -> Any:
 
 OUTSIDE = "is not in"
 GATHERS = [
-    Row(
-        op="GatherV2",
-        build=lambda params, indices, axis: ops.gather(params, indices, axis=axis),
-        numpy=_taken,
-        inputs=[
+    Row("GatherV2", lambda params, indices, axis: ops.gather(params, indices, axis=axis), _taken).on(
+        [
             (X, ints(1, 0, 1), np.int32(0)),
             (X, longs([1, 0], [2, 2]), np.int32(1)),
             (X, np.int32(1), np.int32(-1)),
@@ -52,13 +49,13 @@ GATHERS = [
             (EMPTY, NO_ROWS, np.int32(0)),
             *((x, ints(1, 0, 1), np.int32(1)) for x in KINDS),
         ],
-        smooth=[
+        [
             (SMOOTH, ints(1, 0, 1), np.int32(0)),
             (SMOOTH, longs([1, 0], [1, 1]), np.int32(0)),
             (SMOOTH, longs([2, 0], [2, 2]), np.int32(1)),
             (SMOOTH, np.int32(1), np.int32(-1)),
         ],
-        faults=[
+        [
             Fault((X, ints(0, 2), np.int32(0)), r"indices\[1\] = 2 is not in \[0, 2\)"),
             Fault((X, ints([0, -1]), np.int32(1)), r"indices\[0, 1\] = -1 " + OUTSIDE),
             Fault((X, longs(-1), np.int32(1)), OUTSIDE),
@@ -69,14 +66,10 @@ GATHERS = [
     ),
     *(
         Row(
-            op="GatherV2",
-            build=lambda params, indices, axis, batch=batch: ops.gather(params, indices, axis=axis, batch_dims=batch),
-            numpy=lambda params, indices, axis, batch=batch: _in_batch(params, indices, axis, batch),
-            inputs=inputs,
-            smooth=smooth,
-            label=f"batch_{batch}",
-            faults=faults,
-        )
+            f"GatherV2-batch_{batch}",
+            lambda params, indices, axis, batch=batch: ops.gather(params, indices, axis=axis, batch_dims=batch),
+            lambda params, indices, axis, batch=batch: _in_batch(params, indices, axis, batch),
+        ).on(inputs, smooth, faults)
         for batch, inputs, smooth, faults in (
             (
                 1,
@@ -118,11 +111,8 @@ def _taken_nd(params: Any, indices: Any) -> Any:
 
 NO_INDEX = "does not index into shape"
 GATHERS_ND = [
-    Row(
-        op="GatherNd",
-        build=ops.gather_nd,
-        numpy=_taken_nd,
-        inputs=[
+    Row("GatherNd", ops.gather_nd, _taken_nd).on(
+        [
             (X, ints([0, 1, 2], [1, 2, 3])),
             (X, longs([1, 2])),
             (X, ints([[0], [1]], [[1], [1]])),
@@ -131,32 +121,25 @@ GATHERS_ND = [
             (X, np.zeros([0, 2], np.int32)),
             *((x, ints([0, 1], [1, 1])) for x in KINDS),
         ],
-        smooth=[(SMOOTH, ints([0, 1], [1, 2], [0, 1])), (SMOOTH, longs([1], [1])), (CUBE, ints([[0, 1]]))],
-        faults=[
+        [(SMOOTH, ints([0, 1], [1, 2], [0, 1])), (SMOOTH, longs([1], [1])), (CUBE, ints([[0, 1]]))],
+        [
             Fault((X, ints([0, 0], [0, 3])), r"indices\[1\] = \[0, 3\] does not .* \[2, 3, 4\]"),
             Fault((X, ints([-1, 0])), NO_INDEX),
             Fault((EMPTY, ints([0])), NO_INDEX),
-            Fault((X, ints([0, 0, 0, 0])), "too many", static="too many"),
-            Fault((X, np.int32(0)), "rank at least 1", static="rank at least 1"),
+            Fault((X, ints([0, 0, 0, 0])), "too many", "too many"),
+            Fault((X, np.int32(0)), "rank at least 1", "rank at least 1"),
         ],
     ),
     Row(
-        op="GatherNd",
-        build=lambda x: ops.gather_nd(x, [[[0], [2]], [[1], [1]]], batch_dims=1),
-        numpy=lambda x: np.stack([x[0][[0, 2]], x[1][[1, 1]]]),
-        inputs=[(X,), (X[:, :, 0],), (X.astype(np.int32),)],
-        smooth=[(CUBE,)],
-        label="batch",
-        faults=[Fault((X[:, :2],), NO_INDEX)],
-    ),
+        "GatherNd-batch",
+        lambda x: ops.gather_nd(x, [[[0], [2]], [[1], [1]]], batch_dims=1),
+        lambda x: np.stack([x[0][[0, 2]], x[1][[1, 1]]]),
+    ).on([X, X[:, :, 0], X.astype(np.int32)], [CUBE], [Fault(X[:, :2], NO_INDEX)]),
     Row(
-        op="GatherNd",
-        build=lambda x: ops.gather_nd(x, longs([[1], [0]], [[1], [1]]), batch_dims=2),
-        numpy=lambda x: np.stack([np.stack([x[0, 0, 1], x[0, 1, 0]]), np.stack([x[1, 0, 1], x[1, 1, 1]])]),
-        inputs=[(X[:, :2],), (X[:, :2, :, None],)],
-        smooth=[(CUBE[:, :2],)],
-        label="batch_of_two_axes",
-    ),
+        "GatherNd-batch_of_two_axes",
+        lambda x: ops.gather_nd(x, longs([[1], [0]], [[1], [1]]), batch_dims=2),
+        lambda x: np.stack([np.stack([x[0, 0, 1], x[0, 1, 0]]), np.stack([x[1, 0, 1], x[1, 1, 1]])]),
+    ).on([X[:, :2], X[:, :2, :, None]], [CUBE[:, :2]]),
 ]
 
 
@@ -180,11 +163,8 @@ def _sums(data: Any, ids: Any, count: Any) -> Any:
 
 WIDE = np.linspace(-1, 1, 2400, dtype=np.float32).reshape(4, 600)
 PUTS = [
-    Row(
-        op="ScatterNd",
-        build=ops.scatter_nd,
-        numpy=_put,
-        inputs=[
+    Row("ScatterNd", ops.scatter_nd, _put).on(
+        [
             (ints([0, 1], [1, 2], [0, 1]), np.array([1, 2, 4], np.float32), ints(2, 3)),
             (longs([2], [0]), X[:, 0], longs(3, 4)),
             (ints([[0], [1]], [[1], [1]]), X[:, :2], ints(2, 4)),
@@ -192,22 +172,19 @@ PUTS = [
             (np.zeros([0, 1], np.int32), np.zeros([0, 2], np.float32), ints(3, 2)),
             *((ints([2], [2]), x, ints(4, 2)) for x in NUMBERS),
         ],
-        smooth=[(ints([2], [0]), SMOOTH, ints(3, 3)), (ints([0, 1], [1, 2], [0, 1]), SMOOTH[0], ints(2, 3))],
-        faults=[
+        [(ints([2], [0]), SMOOTH, ints(3, 3)), (ints([0, 1], [1, 2], [0, 1]), SMOOTH[0], ints(2, 3))],
+        [
             Fault((ints([3]), SMOOTH[0, :1], ints(3)), NO_INDEX),
             Fault((ints([-1]), SMOOTH[0, :1], ints(3)), NO_INDEX),
             Fault((ints([0]), SMOOTH[0, :2], ints(3)), "need updates of shape", early=""),
             Fault((ints([1]), SMOOTH[0, :1], ints(-3)), "at least 0", early="shape"),
-            Fault((ints([1]), SMOOTH[0, :1], np.int32(3)), "a vector", static="rank 1"),
+            Fault((ints([1]), SMOOTH[0, :1], np.int32(3)), "a vector", "rank 1"),
             Fault((ints([0]), SMOOTH[0, :1], ints(0)), NO_INDEX),
-            Fault((np.int32(1), SMOOTH[0], ints(3)), "rank at least 1", static="rank at least 1"),
+            Fault((np.int32(1), SMOOTH[0], ints(3)), "rank at least 1", "rank at least 1"),
         ],
     ),
-    Row(
-        op="UnsortedSegmentSum",
-        build=ops.unsorted_segment_sum,
-        numpy=_sums,
-        inputs=[
+    Row("UnsortedSegmentSum", ops.unsorted_segment_sum, _sums).on(
+        [
             (X, ints(1, -1), np.int32(2)),
             (X, ints([0, 1, 0], [1, 1, -1]), np.int32(3)),
             (X, np.int32(1), np.int64(2)),
@@ -216,12 +193,12 @@ PUTS = [
             (X, ints(-1, -1), np.int32(0)),
             *((x, ints(1, 1), np.int32(2)) for x in NUMBERS),
         ],
-        smooth=[(SMOOTH, ints(1, 1), np.int32(3)), (SMOOTH, ints([0, 1, -1], [1, 1, 0]), np.int32(2))],
-        faults=[
+        [(SMOOTH, ints(1, 1), np.int32(3)), (SMOOTH, ints([0, 1, -1], [1, 1, 0]), np.int32(2))],
+        [
             Fault((X, ints(1, 2), np.int32(2)), "segment id 2 is not below 2"),
-            Fault((X, ints(0, 1, 1), np.int32(2)), "ids of shape", static="begins that"),
+            Fault((X, ints(0, 1, 1), np.int32(2)), "ids of shape", "begins that"),
             Fault((X, ints(0, 0), np.int32(-1)), "-1 segments", early="Dimension -1 must be >= 0"),
-            Fault((X, ints(0, 1), ints(2)), "is a scalar", static="rank 0"),
+            Fault((X, ints(0, 1), ints(2)), "is a scalar", "rank 0"),
         ],
     ),
 ]
@@ -242,10 +219,11 @@ def _one_hot(axis: int) -> Any:
 FIVE, LESS = np.float32(5.0), np.float32(-1.0)
 ONE_HOTS = [
     Row(
-        op="OneHot",
-        build=lambda indices, depth, on, off, axis=axis: ops.one_hot(indices, depth, on, off, axis),
-        numpy=_one_hot(axis),
-        inputs=[
+        f"OneHot-axis_{axis}",
+        lambda indices, depth, on, off, axis=axis: ops.one_hot(indices, depth, on, off, axis),
+        _one_hot(axis),
+    ).on(
+        [
             (ints(0, 2, -1, 5), np.int32(3), FIVE, LESS),
             (longs([0, 1], [2, 0]), np.int32(3), np.int8(1), np.int8(0)),
             (np.array([0, 2, 200], np.uint8), np.int32(3), np.bool_(True), np.bool_(False)),
@@ -255,24 +233,17 @@ ONE_HOTS = [
             (np.zeros([0, 2], np.int32), np.int32(2), FIVE, LESS),
             (ints(1, 0), np.int32(2), np.array(b"on", object), np.array(b"off", object)),
         ],
-        no_gradient="positions",
-        label=f"axis_{axis}",
         faults=[
             Fault((ints(1), np.int32(-3), FIVE, LESS), "depth is at least 0", early=""),
-            Fault((ints(1), ints(2), FIVE, LESS), "depth is a scalar", static="rank 0"),
-            Fault((ints(1), np.int32(2), np.ones([1], np.float32), LESS), "on_value is a scalar", static="rank 0"),
+            Fault((ints(1), ints(2), FIVE, LESS), "depth is a scalar", "rank 0"),
+            Fault((ints(1), np.int32(2), np.ones([1], np.float32), LESS), "on_value is a scalar", "rank 0"),
         ],
     )
     for axis in (-1, 0)
 ]
-BETWEEN = Row(
-    op="OneHot",
-    build=lambda indices, depth, on, off: ops.one_hot(indices, depth, on, off, 1),
-    numpy=_one_hot(1),
-    inputs=[(ints([0, 1], [2, 0]), np.int32(3), FIVE, LESS), (ints(1, 0), np.int32(2), FIVE, LESS)],
-    no_gradient="positions",
-    label="axis_1",
-    faults=[Fault((np.int32(0), np.int32(2), FIVE, LESS), r"axis is -1 or in \[0, 0\]", static="axis 1")],
+BETWEEN = Row("OneHot-axis_1", lambda indices, depth, on, off: ops.one_hot(indices, depth, on, off, 1), _one_hot(1)).on(
+    [(ints([0, 1], [2, 0]), np.int32(3), FIVE, LESS), (ints(1, 0), np.int32(2), FIVE, LESS)],
+    faults=[Fault((np.int32(0), np.int32(2), FIVE, LESS), r"axis is -1 or in \[0, 0\]", "axis 1")],
 )
 
 ROWS = [*GATHERS, *GATHERS_ND, *PUTS, *ONE_HOTS, BETWEEN]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import BRAIN, COMPLEX, EMPTY, ONE, TRUTH, WORD, WORDS, M, X, ints, longs
 
@@ -31,11 +30,8 @@ def _joined(*operands: Any) -> Any:
 
 RAGGED = "differ on that axis only"
 JOINED = [
-    Row(
-        op="ConcatV2",
-        build=lambda *operands: ops.concat(operands[:-1], operands[-1]),
-        numpy=_joined,
-        inputs=[
+    Row("ConcatV2", lambda *operands: ops.concat(operands[:-1], operands[-1]), _joined).on(
+        [
             (X, X[:, :1], np.int32(1)),
             (X, X[..., :1], X, np.int32(-1)),
             (X, X[:, :0], np.int64(1)),
@@ -43,50 +39,41 @@ JOINED = [
             (M[0], M[1], np.int32(0)),
             *((x, x, np.int32(0)) for x in KINDS),
         ],
-        smooth=[(SMOOTH, SMOOTH[:, :2], np.int32(1)), (SMOOTH, -SMOOTH, np.int32(-3))],
-        faults=[
+        [(SMOOTH, SMOOTH[:, :2], np.int32(1)), (SMOOTH, -SMOOTH, np.int32(-3))],
+        [
             Fault((X, X[:, :, :1], np.int32(1)), RAGGED, early="shapes may differ on axis 1 only"),
             Fault((X, X, np.int32(3)), "along axis 3", early="axis 3 is not in"),
-            Fault((X, X[0], np.int32(0)), RAGGED, static="of one rank"),
-            Fault((ONE, ONE, np.int32(0)), "cannot join", static="at least 1"),
+            Fault((X, X[0], np.int32(0)), RAGGED, "of one rank"),
+            Fault((ONE, ONE, np.int32(0)), "cannot join", "at least 1"),
         ],
     ),
     *(
-        Row(
-            op="Pack",
-            build=lambda *parts, axis=axis: ops.stack(parts, axis),
-            numpy=_along(np.stack, axis),
-            inputs=[(X, -X), (X, X, X), (EMPTY, EMPTY), (M,), *((x, x) for x in KINDS)],
-            smooth=[(SMOOTH, -SMOOTH)],
-            label=f"axis_{axis}",
-            faults=[
-                Fault((X, X[0]), "of one shape are stacked", static="one shape"),
-                Fault((ONE, ONE), "axis", static="axis")
+        Row(f"Pack-axis_{axis}", lambda *parts, axis=axis: ops.stack(parts, axis), _along(np.stack, axis)).on(
+            [(X, -X), (X, X, X), (EMPTY, EMPTY), M, *((x, x) for x in KINDS)],
+            [(SMOOTH, -SMOOTH)],
+            [
+                Fault((X, X[0]), "of one shape are stacked", "one shape"),
+                Fault((ONE, ONE), "axis", "axis")
                 if axis not in (0, -1)
-                else Fault((X, X[:1]), "of one shape", static="one shape"),
+                else Fault((X, X[:1]), "of one shape", "one shape"),
             ],
         )
         for axis in (0, 1, -1)
     ),
-    Row(
-        op="Pack",
-        build=lambda *parts: ops.stack(parts),
-        numpy=_along(np.stack),
-        inputs=[(ONE, -ONE), (np.int64(1), np.int64(2)), (WORD, WORD), (np.bool_(True),)],
-        smooth=[(np.float64(1.0), np.float64(2.0))],
-        label="scalars",
+    Row("Pack-scalars", lambda *parts: ops.stack(parts), _along(np.stack)).on(
+        [(ONE, -ONE), (np.int64(1), np.int64(2)), (WORD, WORD), np.bool_(True)], [(np.float64(1.0), np.float64(2.0))]
     ),
 ]
 CUT = [
     *(
         Row(
-            op="Unpack",
-            build=lambda x, axis=axis, num=num: ops.unstack(x, num, axis),
-            numpy=lambda x, axis=axis: list(np.moveaxis(x, axis, 0)),
-            inputs=[(x,) for x in inputs],
-            smooth=[(np.ones([2, 2]) * 0.5,)] if num == 2 else [],
-            label=f"axis_{axis}_of_{num}",
-            faults=[Fault((np.ones([5, 5], np.float32),), "positions", static="positions")],
+            f"Unpack-axis_{axis}_of_{num}",
+            lambda x, axis=axis, num=num: ops.unstack(x, num, axis),
+            lambda x, axis=axis: list(np.moveaxis(x, axis, 0)),
+        ).on(
+            inputs,
+            [(np.ones([2, 2]) * 0.5,)] if num == 2 else [],
+            [Fault(np.ones([5, 5], np.float32), "positions", "positions")],
         )
         for axis, num, inputs in (
             (0, 2, [X, np.zeros([2, 0], np.float32), *KINDS]),
@@ -95,30 +82,28 @@ CUT = [
             (0, 1, [X[:1], M[:1]]),
         )
     ),
-    Row(
-        op="Split",
-        build=lambda axis, x: ops.split(x, 2, axis),
-        numpy=lambda axis, x: np.split(x, 2, int(axis)),
-        inputs=[(np.int32(0), X), (np.int32(-1), X), (np.int32(0), EMPTY), *((np.int32(1), x) for x in KINDS)],
-        smooth=[(np.int32(2), SMOOTH), (np.int32(-1), SMOOTH)],
-        faults=[
+    Row("Split", lambda axis, x: ops.split(x, 2, axis), lambda axis, x: np.split(x, 2, int(axis))).on(
+        [(np.int32(0), X), (np.int32(-1), X), (np.int32(0), EMPTY), *((np.int32(1), x) for x in KINDS)],
+        [(np.int32(2), SMOOTH), (np.int32(-1), SMOOTH)],
+        [
             Fault((np.int32(1), X), "does not make 2 equal pieces", early="3 positions on axis 1 do not make 2 pieces"),
             Fault((np.int32(3), X), r"axis 3 is not in \[-3, 3\)", early=""),
             Fault((np.int32(0), ONE), "axis 0 is not in", early=""),
         ],
     ),
     Row(
-        op="SplitV",
-        build=lambda x, sizes, axis: ops.split(x, sizes, axis, num=3),
-        numpy=lambda x, sizes, axis: np.split(x, _ends(x, sizes, int(axis)), int(axis)),
-        inputs=[
+        "SplitV",
+        lambda x, sizes, axis: ops.split(x, sizes, axis, num=3),
+        lambda x, sizes, axis: np.split(x, _ends(x, sizes, int(axis)), int(axis)),
+    ).on(
+        [
             (X, ints(1, 2, 1), np.int32(2)),
             (X, longs(0, -1, 1), np.int32(-1)),
             (X, ints(2, 0, 0), np.int32(0)),
             *((x, ints(1, 1, 0), np.int32(1)) for x in KINDS),
         ],
-        smooth=[(SMOOTH, ints(1, 0, 2), np.int32(1)), (SMOOTH, ints(1, -1, 0), np.int32(1))],
-        faults=[
+        [(SMOOTH, ints(1, 0, 2), np.int32(1)), (SMOOTH, ints(1, -1, 0), np.int32(1))],
+        [
             Fault((X, ints(1, 3, 1), np.int32(2)), "do not make up axis 2", early="Split"),
             Fault((X, ints(1, -1, -1), np.int32(2)), "do not make up axis 2", early="one length may be -1"),
             Fault((X, ints(1, -2, 5), np.int32(2)), "do not make up axis 2", early="Dimension -2 must be >= 0"),
@@ -137,11 +122,8 @@ def _ends(x: Any, sizes: Any, axis: int) -> Sequence[int]:
 # -- laid out anew ---------------------------------------------------------------------------------
 
 LAID = [
-    Row(
-        op="Transpose",
-        build=ops.transpose,
-        numpy=lambda x, perm: np.transpose(x, perm),
-        inputs=[
+    Row("Transpose", ops.transpose, lambda x, perm: np.transpose(x, perm)).on(
+        [
             (X, ints(2, 0, 1)),
             (X, longs(0, 1, 2)),
             (X, ints(-1, 0, -2)),
@@ -150,31 +132,20 @@ LAID = [
             (WORD, ints()),
             *((x, ints(1, 0)) for x in KINDS),
         ],
-        smooth=[(SMOOTH, ints(1, 2, 0)), (SMOOTH, longs(-1, 0, 1)), (np.float64(2.0), ints())],
-        faults=[
+        [(SMOOTH, ints(1, 2, 0)), (SMOOTH, longs(-1, 0, 1)), (np.float64(2.0), ints())],
+        [
             Fault((X, ints(0, 0, 1)), "no order of 3 axes", early=""),
-            Fault((X, ints(0, 1)), "no order of 3 axes", static="perm of 2 entries"),
+            Fault((X, ints(0, 1)), "no order of 3 axes", "perm of 2 entries"),
             Fault((X, ints(0, 1, 3)), "no order of 3 axes", early=""),
-            Fault((X, ints([0, 1, 2])), "a vector of integers", static="rank 1"),
+            Fault((X, ints([0, 1, 2])), "a vector of integers", "rank 1"),
         ],
     ),
-    Row(
-        op="InvertPermutation",
-        build=ops.invert_permutation,
-        numpy=lambda x: np.argsort(x).astype(x.dtype),
-        inputs=[(ints(2, 0, 1),), (longs(1, 0),), (ints(),), (ints(0),)],
-        no_gradient="positions",
-        faults=[
-            Fault((ints(2, 0, 2),), "once each"),
-            Fault((ints(-1, 0),), "once each"),
-            Fault((ints(3, 0, 1),), "once each"),
-        ],
+    Row("InvertPermutation", ops.invert_permutation, lambda x: np.argsort(x).astype(x.dtype)).on(
+        [ints(2, 0, 1), longs(1, 0), ints(), ints(0)],
+        faults=[Fault(ints(2, 0, 2), "once each"), Fault(ints(-1, 0), "once each"), Fault(ints(3, 0, 1), "once each")],
     ),
-    Row(
-        op="Tile",
-        build=ops.tile,
-        numpy=np.tile,
-        inputs=[
+    Row("Tile", ops.tile, np.tile).on(
+        [
             (X, ints(1, 2, 3)),
             (X, longs(2, 0, 1)),
             (M[0], ints(3)),
@@ -183,9 +154,9 @@ LAID = [
             (ONE, ints()),
             *((x, ints(2, 1)) for x in KINDS),
         ],
-        smooth=[(SMOOTH, ints(2, 1, 3)), (SMOOTH[0, 0], ints(2))],
-        faults=[
-            Fault((X, ints(1, 2)), "needs 3 multiples", static="2 multiples"),
+        [(SMOOTH, ints(2, 1, 3)), (SMOOTH[0, 0], ints(2))],
+        [
+            Fault((X, ints(1, 2)), "needs 3 multiples", "2 multiples"),
             Fault((X, ints(1, 2, -1)), "at least 0", early=""),
         ],
     ),
@@ -214,9 +185,9 @@ PADDED = [
     *((x, MARGINS) for x in KINDS),
 ]
 MISFITS = [
-    Fault((X, MARGINS), "needs 3 pairs of paddings", static=r"\[rank, 2\]"),
+    Fault((X, MARGINS), "needs 3 pairs of paddings", r"\[rank, 2\]"),
     Fault((M, MARGINS - 1), "at least 0", early=""),
-    Fault((M, np.zeros([2, 3], np.int32)), r"\[rank, 2\]", static=r"\[rank, 2\]"),
+    Fault((M, np.zeros([2, 3], np.int32)), r"\[rank, 2\]", r"\[rank, 2\]"),
 ]
 
 SQUARE = np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]])
@@ -236,15 +207,12 @@ def _filler(x: Any) -> Any:
 
 
 PADS = [
-    Row(op="Pad", build=ops.pad, numpy=_padded, inputs=PADDED, smooth=[(SQUARE, MARGINS)], faults=MISFITS),
-    Row(
-        op="PadV2",
-        build=lambda x, margins, value: make_one("PadV2", [x, margins, value]),
-        numpy=lambda x, margins, value: _padded(x, margins, np.asarray(value)[()]),
-        inputs=[(x, m, _filler(x)) for x, m in PADDED],
-        smooth=[(SQUARE, MARGINS, np.float64(0.0))],
+    Row("Pad", ops.pad, _padded).on(PADDED, [(SQUARE, MARGINS)], MISFITS),
+    Row("PadV2", {}, lambda x, margins, value: _padded(x, margins, np.asarray(value)[()])).on(
+        [(x, m, _filler(x)) for x, m in PADDED],
+        [(SQUARE, MARGINS, np.float64(0.0))],
+        [replace(fault, inputs=(*fault.inputs, ONE)) for fault in MISFITS],
         wrt=[0],  # what fills the margin has no gradient, in TensorFlow either
-        faults=[replace(fault, inputs=(*fault.inputs, ONE)) for fault in MISFITS],
     ),
 ]
 MIRRORS = [
@@ -252,25 +220,26 @@ MIRRORS = [
     for mode, edge in (("REFLECT", 1), ("SYMMETRIC", 0))
     for row in (
         Row(
-            op="MirrorPad",
-            build=lambda x, margins, mode=mode: ops.pad(x, margins, mode),
-            numpy=lambda x, margins, mode=mode: np.pad(x, margins, mode=mode.lower()) if x.ndim else x,
-            inputs=[
+            f"MirrorPad-{mode.lower()}",
+            lambda x, margins, mode=mode: ops.pad(x, margins, mode),
+            lambda x, margins, mode=mode: np.pad(x, margins, mode=mode.lower()) if x.ndim else x,
+        ).on(
+            [
                 (X, ints([1, 1 - edge], [2, 0], [0, 3])),
                 (X, np.zeros([3, 2], np.int64)),
                 (EMPTY, ints([0, 0], [1, 2])),
                 (ONE, NONE_AXES),
                 *((x, ints([1, 0], [0, 1])) for x in KINDS),
             ],
-            smooth=[(SQUARE, ints([1, 0], [2, 2])), (SQUARE, np.zeros([2, 2], np.int32))],
-            label=mode.lower(),
-            faults=[*MISFITS, Fault((M, ints([0, 0], [3 - edge, 0])), "reach over shape")],
+            [(SQUARE, ints([1, 0], [2, 2])), (SQUARE, np.zeros([2, 2], np.int32))],
+            [*MISFITS, Fault((M, ints([0, 0], [3 - edge, 0])), "reach over shape")],
         ),
         Row(
-            op="MirrorPadGrad",
-            build=lambda x, margins, mode=mode: make_one("MirrorPadGrad", [x, margins], {"mode": mode}),
-            numpy=lambda x, margins, mode=mode: _folded(x, margins, mode.lower()),
-            inputs=[
+            f"MirrorPadGrad-{mode.lower()}",
+            {"mode": mode},
+            lambda x, margins, mode=mode: _folded(x, margins, mode.lower()),
+        ).on(
+            [
                 (np.ones([4, 5], np.float32), ints([1, 1], [0, 2])),
                 (X[0], ints([0, 0], [1, 1])),
                 (X[0].astype(np.int32), ints([1, 0], [0, 1])),
@@ -278,9 +247,8 @@ MIRRORS = [
                 (np.zeros([0, 4], np.float32), ints([0, 0], [1, 1])),
                 (X[0].astype(np.complex64) * 1j, ints([1, 0], [1, 0])),
             ],
-            smooth=[(SQUARE, ints([0, 0], [1, 0]))],
-            label=mode.lower(),
-            faults=[MISFITS[0], Fault((M, ints([0, 0], [2, 0])), "reach over shape")],
+            [(SQUARE, ints([0, 0], [1, 0]))],
+            [MISFITS[0], Fault((M, ints([0, 0], [2, 0])), "reach over shape")],
         ),
     )
 ]

@@ -44,12 +44,12 @@ SQUARES = [
     (np.zeros((0, 3, 3)),),
     (np.zeros((2, 0, 0), np.float32),),
 ]
-OBLONGS = [*SQUARES[:5], (matrices(2, 4, 2),), (matrices(2, 2, 5, dtype=np.float32),)]
+OBLONGS = [*SQUARES[:5], matrices(2, 4, 2), matrices(2, 2, 5, dtype=np.float32)]
 HALF = (np.array([[2.0, 1.0], [1.0, 4.0]], np.float16),)
-DEFINITE = [(_definite(x),) for (x,) in SQUARES]
+DEFINITE = [_definite(x) for (x,) in SQUARES]
 SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
-NOT_SQUARE = Fault((np.ones((2, 3)),), "square matrices", static="2 rows and 3 columns")
-VECTOR = Fault((np.ones(2),), "takes (square )?matrices", static="batches of them")
+NOT_SQUARE = Fault(np.ones((2, 3)), "square matrices", "2 rows and 3 columns")
+VECTOR = Fault(np.ones(2), "takes (square )?matrices", "batches of them")
 FIT = "of as many rows"
 ANY = 1e-4
 
@@ -57,25 +57,20 @@ ANY = 1e-4
 
 INVERSES = [
     Row(
-        op="MatrixInverse",
-        build=lambda x, turn=turn: acts.linalg.inv(x, adjoint=turn),
-        numpy=lambda x, turn=turn: np.linalg.inv(_turned(x) if turn else x).astype(x.dtype),
-        inputs=SQUARES,
-        smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
-        faults=[Fault((np.zeros((2, 2)),), "that are invertible"), NOT_SQUARE, VECTOR],
-        label="adjoint" if turn else "plain",
-        exact=False,
+        f"MatrixInverse-{'adjoint' if turn else 'plain'}",
+        lambda x, turn=turn: acts.linalg.inv(x, adjoint=turn),
+        lambda x, turn=turn: np.linalg.inv(_turned(x) if turn else x).astype(x.dtype),
+    ).on(
+        SQUARES,
+        [matrices(3, 3), matrices(2, 2, 2)],
+        [Fault(np.zeros((2, 2)), "that are invertible"), NOT_SQUARE, VECTOR],
         rtol=ANY,
     )
     for turn in (False, True)
 ]
 INVERSE_OF_HALVES = Row(
-    op="MatrixInverse",
-    build=acts.linalg.inv,
-    numpy=lambda x: np.linalg.inv(x.astype(np.float32)).astype(x.dtype),
-    inputs=[HALF],
-    label="halves",
-)
+    "MatrixInverse-halves", acts.linalg.inv, lambda x: np.linalg.inv(x.astype(np.float32)).astype(x.dtype)
+).on([HALF])
 
 SYSTEMS = [
     (matrices(3, 3), matrices(3, 2)),
@@ -87,20 +82,19 @@ SYSTEMS = [
 ]
 SOLUTIONS = [
     Row(
-        op="MatrixSolve",
-        build=lambda a, b, turn=turn: acts.linalg.solve(a, b, adjoint=turn),
-        numpy=lambda a, b, turn=turn: np.linalg.solve(_turned(a) if turn else a, b),
-        inputs=SYSTEMS,
-        smooth=[(matrices(3, 3), matrices(3, 2)), (matrices(2, 2, 2), matrices(2, 2, 1))],
-        faults=[
+        f"MatrixSolve-{'adjoint' if turn else 'plain'}",
+        lambda a, b, turn=turn: acts.linalg.solve(a, b, adjoint=turn),
+        lambda a, b, turn=turn: np.linalg.solve(_turned(a) if turn else a, b),
+    ).on(
+        SYSTEMS,
+        [(matrices(3, 3), matrices(3, 2)), (matrices(2, 2, 2), matrices(2, 2, 1))],
+        [
             Fault((SINGULAR, np.ones((2, 1))), "not invertible"),
-            Fault((np.ones((2, 3)), np.ones((2, 1))), "square", static="3 columns"),
-            Fault((np.eye(2), np.ones((3, 1))), FIT, static=FIT),
-            Fault((np.eye(2), np.ones(2)), FIT, static="batches of them"),
-            Fault((np.eye(2)[None], np.ones((3, 2, 1))), "batches of one shape", static="cannot match the batches"),
+            Fault((np.ones((2, 3)), np.ones((2, 1))), "square", "3 columns"),
+            Fault((np.eye(2), np.ones((3, 1))), FIT, FIT),
+            Fault((np.eye(2), np.ones(2)), FIT, "batches of them"),
+            Fault((np.eye(2)[None], np.ones((3, 2, 1))), "batches of one shape", "cannot match the batches"),
         ],
-        label="adjoint" if turn else "plain",
-        exact=False,
         rtol=ANY,
     )
     for turn in (False, True)
@@ -129,24 +123,19 @@ TRIANGLES = [
 ]
 TRIANGULAR = [
     Row(
-        op="MatrixTriangularSolve",
-        build=lambda a, b, lower=lower, turn=turn: acts.linalg.triangular_solve(a, b, lower, turn),
-        numpy=lambda a, b, lower=lower, turn=turn: np.linalg.solve(
+        f"MatrixTriangularSolve-{'lower' if lower else 'upper'}_{'adjoint' if turn else 'plain'}",
+        lambda a, b, lower=lower, turn=turn: acts.linalg.triangular_solve(a, b, lower, turn),
+        lambda a, b, lower=lower, turn=turn: np.linalg.solve(
             _turned(_triangle(a, lower)) if turn else _triangle(a, lower), b
         ),
-        inputs=TRIANGLES,
-        smooth=[
-            (_steep(3, 3), matrices(3, 2)),
-            (_steep(2, 2, 2), matrices(2, 1)),
-            (_steep(1, 2, 2), matrices(3, 2, 1)),
+    ).on(
+        TRIANGLES,
+        [(_steep(3, 3), matrices(3, 2)), (_steep(2, 2, 2), matrices(2, 1)), (_steep(1, 2, 2), matrices(3, 2, 1))],
+        [
+            Fault((np.ones((2, 3)), np.ones((2, 1))), "square", "3 columns"),
+            Fault((np.eye(2), np.ones((3, 1))), FIT, FIT),
+            Fault((np.ones((2, 2, 2)), np.ones((3, 2, 1))), FIT, "cannot match the batches"),
         ],
-        faults=[
-            Fault((np.ones((2, 3)), np.ones((2, 1))), "square", static="3 columns"),
-            Fault((np.eye(2), np.ones((3, 1))), FIT, static=FIT),
-            Fault((np.ones((2, 2, 2)), np.ones((3, 2, 1))), FIT, static="cannot match the batches"),
-        ],
-        label=f"{'lower' if lower else 'upper'}_{'adjoint' if turn else 'plain'}",
-        exact=False,
         rtol=ANY,
     )
     for lower in (True, False)
@@ -161,23 +150,14 @@ def _about_definite(x: Any) -> Any:
     return matmul(x, x, adjoint_b=True) + acts.linalg.diag(ones_like(acts.linalg.diag_part(x)))
 
 
-CHOLESKY = Row(
-    op="Cholesky",
-    build=acts.linalg.cholesky,
-    numpy=lambda x: np.linalg.cholesky(x).astype(x.dtype),
-    inputs=[*DEFINITE, (np.array([[4.0, np.nan], [2.0, 5.0]]),)],
-    faults=[NOT_SQUARE, VECTOR],
-    exact=False,
-    rtol=ANY,
+CHOLESKY = Row("Cholesky", acts.linalg.cholesky, lambda x: np.linalg.cholesky(x).astype(x.dtype)).on(
+    [*DEFINITE, np.array([[4.0, np.nan], [2.0, 5.0]])], faults=[NOT_SQUARE, VECTOR], rtol=ANY
 )
 CHOLESKY_SMOOTH = Row(
-    op="Cholesky",
-    build=lambda x: acts.linalg.cholesky(_about_definite(x)),
-    numpy=lambda x: np.linalg.cholesky(x @ _turned(x) + np.eye(x.shape[-1])),
-    inputs=[],
-    smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
-    label="of_products",
-)
+    "Cholesky-of_products",
+    lambda x: acts.linalg.cholesky(_about_definite(x)),
+    lambda x: np.linalg.cholesky(x @ _turned(x) + np.eye(x.shape[-1])),
+).on([], [matrices(3, 3), matrices(2, 2, 2)])
 
 
 def _qr_parts(x: Any, full: bool) -> Any:
@@ -194,26 +174,14 @@ def _qr_wanted(x: Any, full: bool) -> Any:
 
 QR = [
     Row(
-        op="Qr",
-        build=lambda x, full=full: _qr_parts(x, full),
-        numpy=lambda x, full=full: _qr_wanted(x, full),
-        inputs=OBLONGS,
-        faults=[VECTOR],
-        label="full" if full else "reduced",
-        exact=False,
-        rtol=ANY,
-    )
+        f"Qr-{'full' if full else 'reduced'}",
+        lambda x, full=full: _qr_parts(x, full),
+        lambda x, full=full: _qr_wanted(x, full),
+    ).on(OBLONGS, faults=[VECTOR], rtol=ANY)
     for full in (False, True)
 ]
 QR_SMOOTH = [
-    Row(
-        op="Qr",
-        build=lambda x, full=full: list(acts.linalg.qr(x, full)),
-        numpy=lambda x: None,
-        inputs=[],
-        smooth=smooth,
-        label=label,
-    )
+    Row(f"Qr-{label}", lambda x, full=full: list(acts.linalg.qr(x, full)), lambda x: None).on([], smooth)
     for label, full, smooth in [
         ("reduced_gradient", False, [(matrices(4, 3),), (matrices(2, 2, 4),), (matrices(3, 3),)]),
         ("full_gradient", True, [(matrices(2, 3),), (matrices(2, 3, 3),)]),
@@ -240,52 +208,34 @@ def _lu_wanted(x: Any) -> Any:
     return [rows, order]
 
 
-LU = Row(
-    op="Lu",
-    build=_lu_parts,
-    numpy=_lu_wanted,
-    inputs=SQUARES,
-    needs="scipy",
+LU = Row("Lu", _lu_parts, _lu_wanted).on(
+    SQUARES,
     faults=[
-        Fault((SINGULAR,), "that are invertible"),
-        Fault((np.full((2, 2), np.nan),), "that are invertible"),
+        Fault(SINGULAR, "that are invertible"),
+        Fault(np.full((2, 2), np.nan), "that are invertible"),
         NOT_SQUARE,
         VECTOR,
     ],
-    exact=False,
+    needs="scipy",
     rtol=ANY,
 )
-LU_SMOOTH = Row(
-    op="Lu",
-    build=lambda x: acts.linalg.lu(x).lu,
-    numpy=lambda x: None,
-    inputs=[],
-    smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
-    label="gradient",
+LU_SMOOTH = Row("Lu-gradient", lambda x: acts.linalg.lu(x).lu, lambda x: None).on(
+    [], [matrices(3, 3), matrices(2, 2, 2)]
 )
 
 # -- determinants --------------------------------------------------------------------------------
 
-DETERMINANT = Row(
-    op="MatrixDeterminant",
-    build=acts.linalg.det,
-    numpy=lambda x: np.asarray(np.linalg.det(x), x.dtype),
-    inputs=[*SQUARES, (np.zeros((2, 2)),), (np.full((2, 2), np.nan),)],
-    smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
-    faults=[NOT_SQUARE, VECTOR],
-    exact=False,
+DETERMINANT = Row("MatrixDeterminant", acts.linalg.det, lambda x: np.asarray(np.linalg.det(x), x.dtype)).on(
+    [*SQUARES, np.zeros((2, 2)), np.full((2, 2), np.nan)],
+    [matrices(3, 3), matrices(2, 2, 2)],
+    [NOT_SQUARE, VECTOR],
     rtol=ANY,
 )
 LOG_DETERMINANT = Row(
-    op="LogMatrixDeterminant",
-    build=lambda x: list(acts.linalg.slogdet(x)),
-    numpy=lambda x: [np.asarray(part, x.dtype) for part in np.linalg.slogdet(x)],
-    inputs=[*SQUARES, (np.zeros((2, 2)),)],
-    smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
-    faults=[NOT_SQUARE, VECTOR],
-    exact=False,
-    rtol=ANY,
-)
+    "LogMatrixDeterminant",
+    lambda x: list(acts.linalg.slogdet(x)),
+    lambda x: [np.asarray(part, x.dtype) for part in np.linalg.slogdet(x)],
+).on([*SQUARES, np.zeros((2, 2))], [matrices(3, 3), matrices(2, 2, 2)], [NOT_SQUARE, VECTOR], rtol=ANY)
 
 ROWS = [
     *INVERSES,

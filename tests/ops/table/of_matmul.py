@@ -56,18 +56,18 @@ INNER = "inner dimensions"
 
 PRODUCTS = [
     Row(
-        op="MatMul",
+        f"MatMul-{'transposed' if ta else 'plain'}_{'transposed' if tb else 'plain'}",
         # Not ``ops.matmul``, which makes another op where ranks are unknown.
-        build=lambda a, b, ta=ta, tb=tb: make_one("MatMul", [a, b], {"transpose_a": ta, "transpose_b": tb}),
-        numpy=lambda a, b, ta=ta, tb=tb: _product(_turned(a, ta), _turned(b, tb)),
-        inputs=[(_laid(a, ta), _laid(b, tb)) for a, b in MATRICES],
-        smooth=[(_laid(A, ta), _laid(B, tb))],
-        label=f"{'transposed' if ta else 'plain'}_{'transposed' if tb else 'plain'}",
-        exact=False,
-        faults=[
-            Fault((A, np.ones([7, 9], np.float32)), UNFIT, static=INNER),
-            Fault((A, np.ones([3], np.float32)), UNFIT, static="two matrices"),
+        lambda a, b, ta=ta, tb=tb: make_one("MatMul", [a, b], {"transpose_a": ta, "transpose_b": tb}),
+        lambda a, b, ta=ta, tb=tb: _product(_turned(a, ta), _turned(b, tb)),
+    ).on(
+        [(_laid(a, ta), _laid(b, tb)) for a, b in MATRICES],
+        [(_laid(A, ta), _laid(B, tb))],
+        [
+            Fault((A, np.ones([7, 9], np.float32)), UNFIT, INNER),
+            Fault((A, np.ones([3], np.float32)), UNFIT, "two matrices"),
         ],
+        rtol=1e-5,
     )
     for ta in (False, True)
     for tb in (False, True)
@@ -81,18 +81,17 @@ def _wide(op: str, dtype: Any) -> dict[str, Any]:
 def _batches(op: str, label: str, adj_x: bool, adj_y: bool, inputs: list[Any]) -> Row:
     attrs = {"adj_x": adj_x, "adj_y": adj_y}
     return Row(
-        op=op,
-        build=lambda x, y: make_one(op, [x, y], {**attrs, **_wide(op, x.dtype)}),
-        numpy=lambda x, y: _product(_adjoint(x, adj_x), _adjoint(y, adj_y)),
-        inputs=[(_adjoint(x, adj_x), _adjoint(y, adj_y)) for x, y in inputs],
-        smooth=[(_adjoint(X, adj_x), _adjoint(Y, adj_y))],
-        label=label,
-        exact=False,
-        rtol=2e-3,
-        faults=[
-            Fault((X, np.ones([2, 7, 9], np.float32)), UNFIT, static=INNER),
-            Fault((X, np.ones([3], np.float32)), UNFIT, static="matrices or batches"),
+        f"{op}-{label}",
+        lambda x, y: make_one(op, [x, y], {**attrs, **_wide(op, x.dtype)}),
+        lambda x, y: _product(_adjoint(x, adj_x), _adjoint(y, adj_y)),
+    ).on(
+        [(_adjoint(x, adj_x), _adjoint(y, adj_y)) for x, y in inputs],
+        [(_adjoint(X, adj_x), _adjoint(Y, adj_y))],
+        [
+            Fault((X, np.ones([2, 7, 9], np.float32)), UNFIT, INNER),
+            Fault((X, np.ones([3], np.float32)), UNFIT, "matrices or batches"),
         ],
+        rtol=2e-3,
     )
 
 
@@ -118,33 +117,16 @@ BATCHES = [
         _batches("BatchMatMulV3", name, adj_x, adj_y, [*SAME, *WIDE]),
     )
 ]
-OLDER = Row(
-    op="BatchMatMul",
-    build=lambda x, y: make_one("BatchMatMul", [x, y]),
-    numpy=np.matmul,
-    inputs=[],
-    label="does_not_broadcast",
-    faults=[
-        Fault((X, Y[:1]), "batches of one shape", static="batches"),
-        Fault((X, Y[0]), "batches of one shape", static="batches"),
-    ],
+OLDER = Row("BatchMatMul-does_not_broadcast", {}, np.matmul).on(
+    [],
+    faults=[Fault((X, Y[:1]), "batches of one shape", "batches"), Fault((X, Y[0]), "batches of one shape", "batches")],
 )
-NEWER = Row(
-    op="BatchMatMulV2",
-    build=lambda x, y: make_one("BatchMatMulV2", [x, y]),
-    numpy=np.matmul,
-    inputs=WIDE,
-    smooth=[(X[:1], Y), (X, Y[0]), (np.stack([X, X, X]), Y)],
-    label="broadcast",
-    exact=False,
+NEWER = Row("BatchMatMulV2-broadcast", {}, np.matmul).on(
+    WIDE, [(X[:1], Y), (X, Y[0]), (np.stack([X, X, X]), Y)], rtol=1e-5
 )
 
 WIDER = Row(
-    op="BatchMatMulV3",
-    build=lambda x, y: make_one("BatchMatMulV3", [x, y], {"Tout": int32}),
-    numpy=lambda x, y: np.matmul(x.astype(np.int32), y.astype(np.int32)),
-    inputs=[(np.full([2, 1, 3], 100, np.int8), np.full([3, 2], -100, np.int8))],
-    label="of_a_wider_type",
-)
+    "BatchMatMulV3-of_a_wider_type", {"Tout": int32}, lambda x, y: np.matmul(x.astype(np.int32), y.astype(np.int32))
+).on([(np.full([2, 1, 3], 100, np.int8), np.full([3, 2], -100, np.int8))])
 
 ROWS = [*PRODUCTS, *BATCHES, OLDER, NEWER, WIDER]

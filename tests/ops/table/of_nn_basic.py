@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -44,10 +43,11 @@ BIASES = [
     )
     for row in (
         Row(
-            op="BiasAdd",
-            build=lambda x, b, layout=layout: nn.bias_add(x, b, layout),
-            numpy=lambda x, b, axis=axis: x + _shaped(b, x, axis),
-            inputs=[
+            f"BiasAdd-{layout}",
+            lambda x, b, layout=layout: nn.bias_add(x, b, layout),
+            lambda x, b, axis=axis: x + _shaped(b, x, axis),
+        ).on(
+            [
                 (X, bias),
                 (X.astype(np.int32), np.arange(bias.size, dtype=np.int32)),
                 (X.astype(np.complex64) * 1j, np.arange(bias.size).astype(np.complex64)),
@@ -56,33 +56,31 @@ BIASES = [
                 (np.ones([2, bias.size], np.float16), np.arange(bias.size, dtype=np.float16)),
                 (np.ones([2, bias.size], ml_dtypes.bfloat16), np.arange(bias.size).astype(ml_dtypes.bfloat16)),
             ],
-            smooth=[(SMOOTH[None], np.array([0.5, 1.0, -1.0][: 3 if axis == -1 else 2]))],
-            label=layout,
-            faults=[
-                Fault((X, np.ones([5], np.float32)), "for each channel", static=RANK),
-                Fault((X[0, 0], bias), "for each channel", static=RANK),
-                Fault((X, bias[None]), "for each channel", static=RANK),
+            [(SMOOTH[None], np.array([0.5, 1.0, -1.0][: 3 if axis == -1 else 2]))],
+            [
+                Fault((X, np.ones([5], np.float32)), "for each channel", RANK),
+                Fault((X[0, 0], bias), "for each channel", RANK),
+                Fault((X, bias[None]), "for each channel", RANK),
             ],
         ),
         Row(
-            op="BiasAddGrad",
-            build=lambda grad, layout=layout: nn.bias_add_grad(grad, layout),
-            numpy=lambda grad, axis=axis: _channel_sums(grad, axis),
-            inputs=[
-                (X,),
-                (X[0],),
-                (X[:0],),
-                (X[..., None],),
-                (X.astype(np.int32),),
-                (X.astype(np.float64),),
-                (X.astype(np.float16),),
-                (X.astype(np.complex64) * 1j,),
+            f"BiasAddGrad-{layout}",
+            lambda grad, layout=layout: nn.bias_add_grad(grad, layout),
+            lambda grad, axis=axis: _channel_sums(grad, axis),
+        ).on(
+            [
+                X,
+                X[0],
+                X[:0],
+                X[..., None],
+                X.astype(np.int32),
+                X.astype(np.float64),
+                X.astype(np.float16),
+                X.astype(np.complex64) * 1j,
             ],
-            smooth=[(SMOOTH[None],), (SMOOTH,)],
-            label=layout,
-            exact=False,
+            [SMOOTH[None], SMOOTH],
+            [Fault(X[0, 0], RANK, RANK)],
             rtol=2e-3,
-            faults=[Fault((X[0, 0],), RANK, static=RANK)],
         ),
     )
 ]
@@ -92,21 +90,18 @@ def _half_square(t: Any) -> Any:
     return (np.sum(t.astype(np.float64) ** 2) / 2).astype(t.dtype)
 
 
-L2 = Row(
-    op="L2Loss",
-    build=nn.l2_loss,
-    numpy=_half_square,
-    inputs=[
-        (X,),
-        (EMPTY,),
-        (np.float32(3.0),),
-        (np.array([np.nan, 1.0]),),
-        (np.array([1.5, 2.0], np.float16),),
-        (np.array([256], np.float16),),  # the square is no float16
-        (np.array([1.5, 2.0], ml_dtypes.bfloat16),),
+L2 = Row("L2Loss", nn.l2_loss, _half_square).on(
+    [
+        X,
+        EMPTY,
+        np.float32(3.0),
+        np.array([np.nan, 1.0]),
+        np.array([1.5, 2.0], np.float16),
+        np.array([256], np.float16),  # the square is no float16
+        np.array([1.5, 2.0], ml_dtypes.bfloat16),
     ],
-    smooth=[(SMOOTH,), (np.float64(1.5),)],
-    exact=False,
+    [SMOOTH, np.float64(1.5)],
+    rtol=1e-5,
 )
 
 
@@ -126,49 +121,32 @@ def _softmax(x: Any) -> Any:
 
 
 SCORES = [
-    (LOGITS,),
-    (X,),
-    (MANY,),
-    (np.tile(LOGITS, (20, 1)),),
-    (np.array([5.0], np.float32),),
-    (np.array([[-np.inf, 0.0, 1.0]], np.float32),),
-    (np.array([[np.nan, 0.0], [np.inf, 0.0]], np.float32),),
-    (EMPTY,),
-    (NO_CLASS,),
-    (LOGITS.astype(np.float64),),
+    LOGITS,
+    X,
+    MANY,
+    np.tile(LOGITS, (20, 1)),
+    np.array([5.0], np.float32),
+    np.array([[-np.inf, 0.0, 1.0]], np.float32),
+    np.array([[np.nan, 0.0], [np.inf, 0.0]], np.float32),
+    EMPTY,
+    NO_CLASS,
+    LOGITS.astype(np.float64),
 ]
 SOFTMAXES = [
     row
     for op, build, numpy in (("Softmax", nn.softmax, _softmax), ("LogSoftmax", nn.log_softmax, _log_softmax))
     for row in (
-        Row(
-            op=op,
-            build=build,
-            numpy=numpy,
-            inputs=SCORES,
-            smooth=[(SMOOTH,), (SMOOTH[0],), (SMOOTH[None],)],
-            exact=False,
-            faults=[Fault((np.float32(1.0),), "rank at least 1", static="axis -1")],
+        Row(op, build, numpy).on(
+            SCORES, [SMOOTH, SMOOTH[0], SMOOTH[None]], [Fault(np.float32(1.0), "rank at least 1", "axis -1")], rtol=1e-5
+        ),
+        Row(f"{op}-low", build, numpy).on(
+            [SMOOTH.astype(np.float16), SMOOTH.astype(ml_dtypes.bfloat16)], [SMOOTH], rtol=0.02
         ),
         Row(
-            op=op,
-            build=build,
-            numpy=numpy,
-            inputs=[(SMOOTH.astype(np.float16),), (SMOOTH.astype(ml_dtypes.bfloat16),)],
-            smooth=[(SMOOTH,)],
-            label="low",
-            exact=False,
-            rtol=0.02,
-        ),
-        Row(
-            op=op,
-            build=lambda x, build=build: build(x, axis=0),
-            numpy=lambda x, numpy=numpy: np.swapaxes(numpy(np.swapaxes(x, 0, -1)), 0, -1),
-            inputs=[(LOGITS,), (X,), (LOGITS[0],)],
-            smooth=[(SMOOTH,), (SMOOTH[None],)],
-            label="first_axis",
-            exact=False,
-        ),
+            f"{op}-first_axis",
+            lambda x, build=build: build(x, axis=0),
+            lambda x, numpy=numpy: np.swapaxes(numpy(np.swapaxes(x, 0, -1)), 0, -1),
+        ).on([LOGITS, X, LOGITS[0]], [SMOOTH, SMOOTH[None]], rtol=1e-5),
     )
 ]
 
@@ -193,21 +171,14 @@ def _sparse_entropy(logits: Any, labels: Any) -> list[Any]:
     return [(-log[rows, labels]).astype(logits.dtype), back.astype(logits.dtype)]
 
 
-def _two(op: str) -> Callable[..., Any]:
-    return lambda *inputs: list(make(op, list(inputs)).outputs)
-
-
 CHANCES = np.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]], np.float32)
 MASKED = np.array([[1.0, -np.inf, 2.0], [-np.inf, 0.5, -np.inf]], np.float32)
 CLASSES = "at least 1 class"
 FIT = "of one shape"
 DENSE, SPARSE = "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"
 ENTROPIES = [
-    Row(
-        op=DENSE,
-        build=_two(DENSE),
-        numpy=_entropy,
-        inputs=[
+    Row(DENSE, {}, _entropy).on(
+        [
             (LOGITS, CHANCES),
             (LOGITS, CHANCES[:1]),
             (LOGITS.astype(np.float64), CHANCES.astype(np.float64)),
@@ -216,37 +187,23 @@ ENTROPIES = [
             (MANY, np.eye(130, dtype=np.float32)[:2]),
             (np.array([[np.nan, 1.0, 2.0]], np.float32), CHANCES[:1]),
         ],
-        smooth=[(SMOOTH, CHANCES.astype(np.float64))],
-        exact=False,
-        faults=[Fault((LOGITS, CHANCES[:, :2]), FIT, static=FIT), Fault((LOGITS[0], CHANCES[0]), CLASSES, static=FIT)],
+        [(SMOOTH, CHANCES.astype(np.float64))],
+        [Fault((LOGITS, CHANCES[:, :2]), FIT, FIT), Fault((LOGITS[0], CHANCES[0]), CLASSES, FIT)],
+        rtol=1e-5,
     ),
-    Row(
-        op=DENSE,
-        build=lambda *inputs: _two(DENSE)(*inputs)[1],
-        numpy=lambda *inputs: _entropy(*inputs)[1],
-        inputs=[(LOGITS, CHANCES)],
-        smooth=[(SMOOTH, CHANCES.astype(np.float64))],
-        label="slope",
-        exact=False,
+    Row(f"{DENSE}-slope", lambda *inputs: make(DENSE, inputs).outputs[1], lambda *inputs: _entropy(*inputs)[1]).on(
+        [(LOGITS, CHANCES)], [(SMOOTH, CHANCES.astype(np.float64))], rtol=1e-5
     ),
-    Row(
-        op=DENSE,
-        build=_two(DENSE),
-        numpy=_entropy,
-        inputs=[
+    Row(f"{DENSE}-low", {}, _entropy).on(
+        [
             (SMOOTH.astype(np.float16), CHANCES.astype(np.float16)),
             (SMOOTH.astype(ml_dtypes.bfloat16), CHANCES.astype(ml_dtypes.bfloat16)),
         ],
-        smooth=[(SMOOTH, CHANCES.astype(np.float64))],
-        label="low",
-        exact=False,
+        [(SMOOTH, CHANCES.astype(np.float64))],
         rtol=0.03,
     ),
-    Row(
-        op=SPARSE,
-        build=_two(SPARSE),
-        numpy=_sparse_entropy,
-        inputs=[
+    Row(SPARSE, {}, _sparse_entropy).on(
+        [
             (LOGITS, np.array([2, 1], np.int32)),
             (LOGITS.astype(np.float64), np.array([0, 0])),
             (MANY, np.array([129, 0], np.int32)),
@@ -254,26 +211,21 @@ ENTROPIES = [
             (EMPTY, np.zeros([0], np.int64)),
             (np.array([[np.nan, 1.0, 2.0]], np.float32), np.array([1], np.int32)),
         ],
-        smooth=[(SMOOTH, np.array([2, 0], np.int32))],
-        exact=False,
-        faults=[
+        [(SMOOTH, np.array([2, 0], np.int32))],
+        [
             Fault((LOGITS, np.array([2, 3], np.int32)), r"label 3 .* \[0, 3\)"),
             Fault((LOGITS, np.array([-1, 0])), "label -1"),
-            Fault((LOGITS, np.array([1], np.int32)), "one label for each row", static="a label for each row"),
+            Fault((LOGITS, np.array([1], np.int32)), "one label for each row", "a label for each row"),
             Fault((NO_CLASS, np.array([0, 0], np.int32)), CLASSES),
         ],
+        rtol=1e-5,
     ),
-    Row(
-        op=SPARSE,
-        build=_two(SPARSE),
-        numpy=_sparse_entropy,
-        inputs=[
+    Row(f"{SPARSE}-low", {}, _sparse_entropy).on(
+        [
             (SMOOTH.astype(np.float16), np.array([2, 0], np.int32)),
             (SMOOTH.astype(ml_dtypes.bfloat16), np.array([1, 1])),
         ],
-        smooth=[(SMOOTH, np.array([1, 1]))],
-        label="low",
-        exact=False,
+        [(SMOOTH, np.array([1, 1]))],
         rtol=0.03,
     ),
 ]

@@ -77,7 +77,7 @@ USUAL = (IMAGES, some(3), some(3), some(3), positive(3))
 LENGTHS = Fault(
     (IMAGES, some(4), some(3), some(3), positive(3)),
     "vectors with a number for each channel",
-    static="vectors with a number for each channel",
+    "vectors with a number for each channel",
 )
 
 
@@ -140,147 +140,91 @@ LRN = {"depth_radius": 2, "bias": 1.5, "alpha": 0.5, "beta": 0.75}
 ROWS = [
     *(
         Row(
-            op=f"FusedBatchNorm{version}",
-            build=node(f"FusedBatchNorm{version}"),
-            numpy=with_nothing(trained) if version == "V3" else trained,
-            inputs=[USUAL],
-            faults=[LENGTHS],
-            exact=False,
-            rtol=1e-4,
-        )
+            f"FusedBatchNorm{version}",
+            node(f"FusedBatchNorm{version}"),
+            with_nothing(trained) if version == "V3" else trained,
+        ).on([USUAL], faults=[LENGTHS], rtol=1e-4)
         for version in ("", "V2", "V3")
     ),
     *(
         Row(
-            op=f"FusedBatchNorm{version}",
-            label="result",
-            build=first(node(f"FusedBatchNorm{version}")),
-            numpy=lambda *inputs: trained(*inputs)[0],
-            inputs=[USUAL],
-            smooth=[(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))],
-            wrt=[0, 1, 2],
-            exact=False,
-            rtol=1e-4,
-        )
+            f"FusedBatchNorm{version}-result",
+            first(node(f"FusedBatchNorm{version}")),
+            lambda *inputs: trained(*inputs)[0],
+        ).on([USUAL], [(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))], wrt=[0, 1, 2], rtol=1e-4)
         for version in ("", "V2", "V3")
     ),
     Row(
-        op="FusedBatchNormV3",
-        label="NCHW",
-        build=first(node("FusedBatchNormV3", data_format="NCHW")),
-        numpy=lambda x, s, o, m, v: trained(x, s, o, m, v, front=True)[0],
-        inputs=[(some(2, 3, 4, 2), *USUAL[1:])],
-        smooth=[(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))],
+        "FusedBatchNormV3-NCHW",
+        first(node("FusedBatchNormV3", data_format="NCHW")),
+        lambda x, s, o, m, v: trained(x, s, o, m, v, front=True)[0],
+    ).on(
+        [(some(2, 3, 4, 2), *USUAL[1:])],
+        [(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))],
         wrt=[0, 1, 2],
-        exact=False,
         rtol=1e-4,
     ),
     Row(
-        op="FusedBatchNormV3",
-        label="running",
-        build=lambda x, s, o, m, v: list(nn.fused_batch_norm(x, s, o, m, v, exponential_avg_factor=0.25)),
-        numpy=lambda x, s, o, m, v: trained(x, s, o, m, v, share=0.25)[:3],
-        inputs=[USUAL],
-        smooth=(),
-        exact=False,
-        rtol=1e-4,
+        "FusedBatchNormV3-running",
+        lambda x, s, o, m, v: list(nn.fused_batch_norm(x, s, o, m, v, exponential_avg_factor=0.25)),
+        lambda x, s, o, m, v: trained(x, s, o, m, v, share=0.25)[:3],
+    ).on([USUAL], rtol=1e-4),
+    Row(
+        "FusedBatchNormV3-volumes",
+        first(node("FusedBatchNormV3", data_format="NDHWC")),
+        lambda *inputs: trained(*inputs)[0],
+    ).on([(some(2, 2, 2, 3, 3), *USUAL[1:])], rtol=1e-4),
+    Row("FusedBatchNormV3-inference", node("FusedBatchNormV3", is_training=False), with_nothing(applied)).on(
+        [USUAL, (some(0, 3, 4, 3), *USUAL[1:])], rtol=1e-4
     ),
     Row(
-        op="FusedBatchNormV3",
-        label="volumes",
-        build=first(node("FusedBatchNormV3", data_format="NDHWC")),
-        numpy=lambda *inputs: trained(*inputs)[0],
-        inputs=[(some(2, 2, 2, 3, 3), *USUAL[1:])],
-        exact=False,
-        rtol=1e-4,
-    ),
-    Row(
-        op="FusedBatchNormV3",
-        label="inference",
-        build=node("FusedBatchNormV3", is_training=False),
-        numpy=with_nothing(applied),
-        inputs=[USUAL, (some(0, 3, 4, 3), *USUAL[1:])],
-        exact=False,
-        rtol=1e-4,
-    ),
-    Row(
-        op="FusedBatchNormV3",
-        label="inference result",
-        build=first(node("FusedBatchNormV3", is_training=False)),
-        numpy=lambda *inputs: applied(*inputs)[0],
-        inputs=[USUAL],
-        smooth=[(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))],
-        wrt=[0, 1, 2],
-        exact=False,
-        rtol=1e-4,
-    ),
-    Row(
-        op="FusedBatchNormV3",
-        label="halves",
-        build=first(node("FusedBatchNormV3")),
-        numpy=lambda *inputs: trained(*inputs)[0],
-        inputs=[(IMAGES.astype(np.float16), *USUAL[1:])],
-        exact=False,
-        rtol=5e-3,
+        "FusedBatchNormV3-inference result",
+        first(node("FusedBatchNormV3", is_training=False)),
+        lambda *inputs: applied(*inputs)[0],
+    ).on([USUAL], [(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))], wrt=[0, 1, 2], rtol=1e-4),
+    Row("FusedBatchNormV3-halves", first(node("FusedBatchNormV3")), lambda *inputs: trained(*inputs)[0]).on(
+        [(IMAGES.astype(np.float16), *USUAL[1:])], rtol=5e-3
     ),
     *(
         Row(
-            op=f"FusedBatchNormGrad{version}",
-            build=node(f"FusedBatchNormGrad{version}"),
-            numpy=lambda g, x, scale, mean, variance, *_: trained_back(g, x, scale, mean, variance),
-            inputs=[back_inputs(some(2, 3, 4, 3), version)],
-            faults=[
-                Fault(back_inputs(some(2, 3, 3, 3), version), "the gradient has shape", static="takes images of rank 4")
-            ],
-            exact=False,
+            f"FusedBatchNormGrad{version}",
+            node(f"FusedBatchNormGrad{version}"),
+            lambda g, x, scale, mean, variance, *_: trained_back(g, x, scale, mean, variance),
+        ).on(
+            [back_inputs(some(2, 3, 4, 3), version)],
+            faults=[Fault(back_inputs(some(2, 3, 3, 3), version), "the gradient has shape", "takes images of rank 4")],
             rtol=1e-4,
         )
         for version in ("", "V2", "V3")
     ),
     *(
         Row(
-            op=f"FusedBatchNormGrad{version}",
-            label="of its own statistics",
-            build=back_of_batch(version),
-            numpy=lambda g, x, scale: trained_back(g, x, scale, *statistics(x))[:3],
-            inputs=[(some(2, 3, 4, 3), IMAGES, USUAL[1])],
-            smooth=[(some(2, 2, 2, 2), some(2, 2, 2, 2), some(2))],
-            exact=False,
-            rtol=1e-4,
-        )
+            f"FusedBatchNormGrad{version}-of its own statistics",
+            back_of_batch(version),
+            lambda g, x, scale: trained_back(g, x, scale, *statistics(x))[:3],
+        ).on([(some(2, 3, 4, 3), IMAGES, USUAL[1])], [(some(2, 2, 2, 2), some(2, 2, 2, 2), some(2))], rtol=1e-4)
         for version in ("", "V2", "V3")
     ),
     *(
         Row(
-            op="FusedBatchNormGradV3",
-            label=label,
-            build=lambda g, x, scale, form=form: back_of_batch("V3", **form)(g, x, scale)[0],
-            numpy=wanted,
-            inputs=[(some(2, 3, 2, 3), some(2, 3, 2, 3), some(3))],
-            smooth=[(some(2, 3, 1, 3), some(2, 3, 1, 3), some(3))],
-            exact=False,
-            rtol=1e-4,
+            f"FusedBatchNormGradV3-{label}",
+            lambda g, x, scale, form=form: back_of_batch("V3", **form)(g, x, scale)[0],
+            wanted,
+        ).on(
+            [(some(2, 3, 2, 3), some(2, 3, 2, 3), some(3))], [(some(2, 3, 1, 3), some(2, 3, 1, 3), some(3))], rtol=1e-4
         )
         for label, form, wanted in (
             ("channels in front", {"data_format": "NCHW"}, by_images_in_front),
             ("inference", {"is_training": False}, by_images_applied),
         )
     ),
-    Row(
-        op="LRN",
-        build=lambda x: nn.lrn(x, 2, 1.5, 0.5, 0.75),
-        numpy=responded,
-        inputs=[(some(2, 2, 3, 7),), (some(2, 2, 3, 1),), (some(0, 2, 3, 7),)],
-        smooth=[(some(1, 2, 2, 6),)],
-        faults=[Fault((some(2, 3, 7),), "rank 4", static="rank 4")],
-        exact=False,
+    Row("LRN", lambda x: nn.lrn(x, 2, 1.5, 0.5, 0.75), responded).on(
+        [some(2, 2, 3, 7), some(2, 2, 3, 1), some(0, 2, 3, 7)],
+        [some(1, 2, 2, 6)],
+        [Fault(some(2, 3, 7), "rank 4", "rank 4")],
+        rtol=1e-5,
     ),
-    Row(
-        op="LRNGrad",
-        build=lambda g, x, y: make("LRNGrad", [g, x, y], LRN).outputs[0],
-        numpy=responded_back,
-        inputs=[(some(2, 2, 3, 7), (x := some(2, 2, 3, 7)), responded(x))],
-        no_gradient="TensorFlow has registered none",
-        exact=False,
+    Row("LRNGrad", lambda g, x, y: make("LRNGrad", [g, x, y], LRN).outputs[0], responded_back).on(
+        [(some(2, 2, 3, 7), (x := some(2, 2, 3, 7)), responded(x))], rtol=1e-5
     ),
 ]

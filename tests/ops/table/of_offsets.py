@@ -29,11 +29,8 @@ def _shape(*sizes: int, dtype: Any = np.int32) -> Any:
 
 
 ROWS = [
-    Row(
-        op="ConcatOffset",
-        build=_build,
-        numpy=_begins,
-        inputs=[
+    Row("ConcatOffset", _build, _begins).on(
+        [
             (np.int32(0), _shape(2, 3), _shape(1, 3), _shape(4, 3)),
             (np.int32(1), _shape(2, 3), _shape(2, 5)),
             (np.int32(-1), _shape(2, 3), _shape(2, 5)),
@@ -41,10 +38,9 @@ ROWS = [
             (np.int32(0), _shape(2, 3)),
             (np.int32(0), _shape(2, 3, dtype=np.int64), _shape(1, 3, dtype=np.int64)),
         ],
-        no_gradient="sizes are counted, not measured",
         faults=[
             Fault((np.int32(2), _shape(2, 3), _shape(1, 3)), "axis 2"),
-            Fault((np.int32(0), _shape(2, 3), _shape(3)), "one rank", static="vectors of one length"),
+            Fault((np.int32(0), _shape(2, 3), _shape(3)), "one rank", "vectors of one length"),
             Fault((np.int32(0), _shape(2, 3), _shape(2, 4)), "cannot be joined"),
         ],
     )

@@ -24,22 +24,9 @@ from actorsession.interop.example_protos import (
 from actorsession.interop.protos import TensorProto
 from tests.nodes import make
 from tests.ops.table.of_strings import word, words
-from tests.ops.table.row import Fault, Row
+from tests.ops.table.row import Fault, Row, known
 
-WHY = "bytes; TensorFlow marks it so"
 EMPTY = np.zeros([0], object)
-
-
-def _row(op: str, build: Any, numpy: Any, inputs: Any, label: str = "", faults: Any = ()) -> Row:
-    return Row(op=op, build=build, numpy=numpy, inputs=inputs, label=label, no_gradient=WHY, faults=faults)
-
-
-def _known(op: str, build: Any, label: str, *pairs: tuple[tuple[Any, ...], Any]) -> list[Row]:
-    """Rows of one case each, with what comes out."""
-    return [
-        _row(op, build, lambda *_, out=out: out, [given], f"{label}-{number}")
-        for number, (given, out) in enumerate(pairs)
-    ]
 
 
 # -- examples --------------------------------------------------------------------------------------
@@ -101,59 +88,59 @@ def _single(x: Any) -> Any:
 
 NONE = [np.zeros([0, 2], np.int64), EMPTY, np.zeros(2, np.int64)]
 EXAMPLES = [
-    *_known(
-        "ParseExampleV2", _parsed(ABC), "features",
+    *known(
+        "ParseExampleV2-features", _parsed(ABC),
         (
-            (words(FULL, BARE),),
+            words(FULL, BARE),
             [np.array([[0, 0], [0, 1]]), words("x", "y"), np.array([2, 2]),
              np.array([[1, 2], [3, 4]], np.float32), np.array([5, -6])],
         ),
-        ((EMPTY,), [*NONE, np.zeros([0, 2], np.float32), np.zeros(0, np.int64)]),
+        (EMPTY, [*NONE, np.zeros([0, 2], np.float32), np.zeros(0, np.int64)]),
         (
-            (word(FULL),),
+            word(FULL),
             [np.array([[0], [1]]), words("x", "y"), np.array([2]),
              np.array([1, 2], np.float32), np.int64(5)],
         ),
     ),
-    *_known(
-        "ParseExampleV2", _parsed(BLOCKS), "blocks",
+    *known(
+        "ParseExampleV2-blocks", _parsed(BLOCKS),
         (
-            (words(FULL, example(a=[7.0]), b""),),
+            words(FULL, example(a=[7.0]), b""),
             [np.array([[[1], [2]], [[7], [-1]], [[-1], [-1]]], np.float32),
              words(["x", "y"], ["", ""], ["", ""])],
         ),
-        ((EMPTY,), [np.zeros([0, 0, 1], np.float32), np.zeros([0, 0], object)]),
+        (EMPTY, [np.zeros([0, 0, 1], np.float32), np.zeros([0, 0], object)]),
     ),
-    _row(
-        "ParseExampleV2", _parsed({"a": acts.io.FixedLenFeature([2], float32, [8.0, 9.0])}),
-        lambda _: np.array([[8, 9]], np.float32), [(words(b""),)], "default",
-        [
-            Fault((words(FULL, "garbage"),), "Could not parse example input 1"),
-            Fault((words(example(a=[1.0])),), r"Key: a, Index: 0.*float values != expected"),
-            Fault((words(example(a=[1])),), "Expected type: float, actual type: int64"),
-            Fault((words(["a"]),), "vector of examples or one", static="vector of examples"),
+    Row(
+        "ParseExampleV2-default",
+        _parsed({"a": acts.io.FixedLenFeature([2], float32, [8.0, 9.0])}),
+        lambda _: np.array([[8, 9]], np.float32),
+    ).on(
+        [words(b"")],
+        faults=[
+            Fault(words(FULL, "garbage"), "Could not parse example input 1"),
+            Fault(words(example(a=[1.0])), r"Key: a, Index: 0.*float values != expected"),
+            Fault(words(example(a=[1])), "Expected type: float, actual type: int64"),
+            Fault(words(["a"]), "vector of examples or one", "vector of examples"),
         ],
     ),
-    _row(
-        "ParseExampleV2", _parsed({"c": acts.io.FixedLenFeature([2], string)}),
-        lambda _: words(["x", "y"]), [(words(FULL),)], "required",
-        [Fault((words(FULL, BARE),), "Key: c, Index: 1.*is required but could not be found")],
-    ),
-    *_known(
-        "ParseExample", _older, "features",
+    Row(
+        "ParseExampleV2-required", _parsed({"c": acts.io.FixedLenFeature([2], string)}), lambda _: words(["x", "y"])
+    ).on([words(FULL)], faults=[Fault(words(FULL, BARE), "Key: c, Index: 1.*is required but could not be found")]),
+    *known(
+        "ParseExample-features", _older,
         (
-            (words(FULL, example(a=[3.0, 4.0])),),
+            words(FULL, example(a=[3.0, 4.0])),
             [np.array([[0, 0], [0, 1]]), words("x", "y"), np.array([2, 2]),
              np.array([[1, 2], [3, 4]], np.float32), np.array([[5], [9]])],
         ),
-        ((EMPTY,), [*NONE, np.zeros([0, 2], np.float32), np.zeros([0, 1], np.int64)]),
+        (EMPTY, [*NONE, np.zeros([0, 2], np.float32), np.zeros([0, 1], np.int64)]),
     ),
-    _row(
-        "ParseSingleExample", _single,
+    Row(
+        "ParseSingleExample",
+        _single,
         lambda _: [np.array([[0], [1]]), words("x", "y"), np.array([2]), np.array([1, 2], np.float32)],
-        [(word(FULL),)], "",
-        [Fault((words(FULL),), "takes a vector of examples or one", static="takes one example")],
-    ),
+    ).on([word(FULL)], faults=[Fault(words(FULL), "takes a vector of examples or one", "takes one example")]),
 ]  # fmt: skip
 
 
@@ -188,15 +175,14 @@ def _sequences(context: dict[str, Any], steps: dict[str, Any]) -> Callable[..., 
 
 
 SEQUENCES = [
-    *_known(
-        "ParseSequenceExampleV2",
+    *known(
+        "ParseSequenceExampleV2-batch",
         _sequences(
             {"k": acts.io.FixedLenFeature([], int64), "f": acts.io.VarLenFeature(float32)},
             {"l": acts.io.VarLenFeature(int64), "m": acts.io.FixedLenSequenceFeature([2], float32)},
         ),
-        "batch",
         (
-            (words(LONG, BRIEF),),
+            words(LONG, BRIEF),
             [np.array([[0, 0], [0, 1]]), np.array([1.5, 2.5], np.float32), np.array([2, 2]),
              np.array([7, 8]),
              np.array([[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 0, 2]]),
@@ -204,36 +190,39 @@ SEQUENCES = [
              np.array([[[1, 2], [3, 4]], [[5, 6], [0, 0]]], np.float32), np.array([2, 1])],
         ),
         (
-            (word(LONG),),
+            word(LONG),
             [np.array([[0], [1]]), np.array([1.5, 2.5], np.float32), np.array([2]), np.int64(7),
              np.array([[0, 0], [1, 0], [1, 1]]), np.array([1, 2, 3]), np.array([2, 2]),
              np.array([[1, 2], [3, 4]], np.float32), np.int64(2)],
         ),
         (
-            (EMPTY,),
+            EMPTY,
             [np.zeros([0, 2], np.int64), np.zeros(0, np.float32), np.zeros(2, np.int64),
              np.zeros(0, np.int64), np.zeros([0, 3], np.int64), np.zeros(0, np.int64),
              np.zeros(3, np.int64), np.zeros([0, 0, 2], np.float32), np.zeros(0, np.int64)],
         ),
     ),
-    *_known(
-        "ParseSequenceExampleV2",
-        _sequences({}, {"m": acts.io.FixedLenSequenceFeature([2], float32, True)}), "missing",
-        ((words(b"", BRIEF),), [np.array([[[0, 0]], [[5, 6]]], np.float32)[:, :1], np.array([0, 1])]),
+    *known(
+        "ParseSequenceExampleV2-missing",
+        _sequences({}, {"m": acts.io.FixedLenSequenceFeature([2], float32, True)}),
+        (words(b"", BRIEF), [np.array([[[0, 0]], [[5, 6]]], np.float32)[:, :1], np.array([0, 1])]),
     ),
-    _row(
-        "ParseSequenceExampleV2", _sequences({}, {"l": acts.io.FixedLenSequenceFeature([], int64)}),
+    Row(
+        "ParseSequenceExampleV2-refusing",
+        _sequences({}, {"l": acts.io.FixedLenSequenceFeature([], int64)}),
         lambda _: [np.array([[1, 2]]), np.array([2])],
-        [(words(sequence({}, l=[ints(1), ints(2)])),)], "refusing",
-        [
-            Fault((words(b"garbage"),), "Invalid protocol message input"),
-            Fault((words(b""),), "Feature list 'l' is required"),
-            Fault((words(LONG),), "Key: l, Index: 1. Number of values != expected"),
-            Fault((words(sequence({}, l=[ints(1), Feature()])),), "Key: l, Index: 1"),
-            Fault((words(sequence({}, l=[ints(1), floats(1)])),),
+    ).on(
+        [words(sequence({}, l=[ints(1), ints(2)]))],
+        faults=[
+            Fault(words(b"garbage"), "Invalid protocol message input"),
+            Fault(words(b""), "Feature list 'l' is required"),
+            Fault(words(LONG), "Key: l, Index: 1. Number of values != expected"),
+            Fault(words(sequence({}, l=[ints(1), Feature()])), "Key: l, Index: 1"),
+            Fault(
+                words(sequence({}, l=[ints(1), floats(1)])),
                 "Feature list: l, Index: 1. .*Expected type: int64, actual type: float",
             ),
-            Fault((words(["a"]),), "vector of examples", static="vector of examples"),
+            Fault(words(["a"]), "vector of examples", "vector of examples"),
         ],
     ),
 ]  # fmt: skip
@@ -247,44 +236,47 @@ def _csv(defaults: list[Any], **more: Any) -> Callable[..., Any]:
 
 
 CSV = [
-    *_known(
-        "DecodeCSV", _csv([[0], [0.0], [""]]), "columns",
+    *known(
+        "DecodeCSV-columns", _csv([[0], [0.0], [""]]),
         (
-            (words("1,2.5,x", ' 3 ,-1e3,"y,""z"""'),),
+            words("1,2.5,x", ' 3 ,-1e3,"y,""z"""'),
             [np.array([1, 3], np.int32), np.array([2.5, -1e3], np.float32), words("x", 'y,"z"')],
         ),
-        ((word("1,2,"),), [np.int32(1), np.float32(2), word("")]),
-        ((words([",,"], ["7,,q"]),),
+        (word("1,2,"), [np.int32(1), np.float32(2), word("")]),
+        (words([",,"], ["7,,q"]),
          [np.array([[0], [7]], np.int32), np.zeros([2, 1], np.float32), words([""], ["q"])]),
-        ((EMPTY,), [np.zeros(0, np.int32), np.zeros(0, np.float32), EMPTY]),
+        (EMPTY, [np.zeros(0, np.int32), np.zeros(0, np.float32), EMPTY]),
     ),
-    *_known("DecodeCSV", _csv([np.array([5]), np.float64(1)]), "wide",
-            ((words("99999999999,nan", "1,0x1p3"),),
+    *known("DecodeCSV-wide", _csv([np.array([5]), np.float64(1)]),
+            (words("99999999999,nan", "1,0x1p3"),
              [np.array([99999999999, 1]), np.array([np.nan, 8.0])])),
-    *_known("DecodeCSV", _csv([[7], [8]], na_value="NA"), "missing",
-            ((words("NA,2", '1,"NA"'),), [np.array([7, 1], np.int32), np.array([2, 8], np.int32)])),
-    *_known("DecodeCSV", _csv([[7], [8]], select_cols=[0, 2]), "chosen",
-            ((words('1,"x,y",3', "4,5,"),), [np.array([1, 4], np.int32), np.array([3, 8], np.int32)])),
-    *_known("DecodeCSV", _csv([[""], [""]], use_quote_delim=False, field_delim="\t"), "unquoted",
-            ((words('a"b\t"2"'),), [words('a"b'), words('"2"')])),
-    *_known("DecodeCSV", _csv([[""], [5]]), "ending in nothing",
-            ((words('"a,b",', 'c,""'),), [words("a,b", "c"), np.array([5, 5], np.int32)])),
-    *_known("DecodeCSV", _csv([[""], [""]]), "lines",
-            ((words('\na,"b\nc"'),), [words("a"), words("b\nc")])),
-    _row(
-        "DecodeCSV", _csv([np.zeros(0, np.int32), [0]]),
-        lambda _: [np.array([1], np.int32), np.array([2], np.int32)], [(words("1,2"),)], "refusing",
-        [
-            Fault((words("1,2", ",2"),), "Field 0 is required but missing in record 1"),
-            Fault((words("1"),), "Expect 2 fields but have 1 in record 0"),
-            Fault((words("1,2,3"),), "Expect 2 fields but have 3 in record 0"),
-            Fault((words(""),), "Expect 2 fields but have 0 in record 0"),
-            *[Fault((words("0,0", f"1,{bad}"),), "Field 1 in record 1 is not a valid int32")
-              for bad in ("x", "1.5", "0x10", "1_0", "2147483648", " ")],
-            *[Fault((words(bad),), "Unquoted fields cannot have")
-              for bad in ('1"2,3', "1,2\n", "1\r,2")],
-            Fault((words('"1,2'),), "Quoted field has to end"),
-            Fault((words('"1"2,3'),), "has to be escaped"),
+    *known("DecodeCSV-missing", _csv([[7], [8]], na_value="NA"),
+            (words("NA,2", '1,"NA"'), [np.array([7, 1], np.int32), np.array([2, 8], np.int32)])),
+    *known("DecodeCSV-chosen", _csv([[7], [8]], select_cols=[0, 2]),
+            (words('1,"x,y",3', "4,5,"), [np.array([1, 4], np.int32), np.array([3, 8], np.int32)])),
+    *known("DecodeCSV-unquoted", _csv([[""], [""]], use_quote_delim=False, field_delim="\t"),
+            (words('a"b\t"2"'), [words('a"b'), words('"2"')])),
+    *known("DecodeCSV-ending in nothing", _csv([[""], [5]]),
+            (words('"a,b",', 'c,""'), [words("a,b", "c"), np.array([5, 5], np.int32)])),
+    *known("DecodeCSV-lines", _csv([[""], [""]]), (words('\na,"b\nc"'), [words("a"), words("b\nc")])),
+    Row(
+        "DecodeCSV-refusing",
+        _csv([np.zeros(0, np.int32), [0]]),
+        lambda _: [np.array([1], np.int32), np.array([2], np.int32)],
+    ).on(
+        [words("1,2")],
+        faults=[
+            Fault(words("1,2", ",2"), "Field 0 is required but missing in record 1"),
+            Fault(words("1"), "Expect 2 fields but have 1 in record 0"),
+            Fault(words("1,2,3"), "Expect 2 fields but have 3 in record 0"),
+            Fault(words(""), "Expect 2 fields but have 0 in record 0"),
+            *[
+                Fault(words("0,0", f"1,{bad}"), "Field 1 in record 1 is not a valid int32")
+                for bad in ("x", "1.5", "0x10", "1_0", "2147483648", " ")
+            ],
+            *[Fault(words(bad), "Unquoted fields cannot have") for bad in ('1"2,3', "1,2\n", "1\r,2")],
+            Fault(words('"1,2'), "Quoted field has to end"),
+            Fault(words('"1"2,3'), "has to be escaped"),
         ],
     ),
 ]  # fmt: skip
@@ -324,35 +316,33 @@ def _octets(x: Any) -> Any:
 SHORT = bytes.fromhex("0801 1204 12020803 2d 00000040".replace(" ", ""))
 BIG = bytes.fromhex("0801 120a 1208 08ffffffffffff3f 2d 00000040".replace(" ", ""))
 TENSORS = [
-    _row("SerializeTensor", _serialized, _octets, [(a,) for a in ARRAYS]),
-    _row("SerializeTensor", _serialized, _octets,
-         [(words(["a", "bc"]),), (word("abc"),), (EMPTY,)], "strings"),
-    *_known("ParseTensor", lambda x: acts.io.parse_tensor(x, float32), "float32",
-            ((word(_message(np.array([[1, 2]], np.float32))),), np.array([[1, 2]], np.float32)),
-            ((word(_message(np.float32(3))),), np.float32(3)),
-            ((word(_message(np.zeros([2, 0], np.float32))),), np.zeros([2, 0], np.float32)),
-            ((word(SHORT),), np.array([2, 2, 2], np.float32))),
-    *_known("ParseTensor", lambda x: acts.io.parse_tensor(x, string), "strings",
-            ((word(_message(words(["a", "b"]))),), words(["a", "b"])),
-            ((word(_message(word("z"))),), word("z"))),
-    _row(
-        "ParseTensor", lambda x: acts.io.parse_tensor(x, float32), lambda _: np.float32(1),
-        [(word(_message(np.float32(1))),)], "refusing",
-        [
-            Fault((word("garbage"),), "Could not parse `serialized`"),
-            Fault((word(""),), "Type mismatch"),
-            Fault((word(_message(np.int32(1))),), r"Type mismatch .*int32.*float32"),
-            Fault((words("a"),), "to be a scalar"),
-            Fault((word(SHORT[:2] + b"\x12\x0d\x12\x0b\x08" + b"\xff" * 9 + b"\x01"),), "shape"),
-            Fault((word(BIG),), "cannot have 1 elements"),
+    Row("SerializeTensor", _serialized, _octets).on([(a,) for a in ARRAYS]),
+    Row("SerializeTensor-strings", _serialized, _octets).on([words(["a", "bc"]), word("abc"), EMPTY]),
+    *known("ParseTensor-float32", lambda x: acts.io.parse_tensor(x, float32),
+            (word(_message(np.array([[1, 2]], np.float32))), np.array([[1, 2]], np.float32)),
+            (word(_message(np.float32(3))), np.float32(3)),
+            (word(_message(np.zeros([2, 0], np.float32))), np.zeros([2, 0], np.float32)),
+            (word(SHORT), np.array([2, 2, 2], np.float32))),
+    *known("ParseTensor-strings", lambda x: acts.io.parse_tensor(x, string),
+            (word(_message(words(["a", "b"]))), words(["a", "b"])),
+            (word(_message(word("z"))), word("z"))),
+    Row("ParseTensor-refusing", lambda x: acts.io.parse_tensor(x, float32), lambda _: np.float32(1)).on(
+        [word(_message(np.float32(1)))],
+        faults=[
+            Fault(word("garbage"), "Could not parse `serialized`"),
+            Fault(word(""), "Type mismatch"),
+            Fault(word(_message(np.int32(1))), r"Type mismatch .*int32.*float32"),
+            Fault(words("a"), "to be a scalar"),
+            Fault(word(SHORT[:2] + b"\x12\x0d\x12\x0b\x08" + b"\xff" * 9 + b"\x01"), "shape"),
+            Fault(word(BIG), "cannot have 1 elements"),
         ],
     ),
-    *_known("DecodeCompressed", lambda x: acts.io.decode_compressed(x, "ZLIB"), "zlib",
-            ((words(zlib.compress(b"abc"), zlib.compress(b"")),), words("abc", "")),
-            ((word(zlib.compress(b"abc" * 50)[:-4]),), word("abc" * 50)), ((EMPTY,), EMPTY)),
-    *_known("DecodeCompressed", lambda x: acts.io.decode_compressed(x, "GZIP"), "gzip",
-            ((words([gzip.compress(b"abc")]),), words(["abc"]))),
-    *_known("DecodeCompressed", acts.io.decode_compressed, "plain", ((word("ab"),), word("ab"))),
+    *known("DecodeCompressed-zlib", lambda x: acts.io.decode_compressed(x, "ZLIB"),
+            (words(zlib.compress(b"abc"), zlib.compress(b"")), words("abc", "")),
+            (word(zlib.compress(b"abc" * 50)[:-4]), word("abc" * 50)), (EMPTY, EMPTY)),
+    *known("DecodeCompressed-gzip", lambda x: acts.io.decode_compressed(x, "GZIP"),
+            (words([gzip.compress(b"abc")]), words(["abc"]))),
+    *known("DecodeCompressed-plain", acts.io.decode_compressed, (word("ab"), word("ab"))),
 ]  # fmt: skip
 
 
@@ -362,33 +352,43 @@ PLAIN = JSON % (
     '"c":{"bytesList":{"value":["YWI="]}},"d":{}'
 )
 JSON_EXAMPLES = [
-    *_known(
-        "DecodeJSONExample", lambda x: list(
+    *known(
+        "DecodeJSONExample-parsed", lambda x: list(
             acts.io.parse_example(acts.io.decode_json_example(x), {
                 "a": acts.io.FixedLenFeature([3], int64), "b": acts.io.FixedLenFeature([2], float32),
                 "c": acts.io.FixedLenFeature([], string), "d": acts.io.FixedLenFeature([], int64, 4),
             }).values()
-        ), "parsed",
-        ((words(PLAIN),), [np.array([[1, 2, -1]]), np.array([[1.5, np.nan]], np.float32), words("ab"),
+        ),
+        (words(PLAIN), [np.array([[1, 2, -1]]), np.array([[1.5, np.nan]], np.float32), words("ab"),
                            np.array([4])]),
     ),
-    *_known(
-        "DecodeJSONExample", acts.io.decode_json_example, "bytes",
-        ((words("{}", JSON % ""),), words(b"", b"\x0a\x00")),
+    *known(
+        "DecodeJSONExample-bytes", acts.io.decode_json_example,
+        (words("{}", JSON % ""), words(b"", b"\x0a\x00")),
         # TensorFlow's own bytes.
-        ((word(JSON % '"a":{"int64_list":{"value":[1]}}'),),
+        (word(JSON % '"a":{"int64_list":{"value":[1]}}'),
          word(b"\x0a\x0b\x0a\x09\x0a\x01a\x12\x04\x1a\x02\x08\x01")),
-        ((EMPTY,), EMPTY),
+        (EMPTY, EMPTY),
     ),
-    _row(
-        "DecodeJSONExample", acts.io.decode_json_example, lambda _: words(b""), [(words("{}"),)], "refusing",
-        [
-            Fault((words(bad),), "Error while parsing JSON")
+    Row("DecodeJSONExample-refusing", acts.io.decode_json_example, lambda _: words(b"")).on(
+        [words("{}")],
+        faults=[
+            Fault(words(bad), "Error while parsing JSON")
             for bad in (
-                "", "3", "[]", '{"features"', '{"x":1}', '{"features":3}', JSON % '"a":3', "[" * 99999,
-                *[JSON % f'"a":{{"int64List":{{"value":{v}}}}}'
-                  for v in ("3", "[1.5]", '["x"]', "[true]", "[9223372036854775808]", "[null]")],
-                JSON % '"a":{"floatList":{"value":["x"]}}', JSON % '"a":{"bytesList":{"value":["?"]}}',
+                "",
+                "3",
+                "[]",
+                '{"features"',
+                '{"x":1}',
+                '{"features":3}',
+                JSON % '"a":3',
+                "[" * 99999,
+                *[
+                    JSON % f'"a":{{"int64List":{{"value":{v}}}}}'
+                    for v in ("3", "[1.5]", '["x"]', "[true]", "[9223372036854775808]", "[null]")
+                ],
+                JSON % '"a":{"floatList":{"value":["x"]}}',
+                JSON % '"a":{"bytesList":{"value":["?"]}}',
                 JSON % '"a":{"bytesList":{},"floatList":{}}',
             )
         ],
@@ -400,18 +400,18 @@ JSON_EXAMPLES = [
 
 TEXTS = words("a", "bc", "", "hello world this is longer than 8")
 HASHES = [
-    *_known("StringToHashBucket", lambda x: acts.strings.to_hash_bucket(x, 1000000007), "prime",
-            ((TEXTS,), np.array([395105680, 857900967, 727638525, 211846230])),
-            ((word("bc"),), np.int64(857900967)), ((EMPTY,), np.zeros(0, np.int64))),
-    *_known("StringToHashBucketStrong",
-            lambda x: acts.strings.to_hash_bucket_strong(x, 1000000007, [1, 2]), "prime",
-            ((TEXTS,), np.array([142192448, 968030473, 436933189, 422100444])),
-            ((word("a"),), np.int64(142192448)), ((EMPTY,), np.zeros(0, np.int64))),
-    *_known("StringToHashBucketStrong",
-            lambda x: acts.strings.to_hash_bucket_strong(x, 2**62, [2**62, -5]), "large key",
-            ((words("a"),), np.array([2514515071904507145]))),
-    _row("StringToHashBucketStrong", lambda x: acts.strings.to_hash_bucket_strong(x, 10, [1, 2]),
-         lambda x: np.zeros(x.shape, np.int64), [(EMPTY,)], "empty"),
+    *known("StringToHashBucket-prime", lambda x: acts.strings.to_hash_bucket(x, 1000000007),
+            (TEXTS, np.array([395105680, 857900967, 727638525, 211846230])),
+            (word("bc"), np.int64(857900967)), (EMPTY, np.zeros(0, np.int64))),
+    *known("StringToHashBucketStrong-prime",
+            lambda x: acts.strings.to_hash_bucket_strong(x, 1000000007, [1, 2]),
+            (TEXTS, np.array([142192448, 968030473, 436933189, 422100444])),
+            (word("a"), np.int64(142192448)), (EMPTY, np.zeros(0, np.int64))),
+    *known("StringToHashBucketStrong-large key",
+            lambda x: acts.strings.to_hash_bucket_strong(x, 2**62, [2**62, -5]),
+            (words("a"), np.array([2514515071904507145]))),
+    Row("StringToHashBucketStrong-empty", lambda x: acts.strings.to_hash_bucket_strong(x, 10, [1, 2]),
+         lambda x: np.zeros(x.shape, np.int64)).on([EMPTY]),
 ]  # fmt: skip
 
 ROWS = [*EXAMPLES, *SEQUENCES, *CSV, *TENSORS, *JSON_EXAMPLES, *HASHES]

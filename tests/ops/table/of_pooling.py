@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import nn
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.sliding import by_channel_last, pooled, steps
 
@@ -114,211 +113,123 @@ def sums_to_filter(x: Any, f: Any, g: Any) -> Any:
     return out
 
 
-def built(op: str) -> Any:
-    n = 3 if "3D" in op else 2
-    attrs = {"ksize": (1, *[2] * n, 1), "strides": (1, *[2] * n, 1), "padding": "SAME"}
-    return lambda *inputs: make_one(op, inputs, attrs)
-
-
+FLAT, DEEP = ({"ksize": (1, *[2] * n, 1), "strides": (1, *[2] * n, 1), "padding": "SAME"} for n in (2, 3))
 DILATION = {"strides": (1, 1, 1, 1), "rates": (1, 1, 2, 1), "padding": "SAME"}
 NAN = np.array([1, np.nan, 2, 3, -np.inf, 4], np.float32).reshape(1, 2, 3, 1)
 IMAGES, EMPTY = apart(2, 5, 4, 3), some(0, 5, 4, 3)
 VOLUMES = apart(1, 3, 2, 4, 2)
-WRONG = Fault((IMAGES, top(IMAGES), some(2, 2, 2, 3)), "the gradient has shape", static="input 2")
-RANK = Fault((some(4, 4, 3),), "rank 4", static="rank 4")
+WRONG = Fault((IMAGES, top(IMAGES), some(2, 2, 2, 3)), "the gradient has shape", "input 2")
+RANK = Fault(some(4, 4, 3), "rank 4", "rank 4")
 
 ROWS = [
-    Row(
-        op="MaxPool",
-        build=lambda x: nn.max_pool(x, 2, 2, "SAME"),
-        numpy=top,
-        inputs=[(IMAGES,), (EMPTY,), (NAN,), (np.arange(12, dtype=np.int32).reshape(1, 3, 4, 1),)],
-        smooth=[(IMAGES,)],
-        faults=[RANK],
+    Row("MaxPool", lambda x: nn.max_pool(x, 2, 2, "SAME"), top).on(
+        [IMAGES, EMPTY, NAN, np.arange(12, dtype=np.int32).reshape(1, 3, 4, 1)], [IMAGES], [RANK]
     ),
     Row(
-        op="MaxPool",
-        label="paddings",
-        build=lambda x: nn.max_pool(x, [1, 3, 2, 1], [1, 1, 2, 1], [[0, 0], [1, 2], [0, 1], [0, 0]]),
-        numpy=lambda x: pooled(x, [3, 2], [1, 2], [(1, 2), (0, 1)], np.max),
-        inputs=[(IMAGES,), (-IMAGES,)],
-        smooth=[(apart(1, 3, 4, 2),)],
+        "MaxPool-paddings",
+        lambda x: nn.max_pool(x, [1, 3, 2, 1], [1, 1, 2, 1], [[0, 0], [1, 2], [0, 1], [0, 0]]),
+        lambda x: pooled(x, [3, 2], [1, 2], [(1, 2), (0, 1)], np.max),
+    ).on([IMAGES, -IMAGES], [apart(1, 3, 4, 2)]),
+    Row(
+        "MaxPool-channels",
+        lambda x: nn.max_pool(x, [1, 1, 1, 2], [1, 1, 1, 2], "SAME"),
+        lambda x: x.reshape(*x.shape[:3], -1, 2).max(-1),
+    ).on(
+        [apart(2, 3, 2, 6)],
+        [apart(1, 2, 2, 4)],
+        [Fault(some(1, 2, 2, 3), "3 channels are no multiple of a window of 2", "3 channels are no multiple")],
     ),
     Row(
-        op="MaxPool",
-        label="channels",
-        build=lambda x: nn.max_pool(x, [1, 1, 1, 2], [1, 1, 1, 2], "SAME"),
-        numpy=lambda x: x.reshape(*x.shape[:3], -1, 2).max(-1),
-        inputs=[(apart(2, 3, 2, 6),)],
-        smooth=[(apart(1, 2, 2, 4),)],
-        faults=[
-            Fault(
-                (some(1, 2, 2, 3),), "3 channels are no multiple of a window of 2", static="3 channels are no multiple"
-            )
-        ],
+        "MaxPool-NCHW",
+        lambda x: nn.max_pool(x, 2, 1, "VALID", "NCHW"),
+        by_channel_last(lambda x: pooled(x, [2, 2], [1, 1], "VALID", np.max)),
+    ).on(
+        [apart(2, 3, 4, 3)],
+        [apart(1, 2, 3, 3)],
+        [Fault(some(1, 2, 1, 3), "a window of 2 does not fit", "a window of 2")],
     ),
-    Row(
-        op="MaxPool",
-        label="NCHW",
-        build=lambda x: nn.max_pool(x, 2, 1, "VALID", "NCHW"),
-        numpy=by_channel_last(lambda x: pooled(x, [2, 2], [1, 1], "VALID", np.max)),
-        inputs=[(apart(2, 3, 4, 3),)],
-        smooth=[(apart(1, 2, 3, 3),)],
-        faults=[Fault((some(1, 2, 1, 3),), "a window of 2 does not fit", static="a window of 2")],
-    ),
-    Row(
-        op="MaxPoolGrad",
-        build=built("MaxPoolGrad"),
-        numpy=top_back,
-        inputs=[(IMAGES, top(IMAGES), some(2, 3, 2, 3)), (EMPTY, some(0, 3, 2, 3), some(0, 3, 2, 3))],
-        smooth=[(IMAGES, top(IMAGES), some(2, 3, 2, 3))],
+    Row("MaxPoolGrad", FLAT, top_back).on(
+        [(IMAGES, top(IMAGES), some(2, 3, 2, 3)), (EMPTY, some(0, 3, 2, 3), some(0, 3, 2, 3))],
+        [(IMAGES, top(IMAGES), some(2, 3, 2, 3))],
+        [WRONG],
         wrt=[2],
-        faults=[WRONG],
-        exact=False,
+        rtol=1e-5,
+    ),
+    Row("MaxPoolGradGrad", FLAT, top_back_back).on(
+        [(IMAGES, top(IMAGES), some(2, 5, 4, 3))], [(IMAGES, top(IMAGES), some(2, 5, 4, 3))], wrt=[2], rtol=1e-5
+    ),
+    Row("AvgPool", lambda x: nn.avg_pool(x, 2, 2, "SAME"), mean).on(
+        [IMAGES, EMPTY], [some(2, 3, 3, 2)], [RANK], rtol=1e-5
     ),
     Row(
-        op="MaxPoolGradGrad",
-        build=built("MaxPoolGradGrad"),
-        numpy=top_back_back,
-        inputs=[(IMAGES, top(IMAGES), some(2, 5, 4, 3))],
-        smooth=[(IMAGES, top(IMAGES), some(2, 5, 4, 3))],
-        wrt=[2],
-        exact=False,
-    ),
-    Row(
-        op="AvgPool",
-        build=lambda x: nn.avg_pool(x, 2, 2, "SAME"),
-        numpy=mean,
-        inputs=[(IMAGES,), (EMPTY,)],
-        smooth=[(some(2, 3, 3, 2),)],
-        faults=[RANK],
-        exact=False,
-    ),
-    Row(
-        op="AvgPool",
-        label="NCHW",
-        build=lambda x: nn.avg_pool(x, [3, 2], 1, "SAME", "NCHW"),
-        numpy=by_channel_last(lambda x: pooled(x, [3, 2], [1, 1], "SAME", np.mean)),
-        inputs=[(apart(2, 3, 4, 3),)],
-        smooth=[(some(1, 2, 3, 3),)],
-        exact=False,
-    ),
-    Row(
-        op="AvgPoolGrad",
-        build=built("AvgPoolGrad"),
-        numpy=mean_back,
-        inputs=[(np.array([2, 5, 4, 3], np.int32), some(2, 3, 2, 3))],
-        smooth=[(np.array([1, 3, 4, 2], np.int32), some(1, 2, 2, 2))],
-        faults=[
+        "AvgPool-NCHW",
+        lambda x: nn.avg_pool(x, [3, 2], 1, "SAME", "NCHW"),
+        by_channel_last(lambda x: pooled(x, [3, 2], [1, 1], "SAME", np.mean)),
+    ).on([apart(2, 3, 4, 3)], [some(1, 2, 3, 3)], rtol=1e-5),
+    Row("AvgPoolGrad", FLAT, mean_back).on(
+        [(np.array([2, 5, 4, 3], np.int32), some(2, 3, 2, 3))],
+        [(np.array([1, 3, 4, 2], np.int32), some(1, 2, 2, 2))],
+        [
             Fault(
                 (np.array([2, 5, 4, 3], np.int32), some(2, 3, 3, 3)),
                 r"the gradient has shape \[2, 3, 2, 3\], got \[2, 3, 3, 3\]",
                 early="input 1 has shape",
             )
         ],
-        exact=False,
+        rtol=1e-5,
     ),
-    Row(
-        op="MaxPool3D",
-        build=lambda x: nn.max_pool3d(x, 2, 2, "SAME"),
-        numpy=top,
-        inputs=[(VOLUMES,), (some(0, 3, 2, 4, 2),)],
-        smooth=[(VOLUMES,)],
-    ),
-    Row(
-        op="MaxPool3DGrad",
-        build=built("MaxPool3DGrad"),
-        numpy=top_back,
-        inputs=[(VOLUMES, top(VOLUMES), some(1, 2, 1, 2, 2))],
-        smooth=[(VOLUMES, top(VOLUMES), some(1, 2, 1, 2, 2))],
+    Row("MaxPool3D", lambda x: nn.max_pool3d(x, 2, 2, "SAME"), top).on([VOLUMES, some(0, 3, 2, 4, 2)], [VOLUMES]),
+    Row("MaxPool3DGrad", DEEP, top_back).on(
+        [(VOLUMES, top(VOLUMES), some(1, 2, 1, 2, 2))],
+        [(VOLUMES, top(VOLUMES), some(1, 2, 1, 2, 2))],
         wrt=[2],
-        exact=False,
+        rtol=1e-5,
     ),
-    Row(
-        op="MaxPool3DGradGrad",
-        build=built("MaxPool3DGradGrad"),
-        numpy=top_back_back,
-        inputs=[(VOLUMES, top(VOLUMES), some(1, 3, 2, 4, 2))],
-        smooth=[(VOLUMES, top(VOLUMES), some(1, 3, 2, 4, 2))],
+    Row("MaxPool3DGradGrad", DEEP, top_back_back).on(
+        [(VOLUMES, top(VOLUMES), some(1, 3, 2, 4, 2))],
+        [(VOLUMES, top(VOLUMES), some(1, 3, 2, 4, 2))],
         wrt=[2],
-        exact=False,
+        rtol=1e-5,
+    ),
+    Row("AvgPool3D", lambda x: nn.avg_pool3d(x, 2, 2, "SAME"), mean).on(
+        [VOLUMES, some(0, 3, 2, 4, 2)], [some(1, 3, 2, 2, 2)], rtol=1e-5
+    ),
+    Row("AvgPool3DGrad", DEEP, mean_back).on(
+        [(np.array([1, 3, 2, 4, 2], np.int32), some(1, 2, 1, 2, 2))],
+        [(np.array([1, 3, 2, 2, 2], np.int32), some(1, 2, 1, 1, 2))],
+        rtol=1e-5,
+    ),
+    Row("MaxPoolWithArgmax", lambda x: nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"), places).on(
+        [IMAGES, np.zeros([2, 3, 3, 2], np.float32), EMPTY], faults=[RANK]
     ),
     Row(
-        op="AvgPool3D",
-        build=lambda x: nn.avg_pool3d(x, 2, 2, "SAME"),
-        numpy=mean,
-        inputs=[(VOLUMES,), (some(0, 3, 2, 4, 2),)],
-        smooth=[(some(1, 3, 2, 2, 2),)],
-        exact=False,
-    ),
-    Row(
-        op="AvgPool3DGrad",
-        build=built("AvgPool3DGrad"),
-        numpy=mean_back,
-        inputs=[(np.array([1, 3, 2, 4, 2], np.int32), some(1, 2, 1, 2, 2))],
-        smooth=[(np.array([1, 3, 2, 2, 2], np.int32), some(1, 2, 1, 1, 2))],
-        exact=False,
-    ),
-    Row(
-        op="MaxPoolWithArgmax",
-        build=lambda x: nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"),
-        numpy=places,
-        inputs=[(IMAGES,), (np.zeros([2, 3, 3, 2], np.float32),), (EMPTY,)],
-        smooth=(),
-        faults=[RANK],
-    ),
-    Row(
-        op="MaxPoolWithArgmax",
-        label="values",
-        build=lambda x: nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", include_batch_in_index=True)[0],
-        numpy=top,
-        inputs=[(IMAGES,)],
-        smooth=[(IMAGES,)],
-    ),
-    Row(
-        op="MaxPoolGradWithArgmax",
-        build=built("MaxPoolGradWithArgmax"),
-        numpy=placed,
-        inputs=[(IMAGES, some(2, 3, 2, 3), places(IMAGES)[1])],
-        no_gradient="TensorFlow has registered none",
+        "MaxPoolWithArgmax-values",
+        lambda x: nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", include_batch_in_index=True)[0],
+        top,
+    ).on([IMAGES], [IMAGES]),
+    Row("MaxPoolGradWithArgmax", FLAT, placed).on(
+        [(IMAGES, some(2, 3, 2, 3), places(IMAGES)[1])],
         faults=[
             Fault((IMAGES, some(2, 3, 2, 3), places(IMAGES)[1] + 60), "places are in"),
-            Fault((IMAGES, some(2, 3, 3, 3), places(IMAGES)[1]), "have shape", static="input 1"),
+            Fault((IMAGES, some(2, 3, 3, 3), places(IMAGES)[1]), "have shape", "input 1"),
         ],
-        exact=False,
+        rtol=1e-5,
     ),
     Row(
-        op="Dilation2D",
-        build=lambda x, f: nn.dilation2d(x, f, [1, 1, 1, 1], [1, 1, 2, 1], "SAME"),
-        numpy=lambda x, f: sums(x, f)[0],
-        inputs=[
+        "Dilation2D", lambda x, f: nn.dilation2d(x, f, [1, 1, 1, 1], [1, 1, 2, 1], "SAME"), lambda x, f: sums(x, f)[0]
+    ).on(
+        [
             (some(2, 4, 5, 2), some(3, 2, 2)),
             (some(0, 4, 5, 2), some(3, 2, 2)),
             (np.arange(4, dtype=np.int32).reshape(1, 2, 2, 1), -np.ones([2, 2, 1], np.int32)),
         ],
-        smooth=[(apart(1, 3, 4, 2), some(2, 2, 2))],
-        faults=[
-            Fault(
-                (some(1, 4, 5, 3), some(3, 2, 2)),
-                "images of 3 channels and a filter for 2",
-                static="images of 3 channels",
-            )
-        ],
+        [(apart(1, 3, 4, 2), some(2, 2, 2))],
+        [Fault((some(1, 4, 5, 3), some(3, 2, 2)), "images of 3 channels and a filter for 2", "images of 3 channels")],
     ),
-    Row(
-        op="Dilation2DBackpropInput",
-        build=lambda *inputs: make_one("Dilation2DBackpropInput", inputs, DILATION),
-        numpy=sums_to_images,
-        inputs=[(some(2, 4, 5, 2), some(3, 2, 2), some(2, 4, 5, 2))],
-        no_gradient="TensorFlow has registered none",
-        exact=False,
+    Row("Dilation2DBackpropInput", DILATION, sums_to_images).on(
+        [(some(2, 4, 5, 2), some(3, 2, 2), some(2, 4, 5, 2))], rtol=1e-5
     ),
-    Row(
-        op="Dilation2DBackpropFilter",
-        build=lambda *inputs: make_one("Dilation2DBackpropFilter", inputs, DILATION),
-        numpy=sums_to_filter,
-        inputs=[(some(2, 4, 5, 2), some(3, 2, 2), some(2, 4, 5, 2))],
-        no_gradient="TensorFlow has registered none",
-        exact=False,
+    Row("Dilation2DBackpropFilter", DILATION, sums_to_filter).on(
+        [(some(2, 4, 5, 2), some(3, 2, 2), some(2, 4, 5, 2))], rtol=1e-5
     ),
 ]

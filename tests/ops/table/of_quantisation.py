@@ -9,7 +9,6 @@ import numpy as np
 import actorsession as acts
 from tests.ops.table.row import Fault, Row
 
-MARKED = "TensorFlow marks it so"
 X = np.array([-0.3, -0.1, 0, 0.04, 0.1, 0.37, 1.6, 63.75, 100], np.float32)
 LOW, HIGH = np.float32(-0.1), np.float32(63.65)
 
@@ -55,13 +54,10 @@ def _smooth(function: Any, *ends: Any) -> Any:
 QUANTISED = [
     *[
         Row(
-            op="FakeQuantWithMinMaxArgs",
-            build=lambda x, a=arguments: acts.quantization.fake_quant_with_min_max_args(x, *a),
-            numpy=lambda x, a=arguments: _near(x, *a),
-            inputs=[(X,), (X[:0],), (X[3],), (np.array([np.nan, np.inf, -np.inf], np.float32),)],
-            label="-".join(map(str, arguments)),
-            exact=False,
-        )
+            f"FakeQuantWithMinMaxArgs-{'-'.join(map(str, arguments))}",
+            lambda x, a=arguments: acts.quantization.fake_quant_with_min_max_args(x, *a),
+            lambda x, a=arguments: _near(x, *a),
+        ).on([X, X[:0], X[3], np.array([np.nan, np.inf, -np.inf], np.float32)], rtol=1e-5)
         for arguments in (
             (-6, 6),
             (-0.1, 63.65),
@@ -73,108 +69,92 @@ QUANTISED = [
         )
     ],
     Row(
-        op="FakeQuantWithMinMaxArgs",
-        build=_smooth(acts.quantization.fake_quant_with_min_max_args, *SIXTEENTHS),
-        numpy=lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
-        inputs=[(SPREAD,)],
-        smooth=[(SPREAD,)],
-        step=0.25,
-        label="smooth",
+        "FakeQuantWithMinMaxArgs-smooth",
+        _smooth(acts.quantization.fake_quant_with_min_max_args, *SIXTEENTHS),
+        lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
+    ).on([SPREAD], [SPREAD], step=0.25),
+    Row(
+        "FakeQuantWithMinMaxArgsGradient",
+        acts.quantization.fake_quant_with_min_max_args_gradient,
+        lambda grad, x: _flow(grad, x, -6, 6)[0],
+    ).on(
+        [(GRADS, X), (GRADS[0], X[0]), (GRADS[:0], X[:0])],
+        faults=[Fault((GRADS[:2], X), "gradients have shape", "gradients have")],
     ),
     Row(
-        op="FakeQuantWithMinMaxArgsGradient",
-        build=acts.quantization.fake_quant_with_min_max_args_gradient,
-        numpy=lambda grad, x: _flow(grad, x, -6, 6)[0],
-        inputs=[(GRADS, X), (GRADS[0], X[0]), (GRADS[:0], X[:0])],
-        no_gradient=MARKED,
-        faults=[Fault((GRADS[:2], X), "gradients have shape", static="gradients have")],
+        "FakeQuantWithMinMaxVars",
+        acts.quantization.fake_quant_with_min_max_vars,
+        lambda x, low, high: _near(x, low, high) if low or high else 0 * x,
+    ).on(
+        [(X, LOW, HIGH), (X, np.float32(1), np.float32(6)), (X, 0 * LOW, 0 * LOW)],
+        faults=[Fault((X, LOWS, HIGHS), "min and max have", "min and max have")],
+        rtol=1e-5,
     ),
     Row(
-        op="FakeQuantWithMinMaxVars",
-        build=acts.quantization.fake_quant_with_min_max_vars,
-        numpy=lambda x, low, high: _near(x, low, high) if low or high else 0 * x,
-        inputs=[(X, LOW, HIGH), (X, np.float32(1), np.float32(6)), (X, 0 * LOW, 0 * LOW)],
-        exact=False,
-        faults=[Fault((X, LOWS, HIGHS), "min and max have", static="min and max have")],
-    ),
+        "FakeQuantWithMinMaxVars-smooth",
+        _smooth(acts.quantization.fake_quant_with_min_max_vars, *SIXTEENTHS),
+        lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
+    ).on([SPREAD], [SPREAD], step=0.25),
     Row(
-        op="FakeQuantWithMinMaxVars",
-        build=_smooth(acts.quantization.fake_quant_with_min_max_vars, *SIXTEENTHS),
-        numpy=lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
-        inputs=[(SPREAD,)],
-        smooth=[(SPREAD,)],
-        step=0.25,
-        label="smooth",
-    ),
-    Row(
-        op="FakeQuantWithMinMaxVarsGradient",
-        build=lambda *x: list(acts.quantization.fake_quant_with_min_max_vars_gradient(*x)),
-        numpy=lambda grad, x, low, high: (
-            _flow(grad, x, low, high) if low or high else [grad, np.float32(0), np.float32(0)]
-        ),
-        inputs=[
+        "FakeQuantWithMinMaxVarsGradient",
+        lambda *x: list(acts.quantization.fake_quant_with_min_max_vars_gradient(*x)),
+        lambda grad, x, low, high: _flow(grad, x, low, high) if low or high else [grad, np.float32(0), np.float32(0)],
+    ).on(
+        [
             (GRADS, X, LOW, HIGH),
             (GRADS, X, np.float32(-6), np.float32(-1)),
             (GRADS, X, 0 * LOW, 0 * LOW),
             (GRADS[0], X[0], LOW, HIGH),
         ],
-        no_gradient=MARKED,
-        exact=False,
         faults=[
-            Fault((GRADS[:2], X, LOW, HIGH), "gradients have", static="gradients have"),
-            Fault((GRADS, X, LOWS, HIGHS), "min and max have", static="min and max have"),
+            Fault((GRADS[:2], X, LOW, HIGH), "gradients have", "gradients have"),
+            Fault((GRADS, X, LOWS, HIGHS), "min and max have", "min and max have"),
         ],
+        rtol=1e-5,
     ),
     Row(
-        op="FakeQuantWithMinMaxVarsPerChannel",
-        build=acts.quantization.fake_quant_with_min_max_vars_per_channel,
-        numpy=lambda x, low, high: _near(x, low, high),
-        inputs=[(COLUMNS, LOWS, HIGHS), (COLUMNS[0], LOWS, HIGHS), (COLUMNS[:0], LOWS, HIGHS)],
-        exact=False,
+        "FakeQuantWithMinMaxVarsPerChannel",
+        acts.quantization.fake_quant_with_min_max_vars_per_channel,
+        lambda x, low, high: _near(x, low, high),
+    ).on(
+        [(COLUMNS, LOWS, HIGHS), (COLUMNS[0], LOWS, HIGHS), (COLUMNS[:0], LOWS, HIGHS)],
         faults=[
-            Fault((COLUMNS, LOWS[:1], HIGHS), "min and max have", static="min and max"),
-            Fault((X[0], LOWS, HIGHS), "min and max have", static="last axis"),
+            Fault((COLUMNS, LOWS[:1], HIGHS), "min and max have", "min and max"),
+            Fault((X[0], LOWS, HIGHS), "min and max have", "last axis"),
         ],
+        rtol=1e-5,
     ),
     Row(
-        op="FakeQuantWithMinMaxVarsPerChannel",
-        build=_smooth(
+        "FakeQuantWithMinMaxVarsPerChannel-smooth",
+        _smooth(
             acts.quantization.fake_quant_with_min_max_vars_per_channel,
             *(np.full(7, end, np.float32) for end in SIXTEENTHS),
         ),
-        numpy=lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
-        inputs=[(SPREAD,)],
-        smooth=[(SPREAD,)],
-        step=0.25,
-        label="smooth",
-    ),
+        lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
+    ).on([SPREAD], [SPREAD], step=0.25),
     Row(
-        op="FakeQuantWithMinMaxVarsPerChannelGradient",
-        build=lambda *x: list(acts.quantization.fake_quant_with_min_max_vars_per_channel_gradient(*x)),
-        numpy=lambda grad, x, low, high: _flow(grad, x, low, high, tuple(range(x.ndim - 1))),
-        inputs=[(np.stack([GRADS, 2 * GRADS], 1), COLUMNS, LOWS, HIGHS), (GRADS[:2], COLUMNS[0], LOWS, HIGHS)],
-        no_gradient=MARKED,
-        exact=False,
-        faults=[Fault((COLUMNS[:2], COLUMNS, LOWS, HIGHS), "gradients have", static="gradients have")],
+        "FakeQuantWithMinMaxVarsPerChannelGradient",
+        lambda *x: list(acts.quantization.fake_quant_with_min_max_vars_per_channel_gradient(*x)),
+        lambda grad, x, low, high: _flow(grad, x, low, high, tuple(range(x.ndim - 1))),
+    ).on(
+        [(np.stack([GRADS, 2 * GRADS], 1), COLUMNS, LOWS, HIGHS), (GRADS[:2], COLUMNS[0], LOWS, HIGHS)],
+        faults=[Fault((COLUMNS[:2], COLUMNS, LOWS, HIGHS), "gradients have", "gradients have")],
+        rtol=1e-5,
     ),
 ]
 
 DIMS = np.array([3, 4, 2], np.int32)
 UNRAVELLED = Row(
-    op="UnravelIndex",
-    build=acts.arrays.unravel_index,
-    numpy=lambda places, dims: np.array(np.unravel_index(places, tuple(dims)), places.dtype),
-    inputs=[
-        (np.array([0, 5, 23], np.int32), DIMS),
-        (np.int64(7), DIMS.astype(np.int64)),
-        (np.zeros(0, np.int32), DIMS),
-    ],
-    no_gradient="integers; TensorFlow has registered none",
+    "UnravelIndex",
+    acts.arrays.unravel_index,
+    lambda places, dims: np.array(np.unravel_index(places, tuple(dims)), places.dtype),
+).on(
+    [(np.array([0, 5, 23], np.int32), DIMS), (np.int64(7), DIMS.astype(np.int64)), (np.zeros(0, np.int32), DIMS)],
     faults=[
         Fault((np.array([24], np.int32), DIMS), "out of bound"),
         Fault((np.array([-1], np.int32), DIMS), "out of bound"),
-        Fault((np.array([[1]], np.int32), DIMS), "scalar or a vector", static="a vector"),
-        Fault((np.array([1], np.int32), DIMS[0]), "a vector", static="rank 1"),
+        Fault((np.array([[1]], np.int32), DIMS), "scalar or a vector", "a vector"),
+        Fault((np.array([1], np.int32), DIMS[0]), "a vector", "rank 1"),
         Fault((np.array([0], np.int32), 0 * DIMS), "dims are above 0"),
     ],
 )

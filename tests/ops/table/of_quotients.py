@@ -29,11 +29,8 @@ def _guarded(op: str, build: Callable[..., Any], numpy: Callable[..., Any], at: 
         zero = (x if at == "x" else y) == 0
         return np.where(zero, np.zeros((), x.dtype), numpy(x, y)).astype(x.dtype)
 
-    return Row(
-        op=op,
-        build=build,
-        numpy=guarded,
-        inputs=[
+    return Row(op, build, guarded).on(
+        [
             (X, Y),
             (COLUMN, LINE),
             (EMPTY, np.float32(0)),
@@ -41,17 +38,14 @@ def _guarded(op: str, build: Callable[..., Any], numpy: Callable[..., Any], at: 
             (COMPLEX, COMPLEX[::-1].copy()),
             (np.array([1, 0, 3], np.float16), np.array([0, 2, 2], np.float16)),
         ],
-        smooth=[(MIXED, POSITIVE), (MIXED[0], POSITIVE), (MIXED, np.array(0.7))],
-        exact=False,
+        [(MIXED, POSITIVE), (MIXED[0], POSITIVE), (MIXED, np.array(0.7))],
+        rtol=1e-5,
     )
 
 
 def _whole(op: str, build: Callable[..., Any], numpy: Callable[..., Any], why: str) -> Row:
-    return Row(
-        op=op,
-        build=build,
-        numpy=numpy,
-        inputs=[
+    return Row(op, build, numpy).on(
+        [
             (INTS, DIVISORS),
             (INTS.astype(np.int64), np.int64(-3)),
             (np.array([9, 250], np.uint8), np.array([[2], [7]], np.uint8)),
@@ -59,7 +53,6 @@ def _whole(op: str, build: Callable[..., Any], numpy: Callable[..., Any], why: s
             (np.array([-7.5, 7.5, 1, np.nan], np.float32), np.array([3, -3, 0, 1], np.float32)),
             (np.float64(7), np.float64(2)),
         ],
-        no_gradient=why,
         faults=[Fault((INTS, np.int32(0)), "Integer division by zero")],
     )
 

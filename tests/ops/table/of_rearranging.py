@@ -40,11 +40,8 @@ def _axes(*entries: int) -> Any:
 
 
 REVERSALS = [
-    Row(
-        op="ReverseV2",
-        build=ops.reverse,
-        numpy=lambda x, axes: np.flip(x, tuple(axes.tolist())),
-        inputs=[
+    Row("ReverseV2", ops.reverse, lambda x, axes: np.flip(x, tuple(axes.tolist()))).on(
+        [
             (MATRIX, _axes(0)),
             (CUBE, _axes(-1, 0)),
             (MATRIX, np.zeros(0, np.int32)),
@@ -53,18 +50,19 @@ REVERSALS = [
             (NOT_FINITE, np.array([0], np.int64)),
             (WORDS, _axes(0)),
         ],
-        smooth=[(CUBE, _axes(1, 2))],
-        faults=[
+        [(CUBE, _axes(1, 2))],
+        [
             Fault((MATRIX, _axes(2)), "axis 2 is not in", early=""),
             Fault((MATRIX, _axes(0, -2)), "given once", early=""),
-            Fault((MATRIX, np.int32(0)), "axes are a vector", static="rank 1"),
+            Fault((MATRIX, np.int32(0)), "axes are a vector", "rank 1"),
         ],
     ),
     Row(
-        op="ReverseSequence",
-        build=lambda x, n: ops.reverse_sequence(x, n, seq_axis=1),
-        numpy=lambda x, n: _reverse_sequences(x, n, 1, 0),
-        inputs=[
+        "ReverseSequence",
+        lambda x, n: ops.reverse_sequence(x, n, seq_axis=1),
+        lambda x, n: _reverse_sequences(x, n, 1, 0),
+    ).on(
+        [
             (MATRIX, _axes(2, 3)),
             (MATRIX, np.array([0, 1], np.int64)),
             (CUBE, _axes(3, 2)),
@@ -72,26 +70,20 @@ REVERSALS = [
             (np.zeros([2, 0], np.float32), _axes(0, 0)),
             (np.stack([NOT_FINITE, NOT_FINITE]), _axes(4, 2)),
         ],
-        smooth=[(CUBE, _axes(3, 2))],
-        faults=[
+        [(CUBE, _axes(3, 2))],
+        [
             Fault((MATRIX, _axes(1, 4)), r"in \[0, 3\], got \[1, 4\]"),
             Fault((MATRIX, _axes(1, -1)), r"in \[0, 3\]"),
-            Fault((MATRIX, _axes(1, 1, 1)), "lengths of shape", static="3 lengths"),
+            Fault((MATRIX, _axes(1, 1, 1)), "lengths of shape", "3 lengths"),
         ],
     ),
     Row(
-        op="ReverseSequence",
-        label="axes-swapped",
-        build=lambda x, n: ops.reverse_sequence(x, n, seq_axis=0, batch_axis=2),
-        numpy=lambda x, n: _reverse_sequences(x, n, 0, 2),
-        inputs=[(CUBE, _axes(2, 1, 0, 2))],
-        smooth=[(CUBE, _axes(2, 1, 0, 2))],
-    ),
-    Row(
-        op="Roll",
-        build=ops.roll,
-        numpy=lambda x, shift, axis: np.roll(x, shift.tolist(), axis.tolist()),
-        inputs=[
+        "ReverseSequence-axes-swapped",
+        lambda x, n: ops.reverse_sequence(x, n, seq_axis=0, batch_axis=2),
+        lambda x, n: _reverse_sequences(x, n, 0, 2),
+    ).on([(CUBE, _axes(2, 1, 0, 2))], [(CUBE, _axes(2, 1, 0, 2))]),
+    Row("Roll", ops.roll, lambda x, shift, axis: np.roll(x, shift.tolist(), axis.tolist())).on(
+        [
             (MATRIX, np.int32(1), np.int32(1)),
             (MATRIX, _axes(1, -4, 1), _axes(1, 0, 1)),
             (CUBE, np.array([7], np.int64), _axes(-1)),
@@ -99,28 +91,21 @@ REVERSALS = [
             (NOT_FINITE, np.int32(-1), np.int32(0)),
             (WORDS, np.int32(1), np.int32(0)),
         ],
-        smooth=[(CUBE, _axes(1, -1), _axes(0, 2))],
-        faults=[
+        [(CUBE, _axes(1, -1), _axes(0, 2))],
+        [
             Fault((MATRIX, _axes(1), _axes(2)), "axis 2 is not in", early=""),
-            Fault((MATRIX, _axes(1, 1), _axes(0)), "one shape", static="one length"),
-            Fault((np.float32(1), np.int32(1), np.int32(0)), "the tensor an axis", static="at least 1"),
+            Fault((MATRIX, _axes(1, 1), _axes(0)), "one shape", "one length"),
+            Fault((np.float32(1), np.int32(1), np.int32(0)), "the tensor an axis", "at least 1"),
         ],
     ),
-    Row(
-        op="ConjugateTranspose",
-        build=lambda x: ops.transpose(x, [1, 0], conjugate=True),
-        numpy=lambda x: x.T.conj(),
-        inputs=[(MATRIX.astype(np.complex64) * (1 + 2j),), (np.zeros([0, 2], np.complex128),)],
-        smooth=[(MATRIX,)],
+    Row("ConjugateTranspose", lambda x: ops.transpose(x, [1, 0], conjugate=True), lambda x: x.T.conj()).on(
+        [MATRIX.astype(np.complex64) * (1 + 2j), np.zeros([0, 2], np.complex128)], [MATRIX]
     ),
     Row(
-        op="ConjugateTranspose",
-        label="by-parts",
-        build=lambda x: acts.math.imag(ops.transpose(acts.math.complex(x, x * x), [-1, 0], conjugate=True)),
-        numpy=lambda x: -np.square(x.T),
-        inputs=[(MATRIX,)],
-        smooth=[(MATRIX,)],
-    ),
+        "ConjugateTranspose-by-parts",
+        lambda x: acts.math.imag(ops.transpose(acts.math.complex(x, x * x), [-1, 0], conjugate=True)),
+        lambda x: -np.square(x.T),
+    ).on([MATRIX], [MATRIX]),
 ]
 
 
@@ -174,78 +159,54 @@ def _pairs(*pairs: tuple[int, int]) -> Any:
 
 
 BLOCKS = [
-    Row(
-        op="SpaceToDepth",
-        build=lambda x: ops.space_to_depth(x, 2),
-        numpy=lambda x: _space_to_depth(x, 2),
-        inputs=[(IMAGE,), (DEEP[:, :, :2],), (np.zeros([0, 2, 2, 1], np.float32),)],
-        smooth=[(IMAGE[:1, :, :2, :1],)],
-        faults=[
-            Fault((IMAGE[:, :3],), "not divisible by 2", static="not divisible by 2"),
-            Fault((MATRIX,), "rank 4", static="rank 4"),
-        ],
+    Row("SpaceToDepth", lambda x: ops.space_to_depth(x, 2), lambda x: _space_to_depth(x, 2)).on(
+        [IMAGE, DEEP[:, :, :2], np.zeros([0, 2, 2, 1], np.float32)],
+        [IMAGE[:1, :, :2, :1]],
+        [Fault(IMAGE[:, :3], "not divisible by 2", "not divisible by 2"), Fault(MATRIX, "rank 4", "rank 4")],
     ),
     Row(
-        op="SpaceToDepth",
-        label="channels-first",
-        build=lambda x: ops.space_to_depth(x, 2, data_format="NCHW"),
-        numpy=_channels_first(_space_to_depth),
-        inputs=[(IMAGE.transpose(0, 3, 1, 2),)],
-        smooth=[(IMAGE[:1, :, :2, :1].transpose(0, 3, 1, 2),)],
+        "SpaceToDepth-channels-first",
+        lambda x: ops.space_to_depth(x, 2, data_format="NCHW"),
+        _channels_first(_space_to_depth),
+    ).on([IMAGE.transpose(0, 3, 1, 2)], [IMAGE[:1, :, :2, :1].transpose(0, 3, 1, 2)]),
+    Row("DepthToSpace", lambda x: ops.depth_to_space(x, 2), lambda x: _depth_to_space(x, 2)).on(
+        [DEEP, DEEP.astype(np.float16), np.zeros([1, 0, 2, 4], np.float32)],
+        [DEEP[:1].astype(np.float32)],
+        [Fault(IMAGE, "not divisible by 4", "not divisible by 4"), Fault(MATRIX, "rank 4", "rank 4")],
     ),
     Row(
-        op="DepthToSpace",
-        build=lambda x: ops.depth_to_space(x, 2),
-        numpy=lambda x: _depth_to_space(x, 2),
-        inputs=[(DEEP,), (DEEP.astype(np.float16),), (np.zeros([1, 0, 2, 4], np.float32),)],
-        smooth=[(DEEP[:1].astype(np.float32),)],
-        faults=[
-            Fault((IMAGE,), "not divisible by 4", static="not divisible by 4"),
-            Fault((MATRIX,), "rank 4", static="rank 4"),
-        ],
-    ),
-    Row(
-        op="DepthToSpace",
-        label="channels-first",
-        build=lambda x: ops.depth_to_space(x, 2, data_format="NCHW"),
-        numpy=_channels_first(_depth_to_space),
-        inputs=[(DEEP.transpose(0, 3, 1, 2),)],
-        smooth=[(DEEP[:1].transpose(0, 3, 1, 2).astype(np.float32),)],
-    ),
-    Row(
-        op="SpaceToBatchND",
-        build=ops.space_to_batch_nd,
-        numpy=_space_to_batch,
-        inputs=[
+        "DepthToSpace-channels-first",
+        lambda x: ops.depth_to_space(x, 2, data_format="NCHW"),
+        _channels_first(_depth_to_space),
+    ).on([DEEP.transpose(0, 3, 1, 2)], [DEEP[:1].transpose(0, 3, 1, 2).astype(np.float32)]),
+    Row("SpaceToBatchND", ops.space_to_batch_nd, _space_to_batch).on(
+        [
             (IMAGE, _axes(2, 3), _pairs((0, 0), (0, 0))),
             (IMAGE, _axes(3), _pairs((1, 1))),
             (IMAGE, np.array([2, 4], np.int64), _pairs((2, 0), (1, 1))),
             (IMAGE, np.zeros(0, np.int32), np.zeros([0, 2], np.int32)),
             (np.zeros([0, 4], np.float32), _axes(2), _pairs((0, 0))),
         ],
-        smooth=[(IMAGE[:1, :2, :2], _axes(2, 2), _pairs((0, 0), (1, 1)))],
-        faults=[
+        [(IMAGE[:1, :2, :2], _axes(2, 2), _pairs((0, 0), (1, 1)))],
+        [
             Fault((IMAGE, _axes(3), _pairs((0, 0))), "not divisible by 3", early=""),
             Fault((IMAGE, _axes(2), _pairs((-1, 1))), "at least 0", early=""),
             Fault((IMAGE, _axes(0), _pairs((0, 0))), "blocks are at least 1", early=""),
-            Fault((MATRIX, _axes(1, 1), _pairs((0, 0), (0, 0))), "rank 2", static="need more"),
+            Fault((MATRIX, _axes(1, 1), _pairs((0, 0), (0, 0))), "rank 2", "need more"),
         ],
     ),
-    Row(
-        op="BatchToSpaceND",
-        build=ops.batch_to_space_nd,
-        numpy=_batch_to_space,
-        inputs=[
+    Row("BatchToSpaceND", ops.batch_to_space_nd, _batch_to_space).on(
+        [
             (IMAGE.reshape(6, 4, 2, 3), _axes(2, 3), _pairs((0, 0), (0, 0))),
             (IMAGE.reshape(6, 4, 2, 3), _axes(3), _pairs((2, 1))),
             (IMAGE, np.array([2], np.int64), _pairs((8, 0))),
             (np.zeros([4, 0], np.float32), _axes(2), _pairs((0, 0))),
         ],
-        smooth=[(IMAGE.reshape(24, 2, 3)[:4], _axes(2, 2), _pairs((1, 0), (0, 2)))],
-        faults=[
+        [(IMAGE.reshape(24, 2, 3)[:4], _axes(2, 2), _pairs((1, 0), (0, 2)))],
+        [
             Fault((IMAGE, _axes(3), _pairs((0, 0))), "not divisible by 3", early=""),
             Fault((IMAGE, _axes(2), _pairs((5, 4))), "cut off", early=""),
-            Fault((IMAGE, _axes(2), _pairs((0, 0), (0, 0))), "as many", static=r"\[1, 2\]"),
+            Fault((IMAGE, _axes(2), _pairs((0, 0), (0, 0))), "as many", r"\[1, 2\]"),
         ],
     ),
 ]
@@ -298,57 +259,40 @@ def _diagonal_rows(k: tuple[int, int], align: str) -> list[Row]:
     given = _diagonal_part(CUBE, low, high, 7, align)
     return [
         Row(
-            op="MatrixDiagPartV3",
-            label=label,
-            build=lambda x: ops.matrix_diag_part(x, k=ends, padding_value=9, align=align),
-            numpy=lambda x: _diagonal_part(x, low, high, 9, align),
-            inputs=[(wide,), (CUBE[:0],), (square.astype(np.int32),)],
-            smooth=[(wide[0],)],
-        ),
+            f"MatrixDiagPartV3-{label}",
+            lambda x: ops.matrix_diag_part(x, k=ends, padding_value=9, align=align),
+            lambda x: _diagonal_part(x, low, high, 9, align),
+        ).on([wide, CUBE[:0], square.astype(np.int32)], [wide[0]]),
         Row(
-            op="MatrixSetDiagV3",
-            label=label,
-            build=lambda x, d: ops.matrix_set_diag(x, d, k=ends, align=align),
-            numpy=lambda x, d: _diagonal_set(x, d, low, high, align),
-            inputs=[(wide, given)],
-            smooth=[(wide, given)],
-        ),
+            f"MatrixSetDiagV3-{label}",
+            lambda x, d: ops.matrix_set_diag(x, d, k=ends, align=align),
+            lambda x, d: _diagonal_set(x, d, low, high, align),
+        ).on([(wide, given)], [(wide, given)]),
         Row(
-            op="MatrixDiagV3",
-            label=label,
-            build=lambda d: ops.matrix_diag(d, k=ends, num_rows=3, num_cols=4, padding_value=5, align=align),
-            numpy=lambda d: _diagonal_set(np.full([2, 3, 4], 5, d.dtype), d, low, high, align),
-            inputs=[(given,), (given.astype(np.int64),)],
-            smooth=[(given,)],
-        ),
+            f"MatrixDiagV3-{label}",
+            lambda d: ops.matrix_diag(d, k=ends, num_rows=3, num_cols=4, padding_value=5, align=align),
+            lambda d: _diagonal_set(np.full([2, 3, 4], 5, d.dtype), d, low, high, align),
+        ).on([given, given.astype(np.int64)], [given]),
     ]
 
 
 DIAGONALS = [
-    Row(
-        op="Diag",
-        build=ops.diag,
-        numpy=_diag,
-        inputs=[(NOT_FINITE,), (MATRIX,), (np.zeros(0, np.float32),), (np.array([1 + 2j]),)],
-        smooth=[(CUBE[0],)],
-        faults=[Fault((np.float32(1),), "rank at least 1", static="rank at least 1")],
+    Row("Diag", ops.diag, _diag).on(
+        [NOT_FINITE, MATRIX, np.zeros(0, np.float32), np.array([1 + 2j])],
+        [CUBE[0]],
+        [Fault(np.float32(1), "rank at least 1", "rank at least 1")],
     ),
     Row(
-        op="DiagPart",
-        build=ops.diag_part,
-        numpy=lambda x: x.reshape([-1, x.size])[0][:: int(x.size**0.5) + 1].reshape(x.shape[: x.ndim // 2]),
-        inputs=[(np.arange(9, dtype=np.int32).reshape(3, 3),), (RNG.normal(size=(2, 3, 2, 3)).astype(np.float32),)],
-        smooth=[(RNG.normal(size=(2, 2)),)],
-        faults=[
-            Fault((MATRIX,), "halves are equal", static="halves are equal"),
-            Fault((CUBE,), "halves are equal", static="halves are equal"),
-        ],
+        "DiagPart",
+        ops.diag_part,
+        lambda x: x.reshape([-1, x.size])[0][:: int(x.size**0.5) + 1].reshape(x.shape[: x.ndim // 2]),
+    ).on(
+        [np.arange(9, dtype=np.int32).reshape(3, 3), RNG.normal(size=(2, 3, 2, 3)).astype(np.float32)],
+        [RNG.normal(size=(2, 2))],
+        [Fault(MATRIX, "halves are equal", "halves are equal"), Fault(CUBE, "halves are equal", "halves are equal")],
     ),
-    Row(
-        op="MatrixBandPart",
-        build=ops.matrix_band_part,
-        numpy=_band,
-        inputs=[
+    Row("MatrixBandPart", ops.matrix_band_part, _band).on(
+        [
             (CUBE, np.int32(1), np.int32(0)),
             (CUBE, np.int64(-1), np.int64(1)),
             (MATRIX, np.int32(0), np.int32(-1)),
@@ -356,47 +300,27 @@ DIAGONALS = [
             (np.stack([NOT_FINITE, NOT_FINITE]), np.int32(0), np.int32(0)),
             (MATRIX > 2, np.int32(0), np.int32(1)),
         ],
-        smooth=[(CUBE, np.int32(1), np.int32(1))],
-        faults=[
+        [(CUBE, np.int32(1), np.int32(1))],
+        [
             Fault((MATRIX, np.int32(3), np.int32(0)), "3 diagonals are kept", early=""),
-            Fault((NOT_FINITE, np.int32(0), np.int32(0)), "matrices", static="matrices"),
+            Fault((NOT_FINITE, np.int32(0), np.int32(0)), "matrices", "matrices"),
         ],
     ),
-    Row(
-        op="MatrixDiagV3",
-        label="main",
-        build=ops.matrix_diag,
-        numpy=lambda d: d[..., None] * np.eye(d.shape[-1], dtype=d.dtype),
-        inputs=[(MATRIX,), (np.zeros([2, 0], np.float32),), (np.arange(3, dtype=np.int32),)],
-        smooth=[(MATRIX,)],
-        faults=[Fault((np.float32(1),), "more axes", static="at least 1")],
+    Row("MatrixDiagV3-main", ops.matrix_diag, lambda d: d[..., None] * np.eye(d.shape[-1], dtype=d.dtype)).on(
+        [MATRIX, np.zeros([2, 0], np.float32), np.arange(3, dtype=np.int32)],
+        [MATRIX],
+        [Fault(np.float32(1), "more axes", "at least 1")],
     ),
-    Row(
-        op="MatrixDiagPartV3",
-        label="main",
-        build=ops.matrix_diag_part,
-        numpy=lambda x: np.diagonal(x, axis1=-2, axis2=-1),
-        inputs=[(CUBE,), (np.zeros([2, 0, 3], np.float32),), (MATRIX > 2,)],
-        smooth=[(CUBE,)],
-        faults=[Fault((NOT_FINITE,), "matrices", static="matrices")],
+    Row("MatrixDiagPartV3-main", ops.matrix_diag_part, lambda x: np.diagonal(x, axis1=-2, axis2=-1)).on(
+        [CUBE, np.zeros([2, 0, 3], np.float32), MATRIX > 2], [CUBE], [Fault(NOT_FINITE, "matrices", "matrices")]
     ),
-    Row(
-        op="MatrixDiagPartV3",
-        label="far",
-        build=lambda x: ops.matrix_diag_part(x, k=3),
-        numpy=lambda x: np.diagonal(x, 3, -2, -1),
-        inputs=[(CUBE,)],
-        smooth=[(CUBE,)],
-        faults=[Fault((MATRIX,), "no diagonal 3", static="no diagonal 3")],
+    Row("MatrixDiagPartV3-far", lambda x: ops.matrix_diag_part(x, k=3), lambda x: np.diagonal(x, 3, -2, -1)).on(
+        [CUBE], [CUBE], [Fault(MATRIX, "no diagonal 3", "no diagonal 3")]
     ),
-    Row(
-        op="MatrixSetDiagV3",
-        label="main",
-        build=ops.matrix_set_diag,
-        numpy=lambda x, d: _diagonal_set(x, d, 0, 0, "RIGHT_LEFT"),
-        inputs=[(CUBE, CUBE[:, :, 0].copy()), (np.zeros([0, 2], np.float32), np.zeros(0, np.float32))],
-        smooth=[(CUBE, CUBE[:, :, 0].copy())],
-        faults=[Fault((MATRIX, NOT_FINITE), r"shape \[2\], got", static="got")],
+    Row("MatrixSetDiagV3-main", ops.matrix_set_diag, lambda x, d: _diagonal_set(x, d, 0, 0, "RIGHT_LEFT")).on(
+        [(CUBE, CUBE[:, :, 0].copy()), (np.zeros([0, 2], np.float32), np.zeros(0, np.float32))],
+        [(CUBE, CUBE[:, :, 0].copy())],
+        [Fault((MATRIX, NOT_FINITE), r"shape \[2\], got", "got")],
     ),
 ]
 

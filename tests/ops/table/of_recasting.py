@@ -17,15 +17,7 @@ SMOOTH = np.array([[-2.5, -0.7], [0.4, 1.3]])
 
 
 def _bitcast(label: str, target: str, numpy: Any, inputs: Any, **more: Any) -> Row:
-    return Row(
-        op="Bitcast",
-        label=label,
-        build=lambda x: ops.bitcast(x, target),
-        numpy=numpy,
-        inputs=inputs,
-        no_gradient="TensorFlow has registered none",
-        **more,
-    )
+    return Row(f"Bitcast-{label}", lambda x: ops.bitcast(x, target), numpy).on(inputs, **more)
 
 
 def _clip_by_value_op(t: Any, low: Any, high: Any) -> Any:
@@ -55,34 +47,22 @@ ROWS = [
         lambda x: x.view(np.int64).reshape(x.shape[:-1]),
         [(np.array([[1, 2], [3, 4]], np.int32),), (np.array([1, 2], np.float32),), (np.zeros([0, 2], np.int32),)],
         faults=[
-            Fault((np.array([1, 2, 3], np.int32),), "last axis", static="last axis"),
-            Fault((np.int32(1),), "last axis", static="last axis"),
+            Fault(np.array([1, 2, 3], np.int32), "last axis", "last axis"),
+            Fault(np.int32(1), "last axis", "last axis"),
         ],
     ),
-    Row(
-        op="Rint",
-        build=ops.rint,
-        numpy=np.rint,
-        inputs=[(ANY,), (EMPTY,), (np.float64(2.5),), (np.array([0.5], np.float16),)],
-        no_gradient="piecewise constant; TensorFlow gives none",
-    ),
-    Row(
-        op="NextAfter",
-        build=math.nextafter,
-        numpy=np.nextafter,
-        inputs=[
+    Row("Rint", ops.rint, np.rint).on([ANY, EMPTY, np.float64(2.5), np.array([0.5], np.float16)]),
+    Row("NextAfter", math.nextafter, np.nextafter).on(
+        [
             (ANY, np.float32(1)),
             (np.array([[1], [2]], np.float64), np.array([0, 1, 3], np.float64)),
             (EMPTY, np.array([1, 2, 3], np.float32)),
             (np.float32(0), np.float32(-1)),
         ],
-        smooth=[(SMOOTH, SMOOTH.T + 5), (SMOOTH, np.array(9.0)), (np.array(9.0), SMOOTH)],
+        [(SMOOTH, SMOOTH.T + 5), (SMOOTH, np.array(9.0)), (np.array(9.0), SMOOTH)],
     ),
-    Row(
-        op="ApproximateEqual",
-        build=approximate_equal,
-        numpy=_close,
-        inputs=[
+    Row("ApproximateEqual", approximate_equal, _close).on(
+        [
             (np.array([1, 1, np.inf, np.nan], np.float32), np.array([1.000001, 1.1, np.inf, np.nan], np.float32)),
             (np.array([1, 2], np.int32), np.array([1, 3], np.int32)),
             (np.array([1, 200], np.uint8), np.array([2, 200], np.uint8)),
@@ -90,47 +70,39 @@ ROWS = [
             (np.float64(1), np.float64(1)),
             (EMPTY, EMPTY),
         ],
-        no_gradient="a comparison",
-        faults=[Fault((np.array([1, 2], np.float32), np.float32(1)), "one shape", static="one shape")],
+        faults=[Fault((np.array([1, 2], np.float32), np.float32(1)), "one shape", "one shape")],
     ),
-    Row(
-        op="LinSpace",
-        build=lambda start, stop, num: make_one("LinSpace", [start, stop, num]),
-        numpy=lambda start, stop, num: np.linspace(start, stop, num, dtype=np.asarray(start).dtype),
-        inputs=[
+    Row("LinSpace", {}, lambda start, stop, num: np.linspace(start, stop, num, dtype=np.asarray(start).dtype)).on(
+        [
             (np.float32(1), np.float32(10), np.int32(4)),
             (np.float64(3), np.float64(-1), np.int64(9)),
             (np.float32(2), np.float32(7), np.int32(1)),
             (np.float16(0), np.float16(1), np.int32(3)),
         ],
-        no_gradient="TensorFlow marks it so",
-        exact=False,
         faults=[
             Fault((np.float32(1), np.float32(2), np.int32(0)), "at least 1 number", early=""),
-            Fault((np.array([1], np.float32), np.float32(2), np.int32(2)), "three scalars", static="rank 0"),
+            Fault((np.array([1], np.float32), np.float32(2), np.int32(2)), "three scalars", "rank 0"),
         ],
+        rtol=1e-5,
     ),
-    Row(
-        op="ClipByValue",
-        build=_clip_by_value_op,
-        numpy=lambda t, low, high: np.maximum(np.minimum(t, high), low),
-        inputs=[
+    Row("ClipByValue", _clip_by_value_op, lambda t, low, high: np.maximum(np.minimum(t, high), low)).on(
+        [
             (ANY, np.float32(-1), np.float32(1)),
             (np.array([[1, 5], [-7, 3]], np.int32), np.array([[2, 2], [2, 4]], np.int32), np.int32(4)),
             (np.array([1, 9], np.uint8), np.uint8(3), np.uint8(2)),
             (EMPTY, np.float32(0), np.float32(1)),
             (np.float64(5), np.float64(0), np.float64(1)),
         ],
-        smooth=[
+        [
             (SMOOTH, np.array(-1.0), np.array(1.0)),
             (SMOOTH, np.array([[-1.0, -3.0], [-1.0, 0.0]]), np.array(1.0)),
             (np.array(5.0), np.array(0.0), np.array(1.0)),
         ],
-        faults=[
+        [
             Fault(
                 (np.array([[1, 2]], np.float32), np.array([1, 2], np.float32), np.float32(3)),
                 "limits are scalars",
-                static="limits are scalars",
+                "limits are scalars",
             )
         ],
     ),

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from actorsession import nn
-from tests.nodes import make_one
 from tests.ops.table.row import Row
 from tests.ops.table.values import EMPTY
 
 ANY = np.array([-2.5, -1.0, 0.0, 0.5, 2.0, np.nan, np.inf, -np.inf], np.float32)
 GRADS = np.array([1, 2, -3, 4, 5, 6, 7, 8], np.float32)
 SMOOTH = np.array([[-2.5, -0.7], [0.4, 1.3]])
-INPUTS = [(ANY,), (EMPTY,), (np.float32(-0.5),), (np.array([-1, 2], np.float64),)]
+INPUTS = [ANY, EMPTY, np.float32(-0.5), np.array([-1, 2], np.float64)]
 PAIRS = [(GRADS, ANY), (EMPTY, EMPTY), (np.float64(2), np.float64(-0.5))]
 SCALE, ALPHA = 1.0507009873554805, 1.6732632423543772
 
@@ -40,45 +39,10 @@ def _leaky_relu_grad(gradients: Any, x: Any) -> Any:
 
 
 ROWS = [
-    Row(op="Selu", build=nn.selu, numpy=_selu, inputs=INPUTS, smooth=[(SMOOTH,)], exact=False),
-    Row(
-        op="SeluGrad",
-        build=lambda g, y: make_one("SeluGrad", [g, y]),
-        numpy=_selu_grad,
-        inputs=PAIRS,
-        smooth=[(SMOOTH.T, SMOOTH)],
-        exact=False,
-    ),
-    Row(
-        op="LeakyRelu",
-        build=lambda x: nn.leaky_relu(x, 0.25),
-        numpy=_leaky_relu,
-        inputs=INPUTS,
-        smooth=[(SMOOTH,)],
-        exact=False,
-    ),
-    Row(
-        op="LeakyReluGrad",
-        build=lambda g, x: make_one("LeakyReluGrad", [g, x], {"alpha": 0.25}),
-        numpy=_leaky_relu_grad,
-        inputs=PAIRS,
-        smooth=[(SMOOTH.T, SMOOTH)],
-        exact=False,
-    ),
-    Row(
-        op="Softsign",
-        build=nn.softsign,
-        numpy=lambda x: x / (1 + np.abs(x)),
-        inputs=INPUTS,
-        smooth=[(SMOOTH,)],
-        exact=False,
-    ),
-    Row(
-        op="SoftsignGrad",
-        build=lambda g, x: make_one("SoftsignGrad", [g, x]),
-        numpy=lambda g, x: g / (1 + np.abs(x)) ** 2,
-        inputs=PAIRS,
-        no_gradient="TensorFlow has registered none",
-        exact=False,
-    ),
+    Row("Selu", nn.selu, _selu).on(INPUTS, [SMOOTH], rtol=1e-5),
+    Row("SeluGrad", {}, _selu_grad).on(PAIRS, [(SMOOTH.T, SMOOTH)], rtol=1e-5),
+    Row("LeakyRelu", lambda x: nn.leaky_relu(x, 0.25), _leaky_relu).on(INPUTS, [SMOOTH], rtol=1e-5),
+    Row("LeakyReluGrad", {"alpha": 0.25}, _leaky_relu_grad).on(PAIRS, [(SMOOTH.T, SMOOTH)], rtol=1e-5),
+    Row("Softsign", nn.softsign, lambda x: x / (1 + np.abs(x))).on(INPUTS, [SMOOTH], rtol=1e-5),
+    Row("SoftsignGrad", {}, lambda g, x: g / (1 + np.abs(x)) ** 2).on(PAIRS, rtol=1e-5),
 ]

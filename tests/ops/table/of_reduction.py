@@ -9,7 +9,6 @@ import ml_dtypes
 import numpy as np
 
 from actorsession import nn, ops
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 
@@ -62,7 +61,7 @@ FIELD = [(COMPLEX, _axes(0)), (COMPLEX, _axes(0, 1))]
 FAULTS = [
     Fault((X, _axes(2)), "axis|axes", early=""),
     Fault((X, _axes(0, -2)), "twice|axes", early=""),
-    Fault((X, _axes(0)[None]), "a vector of integers", static="a scalar or vector"),
+    Fault((X, _axes(0)[None]), "a vector of integers", "a scalar or vector"),
 ]
 
 
@@ -77,15 +76,10 @@ def _reduction(
     **more: Any,
 ) -> Row:
     return Row(
-        op=op,
-        build=lambda x, axes: build(x, axes, keepdims=keep),
-        numpy=lambda x, axes: np.asarray(numpy(x, _tuple(axes), keep)),
-        inputs=inputs,
-        smooth=smooth,
-        label="kept" if keep else "",
-        faults=FAULTS if not keep and op not in ("All", "Any") else (),
-        **more,
-    )
+        f"{op}-kept" if keep else op,
+        lambda x, axes: build(x, axes, keepdims=keep),
+        lambda x, axes: np.asarray(numpy(x, _tuple(axes), keep)),
+    ).on(inputs, smooth, FAULTS if not keep and op not in ("All", "Any") else (), **more)
 
 
 def _total(x: Any, axes: Any, keep: Any) -> Any:
@@ -135,15 +129,15 @@ REDUCTIONS = [
     row
     for keep in (False, True)
     for row in (
-        _reduction("Sum", ops.reduce_sum, _total, TOTALS, keep=keep, exact=False),
-        _reduction("Mean", ops.reduce_mean, _mean, MEANS, keep=keep, exact=False),
+        _reduction("Sum", ops.reduce_sum, _total, TOTALS, keep=keep, rtol=1e-5),
+        _reduction("Mean", ops.reduce_mean, _mean, MEANS, keep=keep, rtol=1e-5),
         _reduction(
             "Prod",
             ops.reduce_prod,
             _product,
             TOTALS,
             keep=keep,
-            exact=False,
+            rtol=1e-5,
             smooth=((SMOOTH, _axes(1)), (SMOOTH, _axes(0, 1)), *ZEROS),
         ),
         _reduction("Max", ops.reduce_max, _largest, EXTREMES, keep=keep),
@@ -155,7 +149,6 @@ REDUCTIONS = [
             [(TRUTH, _axes(0)), (TRUTH, _axes(1, 0)), (TRUTH, _axes()), (TRUTH[:0], _axes(0))],
             keep=keep,
             smooth=(),
-            no_gradient="true or false",
         ),
         _reduction(
             "Any",
@@ -164,7 +157,6 @@ REDUCTIONS = [
             [(TRUTH, _axes(0)), (TRUTH, np.int32(-1)), (TRUTH, _axes()), (TRUTH[:0], _axes(0))],
             keep=keep,
             smooth=(),
-            no_gradient="true or false",
         ),
     )
 ]
@@ -176,19 +168,15 @@ def _reduced_shape(dims: Any, axes: Any) -> Any:
     return out
 
 
-REDUCED_SHAPE = Row(
-    op="ReducedShape",
-    build=lambda dims, axes: make_one("ReducedShape", [dims, axes]),
-    numpy=_reduced_shape,
-    inputs=[
+REDUCED_SHAPE = Row("ReducedShape", {}, _reduced_shape).on(
+    [
         (_axes(2, 3, 4), _axes(1)),
         (_axes(2, 3, 4), _axes(-1, 0)),
         (_axes(2, 3), np.int32(1)),
         (_axes(2, 3), _axes()),
         (_axes(), _axes()),
         (np.array([2, 0]), np.array([1])),
-    ],
-    no_gradient="a shape",
+    ]
 )
 
 
@@ -227,18 +215,14 @@ SEARCHED = [
 NOWHERE = [
     Fault((X, np.int32(2)), "no elements along axis 2", early="axis 2 is not in"),
     Fault((EMPTY, np.int32(0)), "no elements along axis 0"),
-    Fault((X, _axes(0)), "the axis is a scalar", static="rank 0"),
+    Fault((X, _axes(0)), "the axis is a scalar", "rank 0"),
 ]
 SEARCHES = [
     Row(
-        op=op,
-        build=lambda x, axis, build=build, dtype=dtype: build(x, axis, output_type=dtype),
-        numpy=_typed(_first_of(search, instead), dtype),
-        inputs=SEARCHED,
-        no_gradient="positions",
-        faults=NOWHERE if dtype == "int64" else (),
-        label="" if dtype == "int64" else dtype,
-    )
+        f"{op}-{'' if dtype == 'int64' else dtype}",
+        lambda x, axis, build=build, dtype=dtype: build(x, axis, output_type=dtype),
+        _typed(_first_of(search, instead), dtype),
+    ).on(SEARCHED, faults=NOWHERE if dtype == "int64" else ())
     for op, build, search, instead, dtypes in (
         ("ArgMax", ops.argmax, np.argmax, -np.inf, ("int64", "int32", "int16", "uint16")),
         ("ArgMin", ops.argmin, np.argmin, np.inf, ("int64", "int32")),
@@ -268,11 +252,8 @@ SCORES = np.array([[1, 3, 3], [np.nan, 1, 2], [1, 2, np.inf], [3, 2, 1]], np.flo
 LONG = np.random.default_rng(0).permutation(200).astype(np.float32).reshape(2, 100)
 FEW = "largest"
 TOP = [
-    Row(
-        op="TopKV2",
-        build=lambda x, k: list(nn.top_k(x, k)),
-        numpy=_top,
-        inputs=[
+    Row("TopKV2", lambda x, k: list(nn.top_k(x, k)), _top).on(
+        [
             (X, np.int32(2)),
             (X, np.int32(1)),
             (np.array([1.0, 3.0, 3.0, 2.0], np.float32), np.int32(3)),
@@ -290,29 +271,25 @@ TOP = [
             (np.array([[0, -(2**31), 2**31 - 1]], np.int32), np.int32(3)),
             (np.array([0, 255, 3], np.uint8), np.int32(2)),
         ],
-        smooth=[(SMOOTH, np.int32(2)), (SMOOTH[0], np.int32(1))],
-        faults=[
+        [(SMOOTH, np.int32(2)), (SMOOTH[0], np.int32(1))],
+        [
             Fault((X, np.int32(4)), FEW, early=""),
             Fault((X, np.int32(-1)), FEW, early=""),
-            Fault((np.float32(1.0), np.int32(1)), FEW, static="too few"),
-            Fault((X, _axes(1)), "k is a scalar", static="rank 0"),
+            Fault((np.float32(1.0), np.int32(1)), FEW, "too few"),
+            Fault((X, _axes(1)), "k is a scalar", "rank 0"),
         ],
     ),
-    Row(
-        op="InTopKV2",
-        build=nn.in_top_k,
-        numpy=_hits,
-        inputs=[
+    Row("InTopKV2", nn.in_top_k, _hits).on(
+        [
             (SCORES, np.array([1, 1, 0, 2], np.int32), np.int32(1)),
             (SCORES, np.array([0, 2, 1, 1]), np.int64(2)),
             (SCORES, np.array([3, -1, 0, 0], np.int32), np.int32(5)),
             (SCORES, np.array([1, 1, 0, 0], np.int32), np.int32(0)),
             (SCORES[:0], np.zeros([0], np.int32), np.int32(1)),
         ],
-        no_gradient="true or false",
         faults=[
-            Fault((SCORES, _axes(0, 1), np.int32(1)), "predictions", static="not compatible"),
-            Fault((SCORES[0], _axes(0), np.int32(1)), "predictions", static="must have rank 2"),
+            Fault((SCORES, _axes(0, 1), np.int32(1)), "predictions", "not compatible"),
+            Fault((SCORES[0], _axes(0), np.int32(1)), "predictions", "must have rank 2"),
         ],
     ),
 ]

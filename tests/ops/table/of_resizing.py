@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 PIXELS = np.array([0, 1, 2.5, 4, 6, 8, 10.5, 12.5, 15, 17.5, 20, 22.5], np.float32)
@@ -94,10 +93,6 @@ RESIZED: dict[tuple[str, str, tuple[int, int]], list[float]] = {
 SIZE = np.array([2, 3], np.int32)
 
 
-def _build(op: str, way: str) -> Callable[..., Any]:
-    return lambda x, size: make_one(op, [x, size], WAYS[way])
-
-
 def _made(op: str, size: tuple[int, int], values: list[float]) -> Row:
     height, width = size
 
@@ -107,15 +102,9 @@ def _made(op: str, size: tuple[int, int], values: list[float]) -> Row:
         return np.concatenate([many] * x.shape[0]) if x.shape[0] else many[:0]
 
     two = np.concatenate([PIXELS, 2 * PIXELS], 3)
-    return Row(
-        op=op,
-        build=_build(op, way_of[id(values)]),
-        numpy=numpy,
-        inputs=[(given, np.array(size, np.int32)) for given in (PIXELS, two, np.concatenate([two, two]), PIXELS[:0])],
-        label=f"{way_of[id(values)]}-{height}x{width}",
-        exact=False,
+    return Row(f"{op}-{way_of[id(values)]}-{height}x{width}", WAYS[way_of[id(values)]], numpy).on(
+        [(given, np.array(size, np.int32)) for given in (PIXELS, two, np.concatenate([two, two]), PIXELS[:0])],
         rtol=2e-5,
-        no_gradient="TensorFlow has registered none" if op == "ResizeArea" else None,
     )
 
 
@@ -134,8 +123,8 @@ def _same(way: str) -> Callable[..., Any]:
 
 REFUSED = [
     Fault((PIXELS, np.array([0, 2], np.int32)), "positive", early=""),
-    Fault((PIXELS[0], SIZE), "rank 4", static="rank 4"),
-    Fault((PIXELS[:, :0], SIZE), "pixels", static="pixels"),
+    Fault((PIXELS[0], SIZE), "rank 4", "rank 4"),
+    Fault((PIXELS[:, :0], SIZE), "pixels", "pixels"),
 ]
 OWN_SIZE = [
     (PIXELS.astype(dtype), np.array([3, 4], np.int32)) for dtype in (np.uint8, np.int32, np.float64, np.float16)
@@ -146,18 +135,12 @@ SMOOTH = [(0 * PIXELS, np.array(size, np.int32)) for size in ((2, 3), (5, 6), (1
 
 def _row(op: str, way: str, dtype_stays: bool = False) -> Row:
     none = op == "ResizeArea"
-    return Row(
-        op=op,
-        build=_build(op, way),
-        numpy=(lambda x, _size: x) if dtype_stays else _same(way),
-        inputs=[*OWN_SIZE, (np.where(PIXELS > 20, np.nan, PIXELS), OWN_SIZE[0][1])],
-        label=f"{way}-same",
-        exact=dtype_stays,
-        smooth=() if none else SMOOTH,
-        no_gradient="TensorFlow has registered none" if none else None,
-        faults=REFUSED,
+    return Row(f"{op}-{way}-same", WAYS[way], (lambda x, _size: x) if dtype_stays else _same(way)).on(
+        [*OWN_SIZE, (np.where(PIXELS > 20, np.nan, PIXELS), OWN_SIZE[0][1])],
+        () if none else SMOOTH,
+        REFUSED,
         step=1.0,
-        rtol=1e-4,
+        rtol=0 if dtype_stays else 1e-4,
     )
 
 
@@ -186,30 +169,27 @@ def _back(kind: str, grad: Any, shape: Any, **attrs: Any) -> Any:
 
 
 GRADS = np.arange(12, dtype=np.float32).reshape(1, 2, 3, 2)
-WHY = "TensorFlow has registered none"
 BACK = [
     *[
         Row(
-            op=f"Resize{kind.capitalize()}Grad",
-            build=lambda g, x, kind=kind, way=way: make_one(f"Resize{kind.capitalize()}Grad", [g, x], WAYS[way]),
-            numpy=lambda g, x, kind=kind, way=way: _back(kind, g, x.shape[1:3], **WAYS[way]).astype(x.dtype),
-            inputs=[(GRADS, np.zeros([1, 5, 4, 2], dtype)) for dtype in (np.float32, np.float64)],
-            label=way,
-            exact=False,
-            no_gradient=WHY,
-            faults=[Fault((GRADS[0], GRADS), "rank 4", static="rank 4")],
+            f"Resize{kind.capitalize()}Grad-{way}",
+            WAYS[way],
+            lambda g, x, kind=kind, way=way: _back(kind, g, x.shape[1:3], **WAYS[way]).astype(x.dtype),
+        ).on(
+            [(GRADS, np.zeros([1, 5, 4, 2], dtype)) for dtype in (np.float32, np.float64)],
+            faults=[Fault((GRADS[0], GRADS), "rank 4", "rank 4")],
+            rtol=1e-5,
         )
         for kind in ("bilinear", "bicubic")
         for way in WAYS
     ],
     *[
         Row(
-            op="ResizeNearestNeighborGrad",
-            build=_build("ResizeNearestNeighborGrad", way),
-            numpy=lambda g, size, way=way: _back("nearest", g, size, **WAYS[way]).astype(g.dtype),
-            inputs=[(GRADS, np.array([5, 4], np.int32)), (GRADS.astype(np.float64), SIZE)],
-            label=way,
-            no_gradient=WHY,
+            f"ResizeNearestNeighborGrad-{way}",
+            WAYS[way],
+            lambda g, size, way=way: _back("nearest", g, size, **WAYS[way]).astype(g.dtype),
+        ).on(
+            [(GRADS, np.array([5, 4], np.int32)), (GRADS.astype(np.float64), SIZE)],
             faults=[Fault((GRADS, np.array([0, 2], np.int32)), "positive", early="")],
         )
         for way in WAYS

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops, opsets
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 DATA = np.array([[1.5, -2.0], [0.5, 3.0], [2.5, -2.0], [-1.0, 4.0], [3.0, 0.25]])
@@ -22,7 +21,6 @@ SMOOTH = [(DATA, IDS), (DATA[:, 0].copy(), IDS.astype(np.int64)), (DATA.reshape(
 # No segment is empty: what stands there may be too large for differences.
 FULL = np.array([2, -1, 0, 1, 0], np.int32)
 FOLDED = [(DATA, FULL, np.int32(3)), (DATA.reshape(5, 1, 2), FULL[:, None], np.int32(3))]
-NO_GRADIENT = "TensorFlow has registered none"
 
 
 def _folded(data: Any, ids: Any, count: int, fold: Callable[[Any], Any], empty: Any) -> Any:
@@ -54,11 +52,8 @@ def _sorted(op: str, build: Callable[..., Any], fold: Callable[[Any], Any], empt
     def numpy(data: Any, ids: Any) -> Any:
         return _folded(data, ids, int(ids[-1]) + 1 if len(ids) else 0, fold, empty)
 
-    return Row(
-        op=op,
-        build=build,
-        numpy=numpy,
-        inputs=[
+    return Row(op, build, numpy).on(
+        [
             (DATA.astype(np.float32), IDS),
             (INTS, IDS.astype(np.int64)),
             (DATA.astype(np.float16), IDS),
@@ -66,15 +61,14 @@ def _sorted(op: str, build: Callable[..., Any], fold: Callable[[Any], Any], empt
             (np.zeros([0, 2], np.float32), np.zeros([0], np.int32)),
             (np.zeros([5, 0], np.float32), IDS),
         ],
-        smooth=more.pop("smooth", SMOOTH),
-        exact=False,
-        rtol=1e-3,
-        faults=[
+        more.pop("smooth", SMOOTH),
+        [
             Fault((DATA, IDS[::-1].copy()), "rising order"),
             Fault((DATA, IDS - 1), "at least 0"),
-            Fault((DATA, IDS[:3]), "an id for each", static="an id for each"),
-            Fault((np.float32(1), IDS[:0]), "rank at least 1", static="at least 1"),
+            Fault((DATA, IDS[:3]), "an id for each", "an id for each"),
+            Fault((np.float32(1), IDS[:0]), "rank at least 1", "at least 1"),
         ],
+        rtol=1e-3,
     )
 
 
@@ -82,11 +76,8 @@ def _unsorted(op: str, build: Callable[..., Any], fold: Callable[[Any], Any], em
     def numpy(data: Any, ids: Any, count: Any) -> Any:
         return _folded(data, ids, int(count), fold, empty(data.dtype))
 
-    return Row(
-        op=op,
-        build=build,
-        numpy=numpy,
-        inputs=[
+    return Row(op, build, numpy).on(
+        [
             (DATA.astype(np.float32), MIXED, np.int32(4)),
             (INTS, MIXED.astype(np.int64), np.int64(3)),
             (DATA.astype(np.float16), MIXED, np.int32(3)),
@@ -95,14 +86,13 @@ def _unsorted(op: str, build: Callable[..., Any], fold: Callable[[Any], Any], em
             (np.zeros([0, 2], np.float32), np.zeros([0], np.int32), np.int32(2)),
             (np.float32(3), np.int32(1), np.int32(2)),
         ],
-        smooth=FOLDED,
-        exact=False,
-        rtol=1e-3,
-        faults=[
+        FOLDED,
+        [
             Fault((DATA, MIXED, np.int32(2)), "segment id 2 is not below 2"),
-            Fault((DATA, MIXED[:2], np.int32(3)), "begins", static="begins"),
+            Fault((DATA, MIXED[:2], np.int32(3)), "begins", "begins"),
             Fault((DATA, MIXED, np.int32(-1)), "at least 0", early=""),
         ],
+        rtol=1e-3,
     )
 
 
@@ -129,25 +119,24 @@ def _sparse(kind: str, sparse: bool) -> Row:
         return _folded(data[indices], ids, count, DIVISORS[kind], 0)
 
     return Row(
-        op=f"SparseSegment{kind}",
-        label="sparse-gradient" if sparse else "",
-        build=lambda data, indices, ids: BUILDERS[kind](data, indices, ids, sparse_gradient=sparse),
-        numpy=numpy,
-        inputs=[
+        f"SparseSegment{kind}-{'sparse-gradient' if sparse else ''}",
+        lambda data, indices, ids: BUILDERS[kind](data, indices, ids, sparse_gradient=sparse),
+        numpy,
+    ).on(
+        [
             (DATA.astype(np.float32), INDICES, IDS),
             (DATA, INDICES.astype(np.int64), IDS.astype(np.int64)),
             (DATA.astype(np.float16), INDICES, IDS),
             (DATA, INDICES[:0], IDS[:0]),
         ],
-        smooth=[(DATA, INDICES, IDS), (DATA[:, 0].copy(), INDICES[:3], IDS[:3])],
-        exact=False,
-        rtol=1e-3,
-        faults=[
+        [(DATA, INDICES, IDS), (DATA[:, 0].copy(), INDICES[:3], IDS[:3])],
+        [
             Fault((DATA, INDICES + 1, IDS), r"rows in \[0, 5\)"),
             Fault((DATA, INDICES, IDS[::-1].copy()), "rising order"),
-            Fault((DATA, INDICES[:2], IDS), "an id for each", static="an id for each"),
-            Fault((np.float64(1), INDICES, IDS), "at least 1", static="at least 1"),
+            Fault((DATA, INDICES[:2], IDS), "an id for each", "an id for each"),
+            Fault((np.float64(1), INDICES, IDS), "at least 1", "at least 1"),
         ],
+        rtol=1e-3,
     )
 
 
@@ -156,17 +145,18 @@ def _with_num_segments(kind: str) -> Row:
         return _folded(data[indices], ids, int(count), DIVISORS[kind], 0)
 
     return Row(
-        op=f"SparseSegment{kind}WithNumSegments",
-        build=lambda data, indices, ids, count: BUILDERS[kind](data, indices, ids, num_segments=count),
-        numpy=numpy,
-        inputs=[
+        f"SparseSegment{kind}WithNumSegments",
+        lambda data, indices, ids, count: BUILDERS[kind](data, indices, ids, num_segments=count),
+        numpy,
+    ).on(
+        [
             (DATA.astype(np.float32), INDICES, IDS, np.int32(4)),
             (DATA, INDICES, IDS, np.int64(6)),
             (DATA, INDICES[:0], IDS[:0], np.int32(2)),
         ],
-        smooth=[(DATA, INDICES, IDS, np.int32(6))],
-        exact=False,
-        faults=[Fault((DATA, INDICES, IDS, np.int32(3)), "scalar of at least 4")],
+        [(DATA, INDICES, IDS, np.int32(6))],
+        [Fault((DATA, INDICES, IDS, np.int32(3)), "scalar of at least 4")],
+        rtol=1e-5,
     )
 
 
@@ -181,21 +171,17 @@ def _grad(kind: str) -> Row:
             out[index] += (grad[segment] / divisor[segment]).astype(grad.dtype)
         return out
 
-    return Row(
-        op=f"SparseSegment{kind}Grad",
-        build=lambda *inputs: make_one(f"SparseSegment{kind}Grad", inputs),
-        numpy=numpy,
-        inputs=[
+    return Row(f"SparseSegment{kind}Grad", {}, numpy).on(
+        [
             (DATA[:4].astype(np.float32), INDICES, IDS, np.int32(5)),
             (DATA, INDICES.astype(np.int64), IDS, np.int32(7)),
             (DATA, INDICES[:0], IDS[:0], np.int32(2)),
         ],
-        no_gradient=NO_GRADIENT,
-        exact=False,
         faults=[
             Fault((DATA, INDICES, IDS, np.int32(3)), r"rows in \[0, 3\)"),
             Fault((DATA[:2], INDICES, IDS, np.int32(5)), r"rows in \[0, 2\)"),
         ],
+        rtol=1e-5,
     )
 
 

@@ -51,56 +51,32 @@ def _left(x: Any, y: Any) -> list[Any]:
     return [x[kept], kept]
 
 
-NOT_REGISTERED = "TensorFlow has registered none"
 VECTORS = [
-    (_ints(3, 1, 3, 2, 1),),
-    (NOT_FINITE,),
-    (np.array([0.0, -0.0], np.float32),),
-    (np.zeros(0, np.int64),),
-    (WORDS,),
-    (np.array([True, False, True]),),
-    (np.array([1 + 2j, 1 + 2j, 1]),),
+    _ints(3, 1, 3, 2, 1),
+    NOT_FINITE,
+    np.array([0.0, -0.0], np.float32),
+    np.zeros(0, np.int64),
+    WORDS,
+    np.array([True, False, True]),
+    np.array([1 + 2j, 1 + 2j, 1]),
 ]
-NO_VECTOR = [Fault((MATRIX,), "takes vectors", static="rank 1")]
+NO_VECTOR = [Fault(MATRIX, "takes vectors", "rank 1")]
 
 SETS = [
-    Row(
-        op="Unique",
-        build=ops.unique,
-        numpy=lambda x: _unique(x)[:2],
-        inputs=VECTORS,
-        no_gradient=NOT_REGISTERED,
-        faults=NO_VECTOR,
+    Row("Unique", ops.unique, lambda x: _unique(x)[:2]).on(VECTORS, faults=NO_VECTOR),
+    Row("Unique-int64", lambda x: ops.unique(x, out_idx="int64")[1], lambda x: _unique(x)[1].astype(np.int64)).on(
+        VECTORS[:2]
     ),
-    Row(
-        op="Unique",
-        label="int64",
-        build=lambda x: ops.unique(x, out_idx="int64")[1],
-        numpy=lambda x: _unique(x)[1].astype(np.int64),
-        inputs=VECTORS[:2],
-        no_gradient=NOT_REGISTERED,
-    ),
-    Row(
-        op="UniqueWithCounts",
-        build=ops.unique_with_counts,
-        numpy=_unique,
-        inputs=VECTORS,
-        no_gradient=NOT_REGISTERED,
-        faults=NO_VECTOR,
-    ),
-    Row(
-        op="ListDiff",
-        build=ops.setdiff1d,
-        numpy=_left,
-        inputs=[
+    Row("UniqueWithCounts", ops.unique_with_counts, _unique).on(VECTORS, faults=NO_VECTOR),
+    Row("ListDiff", ops.setdiff1d, _left).on(
+        [
             (_ints(1, 2, 3, 2, 4, 1), _ints(2, 9)),
             (NOT_FINITE, np.array([np.nan, 1], np.float32)),
             (WORDS, np.array([b"a"], object)),
             (_ints(1, 2), np.zeros(0, np.int32)),
             (np.zeros(0, np.float32), np.zeros(3, np.float32)),
         ],
-        no_gradient=NOT_REGISTERED,
-        faults=[Fault((MATRIX, NOT_FINITE), "takes vectors", static="rank 1")],
+        faults=[Fault((MATRIX, NOT_FINITE), "takes vectors", "rank 1")],
     ),
 ]
 
@@ -119,18 +95,14 @@ def _bounds(side: Any) -> Callable[[Any, Any], Any]:
 
 
 def _bound_rows(op: str, side: Any) -> Row:
-    return Row(
-        op=op,
-        build=lambda s, v: ops.searchsorted(s, v, side=side),
-        numpy=_bounds(side),
-        inputs=[
+    return Row(op, lambda s, v: ops.searchsorted(s, v, side=side), _bounds(side)).on(
+        [
             (_ints(1, 3, 3, 5), _ints(0, 3, 9)),
             (np.sort(CUBE), CUBE[:, :, :2].copy()),
             (np.array([[1, 2], [3, np.inf]]), np.array([[2, 0, -np.inf], [np.inf, 3, 4]])),
             (np.zeros([2, 0], np.float32), np.zeros([2, 1], np.float32)),
         ],
-        no_gradient=NOT_REGISTERED,
-        faults=[Fault((np.sort(CUBE[0]), CUBE[:, 0].copy()), "as many rows", static="as many rows")],
+        faults=[Fault((np.sort(CUBE[0]), CUBE[:, 0].copy()), "as many rows", "as many rows")],
     )
 
 
@@ -210,13 +182,13 @@ def _patch_row(label: str, size: int, stride: int, rate: int, padding: str) -> R
         return [1, n, n, 1]
 
     return Row(
-        op="ExtractImagePatches",
-        label=label,
-        build=lambda x: patches.extract_patches(x, four(size), four(stride), four(rate), padding),
-        numpy=lambda x: _patches(x, size, stride, rate, padding),
-        inputs=[(IMAGE,), (IMAGE[:0],), (np.arange(50).reshape(1, 5, 5, 2).astype(np.int32),)],
-        smooth=[(IMAGE[:, :4, :4, :2],)],
-        faults=[Fault((MATRIX,), "rank 4", static="rank 4")],
+        f"ExtractImagePatches-{label}",
+        lambda x: patches.extract_patches(x, four(size), four(stride), four(rate), padding),
+        lambda x: _patches(x, size, stride, rate, padding),
+    ).on(
+        [IMAGE, IMAGE[:0], np.arange(50).reshape(1, 5, 5, 2).astype(np.int32)],
+        [IMAGE[:, :4, :4, :2]],
+        [Fault(MATRIX, "rank 4", "rank 4")],
     )
 
 
@@ -224,28 +196,14 @@ LOOKING_UP = [
     _bound_rows("LowerBound", "left"),
     _bound_rows("UpperBound", "right"),
     Row(
-        op="Bucketize",
-        build=lambda x: raw.Bucketize(x, boundaries=[0.0, 10.0, 100.0]),
-        numpy=lambda x: np.digitize(x, [0, 10, 100]).astype(np.int32),
-        inputs=[(_ints(-5, 10000, 150, 10, 5, 100, 0),), (NOT_FINITE,), (np.zeros([0, 2]),), (np.int64(99),)],
-        no_gradient=NOT_REGISTERED,
+        "Bucketize",
+        lambda x: raw.Bucketize(x, boundaries=[0.0, 10.0, 100.0]),
+        lambda x: np.digitize(x, [0, 10, 100]).astype(np.int32),
+    ).on([_ints(-5, 10000, 150, 10, 5, 100, 0), NOT_FINITE, np.zeros([0, 2]), np.int64(99)]),
+    Row("EditDistance", _distances(True), _all_distances(True)).on(
+        [SENTENCES, NUMBERS, NO_TRUTH], faults=[Fault(OUTSIDE, r"\[5, 0\] does not index into shape \[1, 2\]")]
     ),
-    Row(
-        op="EditDistance",
-        build=_distances(True),
-        numpy=_all_distances(True),
-        inputs=[SENTENCES, NUMBERS, NO_TRUTH],
-        no_gradient="a count; TensorFlow marks it so",
-        faults=[Fault(OUTSIDE, r"\[5, 0\] does not index into shape \[1, 2\]")],
-    ),
-    Row(
-        op="EditDistance",
-        label="counted",
-        build=_distances(False),
-        numpy=_all_distances(False),
-        inputs=[SENTENCES, NUMBERS, NO_TRUTH],
-        no_gradient="a count; TensorFlow marks it so",
-    ),
+    Row("EditDistance-counted", _distances(False), _all_distances(False)).on([SENTENCES, NUMBERS, NO_TRUTH]),
     _patch_row("inside", 2, 1, 1, "VALID"),
     _patch_row("strides", 3, 2, 1, "SAME"),
     _patch_row("holes", 2, 1, 2, "SAME"),
@@ -279,19 +237,16 @@ TWO_ROWS = (MATRIX, _ints(0, 2).reshape(2, 1), np.array([[9, -9], [3, 30]], np.f
 
 def _scatter_row(what: str) -> Row:
     build, function = SCATTERED[what]
-    return Row(
-        op=f"TensorScatter{what}",
-        build=build,
-        numpy=_scattered(function),
-        inputs=[
+    return Row(f"TensorScatter{what}", build, _scattered(function)).on(
+        [
             TWO_ROWS,
             (MATRIX.astype(np.int32), _ints(1, 1, 1).reshape(3, 1), np.full([3, 2], 4, np.int32)),
             (CUBE, np.array([[[0, 1], [2, 0]]], np.int64), CUBE[:2, :1].transpose(1, 0, 2).copy()),
             (np.zeros(4, np.float32), _ints(3, 0).reshape(2, 1), np.array([np.inf, 1], np.float32)),
             (MATRIX, np.zeros([0, 1], np.int32), np.zeros([0, 2], np.float32)),
         ],
-        smooth=[TWO_ROWS],
-        faults=[
+        [TWO_ROWS],
+        [
             Fault(
                 (MATRIX, _ints(3).reshape(1, 1), np.ones([1, 2], np.float32)),
                 r"\[3\] does not index into shape \[3, 2\]",
@@ -299,7 +254,7 @@ def _scatter_row(what: str) -> Row:
             Fault(
                 (MATRIX, _ints(1).reshape(1, 1), np.ones([1, 3], np.float32)),
                 "need updates of shape",
-                static="need updates of shape",
+                "need updates of shape",
             ),
         ],
     )
@@ -325,32 +280,28 @@ def _stitched(*operands: Any) -> Any:
 
 def _stitch_row(op: str, build: Callable[..., Any]) -> Row:
     return Row(
-        op=op,
-        build=lambda *operands: build(operands[: len(operands) // 2], operands[len(operands) // 2 :]),
-        numpy=_stitched,
-        inputs=[
+        op, lambda *operands: build(operands[: len(operands) // 2], operands[len(operands) // 2 :]), _stitched
+    ).on(
+        [
             (_ints(0, 2), _ints(1), MATRIX[:2], MATRIX[2:]),
             (np.int32(1), _ints(4, 0).reshape(1, 2), np.float32(5), MATRIX[:1]),
             (np.zeros(0, np.int32), np.zeros([0, 2], np.float32)),
         ],
-        smooth=[(_ints(0, 2), _ints(1), MATRIX[:2], MATRIX[2:])],
-        faults=[
+        [(_ints(0, 2), _ints(1), MATRIX[:2], MATRIX[2:])],
+        [
             Fault((_ints(0, -2), MATRIX[:2]), "at least 0, got -2"),
             Fault(
                 (_ints(0, 1), _ints(0), MATRIX[:2], np.ones([1, 3], np.float32)),
                 "need data of shape",
-                static="rows have one shape",
+                "rows have one shape",
             ),
         ],
     )
 
 
 DEALING = [
-    Row(
-        op="DynamicPartition",
-        build=lambda data, parts: ops.dynamic_partition(data, parts, 3),
-        numpy=_dealt,
-        inputs=[
+    Row("DynamicPartition", lambda data, parts: ops.dynamic_partition(data, parts, 3), _dealt).on(
+        [
             (MATRIX, _ints(2, 0, 2)),
             (MATRIX, _ints(2, 0, 2, 1, 1, 0).reshape(3, 2)),
             (NOT_FINITE, _ints(0, 0, 0, 2, 2, 0)),
@@ -358,10 +309,10 @@ DEALING = [
             (WORDS, _ints(1, 1, 0, 2)),
             (np.float32(3), np.int32(1)),
         ],
-        smooth=[(MATRIX, _ints(2, 0, 2)), (MATRIX, _ints(2, 0, 2, 1, 1, 0).reshape(3, 2))],
-        faults=[
+        [(MATRIX, _ints(2, 0, 2)), (MATRIX, _ints(2, 0, 2, 1, 1, 0).reshape(3, 2))],
+        [
             Fault((MATRIX, _ints(0, 3, 1)), r"\[1\] = 3 is not in \[0, 3\)"),
-            Fault((MATRIX, _ints(0, 1)), "begins that of data", static="begins that"),
+            Fault((MATRIX, _ints(0, 1)), "begins that of data", "begins that"),
         ],
     ),
     _stitch_row("DynamicStitch", ops.dynamic_stitch),
@@ -384,63 +335,38 @@ def _fingerprint(row: Any) -> list[int]:
 
 
 HANDING_ON = [
-    Row(
-        op="EnsureShape",
-        build=lambda x: ops.ensure_shape(x, [None, 2]),
-        numpy=lambda x: x,
-        inputs=[(MATRIX,), (MATRIX[:0],), (np.array([[b"a", b"b"]], object),)],
-        smooth=[(MATRIX,)],
-        faults=[Fault((CUBE,), "is wanted, got", static="is wanted")],
+    Row("EnsureShape", lambda x: ops.ensure_shape(x, [None, 2]), lambda x: x).on(
+        [MATRIX, MATRIX[:0], np.array([[b"a", b"b"]], object)], [MATRIX], [Fault(CUBE, "is wanted, got", "is wanted")]
+    ),
+    Row("IdentityN", lambda *xs: ops.identity_n(xs), lambda *xs: list(xs)).on(
+        [(MATRIX, _ints(1)), MATRIX, (WORDS, np.float32(2))], [(MATRIX, CUBE)]
+    ),
+    Row("GuaranteeConst", ops.guarantee_const, lambda x: x).on([MATRIX, np.float32(np.nan)]),
+    Row("ShapeN", lambda *xs: ops.shape_n(xs), lambda *xs: [np.array(np.shape(x), np.int32) for x in xs]).on(
+        [(MATRIX, CUBE, np.float32(1)), MATRIX[:0]]
     ),
     Row(
-        op="IdentityN",
-        build=lambda *xs: ops.identity_n(xs),
-        numpy=lambda *xs: list(xs),
-        inputs=[(MATRIX, _ints(1)), (MATRIX,), (WORDS, np.float32(2))],
-        smooth=[(MATRIX, CUBE)],
-    ),
-    Row(
-        op="GuaranteeConst",
-        build=ops.guarantee_const,
-        numpy=lambda x: x,
-        inputs=[(MATRIX,), (np.float32(np.nan),)],
-        no_gradient=NOT_REGISTERED,
-    ),
-    Row(
-        op="ShapeN",
-        build=lambda *xs: ops.shape_n(xs),
-        numpy=lambda *xs: [np.array(np.shape(x), np.int32) for x in xs],
-        inputs=[(MATRIX, CUBE, np.float32(1)), (MATRIX[:0],)],
-        no_gradient="TensorFlow marks it so",
-    ),
-    Row(
-        op="BroadcastArgs",
-        build=ops.broadcast_dynamic_shape,
-        numpy=lambda x, y: np.array(np.broadcast_shapes(tuple(x), tuple(y)), x.dtype),
-        inputs=[
+        "BroadcastArgs",
+        ops.broadcast_dynamic_shape,
+        lambda x, y: np.array(np.broadcast_shapes(tuple(x), tuple(y)), x.dtype),
+    ).on(
+        [
             (_ints(1, 2), _ints(3, 1)),
             (_ints(2), _ints(4, 5, 1)),
             (np.array([0, 1]), np.array([1, 7])),
             (np.zeros(0, np.int32), _ints(3)),
         ],
-        no_gradient=NOT_REGISTERED,
         faults=[Fault((_ints(4, 2), _ints(3, 1)), r"\[4, 2\] and \[3, 1\] cannot be broadcast")],
     ),
     Row(
-        op="Fingerprint",
-        build=opsets.fingerprint,
-        numpy=lambda x: np.array([_fingerprint(row) for row in x], np.uint8).reshape(-1, 8),
-        inputs=[(WORDS,), (MATRIX,), (NOT_FINITE,), (MATRIX[:0],), (MATRIX[:, :0],)],
-        no_gradient=NOT_REGISTERED,
-        faults=[Fault((np.float32(1),), "rank at least 1", static="rank at least 1")],
+        "Fingerprint", opsets.fingerprint, lambda x: np.array([_fingerprint(row) for row in x], np.uint8).reshape(-1, 8)
+    ).on(
+        [WORDS, MATRIX, NOT_FINITE, MATRIX[:0], MATRIX[:, :0]],
+        faults=[Fault(np.float32(1), "rank at least 1", "rank at least 1")],
     ),
-    Row(
-        op="ParallelConcat",
-        build=_parallel,
-        numpy=lambda *rows: np.concatenate(rows),
-        inputs=[(MATRIX[:1], MATRIX[1:2]), (np.array([[b"a", b"b"]], object),)],
-        no_gradient=NOT_REGISTERED,
-        faults=[Fault((MATRIX, MATRIX), "rows have shape", static="rows have shape")],
+    Row("ParallelConcat", _parallel, lambda *rows: np.concatenate(rows)).on(
+        [(MATRIX[:1], MATRIX[1:2]), np.array([[b"a", b"b"]], object)],
+        faults=[Fault((MATRIX, MATRIX), "rows have shape", "rows have shape")],
     ),
 ]
 

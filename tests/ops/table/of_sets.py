@@ -13,9 +13,6 @@ from actorsession.opsets.sparse import serialising
 from tests.nodes import make
 from tests.ops.table.row import Fault, Row
 
-MARKED = "integers; TensorFlow marks it so"
-NONE = "TensorFlow has none that works"
-
 
 def _sparse(dense: Any) -> tuple[Any, Any, Any]:
     """The parts of a sparse tensor of all that is not zero."""
@@ -83,41 +80,32 @@ def _set_rows(operation: str) -> list[Row]:
     small = tuple(x.astype(np.int16) for x in (FIRST, SECOND))
     return [
         Row(
-            op="DenseToDenseSetOperation",
-            build=function,
-            numpy=lambda x, y: numpy(_rows(x), _rows(y), x.shape[:-1], x.dtype),
-            inputs=[(FIRST, SECOND), small, (FIRST, SECOND[..., :0]), (WORDS, OTHERS), (FIRST[:0], SECOND[:0])],
-            label=operation,
-            no_gradient=MARKED,
+            f"DenseToDenseSetOperation-{operation}",
+            function,
+            lambda x, y: numpy(_rows(x), _rows(y), x.shape[:-1], x.dtype),
+        ).on(
+            [(FIRST, SECOND), small, (FIRST, SECOND[..., :0]), (WORDS, OTHERS), (FIRST[:0], SECOND[:0])],
             faults=[
-                Fault((FIRST, SECOND[:1]), "same axes", static="same axes"),
-                Fault((FIRST[0, 0], SECOND[0, 0]), "two axes", static="two axes"),
+                Fault((FIRST, SECOND[:1]), "same axes", "same axes"),
+                Fault((FIRST[0, 0], SECOND[0, 0]), "two axes", "two axes"),
             ],
         ),
         Row(
-            op="DenseToSparseSetOperation",
-            build=lambda x, *y: function(x, acts.SparseTensor(*y)),
-            numpy=lambda x, *y: numpy(_rows(x), _sparse_rows(*y), x.shape[:-1], x.dtype),
-            inputs=[(FIRST, *b), (WORDS, *_sparse(OTHERS))],
-            label=operation,
-            no_gradient=MARKED,
-            faults=[Fault((FIRST, b[0][::-1], b[1], b[2]), "out of order")],
-        ),
+            f"DenseToSparseSetOperation-{operation}",
+            lambda x, *y: function(x, acts.SparseTensor(*y)),
+            lambda x, *y: numpy(_rows(x), _sparse_rows(*y), x.shape[:-1], x.dtype),
+        ).on([(FIRST, *b), (WORDS, *_sparse(OTHERS))], faults=[Fault((FIRST, b[0][::-1], b[1], b[2]), "out of order")]),
         Row(
-            op="DenseToSparseSetOperation",
-            build=lambda y, *x: function(acts.SparseTensor(*x), y),
-            numpy=lambda y, *x: numpy(_sparse_rows(*x), _rows(y), y.shape[:-1], y.dtype),
-            inputs=[(SECOND, *a)],
-            label=f"{operation}-turned",
-            no_gradient=MARKED,
-        ),
+            f"DenseToSparseSetOperation-{operation}-turned",
+            lambda y, *x: function(acts.SparseTensor(*x), y),
+            lambda y, *x: numpy(_sparse_rows(*x), _rows(y), y.shape[:-1], y.dtype),
+        ).on([(SECOND, *a)]),
         Row(
-            op="SparseToSparseSetOperation",
-            build=lambda *x: function(acts.SparseTensor(*x[:3]), acts.SparseTensor(*x[3:])),
-            numpy=lambda *x: numpy(_sparse_rows(*x[:3]), _sparse_rows(*x[3:]), x[2][:-1], x[1].dtype),
-            inputs=[(*a, *b), (*_sparse(0 * FIRST), *b)],
-            label=operation,
-            no_gradient=MARKED,
+            f"SparseToSparseSetOperation-{operation}",
+            lambda *x: function(acts.SparseTensor(*x[:3]), acts.SparseTensor(*x[3:])),
+            lambda *x: numpy(_sparse_rows(*x[:3]), _sparse_rows(*x[3:]), x[2][:-1], x[1].dtype),
+        ).on(
+            [(*a, *b), (*_sparse(0 * FIRST), *b)],
             faults=[
                 Fault((*a, b[0], b[1], b[2] + [1, 0, 0]), "same axes", early=""),
                 Fault((*a, b[0][[0, 0]], b[1][:2], b[2]), "is repeated"),
@@ -128,13 +116,13 @@ def _set_rows(operation: str) -> list[Row]:
 
 
 SIZES = Row(
-    op="SetSize",
-    build=lambda *x: acts.sets.size(acts.SparseTensor(*x)),
-    numpy=lambda *x: np.array([len(row) for row in _sparse_rows(*x)], np.int32).reshape(x[2][:-1]),
-    inputs=[_sparse(FIRST), _sparse(SECOND[0]), _sparse(WORDS), _sparse(0 * FIRST)],
-    no_gradient=MARKED,
+    "SetSize",
+    lambda *x: acts.sets.size(acts.SparseTensor(*x)),
+    lambda *x: np.array([len(row) for row in _sparse_rows(*x)], np.int32).reshape(x[2][:-1]),
+).on(
+    [_sparse(FIRST), _sparse(SECOND[0]), _sparse(WORDS), _sparse(0 * FIRST)],
     faults=[
-        Fault((np.zeros((1, 1), np.int64), np.ones(1, np.int64), np.ones(1, np.int64)), "two axes", static="two axes"),
+        Fault((np.zeros((1, 1), np.int64), np.ones(1, np.int64), np.ones(1, np.int64)), "two axes", "two axes"),
         Fault((_sparse(FIRST)[0][::-1].copy(), *_sparse(FIRST)[1:]), "out of order"),
     ],
 )
@@ -156,20 +144,15 @@ def _split(count: int, axis: int) -> Row:
         made = acts.sparse.split(sp_input=acts.SparseTensor(*parts), num_split=count, axis=axis)
         return [_parts(piece)[i] for i in range(3) for piece in made]
 
-    return Row(
-        op="SparseSplit",
-        build=build,
-        numpy=numpy,
-        inputs=[_sparse(NUMBERS), _sparse(NUMBERS.astype(np.int64)), _sparse(0 * NUMBERS)],
-        label=f"{count}-{axis}",
-        no_gradient=NONE,
+    return Row(f"SparseSplit-{count}-{axis}", build, numpy).on(
+        [_sparse(NUMBERS), _sparse(NUMBERS.astype(np.int64)), _sparse(0 * NUMBERS)],
         faults=[
             Fault(
                 (*_sparse(NUMBERS)[:2], np.array([0, 0], np.int64)),
                 "out of bounds",
                 early="num_split is between 1 and the size of the axis",
             ),
-            Fault(_sparse(np.ones(3, np.float32)), "axis", static="axis")
+            Fault(_sparse(np.ones(3, np.float32)), "axis", "axis")
             if axis == 1
             else Fault(_sparse(NUMBERS[:1, :1]), "num_split is between", early=""),
         ],
@@ -190,12 +173,11 @@ def _reduced(kind: str, axis: Any, keepdims: Any) -> Row:
         return [found, np.asarray(whole)[kept].astype(values.dtype), np.array(kept.shape, np.int64)]
 
     return Row(
-        op=f"SparseReduce{kind.title()}Sparse",
-        build=lambda *x: _parts(function(acts.SparseTensor(*x), axis, keepdims)),
-        numpy=numpy,
-        inputs=[_sparse(NUMBERS), _sparse(NUMBERS.astype(np.int32)), _sparse(0 * NUMBERS)],
-        label=f"{axis}-{keepdims}".replace(" ", ""),
-        no_gradient=NONE,
+        f"SparseReduce{kind.title()}Sparse-{f'{axis}-{keepdims}'.replace(' ', '')}",
+        lambda *x: _parts(function(acts.SparseTensor(*x), axis, keepdims)),
+        numpy,
+    ).on(
+        [_sparse(NUMBERS), _sparse(NUMBERS.astype(np.int32)), _sparse(0 * NUMBERS)],
         faults=[Fault((*_sparse(NUMBERS)[:2], np.zeros(2, np.int64)), "out of bounds")],
     )
 
@@ -215,19 +197,19 @@ def _extreme(kind: str) -> Row:
 
     a, b = _sparse(NUMBERS), _sparse(MORE)
     return Row(
-        op=f"SparseSparse{kind.title()}imum",
-        build=lambda *x: _parts(function(acts.SparseTensor(*x[:3]), acts.SparseTensor(*x[3:])))[:2],
-        numpy=numpy,
-        inputs=[
+        f"SparseSparse{kind.title()}imum",
+        lambda *x: _parts(function(acts.SparseTensor(*x[:3]), acts.SparseTensor(*x[3:])))[:2],
+        numpy,
+    ).on(
+        [
             (*a, *b),
             (*_sparse(NUMBERS.astype(np.int32)), *_sparse(MORE.astype(np.int32))),
             (*a, *_sparse(0 * MORE)),
             (*_sparse(NUMBERS[0]), *_sparse(MORE[1])),
         ],
-        no_gradient=NONE,
         faults=[
             Fault((*a, b[0], b[1], b[2] + 1), "not the same"),
-            Fault((*a, b[0][:2], b[1], b[2]), "need indices", static="do not fit"),
+            Fault((*a, b[0][:2], b[1], b[2]), "need indices", "do not fit"),
         ],
     )
 
@@ -238,16 +220,15 @@ def _plain(*operands: Any) -> list[Any]:
 
 
 BAD_AXES = Row(
-    op="SparseReduceSumSparse",
-    build=_plain,
-    numpy=lambda places, values, shape, axes: [
+    "SparseReduceSumSparse-axes",
+    _plain,
+    lambda places, values, shape, axes: [
         np.unique(places[:, :1], axis=0),
         np.array([0.0, 4.0, 11.0], np.float32),
         shape[:1],
     ],
-    inputs=[(*_sparse(NUMBERS), np.array([1], np.int32))],
-    label="axes",
-    no_gradient=NONE,
+).on(
+    [(*_sparse(NUMBERS), np.array([1], np.int32))],
     faults=[Fault((*_sparse(NUMBERS), np.array([2], np.int32)), r"not in \[-2, 2\)", early="axis 2 is not")],
 )
 
@@ -270,49 +251,41 @@ def _many(places: Any, values: Any, shape: Any) -> Any:
 
 STRINGS = _many(*_sparse(NUMBERS))
 SERIALISED = [
-    Row(
-        op="SerializeSparse",
-        build=lambda *x: acts.io.serialize_sparse(acts.SparseTensor(*x)),
-        numpy=_messages,
-        inputs=[_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
-        no_gradient=NONE,
+    Row("SerializeSparse", lambda *x: acts.io.serialize_sparse(acts.SparseTensor(*x)), _messages).on(
+        [_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
         faults=[Fault((*_sparse(NUMBERS)[:2], np.zeros(2, np.int64)), "out of bounds")],
     ),
-    Row(
-        op="SerializeManySparse",
-        build=lambda *x: acts.io.serialize_many_sparse(acts.SparseTensor(*x)),
-        numpy=_many,
-        inputs=[_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
-        no_gradient=NONE,
+    Row("SerializeManySparse", lambda *x: acts.io.serialize_many_sparse(acts.SparseTensor(*x)), _many).on(
+        [_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
         faults=[
             Fault(_sparse(NUMBERS[0]), "should be > 1"),
             Fault((_sparse(NUMBERS)[0][::-1].copy(), *_sparse(NUMBERS)[1:]), "in order"),
         ],
     ),
     Row(
-        op="DeserializeSparse",
-        build=lambda x: _parts(serialising.deserialize_sparse(x, np.float32)),
-        numpy=lambda x: list(_sparse(NUMBERS[: len(x)] if x.ndim > 1 else NUMBERS[0])),
-        inputs=[(STRINGS,), (STRINGS[0],)],
-        no_gradient=NONE,
+        "DeserializeSparse",
+        lambda x: _parts(serialising.deserialize_sparse(x, np.float32)),
+        lambda x: list(_sparse(NUMBERS[: len(x)] if x.ndim > 1 else NUMBERS[0])),
+    ).on(
+        [STRINGS, STRINGS[0]],
         faults=[
-            Fault((STRINGS[:0],), "many, 3"),
-            Fault((STRINGS[:, :2],), "many, 3", static="..., 3"),
-            Fault((STRINGS[:, [1, 1, 2]],), "no sparse tensor of float32"),
+            Fault(STRINGS[:0], "many, 3"),
+            Fault(STRINGS[:, :2], "many, 3", "..., 3"),
+            Fault(STRINGS[:, [1, 1, 2]], "no sparse tensor of float32"),
         ],
     ),
     Row(
-        op="DeserializeManySparse",
-        build=lambda x: _parts(acts.io.deserialize_many_sparse(x, np.float32)),
-        numpy=lambda x: list(_sparse(NUMBERS[: len(x)])),
-        inputs=[(STRINGS,), (STRINGS[:1],)],
-        no_gradient=NONE,
+        "DeserializeManySparse",
+        lambda x: _parts(acts.io.deserialize_many_sparse(x, np.float32)),
+        lambda x: list(_sparse(NUMBERS[: len(x)])),
+    ).on(
+        [STRINGS, STRINGS[:1]],
         faults=[
-            Fault((STRINGS[:0],), "many, 3"),
-            Fault((STRINGS[0],), "many, 3", static="many, 3"),
-            Fault((_many(*_sparse(FIRST)),), "no sparse tensor of float32"),
-            Fault((STRINGS[:, [1, 1, 2]],), "no sparse tensor of float32"),
-            Fault((np.stack([STRINGS[0], _messages(*_sparse(NUMBERS))]),), "of one rank"),
+            Fault(STRINGS[:0], "many, 3"),
+            Fault(STRINGS[0], "many, 3", "many, 3"),
+            Fault(_many(*_sparse(FIRST)), "no sparse tensor of float32"),
+            Fault(STRINGS[:, [1, 1, 2]], "no sparse tensor of float32"),
+            Fault(np.stack([STRINGS[0], _messages(*_sparse(NUMBERS))]), "of one rank"),
         ],
     ),
 ]

@@ -50,31 +50,21 @@ def _of_complex(rank: int, back: bool) -> list[Row]:
     wide = NUMBERS[0].astype(np.complex128)
     least = wide[(0,) * (3 - rank)]
     return [
-        Row(
-            op=f"{kind}{end}",
-            build=function,
-            numpy=numpy,
-            inputs=[
-                (NUMBERS,),
-                (wide,),
-                (least,),
-                (NUMBERS[..., :0],),
-                (NUMBERS[:0],),
-                (NUMBERS[..., :1],),
-                (np.where(REALS > 2, np.nan, NUMBERS),),
+        Row(f"{kind}{end}", function, numpy).on(
+            [
+                NUMBERS,
+                wide,
+                least,
+                NUMBERS[..., :0],
+                NUMBERS[:0],
+                NUMBERS[..., :1],
+                np.where(REALS > 2, np.nan, NUMBERS),
             ],
-            exact=False,
+            faults=[Fault(least[(0,)], "at least rank", "at least rank")],
             rtol=1e-4,
-            faults=[Fault((least[(0,)],), "at least rank", static="at least rank")],
         ),
-        Row(
-            op=f"{kind}{end}",
-            build=_parts(function),
-            numpy=_parts_numpy(numpy),
-            inputs=[(wide.real, wide.imag)],
-            smooth=[(wide.real[:2, :2, :3], wide.imag[:2, :2, :3])],
-            label="parts",
-            exact=False,
+        Row(f"{kind}{end}-parts", _parts(function), _parts_numpy(numpy)).on(
+            [(wide.real, wide.imag)], [(wide.real[:2, :2, :3], wide.imag[:2, :2, :3])], rtol=1e-5
         ),
     ]
 
@@ -103,42 +93,27 @@ def _of_real(rank: int) -> list[Row]:
     none = "TensorFlow has registered none" if rank == 3 else None
     cut, longer = _lengths(rank, 2, 3, 3), _lengths(rank, 4, 4, 7)
     rows = [
-        Row(
-            op=f"RFFT{end}", build=plain, numpy=numpy,
-            inputs=[
-                (REALS, cut), (REALS.astype(np.float64), cut), (REALS[..., :0], cut), (REALS, 0 * cut),
-                (REALS[:0], cut),
-            ],
-            no_gradient=none, label="length", exact=False, rtol=1e-4,
+        Row(f"RFFT{end}-length", plain, numpy).on(
+            [(REALS, cut), (REALS.astype(np.float64), cut), (REALS[..., :0], cut), (REALS, 0 * cut), (REALS[:0], cut)],
             faults=[
                 Fault((REALS, longer), "at least"),
                 Fault((REALS, -cut), "at least 0", early=""),
-                Fault((REALS, np.ones(4, np.int32)), "fft_length", static="fft_length"),
-                Fault((REALS[(0,) * (5 - rank)], cut), "at least rank", static="at least"),
+                Fault((REALS, np.ones(4, np.int32)), "fft_length", "fft_length"),
+                Fault((REALS[(0,) * (5 - rank)], cut), "at least rank", "at least"),
             ],
+            rtol=1e-4,
         ),
-        Row(
-            op=f"RFFT{end}", build=function, numpy=numpy,
-            inputs=[(REALS,), (REALS.astype(np.float64),), (REALS[:, :, :0],), (REALS[0],)],
-            no_gradient=none, exact=False, rtol=1e-4,
-        ),
-        Row(
-            op=f"RFFT{end}", build=lambda x: function(x, longer), numpy=lambda x: numpy(x, longer),
-            inputs=[(REALS,)], no_gradient=none, label="longer", exact=False, rtol=1e-4,
-        ),
-    ]  # fmt: skip
+        Row(f"RFFT{end}", function, numpy).on([REALS, REALS.astype(np.float64), REALS[:, :, :0], REALS[0]], rtol=1e-4),
+        Row(f"RFFT{end}-longer", lambda x: function(x, longer), lambda x: numpy(x, longer)).on([REALS], rtol=1e-4),
+    ]
     some = REALS[0, :2, :3].astype(np.float64)
     for what, length in (("all", None), ("cut", cut), ("more", longer)) if none is None else ():
         rows.append(
             Row(
-                op=f"RFFT{end}",
-                build=_parts(function, length),
-                numpy=_parts_numpy(lambda x, length=length: numpy(x, length)),
-                inputs=[(some,)],
-                smooth=[(some,), (some[..., :4],)],
-                label=f"{what}-parts",
-                exact=False,
-            )
+                f"RFFT{end}-{what}-parts",
+                _parts(function, length),
+                _parts_numpy(lambda x, length=length: numpy(x, length)),
+            ).on([some], [some, some[..., :4]], rtol=1e-5)
         )
     return rows
 
@@ -162,43 +137,43 @@ def _to_real(rank: int) -> list[Row]:
     none = "TensorFlow has registered none" if rank == 3 else None
     odd, longer = _lengths(rank, 2, 3, 7), _lengths(rank, 4, 4, 11)
     rows = [
-        Row(
-            op=f"IRFFT{end}", build=plain, numpy=numpy,
-            inputs=[
-                (NUMBERS, odd), (NUMBERS.astype(np.complex128), odd), (NUMBERS[:0], odd), (NUMBERS, 0 * odd),
+        Row(f"IRFFT{end}-length", plain, numpy).on(
+            [
+                (NUMBERS, odd),
+                (NUMBERS.astype(np.complex128), odd),
+                (NUMBERS[:0], odd),
+                (NUMBERS, 0 * odd),
                 (NUMBERS, odd + odd % 2),
             ][: 5 if rank == 1 else 4],
-            no_gradient=none, label="length", exact=False, rtol=1e-4,
             faults=[
                 Fault((NUMBERS, longer), "at least"),
-                Fault((NUMBERS, np.ones(4, np.int32)), "fft_length", static="fft_length"),
+                Fault((NUMBERS, np.ones(4, np.int32)), "fft_length", "fft_length"),
             ],
+            rtol=1e-4,
         ),
+        Row(f"IRFFT{end}", function, numpy).on([NUMBERS, NUMBERS[..., :1]], rtol=1e-4),
         Row(
-            op=f"IRFFT{end}", build=function, numpy=numpy, inputs=[(NUMBERS,), (NUMBERS[..., :1],)],
-            no_gradient=none, exact=False, rtol=1e-4,
-        ),
-        Row(
-            op=f"IRFFT{end}", build=lambda x: function(x, longer), numpy=lambda x: numpy(
-                np.pad(x, [(0, 0)] * (4 - rank) + [(0, max(0, n - o)) for n, o in zip(
-                    [*longer.tolist()[:-1], 6], x.shape[-rank:], strict=True)]), longer
+            f"IRFFT{end}-longer",
+            lambda x: function(x, longer),
+            lambda x: numpy(
+                np.pad(
+                    x,
+                    [(0, 0)] * (4 - rank)
+                    + [(0, max(0, n - o)) for n, o in zip([*longer.tolist()[:-1], 6], x.shape[-rank:], strict=True)],
+                ),
+                longer,
             ),
-            inputs=[(NUMBERS,)], no_gradient=none, label="longer", exact=False, rtol=1e-4,
-        ),
-    ]  # fmt: skip
+        ).on([NUMBERS], rtol=1e-4),
+    ]
     some = NUMBERS[0, :2, :3, :4].astype(np.complex128)
     for what, length in (("all", None), ("odd", odd - odd % 7), ("cut", _lengths(rank, 1, 2, 5))):
         if none is None and not (length is not None and 0 in length):
             rows.append(
                 Row(
-                    op=f"IRFFT{end}",
-                    build=_parts(function, length),
-                    numpy=_parts_numpy(lambda x, length=length: numpy(x, length)),
-                    inputs=[(some.real, some.imag)],
-                    smooth=[(some.real, some.imag)],
-                    label=f"{what}-parts",
-                    exact=False,
-                )
+                    f"IRFFT{end}-{what}-parts",
+                    _parts(function, length),
+                    _parts_numpy(lambda x, length=length: numpy(x, length)),
+                ).on([(some.real, some.imag)], [(some.real, some.imag)], rtol=1e-5)
             )
     return rows
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.ops.arrays.strided import MASKS
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY, ONE, M, X, ints, longs
 
@@ -33,11 +32,8 @@ def _box(x: Any, begin: Any, size: Any) -> Any:
 
 
 OUTSIDE = "reach outside the shape"
-SLICE = Row(
-    op="Slice",
-    build=ops.slice,
-    numpy=_box,
-    inputs=[
+SLICE = Row("Slice", ops.slice, _box).on(
+    [
         (X, ints(0, 1, 2), ints(2, -1, 1)),
         (X, longs(0, 0, 0), longs(-1, -1, -1)),
         (X, ints(2, 0, 0), ints(0, -1, 4)),
@@ -45,13 +41,13 @@ SLICE = Row(
         (ONE, ints(), ints()),
         *((x, ints(0, 1), ints(-1, 1)) for x in KINDS),
     ],
-    smooth=[(SMOOTH, ints(0, 1), ints(2, 1)), (SMOOTH, longs(1, 0), longs(-1, -1)), (SMOOTH, ints(0, 3), ints(2, 0))],
-    faults=[
+    [(SMOOTH, ints(0, 1), ints(2, 1)), (SMOOTH, longs(1, 0), longs(-1, -1)), (SMOOTH, ints(0, 3), ints(2, 0))],
+    [
         Fault((X, ints(0, 0, 0), ints(3, -1, 4)), OUTSIDE, early="begin 0 and size 3 do not fit a dimension of 2"),
         Fault((X, ints(0, -1, 0), ints(2, 1, 4)), OUTSIDE, early="begin -1 is not in"),
         Fault((X, ints(3, 0, 0), ints(-1, -1, 4)), OUTSIDE, early="begin 3 is not in"),
         Fault((X, ints(0, 0, 0), ints(-2, -1, 4)), OUTSIDE, early="begin 0 and size -2 do not fit a dimension of 2"),
-        Fault((X, ints(0, 1), ints(2, 1)), "one entry per axis", static="one entry"),
+        Fault((X, ints(0, 1), ints(2, 1)), "one entry per axis", "one entry"),
     ],
 )
 
@@ -94,21 +90,9 @@ def _strided(label: str, cases: list[Any], smooth: list[Any], **masks: int) -> l
 
     numbers = [case for case in cases if case[0].dtype != object]
     return [
-        Row(
-            op="StridedSlice",
-            build=lambda x, b, e, s: make_one("StridedSlice", [x, b, e, s], attrs),
-            numpy=lambda x, b, e, s: x[_index(b, e, s, masks)],
-            inputs=cases,
-            smooth=smooth,
-            label=label,
-        ),
-        Row(
-            op="StridedSliceGrad",
-            build=lambda *operands: make_one("StridedSliceGrad", list(operands), attrs),
-            numpy=spread,
-            inputs=[flowing(*case) for case in numbers],
-            smooth=[flowing(*case) for case in smooth],
-            label=label,
+        Row(f"StridedSlice-{label}", attrs, lambda x, b, e, s: x[_index(b, e, s, masks)]).on(cases, smooth),
+        Row(f"StridedSliceGrad-{label}", attrs, spread).on(
+            [flowing(*case) for case in numbers], [flowing(*case) for case in smooth]
         ),
     ]
 
@@ -167,38 +151,26 @@ STRIDED = [
 ]
 FAULTS = [
     Fault((X, ints(0), ints(1), ints(0)), "strides must not be 0", early=""),
-    Fault((X, ints(0, 0), ints(1), ints(1, 1)), "have one length", static="have one length"),
-    Fault((X, ints(0, 0, 0, 0), ints(1, 1, 1, 1), ints(1, 1, 1, 1)), "too many indices", static="too many"),
+    Fault((X, ints(0, 0), ints(1), ints(1, 1)), "have one length", "have one length"),
+    Fault((X, ints(0, 0, 0, 0), ints(1, 1, 1, 1), ints(1, 1, 1, 1)), "too many indices", "too many"),
 ]
 REFUSED = [
+    Row("StridedSlice-refused", ops.strided_slice, lambda x, b, e, s: x[_index(b, e, s, {})]).on([], faults=FAULTS),
     Row(
-        op="StridedSlice",
-        build=ops.strided_slice,
-        numpy=lambda x, b, e, s: x[_index(b, e, s, {})],
-        inputs=[],
-        faults=FAULTS,
-        label="refused",
-    ),
-    Row(
-        op="StridedSlice",
-        build=lambda x, b, e, s: ops.strided_slice(x, b, e, s, shrink_axis_mask=1),
-        numpy=lambda x, b, e, s: x[int(b[0])],
-        inputs=[],
+        "StridedSlice-position_refused",
+        lambda x, b, e, s: ops.strided_slice(x, b, e, s, shrink_axis_mask=1),
+        lambda x, b, e, s: x[int(b[0])],
+    ).on(
+        [],
         faults=[
             Fault((X, ints(2), ints(3), ints(1)), "out of bounds", early=""),
             Fault((X, ints(-3), ints(3), ints(1)), "out of bounds", early=""),
             Fault((X, ints(0), ints(1), ints(-1)), "positive stride", early=""),
-            Fault((ONE, ints(0), ints(1), ints(1)), "too many", static="too many"),
+            Fault((ONE, ints(0), ints(1), ints(1)), "too many", "too many"),
         ],
-        label="position_refused",
     ),
-    Row(
-        op="StridedSliceGrad",
-        build=lambda *operands: make_one("StridedSliceGrad", list(operands)),
-        numpy=lambda *operands: operands,
-        inputs=[],
-        faults=[Fault((ints(2, 3), ints(0), ints(1), ints(1), np.ones([2, 3], np.float32)), "a gradient of shape")],
-        label="refused",
+    Row("StridedSliceGrad-refused", {}, lambda *operands: operands).on(
+        [], faults=[Fault((ints(2, 3), ints(0), ints(1), ints(1), np.ones([2, 3], np.float32)), "a gradient of shape")]
     ),
 ]
 

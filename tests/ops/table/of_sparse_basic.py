@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.nodes import make, make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import longs
 
@@ -21,14 +20,6 @@ SMOOTH = np.array([0.5, -1.5])
 OUTSIDE = "out of bounds"
 
 
-def _one(op: str, **attrs: Any) -> Callable[..., Any]:
-    return lambda *inputs: make_one(op, list(inputs), attrs)
-
-
-def _several(op: str) -> Callable[..., Any]:
-    return lambda *inputs: list(make(op, list(inputs)).outputs)
-
-
 def _filled(indices: Any, shape: Any, values: Any, default: Any) -> Any:
     out = np.full(shape, default, np.asarray(values).dtype)
     columns = np.reshape(indices, (-1, len(shape)) if np.ndim(indices) > 1 else (-1, 1))
@@ -38,11 +29,8 @@ def _filled(indices: Any, shape: Any, values: Any, default: Any) -> Any:
 
 
 TO_DENSE = [
-    Row(
-        op="SparseToDense",
-        build=_one("SparseToDense"),
-        numpy=_filled,
-        inputs=[
+    Row("SparseToDense", {}, _filled).on(
+        [
             (PLACES, SHAPE, VALUES, ZERO),
             (PLACES.astype(np.int32), SHAPE.astype(np.int32), VALUES, np.float32(np.nan)),
             (longs(0, 2), longs(4), np.float32(3.0), ZERO),
@@ -53,24 +41,20 @@ TO_DENSE = [
             (PLACES, SHAPE, np.array([True, True]), np.bool_(False)),
             (PLACES, SHAPE, np.array([b"a", b"b"], object), np.array(b"-", object)),
         ],
-        smooth=[(PLACES, SHAPE, SMOOTH, np.float64(0.5))],
-        faults=[
+        [(PLACES, SHAPE, SMOOTH, np.float64(0.5))],
+        [
             Fault((PLACES[::-1].copy(), SHAPE, VALUES, ZERO), "is out of order"),
             Fault((longs(1, 1), longs(4), VALUES, ZERO), "is repeated"),
             Fault((longs(0, 5), longs(4), VALUES, ZERO), OUTSIDE),
             Fault((longs(-1, 1), longs(4), VALUES, ZERO), OUTSIDE),
             Fault((PLACES, SHAPE, np.ones([3], np.float32), ZERO), "do not fit 3 values"),
-            Fault((PLACES, SHAPE, VALUES, VALUES[:1]), "is a scalar", static="rank 0"),
+            Fault((PLACES, SHAPE, VALUES, VALUES[:1]), "is a scalar", "rank 0"),
         ],
     ),
-    Row(
-        op="SparseToDense",
-        build=_one("SparseToDense", validate_indices=False),
-        numpy=_filled,
-        inputs=[(PLACES[::-1].copy(), SHAPE, VALUES, ZERO), (longs(1, 1), longs(4), VALUES, ZERO)],
-        smooth=[(PLACES[::-1].copy(), SHAPE, SMOOTH, np.float64(0.5))],
-        label="any_order",
-        faults=[Fault((longs([0, -1]), SHAPE, VALUES[:1], ZERO), OUTSIDE)],
+    Row("SparseToDense-any_order", {"validate_indices": False}, _filled).on(
+        [(PLACES[::-1].copy(), SHAPE, VALUES, ZERO), (longs(1, 1), longs(4), VALUES, ZERO)],
+        [(PLACES[::-1].copy(), SHAPE, SMOOTH, np.float64(0.5))],
+        [Fault((longs([0, -1]), SHAPE, VALUES[:1], ZERO), OUTSIDE)],
     ),
 ]
 
@@ -81,22 +65,19 @@ def _ordered(indices: Any, values: Any, shape: Any) -> list[Any]:
 
 
 MIXED = longs([1, 1], [0, 2], [1, 0], [0, 0])
-REORDER = Row(
-    op="SparseReorder",
-    build=_several("SparseReorder"),
-    numpy=_ordered,
-    inputs=[
+REORDER = Row("SparseReorder", {}, _ordered).on(
+    [
         (MIXED, np.array([1, 2, 3, 4], np.float32), SHAPE),
         (longs([1, 1], [0, 2], [1, 1]), np.array([b"a", b"b", b"c"], object), SHAPE),
         (NO_PLACES, NO_VALUES, SHAPE),
         (PLACES[::-1].copy(), np.array([1j, 2], np.complex64), SHAPE),
         (longs([9, 9], [0, 0]), VALUES, SHAPE),
     ],
-    smooth=[(MIXED, np.array([0.5, 1.5, -1.0, 2.0]), SHAPE)],
-    faults=[
+    [(MIXED, np.array([0.5, 1.5, -1.0, 2.0]), SHAPE)],
+    [
         Fault((PLACES, VALUES[:1], SHAPE), "do not fit 1 values"),
         Fault((PLACES, VALUES, longs(2)), "do not fit a tensor of shape"),
-        Fault((longs(5, 6), VALUES, SHAPE), "do not fit", static="rank 2"),
+        Fault((longs(5, 6), VALUES, SHAPE), "do not fit", "rank 2"),
     ],
 )
 
@@ -125,11 +106,8 @@ def _flowing(grad: Any, a: Any, b: Any, total: Any) -> list[Any]:
 
 OTHER = (longs([0, 0], [1, 0]), np.array([5.0, -2.0], np.float32), SHAPE)
 SUMS = [
-    Row(
-        op="SparseAdd",
-        build=_several("SparseAdd"),
-        numpy=_summed,
-        inputs=[
+    Row("SparseAdd", {}, _summed).on(
+        [
             (PLACES, VALUES, SHAPE, *OTHER, ZERO),
             (PLACES, VALUES, SHAPE, *OTHER, np.float32(0.5)),
             (NO_PLACES, NO_VALUES, SHAPE, *OTHER, ZERO),
@@ -145,26 +123,22 @@ SUMS = [
             ),
             (PLACES, np.array([1, 2], np.int8), SHAPE, PLACES, np.array([3, -2], np.int8), SHAPE, np.int8(1)),
         ],
-        smooth=[(PLACES, SMOOTH, SHAPE, OTHER[0], SMOOTH + 1, SHAPE, np.float64(0.0))],
-        wrt=[1, 4],
-        faults=[
+        [(PLACES, SMOOTH, SHAPE, OTHER[0], SMOOTH + 1, SHAPE, np.float64(0.0))],
+        [
             Fault((PLACES, VALUES, SHAPE, *OTHER[:2], longs(2, 4), ZERO), "not the same"),
             Fault((PLACES, VALUES, SHAPE, OTHER[0], VALUES[:1], SHAPE, ZERO), "need indices of shape"),
             Fault((PLACES, VALUES, SHAPE, longs([0, 7], [1, 0]), VALUES, SHAPE, ZERO), OUTSIDE),
         ],
+        wrt=[1, 4],
     ),
-    Row(
-        op="SparseAddGrad",
-        build=_several("SparseAddGrad"),
-        numpy=_flowing,
-        inputs=[
+    Row("SparseAddGrad", {}, _flowing).on(
+        [
             (np.array([1, 2, 3], np.float32), PLACES, OTHER[0], longs([0, 0], [0, 1], [1, 0])),
             (np.array([7], np.float32), PLACES, OTHER[0], longs([0, 0])),
             (NO_VALUES, NO_PLACES, NO_PLACES, NO_PLACES),
             (NO_VALUES, PLACES, OTHER[0], NO_PLACES),
             (np.array([1j, 2], np.complex64), PLACES, PLACES, PLACES),
         ],
-        no_gradient="TensorFlow marks it so",
         faults=[Fault((VALUES, PLACES, OTHER[0], longs([0, 0], [0, 1], [1, 0])), "2 gradients for a sum")],
     ),
 ]
@@ -176,11 +150,8 @@ def _on_dense(indices: Any, values: Any, shape: Any, dense: Any) -> Any:
     return out
 
 
-ON_DENSE = Row(
-    op="SparseTensorDenseAdd",
-    build=_one("SparseTensorDenseAdd"),
-    numpy=_on_dense,
-    inputs=[
+ON_DENSE = Row("SparseTensorDenseAdd", {}, _on_dense).on(
+    [
         (PLACES, VALUES, SHAPE, DENSE),
         (longs([0, 1], [0, 1]), VALUES, SHAPE, DENSE),
         (NO_PLACES, NO_VALUES, SHAPE, DENSE),
@@ -188,8 +159,8 @@ ON_DENSE = Row(
         (PLACES, np.array([1j, 2]), SHAPE, np.ones([2, 3], np.complex128)),
         (PLACES.astype(np.int32), VALUES, SHAPE.astype(np.int32), DENSE),
     ],
-    smooth=[(PLACES, SMOOTH, SHAPE, np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]]))],
-    faults=[
+    [(PLACES, SMOOTH, SHAPE, np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]]))],
+    [
         Fault((PLACES, VALUES, longs(2, 2), DENSE), "is not the dense one", early="Shapes"),
         Fault((longs([0, 5]), VALUES[:1], SHAPE, DENSE), OUTSIDE),
         Fault((longs([0, -1]), VALUES[:1], SHAPE, DENSE), OUTSIDE),
@@ -213,24 +184,24 @@ def _multiplied(adjoint_a: bool, adjoint_b: bool) -> Callable[..., Any]:
 TWICE = longs([0, 1], [1, 0], [0, 1])
 PRODUCTS = [
     Row(
-        op="SparseTensorDenseMatMul",
-        build=_one("SparseTensorDenseMatMul", adjoint_a=adjoint_a, adjoint_b=adjoint_b),
-        numpy=_multiplied(adjoint_a, adjoint_b),
-        inputs=[
+        f"SparseTensorDenseMatMul-{'adjoint' if adjoint_a else 'plain'}_{'adjoint' if adjoint_b else 'plain'}",
+        {"adjoint_a": adjoint_a, "adjoint_b": adjoint_b},
+        _multiplied(adjoint_a, adjoint_b),
+    ).on(
+        [
             (PLACES, VALUES, SHAPE, right),
             (TWICE, np.array([1, 2, 3], np.float32), SHAPE, right),
             (NO_PLACES, NO_VALUES, SHAPE, right),
             (PLACES, VALUES * (1 + 2j), SHAPE, (right * (2 - 1j)).astype(np.complex64)),
             (PLACES.astype(np.int32), np.array([1, 2], np.int32), SHAPE, right.astype(np.int32)),
         ],
-        smooth=[(PLACES, SMOOTH, SHAPE, right.astype(np.float64))],
-        label=f"{'adjoint' if adjoint_a else 'plain'}_{'adjoint' if adjoint_b else 'plain'}",
-        exact=False,
-        faults=[
+        [(PLACES, SMOOTH, SHAPE, right.astype(np.float64))],
+        [
             Fault((PLACES, VALUES, SHAPE, np.ones([7, 7], np.float32)), "cannot multiply", early=""),
             Fault((longs([0, 3]), VALUES[:1], SHAPE, right), OUTSIDE),
             Fault((PLACES, VALUES[:1], SHAPE, right), "need indices of shape"),
         ],
+        rtol=1e-5,
     )
     for adjoint_a in (False, True)
     for adjoint_b in (False, True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.nodes import make, make_one
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import ints, longs
 
@@ -18,17 +18,7 @@ NONE = np.zeros([0, 2], np.int64), np.zeros([0], np.float32), SHAPE
 ALL = PLACES, VALUES, SHAPE
 OUT = (PLACES + 2, VALUES, SHAPE)
 SMOOTH = np.array([0.5, -1.5, 2.5])
-INTEGERS = "integers; TensorFlow marks it so"
-NOTHING = "TensorFlow has registered none"
 OUTSIDE = "out of bounds"
-
-
-def _several(op: str, **attrs: Any) -> Callable[..., Any]:
-    return lambda *inputs: list(make(op, list(inputs), attrs).outputs)
-
-
-def _one(op: str, **attrs: Any) -> Callable[..., Any]:
-    return lambda *inputs: make_one(op, list(inputs), attrs)
 
 
 def _dense(indices: Any, values: Any, shape: Any, empty: Any = 0) -> Any:
@@ -59,13 +49,8 @@ def _triples(*sparse: Any) -> tuple[Any, ...]:
 
 WIDE = PLACES[:2], VALUES[:2], longs(3, 5)
 JOIN = [
-    Row(
-        op="SparseConcat",
-        build=_several("SparseConcat", concat_dim=axis),
-        numpy=_joined(axis),
-        inputs=[_triples(ALL, ALL), _triples(ALL, NONE, ALL), *more],
-        no_gradient=INTEGERS,
-        label=f"axis{axis}",
+    Row(f"SparseConcat-axis{axis}", {"concat_dim": axis}, _joined(axis)).on(
+        [_triples(ALL, ALL), _triples(ALL, NONE, ALL), *more],
         faults=[
             Fault(_triples(ALL, OUT), OUTSIDE),
             Fault(_triples(ALL, (PLACES, VALUES, longs(4, 4))), "shapes agree but along"),
@@ -82,17 +67,13 @@ def _reshaped(indices: Any, old: Any, new: Any) -> Any:
 
 
 RESHAPE = [
-    Row(
-        op="SparseReshape",
-        build=_several("SparseReshape"),
-        numpy=_reshaped,
-        inputs=[
+    Row("SparseReshape", {}, _reshaped).on(
+        [
             (PLACES, SHAPE, longs(9)),
             (PLACES, SHAPE, longs(1, -1, 3)),
             (NONE[0], SHAPE, longs(9, 1)),
             (np.zeros([0, 2], np.int64), longs(0, 3), longs(3, 0)),
         ],
-        no_gradient=INTEGERS,
         faults=[
             Fault((PLACES, SHAPE, longs(4, 2)), "9 elements to shape", early=""),
             Fault((PLACES, SHAPE, longs(4, -1)), "9 elements to shape", early=""),
@@ -109,31 +90,23 @@ def _sliced(indices: Any, values: Any, shape: Any, start: Any, size: Any) -> Any
 
 
 SLICE = [
-    Row(
-        op="SparseSlice",
-        build=_several("SparseSlice"),
-        numpy=_sliced,
-        inputs=[
+    Row("SparseSlice", {}, _sliced).on(
+        [
             (*ALL, longs(0, 1), longs(2, 9)),
             (*ALL, longs(0, 0), longs(3, 3)),
             (*ALL, longs(1, 0), longs(1, 2)),
             (*ALL, longs(1, 0), longs(0, 2)),
             (*NONE, longs(1, 0), longs(1, 2)),
         ],
-        no_gradient=None,
-        smooth=[(PLACES, SMOOTH, SHAPE, longs(0, 1), longs(2, 2))],
-        faults=[
+        [(PLACES, SMOOTH, SHAPE, longs(0, 1), longs(2, 2))],
+        [
             Fault((*ALL, longs(-1, 1), longs(2, 2)), "at least 0"),
             Fault((*ALL, longs(1), longs(2)), "have 2 entries", early="Shapes"),
             Fault((*OUT, longs(0, 0), longs(2, 2)), OUTSIDE),
         ],
     ),
-    Row(
-        op="SparseSliceGrad",
-        build=_one("SparseSliceGrad"),
-        numpy=lambda g, i, start, kept: np.array([0, 0, 5], np.float32),
-        inputs=[(np.array([5], np.float32), PLACES, longs(1, 1), np.array([[0, 1]]))],
-        no_gradient=NOTHING,
+    Row("SparseSliceGrad", {}, lambda g, i, start, kept: np.array([0, 0, 5], np.float32)).on(
+        [(np.array([5], np.float32), PLACES, longs(1, 1), np.array([[0, 1]]))],
         faults=[Fault((VALUES, PLACES, longs(1, 1), np.array([[0, 1]])), "3 gradients of 1")],
     ),
 ]
@@ -150,18 +123,13 @@ def _reduced(function: Any, keep: bool, empty: Any) -> Callable[..., Any]:
 
 SIXTEEN = VALUES.astype(np.float64), np.array([1, -2, 4])
 REDUCE = [
-    Row(
-        op=op,
-        build=_one(op, keep_dims=keep),
-        numpy=_reduced(function, keep, empty),
-        inputs=[
+    Row(f"{op}-{keep}", {"keep_dims": keep}, _reduced(function, keep, empty)).on(
+        [
             *((PLACES, VALUES, SHAPE, axes) for axes in (ints(0), ints(1), ints(-1), ints(0, 1), ints())),
             (PLACES, -VALUES, SHAPE, np.int32(1)),
             (PLACES, SIXTEEN[0], SHAPE, ints(1)),
             (*NONE, ints(0)),
         ],
-        label=f"{keep}",
-        no_gradient=NOTHING if op == "SparseReduceMax" else None,
         faults=[Fault((*ALL, ints(2)), "axis 2 is not in", early=""), Fault((*OUT, ints(1)), OUTSIDE)],
     )
     for op, function, empty in (("SparseReduceSum", np.sum, 0), ("SparseReduceMax", np.max, -np.inf))
@@ -179,13 +147,8 @@ def _summed(*axes: int) -> Callable[..., Any]:
 
 
 SUM_GRADIENTS = [
-    Row(
-        op="SparseReduceSum",
-        build=_summed(*axes),
-        numpy=lambda i, v, s, axes=axes: _dense(i, v, s).sum(axes or None),
-        inputs=[ALL],
-        smooth=[(PLACES, SMOOTH, SHAPE)],
-        label=f"by{axes}",
+    Row(f"SparseReduceSum-by{axes}", _summed(*axes), lambda i, v, s, axes=axes: _dense(i, v, s).sum(axes or None)).on(
+        [ALL], [(PLACES, SMOOTH, SHAPE)]
     )
     for axes in ((0,), (1,), (-1,), (0, 1), ())
 ]
@@ -209,23 +172,14 @@ def _softmax_of(rank: int) -> Callable[..., Any]:
 
 CUBE = np.array([[0, 0, 1], [0, 1, 0], [0, 1, 2], [1, 1, 1]])
 ROWS_OF = [
-    Row(
-        op="SparseSoftmax",
-        build=_softmax_of(2),
-        numpy=_softmax,
-        inputs=[ALL, NONE, (PLACES, 500 * VALUES, SHAPE), (PLACES, SIXTEEN[0], SHAPE)],
-        exact=False,
-        smooth=[(PLACES, SMOOTH, SHAPE)],
-        faults=[Fault(OUT, OUTSIDE)],
+    Row("SparseSoftmax", _softmax_of(2), _softmax).on(
+        [ALL, NONE, (PLACES, 500 * VALUES, SHAPE), (PLACES, SIXTEEN[0], SHAPE)],
+        [(PLACES, SMOOTH, SHAPE)],
+        [Fault(OUT, OUTSIDE)],
+        rtol=1e-5,
     ),
-    Row(
-        op="SparseSoftmax",
-        build=_softmax_of(3),
-        numpy=_softmax,
-        inputs=[(CUBE, np.arange(4, dtype=np.float32), longs(2, 2, 3))],
-        exact=False,
-        smooth=[(CUBE, np.arange(4.0), longs(2, 2, 3))],
-        label="cube",
+    Row("SparseSoftmax-cube", _softmax_of(3), _softmax).on(
+        [(CUBE, np.arange(4, dtype=np.float32), longs(2, 2, 3))], [(CUBE, np.arange(4.0), longs(2, 2, 3))], rtol=1e-5
     ),
 ]
 
@@ -240,11 +194,8 @@ def _filled(indices: Any, values: Any, shape: Any, default: Any) -> Any:
 
 
 FILL = [
-    Row(
-        op="SparseFillEmptyRows",
-        build=_several("SparseFillEmptyRows"),
-        numpy=_filled,
-        inputs=[
+    Row("SparseFillEmptyRows", {}, _filled).on(
+        [
             (*ALL, np.float32(-1)),
             (*NONE, np.float32(-1)),
             (PLACES[::-1], VALUES, SHAPE, np.float32(9)),
@@ -252,15 +203,11 @@ FILL = [
             (PLACES, np.array([b"a", b"b", b"c"], object), SHAPE, np.array(b"-", object)),
             (np.zeros([0, 2], np.int64), VALUES[:0], longs(0, 3), np.float32(9)),
         ],
-        smooth=[(PLACES, SMOOTH, SHAPE, np.float64(2.0))],
-        faults=[Fault((*OUT, np.float32(0)), OUTSIDE), Fault((*ALL, VALUES), "scalar default", static="rank 0")],
+        [(PLACES, SMOOTH, SHAPE, np.float64(2.0))],
+        [Fault((*OUT, np.float32(0)), OUTSIDE), Fault((*ALL, VALUES), "scalar default", "rank 0")],
     ),
-    Row(
-        op="SparseFillEmptyRowsGrad",
-        build=_several("SparseFillEmptyRowsGrad"),
-        numpy=lambda where, g: [g[where], np.delete(g, where).sum(dtype=g.dtype)],
-        inputs=[(longs(2, 0), np.arange(4, dtype=np.float32)), (longs(), VALUES)],
-        no_gradient=NOTHING,
+    Row("SparseFillEmptyRowsGrad", {}, lambda where, g: [g[where], np.delete(g, where).sum(dtype=g.dtype)]).on(
+        [(longs(2, 0), np.arange(4, dtype=np.float32)), (longs(), VALUES)],
         faults=[Fault((longs(3), VALUES), "below 3")],
     ),
 ]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 PLACES = np.array([[0, 1], [1, 0], [1, 2]])
@@ -19,16 +18,12 @@ SMOOTH = np.array([0.5, -1.5, 2.5])
 SIDES = [np.float32(2), DENSE, DENSE[0], DENSE[:, :1], DENSE[:1]]
 
 
-def _row(op: str, function: Callable[..., Any], no_gradient: str | None = None) -> Row:
+def _row(op: str, function: Callable[..., Any], smooth: bool = True) -> Row:
     def expected(indices: Any, values: Any, shape: Any, dense: Any) -> Any:
         return function(values, np.broadcast_to(dense, shape)[tuple(indices.T)])
 
-    smooth = [(PLACES, SMOOTH, SHAPE, np.asarray(d, np.float64)) for d in SIDES]
-    return Row(
-        op=op,
-        build=lambda *inputs: make_one(op, list(inputs)),
-        numpy=expected,
-        inputs=[
+    return Row(op, {}, expected).on(
+        [
             *((PLACES, VALUES, SHAPE, d) for d in SIDES),
             (*NONE, DENSE),
             (PLACES, VALUES, SHAPE, np.array([np.inf, np.nan, -np.inf], np.float32)),
@@ -36,14 +31,13 @@ def _row(op: str, function: Callable[..., Any], no_gradient: str | None = None) 
             (PLACES, np.array([1j, 2, 1]), SHAPE, np.array(2 + 1j)),
             (np.array([[1]]), VALUES[:1], SHAPE[:1], DENSE[0, :2]),
         ],
-        smooth=[] if no_gradient else smooth,
-        no_gradient=no_gradient,
-        exact=False,
-        faults=[
+        [(PLACES, SMOOTH, SHAPE, np.asarray(d, np.float64)) for d in SIDES if smooth],
+        [
             Fault((PLACES, VALUES, SHAPE, DENSE[:, :2]), "broadcasts to the sparse one"),
-            Fault((PLACES, VALUES, SHAPE, DENSE[None]), "broadcasts to the sparse one", static="of rank 2; got rank 3"),
+            Fault((PLACES, VALUES, SHAPE, DENSE[None]), "broadcasts to the sparse one", "of rank 2; got rank 3"),
             Fault((PLACES + 2, VALUES, SHAPE, DENSE), "out of bounds"),
         ],
+        rtol=1e-5,
     )
 
 
@@ -53,7 +47,7 @@ def _quotient(x: Any, y: Any) -> Any:
 
 
 ROWS = [
-    _row("SparseDenseCwiseAdd", np.add, "TensorFlow has registered none"),
+    _row("SparseDenseCwiseAdd", np.add, smooth=False),
     _row("SparseDenseCwiseMul", np.multiply),
     _row("SparseDenseCwiseDiv", _quotient),
 ]

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import math, ops, opsets
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 
@@ -39,29 +38,15 @@ def _special(name: str) -> Callable[..., Any]:
 
 
 def _unary(op: str, build: Callable[..., Any], numpy: Callable[..., Any], given: Any, smooth: Any) -> Row:
-    return Row(
-        op=op,
-        build=build,
-        numpy=numpy,
-        inputs=[(given,), (EMPTY,), (given[2],), (given.astype(np.float64),)],
-        smooth=[(smooth,)],
-        exact=False,
-        needs="scipy",
+    return Row(op, build, numpy).on(
+        [given, EMPTY, given[2], given.astype(np.float64)], [smooth], needs="scipy", rtol=1e-5
     )
 
 
 def _half(op: str, build: Callable[..., Any], numpy: Callable[..., Any]) -> Row:
     """16-bit floats are computed in float32."""
-    return Row(
-        op=op,
-        label="float16",
-        build=build,
-        numpy=numpy,
-        inputs=[(np.array([0.25, 0.5], np.float16),), (np.float16(0.75),)],
-        smooth=[(SHARE,)],
-        exact=False,
-        rtol=1e-3,
-        needs="scipy",
+    return Row(f"{op}-float16", build, numpy).on(
+        [np.array([0.25, 0.5], np.float16), np.float16(0.75)], [SHARE], needs="scipy", rtol=1e-3
     )
 
 
@@ -88,16 +73,8 @@ def _binary(
     smooth: Sequence[tuple[Any, ...]],
     wrt: Sequence[int] | None = None,
 ) -> Row:
-    return Row(
-        op=op,
-        build=build,
-        numpy=numpy,
-        inputs=[*inputs, (EMPTY, np.float32(1)), (np.float64(2), np.float64(1.5))],
-        smooth=smooth,
-        wrt=wrt,
-        exact=False,
-        rtol=1e-5,
-        needs="scipy",
+    return Row(op, build, numpy).on(
+        [*inputs, (EMPTY, np.float32(1)), (np.float64(2), np.float64(1.5))], smooth, wrt=wrt, needs="scipy", rtol=1e-5
     )
 
 
@@ -136,15 +113,8 @@ ROWS = [
     _unary("Erfc", ops.erfc, _special("erfc"), ANY, REAL),
     _unary("Erfinv", math.erfinv, _special("erfinv"), UNIT, INSIDE),
     _unary("Ndtri", math.ndtri, _special("ndtri"), UNIT, SHARE),
-    Row(
-        op="Ndtri",
-        label="erfcinv",
-        build=math.erfcinv,
-        numpy=_special("erfcinv"),
-        inputs=[(np.array([0.1, 0.5, 1.0, 1.9], np.float64),)],
-        smooth=[(SHARE,)],
-        exact=False,
-        needs="scipy",
+    Row("Ndtri-erfcinv", math.erfcinv, _special("erfcinv")).on(
+        [np.array([0.1, 0.5, 1.0, 1.9], np.float64)], [SHARE], needs="scipy", rtol=1e-5
     ),
     _unary("Lgamma", opsets.lgamma, _at_poles(_special("gammaln"), np.inf), ANY[:-1], REAL),
     _unary("Digamma", opsets.digamma, _at_poles(_special("psi"), np.nan), ANY[:-1], REAL),
@@ -155,15 +125,8 @@ ROWS = [
     _half("Erf", ops.erf, _special("erf")),
     _half("Lgamma", opsets.lgamma, _special("gammaln")),
     _half("BesselI0e", math.bessel_i0e, _special("i0e")),
-    Row(
-        op="Lgamma",
-        label="lbeta",
-        build=opsets.lbeta,
-        numpy=lambda x: _special("gammaln")(x).sum(-1) - _special("gammaln")(x.sum(-1)),
-        inputs=[(ABOVE,), (np.array([2, 3], np.float64),), (np.zeros([2, 0]),)],
-        smooth=[(ABOVE,)],
-        exact=False,
-        needs="scipy",
+    Row("Lgamma-lbeta", opsets.lbeta, lambda x: _special("gammaln")(x).sum(-1) - _special("gammaln")(x.sum(-1))).on(
+        [ABOVE, np.array([2, 3], np.float64), np.zeros([2, 0])], [ABOVE], needs="scipy", rtol=1e-5
     ),
     _binary(
         "Polygamma",
@@ -210,41 +173,27 @@ ROWS = [
         ],
         [(ABOVE, ABOVE.T + 0.5), (ABOVE, np.array(1.5)), (np.array(2.0), ABOVE)],
     ),
-    Row(
-        op="IgammaGradA",
-        build=lambda a, x: make_one("IgammaGradA", [a, x]),
-        numpy=_slope,
-        inputs=[
+    Row("IgammaGradA", {}, _slope).on(
+        [
             (LARGE, LARGE),
             (LARGE[:, None], np.array([0.1, 2.0, 45.0, 430.0, 5000.0])),
             (np.zeros([0]), np.float64(1)),
             (np.float64(2), np.float64(3)),
         ],
-        no_gradient="TensorFlow has registered none",
-        exact=False,
-        rtol=1e-8,
         needs="scipy",
+        rtol=1e-8,
     ),
-    Row(
-        op="Betainc",
-        build=opsets.betainc,
-        numpy=_positive("betainc"),
-        inputs=[
+    Row("Betainc", opsets.betainc, _positive("betainc")).on(
+        [
             (PARTS[0], PARTS[1], np.array([0.1, 0.5, 0, 1, 0.9], np.float32)),
             (np.float32(2), np.float32(3), np.array([0.1, 1.5], np.float32)),
             (np.float64(2), np.float64(3), np.float64(0.25)),
             (np.zeros([0]), np.float64(3), np.zeros([0])),
         ],
-        smooth=[(ABOVE, ABOVE.T, SHARE), (np.array(2.0), np.array(0.7), SHARE), (ABOVE, ABOVE.T, np.array(0.4))],
+        [(ABOVE, ABOVE.T, SHARE), (np.array(2.0), np.array(0.7), SHARE), (ABOVE, ABOVE.T, np.array(0.4))],
+        [Fault((np.array([1, 2], np.float32), np.array([1], np.float32), np.float32(0.5)), "one shape", "one shape")],
         wrt=[2],
-        exact=False,
-        faults=[
-            Fault(
-                (np.array([1, 2], np.float32), np.array([1], np.float32), np.float32(0.5)),
-                "one shape",
-                static="one shape",
-            )
-        ],
         needs="scipy",
+        rtol=1e-5,
     ),
 ]

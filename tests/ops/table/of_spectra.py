@@ -11,7 +11,7 @@ import numpy as np
 
 import actorsession as acts
 from actorsession import expand_dims, matmul
-from tests.nodes import make, make_one
+from tests.nodes import make
 from tests.ops.table.of_linear_algebra import ANY, DEFINITE, NOT_SQUARE, OBLONGS, VECTOR, matrices
 from tests.ops.table.row import Row
 
@@ -26,40 +26,17 @@ def _eigen_wanted(x: Any) -> Any:
     return [np.linalg.eigvalsh(x).astype(x.dtype), x, unit]
 
 
-EIGEN = Row(
-    op="SelfAdjointEigV2",
-    build=_eigen_parts,
-    numpy=_eigen_wanted,
-    inputs=DEFINITE,
-    smooth=[],
-    faults=[NOT_SQUARE, VECTOR],
-    exact=False,
-    rtol=ANY,
-)
-EIGEN_SMOOTH = Row(
-    op="SelfAdjointEigV2",
-    build=lambda x: list(acts.linalg.eigh(x)),
-    numpy=lambda x: None,
-    inputs=[],
-    smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
-    label="gradient",
+EIGEN = Row("SelfAdjointEigV2", _eigen_parts, _eigen_wanted).on(DEFINITE, faults=[NOT_SQUARE, VECTOR], rtol=ANY)
+EIGEN_SMOOTH = Row("SelfAdjointEigV2-gradient", lambda x: list(acts.linalg.eigh(x)), lambda x: None).on(
+    [], [matrices(3, 3), matrices(2, 2, 2)]
 )
 EIGENVALUES = Row(
-    op="SelfAdjointEigV2",
-    build=lambda x: list(make("SelfAdjointEigV2", [x], {"compute_v": False}).outputs),
-    numpy=lambda x: [np.linalg.eigvalsh(x).astype(x.dtype), np.empty(0, x.dtype)],
-    inputs=DEFINITE,
-    label="values",
-    exact=False,
-    rtol=ANY,
-)
-EIGENVALUES_SMOOTH = Row(
-    op="SelfAdjointEigV2",
-    build=lambda x: make_one("SelfAdjointEigV2", [x], {"compute_v": False}),
-    numpy=lambda x: None,
-    inputs=[],
-    smooth=[(matrices(3, 3),)],
-    label="values_gradient",
+    "SelfAdjointEigV2-values",
+    {"compute_v": False},
+    lambda x: [np.linalg.eigvalsh(x).astype(x.dtype), np.empty(0, x.dtype)],
+).on(DEFINITE, rtol=ANY)
+EIGENVALUES_SMOOTH = Row("SelfAdjointEigV2-values_gradient", {"compute_v": False}, lambda x: None).on(
+    [], [matrices(3, 3)]
 )
 
 
@@ -86,44 +63,25 @@ def _svd_values(x: Any) -> Any:
 
 SVD = [
     Row(
-        op="Svd",
-        build=lambda x, full=full: _svd_parts(x, full),
-        numpy=lambda x, full=full: _svd_wanted(x, full),
-        inputs=OBLONGS,
-        faults=[VECTOR],
-        label="full" if full else "reduced",
-        exact=False,
-        rtol=ANY,
-    )
+        f"Svd-{'full' if full else 'reduced'}",
+        lambda x, full=full: _svd_parts(x, full),
+        lambda x, full=full: _svd_wanted(x, full),
+    ).on(OBLONGS, faults=[VECTOR], rtol=ANY)
     for full in (False, True)
 ]
 SVD_VALUES = Row(
-    op="Svd",
-    build=_svd_values,
-    numpy=lambda x: [np.linalg.svd(x, compute_uv=False).astype(x.dtype), np.empty(0, x.dtype), np.empty(0, x.dtype)],
-    inputs=OBLONGS,
-    label="values",
-    exact=False,
-    rtol=ANY,
-)
+    "Svd-values",
+    _svd_values,
+    lambda x: [np.linalg.svd(x, compute_uv=False).astype(x.dtype), np.empty(0, x.dtype), np.empty(0, x.dtype)],
+).on(OBLONGS, rtol=ANY)
 BROKEN = np.stack([np.full((2, 2), np.nan), np.diag([3.0, 2.0]), np.full((2, 2), np.inf)])
 SVD_BROKEN = Row(
-    op="Svd",
-    build=lambda x: acts.linalg.svd(x)[0],
-    numpy=lambda x: np.array([[np.nan, np.nan], [3.0, 2.0], [np.nan, np.nan]]),
-    inputs=[(BROKEN,)],
-    label="not_finite",
-    exact=False,
-)
+    "Svd-not_finite",
+    lambda x: acts.linalg.svd(x)[0],
+    lambda x: np.array([[np.nan, np.nan], [3.0, 2.0], [np.nan, np.nan]]),
+).on([BROKEN], rtol=1e-5)
 SVD_SMOOTH = [
-    Row(
-        op="Svd",
-        build=build,
-        numpy=lambda x: None,
-        inputs=[],
-        smooth=[(matrices(3, 3),), (matrices(2, 4, 2),), (matrices(2, 3),)],
-        label=label,
-    )
+    Row(f"Svd-{label}", build, lambda x: None).on([], [matrices(3, 3), matrices(2, 4, 2), matrices(2, 3)])
     for label, build in [
         ("vectors_gradient", lambda x: list(acts.linalg.svd(x))),
         ("values_gradient", lambda x: acts.linalg.svd(x, compute_uv=False)),

@@ -75,86 +75,55 @@ def _grown(t: Any, k: Any, item: Any) -> Any:
 
 SINGLE = [
     Row(
-        op="EmptyTensorList",
-        build=lambda t: stacked(tensor_list_push_back(empty_tensor_list(None, t.dtype), t), t),
-        numpy=lambda t: t[None],
-        inputs=[(ROWS3,), (LINE,), (NOTHING,), (np.float32(2),)],
-        no_gradient="it has no elements",
+        "EmptyTensorList",
+        lambda t: stacked(tensor_list_push_back(empty_tensor_list(None, t.dtype), t), t),
+        lambda t: t[None],
+    ).on([ROWS3, LINE, NOTHING, np.float32(2)]),
+    Row("TensorListReserve", _reserved, lambda n: np.zeros((n, 2), np.float32)).on(
+        [at(0), at(3), at(70)], faults=[Fault(at(-1), "a list of -1 elements")]
     ),
     Row(
-        op="TensorListReserve",
-        build=_reserved,
-        numpy=lambda n: np.zeros((n, 2), np.float32),
-        inputs=[(at(0),), (at(3),), (at(70),)],
-        no_gradient="it has no elements that were set",
-        faults=[Fault((at(-1),), "a list of -1 elements")],
+        "TensorListPushBack",
+        lambda t, item: stacked(tensor_list_push_back(listed(t), item), t),
+        lambda t, item: np.concatenate([t, np.asarray(item)[None]]),
+    ).on([*NUMBERS, (NOTHING, ONE)], [(SMOOTH, SMOOTH_ONE)], [Fault((ROWS3, ROWS3), r"element 3 has shape \[3, 2\]")]),
+    Row("TensorListPopBack", _popped, lambda t: [t[:-1], t[-1]]).on(
+        [ROWS3, LINE, np.array([[1.0], [2.0]])], [SMOOTH], [Fault(NOTHING, "a list without any")]
+    ),
+    Row("TensorListLength", lambda t: tensor_list_length(listed(t)), lambda t: np.int32(len(t))).on(
+        [ROWS3, NOTHING, WORDS]
     ),
     Row(
-        op="TensorListPushBack",
-        build=lambda t, item: stacked(tensor_list_push_back(listed(t), item), t),
-        numpy=lambda t, item: np.concatenate([t, np.asarray(item)[None]]),
-        inputs=[*NUMBERS, (NOTHING, ONE)],
-        smooth=[(SMOOTH, SMOOTH_ONE)],
-        faults=[Fault((ROWS3, ROWS3), r"element 3 has shape \[3, 2\]")],
-    ),
+        "TensorListElementShape",
+        lambda t: make_one("TensorListElementShape", [tensor_list_from_tensor(t, [None, 2])]),
+        lambda t: np.array([-1, 2], np.int32),
+    ).on([np.zeros([2, 3, 2])]),
     Row(
-        op="TensorListPopBack",
-        build=_popped,
-        numpy=lambda t: [t[:-1], t[-1]],
-        inputs=[(ROWS3,), (LINE,), (np.array([[1.0], [2.0]]),)],
-        smooth=[(SMOOTH,)],
-        faults=[Fault((NOTHING,), "a list without any")],
-    ),
-    Row(
-        op="TensorListLength",
-        build=lambda t: tensor_list_length(listed(t)),
-        numpy=lambda t: np.int32(len(t)),
-        inputs=[(ROWS3,), (NOTHING,), (WORDS,)],
-        no_gradient="it is a count",
-    ),
-    Row(
-        op="TensorListElementShape",
-        build=lambda t: make_one("TensorListElementShape", [tensor_list_from_tensor(t, [None, 2])]),
-        numpy=lambda t: np.array([-1, 2], np.int32),
-        inputs=[(np.zeros([2, 3, 2]),)],
-        no_gradient="it is a shape",
-    ),
-    Row(
-        op="TensorListResize",
-        build=lambda t, n: tensor_list_stack(
+        "TensorListResize",
+        lambda t, n: tensor_list_stack(
             tensor_list_resize(tensor_list_from_tensor(t, [2]), n), t.dtype, element_shape=[2]
         ),
-        numpy=lambda t, n: np.concatenate([t, np.zeros([5, 2], t.dtype)])[:n],
-        inputs=[(ROWS3, at(1)), (ROWS3, at(3)), (ROWS3, at(5)), (ROWS3, at(0)), (NOTHING, at(2))],
-        smooth=[(SMOOTH, at(2)), (SMOOTH, at(4))],
-        faults=[Fault((ROWS3, at(-1)), "a list of -1 elements")],
+        lambda t, n: np.concatenate([t, np.zeros([5, 2], t.dtype)])[:n],
+    ).on(
+        [(ROWS3, at(1)), (ROWS3, at(3)), (ROWS3, at(5)), (ROWS3, at(0)), (NOTHING, at(2))],
+        [(SMOOTH, at(2)), (SMOOTH, at(4))],
+        [Fault((ROWS3, at(-1)), "a list of -1 elements")],
     ),
-    Row(
-        op="TensorListSetItem",
-        build=lambda t, k, item: stacked(tensor_list_set_item(listed(t), k, item), t),
-        numpy=_with,
-        inputs=[(t, at(1), item) for t, item in NUMBERS],
-        smooth=[(SMOOTH, at(2), SMOOTH_ONE)],
-        faults=[
+    Row("TensorListSetItem", lambda t, k, item: stacked(tensor_list_set_item(listed(t), k, item), t), _with).on(
+        [(t, at(1), item) for t, item in NUMBERS],
+        [(SMOOTH, at(2), SMOOTH_ONE)],
+        [
             Fault((ROWS3, at(3), ONE), "element 3 was to be set in a list of 3"),
             Fault((ROWS3, at(-1), ONE), "element -1"),
         ],
     ),
-    Row(
-        op="TensorListSetItem",
-        label="behind the end",
-        build=_grown,
-        numpy=lambda t, k, item: item * 2,
-        inputs=[(ROWS3, at(5), ONE), (ROWS3, at(0), ONE)],
-        smooth=[(SMOOTH, at(5), SMOOTH_ONE), (SMOOTH, at(1), SMOOTH_ONE)],
+    Row("TensorListSetItem-behind the end", _grown, lambda t, k, item: item * 2).on(
+        [(ROWS3, at(5), ONE), (ROWS3, at(0), ONE)], [(SMOOTH, at(5), SMOOTH_ONE), (SMOOTH, at(1), SMOOTH_ONE)]
     ),
-    Row(
-        op="TensorListGetItem",
-        build=lambda t, k: tensor_list_get_item(listed(t), k, t.dtype),
-        numpy=lambda t, k: t[k],
-        inputs=[(t, at(1)) for t, _ in NUMBERS],
-        smooth=[(SMOOTH, at(2))],
-        faults=[Fault((ROWS3, at(3)), "element 3 was asked for of a list of 3"), Fault((ROWS3, at(-1)), "element -1")],
+    Row("TensorListGetItem", lambda t, k: tensor_list_get_item(listed(t), k, t.dtype), lambda t, k: t[k]).on(
+        [(t, at(1)) for t, _ in NUMBERS],
+        [(SMOOTH, at(2))],
+        [Fault((ROWS3, at(3)), "element 3 was asked for of a list of 3"), Fault((ROWS3, at(-1)), "element -1")],
     ),
 ]
 
@@ -192,66 +161,45 @@ def _split(t: Any, lengths: Any) -> Any:
 
 PLACES = np.array([2, 0], np.int32)
 MANY = [
-    Row(
-        op="TensorListFromTensor",
-        build=lambda t: stacked(listed(t), t),
-        numpy=lambda t: t,
-        inputs=[(ROWS3,), (LINE,), (WORDS,), (np.zeros([40, 2, 1]),)],
-        smooth=[(SMOOTH,)],
-        faults=[Fault((ONE[0],), "a scalar has no items", static="a scalar has no")],
+    Row("TensorListFromTensor", lambda t: stacked(listed(t), t), lambda t: t).on(
+        [ROWS3, LINE, WORDS, np.zeros([40, 2, 1])],
+        [SMOOTH],
+        [Fault(ONE[0], "a scalar has no items", "a scalar has no")],
     ),
-    Row(
-        op="TensorListStack",
-        build=lambda t: tensor_list_stack(listed(t), t.dtype, 3, [2]),
-        numpy=lambda t: t,
-        inputs=[(ROWS3,)],
-        smooth=[(SMOOTH,)],
-        faults=[
-            Fault((ROWS3[:2],), "a list of 2 elements is stacked as one of 3"),
-            Fault((np.ones([3, 1], np.float32),), r"has shape \[1\]"),
+    Row("TensorListStack", lambda t: tensor_list_stack(listed(t), t.dtype, 3, [2]), lambda t: t).on(
+        [ROWS3],
+        [SMOOTH],
+        [
+            Fault(ROWS3[:2], "a list of 2 elements is stacked as one of 3"),
+            Fault(np.ones([3, 1], np.float32), r"has shape \[1\]"),
         ],
     ),
     Row(
-        op="TensorListGather",
-        build=lambda t, places: tensor_list_gather(listed(t), places, t.dtype),
-        numpy=lambda t, places: t[places],
-        inputs=[(ROWS3, PLACES), (LINE, PLACES), (WORDS, PLACES)],
-        smooth=[(SMOOTH, np.array([1, 2, 1], np.int32))],
-        faults=[Fault((ROWS3, np.array([0, 3], np.int32)), "element 3 was asked for")],
+        "TensorListGather",
+        lambda t, places: tensor_list_gather(listed(t), places, t.dtype),
+        lambda t, places: t[places],
+    ).on(
+        [(ROWS3, PLACES), (LINE, PLACES), (WORDS, PLACES)],
+        [(SMOOTH, np.array([1, 2, 1], np.int32))],
+        [Fault((ROWS3, np.array([0, 3], np.int32)), "element 3 was asked for")],
     ),
-    Row(
-        op="TensorListScatterV2",
-        build=_scatter,
-        numpy=_scattered,
-        inputs=[(ROWS3[:2], PLACES, at(-1)), (ROWS3[:2], PLACES, at(5)), (NOTHING, np.zeros(0, np.int32), at(2))],
-        smooth=[(SMOOTH[:2], PLACES, at(4))],
-        faults=[
+    Row("TensorListScatterV2", _scatter, _scattered).on(
+        [(ROWS3[:2], PLACES, at(-1)), (ROWS3[:2], PLACES, at(5)), (NOTHING, np.zeros(0, np.int32), at(2))],
+        [(SMOOTH[:2], PLACES, at(4))],
+        [
             Fault((ROWS3[:2], PLACES, at(2)), "element 2 was to be set in a list of 2"),
             Fault((ROWS3, PLACES, at(5)), "3 items are put at 2 places"),
         ],
     ),
-    Row(
-        op="TensorListScatterIntoExistingList",
-        build=_scatter_into,
-        numpy=lambda t, rows, places: _with(t, places, rows),
-        inputs=[(ROWS3, ROWS3[1:], PLACES)],
-        smooth=[(SMOOTH, SMOOTH[1:] * 2, PLACES)],
+    Row("TensorListScatterIntoExistingList", _scatter_into, lambda t, rows, places: _with(t, places, rows)).on(
+        [(ROWS3, ROWS3[1:], PLACES)], [(SMOOTH, SMOOTH[1:] * 2, PLACES)]
     ),
-    Row(
-        op="TensorListConcatV2",
-        build=_joined,
-        numpy=lambda t: [t, np.array([1, 0, 2])],
-        inputs=[(ROWS3,)],
-        smooth=[(SMOOTH,)],
-    ),
-    Row(
-        op="TensorListSplit",
-        build=_split,
-        numpy=lambda t, lengths: t * 3,
-        inputs=[(ROWS3, np.array([2, 0, 1])), (NOTHING, np.array([0, 0]))],
-        smooth=[(SMOOTH, np.array([2, 0, 1]))],
-        faults=[
-            Fault(inputs=(ROWS3, np.array([2, 2])), match=r"sum of lengths is 4 and value's shape is: \[3, 2\]"),
+    Row("TensorListConcatV2", _joined, lambda t: [t, np.array([1, 0, 2])]).on([ROWS3], [SMOOTH]),
+    Row("TensorListSplit", _split, lambda t, lengths: t * 3).on(
+        [(ROWS3, np.array([2, 0, 1])), (NOTHING, np.array([0, 0]))],
+        [(SMOOTH, np.array([2, 0, 1]))],
+        [
+            Fault((ROWS3, np.array([2, 2])), r"sum of lengths is 4 and value's shape is: \[3, 2\]"),
             Fault((ROWS3, np.array([2, 0])), "sum of lengths is 2"),
         ],
     ),
@@ -268,34 +216,26 @@ def _single(t: Any, k: Any) -> Any:
 
 SUMS = [
     Row(
-        op="AddN",
-        label="of lists",
-        build=lambda t, u: stacked(add_lists([listed(t), listed(u), listed(t)]), t),
-        numpy=lambda t, u: t + u + t,
-        inputs=[(ROWS3, ROWS3[::-1]), (LINE, LINE)],
-        smooth=[(SMOOTH, SMOOTH[::-1].copy())],
-        faults=[
-            Fault(inputs=(ROWS3, ROWS3[:2]), match="lists of 3 and 2 elements cannot be added"),
-            Fault(inputs=(ROWS3, LINE.astype(np.float32)), match="cannot be added to each other"),
-            Fault(inputs=(ROWS3, ROWS3.astype(np.float64)), match="a list of .*float32.* and one of"),
+        "AddN-of lists", lambda t, u: stacked(add_lists([listed(t), listed(u), listed(t)]), t), lambda t, u: t + u + t
+    ).on(
+        [(ROWS3, ROWS3[::-1]), (LINE, LINE)],
+        [(SMOOTH, SMOOTH[::-1].copy())],
+        [
+            Fault((ROWS3, ROWS3[:2]), "lists of 3 and 2 elements cannot be added"),
+            Fault((ROWS3, LINE.astype(np.float32)), "cannot be added to each other"),
+            Fault((ROWS3, ROWS3.astype(np.float64)), "a list of .*float32.* and one of"),
         ],
     ),
     Row(
-        op="AddN",
-        label="of one element",
-        build=lambda t, k: stacked(add_lists([_single(t, k), listed(t)]), t),
-        numpy=lambda t, k: _with(t, k, t[k] * 2),
-        inputs=[(ROWS3, at(1))],
-        smooth=[(SMOOTH, at(2))],
-    ),
+        "AddN-of one element",
+        lambda t, k: stacked(add_lists([_single(t, k), listed(t)]), t),
+        lambda t, k: _with(t, k, t[k] * 2),
+    ).on([(ROWS3, at(1))], [(SMOOTH, at(2))]),
     Row(
-        op="ZerosLike",
-        label="of a list",
-        build=lambda t: stacked(zeros_like(listed(t)), t),
-        numpy=lambda t: np.zeros_like(t) if t.dtype != object else np.full(t.shape, b"", object),
-        inputs=[(ROWS3,), (LINE,), (WORDS,)],
-        no_gradient="it is zero",
-    ),
+        "ZerosLike-of a list",
+        lambda t: stacked(zeros_like(listed(t)), t),
+        lambda t: np.zeros_like(t) if t.dtype != object else np.full(t.shape, b"", object),
+    ).on([ROWS3, LINE, WORDS]),
 ]
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import linalg
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 DRAWN = np.random.default_rng(11)
@@ -43,31 +42,29 @@ def _parts(diagonals: Any) -> tuple[Any, Any, Any]:
     return diagonals[..., :1, :], diagonals[..., 1:2, :], diagonals[..., 2:, :]
 
 
-PRODUCTS = Row(
-    op="TridiagonalMatMul",
-    build=lambda *x: make_one("TridiagonalMatMul", list(x)),
-    numpy=_multiplied,
-    inputs=[
+PRODUCTS = Row("TridiagonalMatMul", {}, _multiplied).on(
+    [
         (*_parts(THREE), RIGHT),
         (*(part.astype(np.float32) for part in _parts(THREE)), RIGHT.astype(np.float32)),
         (*_parts(TURNS), RIGHT * 1j),
         (*_parts(THREE[0, :, :1]), RIGHT[0, :1]),
         (*_parts(THREE[..., :0]), RIGHT[:, :0]),
     ],
-    smooth=[(*_parts(THREE), RIGHT), (*_parts(THREE[0, :, :1]), RIGHT[0, :1])],
-    exact=False,
-    faults=[
-        Fault((*_parts(THREE), RIGHT[:, :3]), "diagonals have", static="diagonals have"),
-        Fault((*_parts(THREE), RIGHT[0, 0]), "diagonals have", static="two axes"),
+    [(*_parts(THREE), RIGHT), (*_parts(THREE[0, :, :1]), RIGHT[0, :1])],
+    [
+        Fault((*_parts(THREE), RIGHT[:, :3]), "diagonals have", "diagonals have"),
+        Fault((*_parts(THREE), RIGHT[0, 0]), "diagonals have", "two axes"),
     ],
+    rtol=1e-5,
 )
 
 SOLUTIONS = [
     Row(
-        op="TridiagonalSolve",
-        build=lambda x, right, p=pivoting: linalg.tridiagonal_solve(x, right, partial_pivoting=p),
-        numpy=_solved,
-        inputs=[
+        f"TridiagonalSolve-{pivoting}",
+        lambda x, right, p=pivoting: linalg.tridiagonal_solve(x, right, partial_pivoting=p),
+        _solved,
+    ).on(
+        [
             (THREE, RIGHT),
             (TURNS, RIGHT * 1j),
             (THREE.astype(np.float32) + 4, RIGHT.astype(np.float32)),
@@ -75,14 +72,12 @@ SOLUTIONS = [
             (THREE[..., :0], RIGHT[:, :0]),
             (STUCK, RIGHT[0, :3]),
         ][: 6 if pivoting else 5],
-        smooth=[(THREE, RIGHT), (THREE[0, :, :2], RIGHT[0, :2])],
-        label=f"{pivoting}",
-        exact=False,
-        rtol=1e-3,
-        faults=[
-            Fault((THREE, RIGHT[:, :3]), "diagonals have", static="diagonals have"),
-            Fault((THREE[:1], RIGHT), "diagonals have", static="diagonals have"),
+        [(THREE, RIGHT), (THREE[0, :, :2], RIGHT[0, :2])],
+        [
+            Fault((THREE, RIGHT[:, :3]), "diagonals have", "diagonals have"),
+            Fault((THREE[:1], RIGHT), "diagonals have", "diagonals have"),
         ],
+        rtol=1e-3,
     )
     for pivoting in (True, False)
 ]

@@ -20,20 +20,10 @@ ABOVE = np.array([1.2, 2.5, 4.0])
 
 def _row(op: str, build: Callable[..., Any], numpy: Callable[..., Any], smooth: Any) -> Row:
     """Of a function that is smooth at ``smooth``."""
-    return Row(
-        op=op,
-        build=build,
-        numpy=numpy,
-        inputs=[
-            (ANY,),
-            (EMPTY,),
-            (np.float32(0.5),),
-            (np.float64(-0.25),),
-            (np.array([0.25, -0.5], np.float16),),
-            (COMPLEX,),
-        ],
-        smooth=[(smooth,), (smooth[0],)],
-        exact=False,
+    return Row(op, build, numpy).on(
+        [ANY, EMPTY, np.float32(0.5), np.float64(-0.25), np.array([0.25, -0.5], np.float16), COMPLEX],
+        [smooth, smooth[0]],
+        rtol=1e-5,
     )
 
 
@@ -46,17 +36,14 @@ ROWS = [
     _row("Asinh", ops.asinh, np.arcsinh, REAL),
     _row("Acosh", ops.acosh, np.arccosh, ABOVE),
     _row("Atanh", ops.atanh, np.arctanh, INSIDE),
-    Row(
-        op="Atan2",
-        build=ops.atan2,
-        numpy=np.arctan2,
-        inputs=[
+    Row("Atan2", ops.atan2, np.arctan2).on(
+        [
             (ANY, ANY[::-1].copy()),
             (np.array([[1], [-1]], np.float32), np.array([2, -2, 0], np.float32)),
             (EMPTY, np.float32(1)),
             (np.float64(-0.0), np.float64(-1)),
         ],
-        smooth=[(REAL, REAL.T + 1), (REAL, np.array([0.5, -2.0])), (np.array(1.5), REAL)],
-        exact=False,
+        [(REAL, REAL.T + 1), (REAL, np.array([0.5, -2.0])), (np.array(1.5), REAL)],
+        rtol=1e-5,
     ),
 ]

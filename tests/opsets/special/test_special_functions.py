@@ -26,7 +26,7 @@ def no_scipy(uninstall: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.usefixtures("no_scipy")
-@for_each("row", ROWS, ids=lambda row: row.id)
+@for_each("row", ROWS, ids=lambda row: row.name)
 def test_without_scipy_the_values_are_the_same(row: Row) -> None:
     pytest.importorskip("scipy")  # what the rows of the table compare with
     for inputs in row.inputs:

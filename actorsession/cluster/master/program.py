@@ -1,5 +1,7 @@
 """Step programs at a master: the plans that a client runs, each with its client graph bound.
 
+``MasterProgram`` is that of runs, ``PartialProgram`` that of partial runs.
+
 The first run of a plan brings its names along. From then on a run is a number, values and an answer: the
 feeds of other tasks are passed on as they came, the partitions of the master's own task run by a direct call,
 and their values and those of the other tasks go back in one frame.
@@ -17,16 +19,15 @@ from typing import TYPE_CHECKING
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
-from actorsession.cluster.master.client_run import ClientRun
-from actorsession.cluster.master.master_step import MasterStep
 from actorsession.cluster.master.step_parts import BoundPart, bind_parts
 from actorsession.errors import AbortedError, DeadlineExceededError, InvalidArgumentError, from_exception
 from actorsession.plan.signature import DebugSignature, RunSignature
+from actorsession.rpc.local_calls import ClientRun
 
 if TYPE_CHECKING:
     from actorsession.cluster.master.session_steps import SessionSteps
 
-__all__ = ["MasterProgram", "Program"]
+__all__ = ["Program"]
 
 
 class Program:
@@ -138,56 +139,6 @@ class Program:
     async def _begin_with(self, graph: ClientGraph, run: ClientRun, deadline: Deadline) -> bool:
         """Begin a run, whose graph was registered; return False if that is gone again."""
         raise NotImplementedError
-
-
-class MasterProgram(Program):
-    """The plan of runs.
-
-    Attributes:
-        fetches: for each fetch of the signature, the part that returns it and its position there.
-    """
-
-    fetches: tuple[tuple[int, int], ...] = ()
-
-    def _feeds(self, graph: ClientGraph) -> list[int]:
-        place = {name: at for at, name in enumerate(self.signature.feeds)}
-        return [place[name] for name in graph.signature.feeds]
-
-    def _bound(self, graph: ClientGraph, parts: tuple[BoundPart, ...]) -> None:
-        returned: dict[str, tuple[int, int]] = {}
-        for number, bound in enumerate(parts):
-            for at, position in enumerate(bound.part.fetches):
-                returned[graph.signature.fetches[position]] = number, at
-        self.fetches = tuple([returned[name] for name in self.signature.fetches])
-
-    def begin(self, run: ClientRun) -> None:
-        """Run a step; see ``StepProgram.begin``."""
-        session, graph = self.session, self.graph
-        if run.asked is not None or self._is_debugged or len(run.values) != self._count:
-            self._check(run, self._count)
-        if graph is None:
-            graph = self.bind()
-        if graph is None or session.over is not None or session.plans.membership.changed:
-            self.begin_later(run)
-            return
-        nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
-        if not session.admission.enter_nowait(nbytes):
-            self.begin_later(run)
-            return
-        seconds = session.limit if run.seconds is None and run.asked is None else session.seconds_of(run)
-        MasterStep(self, graph, run, nbytes, seconds).begin()
-
-    async def _begin_with(self, graph: ClientGraph, run: ClientRun, deadline: Deadline) -> bool:
-        session = self.session
-        nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
-        if not session.admission.enter_nowait(nbytes):
-            await session.admission.enter(deadline, nbytes)
-        bound = self.graph or self.bind()
-        if bound is None or session.must_prepare:
-            session.admission.leave(nbytes)
-            return False
-        MasterStep(self, bound, run, nbytes, deadline.time_left or 0.0).begin()
-        return True
 
 
 def _cancel(waiting: asyncio.Task[None]) -> None:
