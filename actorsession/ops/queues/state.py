@@ -113,8 +113,8 @@ class _Dequeue(NamedTuple):
 _ENQUEUED: Completion = Completed(())
 _ELEMENT = itemgetter(-1)
 
-# The completion of an attempt that is over; what it has taken, if it is a dequeue; and its error, if it has failed.
-_Outcome: TypeAlias = tuple[Completion, _Dequeue | None, BaseException | None]
+# Completes an attempt that is over; called when the lock is released.
+_Outcome: TypeAlias = Callable[[], None]
 
 
 class QueueState:
@@ -166,7 +166,8 @@ class QueueState:
                 completion = Completion(self._forget)
                 self._enqueues[completion] = deque(elements)
             outcomes = self._serve()
-        self._tell(outcomes)
+        for outcome in outcomes:
+            outcome()
         return completion
 
     def dequeue(self, number: int = 1, join: Join = join_one, *, up_to: bool = False) -> Completion:
@@ -190,10 +191,11 @@ class QueueState:
             else:
                 completion = Completion(self._forget)
                 self._dequeues[completion] = _new(_Dequeue, (number, join, up_to, []))
+                # Most of these: there is nothing to take.
                 outcomes = self._serve() if elements or self._enqueues or self._closed or not number else ()
         if completion is not None:
-            if outcomes:
-                self._tell(outcomes)
+            for outcome in outcomes:
+                outcome()
             return completion
         undo = partial(self._put_back, taken, resets)
         try:
@@ -219,10 +221,11 @@ class QueueState:
             self._closed = True
             if cancel_pending:
                 error = f"Enqueue operation was cancelled: {self.label} is closed."
-                outcomes = [(e, None, CancelledError(error)) for e in self._enqueues]
+                outcomes = [partial(e.fail, CancelledError(error)) for e in self._enqueues]
                 self._enqueues.clear()
             outcomes += self._serve()
-        self._tell(outcomes)
+        for outcome in outcomes:
+            outcome()
 
     @property
     def closed(self) -> bool:
@@ -245,12 +248,13 @@ class QueueState:
             self._elements.clear()
             self._closed = False
             self._resets += 1
-        self._tell([(attempt, None, CancelledError(error)) for attempt in attempts])
+        for attempt in attempts:
+            attempt.fail(CancelledError(error))
 
     # -- serving, under the lock -----------------------------------------------------------------
 
     def _serve(self) -> list[_Outcome]:
-        """Serve all possible attempts, and return outcomes to deliver after the lock is released."""
+        """Serve all possible attempts, and return what completes them after the lock is released."""
         elements, enqueues, dequeues = self._elements, self._enqueues, self._dequeues
         outcomes: list[_Outcome] = []
         while True:
@@ -262,30 +266,29 @@ class QueueState:
                         elements.add((next(self._numbers), left.popleft()))
                     if not left:
                         del enqueues[completion]
-                        outcomes.append((completion, None, None))
+                        outcomes.append(partial(completion.complete, ()))
                     continue
             if not dequeues:
                 return outcomes
             completion, attempt = next(iter(dequeues.items()))
-            number, _, up_to, taken = attempt
+            number, join, up_to, taken = attempt
             available = len(elements) - (0 if self._closed else elements.least)
             for _ in range(min(available, number - len(taken))):
                 taken.append(elements.take())
-            error = None
-            if len(taken) < number:
-                if available > 0 and enqueues:
-                    continue  # there is room again
-                if not self._closed or enqueues:
-                    return outcomes
-                if not (up_to and taken):
-                    size = len(taken) + len(elements)
-                    elements.put_back(taken)
-                    error = OutOfRangeError(
-                        f"{self.label} is closed and has insufficient elements (requested {number}, "
-                        f"current size {size})"
-                    )
-            del dequeues[completion]
-            outcomes.append((completion, attempt, error))
+            if len(taken) >= number or (self._closed and not enqueues and up_to and taken):
+                del dequeues[completion]
+                undo = partial(self._put_back, taken, self._resets)
+                outcomes.append(partial(completion.complete_by, partial(join, list(map(_ELEMENT, taken))), undo))
+            elif self._closed and not enqueues:
+                del dequeues[completion]
+                size = len(taken) + len(elements)
+                elements.put_back(taken)
+                error = OutOfRangeError(
+                    f"{self.label} is closed and has insufficient elements (requested {number}, current size {size})"
+                )
+                outcomes.append(partial(completion.fail, error))
+            elif available <= 0 or not enqueues:  # else there is room again
+                return outcomes
 
     def _forget(self, completion: Completion) -> None:
         """Give an attempt up, unless it is over."""
@@ -295,17 +298,8 @@ class QueueState:
             if attempt is not None:
                 self._elements.put_back(attempt.taken)
             outcomes = self._serve()
-        self._tell(outcomes)
-
-    # -- delivery of outcomes --------------------------------------------------------------------
-
-    def _tell(self, outcomes: Sequence[_Outcome]) -> None:
-        for completion, attempt, error in outcomes:
-            if attempt is None or error is not None:
-                completion.complete((), error=error)
-            else:
-                undo = partial(self._put_back, attempt.taken, self._resets)
-                completion.complete_by(partial(attempt.join, list(map(_ELEMENT, attempt.taken))), undo)
+        for outcome in outcomes:
+            outcome()
 
     def _put_back(self, taken: Sequence[Entry], resets: int) -> None:
         """Put elements back that were taken when the queue had been reset so many times."""
@@ -313,4 +307,5 @@ class QueueState:
             if resets == self._resets:
                 self._elements.put_back(taken)
             outcomes = self._serve()
-        self._tell(outcomes)
+        for outcome in outcomes:
+            outcome()

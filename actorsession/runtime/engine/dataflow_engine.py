@@ -153,7 +153,7 @@ class DataflowEngine(ControlFlowContext):
             if takes is not None:
                 # It is not tracked which iteration has stored the value.
                 stored = takes.uses.stored
-                self.step.took(Taken(completion, takes.uses, lambda: stored))
+                self.step.takes.add(Taken(completion, takes.uses, lambda: stored))
             try:
                 self._propagation.give(plan, iteration, self._outputs(plan, completion.values, begin))
             except Exception as exc:  # such as for another number of values than the node has outputs

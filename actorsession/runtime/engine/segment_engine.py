@@ -150,7 +150,7 @@ class SegmentEngine(SegmentContext):
                 uses = bound.compiled.takes.get(number)
                 if uses is not None:
                     stored_by = uses.stored_by
-                    step.took(_new(Taken, (completion, uses.uses, lambda: not stored_by.isdisjoint(ran))))
+                    step.takes.add(_new(Taken, (completion, uses.uses, lambda: not stored_by.isdisjoint(ran))))
                 ran.add(-1 - number)
             try:
                 values = (values,) if len(suspension.slots) == 1 else values or ()
@@ -399,7 +399,7 @@ def wait_in_step(engine: Engine, pending: PendingValues, check: Callable[[], Non
     uses = engine.bound.compiled.taken_inside
     if isinstance(pending, Completion) and uses is not None:
         # It is not tracked which iteration of the loop has stored the value.
-        step.took(Taken(pending, uses, lambda: uses.stored))
+        step.takes.add(Taken(pending, uses, lambda: uses.stored))
     return values
 
 

@@ -16,7 +16,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
 from actorsession.runtime.engine.pooled_work import NO_WORK, PooledWork
 from actorsession.runtime.engine.suspended_nodes import Suspended
-from actorsession.runtime.engine.takes import Taken, Takes, ended_from_outside
+from actorsession.runtime.engine.takes import Takes, ended_from_outside
 from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
@@ -69,6 +69,7 @@ class Step:
     Attributes:
         done: whether everything that was started has ended, successfully or not.
         error: the error with which the step has ended, if it has failed.
+        cancelled: the error with which it was cancelled from another thread, or is late; it fails between two nodes.
         engines: the engines of its partitions that were begun here, until the step is done.
         since: when the step was made, by the monotonic clock.
         pooled: what runs in the pool or waits for one of its threads, for reports on why the step hangs.
@@ -77,15 +78,14 @@ class Step:
         queue: the engines and segments that run next, in the thread of the step; nothing may be added once
             the step has failed.
         context: the context variables that functions of the user see; ``None`` if the step calls none.
-        takes: what the step has taken out of queues and the like; ``None`` for nothing.
+        takes: what the step has taken out of queues and the like.
         collectives: what executes the calls of its collectives; ``None`` before the first.
     """
 
     __slots__ = (
-        "__weakref__", "_cancelled", "_deadline", "_draining", "_executors", "_groups", "_on_done", "_sync_on_finish",
-        "_unbegun", "_unfinished", "collectives", "collector", "context", "debug", "done", "engines",
-        "error", "handed_out", "loop", "outputs", "pool", "pooled", "queue", "rendezvous", "since",
-        "step_id", "takes",
+        "__weakref__", "_deadline", "_draining", "_executors", "_groups", "_on_done", "_sync_on_finish", "_unbegun",
+        "_unfinished", "_waiting", "cancelled", "collectives", "collector", "context", "debug", "done", "engines",
+        "error", "handed_out", "loop", "outputs", "pool", "pooled", "queue", "rendezvous", "since", "step_id", "takes",
     )  # fmt: skip
 
     def __init__(
@@ -119,12 +119,13 @@ class Step:
         self._unfinished = partitions
         self.pooled = NO_WORK
         self.context: Context | None = None
-        self.takes: Takes | None = None
+        self.takes = Takes()
         # Positions of a partial run's fetches whose values the caller has received.
         self.handed_out: set[int] = set()
         self.since = time.monotonic()
         self._on_done: list[Callable[[], None]] = []
-        self._cancelled: OpError | None = None  # from another thread, or because time is over
+        self._waiting: list[asyncio.Future[None]] = []
+        self.cancelled: OpError | None = None
         self._deadline = None if deadline.at is None else deadline
         self._sync_on_finish = sync_on_finish
         self._groups = groups
@@ -146,7 +147,7 @@ class Step:
         if self.done:
             future.set_result(None)
         else:
-            self._on_done.append(lambda: None if future.done() else future.set_result(None))
+            self._waiting.append(future)
         return future
 
     def fail(self, error: OpError) -> None:
@@ -176,7 +177,7 @@ class Step:
 
         The step waits for kernels that are still in the pool, for 5 s at most.
         """
-        self._cancelled = error
+        self.cancelled = error
         if self.loop is not None:
             # A closed loop does not run the step any more.
             with contextlib.suppress(RuntimeError):
@@ -236,14 +237,14 @@ class Step:
     @property
     def abort_error(self) -> OpError | None:
         """The error for which running code should end: the step has failed, was cancelled or is late."""
-        if self.error is None and self._cancelled is None and self._deadline is not None:
+        if self.error is None and self.cancelled is None and self._deadline is not None:
             self._check_deadline()
-        return self.error or self._cancelled
+        return self.error or self.cancelled
 
     def _check_deadline(self) -> None:
         deadline = self._deadline  # a pool thread may read it while the step's own thread sets it
         if deadline is not None and deadline.expired:
-            self._cancelled = DeadlineExceededError(f"step {self.step_id} exceeded {deadline.whose}")
+            self.cancelled = DeadlineExceededError(f"step {self.step_id} exceeded {deadline.whose}")
 
     def result(self) -> list[Any]:
         """Return the fetched values of a step that is done.
@@ -258,27 +259,15 @@ class Step:
                 f"step {self.step_id} waits for {self.rendezvous.waiting_keys()} with nobody to send it"
             )
         # A late step that has finished keeps its result. A cancelled one must not deliver its values.
-        if self._cancelled is not None and not isinstance(self._cancelled, DeadlineExceededError):
+        if self.cancelled is not None and not isinstance(self.cancelled, DeadlineExceededError):
             self.give_back()
-            raise self._cancelled
+            raise self.cancelled
         return self.outputs
 
     def give_back(self) -> None:
         """Put back what a finished step has taken, because its values do not reach the caller."""
         if self.error is None and self.done:
-            self.roll_back(ran=True, handed_out=self.handed_out)
-
-    def took(self, taken: Taken) -> None:
-        """Record a take."""
-        if self.takes is None:
-            self.takes = Takes()
-        self.takes.add(taken)
-
-    def roll_back(self, *, ran: bool = False, handed_out: Collection[int] = ()) -> None:
-        """Put back what the step has taken, and what it will still take; see ``Takes.roll_back``."""
-        if self.takes is None:
-            self.takes = Takes()
-        self.takes.roll_back(ran=ran, handed_out=handed_out)
+            self.takes.roll_back(ran=True, handed_out=self.handed_out)
 
     def settle(self, *, received: bool) -> None:
         """Put back what a finished step has taken, unless its values have reached the caller."""
@@ -299,12 +288,17 @@ class Step:
     def _settle(self) -> None:
         """Release the engines of a step that is done, and call those who wait for its end."""
         if self.error is not None and ended_from_outside(self.error):
-            self.roll_back(handed_out=self.handed_out)
-        if self.takes is not None:
-            self.takes.end()
+            self.takes.roll_back(handed_out=self.handed_out)
+        self.takes.is_ended = True
+        if self.takes.has_loans:
+            self.takes.return_loans()
         for executor in self._executors:
             executor.running.pop(self, None)
         self.engines = []
+        while self._waiting:
+            future = self._waiting.pop()
+            if not future.done():
+                future.set_result(None)
         callbacks, self._on_done = self._on_done, []
         for callback in callbacks:
             try:
@@ -358,10 +352,10 @@ class Step:
             before = FLOAT_ERRORS.set(IGNORED)
             try:
                 while self.queue:
-                    if self._deadline is not None and self._cancelled is None:
+                    if self._deadline is not None and self.cancelled is None:
                         self._check_deadline()
-                    if self._cancelled is not None:
-                        self.fail(self._cancelled)
+                    if self.cancelled is not None:
+                        self.fail(self.cancelled)
                         break
                     engine, index = self.queue.popleft()
                     engine.run(index)

@@ -48,20 +48,21 @@ class Taken(NamedTuple):
 class Takes(list[Taken]):
     """The takes of one step, in their order."""
 
-    is_over = is_ended = False
+    is_over = is_ended = has_loans = False
     """Whether the step was rolled back, and whether it has ended: later takes are put back, or later loans."""
 
     def add(self, taken: Taken) -> None:
         """Record a take; put it back at once if the step was rolled back already."""
         self.append(taken)
+        if taken.take.lent:
+            self.has_loans = True
         if self.is_over:
             self.roll_back()
         if self.is_ended:
-            self.end()
+            self.return_loans()
 
-    def end(self) -> None:
-        """Put back what was only lent to the step, and will still be."""
-        self.is_ended = True
+    def return_loans(self) -> None:
+        """Put back what was only lent to the step, which has ended."""
         for taken in self.copy():
             if taken.take.lent:
                 self.remove(taken)

@@ -108,12 +108,10 @@ class DirectSteps:
             groups=self._groups,
         )
         self._steps.add(step)
-        try:
-            self._gate.check()  # here, because closing ends the steps that it finds
-        except OpError as error:
-            step.fail(error)
+        if self._gate.error is not None:  # looked at here, because closing ends the steps that it finds
+            step.fail(self._gate.error)
             self.end(step)
-            raise
+            self._gate.check()
         return step, graph
 
     def end(self, step: Step) -> None:
@@ -178,9 +176,12 @@ class DirectSteps:
                         raise
                     finally:
                         timer.cancel()
-                step.result()
+                if step.error is not None or step.cancelled is not None:
+                    step.result()
             finally:
-                self.end(step)
+                self._steps.discard(step)
+                if step.debug is not None:
+                    self.end(step)
         finally:
             self.inflight.leave(nbytes)
         return step
