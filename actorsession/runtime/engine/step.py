@@ -411,7 +411,7 @@ class Step:
             call_in(self.loop, self._begin_collective, call, device)
 
     def _begin_collective(self, call: CollectiveCall, device: DeviceAttributes) -> None:
-        if call.done():  # the step has failed
+        if call.done:  # the step has failed
             return
         try:
             if self.collectives is None:
@@ -419,8 +419,7 @@ class Step:
                 self.collectives = CollectiveExecutor(self.rendezvous, self._groups, self.loop)
             self.collectives.begin(call, device)
         except Exception as exc:
-            if not call.done():
-                call.fail(from_exception(exc))
+            call.fail(from_exception(exc))
 
     # -- the kernel pool -----------------------------------------------------------------------
 

@@ -67,12 +67,12 @@ class SuspendedNodes(dict[Completion, Suspended]):
         if step.error is not None:
             cancel_pending(pending)
             return
+        if isinstance(pending, CollectiveCall):
+            step.begin_collective(pending, engine.executor.device.attributes)
         if isinstance(pending, Completion):
             completion = pending
         else:
-            if isinstance(pending, CollectiveCall):
-                step.begin_collective(pending, engine.executor.device.attributes)
-            elif not isinstance(pending, Future):
+            if not isinstance(pending, Future):
                 assert step.loop is not None
                 pending = asyncio.run_coroutine_threadsafe(pending, step.loop)
             completion = Completion.of(pending)
