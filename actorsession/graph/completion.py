@@ -113,7 +113,7 @@ class Completion:
         listener(self)
 
     def wait(self, check: Callable[[], None]) -> Any:
-        """Wait in this thread, and return the values; an exception abandons it.
+        """Wait in this thread, and return the values; a wait that ends early abandons them.
 
         Args:
             check: called from time to time; its exception ends the wait.
@@ -128,11 +128,11 @@ class Completion:
                 told.wait(pause)
                 check()
                 pause = min(2 * pause, _SLICE)
-            if self.error is not None:
-                raise self.error
         except BaseException:
             self.abandon()
             raise
+        if self.error is not None:
+            raise self.error
         return self.values
 
     def abandon(self) -> None:
