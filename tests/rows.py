@@ -16,6 +16,7 @@ import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -23,7 +24,7 @@ import pytest
 
 from actorsession import Graph, get_default_graph
 
-__all__ = ["OnGraph", "Refused", "check_refused", "for_each", "refusing"]
+__all__ = ["OnGraph", "Refused", "for_each", "refused", "refusing"]
 
 _ROWS_OF = "_rows_of_the_table"
 _GROUP = "group_of_rows"
@@ -96,12 +97,21 @@ def for_each(
     return of_table
 
 
-def refusing(*lines: Refused) -> Callable[..., Any]:
-    """Return a test of lines that are refused as soon as they are run: each with its error, and what that matches."""
-    return for_each("line, error, match", lines)(check_refused)
+def refusing(
+    *lines: tuple[Any, type[BaseException], str], of: Callable[[Any], Any] = lambda line: line()
+) -> Callable[..., Any]:
+    """Return a test of lines that are refused as soon as they are run: each with its error, and what that matches.
+
+    Args:
+        *lines: a function each, which takes nothing; or what ``of`` takes.
+        of: what is refused.
+    """
+    return for_each("line, error, match", [(partial(of, given), *rest) for given, *rest in lines])(refused)
 
 
-def check_refused(line: Callable[[], Any], error: type[BaseException], match: str) -> None:
+def refused(
+    line: Callable[[], Any], error: type[BaseException] | tuple[type[BaseException], ...], match: str | None = None
+) -> None:
     """Run a line, which raises the error."""
     with pytest.raises(error, match=match):
         line()

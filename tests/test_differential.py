@@ -195,7 +195,7 @@ def test_wrong_options_are_told_with_status_2(
 
 @pytest.mark.process
 def test_a_peer_that_is_no_program_is_told_with_status_2() -> None:
-    ended = differential("--peer", os.devnull, "--only", "schedules/cosine")
+    ended = differential("--peer", os.devnull, "--only", "schedules/global-step")
     assert ended.returncode == 2
     assert "did not start" in ended.stderr
 

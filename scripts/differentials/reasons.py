@@ -47,10 +47,10 @@ REASONS: tuple[Reason, ...] = (
         """
         arrays/transpose-twice-the-same arrays/reshape--1x-1-* arrays/roll-axis* arrays/one-hot-axis3
         arrays/cum*-axis3* arrays/cum*-axis-4* arrays/tile-1x-1x1 reductions/*-[[]0,0] slicing/slice-[[]0,0,3]*-known
-        slicing/slice-[[]-1,0,0]* unary/reciprocal-int32 binary/realdiv-int32 gather/batch2-axis2 strings/cast
-        errors/conv-strides images/crops-*-0x2 assorted/unravel-[[][[]1]] assorted/fake-quant-*-1-False
-        assorted/fake-quant-*-1-True assorted/fake-quant-args-0.0-0.0-* assorted/fake-quant-args-3.0-1.0-*
-        images/drawn-many-on-one sparse-pieces/split-*-axis2 sparse-pieces/split-6-axis1 sparse-pieces/split-6-axis-1
+        slicing/slice-[[]-1,0,0]* binary/realdiv-int32 gather/batch2-axis2 strings/cast
+        errors/conv-strides images/crops-of-nothing assorted/unravel-square assorted/fake-quant-*-1
+        assorted/fake-quant-args-0.0-0.0-* assorted/fake-quant-args-3.0-1.0-*
+        images/drawn-many-on-one sparse-pieces/split-*-axis2 sparse-pieces/split-6-axis-1
         sparse-pieces/reduce-*-2-*
         """,
     ),

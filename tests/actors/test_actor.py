@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,16 +14,17 @@ from actorsession.actors import Actor, CallContext, Deadline, handles
 from actorsession.errors import (
     AbortedError,
     CancelledError,
+    DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
+    ResourceExhaustedError,
     UnimplementedError,
 )
-from tests.actors.kit import Break, Desk, Hold, Note, Said, Say, Stranger, full_desk, soon, turns
+from tests.actors.kit import Break, Desk, Hold, Loopback, Mule, Note, Said, Say, Stranger, full_desk, soon, turns
+
 
 # -- handlers --------------------------------------------------------------------------------------
-
-
 def test_a_plain_answer_needs_no_suspension_and_no_loop() -> None:
     coroutine = Desk().ref.ask(Say(text="hi"))
     with pytest.raises(StopIteration) as stop:
@@ -151,8 +155,6 @@ async def test_the_context_of_a_local_call_is_local_and_has_a_finite_deadline() 
 
 
 # -- errors ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "in a child"])
 @pytest.mark.parametrize(("kind", "error"), [("ours", FailedPreconditionError), ("foreign", InvalidArgumentError)])
 async def test_a_failing_ask_fails_only_its_caller(kind: str, error: type[OpError], late: bool) -> None:
@@ -246,8 +248,6 @@ async def test_a_handler_that_is_cancelled_from_inside_is_an_error_for_the_asker
 
 
 # -- statistics ------------------------------------------------------------------------------------
-
-
 async def test_statistics_count_what_came_and_what_is_there() -> None:
     desk, holders = await full_desk()
     waiter = asyncio.create_task(desk.ref.ask(Say(text="")))
@@ -277,3 +277,301 @@ def test_a_handler_that_has_to_wait_says_that_there_is_no_loop() -> None:
     coroutine = Desk().ref.ask(Hold(name="a"))
     with pytest.raises(FailedPreconditionError, match="has to wait, and no event loop is running"):
         coroutine.send(None)
+
+
+async def test_stop_answers_everyone_who_waits_with_aborted_and_cancels_the_handlers() -> None:
+    desk, holders = await full_desk()
+    waiter = asyncio.create_task(desk.ref.ask(Say(text="waits for room")))
+    await turns()
+    await desk.stop("the test is over")
+    outcomes = await soon(asyncio.gather(*holders, waiter, return_exceptions=True))
+    assert [type(outcome) for outcome in outcomes] == [AbortedError] * 3
+    assert str(outcomes[0]) == ("actor 'desk' was stopped (the test is over); Hold has no answer")
+    assert (desk.has("h0 cancelled"), desk.has("h1 cancelled")) == (True, True)
+    assert desk.statistics().stopped == "the test is over"
+
+
+async def test_a_stopped_actor_takes_no_message() -> None:
+    desk = Desk()
+    await desk.stop("done")
+    with pytest.raises(AbortedError, match=r"stopped \(done\); Say has no answer"):
+        await desk.ref.ask(Say(text=""))
+    with pytest.raises(AbortedError, match=r"stopped \(done\); Note has no answer"):
+        desk.ref.tell(Note(number=1))
+    assert desk.seen == []
+
+
+async def test_stop_may_be_called_again_and_keeps_the_first_reason() -> None:
+    desk, holders = await full_desk()
+    await soon(asyncio.gather(desk.stop("first"), desk.stop("second")))
+    await desk.stop("third")
+    assert desk.statistics().stopped == "first"
+    await soon(asyncio.gather(*holders, return_exceptions=True))
+
+
+async def test_queued_tells_of_a_stopped_actor_are_dropped() -> None:
+    actor = Loopback()
+    await actor.ref.ask(Say(text="outer"))
+    await actor.stop()
+    await turns()
+    assert actor.seen == ["outer begins", "outer ends"]
+
+
+async def test_a_handler_may_stop_its_own_actor_and_still_answer() -> None:
+    class Mortal(Desk):
+        @handles(Stranger)
+        async def on_stranger(self, message: Stranger, call: CallContext) -> Said:
+            await self.stop("as asked")
+            return Said(text="goodbye")
+
+    mortal = Mortal("mortal")
+    held = asyncio.create_task(mortal.ref.ask(Hold(name="a")))
+    await mortal.until("a began")
+    assert await soon(mortal.ref.ask(Stranger())) == Said(text="goodbye")
+    with pytest.raises(AbortedError, match="as asked"):
+        await soon(held)
+    await turns()
+    assert len(mortal.children) == 0
+
+
+async def test_stop_is_bounded_and_logs_who_is_stubborn(caplog: pytest.LogCaptureFixture) -> None:
+    mule = Mule()
+    asker = asyncio.create_task(mule.ref.ask(Say(text="")))
+    await turns()
+    started = time.monotonic()
+    await mule.stop(grace=0.01)
+    assert time.monotonic() - started < 5
+    with pytest.raises(AbortedError):
+        await soon(asker)
+    assert [r.levelno for r in caplog.records if "mule: Say" in r.getMessage()] == [logging.ERROR]
+    mule.release.set()
+    await turns()
+
+
+async def test_cancelling_the_asker_cancels_the_handler() -> None:
+    desk = Desk()
+    asker = asyncio.create_task(desk.ref.ask(Hold(name="a")))
+    await desk.until("a began")
+    asker.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asker
+    await desk.until("a cancelled")
+    await turns()
+    assert len(desk.children) == 0
+
+
+async def test_a_deadline_names_actor_message_and_time_and_cancels_the_handler() -> None:
+    desk = Desk()
+    expected = r"Hold to actor 'desk' was not answered within 0\.0\d* s; it was working on it"
+    with pytest.raises(DeadlineExceededError, match=expected):
+        await soon(desk.ref.ask(Hold(name="a"), Deadline.after(0.02)))
+    await desk.until("a cancelled")
+
+
+async def test_a_deadline_that_is_over_calls_no_handler() -> None:
+    desk = Desk()
+    with pytest.raises(DeadlineExceededError, match="Say was not sent to actor 'desk'"):
+        await desk.ref.ask(Say(text=""), Deadline.after(0))
+    assert desk.seen == []
+
+
+async def test_a_handler_that_ignores_cancellation_does_not_hold_up_the_asker(caplog: pytest.LogCaptureFixture) -> None:
+    mule = Mule()
+    started = time.monotonic()
+    with pytest.raises(DeadlineExceededError):
+        await mule.ref.ask(Say(text=""), Deadline.after(0.01))
+    await mule.stop(grace=0.01)
+    assert time.monotonic() - started < 5
+    assert "did not end within 0.01 s of being cancelled: mule: Say" in caplog.text
+    mule.release.set()
+    await turns()
+    assert len(mule.children) == 0
+
+
+Event = Callable[[Desk, "asyncio.Task[Any]"], Any]
+ENDINGS: dict[str, tuple[Event, type[BaseException] | None]] = {
+    "answer": (lambda desk, asker: desk.let_go("a"), None),
+    "cancel": (lambda desk, asker: asker.cancel(), asyncio.CancelledError),
+    "stop": (lambda desk, asker: desk._shut("test"), AbortedError),
+}
+
+
+@pytest.mark.parametrize("second", ENDINGS)
+@pytest.mark.parametrize("first", ENDINGS)
+async def test_an_ask_ends_once_whatever_comes_first(first: str, second: str) -> None:
+    """Two of answer, cancellation and stop come in the same turn of the loop, in both orders. A handler needs a turn to
+    answer, so an answer that was let go first still comes second."""
+    desk = Desk()
+    asker = asyncio.create_task(desk.ref.ask(Hold(name="a")))
+    await desk.until("a began")
+    for name in (first, second):
+        ENDINGS[name][0](desk, asker)
+    outcomes = await soon(asyncio.gather(asker, return_exceptions=True))
+    kinds = {first, second} - {"answer"}
+    if "cancel" in kinds:
+        assert isinstance(outcomes[0], asyncio.CancelledError)
+    elif "stop" in kinds:
+        assert isinstance(outcomes[0], AbortedError)
+    else:
+        assert outcomes == [Said(text="a")]
+    await desk.stop()
+    statistics = desk.statistics()
+    assert (statistics.in_flight, statistics.queued, statistics.waiting) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("answer_first", [True, False])
+async def test_an_answer_and_a_deadline_in_one_turn_end_the_ask_once(answer_first: bool) -> None:
+    """1. A handler's gate opens and the loop is held until after the asker's deadline, or the reverse. 2. Both are due
+    when the loop looks again."""
+    desk = Desk()
+    deadline = Deadline.after(0.5)
+    asker = asyncio.create_task(desk.ref.ask(Hold(name="a"), deadline))
+    await desk.until("a began")
+    if answer_first:
+        desk.let_go("a")
+    time.sleep(max(0, deadline.remaining() or 0) + 0.01)  # noqa: ASYNC251 - the loop is to be held
+    if not answer_first:
+        await asyncio.sleep(0)
+        desk.let_go("a")
+    (outcome,) = await soon(asyncio.gather(asker, return_exceptions=True))
+    assert outcome == Said(text="a") or isinstance(outcome, DeadlineExceededError)
+    await turns()
+    assert desk.statistics().in_flight == 0
+    await desk.stop()
+
+
+# -- order and reentrancy --------------------------------------------------------------------------
+ATOMIC = ["outer begins", "outer ends", "inner begins", "inner ends"]
+
+
+async def test_a_message_to_itself_is_handled_after_the_handler_not_inside_it() -> None:
+    actor = Loopback()
+    await actor.ref.ask(Say(text="outer"))
+    await turns()
+    assert actor.seen == ATOMIC
+
+
+def test_without_a_loop_a_message_to_itself_is_handled_after_the_handler_too() -> None:
+    actor = Loopback()
+    actor.ref.tell(Say(text="outer"))
+    assert actor.seen == ATOMIC
+
+
+async def test_a_message_of_its_own_child_is_handled_at_the_childs_next_await() -> None:
+    actor = Loopback()
+    await soon(actor.ref.ask(Hold(name="")))
+    await turns()
+    assert actor.seen == ["child begins", "child goes on", "from child begins", "from child ends"]
+
+
+async def test_an_actor_that_tells_itself_for_ever_lets_others_in() -> None:
+    actor = Loopback()
+    actor.ref.tell(Note(number=0))
+    await turns(10)
+    await soon(actor.ref.ask(Say(text="other")))
+    await actor.stop()
+    assert "other ends" in actor.seen
+    count = len(actor.seen)
+    await turns(10)
+    assert len(actor.seen) == count
+
+
+async def test_a_message_does_not_overtake_one_that_is_queued() -> None:
+    class Relay(Loopback):
+        @handles(Stranger)
+        def on_stranger(self, message: Stranger, call: CallContext) -> None:
+            self.ref.tell(Say(text="first"))
+
+    actor = Relay()
+    await actor.ref.ask(Stranger())
+    await soon(actor.ref.ask(Say(text="second")))
+    assert actor.seen == ["first begins", "first ends", "second begins", "second ends"]
+
+
+# -- the bounded mailbox ---------------------------------------------------------------------------
+async def test_over_the_limit_asks_wait_for_room_first_come_first_served() -> None:
+    desk, holders = await full_desk()
+    waiters = [asyncio.create_task(desk.ref.ask(Hold(name=f"w{i}"))) for i in range(3)]
+    await turns()
+    assert (desk.statistics().in_flight, desk.statistics().waiting) == (2, 3)
+    for i, name in enumerate(["h0", "h1", "w0"]):
+        desk.let_go(name)
+        await desk.until(f"w{i} began")
+        assert desk.statistics().in_flight == 2
+    for name in ("w1", "w2"):
+        desk.let_go(name)
+    await soon(asyncio.gather(*holders, *waiters))
+    began = [mark for mark in desk.seen if mark.endswith("began")]
+    assert began == ["h0 began", "h1 began", "w0 began", "w1 began", "w2 began"]
+
+
+async def test_a_plain_ask_waits_for_room_too_and_does_not_overtake() -> None:
+    desk, holders = await full_desk()
+    first = asyncio.create_task(desk.ref.ask(Hold(name="w")))
+    await turns()
+    second = asyncio.create_task(desk.ref.ask(Say(text="said")))
+    await turns()
+    desk.let_go("h0")
+    await desk.until("w began")
+    assert "said" not in desk.seen
+    desk.let_go("h1")
+    assert await soon(second) == Said(text="said")
+    desk.let_go("w")
+    await soon(asyncio.gather(*holders, first))
+
+
+async def test_over_the_limit_a_tell_is_refused() -> None:
+    desk, holders = await full_desk()
+    expected = r"the mailbox of actor 'desk' is full \(2 messages\); Note was not accepted"
+    with pytest.raises(ResourceExhaustedError, match=expected):
+        desk.ref.tell(Note(number=1))
+    desk.let_go("h0")
+    await soon(holders[0])
+    desk.ref.tell(Note(number=2))
+    assert 1 not in desk.seen
+    assert 2 in desk.seen
+    desk.let_go("h1")
+    await soon(holders[1])
+
+
+async def test_waiting_for_room_ends_at_the_deadline_which_says_so() -> None:
+    desk, holders = await full_desk()
+    expected = r"Say to actor 'desk' was not answered within .* it waited for space in its mailbox"
+    with pytest.raises(DeadlineExceededError, match=expected):
+        await soon(desk.ref.ask(Say(text="never"), Deadline.after(0.02)))
+    await turns()
+    assert desk.statistics().waiting == 0
+    for name in ("h0", "h1"):
+        desk.let_go(name)
+    await soon(asyncio.gather(*holders))
+    assert "never" not in desk.seen
+
+
+async def test_a_queued_message_that_was_handled_makes_room_too() -> None:
+    """1. An asker is about to run. 2. The actor tells itself something, which fills its mailbox until the loop's next
+    turn. 3. The asker finds no room, and has to wait."""
+    actor = Loopback(limit=1)
+    asker = asyncio.create_task(actor.ref.ask(Say(text="waiter")))
+    actor.ref.tell(Say(text="outer"))
+    assert actor.statistics().queued == 1
+    await soon(asker)
+    assert actor.seen == [*ATOMIC, "waiter begins", "waiter ends"]
+
+
+@pytest.mark.parametrize("release_first", [True, False])
+async def test_room_that_comes_as_a_waiter_gives_up_goes_to_the_next(release_first: bool) -> None:
+    """1. The mailbox is full; A and B wait for room. 2. A is cancelled and a handler ends, in both orders in one turn.
+    3. B gets the room, A's message is never handled."""
+    desk, holders = await full_desk()
+    a = asyncio.create_task(desk.ref.ask(Say(text="A")))
+    await turns()
+    b = asyncio.create_task(desk.ref.ask(Say(text="B")))
+    await turns()
+    steps: list[Callable[[], Any]] = [lambda: desk.let_go("h0"), a.cancel]
+    for step in steps if release_first else reversed(steps):
+        step()
+    assert await soon(b) == Said(text="B")
+    assert "A" not in desk.seen
+    desk.let_go("h1")
+    await soon(asyncio.gather(*holders))
+    assert desk.statistics().in_flight == 0

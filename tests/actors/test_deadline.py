@@ -140,10 +140,8 @@ async def test_cancelling_the_waiter_cancels_what_is_awaited_and_is_no_deadline(
 
 
 async def test_a_cancellation_at_the_moment_of_the_deadline_is_not_swallowed() -> None:
-    """
-    1. The deadline's timer and a cancellation come in the same turn of the loop.
-    2. The waiter must end as cancelled: its canceller counts on that.
-    """
+    """1. The deadline's timer and a cancellation come in the same turn of the loop. 2. The waiter must end as
+    cancelled: its canceller counts on that."""
     loop = asyncio.get_running_loop()
     future = loop.create_future()
     # The alarm cancels the future, and its first callback cancels the waiter before that wakes up.

@@ -94,8 +94,6 @@ class House(Actor):
 
 
 # -- direct handlers -------------------------------------------------------------------------------
-
-
 async def test_a_direct_handler_is_called_however_full_the_mailbox_is() -> None:
     shop = Shop(limit=1)
     holding = asyncio.create_task(shop.ref.ask(Hold(name="a")))
@@ -139,8 +137,6 @@ def test_a_coroutine_function_cannot_be_direct() -> None:
 
 
 # -- requests that are only asked ------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("message", [Order("a"), Say(text=""), Hold(name="a")], ids=str)
 async def test_a_request_cannot_be_told(message: Any) -> None:
     shop = Shop()
@@ -152,8 +148,6 @@ async def test_a_request_cannot_be_told(message: Any) -> None:
 
 
 # -- requests that come twice ----------------------------------------------------------------------
-
-
 async def test_a_request_that_has_ended_does_not_run_again() -> None:
     shop = Shop()
     assert await shop.ref.ask(Order("a")) == "order 1"
@@ -184,8 +178,6 @@ async def test_requests_without_an_id_all_run() -> None:
 
 
 # -- routes ----------------------------------------------------------------------------------------
-
-
 async def test_a_routed_request_is_answered_by_the_actor_that_its_field_names() -> None:
     house = House()
     found = [house.submit(Visit(room), CallContext(peer="guest")) for room in house.rooms]

@@ -25,9 +25,7 @@ def filled(limit: int, in_flight: int) -> Mailbox[str]:
         (1, 1, 0, False),
     ],
 )
-def test_in_flight_queued_and_posted_messages_share_the_room(
-    in_flight: int, queued: int, posted: int, full: bool
-) -> None:
+def test_messages_in_flight_queued_and_posted_share_room(in_flight: int, queued: int, posted: int, full: bool) -> None:
     mailbox = filled(3, in_flight)
     for _ in range(queued):
         mailbox.push("q")

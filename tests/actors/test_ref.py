@@ -1,22 +1,26 @@
+""""""
+
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from actorsession.actors import Deadline, LocalRef
+from actorsession.actors import CallContext, Deadline, LocalRef
+from actorsession.actors.delivery import Delivery
 from actorsession.errors import (
     AbortedError,
     DeadlineExceededError,
     FailedPreconditionError,
     ResourceExhaustedError,
+    UnavailableError,
     UnimplementedError,
 )
-from tests.actors.kit import PATIENCE, Break, Desk, Hold, Note, Said, Say, Stranger, soon
+from tests.actors.kit import PATIENCE, Break, Desk, Hold, Note, Said, Say, Stranger, soon, turns
 
 
 class Elsewhere:
@@ -141,11 +145,7 @@ async def test_tells_from_another_thread_share_the_limit(elsewhere: Elsewhere) -
 
 
 async def test_a_tell_that_comes_after_the_stop_is_dropped_quietly(elsewhere: Elsewhere) -> None:
-    """
-    1. The other loop is held up.
-    2. A tell is posted to it.
-    3. The actor stops before the tell is looked at.
-    """
+    """1. The other loop is held up. 2. A tell is posted to it. 3. The actor stops before the tell is looked at."""
     release = threading.Event()
     elsewhere.loop.call_soon_threadsafe(release.wait, PATIENCE)
     elsewhere.loop.call_soon_threadsafe(elsewhere.desk._shut, "test")
@@ -215,3 +215,107 @@ async def test_many_threads_may_ask_at_once(elsewhere: Elsewhere) -> None:
 
     await soon(asyncio.gather(*(asyncio.to_thread(ask_many, n) for n in range(4))))
     assert sorted(a.text for a in answers) == sorted(f"{n}.{i}" for n in range(4) for i in range(20))
+
+
+def expecting(seconds: float | None = 10.0) -> tuple[Delivery, Any, list[Delivery]]:
+    delivery = Delivery(Say(text=""), CallContext(Deadline.after(seconds)), "desk")
+    abandoned: list[Delivery] = []
+    return delivery, delivery.expect_answer(abandoned.append), abandoned
+
+
+async def test_the_first_answer_counts() -> None:
+    delivery, answer, _ = expecting()
+    delivery.succeed("first")
+    delivery.succeed("second")
+    delivery.fail(AbortedError("third"))
+    assert await soon(answer) == "first"
+
+
+async def test_the_first_error_counts() -> None:
+    delivery, answer, _ = expecting()
+    delivery.fail(UnavailableError("first"))
+    delivery.succeed("second")
+    with pytest.raises(UnavailableError, match="first"):
+        await soon(answer)
+
+
+async def test_an_answer_that_is_cancelled_before_a_child_works_is_abandoned() -> None:
+    delivery, answer, abandoned = expecting()
+    assert not delivery.abandoned
+    answer.cancel()
+    await turns()
+    assert (delivery.abandoned, abandoned) == (True, [delivery])
+
+
+async def test_an_answer_that_is_cancelled_while_a_child_works_cancels_the_child() -> None:
+    delivery, answer, abandoned = expecting()
+    delivery.child = asyncio.create_task(asyncio.Event().wait())
+    answer.cancel()
+    await turns()
+    assert (delivery.child.cancelled(), abandoned) == (True, [])
+
+
+async def test_without_a_child_the_deadline_says_that_there_was_no_room() -> None:
+    _, answer, _ = expecting(0.01)
+    with pytest.raises(DeadlineExceededError, match=r"Say to actor 'desk' .* waited for space"):
+        await soon(answer)
+
+
+async def test_an_answer_ends_the_timer() -> None:
+    delivery, answer, _ = expecting()
+    delivery.succeed("x")
+    assert await soon(answer) == "x"
+    await turns()
+    assert delivery._timer is not None
+    assert delivery._timer.cancelled()
+
+
+async def test_without_a_limit_no_timer_runs() -> None:
+    delivery, answer, _ = expecting(None)
+    assert delivery._timer is None
+    answer.cancel()
+    await turns()
+
+
+async def test_nobody_is_answered_for_a_tell() -> None:
+    delivery = Delivery(Note(number=1), CallContext(Deadline.never()), "desk")
+    delivery.succeed("x")
+    delivery.fail(AbortedError("y"))
+    assert (delivery.answer, delivery.abandoned, str(delivery)) == (None, False, "Note to actor 'desk'")
+
+
+def test_a_call_without_a_deadline_gets_the_default_once_and_keeps_it() -> None:
+    context = CallContext()
+    first = context.deadline
+    assert 25 < (first.remaining() or 0) <= 30
+    assert context.deadline is first
+
+
+def test_a_deadline_that_was_given_is_kept() -> None:
+    deadline = Deadline.after(3)
+    assert CallContext(deadline).deadline is deadline
+
+
+def test_a_local_caller_is_never_gone() -> None:
+    called: list[int] = []
+    unregister = CallContext().on_gone(lambda: called.append(1))
+    unregister()
+    unregister()
+    assert called == []
+
+
+def test_the_callback_for_a_caller_that_goes_is_registered_with_its_link() -> None:
+    watched: list[Callable[[], None]] = []
+
+    def watch(callback: Callable[[], None]) -> Callable[[], None]:
+        watched.append(callback)
+        return watched.clear
+
+    def callback() -> None: ...
+
+    context = CallContext(None, "/job:ps/task:0", "tcp://h:1", watch)
+    unregister = context.on_gone(callback)
+    assert watched == [callback]
+    unregister()
+    assert watched == []
+    assert repr(context) == "<CallContext from /job:ps/task:0 at tcp://h:1>"

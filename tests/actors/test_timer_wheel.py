@@ -1,9 +1,12 @@
+""""""
+
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from actorsession.actors import SYSTEM_CLOCK
 from actorsession.actors.timer_wheel import TimerWheel
 
 
@@ -134,3 +137,8 @@ async def test_it_works_on_a_real_loop() -> None:
     async with asyncio.timeout(60):
         await passed.wait()
     turned.close()
+
+
+def test_the_system_clock_never_goes_back() -> None:
+    moments = [SYSTEM_CLOCK.now() for _ in range(1000)]
+    assert moments == sorted(moments)

@@ -135,6 +135,11 @@ def test_a_save_of_this_process_has_ended_when_its_block_has() -> None:
         assert first != second
         assert not has_ended(first)
     assert has_ended(first)
+    # Of a save of another host nothing is known.
+    with nonce_held() as nonce:
+        pass
+    assert has_ended(nonce)
+    assert not has_ended(f"{int(nonce[:8], 16) ^ 1:08x}{nonce[8:]}")
 
 
 def test_a_save_of_another_process_has_ended_when_the_process_has() -> None:
@@ -151,13 +156,6 @@ def test_a_save_of_another_process_has_ended_when_the_process_has() -> None:
         child.kill()
         child.wait()
         assert has_ended(nonce)
-
-
-def test_of_a_save_of_another_host_nothing_is_known() -> None:
-    with nonce_held() as nonce:
-        pass
-    assert has_ended(nonce)
-    assert not has_ended(f"{int(nonce[:8], 16) ^ 1:08x}{nonce[8:]}")
 
 
 # -- errors ----------------------------------------------------------------------------------------

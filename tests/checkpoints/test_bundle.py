@@ -50,42 +50,32 @@ def read(name: str, folder: Path = FIXTURES) -> dict[str, Any]:
         return {key: reader.get_tensor(key) for key in reader.get_variable_to_shape_map()}
 
 
-def test_every_element_type_is_read() -> None:
+def test_every_element_type_is_read(tmp_path: Path) -> None:
     found = read("plain")
     assert found.keys() == PLAIN.keys()
     for name, wanted in PLAIN.items():
         assert type(found[name]) is type(wanted), name
         assert getattr(found[name], "dtype", None) == getattr(wanted, "dtype", None), name
         np.testing.assert_array_equal(found[name], wanted, err_msg=name)
-
-
-def test_shapes_and_dtypes_are_known_without_the_values(tmp_path: Path) -> None:
+    # Shapes and dtypes are known without the values.
     shutil.copy(FIXTURES / "plain.index", tmp_path)
     with CheckpointReader(str(tmp_path / "plain")) as reader:
         shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     assert shapes == {name: list(np.shape(value)) for name, value in PLAIN.items()}
     assert dtypes["bf16"] is as_dtype("bfloat16")
     assert dtypes["words"] is as_dtype("string")
-
-
-def test_values_are_the_readers_own_and_writable() -> None:
+    # Values are the readers own and writable.
     with CheckpointReader(str(FIXTURES / "plain")) as reader:
         first = reader.get_tensor("f32")
         first[:] = 0
         np.testing.assert_array_equal(reader.get_tensor("f32"), PLAIN["f32"])
-
-
-def test_names_with_a_common_beginning_are_told_apart() -> None:
+    # Names with a common beginning are told apart.
     assert read("many") == {f"layer_{i:03d}/weights/of/a/long/name": i for i in range(40)}
-
-
-def test_each_shard_has_its_file() -> None:
+    # Each shard has its file.
     found = read("shards")
     np.testing.assert_array_equal(found["a"], [1, 2])
     np.testing.assert_array_equal(found["b"], [3, 4])
-
-
-def test_slices_are_put_together() -> None:
+    # Slices are put together.
     found = read("parts")
     np.testing.assert_array_equal(found["rows"], ROWS)
     np.testing.assert_array_equal(found["cols"], COLS)
@@ -132,17 +122,11 @@ def test_a_data_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
         path.write_bytes((FIXTURES / path.name).read_bytes()[:size])
         with pytest.raises(DataLossError, match=f"is truncated: it has {size} bytes"):
             read("plain", tmp_path)
-
-
-def test_an_index_that_was_cut_off_is_refused(tmp_path: Path) -> None:
     whole = (FIXTURES / "plain.index").read_bytes()
     for size in range(0, len(whole), 7):
         (tmp_path / "plain.index").write_bytes(whole[:size])
         with pytest.raises(DataLossError, match="truncated"):
             CheckpointReader(str(tmp_path / "plain"))
-
-
-def test_a_data_file_that_is_missing_is_named(tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "plain.index", tmp_path)
     with pytest.raises(DataLossError, match="data-00000-of-00001' is missing"):
         read("plain", tmp_path)

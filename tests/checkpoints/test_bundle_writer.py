@@ -59,9 +59,6 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert found.keys() == values.keys()
     for name, value in values.items():
         np.testing.assert_array_equal(found[name], value, err_msg=name)
-
-
-def test_a_checkpoint_may_be_empty(tmp_path: Path) -> None:
     write_bundle(str(tmp_path / "model"), [])
     assert tensors(str(tmp_path / "model")) == []
 
@@ -106,6 +103,19 @@ def test_a_save_over_a_checkpoint_has_the_usual_names_in_the_end(tmp_path: Path)
         saved(tmp_path / "m", value)
         assert value_of(tmp_path / "m") == value
         assert names(tmp_path) == USUAL
+    # A damaged index is replaced.
+    saved(tmp_path / "m", 1.0)
+    (tmp_path / "m.index").write_bytes(b"damaged")
+    saved(tmp_path / "m", 2.0)
+    assert value_of(tmp_path / "m") == 2.0
+    saved(tmp_path / "m", 3.0)
+    assert names(tmp_path) == USUAL
+    # A checkpoint may be merged with others into itself.
+    saved(tmp_path / "m", 1.0)
+    write_bundle(str(tmp_path / "n"), [("w", float64, np.full(9, 2.0))])
+    merge_bundles([str(tmp_path / "n"), str(tmp_path / "m")], str(tmp_path / "m"))
+    assert {name: float(value[0]) for name, _, value in tensors(str(tmp_path / "m"))} == {"v": 1.0, "w": 2.0}
+    assert names(tmp_path) == ["m.data-00000-of-00002", "m.data-00001-of-00002", "m.index"]
 
 
 def test_the_old_checkpoint_is_there_until_the_index_has_its_name(tmp_path: Path) -> None:
@@ -148,15 +158,6 @@ def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(tmp_path: 
     assert names(tmp_path) == USUAL
 
 
-def test_a_damaged_index_is_replaced(tmp_path: Path) -> None:
-    saved(tmp_path / "m", 1.0)
-    (tmp_path / "m.index").write_bytes(b"damaged")
-    saved(tmp_path / "m", 2.0)
-    assert value_of(tmp_path / "m") == 2.0
-    saved(tmp_path / "m", 3.0)
-    assert names(tmp_path) == USUAL
-
-
 def test_without_links_a_checkpoint_keeps_the_count_that_it_was_written_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,14 +173,6 @@ def test_without_links_a_checkpoint_keeps_the_count_that_it_was_written_with(
     merge_bundles([str(tmp_path / "part")], str(tmp_path / "m"))
     assert value_of(tmp_path / "m") == 3.0
     assert names(tmp_path) == USUAL
-
-
-def test_a_checkpoint_may_be_merged_with_others_into_itself(tmp_path: Path) -> None:
-    saved(tmp_path / "m", 1.0)
-    write_bundle(str(tmp_path / "n"), [("w", float64, np.full(9, 2.0))])
-    merge_bundles([str(tmp_path / "n"), str(tmp_path / "m")], str(tmp_path / "m"))
-    assert {name: float(value[0]) for name, _, value in tensors(str(tmp_path / "m"))} == {"v": 1.0, "w": 2.0}
-    assert names(tmp_path) == ["m.data-00000-of-00002", "m.data-00001-of-00002", "m.index"]
 
 
 def test_the_format_that_was_written_last_counts_whatever_the_clock_says(tmp_path: Path) -> None:

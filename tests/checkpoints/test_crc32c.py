@@ -79,23 +79,14 @@ def test_parts_of_a_buffer_have_the_checksums_that_they_have_alone(most: int) ->
 def test_no_parts_have_no_checksums() -> None:
     nothing = np.zeros(0, np.int64)
     assert crc32c_each(np.zeros(9, np.uint8), nothing, nothing).tolist() == []
-
-
-def test_rows_that_begin_elsewhere_give_the_same() -> None:
-    """A long input is worked through in rows, which begin elsewhere when it comes in pieces."""
+    # A long input is worked through in rows, which begin elsewhere when it comes in pieces.
     data = np.random.default_rng(1).bytes(128 * 4096 + 77)
     crc = 0
     for start in range(0, len(data), 4000):
         crc = crc32c(data[start : start + 4000], crc)
     assert crc32c(data) == crc
-
-
-def test_arrays_are_taken_as_their_bytes() -> None:
     array = np.arange(5000, dtype=np.uint8)
     assert crc32c(array) == crc32c(array.tobytes())
-
-
-def test_the_mask_comes_off_again() -> None:
     crc = crc32c(b"foo")
     assert masked(crc) not in (crc, masked(masked(crc)))
     assert unmasked(masked(crc)) == crc

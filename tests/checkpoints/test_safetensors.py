@@ -1,4 +1,4 @@
-"""Files of ours: read by the ``safetensors`` package, and its files by us; damage of every kind."""
+"""Files of ours: read by the ``safetensors`` package, and its files by us; damage of every kind, and seals."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from safetensors import safe_open
 
 from actorsession.checkpoints import CheckpointReader, save
 from actorsession.checkpoints.safetensors import SafetensorsFile, write_file
+from actorsession.checkpoints.seals import open_message, open_text, seal_message, seal_text
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError, UnimplementedError
 
 PLAIN: dict[str, Any] = {
@@ -65,21 +66,15 @@ def same(found: dict[str, Any], wanted: dict[str, Any]) -> None:
 # -- the format ------------------------------------------------------------------------------------
 
 
-def test_the_package_reads_what_we_write(tmp_path: Path) -> None:
+def test_what_is_written_is_read_by_the_package_too_and_the_other_way_round(tmp_path: Path) -> None:
     path = written(tmp_path, PLAIN).with_suffix(".safetensors")
     same(safetensors.numpy.load_file(path), PLAIN)
     with safe_open(path, "np") as file:
         assert file.metadata()["format"] == "actorsession"
-
-
-def test_we_read_what_the_package_writes(tmp_path: Path) -> None:
     tensors = {name: np.asarray(value) for name, value in PLAIN.items()}
     safetensors.numpy.save_file(tensors, tmp_path / "m.safetensors", {"by": "the package"})
     same(content(tmp_path / "m"), PLAIN)
     same(content(tmp_path / "m.safetensors"), PLAIN)
-
-
-def test_what_is_written_is_read(tmp_path: Path) -> None:
     same(content(written(tmp_path, PLAIN)), PLAIN)
 
 
@@ -98,28 +93,20 @@ def test_such_tensors_are_plain_numbers_to_other_readers(tmp_path: Path) -> None
     np.testing.assert_array_equal(found["c"], [[1, -2]])
     lengths = b"".join(struct.pack("<Q", len(s)) + s for s in STRINGS.flat)
     assert found["s"].tobytes() == lengths
-
-
-def test_arrays_that_are_not_in_order_are_saved_as_they_read(tmp_path: Path) -> None:
+    # Arrays that are not in order are saved as they read.
     base = np.arange(12, dtype=np.int32).reshape(3, 4)
     tensors = {"t": base.T, "r": base[::-1, ::2], "b": base.astype(">i4")}
     same(content(written(tmp_path, tensors)), {k: np.asarray(v, np.int32) for k, v in tensors.items()})
-
-
-def test_each_tensor_begins_at_a_multiple_of_its_element_size(tmp_path: Path) -> None:
+    # Each tensor begins at a multiple of its element size.
     file = SafetensorsFile(str(written(tmp_path, PLAIN)) + ".safetensors")
     for name, stored in file.header.tensors.items():
         assert (file.header.start + stored.begin) % np.asarray(PLAIN[name]).itemsize == 0, name
     file.close()
-
-
-def test_a_file_without_tensors_is_one(tmp_path: Path) -> None:
+    # A file without tensors is one.
     write_file(str(tmp_path / "m.safetensors"), {})
     assert content(tmp_path / "m") == {}
     assert safetensors.numpy.load_file(tmp_path / "m.safetensors") == {}
-
-
-def test_the_same_tensors_make_the_same_file(tmp_path: Path) -> None:
+    # The same tensors make the same file.
     first = written(tmp_path, PLAIN).with_suffix(".safetensors").read_bytes()
     assert written(tmp_path, PLAIN).with_suffix(".safetensors").read_bytes() == first
 
@@ -128,15 +115,9 @@ def test_a_name_that_the_format_reserves_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="__metadata__"):
         written(tmp_path, {"__metadata__": np.ones(1)})
     assert list(tmp_path.iterdir()) == []
-
-
-def test_objects_that_are_no_strings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="found int"):
         written(tmp_path, {"x": np.array([b"a", 3], object)})
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_element_type_that_no_tensor_has_is_listed_and_refused_when_read(tmp_path: Path) -> None:
     header = json.dumps({"x": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}).encode()
     (tmp_path / "m.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"ab")
     with CheckpointReader(str(tmp_path / "m")) as reader:
@@ -154,10 +135,8 @@ def test_values_outlive_their_reader_and_are_writable(tmp_path: Path) -> None:
     np.testing.assert_array_equal(value, PLAIN["i32"] + 1)
     with pytest.raises(InvalidArgumentError, match="was closed"):
         reader.get_tensor("i32")
-
-
-def test_a_reader_keeps_reading_the_file_that_it_opened(tmp_path: Path) -> None:
-    """A checkpoint that is replaced by another of its name is another file."""
+    # A reader keeps reading the file that it opened. A checkpoint that is replaced by another of its name is another
+    # file.
     reader = CheckpointReader(str(written(tmp_path, {"x": np.zeros(3)})))
     written(tmp_path, {"x": np.ones(3)})
     np.testing.assert_array_equal(reader.get_tensor("x"), np.zeros(3))
@@ -176,25 +155,15 @@ def test_a_file_that_was_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
         path.write_bytes(whole[:size])
         with pytest.raises(DataLossError, match=r"m\.safetensors"):
             CheckpointReader(str(tmp_path / "m"))
-
-
-def test_a_file_with_something_behind_it_is_refused(tmp_path: Path) -> None:
+    # A file with something behind it is refused.
     path = written(tmp_path, SMALL).with_suffix(".safetensors")
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(DataLossError, match="truncated or damaged"):
         CheckpointReader(str(tmp_path / "m"))
-
-
-def test_a_flipped_bit_in_a_tensor_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, SMALL).with_suffix(".safetensors")
-    whole = path.read_bytes()
-    start = 8 + struct.unpack("<Q", whole[:8])[0]
-    for position in range(start, len(whole)):
-        damaged = bytearray(whole)
-        damaged[position] ^= 0x20
-        path.write_bytes(damaged)
-        with pytest.raises(DataLossError, match="checksum"):
-            content(tmp_path / "m")
+    # A header that announces gigabytes is refused.
+    (tmp_path / "m.safetensors").write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
+    with pytest.raises(DataLossError, match="should have 1152921504606846976"):
+        CheckpointReader(str(tmp_path / "m"))
 
 
 def test_a_block_of_zeros_where_the_disk_lost_one_is_refused(tmp_path: Path) -> None:
@@ -205,6 +174,16 @@ def test_a_block_of_zeros_where_the_disk_lost_one_is_refused(tmp_path: Path) -> 
     path.write_bytes(whole)
     with pytest.raises(DataLossError, match="checksum"):
         content(tmp_path / "m")
+    # A flipped bit in a tensor is refused.
+    path = written(tmp_path, SMALL).with_suffix(".safetensors")
+    intact = path.read_bytes()
+    start = 8 + struct.unpack("<Q", intact[:8])[0]
+    for position in range(start, len(intact)):
+        damaged = bytearray(intact)
+        damaged[position] ^= 0x20
+        path.write_bytes(damaged)
+        with pytest.raises(DataLossError, match="checksum"):
+            content(tmp_path / "m")
 
 
 def test_a_flipped_bit_in_the_header_does_not_hide_damage_beside_it(tmp_path: Path) -> None:
@@ -304,12 +283,6 @@ def test_a_slice_of_a_tensor_of_a_tebibyte_takes_no_memory(tmp_path: Path) -> No
             reader.get_tensor("x")
 
 
-def test_a_header_that_announces_gigabytes_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "m.safetensors").write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
-    with pytest.raises(DataLossError, match="should have 1152921504606846976"):
-        CheckpointReader(str(tmp_path / "m"))
-
-
 # -- whole or not at all ---------------------------------------------------------------------------
 
 
@@ -349,19 +322,42 @@ def test_the_bytes_are_on_the_disk_before_the_name_is(tmp_path: Path, monkeypatc
 
 def test_folders_that_are_missing_are_made(tmp_path: Path) -> None:
     same(content(written(tmp_path / "a" / "b", SMALL)), SMALL)
-
-
-def test_a_folder_in_the_place_of_the_file_is_an_error_of_ours(tmp_path: Path) -> None:
+    # A folder in the place of the file is an error of ours.
     (tmp_path / "m.safetensors").mkdir()
     with pytest.raises(OpError, match="cannot write"):
         written(tmp_path, SMALL)
-
-
-def test_a_prefix_that_names_a_folder_is_refused(tmp_path: Path) -> None:
+    # A prefix that names a folder is refused.
     with pytest.raises(InvalidArgumentError, match="names a folder"):
         save(f"{tmp_path}/", ["x"], [""], [np.ones(1)])
-
-
-def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    # A file that is not there is not found.
     with pytest.raises(NotFoundError, match=r"cannot read .*m\.safetensors"):
         SafetensorsFile(str(tmp_path / "m.safetensors"))
+
+
+CONTENTS = [b"", b"\x08\x01", b"key: 1\n# a comment\n"]
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+def test_what_is_sealed_is_opened_and_what_others_wrote_stays_as_it_is(content: bytes) -> None:
+    assert open_message(seal_message(content), "m") == content
+    assert open_text(seal_text(content), "m") == content
+    assert open_message(content, "m") == content
+    assert open_text(content, "m") == content
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+def test_no_flipped_bit_makes_it_one_of_another_writer(content: bytes) -> None:
+    for seal, opened in ((seal_message, open_message), (seal_text, open_text)):
+        whole = seal(content)
+        for bit in range(8 * len(whole)):
+            damaged = bytearray(whole)
+            damaged[bit // 8] ^= 1 << bit % 8
+            with pytest.raises(DataLossError, match="'m' does not have the checksum"):
+                opened(bytes(damaged), "m")
+
+
+def test_a_message_that_another_program_wrote_again_is_read() -> None:
+    """It has our fields behind its own, as they were."""
+    sealed = seal_message(b"\x08\x01")
+    ours = sealed.replace(b"\x08\x01", b"")
+    assert open_message(b"\x08\x02" + ours, "m") == b"\x08\x02"

@@ -69,21 +69,22 @@ def test_shards_are_read_as_one_checkpoint(tmp_path: Path) -> None:
         "m-00001-of-00002.safetensors",
         "m.safetensors.index.json",
     ]
-
-
-def test_the_index_is_the_one_that_other_programs_know(tmp_path: Path) -> None:
+    # The index is the one that other programs know.
     sharded(tmp_path / "m", {"a": np.ones(2)}, {"b": np.zeros(3, np.int32)})
     index = json.loads((tmp_path / "m.safetensors.index.json").read_text())
     assert index["weight_map"] == {"a": shard(tmp_path / "m", 0, 2).name, "b": shard(tmp_path / "m", 1, 2).name}
     assert index["metadata"]["total_size"] == 28
-
-
-def test_an_index_that_another_program_wrote_is_read(tmp_path: Path) -> None:
+    # An index that another program wrote is read.
     put(tmp_path / "part1", a=np.ones(2))
     put(tmp_path / "part2", b=np.zeros(2))
     index = {"weight_map": {"a": "part1.safetensors", "b": "part2.safetensors"}}
     (tmp_path / "m.safetensors.index.json").write_text(json.dumps(index))
     assert sorted(content(tmp_path / "m")) == ["a", "b"]
+    # A reader describes the checkpoint.
+    put(tmp_path / "m", v=np.ones(2, np.float32), s=np.array(b"x", object))
+    with CheckpointReader(str(tmp_path / "m")) as reader:
+        assert reader.debug_string() == b"s (string) []\nv (float32) [2]\n"
+        assert "2 tensors" in repr(reader)
 
 
 def test_shards_from_a_folder_of_their_own_are_moved(tmp_path: Path) -> None:
@@ -104,17 +105,28 @@ def test_a_folder_that_is_to_stay_or_is_not_empty_stays(tmp_path: Path) -> None:
     assert files(tmp_path / "t") == ["other"]
 
 
-def test_two_shards_with_one_tensor_are_refused(tmp_path: Path) -> None:
+def test_what_is_no_whole_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match=r"two shards .* contain 'a'"):
         sharded(tmp_path / "m", {"a": np.ones(2)}, {"a": np.ones(2)})
     assert not checkpoint_exists(str(tmp_path / "m"))
-
-
-def test_no_shards_and_a_missing_shard_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="no shards"):
         merge([], str(tmp_path / "m"))
     with pytest.raises(NotFoundError, match="gone"):
         merge([str(tmp_path / "gone")], str(tmp_path / "m"))
+    sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
+    shard(tmp_path / "m", 1, 2).unlink()
+    with pytest.raises(DataLossError, match="which is missing"):
+        CheckpointReader(str(tmp_path / "m"))
+    put(Path(sharded_name(str(tmp_path / "m"), 0, 1)), a=np.ones(2))
+    assert not checkpoint_exists(str(tmp_path / "m"))
+    with pytest.raises(NotFoundError, match="there is no checkpoint"):
+        CheckpointReader(str(tmp_path / "m"))
+    # An index that promises more than there is is refused.
+    put(tmp_path / "p", a=np.ones(2))
+    index = {"weight_map": {"a": "p.safetensors", "b": "p.safetensors"}}
+    (tmp_path / "m.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(DataLossError, match="lists 'b'"):
+        CheckpointReader(str(tmp_path / "m"))
 
 
 # -- torn ------------------------------------------------------------------------------------------
@@ -126,20 +138,6 @@ def test_shards_of_two_checkpoints_are_never_read_as_one(tmp_path: Path) -> None
     put(tmp_path / "other", a=np.ones(2))
     (tmp_path / "other.safetensors").replace(shard(tmp_path / "m", 0, 2))
     with pytest.raises(DataLossError, match=r"is not the file that .* was written with"):
-        CheckpointReader(str(tmp_path / "m"))
-
-
-def test_a_missing_shard_is_refused(tmp_path: Path) -> None:
-    sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
-    shard(tmp_path / "m", 1, 2).unlink()
-    with pytest.raises(DataLossError, match="which is missing"):
-        CheckpointReader(str(tmp_path / "m"))
-
-
-def test_shards_without_an_index_are_no_checkpoint(tmp_path: Path) -> None:
-    put(Path(sharded_name(str(tmp_path / "m"), 0, 1)), a=np.ones(2))
-    assert not checkpoint_exists(str(tmp_path / "m"))
-    with pytest.raises(NotFoundError, match="there is no checkpoint"):
         CheckpointReader(str(tmp_path / "m"))
 
 
@@ -162,14 +160,6 @@ def test_shards_without_an_index_are_no_checkpoint(tmp_path: Path) -> None:
 def test_an_index_that_makes_no_sense_or_leads_elsewhere_is_refused(tmp_path: Path, index: str) -> None:
     (tmp_path / "m.safetensors.index.json").write_text(index)
     with pytest.raises(DataLossError, match=r"index .* is damaged"):
-        CheckpointReader(str(tmp_path / "m"))
-
-
-def test_an_index_that_promises_more_than_there_is_is_refused(tmp_path: Path) -> None:
-    put(tmp_path / "p", a=np.ones(2))
-    index = {"weight_map": {"a": "p.safetensors", "b": "p.safetensors"}}
-    (tmp_path / "m.safetensors.index.json").write_text(json.dumps(index))
-    with pytest.raises(DataLossError, match="lists 'b'"):
         CheckpointReader(str(tmp_path / "m"))
 
 
@@ -290,41 +280,40 @@ def test_slices_are_put_together(tmp_path: Path) -> None:
     with CheckpointReader(str(tmp_path / "m")) as reader:
         assert reader.get_variable_to_shape_map() == {"w": [4, 3]}
         np.testing.assert_array_equal(reader.get_tensor("w"), WHOLE)
-
-
-def test_slices_in_several_shards_are_put_together(tmp_path: Path) -> None:
+    # Slices in several shards are put together.
     names = [sharded_name(str(tmp_path / "m"), i, 2) for i in range(2)]
     save_slices(Path(names[0]), (2, 2))
     save_slices(Path(names[1]), (0, 2))
     merge(names, str(tmp_path / "m"))
     np.testing.assert_array_equal(content(tmp_path / "m")["w"], WHOLE)
-
-
-def test_a_missing_slice_is_refused(tmp_path: Path) -> None:
-    save_slices(tmp_path / "m", (0, 1), (2, 2))
-    with pytest.raises(DataLossError, match="lacks 3 of the 12 elements of 'w'"):
-        content(tmp_path / "m")
-
-
-def test_slices_that_overlap_are_refused(tmp_path: Path) -> None:
-    save_slices(tmp_path / "m", (0, 2), (1, 3))
-    with pytest.raises(DataLossError, match=r"'w'\[1:4, 0:3\] twice"):
-        content(tmp_path / "m")
-
-
-def test_a_slice_of_the_whole_is_the_whole(tmp_path: Path) -> None:
+    # A slice of the whole is the whole.
     save(str(tmp_path / "m"), ["w"], ["4 3 0,4:-"], [WHOLE])
     np.testing.assert_array_equal(content(tmp_path / "m")["w"], WHOLE)
 
 
-def test_a_tensor_that_does_not_fit_its_slice_is_refused(tmp_path: Path) -> None:
+def test_slices_that_make_up_no_tensor_are_refused(tmp_path: Path) -> None:
+    save_slices(tmp_path / "m", (0, 1), (2, 2))
+    with pytest.raises(DataLossError, match="lacks 3 of the 12 elements of 'w'"):
+        content(tmp_path / "m")
+    # Slices that overlap are refused.
+    save_slices(tmp_path / "m", (0, 2), (1, 3))
+    with pytest.raises(DataLossError, match=r"'w'\[1:4, 0:3\] twice"):
+        content(tmp_path / "m")
+    # A tensor that does not fit its slice is refused.
     with pytest.raises(InvalidArgumentError, match=r"shape \[2, 3\], but the tensor has shape \[4, 3\]"):
         save(str(tmp_path / "m"), ["w"], ["4 3 0,2:-"], [WHOLE])
-
-
-def test_a_tensor_that_is_saved_twice_is_refused(tmp_path: Path) -> None:
+    # A tensor that is saved twice is refused.
     with pytest.raises(InvalidArgumentError, match="'w' would be saved twice"):
         save(str(tmp_path / "m"), ["w", "w"], ["", ""], [WHOLE, WHOLE])
+    # A slice of a whole of another shape is refused.
+    from actorsession.checkpoints import parse_spec
+
+    put(tmp_path / "m", w=WHOLE)
+    with (
+        CheckpointReader(str(tmp_path / "m")) as reader,
+        pytest.raises(InvalidArgumentError, match=r"\[5, 3\] was requested; .* has shape \[4, 3\]"),
+    ):
+        reader.read("w", parse_spec("5 3 0,1:-"))
 
 
 # -- which files -----------------------------------------------------------------------------------
@@ -338,9 +327,6 @@ def test_the_last_written_form_of_a_prefix_counts(tmp_path: Path) -> None:
     sharded(tmp_path / "m", {"a": np.full(1, 2.0)})
     np.testing.assert_array_equal(content(tmp_path / "m")["a"], [2])
     assert not (tmp_path / "m.safetensors").exists()
-
-
-def test_of_two_formats_the_younger_counts(tmp_path: Path) -> None:
     for file in FIXTURES.glob("shards.*"):
         shutil.copy(file, tmp_path)
     put(tmp_path / "shards", a=np.full(2, 9.0))
@@ -392,27 +378,7 @@ def test_a_name_that_is_not_there_names_its_neighbours(tmp_path: Path) -> None:
             reader.get_tensor("layer1/kernels")
         with pytest.raises(NotFoundError, match="of its 2 no name is similar"):
             reader.get_tensor("zzz")
-
-
-def test_a_reader_describes_the_checkpoint(tmp_path: Path) -> None:
-    put(tmp_path / "m", v=np.ones(2, np.float32), s=np.array(b"x", object))
-    with CheckpointReader(str(tmp_path / "m")) as reader:
-        assert reader.debug_string() == b"s (string) []\nv (float32) [2]\n"
-        assert "2 tensors" in repr(reader)
-
-
-def test_a_slice_of_a_whole_of_another_shape_is_refused(tmp_path: Path) -> None:
-    from actorsession.checkpoints import parse_spec
-
-    put(tmp_path / "m", w=WHOLE)
-    with (
-        CheckpointReader(str(tmp_path / "m")) as reader,
-        pytest.raises(InvalidArgumentError, match=r"\[5, 3\] was requested; .* has shape \[4, 3\]"),
-    ):
-        reader.read("w", parse_spec("5 3 0,1:-"))
-
-
-def test_nothing_at_a_prefix_is_an_error_of_ours(tmp_path: Path) -> None:
+    # Nothing at a prefix is an error of ours.
     for prefix in ("m", "no/m", ""):
         with pytest.raises(OpError, match="there is no checkpoint"):
             CheckpointReader(str(tmp_path / prefix) if prefix else "")

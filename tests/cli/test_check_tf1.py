@@ -40,6 +40,15 @@ def test_nothing_missing_is_success(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("import tensorflow.compat.v1 as tf\ntf.Session()\n")
     said = "tf.Session 1\n1 files use 1 names of TensorFlow; 0 are missing\n"
     assert called("check-tf1", str(tmp_path)) == (0, said, "")
+    # A program of python 2 is named.
+    (tmp_path / "old.py").write_text("import tensorflow\nprint 'hello'\n")
+    code, out, _ = called("check-tf1", str(tmp_path))
+    assert code == 1
+    assert f"{tmp_path / 'old.py'}:2: no program of Python 3: " in out
+    # A path that is not there fails.
+    code, out, err = called("check-tf1", str(tmp_path / "nothing"))
+    assert (code, out) == (1, "")
+    assert "No such file or directory" in err
 
 
 def test_findings_as_json(tmp_path: Path) -> None:
@@ -51,16 +60,3 @@ def test_findings_as_json(tmp_path: Path) -> None:
     assert found["names"]["placeholder"] == {"uses": [[str(file), 2]], "missing": None}
     assert found["names"]["nn.reluu"]["missing"].startswith("tensorflow has no nn.reluu")
     assert (found["files"], found["unreadable"]) == (1, {})
-
-
-def test_a_program_of_python_2_is_named(tmp_path: Path) -> None:
-    (tmp_path / "old.py").write_text("import tensorflow\nprint 'hello'\n")
-    code, out, _ = called("check-tf1", str(tmp_path))
-    assert code == 1
-    assert f"{tmp_path / 'old.py'}:2: no program of Python 3: " in out
-
-
-def test_a_path_that_is_not_there_fails(tmp_path: Path) -> None:
-    code, out, err = called("check-tf1", str(tmp_path / "nothing"))
-    assert (code, out) == (1, "")
-    assert "No such file or directory" in err

@@ -43,6 +43,11 @@ def test_a_machine_on_which_the_tests_run_has_no_faults(capsys: pytest.CaptureFi
     assert {"tcp on 127.0.0.1", "unix sockets", "token", "TLS"} <= set(found)
     for finding in found.values():
         assert bool(finding["do"]) == (finding["state"] != "ok"), finding
+    # The version is that of the package.
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"actorsession {__version__}\n"
 
 
 def test_each_finding_is_a_line_with_what_to_do_below_it(
@@ -53,9 +58,7 @@ def test_each_finding_is_a_line_with_what_to_do_below_it(
     lines = capsys.readouterr().out.splitlines()
     (place,) = [i for i, line in enumerate(lines) if line.split()[:2] == ["fault", "token"]]
     assert lines[place + 1].split() == ["->", "export", "ACTORSESSION_TOKEN=$(actorsession", "token)"]
-
-
-def test_half_of_the_tls_files_is_a_fault(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    # Half of the tls files is a fault.
     monkeypatch.setenv("ACTORSESSION_TLS_CA", "/nowhere/ca.pem")
     found = findings(capsys, 1)["TLS"]
     assert found["state"] == "fault"
@@ -105,10 +108,3 @@ def test_an_examination_that_fails_does_not_hide_the_others(
     found = findings(capsys, 0)
     assert found["descriptors"]["found"] == "could not be examined: OSError: no such limit"
     assert {"numpy", "clock"} <= {*found}
-
-
-def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["--version"])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out == f"actorsession {__version__}\n"

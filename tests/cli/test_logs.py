@@ -337,9 +337,7 @@ def test_warnings_of_no_peer_are_told_apart_by_their_words_and_news_are_not_held
             said.logger.warning("disk %d is full", number)
         said.logger.info("a session")
     assert said.lines == ["disk 1 is full", "disk 2 is full", "a session", "a session"]
-
-
-def test_what_is_remembered_of_peers_is_bounded() -> None:
+    # What is remembered of peers is bounded.
     said = Said()
     for peer in range(5000):
         said.refuse(str(peer))

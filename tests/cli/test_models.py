@@ -105,9 +105,6 @@ def test_records_are_counted_and_the_first_one_is_shown(files: Path) -> None:
         found = inspected(files / name)
         assert (found["kind"], found["records"], found["compression"]) == ("records", 3, compression)
         assert found["first_record"] == wanted
-
-
-def test_events_are_shown_by_tag(files: Path) -> None:
     found = inspected(files / "events")
     assert (found["kind"], found["graphs"]) == ("events", 2)
     assert found["tags"] == [{"tag": "loss", "type": "simple_value", "values": 2, "first_step": 5, "last_step": 7}]

@@ -1,12 +1,16 @@
-"""``--resolver``: which cluster and task the schedulers' resolvers give a worker, and what it refuses."""
+"""``--resolver``: the cluster and task that schedulers give a worker; the files of examples/operate."""
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import pytest
 
-from actorsession import cli
+from actorsession import ClusterSpec, FileClusterResolver, cli
 from actorsession.cli import servers
 from tests.cli.kit import called
 
@@ -37,9 +41,6 @@ def test_srun_starts_one_command_for_all_tasks(monkeypatch: Any) -> None:
     found = options_of("--resolver", "slurm", "--jobs", "ps=1,worker=3", "--port", "7000")
     assert task_of(found) == ("worker", 2, "127.0.0.2:7001")
     assert task_of(options_of("--resolver", "slurm")) == ("worker", 3, "127.0.0.2:8889")
-
-
-def test_a_pod_finds_its_task_by_its_name(monkeypatch: Any) -> None:
     monkeypatch.setenv("POD_NAMESPACE", "ns")
     monkeypatch.setenv("POD_NAME", "digits-ps-0")
     found = options_of(*("--resolver", "kubernetes", "--jobs", "ps=1,worker=2", "--prefix", "digits-"))
@@ -74,3 +75,41 @@ def test_a_resolver_that_cannot_answer_is_a_wrong_call(words: str, complaint: st
     code, out, err = called("worker", *words.split())
     assert (code, out) == (2, "")
     assert err.startswith(f"actorsession worker: {complaint}"), err
+
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "operate"
+
+
+def tasks_of(commands: list[str]) -> list[tuple[str, int]]:
+    """The job and task of each command, read as the program reads them."""
+    parser, _ = cli._parser(with_demo=False)
+    found = []
+    for command in commands:
+        options = parser.parse_args(command.split()[1:])
+        assert options.command == "worker"
+        found.append((options.job, options.task))
+    return found
+
+
+def test_the_unit_starts_a_task_that_its_variables_name() -> None:
+    unit = (FOLDER / "actorsession@.service").read_text(encoding="utf-8")
+    (start,) = re.findall(r"^ExecStart=(.+)$", unit, re.M)
+    cluster = FileClusterResolver(str(FOLDER / "cluster.toml")).cluster_spec()
+    for task in ClusterSpec(cluster).tasks():
+        _, job, _, index = task.split("/")
+        named = {"JOB": job.partition(":")[2], "TASK": index.partition(":")[2]}
+        words = Template(start).substitute(named)
+        assert tasks_of([words]) == [(named["JOB"], int(named["TASK"]))]
+
+
+def test_the_services_are_the_tasks_of_their_cluster() -> None:
+    text = (FOLDER / "compose.yaml").read_text(encoding="utf-8")
+    services = re.findall(r"^  (\w+):\n    <<: \*task\n    command: (.+)$", text, re.M)
+    (described,) = re.findall(r"TF_CONFIG: '(.+)'", text)
+    cluster = ClusterSpec(json.loads(described)["cluster"])
+    expected = [
+        (cluster.task_address(job, task), job, task) for job in cluster.jobs for task in cluster.task_indices(job)
+    ]
+    tasks = tasks_of([command for _, command in services])
+    found = [(f"{name}:7000", *task) for (name, _), task in zip(services, tasks, strict=True)]
+    assert found == expected

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import Graph, LocalCluster
+from actorsession import AsyncSession, Graph, LocalCluster
 from actorsession.actors import Deadline
 from actorsession.cluster.master import session_plans
 from actorsession.session.remote import remote_run
@@ -22,8 +22,7 @@ _HERE = Path(__file__).parent
 
 @pytest.fixture
 def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
+    with Graph().as_default() as made:
         yield made
 
 
@@ -31,6 +30,13 @@ def graph() -> Iterator[Graph]:
 async def cluster() -> AsyncIterator[InProcess]:
     """Two workers in this process."""
     async with in_process() as made:
+        yield made
+
+
+@pytest.fixture
+async def session(cluster: InProcess, graph: Graph) -> AsyncIterator[AsyncSession]:
+    """A session of the first worker on the test's graph."""
+    async with AsyncSession(cluster.target(), graph=graph) as made:
         yield made
 
 
@@ -55,11 +61,9 @@ def answer_margin(monkeypatch: Any) -> Callable[[float], None]:
 
 @pytest.fixture
 def patient_clients(answer_margin: Callable[[float], None]) -> None:
-    """Lets clients of this process wait for what the master says of a limit, however late that comes.
-
-    Its word is what is looked at. A client by itself only waits for a moment, which is less than a process
-    may stand still on a machine that does much else.
-    """
+    """Lets clients of this process wait for what the master says of a limit, however late that comes. Its word is what
+    is looked at. A client by itself only waits for a moment, which is less than a process may stand still on a machine
+    that does much else."""
     answer_margin(PATIENCE)
 
 
@@ -71,10 +75,8 @@ def hasty_masters(monkeypatch: Any) -> None:
 
 @pytest.fixture(scope="package")
 def processes() -> Iterator[LocalCluster]:
-    """One ps and two workers in processes of their own, shared by all tests that leave them alone.
-
-    They belong to a loop in a thread, so that tests on any loop can use them.
-    """
+    """One ps and two workers in processes of their own, shared by all tests that leave them alone. They belong to a
+    loop in a thread, so that tests on any loop can use them."""
     jobs = {"ps": 1, "worker": 2}
     with holding(patient_cluster(jobs, protocol="tcp")) as held:  # some put a proxy before it
         yield held.cluster
@@ -88,10 +90,8 @@ def mortal_processes() -> Iterator[ProcessCluster]:
 
 @pytest.fixture
 def mortal(request: pytest.FixtureRequest, mortal_processes: ProcessCluster) -> Iterator[ProcessCluster]:
-    """One ps and two workers for a test that kills, stops or restarts some: afterwards all are there again.
-
-    Nothing of a test is left to the next but the addresses and the processes that it did not touch.
-    """
+    """One ps and two workers for a test that kills, stops or restarts some: afterwards all are there again. Nothing of
+    a test is left to the next but the addresses and the processes that it did not touch."""
     yield mortal_processes
     mortal_processes.revive()
     # Those that were started again belong to the cluster, and are not what this test has left.
@@ -100,11 +100,9 @@ def mortal(request: pytest.FixtureRequest, mortal_processes: ProcessCluster) -> 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the examples over ``processes`` on one of the loops, as tests that are marked ``process``.
-
-    The other sides of their links have loops of their own, and the same example on servers of this process
-    runs on both. Half of these examples run on either loop, each always on the same.
-    """
+    """Run the examples over ``processes`` on one of the loops, as tests that are marked ``process``. The other sides of
+    their links have loops of their own, and the same example on servers of this process runs on both. Half of these
+    examples run on either loop, each always on the same."""
     items[:] = [item for item in items if not _is_on_other_loop(item)]
 
 

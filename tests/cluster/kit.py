@@ -58,8 +58,6 @@ def patient_cluster(jobs: dict[str, int], **options: Any) -> LocalCluster:
 
 
 # -- a cluster in this process ---------------------------------------------------------------------
-
-
 class InProcess:
     """Servers of one cluster, all in this process and on this loop."""
 
@@ -224,8 +222,6 @@ def silent_address() -> Iterator[str]:
 
 
 # -- a gate inside a step --------------------------------------------------------------------------
-
-
 class Gate:
     """A node of a graph that a test holds: it lets its input pass when the test says so."""
 
@@ -279,8 +275,6 @@ if "TestGate" not in registered_ops():
 
 
 # -- graphs ----------------------------------------------------------------------------------------
-
-
 def on(task: str) -> Any:
     """The device scope of a task, in the default graph."""
     return get_default_graph().device(task)

@@ -45,10 +45,8 @@ class LossyProxy:
         await self._lost.wait()
 
     def cut(self, *, half: bool = False) -> None:
-        """Ends all connections, or the client's half of each: the server does not hear of it.
-
-        Later connections are passed on as they are.
-        """
+        """Ends all connections, or the client's half of each: the server does not hear of it. Later connections are
+        passed on as they are."""
         self._tag, self._losing = None, False
         if half:
             self._half_open |= self._servers

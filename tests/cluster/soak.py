@@ -109,10 +109,8 @@ class Model:
 
 
 class Counting:
-    """A counter on one worker, which belongs to one client.
-
-    A run that fails may or may not have counted; after a restart the counter begins anew.
-    """
+    """A counter on one worker, which belongs to one client. A run that fails may or may not have counted; after a
+    restart the counter begins anew."""
 
     def __init__(self, model: Model, client: int, index: int) -> None:
         with model.graph.as_default(), model.graph.device(f"/job:worker/task:{index}"):

@@ -70,8 +70,6 @@ async def _until_idle(cluster: LocalCluster) -> list[str]:
 
 
 # -- elements of queues ----------------------------------------------------------------------------
-
-
 async def cancelled_dequeues(seconds: float, seed: int) -> StressReport:
     """Consumers end by limits, timeouts and cancelling, at any moment; each element comes out once."""
     seen, choice = StressReport(), random.Random(seed)
@@ -129,8 +127,6 @@ async def cancelled_dequeues(seconds: float, seed: int) -> StressReport:
 
 
 # -- processes that stop ---------------------------------------------------------------------------
-
-
 async def orderly_stops(seconds: float, seed: int) -> StressReport:
     """A task with snapshots is stopped in order in the middle of steps; what was acknowledged stays."""
     seen, choice = StressReport(), random.Random(seed)
@@ -177,8 +173,6 @@ async def _stop(cluster: LocalCluster, after: float) -> None:
 
 
 # -- files -----------------------------------------------------------------------------------------
-
-
 async def crash_points(seconds: float, seed: int) -> StressReport:
     """Whatever writes files is killed at each of its calls; nothing is lost, and nothing left behind."""
     seen, names = StressReport(), list(SCENARIOS)
@@ -207,8 +201,6 @@ async def flipped_bits(seconds: float, seed: int) -> StressReport:
 
 
 # -- other users -----------------------------------------------------------------------------------
-
-
 async def another_user(seconds: float, seed: int) -> StressReport:
     """A process of another user dials a server on loopback and its socket files; it never gets in."""
     seen, choice = StressReport(), random.Random(seed)
@@ -235,8 +227,6 @@ async def another_user(seconds: float, seed: int) -> StressReport:
 
 
 # -- kernels that never end ------------------------------------------------------------------------
-
-
 async def endless_kernels(seconds: float, seed: int) -> StressReport:
     """Kernels outlive the limits of their steps; others are served, and SIGTERM ends the process."""
     seen, choice = StressReport(), random.Random(seed)

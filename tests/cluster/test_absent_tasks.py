@@ -66,8 +66,6 @@ def endless_grace(grace: Callable[[float], None]) -> None:
 
 
 # -- with real processes -----------------------------------------------------------------------------
-
-
 @pytest.fixture
 def three(mortal: ProcessCluster) -> ProcessCluster:
     """One ps and two workers."""
@@ -83,9 +81,7 @@ def killed(held: ProcessCluster, index: int) -> str:
 
 
 @pytest.mark.process
-def test_a_new_session_works_beside_a_task_that_was_killed_and_uses_it_when_it_is_back(
-    three: ProcessCluster, graph: Graph
-) -> None:
+def test_a_new_session_works_beside_a_killed_task_and_uses_it_later(three: ProcessCluster, graph: Graph) -> None:
     """1. One of three tasks is killed. 2. A new session runs on the others. 3. Only a step placed there asks
     for it, and says what was tried. 4. The task comes back, and the same session runs there."""
     x = ops.placeholder("float32", [])
@@ -108,9 +104,7 @@ def test_a_new_session_works_beside_a_task_that_was_killed_and_uses_it_when_it_i
 
 
 @pytest.mark.process
-def test_a_new_session_works_beside_a_task_that_is_stopped_and_uses_it_when_it_goes_on(
-    three: ProcessCluster, graph: Graph
-) -> None:
+def test_a_new_session_works_beside_a_stopped_task_and_uses_it_later(three: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     others, there = doubled(W0, doubled(PS0, x)), doubled(W1, x)
     stopped = three.cluster.process("worker", 1)
@@ -128,9 +122,7 @@ def test_a_new_session_works_beside_a_task_that_is_stopped_and_uses_it_when_it_g
 
 
 @pytest.mark.process
-def test_a_task_that_was_restarted_is_used_again_where_the_session_lost_nothing(
-    three: ProcessCluster, graph: Graph
-) -> None:
+def test_a_restarted_task_is_used_again_where_the_session_lost_nothing(three: ProcessCluster, graph: Graph) -> None:
     """Twice, and with plans that it had registered there. What others have on that task is lost all the same,
     which their sessions are told."""
     x = ops.placeholder("float32", [])
@@ -176,8 +168,6 @@ def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(three
 
 
 # -- in this process -----------------------------------------------------------------------------------
-
-
 @asynccontextmanager
 async def beside_nobody(graph: Graph, **config: Any) -> AsyncIterator[tuple[AsyncSession, ClusterSpec]]:
     """A session of worker 0, at whose side nobody is yet; and its cluster of three."""
@@ -267,9 +257,7 @@ async def test_steps_that_wait_for_a_task_are_told_apart_by_their_own_limits(gra
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["the first graph", "a graph that grew"])
-async def test_large_graphs_are_planned_anew_for_the_devices_that_tasks_turn_out_to_have(
-    graph: Graph, begun: bool
-) -> None:
+async def test_large_graphs_are_planned_anew_for_devices_that_tasks_turn_out_to_have(graph: Graph, begun: bool) -> None:
     """1. A large graph asks for an absent task. 2. It waits for the task within the limit of whoever asks. 3.
     The task comes, maybe while the graph is planned, and takes part in what is planned from then on."""
     x = ops.placeholder("float32", [])
@@ -384,8 +372,6 @@ async def test_what_a_step_did_elsewhere_is_not_done_twice_when_its_task_has_res
 
 
 # -- the members alone ---------------------------------------------------------------------------------
-
-
 class Fakes:
     """Three workers that are not there, and the members of a session whose master is at the first of them."""
 
@@ -537,8 +523,6 @@ async def test_a_session_that_nobody_waited_for_to_the_end_is_dropped_with_the_o
 
 
 # -- the search ----------------------------------------------------------------------------------------
-
-
 class Sought:
     """A task that is searched for, and what was taken in."""
 
@@ -611,13 +595,9 @@ async def test_a_task_that_has_left_is_not_waited_for() -> None:
 
 
 # -- waiting for tasks --------------------------------------------------------------------------------
-
-
 @pytest.mark.process
 @pytest.mark.parametrize("face", FACES)
-def test_a_program_waits_for_a_task_that_was_killed_until_it_answers_again(
-    three: ProcessCluster, graph: Graph, face: str
-) -> None:
+def test_a_program_waits_for_a_killed_task_until_it_answers(three: ProcessCluster, graph: Graph, face: str) -> None:
     """1. All tasks answer. 2. One is killed: with a count the others are enough, without one it is named at
     the limit. 3. It is started again while the call waits."""
     ops.constant(1.0)

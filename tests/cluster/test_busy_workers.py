@@ -98,14 +98,9 @@ class Model:
         return run
 
 
-def test_a_worker_that_is_busy_for_many_leases_in_one_kernel_is_waited_for(
-    graph: Graph, tmp_path: Path, workers: Pair
-) -> None:
-    """
-    1. A kernel on W1 holds the interpreter for four leases: no beat comes from there.
-    2. Meanwhile W0 serves other steps.
-    3. The step ends right, and so does the next one.
-    """
+def test_a_worker_busy_for_many_leases_in_one_kernel_is_waited_for(graph: Graph, tmp_path: Path, workers: Pair) -> None:
+    """1. A kernel on W1 holds the interpreter for four leases: no beat comes from there. 2. Meanwhile W0 serves other
+    steps. 3. The step ends right, and so does the next one."""
 
     async def main() -> None:
         model = Model(tmp_path, 4 * workers.lease)
@@ -195,8 +190,6 @@ def test_a_client_that_is_busy_for_many_leases_keeps_its_session(tmp_path: Path,
 
 
 # -- sidecars ------------------------------------------------------------------------------------
-
-
 def children_of(pid: int) -> list[int]:
     return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
 
@@ -243,8 +236,6 @@ async def test_a_server_that_other_hosts_can_reach_has_a_sidecar() -> None:
 
 
 # -- settings --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("beat", "lease"), [(0.0, 5.0), (3.0, 5.0)])
 def test_a_lease_of_less_than_two_beats_is_refused(beat: float, lease: float) -> None:
     told = "at least two beats" if beat else "a beat is more than 0 seconds, got 0.0"

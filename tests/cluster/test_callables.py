@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
-from actorsession import AsyncSession, Graph, ops
-from actorsession.config import RunMetadata, RunOptions, TraceLevel
-from actorsession.errors import CancelledError, InvalidArgumentError
+from actorsession import AsyncSession, Graph, Session, ops
+from actorsession.config import CallableOptions, RunMetadata, RunOptions, TensorConnection, TraceLevel
+from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError
+from actorsession.messages import Done
+from actorsession.messages.session import PrepareStep
 from actorsession.runtime.planning import LARGE
-from tests.cluster.kit import W0, W1, on
+from tests.cluster.kit import PS0, W0, W1, on, soon
 from tests.cluster.master_access import Way, way
 from tests.cluster.slow_graph import slow_graph
 from tests.session.inner import link_statistics
@@ -94,8 +99,6 @@ async def test_after_close_a_callable_says_that_the_session_is_closed(way: Way) 
 
 
 # -- what else a session asks its master for -------------------------------------------------------
-
-
 async def test_devices_are_listed_by_all_ways_the_client_device_first(way: Way, graph: Graph) -> None:
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         names = [device.name for device in await session.list_devices()]
@@ -113,3 +116,153 @@ async def test_a_master_of_this_process_is_called_directly_unless_the_wire_is_fo
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         assert await session.run(one) == 1
         assert (session.statistics().link is None) == way.is_direct
+
+
+def connect(*pairs: tuple[str, str]) -> list[TensorConnection]:
+    return [TensorConnection(from_tensor=source, to_tensor=to) for source, to in pairs]
+
+
+def cpu(task: str) -> str:
+    return f"{task}/device:CPU:0"
+
+
+async def test_callables_from_options_go_all_roads(way: Way) -> None:
+    slow = slow_graph()
+    async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
+        await session.run(slow.init)
+        across = session.make_callable_from_options(
+            CallableOptions(feed=["x:0"], fetch=["across", "here:0"], target=["sum"])
+        )
+        for value in (1.0, 2.0):
+            assert await soon(across(value)) == [3 * (10 + 2 * value), 2 * value]
+        with pytest.raises(InvalidArgumentError, match="takes 1 values, for x:0, got 0"):
+            await across()
+        counted = session.statistics().link
+        assert await soon(across(3.0)) == [48.0, 6.0]
+        if counted is not None:
+            assert link_statistics(session).calls_sent == counted.calls_sent + 1
+    with pytest.raises(CancelledError, match="closed"):
+        await across(1.0)
+
+
+async def test_without_await_too(way: Way) -> None:
+    slow = slow_graph()
+
+    def use() -> None:
+        with Session(way.target, graph=slow.graph, config=way.config()) as session:
+            session.run(slow.init)
+            connected = session.make_callable_from_options(
+                CallableOptions(fetch=["across:0"], tensor_connection=connect(("bias:0", "x:0")))
+            )
+            assert connected() == [90.0]
+
+    await soon(asyncio.to_thread(use))
+
+
+async def test_a_tensor_of_one_task_is_used_in_the_place_of_one_of_another(way: Way, graph: Graph) -> None:
+    with on(PS0):
+        ops.constant([1.0, 2.0], name="a")
+    with on(W0):
+        x = ops.placeholder("float32", [2], name="x")
+        free = ops.placeholder("float32", None, name="free")
+        y = ops.multiply(x, 2.0, name="y")
+    with on(W1):
+        ops.add(y, free, name="z")
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        run = session.make_callable_from_options(
+            CallableOptions(fetch=["z:0"], tensor_connection=connect(("a:0", "x:0"), ("y:0", "free:0")))
+        )
+        for _ in range(2):
+            assert [list(z) for z in await soon(run())] == [[4.0, 8.0]]
+        checked = session.make_callable_from_options(
+            CallableOptions(feed=["free:0"], fetch=["y"], tensor_connection=connect(("free", "x")))
+        )
+        assert [list(y) for y in await soon(checked([1, 2]))] == [[2.0, 4.0]]
+        with pytest.raises(InvalidArgumentError, match="is wanted, got"):
+            await soon(checked([1, 2, 3]))
+
+
+async def test_feeds_enter_and_fetches_leave_at_the_tasks_named_for_them(way: Way, graph: Graph) -> None:
+    with on(W0):
+        x = ops.placeholder("float32", [], name="x")
+        ops.multiply(x, 2.0, name="y")
+    traced = RunOptions(output_partition_graphs=True)
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        run = session.make_callable_from_options(
+            CallableOptions(
+                feed=["x:0"],
+                fetch=["y:0"],
+                run_options=traced,
+                feed_devices={"x:0": cpu(W1)},
+                fetch_devices={"y:0": cpu(PS0)},
+            )
+        )
+        metadata = RunMetadata()
+        assert await soon(run(4.0, run_metadata=metadata)) == [8.0]
+        sent = [
+            tuple(node.attrs["key"].split(";")[i] for i in (0, 2))
+            for found in metadata.partition_graphs
+            for node in found.nodes
+            if node.op == "_Send"
+        ]
+        assert sorted(sent) == sorted([(cpu(W1), cpu(W0)), (cpu(W0), cpu(PS0))])
+
+
+async def test_what_the_client_cannot_know_is_checked_by_the_master(way: Way, graph: Graph) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    ops.multiply(x, 2.0, name="y")
+    absent = "/job:nobody/replica:0/task:0"
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        run = session.make_callable_from_options(
+            CallableOptions(feed=["x:0"], fetch=["y:0"], feed_devices={"x:0": cpu(absent)})
+        )
+        with pytest.raises(InvalidArgumentError, match=r"/job:nobody.* does not exist; the dev"):
+            await soon(run(1.0))
+        assert await soon(session.run("y:0", {"x:0": 1.0})) == 2.0
+
+
+async def test_mistakes_in_names_are_told_where_the_callable_is_made(way: Way, graph: Graph) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    ops.multiply(x, 2.0, name="y")
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        mistakes: list[tuple[dict[str, Any], type[Exception], str]] = [
+            ({"fetch": ["q:0"]}, InvalidArgumentError, "fetch names 'q:0'"),
+            ({"target": ["q"]}, NotFoundError, "target names 'q'"),
+            ({"tensor_connection": connect(("y:0", "x:0"))}, InvalidArgumentError, "a cycle"),
+        ]
+        for options, kind, said in mistakes:
+            given: Any = {"fetch": ["y:0"], **options}
+            with pytest.raises(kind, match=said):
+                session.make_callable_from_options(CallableOptions(**given))
+
+
+async def test_a_master_refuses_a_wiring_that_is_none(way: Way, graph: Graph) -> None:
+    ops.multiply(ops.placeholder("float32", [], name="x"), 2.0, name="y")
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        remote: Any = session._session
+        wrong: list[tuple[list[Any], str]] = [
+            ([[["y:0", "x:0"]], [], []], "would create a cycle"),
+            ([[["q:0", "x:0"]], [], []], "'q:0' is not a tensor of the graph"),
+            ([3], "not the wire form of a wiring"),
+        ]
+        for wiring, said in wrong:
+            message = PrepareStep(
+                session_handle=remote.connection.handle,
+                feeds=[],
+                fetches=["y:0"],
+                targets=[],
+                partial=False,
+                wiring=wiring,
+            )
+            with pytest.raises(InvalidArgumentError, match=said):
+                await soon(remote.steps.ask(message, 10.0, Done))
+        partial = PrepareStep(
+            session_handle=remote.connection.handle,
+            feeds=["x:0"],
+            fetches=["y:0"],
+            targets=[],
+            partial=True,
+            wiring=[[], [["x:0", "anywhere"]], []],
+        )
+        with pytest.raises(InvalidArgumentError, match="a partial run connects no tensors"):
+            await soon(remote.steps.ask(partial, 10.0, Done))

@@ -102,8 +102,6 @@ def test_a_worker_takes_its_token_from_the_environment(graph: Graph, monkeypatch
 
 
 # -- as the child of a local cluster ---------------------------------------------------------------
-
-
 @contextmanager
 def child(cluster: str = ONE) -> Iterator[Any]:
     with running(command("worker", "--job", "worker", "--cluster", cluster, "--announce")) as process:
@@ -182,9 +180,7 @@ with guard.watching([signal.SIGTERM]):
 
 
 @pytest.mark.parametrize(("words", "code"), [([], 0), (["own"], -signal.SIGKILL)], ids=["child", "own"])
-def test_a_guard_kills_for_signals_of_its_process_and_not_for_those_of_a_forked_child(
-    words: list[str], code: int
-) -> None:
+def test_a_guard_kills_for_signals_of_its_process_and_not_of_a_forked_child(words: list[str], code: int) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", GUARDED, *words], capture_output=True, timeout=60, check=False, env=environment()
     )

@@ -111,8 +111,6 @@ def _use(target: str) -> None:
 
 
 # -- what is loaded ------------------------------------------------------------------------------------
-
-
 @pytest.mark.process
 def test_a_server_loads_its_own_code_the_standard_library_and_four_packages(report: dict[str, Any]) -> None:
     roots = {name.partition(".")[0] for name, file in report["modules"].items() if file}
@@ -280,8 +278,6 @@ def test_the_inspection_sees_what_it_looks_for(code: str, look: Any) -> None:
 
 
 # -- what happens --------------------------------------------------------------------------------------
-
-
 @pytest.mark.process
 def test_while_it_serves_a_server_runs_no_text_but_plans(report: dict[str, Any]) -> None:
     ran = [a[0] for event, a in report["seen"] if event == "exec"]
@@ -325,7 +321,6 @@ def test_names_of_a_graph_are_imported_by_nobody(report: dict[str, Any]) -> None
 
 
 # -- plans -----------------------------------------------------------------------------------------------
-
 INJECTIONS = [
     "x\nimport antigravity\n",
     "x\r__import__('antigravity')",

@@ -170,8 +170,6 @@ async def test_a_member_that_never_comes_ends_the_step_at_its_limit() -> None:
 
 
 # -- why a step hangs ----------------------------------------------------------------------------
-
-
 async def test_why_names_two_collectives_in_two_orders_that_wait_for_each_other() -> None:
     def reduced(instance: int, after: Sequence[Any]) -> Any:
         with acts.control_dependencies(after):
@@ -217,8 +215,6 @@ async def test_why_says_what_the_member_that_has_not_come_waits_for() -> None:
 
 
 # -- with real processes -------------------------------------------------------------------------
-
-
 @pytest.mark.process
 async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is_back(mortal: ProcessCluster) -> None:
     group, x = acts.collective.Group(2), acts.placeholder("float32", [None, None])
@@ -268,10 +264,8 @@ def filled(n: acts.Tensor, group: acts.collective.Group) -> list[Any]:
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is needed")
 async def test_a_ring_takes_the_memory_of_its_result_and_of_some_chunks() -> None:
-    """What a value is made of is not copied, and of what goes round there is a window of chunks.
-
-    A chunk that is on its way is seen in both arenas, in that of its sender and in that of its receiver.
-    """
+    """What a value is made of is not copied, and of what goes round there is a window of chunks. A chunk that is on its
+    way is seen in both arenas, in that of its sender and in that of its receiver."""
     n = acts.placeholder("int32", [])
     targets = filled(n, acts.collective.Group(2))
     async with (

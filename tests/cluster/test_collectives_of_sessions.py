@@ -206,8 +206,6 @@ async def test_why_names_the_member_of_another_session_that_has_not_come() -> No
 
 
 # -- members that fail -----------------------------------------------------------------------------
-
-
 def checked(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
     """Two sums, with something between them that fails for a negative value."""
     first = acts.collective.all_reduce(acts.abs(x), group)
@@ -328,8 +326,6 @@ async def test_a_group_of_the_same_key_may_have_other_members_in_later_sessions(
 
 
 # -- with real processes ---------------------------------------------------------------------------
-
-
 def slow(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
     """The second member comes late with a value above 1."""
     if number == 1:

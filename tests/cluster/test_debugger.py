@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,9 +43,10 @@ from actorsession.runtime.debug.watched_step import DebugRunDef
 from actorsession.session.remote.remote_debugger import RemoteDebugger
 from tests.cluster.kit import W0, W1, Gate, InProcess, Outcome, eventually, in_process, on, plan_of, soon, until_all
 from tests.cluster.process_cluster import ProcessCluster
-from tests.session.debugger_kit import BREAK, watch, watch_all
+from tests.session.debugger_kit import BREAK, debug_sink, hearing, registered, watch, watch_all
 
 CPU0, CPU1 = (f"{task}/device:CPU:0" for task in (W0, W1))
+DECORATORS = acts.debugging.DebugGraphDecoratorRegistry
 
 
 class Hop:
@@ -88,8 +88,6 @@ def worker_of(server: Server) -> Worker:
 
 
 # -- values ----------------------------------------------------------------------------------------
-
-
 async def test_watch_keys_carry_the_device(cluster: InProcess, hop: Hop, way: str) -> None:
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         found = await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", global_step=7))
@@ -102,39 +100,36 @@ async def test_watch_keys_carry_the_device(cluster: InProcess, hop: Hop, way: st
     assert not y.value.flags.writeable
 
 
-async def test_each_call_of_a_callable_shows_what_its_options_watch(cluster: InProcess, hop: Hop) -> None:
+async def test_each_call_of_a_callable_shows_what_its_options_watch(session: AsyncSession, hop: Hop) -> None:
     options = CallableOptions(feed=[hop.x.name], fetch=[hop.z.name], run_options=watch("y", "z"))
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        call = session.make_callable_from_options(options)
-        for value in (0.0, 1.0):
-            (found,) = await call(np.array([value], np.float32))
-            np.testing.assert_allclose(found, [np.log(value + 1.0)], rtol=1e-6)
-            assert devices_of(session) == {"y": CPU0, "z": CPU1}
-            assert values_in(session)["y:0"] == [value + 1.0]
+    call = session.make_callable_from_options(options)
+    for value in (0.0, 1.0):
+        (found,) = await call(np.array([value], np.float32))
+        np.testing.assert_allclose(found, [np.log(value + 1.0)], rtol=1e-6)
+        assert devices_of(session) == {"y": CPU0, "z": CPU1}
+        assert values_in(session)["y:0"] == [value + 1.0]
 
 
-async def test_what_tasks_read_together_is_dumped_once(cluster: InProcess, graph: Graph) -> None:
+async def test_what_tasks_read_together_is_dumped_once(session: AsyncSession) -> None:
     x = ops.placeholder("float32", [], name="x")
     two = ops.constant(2.0, name="two")
     ends = []
     for number, task in enumerate((W0, W1)):
         with on(task):
             ends.append(ops.multiply(x, two, name=f"end{number}"))
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        assert await session.run(ends, {x: 3.0}, watch_all()) == [6.0, 6.0]
-        names = sorted(dump.node_name for dump in session.debug_dumps())
-        assert names == ["end0", "end1", "two", "x"]
-        (report,) = session.debug_reports()
-        assert (report.seen, report.kept, report.lost) == (4, 4, ())
+    assert await session.run(ends, {x: 3.0}, watch_all()) == [6.0, 6.0]
+    names = sorted(dump.node_name for dump in session.debug_dumps())
+    assert names == ["end0", "end1", "two", "x"]
+    (report,) = session.debug_reports()
+    assert (report.seen, report.kept, report.lost) == (4, 4, ())
 
 
-async def test_named_watches_reach_the_tasks_that_have_their_nodes(cluster: InProcess, hop: Hop) -> None:
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        await session.run(hop.z, {hop.x: [0.0]}, watch("z", "x", slot=-1))
-        assert devices_of(session) == {"x": CPU0, "z": CPU1}
-        await session.run(hop.z, {"y:0": [1.0]}, watch("x", "y"))
-        assert session.debug_reports()[1].not_run == ("x:0",)
-        assert [d.tensor_name for d in session.debug_dumps()][2:] == ["y:0"]
+async def test_named_watches_reach_the_tasks_that_have_their_nodes(session: AsyncSession, hop: Hop) -> None:
+    await session.run(hop.z, {hop.x: [0.0]}, watch("z", "x", slot=-1))
+    assert devices_of(session) == {"x": CPU0, "z": CPU1}
+    await session.run(hop.z, {"y:0": [1.0]}, watch("x", "y"))
+    assert session.debug_reports()[1].not_run == ("x:0",)
+    assert [d.tensor_name for d in session.debug_dumps()][2:] == ["y:0"]
 
 
 async def test_values_of_many_pieces_all_arrive_and_those_of_a_device_in_order(
@@ -158,22 +153,18 @@ async def test_values_of_many_pieces_all_arrive_and_those_of_a_device_in_order(
         assert kept_at_workers(cluster) == 0
 
 
-async def test_what_a_worker_keeps_for_the_client_is_bounded(cluster: InProcess, hop: Hop) -> None:
+async def test_what_a_worker_keeps_for_the_client_is_bounded(session: AsyncSession, hop: Hop) -> None:
     one = ENTRY_BYTES + 4
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        await session.run(hop.z, {hop.x: [0.0]}, watch("x", "y", "z", run_byte_usage_limit=one))
-        # Of x and y the first task keeps one, the second keeps z, and the client one of these two.
-        (report,) = session.debug_reports()
-        assert (report.seen, report.kept, report.left_out) == (3, 1, 2)
-        assert len(session.debug_dumps()) == 1
+    await session.run(hop.z, {hop.x: [0.0]}, watch("x", "y", "z", run_byte_usage_limit=one))
+    # Of x and y the first task keeps one, the second keeps z, and the client one of these two.
+    (report,) = session.debug_reports()
+    assert (report.seen, report.kept, report.left_out) == (3, 1, 2)
+    assert len(session.debug_dumps()) == 1
 
 
 # -- where values go -------------------------------------------------------------------------------
-
-
-async def test_files_are_written_by_the_worker_of_each_device(
-    cluster: InProcess, hop: Hop, tmp_path: Path, way: str
-) -> None:
+@pytest.mark.usefixtures("way")
+async def test_files_are_written_by_the_worker_of_each_device(cluster: InProcess, hop: Hop, tmp_path: Path) -> None:
     options = watch("y", "z", debug_urls=[f"file://{tmp_path}"], global_step=4)
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         for _ in range(2):
@@ -182,18 +173,15 @@ async def test_files_are_written_by_the_worker_of_each_device(
         assert [(r.seen, r.kept) for r in session.debug_reports()] == [(2, 2), (2, 2)]
     found = DebugDumpDir(tmp_path)
     assert found.devices() == [CPU0, CPU1]
-    assert found.keys() == [
-        acts.debugging.DebugNodeKey(CPU0, "y", 0, "DebugIdentity"),
-        acts.debugging.DebugNodeKey(CPU1, "z", 0, "DebugIdentity"),
-    ]
+    key = acts.debugging.DebugNodeKey
+    assert found.keys() == [key(CPU0, "y", 0, "DebugIdentity"), key(CPU1, "z", 0, "DebugIdentity")]
     assert found.watch_keys(device_name=CPU1) == ["z:0:DebugIdentity"]
     assert [v.tolist() for v in found.get_tensors("y", device_name=CPU0)] == [[1.0], [1.0]]
     with pytest.raises(ValueError, match=f"'y:0:DebugIdentity' was not watched on {CPU1}"):
         found.get_tensors("y", device_name=CPU1)
     assert sorted(run.session_run_index for run in found.runs) == [0, 0, 1, 1]
     assert {run.global_step for run in found.runs} == {4}
-    first = [run for run in found.runs if run.session_run_index == 0]
-    assert {device for run in first for device in run.graphs} == {CPU0, CPU1}
+    assert {device for run in found.runs if run.session_run_index == 0 for device in run.graphs} == {CPU0, CPU1}
     assert all(run.input_names == ("x:0",) and run.complete for run in found.runs)
 
 
@@ -227,24 +215,15 @@ async def test_a_directory_that_cannot_be_made_is_counted_by_its_worker(
             await session.run(hop.z, {hop.x: [0.0]}, options)
 
 
-@pytest.fixture
-def taken() -> Iterator[list[str]]:
-    """The nodes whose values reach ``sink://cluster``, a function of this process."""
-    found: list[str] = []
-    acts.debugging.register_debug_sink("cluster", lambda dump: found.append(dump.node_name))
-    yield found
-    acts.debugging.unregister_debug_sink("cluster")
-
-
-async def test_functions_are_called_in_the_process_of_the_client(
-    cluster: InProcess, hop: Hop, taken: list[str], way: str
-) -> None:
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=["sink://cluster"]))
-        # They were called before the run returned.
-        assert taken == ["y", "z"]
-        with pytest.raises(InvalidArgumentError, match="no debug sink is registered for 'sink://no'"):
-            await session.run(hop.z, {hop.x: [0.0]}, watch("y", debug_urls=["sink://no"]))
+@pytest.mark.usefixtures("way")
+async def test_functions_are_called_in_the_process_of_the_client(session: AsyncSession, hop: Hop) -> None:
+    taken: list[str] = []
+    with debug_sink("cluster", lambda dump: taken.append(dump.node_name)) as url:
+        await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=[url]))
+    # They were called before the run returned.
+    assert taken == ["y", "z"]
+    with pytest.raises(InvalidArgumentError, match="no debug sink is registered for 'sink://no'"):
+        await session.run(hop.z, {hop.x: [0.0]}, watch("y", debug_urls=["sink://no"]))
 
 
 async def test_a_function_may_run_the_session_itself(cluster: InProcess, hop: Hop) -> None:
@@ -254,72 +233,30 @@ async def test_a_function_may_run_the_session_itself(cluster: InProcess, hop: Ho
     def ask(dump: acts.debugging.DebugDump) -> None:
         inner.append(session.run(hop.z, {hop.x: [0.0]}, watch("y")).tolist())
 
-    acts.debugging.register_debug_sink("ask", ask)
-    try:
-        options = watch("z", debug_urls=["sink://ask"])
-        await soon(asyncio.to_thread(session.run, hop.z, {hop.x: [0.0]}, options))
-        assert inner == [[0.0]]
-        assert [report.failures for report in session.debug_reports()] == [0, 0]
-    finally:
-        acts.debugging.unregister_debug_sink("ask")
-        await asyncio.to_thread(session.close)
+    with debug_sink("ask", ask) as url:
+        await soon(asyncio.to_thread(session.run, hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[url])))
+    assert inner == [[0.0]]
+    assert [report.failures for report in session.debug_reports()] == [0, 0]
+    await asyncio.to_thread(session.close)
 
 
 # -- registries ------------------------------------------------------------------------------------
-
-
-class Recorder(acts.debugging.DebuggerState):
-    """Notes all that it is told."""
-
-    def __init__(self, heard: list[Any]) -> None:
-        self.heard = heard
-
-    def publish_debug_metadata(
-        self,
-        global_step: int,
-        session_run_index: int,
-        executor_step_index: int,
-        input_names: Sequence[str],
-        output_names: Sequence[str],
-        target_names: Sequence[str],
-    ) -> None:
-        self.heard.append(("run", session_run_index, executor_step_index))
-
-    def publish_graph(self, graph_def: GraphDef, device: str) -> None:
-        debug = [node.name for node in graph_def.nodes if node.name.startswith("__dbg")]
-        self.heard.append(("graph", device, debug))
-
-    def publish_tensor(self, dump: acts.debugging.DebugDump, debug_urls: Sequence[str]) -> None:
-        self.heard.append(("tensor", dump.key.debug_node_name, dump.device_name, *debug_urls))
-
-    def publish_end(self, error: OpError | None) -> None:
-        self.heard.append(("end", error))
-
-
 async def test_a_state_of_the_client_hears_of_runs_graphs_values_and_ends(
     cluster: InProcess, hop: Hop, tmp_path: Path, way: str
 ) -> None:
     """It replaces the whole mechanism, so no worker writes a file."""
-    heard: list[Any] = []
     url = f"file://{tmp_path}"
-    before = acts.debugging.DebuggerStateRegistry.register_factory(lambda options: Recorder(heard))
-    try:
+    with hearing() as heard:
         async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
             for _ in range(2):
                 await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=[url]))
-    finally:
-        acts.debugging.DebuggerStateRegistry.register_factory(before)
-    values = [("tensor", "y:0:DebugIdentity", CPU0, url), ("tensor", "z:0:DebugIdentity", CPU1, url)]
-    assert heard == [
-        ("run", 0, 0),
-        ("graph", CPU0, ["__dbg_y:0"]),
-        ("graph", CPU1, ["__dbg_z:0"]),
-        *values,
-        ("end", None),
-        ("run", 1, 1),
-        *values,
-        ("end", None),
-    ]
+    for entry in heard:
+        if entry[0] == "graph":
+            entry[2][:] = [name for name in entry[2] if name.startswith("__dbg")]
+    graphs = [("graph", CPU0, ["__dbg_y:0"]), ("graph", CPU1, ["__dbg_z:0"])]
+    values = [("tensor", CPU0, "y:0:DebugIdentity", url), ("tensor", CPU1, "z:0:DebugIdentity", url), ("end", None)]
+    first, second = (("run", -1, number, number, ("x:0", "z:0")) for number in range(2))
+    assert heard == [first, *graphs, *values, second, *values]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -351,10 +288,7 @@ class Numbers(acts.debugging.DebugGraphDecoratorInterface):
 
 async def test_a_registered_decorator_decorates_the_partitions_of_each_worker(cluster: InProcess, hop: Hop) -> None:
     published: list[Any] = []
-    before = acts.debugging.DebugGraphDecoratorRegistry.register_factory(
-        lambda options, default: Numbers(default, published)
-    )
-    try:
+    with registered(DECORATORS, lambda options, default: Numbers(default, published)):
         async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
             with pytest.raises(InvalidArgumentError, match="checked") as error:
                 await session.run(hop.z, {hop.x: [-1.0]}, watch("y", "z"))
@@ -362,60 +296,46 @@ async def test_a_registered_decorator_decorates_the_partitions_of_each_worker(cl
             # The default decorator was delegated to, and what was seen before the error is there.
             assert {d.tensor_name for d in session.debug_dumps()} >= {"y:0"}
             assert await session.run(hop.z, {hop.x: [-1.0]}) == -np.inf
-        assert sorted(device for device, _ in published) == [CPU0, CPU1]
-    finally:
-        assert acts.debugging.DebugGraphDecoratorRegistry.register_factory(before) is not None
+    assert sorted(device for device, _ in published) == [CPU0, CPU1]
 
 
-async def test_what_a_decorator_breaks_is_refused_with_the_reason(cluster: InProcess, hop: Hop) -> None:
+async def test_what_a_decorator_breaks_is_refused_with_the_reason(session: AsyncSession, hop: Hop) -> None:
     class Wrong(acts.debugging.DebugGraphDecoratorInterface):
         def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
             return GraphDef(tuple(n for n in graph_def.nodes if n.op not in ("_Send", "_Recv")))
 
-    before = acts.debugging.DebugGraphDecoratorRegistry.register_factory(lambda options, default: Wrong())
-    try:
-        async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-            with pytest.raises(InvalidArgumentError, match=r"sends or receives of .* were changed"):
-                await session.run(hop.z, {hop.x: [0.0]}, watch("y"))
-    finally:
-        acts.debugging.DebugGraphDecoratorRegistry.register_factory(before)
+    with registered(DECORATORS, lambda options, default: Wrong()):
+        with pytest.raises(InvalidArgumentError, match=r"sends or receives of .* were changed"):
+            await session.run(hop.z, {hop.x: [0.0]}, watch("y"))
 
 
 # -- breaks ----------------------------------------------------------------------------------------
+@pytest.mark.usefixtures("way")
+async def test_a_break_names_node_device_and_task_and_shows_what_was_seen(session: AsyncSession, hop: Hop) -> None:
+    options = watch("y", "z", break_on="nan_or_inf")
+    with pytest.raises(InvalidArgumentError, match=r"'z' \(Log\) made a NaN or Inf") as error:
+        await session.run(hop.z, {hop.x: [-1.0]}, options)
+    assert (error.value.node, error.value.device, error.value.task) == ("z", CPU1, W1)
+    assert error.value.op is hop.z.op
+    assert "inputs: y:0 (float32[1]) min 0.0, max 0.0" in error.value.message
+    assert values_in(session) == {"y:0": [0.0], "z:0": [-np.inf]}
+    assert "'z' (Log)" in session.debug_reports()[0].error
+    assert (await session.run(hop.z, {hop.x: [0.0]}, options)).tolist() == [0.0]
 
 
-async def test_a_break_names_node_device_and_task_and_shows_what_was_seen(
-    cluster: InProcess, hop: Hop, way: str
-) -> None:
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        options = watch("y", "z", break_on="nan_or_inf")
-        with pytest.raises(InvalidArgumentError, match=r"'z' \(Log\) made a NaN or Inf") as error:
-            await session.run(hop.z, {hop.x: [-1.0]}, options)
-        assert (error.value.node, error.value.device, error.value.task) == ("z", CPU1, W1)
-        assert error.value.op is hop.z.op
-        assert "inputs: y:0 (float32[1]) min 0.0, max 0.0" in error.value.message
-        assert values_in(session) == {"y:0": [0.0], "z:0": [-np.inf]}
-        assert "'z' (Log)" in session.debug_reports()[0].error
-        assert (await session.run(hop.z, {hop.x: [0.0]}, options)).tolist() == [0.0]
-
-
-async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(cluster: InProcess, graph: Graph) -> None:
+async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(session: AsyncSession) -> None:
     x = ops.placeholder("float32", [], name="x")
     with on(W1):
         end = ops.while_loop(lambda i: i > -2.0, lambda i: ops.log(i, name="inner") - 1.0, [x])
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        with pytest.raises(InvalidArgumentError, match="made a NaN or Inf") as error:
-            await session.run(end, {x: 1.0}, BREAK)
-        assert "inner" in (error.value.node or "")
-        assert error.value.device == CPU1
+    with pytest.raises(InvalidArgumentError, match="made a NaN or Inf") as error:
+        await session.run(end, {x: 1.0}, BREAK)
+    assert "inner" in (error.value.node or "")
+    assert error.value.device == CPU1
 
 
 # -- partial runs ----------------------------------------------------------------------------------
-
-
-async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(
-    cluster: InProcess, graph: Graph, way: str
-) -> None:
+@pytest.mark.usefixtures("way")
+async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(cluster: InProcess, graph: Graph) -> None:
     x, y = (ops.placeholder("float32", [], name=name) for name in "xy")
     with on(W1):
         first = ops.add(x, 1.0, name="first")
@@ -434,49 +354,43 @@ async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(
 
 
 # -- failures --------------------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("patient_clients")
 @pytest.mark.parametrize("how", ["late", "cancelled"])
-async def test_a_step_that_ends_early_shows_what_it_has_seen(how: str, cluster: InProcess, graph: Graph) -> None:
+async def test_a_step_that_ends_early_shows_what_it_has_seen(session: AsyncSession, how: str) -> None:
     gate = Gate(how)
     x = ops.placeholder("float32", [], name="x")
     with on(W1):
         y = ops.add(x, 1.0, name="y")
     with on(W0):
         z = gate(y) + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        try:
-            gate.open()
-            await session.run(z, {x: 0.0}, watch("y"))  # planned and registered
-            session.clear_debug_dumps()
-            gate.close()
-            options = replace(watch("y"), timeout_in_ms=1500 if how == "late" else 0)
-            run = asyncio.create_task(session.run(z, {x: 1.0}, options))
-            await gate.wait_entered(2)
-            if how == "cancelled":
-                run.cancel()
-            with pytest.raises(DeadlineExceededError if how == "late" else asyncio.CancelledError):
-                await soon(run)
-            await eventually(lambda: bool(session.debug_reports()))
-            said = "exceeded the run's limit of 1.5 s" if how == "late" else "cancelled by its caller"
-            assert said in session.debug_reports()[0].error
-            assert values_in(session) == {"y:0": 2.0}
-        finally:
-            gate.open()
+    try:
+        gate.open()
+        await session.run(z, {x: 0.0}, watch("y"))  # planned and registered
+        session.clear_debug_dumps()
+        gate.close()
+        options = replace(watch("y"), timeout_in_ms=1500 if how == "late" else 0)
+        run = asyncio.create_task(session.run(z, {x: 1.0}, options))
+        await gate.wait_entered(2)
+        if how == "cancelled":
+            run.cancel()
+        with pytest.raises(DeadlineExceededError if how == "late" else asyncio.CancelledError):
+            await soon(run)
+        await eventually(lambda: bool(session.debug_reports()))
+        said = "exceeded the run's limit of 1.5 s" if how == "late" else "cancelled by its caller"
+        assert said in session.debug_reports()[0].error
+        assert values_in(session) == {"y:0": 2.0}
+    finally:
+        gate.open()
 
 
 @pytest.mark.process
 async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
     mortal: ProcessCluster, graph: Graph, tmp_path: Path
 ) -> None:
-    """Values travel from other processes, and files are written there.
-
-    1. A step is watched in memory and in files on two processes.
-    2. A second step waits in a dequeue on worker 1, which is killed.
-    3. The values that worker 0 has seen are there, what worker 1 has written is read back, and the report
-       says that the rest is lost; the session runs on where it needs worker 1 no more.
-    """
+    """Values travel from other processes, and files are written there. 1. A step is watched in memory and in files on
+    two processes. 2. A second step waits in a dequeue on worker 1, which is killed. 3. The values that worker 0 has
+    seen are there, what worker 1 has written is read back, and the report says that the rest is lost; the session runs
+    on where it needs worker 1 no more."""
     x = ops.placeholder("float32", [], name="x")
     with on(W0):
         y = ops.add(x, 1.0, name="y")
@@ -547,36 +461,30 @@ async def _take_nothing(*_: Any, **__: Any) -> bool:
 
 
 # -- what it costs ---------------------------------------------------------------------------------
-
-
-async def test_a_plain_step_costs_nothing_more(cluster: InProcess, hop: Hop) -> None:
+async def test_a_plain_step_costs_nothing_more(session: AsyncSession, cluster: InProcess, hop: Hop) -> None:
     """A plain run uses the graph that it has registered, and nothing of it is kept, also beside a watched one."""
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        feeds = {hop.x: [0.0]}
-        await session.run(hop.z, feeds)
-        graphs = {s.task: s.statistics().graphs for s in cluster.servers}
-        await session.run(hop.z, feeds, watch("z"))
-        await session.run(hop.z, feeds, watch("z", global_step=9))  # another run of the same plan
-        more = {s.task: s.statistics().graphs for s in cluster.servers}
-        assert more == {task: count + 1 for task, count in graphs.items()}
-        await session.run(hop.z, feeds)
-        assert {s.task: s.statistics().graphs for s in cluster.servers} == more
-        assert len(session.debug_reports()) == 2
-        assert kept_at_workers(cluster) == 0
+    feeds = {hop.x: [0.0]}
+    await session.run(hop.z, feeds)
+    graphs = {s.task: s.statistics().graphs for s in cluster.servers}
+    await session.run(hop.z, feeds, watch("z"))
+    await session.run(hop.z, feeds, watch("z", global_step=9))  # another run of the same plan
+    more = {s.task: s.statistics().graphs for s in cluster.servers}
+    assert more == {task: count + 1 for task, count in graphs.items()}
+    await session.run(hop.z, feeds)
+    assert {s.task: s.statistics().graphs for s in cluster.servers} == more
+    assert len(session.debug_reports()) == 2
+    assert kept_at_workers(cluster) == 0
 
 
-async def test_plans_of_other_watches_are_kept_apart(cluster: InProcess, hop: Hop) -> None:
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        for node in ("y", "z", "y"):
-            await session.run(hop.z, {hop.x: [0.0]}, watch(node))
-        assert [d.node_name for d in session.debug_dumps()] == ["y", "z", "y"]
-        indices = [(r.session_run_index, r.executor_step_index) for r in session.debug_reports()]
-        assert indices == [(0, 0), (1, 0), (2, 1)]
+async def test_plans_of_other_watches_are_kept_apart(session: AsyncSession, hop: Hop) -> None:
+    for node in ("y", "z", "y"):
+        await session.run(hop.z, {hop.x: [0.0]}, watch(node))
+    assert [d.node_name for d in session.debug_dumps()] == ["y", "z", "y"]
+    indices = [(r.session_run_index, r.executor_step_index) for r in session.debug_reports()]
+    assert indices == [(0, 0), (1, 0), (2, 1)]
 
 
 # -- peers that send nonsense ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "read",
     [

@@ -6,27 +6,15 @@ one over the wire. ``test_debugger`` shows what only a cluster can show.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from actorsession import Graph, ops
-from actorsession.config import ConfigProto
 from tests.cluster.kit import in_process
 from tests.cluster.master_access import Way
-from tests.cluster.remote_adapters import FACES, spread
-from tests.session import (
-    test_debugger,
-    test_debugger_breaks,
-    test_debugger_partial_runs,
-    test_debugger_sinks,
-    test_debugger_states,
-)
-from tests.session.partial_kit import Stages
-from tests.session.test_debugger_sinks import broken, sink  # noqa: F401 - fixtures
-from tests.session.test_debugger_states import heard  # noqa: F401
+from tests.cluster.remote_adapters import FACES, fixtures_of, specified
+from tests.session import test_debugger
 
 KINDS = [("inproc", "AsyncSession"), ("wire", "Session")]
 
@@ -36,7 +24,7 @@ LOCAL = {
         "test_a_watched_tensor_is_dumped_with_all_that_is_known_of_it",
         "test_a_state_hears_of_run_graphs_values_and_end",
         "test_a_break_on_another_device_names_it_and_the_tensor_that_came_there",
-        "test_the_step_breaks_at_the_first_node_that_makes_one",
+        "test_the_step_breaks_at_the_first_node_that_makes_one_and_a_healthy_one_does_not",
     ],
     "has loops, which are on one device": [
         "test_inside_a_loop_the_node_of_the_body_is_named",
@@ -45,8 +33,7 @@ LOCAL = {
         "test_checks_inside_a_loop_change_no_value",
     ],
     "has devices of its own": [
-        "test_what_several_devices_read_is_dumped_once",
-        "test_each_device_shows_its_own_nodes",
+        "test_each_device_shows_its_own_nodes_and_what_several_read_is_dumped_once",
         "test_the_graph_of_each_device_is_told",
     ],
     "counts in the process of the session what each task counts for itself": [
@@ -69,43 +56,12 @@ LOCAL = {
     ],
 }
 
-SPECIFICATION = {
-    name: test
-    for module in (
-        test_debugger,
-        test_debugger_breaks,
-        test_debugger_partial_runs,
-        test_debugger_sinks,
-        test_debugger_states,
-    )
-    for name, test in vars(module).items()
-    if name.startswith("test_")
-}
-
-
-def is_of_sessions(name: str, test: Callable[..., Any]) -> bool:
-    """Whether a test of the specification takes the session it is about from a fixture."""
-    if any(name in names for names in LOCAL.values()):
-        return False
-    taken = inspect.signature(test).parameters
-    return "session" in taken or "make_session" in taken
-
-
-SPECIFIED = {name: test for name, test in SPECIFICATION.items() if is_of_sessions(name, test)}
-globals().update(SPECIFIED)
+SPECIFIED = specified(test_debugger, LOCAL)
+globals().update(SPECIFIED | fixtures_of(test_debugger))
 
 
 def test_the_specification_is_run_again() -> None:
     assert len(SPECIFIED) >= 25
-    assert all(name in SPECIFICATION for names in LOCAL.values() for name in names)
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    """A graph whose nodes go to one task after the other."""
-    made = Graph()
-    with made.as_default(), spread(made):
-        yield made
 
 
 @pytest.fixture(params=KINDS, ids="-".join)
@@ -115,35 +71,3 @@ async def way_and_face(request: Any) -> AsyncIterator[tuple[Way, Any]]:
         made = Way(cluster, over_wire=name == "wire")
         yield made, FACES[face]
         await made.until_empty()
-
-
-@pytest.fixture
-async def make_session(way_and_face: tuple[Way, Any], graph: Graph) -> AsyncIterator[Callable[..., Any]]:
-    """Makes sessions on the test's graph; they are closed at its end."""
-    made: list[Any] = []
-
-    def make(config: ConfigProto | None = None) -> Any:
-        way, face = way_and_face
-        made.append(face(way, graph, config))
-        return made[-1]
-
-    yield make
-    for session in made:
-        await session.close()
-
-
-@pytest.fixture
-def session(make_session: Callable[..., Any]) -> Any:
-    return make_session()
-
-
-@pytest.fixture
-def stages(graph: Graph) -> Stages:
-    return Stages()
-
-
-@pytest.fixture
-def log_of(graph: Graph) -> tuple[Any, Any]:
-    """x, and its logarithm z by way of y = x + 1."""
-    x = ops.placeholder("float32", [None], name="x")
-    return x, ops.log(ops.add(x, 1.0, name="y"), name="z")

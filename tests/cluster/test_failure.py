@@ -48,9 +48,7 @@ async def at_work(cluster: LocalCluster, job: str, index: int) -> None:
     await until_all([cluster.target(job, index)], lambda seen: seen.steps == 1)
 
 
-async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_on(
-    mortal: ProcessCluster, graph: Graph
-) -> None:
+async def test_a_worker_killed_in_a_step_fails_it_at_once_and_no_other(mortal: ProcessCluster, graph: Graph) -> None:
     model = Model()
     cluster = mortal.cluster
     living = [cluster.target("ps"), cluster.target("worker", 0)]
@@ -85,9 +83,7 @@ async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_
     assert sorted(await cluster.statistics()) == [PS0, W0]
 
 
-async def test_a_master_that_is_killed_is_named_and_the_other_tasks_drop_its_sessions(
-    mortal: ProcessCluster, graph: Graph
-) -> None:
+async def test_a_killed_master_is_named_and_other_tasks_drop_its_sessions(mortal: ProcessCluster, graph: Graph) -> None:
     model = Model()
     cluster = mortal.cluster
     others = [cluster.target("ps"), cluster.target("worker", 1)]

@@ -228,9 +228,7 @@ async def test_a_file_that_is_a_link_out_is_not_opened(
     assert contents(outside) == before
 
 
-async def test_what_is_written_over_a_link_takes_its_place(
-    server: Server, root: Path, outside: Path, graph: Graph
-) -> None:
+async def test_what_overwrites_a_link_takes_its_place(server: Server, root: Path, outside: Path, graph: Graph) -> None:
     before = contents(outside)
     async with AsyncSession(server.target, graph) as session:
         await session.run(OPENERS["SaveV2"](f"{root}/linked"))
@@ -239,9 +237,8 @@ async def test_what_is_written_over_a_link_takes_its_place(
     assert not (root / "linked.safetensors").is_symlink()
 
 
-async def test_an_index_names_no_file_that_is_a_link_out(
-    server: Server, root: Path, outside: Path, graph: Graph
-) -> None:
+@pytest.mark.usefixtures("outside")
+async def test_an_index_names_no_file_that_is_a_link_out(server: Server, root: Path, graph: Graph) -> None:
     """A peer may write the index by itself."""
     index = b'{"weight_map": {"v": "linked.safetensors"}}'
     fetch = OPENERS["RestoreV2"](f"{root}/made")
@@ -261,9 +258,7 @@ async def test_inside_of_the_roots_all_goes_on(op: str, server: Server, root: Pa
 
 
 @pytest.mark.parametrize("what", OBSTACLES)
-async def test_what_is_no_file_is_refused_and_holds_no_step(
-    what: str, root: Path, graph: Graph, server: Server
-) -> None:
+async def test_what_is_no_file_is_refused_and_never_hangs(what: str, root: Path, graph: Graph, server: Server) -> None:
     """By every operation that opens files, at once: a FIFO would hold its kernel until somebody writes."""
     for path in (root / "x.txt", root / "x.safetensors"):
         path.unlink()
@@ -277,9 +272,7 @@ async def test_what_is_no_file_is_refused_and_holds_no_step(
             assert not isinstance(caught.value, (DeadlineExceededError, InternalError)), name
 
 
-async def test_a_pattern_finds_names_in_the_roots_as_they_were_asked_for(
-    server: Server, root: Path, graph: Graph
-) -> None:
+async def test_a_pattern_finds_names_in_the_roots_as_asked_for(server: Server, root: Path, graph: Graph) -> None:
     async with AsyncSession(server.target, graph) as session:
         found = await session.run(opsets.matching_files(f"{root}/*.txt"))
         assert list(found) == [f"{root}/{name}.txt".encode() for name in ("linked", "x-old", "x")]
@@ -287,17 +280,13 @@ async def test_a_pattern_finds_names_in_the_roots_as_they_were_asked_for(
             await session.run(opsets.matching_files(f"{root}/fold*/x.txt"))
 
 
-async def test_sessions_with_state_of_their_own_have_the_same_roots(
-    server: Server, outside: Path, graph: Graph
-) -> None:
+async def test_sessions_with_their_own_state_have_the_same_roots(server: Server, outside: Path, graph: Graph) -> None:
     fetch = opsets.read_file(f"{outside}/x.txt")
     told = await refusal(server, graph, fetch, isolate_session_state=True)
     assert "outside the file roots" in told
 
 
-async def test_sessions_that_bring_their_cluster_have_the_same_roots(
-    server: Server, outside: Path, graph: Graph
-) -> None:
+async def test_sessions_that_bring_a_cluster_have_the_same_roots(server: Server, outside: Path, graph: Graph) -> None:
     cluster = actorsession.ClusterSpec({"own": [server.target]})
     told = await refusal(server, graph, opsets.read_file(f"{outside}/x.txt"), cluster_def=cluster)
     assert "outside the file roots" in told
@@ -317,9 +306,7 @@ async def test_beyond_loopback_there_are_no_roots_unless_they_are_named(
     assert contents(outside) == before
 
 
-async def test_beyond_loopback_those_that_are_named_count(
-    root: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_beyond_loopback_named_roots_count(root: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACTORSESSION_TOKEN", "a token for the tests")
     async with Server({"worker": ["0.0.0.0:0"]}, settings=ServerSettings(file_roots=[root])) as server:
         async with AsyncSession(server.target, graph) as session:
@@ -339,17 +326,13 @@ async def test_where_only_this_machine_comes_in_all_is_open_unless_roots_are_nam
 
 
 # -- what was judged is what is used ---------------------------------------------------------------
-
-
 # Each of the first; what takes very many is looked at here and there.
 MOMENTS = [*range(1, 40), *range(40, 1000, 7)]
 
 
 class Swap:
-    """A folder or a file that becomes a link at a chosen moment of what is done with files.
-
-    A moment is the end of a look at a name, or the begin of a call that uses one.
-    """
+    """A folder or a file that becomes a link at a chosen moment of what is done with files. A moment is the end of a
+    look at a name, or the begin of a call that uses one."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._left = 0
@@ -613,8 +596,6 @@ async def test_merging_removes_the_empty_folders_of_shards_and_no_root_nor_what_
 
 
 # -- names and links -------------------------------------------------------------------------------
-
-
 def test_a_root_is_a_folder_and_no_prefix(tmp_path: Path) -> None:
     files = FileRoots([tmp_path / "data"])
     assert files.real(str(tmp_path / "data" / "x")) == str(tmp_path / "data" / "x")
@@ -642,7 +623,6 @@ def test_a_name_that_no_file_can_have_is_refused_as_such(tmp_path: Path) -> None
 
 
 # -- the sweep -------------------------------------------------------------------------------------
-
 # Modules of operations and of what runs them that name something of the file system, and why each may.
 KNOWN = {
     "ops/blas_threads.py": "looks for libraries of its own process",

@@ -79,12 +79,8 @@ def worker_session(handle: str, peers: dict[str, str]) -> CreateWorkerSession:
 
 
 # -- what a graph may not do -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("key", ["", ";;;;", "a;b;c;d;e", "x" * 10**5, f"{W0};0;{W1};e;0:0"])
-async def test_a_partition_with_a_key_that_is_none_is_refused_and_the_device_serves_on(
-    cluster: InProcess, key: str
-) -> None:
+async def test_a_partition_with_a_wrong_key_is_refused_and_the_device_serves_on(cluster: InProcess, key: str) -> None:
     spec = TensorSpec(float32, TensorShape([]))
     node = NodeDef(name="r", op=RECV, attrs={"key": key}, outputs=(spec,))
     async with linked(cluster.target()) as link:
@@ -207,9 +203,7 @@ async def test_a_run_of_too_many_names_is_refused_and_told_how_to_raise_that(clu
             await link.ask(MASTER, step)
 
 
-async def test_values_nested_as_deep_as_the_wire_allows_are_refused_or_carried(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_values_as_deep_as_the_wire_allows_are_refused_or_carried(cluster: InProcess, graph: Graph) -> None:
     nested: Any = []
     for _ in range(480):
         nested = [nested]
@@ -223,8 +217,6 @@ async def test_values_nested_as_deep_as_the_wire_allows_are_refused_or_carried(
 
 
 # -- what a session may not do -----------------------------------------------------------------------
-
-
 async def test_a_session_that_tells_wrong_addresses_cuts_no_task_off(cluster: InProcess) -> None:
     wrong = {W0: "tcp://127.0.0.1:1", W1: "tcp://127.0.0.1:1", "/job:x/replica:0/task:9": "tcp://h:1"}
     async with linked(cluster.target()) as link:
@@ -280,9 +272,7 @@ class Impostor(Actor):
         return Done()
 
 
-async def test_a_worker_with_impossible_devices_fails_the_creation_and_nothing_is_left(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_worker_with_impossible_devices_fails_the_creation_alone(cluster: InProcess, graph: Graph) -> None:
     """In a cluster without an id, a token or TLS anybody may say to be any task."""
     ops.constant(1.0, name="c")
     serves = {WORKER: Impostor("impostor").ref}
@@ -309,8 +299,6 @@ async def test_graphs_without_a_session_go_with_whoever_registered_them(cluster:
 
 
 # -- what a frame may not do -------------------------------------------------------------------------
-
-
 async def test_an_announced_array_takes_memory_only_as_it_comes(cluster: InProcess) -> None:
     """8 GiB are announced and a MiB is sent: what is not sent is not held."""
     before = process_memory().resident

@@ -40,17 +40,12 @@ def graph() -> Iterator[Graph]:
 
 
 # -- in one process --------------------------------------------------------------------------------
-
-
 async def test_threads_that_are_held_by_kernels_whose_steps_are_over_are_told_of(
     graph: Graph, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """
-    1. Steps run into their limit in kernels that do not end; they hold both threads of W0.
-    2. ``status`` and ``why`` of the task say so, with the names of the kernels.
-    3. Another step waits for a thread; its session says what it waits for.
-    4. The kernels end, and so does that step.
-    """
+    """1. Steps run into their limit in kernels that do not end; they hold both threads of W0. 2. ``status`` and ``why``
+    of the task say so, with the names of the kernels. 3. Another step waits for a thread; its session says what it
+    waits for. 4. The kernels end, and so does that step."""
     gate = Gate("overdue")
     stuck = [gate(ops.constant(float(k))) for k in range(2)]
     other = Gate("in time")
@@ -97,8 +92,6 @@ async def _queued(session: AsyncSession) -> Cause:
 
 
 # -- in processes of their own ---------------------------------------------------------------------
-
-
 @contextmanager
 def holding_worker(*more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A worker that knows the op ``hold``, and where it listens."""
@@ -159,11 +152,8 @@ def test_patterns_and_widths_of_any_kind_hold_no_worker(graph: Graph) -> None:
 
 @pytest.mark.process
 def test_prints_that_nobody_reads_hold_no_worker_and_are_counted(graph: Graph) -> None:
-    """
-    1. Nobody reads the standard error of a worker; its steps print many times what a pipe takes.
-    2. They go on, and so do others.
-    3. Who reads then finds the first lines in order, how many are missing, and the last line.
-    """
+    """1. Nobody reads the standard error of a worker; its steps print many times what a pipe takes. 2. They go on, and
+    so do others. 3. Who reads then finds the first lines in order, how many are missing, and the last line."""
     x = ops.placeholder("string", [], name="x")
     printed = ops.Print(ops.constant(1.0), [x], "said: ")
     line = "z" * 60_000

@@ -133,7 +133,7 @@ async def test_a_step_ends_while_a_worker_loads_a_large_graph(
             assert await soon(first) == 1.0 + ONES
 
 
-async def test_closing_a_session_whose_graph_is_loaded_leaves_nothing(
+async def test_closing_a_session_at_load_leaves_nothing(
     cluster: InProcess, x: Tensor, kernels: threading.Event
 ) -> None:
     """And the plan that a thread makes ends before it has made another kernel."""
@@ -153,9 +153,7 @@ async def test_closing_a_session_whose_graph_is_loaded_leaves_nothing(
 
 
 @pytest.mark.usefixtures("patient_clients")
-async def test_a_limit_that_is_over_while_a_step_is_planned_leaves_the_plan_to_the_next(
-    cluster: InProcess, x: Tensor
-) -> None:
+async def test_a_limit_that_ends_while_steps_are_planned_leaves_plans_to_others(cluster: InProcess, x: Tensor) -> None:
     y = large(x)
     with held_pass() as held:
         async with AsyncSession(cluster.target(), graph=x.graph) as session:

@@ -39,8 +39,6 @@ pytestmark = pytest.mark.process
 
 
 # -- one cluster for all ---------------------------------------------------------------------------
-
-
 async def test_every_task_is_a_process_with_an_address_of_its_own(processes: LocalCluster) -> None:
     assert sorted(processes.processes) == [PS0, W0, W1]
     assert len({p.pid for p in processes.processes.values()}) == 3
@@ -107,8 +105,6 @@ async def test_runs_given_up_at_any_moment_leave_nothing_at_any_process(processe
 
 
 # -- starting and ending ---------------------------------------------------------------------------
-
-
 def test_a_cluster_has_at_least_one_task() -> None:
     for jobs in ({}, {"worker": 0}, {"worker": -1, "ps": 3}):
         with pytest.raises(ValueError, match="at least one task"):
@@ -275,9 +271,7 @@ async def test_a_process_that_does_not_end_by_itself_is_killed() -> None:
         assert process.fate.startswith("killed by SIGKILL, by the program ")
 
 
-async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(
-    mortal: ProcessCluster, graph: Graph
-) -> None:
+async def test_the_error_of_a_step_says_how_the_process_it_lost_ended(mortal: ProcessCluster, graph: Graph) -> None:
     """In both faces, of a worker and of the master, and when nobody is there any more."""
     a = ops.placeholder("float32", [])
     end = chain(a, 3)
@@ -307,8 +301,6 @@ async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(
 
 
 # -- programs without a loop -----------------------------------------------------------------------
-
-
 @pytest.mark.process
 def test_a_plain_with_starts_and_ends_the_processes_for_a_program_that_blocks() -> None:
     with Graph().as_default() as graph, graph.device("/job:worker/task:1"):
@@ -370,7 +362,6 @@ async def test_in_a_coroutine_a_plain_with_says_what_to_write() -> None:
 
 
 # -- parents ---------------------------------------------------------------------------------------
-
 PARENT = """
     import asyncio, json, os, sys, time
     import actorsession as acts
@@ -456,7 +447,6 @@ def test_ctrl_c_ends_a_program_and_its_workers(tmp_path: Path) -> None:
 
 
 # -- forks -----------------------------------------------------------------------------------------
-
 # A child that does all that may be done with a cluster, and leaves the block by an exception.
 TOUCHES = """
     import asyncio, multiprocessing, os, signal, sys, time
@@ -542,8 +532,6 @@ def test_a_forked_child_leaves_coroutines_without_effect_on_its_parent(tmp_path:
 
 
 # -- life cycles -----------------------------------------------------------------------------------
-
-
 async def test_a_cluster_is_started_once_and_its_processes_stay_its_own() -> None:
     cluster = LocalCluster({"worker": 1})
     with pytest.raises(FailedPreconditionError, match="the cluster was not started"):

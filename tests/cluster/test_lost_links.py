@@ -144,7 +144,6 @@ async def test_a_value_lost_on_a_link_of_a_session_with_its_own_cluster_ends_its
 
 
 # -- values that are owed --------------------------------------------------------------------------
-
 INCARNATION = 7
 STEP = 1
 
@@ -188,9 +187,7 @@ def test_word_that_comes_behind_the_value_or_of_another_step_changes_nothing() -
     ("over", "incarnation", "lost"),
     [(False, INCARNATION, False), (True, INCARNATION, True), (False, INCARNATION + 1, True)],
 )
-def test_a_task_says_so_if_its_part_is_over_or_was_that_of_an_earlier_life(
-    over: bool, incarnation: int, lost: bool
-) -> None:
+def test_a_task_says_so_if_its_part_is_over_or_of_an_earlier_life(over: bool, incarnation: int, lost: bool) -> None:
     side = Owing()
     side.table.begin(STEP)
     if over:

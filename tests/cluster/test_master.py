@@ -67,8 +67,6 @@ def client(cluster: InProcess) -> Client:
 
 
 # -- handles ---------------------------------------------------------------------------------------
-
-
 async def test_an_unknown_session_is_aborted_for_every_call_and_fine_to_close(client: Client) -> None:
     extension = ExtendSession(session_handle="h", graph=[], current_graph_version=0, request_id="")
     unknown = f"'h' is not known to the master {W0}"
@@ -81,8 +79,6 @@ async def test_an_unknown_session_is_aborted_for_every_call_and_fine_to_close(cl
 
 
 # -- graphs ----------------------------------------------------------------------------------------
-
-
 async def test_a_graph_that_cannot_be_right_makes_no_session(client: Client, graph: Graph, cluster: InProcess) -> None:
     with graph.device("/job:worker/task:9"):
         ops.constant(1.0)
@@ -115,9 +111,7 @@ async def test_of_two_extensions_of_one_version_one_wins(client: Client, graph: 
     assert f"made for {created.graph_version}" in second.message
 
 
-async def test_a_node_that_exists_already_or_reads_what_does_not_is_refused_as_a_whole(
-    client: Client, graph: Graph
-) -> None:
+async def test_a_node_that_exists_or_reads_what_does_not_is_refused_as_a_whole(client: Client, graph: Graph) -> None:
     created = await client.create(graph)
     handle, version = created.session_handle, created.graph_version
     a = ops.placeholder("float32", [], name="a")
@@ -135,8 +129,6 @@ async def test_a_node_that_exists_already_or_reads_what_does_not_is_refused_as_a
 
 
 # -- steps -----------------------------------------------------------------------------------------
-
-
 async def test_an_extension_that_comes_twice_is_made_once(client: Client, graph: Graph) -> None:
     ops.constant(1.0)
     created = await client.create(graph, "r-0")
@@ -176,8 +168,6 @@ async def test_nothing_can_be_told_to_a_master(client: Client, graph: Graph) -> 
 
 
 # -- ends ------------------------------------------------------------------------------------------
-
-
 async def test_a_session_ends_with_the_connection_of_its_client(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("of a client that goes")
     a = ops.placeholder("float32", [], name="a")

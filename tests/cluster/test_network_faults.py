@@ -188,8 +188,7 @@ async def befalls_a_worker(scene: Scene, fault: Fault, task: str) -> Outcome:
 
 
 async def never_pushed(scene: Scene) -> Outcome:
-    """Two workers lose each other, while the master reaches both, before a value goes from one to the
-    other."""
+    """Two workers lose each other, while the master reaches both, before a value goes from one to the other."""
     giver, taker = FIRST_PAIR
     graph = Graph()
     with graph.as_default():
@@ -333,9 +332,7 @@ def test_a_fault_that_says_nothing_is_noticed_within_two_leases(fault: str, outc
 
 
 @pytest.mark.parametrize("fault", [*CUT, "stopped"])
-def test_a_session_goes_on_when_the_fault_is_over_and_variables_are_as_they_were(
-    fault: str, outcomes: Outcomes
-) -> None:
+def test_a_session_goes_on_after_the_fault_and_variables_are_as_they_were(fault: str, outcomes: Outcomes) -> None:
     """The worker had dropped its side of the session; it is opened there again by the next step."""
     assert outcomes[fault].again == [9.0, 3.0]
 

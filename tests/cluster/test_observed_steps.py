@@ -14,6 +14,7 @@ import actorsession as acts
 from actorsession import AsyncSession, Graph, GraphDef, LocalCluster, Session, Tensor, ops, timeline
 from actorsession.config import (
     ConfigProto,
+    CostGraphDef,
     DebugOptions,
     DebugTensorWatch,
     GraphOptions,
@@ -25,6 +26,7 @@ from actorsession.config import (
 )
 from actorsession.errors import InvalidArgumentError
 from actorsession.plan.cost_model import CostModel
+from actorsession.plan.partition import RECV
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import LARGE
@@ -58,8 +60,6 @@ def timed(every: int, **options: Any) -> ConfigProto:
 
 
 # -- timelines -------------------------------------------------------------------------------------
-
-
 async def test_every_nth_step_of_a_session_is_traced_on_all_tasks(way: str, graph: Graph) -> None:
     x, end = two_tasks()
     other = ops.identity(x, name="other")
@@ -96,9 +96,7 @@ async def test_timelines_and_the_cost_model_choose_their_steps_by_themselves(gra
 
 
 @pytest.mark.process
-async def test_a_synchronous_session_over_processes_has_timelines_and_a_placement(
-    processes: LocalCluster, graph: Graph
-) -> None:
+async def test_a_session_over_processes_has_timelines_and_a_placement(processes: LocalCluster, graph: Graph) -> None:
     x, end = two_tasks()
 
     def use(target: str) -> tuple[list[StepStats], dict[str, Placed]]:
@@ -113,8 +111,6 @@ async def test_a_synchronous_session_over_processes_has_timelines_and_a_placemen
 
 
 # -- placement -------------------------------------------------------------------------------------
-
-
 async def test_the_master_says_where_it_has_placed_the_nodes_and_why(way: str, graph: Graph) -> None:
     two_tasks()
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
@@ -157,8 +153,6 @@ async def test_a_node_that_cannot_be_placed_is_an_error_of_the_placement_as_of_a
 
 
 # -- moves by the cost model -----------------------------------------------------------------------
-
-
 def placing(period: int, **options: Any) -> ConfigProto:
     return ConfigProto(
         placement_period=period, graph_options=GraphOptions(build_cost_model=1, build_cost_model_after=NEVER, **options)
@@ -313,8 +307,6 @@ async def test_the_cost_model_has_the_nodes_of_all_tasks(graph: Graph) -> None:
 
 
 # -- publishers ------------------------------------------------------------------------------------
-
-
 class Recorder(acts.plugins.StatsPublisherInterface):
     """Notes what it is told; one per client graph."""
 
@@ -374,9 +366,7 @@ async def test_a_publisher_is_made_per_plan_and_gets_its_graphs_once(recorder: t
         assert (first.closed, second.closed) == (1, 1)
 
 
-async def test_a_publisher_has_steps_traced_of_which_the_client_hears_nothing(
-    recorder: type[Recorder], graph: Graph
-) -> None:
+async def test_a_publisher_has_steps_traced_unheard_by_the_client(recorder: type[Recorder], graph: Graph) -> None:
     recorder.wanted = {1, 3}
     x, end = two_tasks()
     async with (
@@ -444,3 +434,72 @@ def test_a_debugged_run_is_not_observed() -> None:
     graph = ClientGraph(RunSignature((), ("a:0",), ()), [])
     assert observer.begin(graph, RunOptions())
     assert not observer.begin(graph, debugged)
+
+
+def measuring(every: int = 1, after: int = 0) -> ConfigProto:
+    return ConfigProto(graph_options=GraphOptions(build_cost_model=every, build_cost_model_after=after))
+
+
+async def test_a_measured_run_reports_the_costs_of_the_nodes_of_all_tasks(graph: Graph) -> None:
+    x, end = two_tasks()
+    metadata = RunMetadata()
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=measuring()) as session:
+        assert list(await session.run(end, {x: [1, 2, 3, 4]}, run_metadata=metadata)) == [3, 5, 7, 9]
+    nodes = {node.name: node for node in metadata.cost_graph.node}
+    assert (nodes["there"].device, nodes["end"].device) == (f"{W1}/device:CPU:0", f"{W0}/device:CPU:0")
+    assert nodes["there"].output_info[0].size == nodes["end"].output_info[0].size == 16
+    assert nodes["end"].output_info[0].shape == (4,)
+    assert any(RECV in name or "recv" in name.lower() for name in nodes)
+    assert metadata.step_stats is not None
+    assert {n.node for n in metadata.step_stats.nodes} >= {"there", "end"}
+
+
+async def test_every_so_many_th_run_of_a_plan_is_measured_after_those_that_are_left_out(graph: Graph) -> None:
+    x, end = two_tasks()
+    other = ops.identity(x, name="other")
+    measured: list[bool] = []
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=measuring(2, after=1)) as session:
+        for _ in range(7):
+            metadata = RunMetadata()
+            await session.run(end, {x: [1, 2, 3, 4]}, run_metadata=metadata)
+            measured.append(bool(metadata.cost_graph.node))
+            assert (metadata.step_stats is not None) == measured[-1]
+        metadata = RunMetadata()
+        await session.run(other, {x: [1, 2, 3, 4]}, run_metadata=metadata)
+    assert measured == [False, False, True, False, True, False, True]
+    assert metadata.cost_graph == CostGraphDef()  # another plan, with a count of its own
+
+
+async def test_a_run_of_one_task_is_measured_as_well(graph: Graph) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    end = ops.add(x, 1.0, name="end")
+    metadata = RunMetadata()
+    async with (
+        in_process({"worker": 1}) as cluster,
+        AsyncSession(cluster.target(), graph, config=measuring()) as session,
+    ):
+        for _ in range(2):
+            await session.run(end, {x: 1.0}, run_metadata=metadata)
+    assert "end" in {node.name for node in metadata.cost_graph.node}
+
+
+async def test_a_traced_run_without_a_cost_model_has_no_cost_graph(graph: Graph) -> None:
+    x, end = two_tasks()
+    metadata = RunMetadata()
+    options = RunOptions(trace_level=TraceLevel.FULL_TRACE)
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
+        await session.run(end, {x: [1, 2, 3, 4]}, options=options, run_metadata=metadata)
+    assert metadata.step_stats is not None
+    assert metadata.cost_graph == CostGraphDef()
+
+
+def test_runs_are_left_out_only_where_a_cost_model_is_built(graph: Graph) -> None:
+    config = ConfigProto(graph_options=GraphOptions(build_cost_model_after=1))
+    with pytest.raises(InvalidArgumentError, match="build_cost_model_after=1 has no effect"):
+        AsyncSession("tcp://127.0.0.1:1", graph, config=config)
+
+
+@pytest.mark.parametrize("wire", [3, [[]], [["n", "d"]], [None]])
+def test_a_cost_graph_of_another_form_is_refused(wire: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="a cost graph has another form"):
+        CostGraphDef.from_wire(wire)

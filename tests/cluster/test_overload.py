@@ -55,8 +55,6 @@ class Peak:
 
 
 # -- thousands of runs at once ---------------------------------------------------------------------
-
-
 def test_three_thousand_runs_at_once_hold_the_feeds_of_a_few(graph: Graph) -> None:
     """Each run that is under way keeps a copy of what it is fed: 750 MB, were all of them."""
     gate = Gate("three thousand")
@@ -104,8 +102,6 @@ def test_three_thousand_runs_at_once_over_a_process_hold_the_feeds_of_a_few(grap
 
 
 # -- runs that wait for their turn -----------------------------------------------------------------
-
-
 class Narrow:
     """A session with room for one step, and a gate in it."""
 
@@ -212,8 +208,6 @@ def test_a_server_without_room_for_a_step_is_refused() -> None:
 
 
 # -- slow consumers --------------------------------------------------------------------------------
-
-
 def with_proxy(cluster: InProcess, proxy: Proxy, task: str = W1) -> None:
     """Has the first server reach a task by a proxy from now on."""
     cluster.servers[0].learn_peers({"worker": [cluster.target(W0), proxy.address]})
@@ -223,11 +217,8 @@ def with_proxy(cluster: InProcess, proxy: Proxy, task: str = W1) -> None:
 async def test_a_slow_kernel_of_a_consumer_holds_its_producer_back_and_not_the_beats(
     how: str, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """
-    1. W0 makes an array for each step, which a gate on W1 holds for longer than a lease.
-    2. No more steps are begun on W0 than may be under way; the others wait with the client.
-    3. The links live, and all values are right.
-    """
+    """1. W0 makes an array for each step, which a gate on W1 holds for longer than a lease. 2. No more steps are begun
+    on W0 than may be under way; the others wait with the client. 3. The links live, and all values are right."""
     reach_over_links(monkeypatch)
     gate = Gate("consumer")
     x = ops.placeholder("float32", [])
@@ -263,11 +254,9 @@ async def test_a_slow_kernel_of_a_consumer_holds_its_producer_back_and_not_the_b
 
 
 async def test_a_link_that_is_read_slowly_holds_back_the_steps_that_send_over_it(graph: Graph) -> None:
-    """
-    1. Nothing passes from W0 to W1; steps on W0 send arrays there until 64 MiB wait.
-    2. The next steps are held, and are seen to be; those that do not send there run.
-    3. One that is held is given up, and leaves; when the link is there again, the others go on.
-    """
+    """1. Nothing passes from W0 to W1; steps on W0 send arrays there until 64 MiB wait. 2. The next steps are held, and
+    are seen to be; those that do not send there run. 3. One that is held is given up, and leaves; when the link is
+    there again, the others go on."""
     x = ops.placeholder("float32", [])
     with on(W0):
         array, alone = ops.fill([2 * MIB], x), x + 1.0  # 8 MiB
@@ -370,11 +359,9 @@ async def test_no_step_overtakes_those_that_are_held_for_its_link() -> None:
 async def test_a_large_array_on_a_slow_link_holds_up_neither_beats_nor_the_end_of_a_step(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """
-    1. A step waits on W1; another pushes 24 MiB from W0 to W1, which takes many leases.
-    2. The first is cancelled: W1 hears of it while most of the array is still to come.
-    3. The array arrives whole, over the link on which it was sent.
-    """
+    """1. A step waits on W1; another pushes 24 MiB from W0 to W1, which takes many leases. 2. The first is cancelled:
+    W1 hears of it while most of the array is still to come. 3. The array arrives whole, over the link on which it was
+    sent."""
     monkeypatch.setenv(SHARED_VARIABLE, "0")  # as if it were another machine
     gate = Gate("slow link")
     x = ops.placeholder("float32", [])
@@ -409,16 +396,13 @@ def _to_send(cluster: InProcess) -> int:
 
 
 # -- many clients ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("narrow_by", ["threads", "steps"])
 async def test_a_client_that_floods_a_server_takes_turns_with_another(
     narrow_by: str, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With one thread, or room for one step: what the other asks for waits for one or two of the flood.
-
-    1. A hundred runs of one client; the first is held in its kernel, the others wait. 2. The other
-    client asks for one. 3. The first goes on, and the other's kernel is held: now it has its turn."""
+    """With one thread, or room for one step: what the other asks for waits for one or two of the flood. 1. A hundred
+    runs of one client; the first is held in its kernel, the others wait. 2. The other client asks for one. 3. The first
+    goes on, and the other's kernel is held: now it has its turn."""
     reach_over_links(monkeypatch)
     flood_gate, other_gate = Gate(f"flood by {narrow_by}"), Gate(f"other by {narrow_by}")
     x = ops.placeholder("float32", [])

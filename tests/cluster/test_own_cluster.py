@@ -32,9 +32,8 @@ def counter(task: str) -> tuple[Any, Any]:
         return v.initializer, v.assign_add(1.0)
 
 
-async def test_devices_have_the_names_of_the_cluster_that_the_session_brings(
-    cluster: InProcess, way: str, graph: Graph
-) -> None:
+@pytest.mark.usefixtures("way")
+async def test_devices_have_the_names_of_the_cluster_that_the_session_brings(cluster: InProcess, graph: Graph) -> None:
     async with AsyncSession(cluster.target(), graph=graph, config=swapped(cluster)) as session:
         names = [d.name for d in await session.list_devices()]
     assert names == [f"{TRAINER}/device:CPU:0", f"{PS0}/device:CPU:0"]
@@ -215,8 +214,6 @@ async def test_a_task_of_it_that_restarts_is_told_and_attached_anew(graph: Graph
 
 
 # -- links -----------------------------------------------------------------------------------------
-
-
 def there_and_back(task: str) -> tuple[Any, Any]:
     """A step that sends to a task and from there back to the trainer."""
     x = ops.placeholder("float32", [])
@@ -230,9 +227,8 @@ def links(cluster: InProcess) -> int:
     return sum(len(seen.links) for seen in cluster.statistics().values())
 
 
-async def test_twenty_sessions_with_another_name_for_a_task_each_leave_no_link_and_no_file(
-    cluster: InProcess, over_links: Any
-) -> None:
+@pytest.mark.usefixtures("over_links")
+async def test_twenty_sessions_with_another_name_for_a_task_each_leave_no_link_and_no_file(cluster: InProcess) -> None:
     """1. A session of the servers' own cluster uses the link that stays. 2. Each session has links of its
     own while it is open. 3. After it there are as many links and open files as before."""
     async with AsyncSession(cluster.target(), graph=Graph()) as plain:
@@ -268,9 +264,7 @@ async def test_processes_keep_no_link_of_a_session_that_is_over(processes: Local
         await until_all([target], lambda seen, most=before: len(seen.links) <= most)  # type: ignore[misc]
 
 
-async def test_the_end_of_such_a_session_leaves_the_links_of_other_sessions_alone(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_the_end_of_such_a_session_leaves_links_of_others_alone(cluster: InProcess, graph: Graph) -> None:
     """Even where its tasks have names of the servers' own cluster, those of others: the private state of a
     session would be lost with its link."""
     with on(W1):
@@ -298,7 +292,6 @@ async def test_a_session_that_cannot_be_opened_leaves_no_link(cluster: InProcess
 
 
 # -- shared state ----------------------------------------------------------------------------------
-
 SHARED = Experimental(share_session_state_in_clusterspec_propagation=True)
 
 

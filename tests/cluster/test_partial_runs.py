@@ -8,9 +8,8 @@ them. What only a cluster can show follows.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import random
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,32 +21,13 @@ from actorsession.errors import CancelledError, DeadlineExceededError, InvalidAr
 from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
 from tests.cluster.master_access import Way, made_ways
 from tests.cluster.process_cluster import ProcessCluster
-from tests.cluster.remote_adapters import FACES, spread
-from tests.session import (
-    test_partial_run_ends,
-    test_partial_run_errors,
-    test_partial_run_waits,
-    test_partial_runs,
-    test_partial_runs_at_once,
-)
+from tests.cluster.remote_adapters import FACES, fixtures_of, specified
+from tests.session import test_partial_runs
 from tests.session.inner import link_statistics, remote_session
 from tests.session.partial_kit import Clock, Stages
 
 # Both faces by both kinds of way, and no more: each is a hundred and fifty tests.
 KINDS = [("inproc", "AsyncSession"), ("wire", "Session"), ("processes", "AsyncSession"), ("processes", "Session")]
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    """A graph whose nodes go to one task after the other."""
-    made = Graph()
-    with made.as_default(), spread(made):
-        yield made
-
-
-@pytest.fixture
-def stages(graph: Graph) -> Stages:
-    return Stages()
 
 
 @pytest.fixture(params=KINDS, ids="-".join)
@@ -57,28 +37,7 @@ async def way_and_face(request: Any, processes: LocalCluster) -> AsyncIterator[t
         yield made, FACES[face]
 
 
-@pytest.fixture
-async def make_session(way_and_face: tuple[Way, Any], graph: Graph) -> AsyncIterator[Callable[..., Any]]:
-    """Makes sessions on the test's graph; they are closed at its end."""
-    made: list[Any] = []
-
-    def make(config: ConfigProto | None = None) -> Any:
-        way, face = way_and_face
-        made.append(face(way, graph, config))
-        return made[-1]
-
-    yield make
-    for session in made:
-        await session.close()
-
-
-@pytest.fixture
-def session(make_session: Callable[..., Any]) -> Any:
-    return make_session()
-
-
 # -- the specification -----------------------------------------------------------------------------
-
 # What sessions of one process have and others do not, or what is shown in another way below.
 LOCAL = {
     "looks into the runs of a local session": [
@@ -88,10 +47,12 @@ LOCAL = {
         "test_closing_the_session_collects_its_runs_with_their_rendezvous",
         "test_ordinary_and_partial_plans_are_kept_apart",
         "test_a_kind_of_session_without_partial_runs_says_so",
+        "test_its_rendezvous_is_emptied",
+        "test_what_it_was_fed_is_let_go",
     ],
     "has devices or pools of its own": [
         "test_several_devices_each_get_the_feeds_they_read",
-        "test_loops_and_functions_on_several_devices_run_as_their_feeds_come",
+        "test_loops_and_functions_on_many_devices_run_as_their_feeds_come",
         "test_without_a_kernel_pool_everything_runs_in_the_loops_own_thread",
         "test_tensor_handles_are_fetched_and_fed_as_in_a_run",
     ],
@@ -100,45 +61,21 @@ LOCAL = {
     ],
     "closes local sessions": ["test_reset_gives_partial_runs_up"],
     "has a limit in time that ends before a cluster has answered": [
-        "test_a_limit_in_time_ends_the_run_with_deadline_exceeded_and_the_session_lives"
+        "test_a_limit_in_time_ends_the_run_alone_with_deadline_exceeded",
+        "test_a_limit_gives_it_up_and_takes_nothing",
     ],
 }
 
 
-SPECIFICATION = {
-    name: test
-    for module in (
-        test_partial_runs,
-        test_partial_run_errors,
-        test_partial_runs_at_once,
-        test_partial_run_waits,
-        test_partial_run_ends,
-    )
-    for name, test in vars(module).items()
-    if name.startswith("test_")
-}
-
-
-def is_of_sessions(name: str, test: Callable[..., Any]) -> bool:
-    """Whether a test of the specification takes the session it is about from a fixture."""
-    if any(name in names for names in LOCAL.values()):
-        return False
-    taken = inspect.signature(test).parameters
-    return "session" in taken or "make_session" in taken
-
-
-SPECIFIED = {name: test for name, test in SPECIFICATION.items() if is_of_sessions(name, test)}
-globals().update(SPECIFIED)
+SPECIFIED = specified(test_partial_runs, LOCAL)
+globals().update(SPECIFIED | fixtures_of(test_partial_runs))
 
 
 def test_the_specification_is_run_again() -> None:
     assert len(SPECIFIED) >= 40
-    assert all(name in SPECIFICATION for names in LOCAL.values() for name in names)
 
 
 # -- over tasks ------------------------------------------------------------------------------------
-
-
 class Pipe:
     """``there`` on worker 1 needs ``a``; ``back`` on worker 0 needs ``there`` and ``b``."""
 
@@ -153,8 +90,7 @@ class Pipe:
 
 @pytest.fixture
 def plain_graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
+    with Graph().as_default() as made:
         yield made
 
 
@@ -336,8 +272,6 @@ async def test_random_graphs_in_random_stages_give_what_one_run_gives(
 
 
 # -- waiting ---------------------------------------------------------------------------------------
-
-
 class Held:
     """A way on worker 1 that a test holds, and a free one."""
 
@@ -422,8 +356,6 @@ async def test_a_dropped_run_does_not_wait_for_its_kernels(cluster: InProcess, h
 
 
 # -- the end of runs -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("config", [ConfigProto(), wire_config()], ids=["direct", "wire"])
 async def test_closing_ends_what_waits_with_cancelled_and_leaves_nothing(
     cluster: InProcess, held: Held, plain_graph: Graph, config: ConfigProto
@@ -505,9 +437,7 @@ async def test_a_client_counts_its_open_runs_as_the_master_does_whatever_ends_th
     assert session.statistics().partial_runs == 0
 
 
-async def test_a_report_on_hangs_counts_the_calls_of_a_partial_run(
-    cluster: InProcess, held: Held, plain_graph: Graph
-) -> None:
+async def test_a_hang_report_counts_calls_of_a_partial_run(cluster: InProcess, held: Held, plain_graph: Graph) -> None:
     async with AsyncSession(cluster.target(), graph=plain_graph) as session:
         handle = await session.partial_run_setup(held.fetches, held.feeds)
         assert await session.partial_run(handle, held.free, {held.b: 1}) == 2.0
@@ -536,7 +466,7 @@ async def test_the_loss_of_the_client_ends_its_runs(cluster: InProcess, pipe: Pi
 
 
 @pytest.mark.process
-async def test_a_worker_that_is_killed_ends_the_runs_that_have_a_part_there(
+async def test_a_killed_worker_ends_the_runs_with_a_part_there(
     mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph
 ) -> None:
     with on(W0):
@@ -552,9 +482,7 @@ async def test_a_worker_that_is_killed_ends_the_runs_that_have_a_part_there(
 
 
 @pytest.mark.process
-async def test_a_master_that_is_killed_ends_its_runs_on_all_workers(
-    mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph
-) -> None:
+async def test_a_killed_master_ends_its_runs_everywhere(mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph) -> None:
     session = AsyncSession(mortal.target("worker"), graph=plain_graph)
     handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
     await until_all([mortal.target("worker", 1)], lambda s: s.steps == 1)

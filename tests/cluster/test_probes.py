@@ -170,8 +170,6 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 
 # -- a server, and a worker that ends --------------------------------------------------------------
-
-
 async def test_a_server_is_serving_from_its_start_to_its_stop() -> None:
     seen: list[bool] = []
     server = acts.Server({"worker": ["127.0.0.1:0"]}, "worker")

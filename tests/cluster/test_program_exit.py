@@ -124,9 +124,7 @@ INTERPRETER_LEFT = """
         pytest.param(INTERPRETER_LEFT, id="the interpreter is left from inside"),
     ],
 )
-def test_leaving_asyncio_run_with_steps_in_flight_prints_nothing_and_leaves_no_process(
-    tmp_path: Path, text: str
-) -> None:
+def test_leaving_asyncio_run_amid_steps_prints_nothing_and_leaves_no_process(tmp_path: Path, text: str) -> None:
     with script(tmp_path, BEGIN + text % IN_FLIGHT) as process:
         workers = pids(process)
         assert outcome(process) == (0, "the end\n", "")

@@ -6,10 +6,12 @@ import asyncio
 import json
 import os
 import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from actorsession import (
     AsyncSession,
@@ -23,10 +25,18 @@ from actorsession import (
     ops,
 )
 from actorsession.actors import Deadline
-from actorsession.cluster import read_cluster
+from actorsession.cluster import KubernetesClusterResolver, SlurmClusterResolver, read_cluster
+from actorsession.cluster.node_lists import expand_counts, expand_node_list
 from actorsession.cluster.resolvers import TF_CONFIG, ask_resolver
-from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
+from actorsession.errors import (
+    DeadlineExceededError,
+    OpError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 from tests.cluster.kit import PS0, W0, W1, W2, chain, eventually, soon
+from tests.cluster.kubernetes_api import NAMESPACE, Api, pod, refusal, served
 from tests.host_names import resolve_names
 from tests.ports import HoldPorts
 
@@ -34,8 +44,6 @@ TWO = {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index"
 
 
 # -- a fixed cluster -------------------------------------------------------------------------------
-
-
 def test_a_simple_resolver_says_what_it_was_given() -> None:
     spec = ClusterSpec({"worker": ["a:1", "b:2"]})
     resolver = SimpleClusterResolver(spec, task_type="worker", task_id=1)
@@ -64,8 +72,6 @@ def test_a_simple_resolver_takes_a_spec_and_nothing_else() -> None:
 
 
 # -- TF_CONFIG -------------------------------------------------------------------------------------
-
-
 def of_variable(monkeypatch: Any, value: Any, **given: Any) -> TFConfigClusterResolver:
     text = value if isinstance(value, str) else json.dumps(value)
     monkeypatch.setenv(TF_CONFIG, text)
@@ -155,7 +161,6 @@ def test_a_type_that_is_no_string_is_refused(monkeypatch: Any) -> None:
 
 
 # -- a file ----------------------------------------------------------------------------------------
-
 TOML = """
     cluster_id = "ours"
     [cluster]
@@ -203,8 +208,6 @@ def test_a_file_in_another_form_is_named(tmp_path: Path, name: str, text: str, c
 
 
 # -- asking without waiting for ever ---------------------------------------------------------------
-
-
 class Asked:
     """A resolver whose answer a test chooses."""
 
@@ -248,8 +251,6 @@ async def test_a_resolver_that_hangs_ends_with_the_deadline() -> None:
 
 
 # -- servers ---------------------------------------------------------------------------------------
-
-
 async def test_a_resolver_says_which_task_a_server_is() -> None:
     resolver = SimpleClusterResolver(ClusterSpec({"ps": ["127.0.0.1:0"], "worker": ["h:1"]}))
     resolver.task_type = "ps"
@@ -274,9 +275,7 @@ async def run(target: str, graph: Graph, fetch: Any, feeds: Any) -> Any:
         return await soon(session.run(fetch, feeds))
 
 
-async def test_a_worker_that_moved_to_another_port_is_found_there(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_worker_that_moved_to_other_ports_is_found(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     """1. two workers run steps; 2. one of them ends, and comes back at another port, which a file says;
     3. the other, whose link is lost, asks the file again, and runs steps with it."""
     ports = hold_ports(3)
@@ -299,9 +298,7 @@ async def test_a_worker_that_moved_to_another_port_is_found_there(
             assert (await read_cluster(first.target)).tasks[W1] == moved.target
 
 
-async def test_a_session_that_waits_for_a_task_finds_it_at_its_new_address(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_waiting_session_finds_a_task_that_moved(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     """The file changes while the master tries the address that it had at first."""
     ports = hold_ports(3)
     path = tmp_path / "cluster.json"
@@ -317,9 +314,7 @@ async def test_a_session_that_waits_for_a_task_finds_it_at_its_new_address(
             assert await running == 5.0
 
 
-async def test_a_new_session_sees_the_worker_that_a_file_has_gained(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_new_session_sees_a_worker_new_in_the_file(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     ports = hold_ports(2)
     path = tmp_path / "cluster.json"
     write(path, [f"127.0.0.1:{ports[0]}"])
@@ -331,9 +326,7 @@ async def test_a_new_session_sees_the_worker_that_a_file_has_gained(
             assert [d.task for d in await session.list_devices()] == [W0, W1]
 
 
-async def test_a_resolver_is_asked_for_each_session_and_dial_and_not_for_each_step(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_resolver_is_asked_for_each_session_and_dial_not_each_step(graph: Graph, hold_ports: HoldPorts) -> None:
     ports = hold_ports(2)
     resolver = Asked({"worker": [f"127.0.0.1:{port}" for port in ports]})
     a = ops.placeholder("float32", [])
@@ -393,9 +386,7 @@ async def test_a_resolver_that_cannot_change_is_not_asked_again(graph: Graph, ho
         assert not first._cluster_view.changes
 
 
-async def test_a_resolver_in_trouble_leaves_the_last_known_addresses_to_be_tried(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_resolver_in_trouble_leaves_the_last_addresses_to_try(graph: Graph, hold_ports: HoldPorts) -> None:
     spec = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}
     resolver = Asked(spec)
     a = ops.placeholder("float32", [])
@@ -459,3 +450,408 @@ async def test_the_address_in_the_cluster_is_what_others_are_told(hold_ports: Ho
     async with Server({"worker": [f"localhost:{port}"]}) as server:
         view = await read_cluster(server.target)
         assert view.tasks == {W0: f"tcp://localhost:{port}"}
+
+
+STEP = {
+    "SLURM_STEP_NODELIST": "n[1-2],big",
+    "SLURM_STEP_TASKS_PER_NODE": "1(x2),2",
+    "SLURM_STEP_NUM_TASKS": "4",
+    "SLURM_PROCID": "2",
+}
+
+
+def within(monkeypatch: Any, variables: Mapping[str, str | None]) -> None:
+    """Gives this process the environment of a Slurm job."""
+    for name in [name for name in os.environ if name.startswith("SLURM_")]:
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        if value is not None:
+            monkeypatch.setenv(name, value)
+
+
+def test_the_ranks_are_split_among_the_jobs_in_order(monkeypatch: Any) -> None:
+    within(monkeypatch, STEP)
+    resolver = SlurmClusterResolver({"ps": 1, "worker": 3})
+    assert isinstance(resolver, ClusterResolver)
+    spec = {"ps": ["n1:8888"], "worker": ["n2:8888", "big:8888", "big:8889"]}
+    assert resolver.cluster_spec() == ClusterSpec(spec)
+    assert (resolver.task_type, resolver.task_id) == ("worker", 1)
+    assert resolver.master() == "big:8888"
+    assert resolver.master("worker", 0, "tls") == "tls://n2:8888"
+
+
+def test_without_jobs_all_ranks_are_workers(monkeypatch: Any) -> None:
+    within(monkeypatch, STEP)
+    resolver = SlurmClusterResolver(port_base=7000)
+    hosts = ["n1:7000", "n2:7000", "big:7000", "big:7001"]
+    assert resolver.cluster_spec() == ClusterSpec({"worker": hosts})
+    assert resolver.task_id == 2
+    assert SlurmClusterResolver(task_type="worker", task_id=0).task_id == 0
+
+
+def test_the_batch_script_sees_the_cluster_of_its_job(monkeypatch: Any) -> None:
+    within(monkeypatch, {"SLURM_JOB_NODELIST": "n[1-2]", "SLURM_TASKS_PER_NODE": "2(x2)", "SLURM_NTASKS": "4"})
+    resolver = SlurmClusterResolver({"ps": 2, "worker": 2})
+    assert resolver.cluster_spec().task_address("worker", 1) == "n2:8889"
+    assert (resolver.task_type, resolver.task_id) == (None, None)
+
+
+# Rank by rank the nodes on which a real ``srun -N2 -n5`` has placed them.
+@pytest.mark.parametrize(
+    ("kind", "plane", "counts", "nodes"),
+    [
+        (None, None, "4,1", "00001"),
+        ("block", None, "4,1", "00001"),
+        ("block,pack", None, "4,1", "00001"),
+        ("cyclic", None, "4,1", "01000"),
+        ("cyclic:block", None, "3,2", "01010"),
+        ("plane", "2", "4,1", "00100"),
+        ("plane", "1", "3,2", "01010"),
+    ],
+)
+def test_ranks_are_on_the_nodes_of_their_distribution(
+    monkeypatch: Any, kind: str | None, plane: str | None, counts: str, nodes: str
+) -> None:
+    within(
+        monkeypatch,
+        {
+            "SLURM_STEP_NODELIST": "n[0-1]",
+            "SLURM_STEP_TASKS_PER_NODE": counts,
+            "SLURM_DISTRIBUTION": kind,
+            "SLURM_DIST_PLANESIZE": plane,
+        },
+    )
+    addresses = SlurmClusterResolver().cluster_spec().job_tasks("worker")
+    assert "".join(str(address)[1] for address in addresses) == nodes
+    assert len(set(addresses)) == 5
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        (
+            {"SLURM_STEP_NODELIST": None},
+            "SLURM_STEP_NODELIST or SLURM_JOB_NODELIST or SLURM_NODELIST is not set, .* names such as n",
+        ),
+        ({"SLURM_STEP_NODELIST": "n[2-1]"}, r"SLURM_STEP_NODELIST is 'n\[2-1\]': the range .*; valid is names"),
+        ({"SLURM_STEP_TASKS_PER_NODE": None}, "SLURM_TASKS_PER_NODE is not set"),
+        ({"SLURM_STEP_TASKS_PER_NODE": "two"}, "SLURM_STEP_TASKS_PER_NODE is 'two': .* valid is"),
+        (
+            {"SLURM_STEP_TASKS_PER_NODE": "4"},
+            r"SLURM_STEP_TASKS_PER_NODE is '4', which is 1 nodes, and SLURM_STEP_NODELIST is n\[1-2\],big, "
+            "which is 3",
+        ),
+        (
+            {"SLURM_STEP_NUM_TASKS": "5"},
+            r"SLURM_STEP_NUM_TASKS is 5, and SLURM_STEP_TASKS_PER_NODE is 1\(x2\),2, which is 4 tasks",
+        ),
+        ({"SLURM_STEP_NUM_TASKS": "many"}, "SLURM_STEP_NUM_TASKS is 'many': .*such as 8"),
+        ({"SLURM_PROCID": "4"}, "SLURM_PROCID is 4, and the ranks are 0 to 3"),
+        ({"SLURM_PROCID": "-1"}, "SLURM_PROCID is '-1': .* valid is the rank"),
+        ({"SLURM_DISTRIBUTION": "arbitrary"}, "SLURM_DISTRIBUTION is 'arbitrary'; valid is block"),
+        ({"SLURM_DISTRIBUTION": "plane"}, "SLURM_DIST_PLANESIZE is not set"),
+    ],
+)
+def test_a_variable_that_is_wrong_is_named_with_its_value(
+    monkeypatch: Any, changed: Mapping[str, str | None], complaint: str
+) -> None:
+    within(monkeypatch, {**STEP, **changed})
+    with pytest.raises(ValueError, match=complaint):
+        SlurmClusterResolver().cluster_spec()
+
+
+def test_jobs_of_another_size_say_what_to_ask_slurm_for(monkeypatch: Any) -> None:
+    within(monkeypatch, STEP)
+    with pytest.raises(ValueError, match="have 8 tasks, and Slurm has started 4; ask for --ntasks 8"):
+        SlurmClusterResolver({"ps": 1, "worker": 7}).cluster_spec()
+
+
+@pytest.mark.parametrize("jobs", [{}, {"worker": 0}, {"ps": -1, "worker": 2}])
+def test_a_cluster_has_a_task(jobs: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="at least one task"):
+        SlurmClusterResolver(jobs)
+
+
+def test_ports_exist(monkeypatch: Any) -> None:
+    within(monkeypatch, STEP)
+    with pytest.raises(ValueError, match="port_base is a port from 1 to 65535, got 0"):
+        SlurmClusterResolver(port_base=0)
+    with pytest.raises(ValueError, match="port_base is 65535, and a node has 2 tasks"):
+        SlurmClusterResolver(port_base=65535).cluster_spec()
+
+
+LISTS = [
+    ("n1", "n1"),
+    ("a,b,c", "a b c"),
+    ("n[1-3]", "n1 n2 n3"),
+    ("n[5]", "n5"),
+    ("n[8-11]", "n8 n9 n10 n11"),
+    ("n[01-03,5]", "n01 n02 n03 n5"),
+    ("n[08-11]", "n08 n09 n10 n11"),
+    ("n[098-101]", "n098 n099 n100 n101"),
+    ("a,b[1-2],c", "a b1 b2 c"),
+    ("n[3,1-2]", "n3 n1 n2"),
+    ("n[1-2]s[1-2]", "n1s1 n1s2 n2s1 n2s2"),
+    ("rack[0-1]node[07-08],login", "rack0node07 rack0node08 rack1node07 rack1node08 login"),
+    ("n[0-1][2-3]", "n02 n03 n12 n13"),
+    ("[1-2]", "1 2"),
+    ("10.0.0.[1-2]", "10.0.0.1 10.0.0.2"),
+]
+SUFFIXES = [
+    ("n[1-2]-ib", "n1-ib n2-ib"),
+    ("n[1-2].cluster,login.cluster", "n1.cluster n2.cluster login.cluster"),
+    ("n[1-2]r[0,2]x", "n1r0x n1r2x n2r0x n2r2x"),
+]
+
+
+@pytest.mark.parametrize(("text", "names"), LISTS + SUFFIXES)
+def test_a_node_list_is_its_names_in_order(text: str, names: str) -> None:
+    assert expand_node_list(text) == names.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "a name of nodes is missing"),
+        ("n1,", "a name of nodes is missing"),
+        (",n1", "',n1' is no name of nodes"),
+        ("a,,b", "',b' is no name of nodes"),
+        ("n[1-2", "'n\\[1-2' is no name of nodes"),
+        ("n1]", "'n1\\]' is no name of nodes"),
+        ("n[1-[2-3]]", "is no name of nodes"),
+        ("n1 n2", "'n1 n2' is no name of nodes"),
+        ("n[]", "'' in 'n\\[\\]' is no number or range"),
+        ("n[1,,2]", "'' in"),
+        ("n[a-b]", "'a-b' in 'n\\[a-b\\]' is no number or range"),
+        ("n[1-2-3]", "'1-2-3' in"),
+        ("n[-1]", "'-1' in"),
+        ("n[\u0661-\u0662]", "is no number or range"),
+        ("n[3-1]", "the range '3-1' in .* ends before it begins"),
+        ("n[1-9999999]", "more than 65536 nodes"),
+        ("n[1-2000]m[1-2000]", "more than 65536 nodes"),
+        ("n[1-65530],m[1-9]", "more than 65536 nodes"),
+    ],
+)
+def test_a_node_list_in_another_form_says_which_part(text: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        expand_node_list(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"), [("1", [1]), ("4(x2),1", [4, 4, 1]), ("2,3(x1),2(x3)", [2, 3, 2, 2, 2]), ("0,1", [0, 1])]
+)
+def test_repeated_numbers_are_one_for_each_node(text: str, counts: list[int]) -> None:
+    assert expand_counts(text) == counts
+
+
+@pytest.mark.parametrize("text", ["", "x", "2,", "2(3)", "2(x)", "2(x0)", "-1", "2(x9999999)"])
+def test_numbers_in_another_form_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no number or repeated number, such as 3 or 4"):
+        expand_counts(text)
+
+
+WORKERS = "app=digits,role=worker"
+
+
+@pytest.fixture
+def account(tmp_path: Path, monkeypatch: Any) -> Path:
+    """A folder for the files of a service account, in a pod without variables of its own."""
+    for name in ("POD_NAME", "POD_NAMESPACE"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def api(account: Path, monkeypatch: Any) -> Iterator[Api]:
+    with served(account) as (api, port):
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(port))
+        yield api
+
+
+def resolver(
+    jobs: dict[str, int | str], account: Path, pod: str = "driver", **options: Any
+) -> KubernetesClusterResolver:
+    return KubernetesClusterResolver(jobs, pod=pod, service_account=account, **options)
+
+
+# -- names -----------------------------------------------------------------------------------------
+def test_the_pods_of_a_stateful_set_have_fixed_names(account: Path) -> None:
+    found = resolver({"ps": 1, "worker": 2}, account, "worker-1", namespace="ns")
+    assert isinstance(found, ClusterResolver)
+    assert found.cluster_spec().as_dict() == {
+        "ps": ["ps-0.ps.ns.svc.cluster.local:7000"],
+        "worker": [f"worker-{i}.worker.ns.svc.cluster.local:7000" for i in range(2)],
+    }
+    assert (found.task_type, found.task_id) == ("worker", 1)
+
+
+def test_prefix_domain_and_port_are_those_of_the_manifests(account: Path) -> None:
+    found = resolver({"Big_PS": 1}, account, "digits-big-ps-0", namespace="ns", prefix="digits-", domain="svc", port=80)
+    assert found.cluster_spec().as_dict() == {"Big_PS": ["digits-big-ps-0.digits-big-ps.ns.svc:80"]}
+    assert (found.task_type, found.task_id) == ("Big_PS", 0)
+
+
+def test_a_pod_beside_the_cluster_is_none_of_its_tasks(account: Path) -> None:
+    found = resolver({"worker": 2}, account, "driver-x2x41", namespace="ns")
+    assert (found.task_type, found.task_id) == (None, None)
+    assert found.master("worker", 1, "tcp") == "tcp://worker-1.worker.ns.svc.cluster.local:7000"
+
+
+def test_namespace_and_pod_are_of_variables_or_of_the_service_account(account: Path, monkeypatch: Any) -> None:
+    (account / "namespace").write_text("of-the-account\n")
+    found = KubernetesClusterResolver({"worker": 1}, service_account=account)
+    assert found.cluster_spec().task_address("worker", 0).split(".")[2] == "of-the-account"
+    monkeypatch.setenv("POD_NAMESPACE", "of-a-variable")
+    monkeypatch.setenv("POD_NAME", "worker-0")
+    assert found.cluster_spec().task_address("worker", 0).split(".")[2] == "of-a-variable"
+    assert found.task_id == 0
+
+
+def test_outside_of_a_pod_the_missing_file_is_named(account: Path) -> None:
+    with pytest.raises(UnavailableError, match=r"namespace cannot be read \(No such file.*no pod"):
+        resolver({"worker": 1}, account).cluster_spec()
+
+
+@pytest.mark.parametrize(
+    ("jobs", "error", "complaint"),
+    [
+        ({}, ValueError, "at least one job"),
+        ({"worker": -1}, ValueError, "0 tasks or more, or a label selector, got -1"),
+        ({"worker": ""}, ValueError, "or a label selector, got ''"),
+        ({"worker": 1.5}, TypeError, "a number of tasks or a label selector, got 1.5"),
+        ({"worker": True}, TypeError, "a number of tasks or a label selector, got True"),
+    ],
+)
+def test_a_job_is_a_number_or_a_selector(jobs: Any, error: type[Exception], complaint: str) -> None:
+    with pytest.raises(error, match=complaint):
+        KubernetesClusterResolver(jobs)
+
+
+def test_the_port_exists() -> None:
+    with pytest.raises(ValueError, match="port is a port from 1 to 65535, got 65536"):
+        KubernetesClusterResolver({"worker": 1}, 65536)
+
+
+# -- pods found through the API --------------------------------------------------------------------
+def test_a_selector_finds_the_pods_that_run_and_are_ready(api: Api, account: Path) -> None:
+    api.pods[WORKERS] = [
+        pod("worker-2", "10.1.0.4"),
+        pod("worker-0", "10.1.0.2"),
+        pod("worker-1", "10.1.0.3", ready=False),
+        pod("worker-3", "10.1.0.5", phase="Pending"),
+        pod("worker-4", "10.1.0.6", deletionTimestamp="2026-01-01T00:00:00Z"),
+        pod("worker-5", "10.1.0.7", phase="Failed"),
+        pod("worker-6", "fd00::8"),
+    ]
+    found = resolver({"ps": 1, "worker": WORKERS}, account)
+    assert found.cluster_spec() == ClusterSpec(
+        {
+            "ps": [f"ps-0.ps.{NAMESPACE}.svc.cluster.local:7000"],
+            "worker": {0: "10.1.0.2:7000", 2: "10.1.0.4:7000", 6: "[fd00::8]:7000"},
+        }
+    )
+
+
+def test_a_pod_finds_itself_before_it_is_ready(api: Api, account: Path) -> None:
+    """Otherwise none would ever be: it is ready once it serves, and serves once it knows which task it is."""
+    api.pods[WORKERS] = [pod("worker-0", "10.1.0.2", ready=False), pod("worker-1", "10.1.0.3")]
+    found = resolver({"worker": WORKERS}, account, "worker-0")
+    assert found.cluster_spec().as_dict() == {"worker": ["10.1.0.2:7000", "10.1.0.3:7000"]}
+    assert (found.task_type, found.task_id) == ("worker", 0)
+
+
+def test_the_api_is_asked_again_each_time_with_the_token_of_that_moment(api: Api, account: Path) -> None:
+    found = resolver({"worker": WORKERS}, account)
+    for address in ("10.1.0.2", "10.1.0.9"):
+        api.token = f"the token when the pod had {address}"
+        (account / "token").write_text(api.token)
+        api.pods[WORKERS] = [pod("worker-0", address)]
+        assert found.cluster_spec().task_address("worker", 0) == f"{address}:7000"
+
+
+def test_a_long_answer_comes_in_pages(api: Api, account: Path) -> None:
+    api.page = 2
+    api.pods[WORKERS] = [pod(f"worker-{i}", f"10.1.0.{i + 1}") for i in range(5)]
+    assert resolver({"worker": WORKERS}, account).cluster_spec().num_tasks("worker") == 5
+    assert len(api.asked) == 3
+
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+@pytest.mark.parametrize(
+    ("found", "index"),
+    [
+        (pod("a-x", "10.1.0.2", labels={"apps.kubernetes.io/pod-index": "3"}), 3),
+        (pod("a-x", "10.1.0.2", owner="Job", labels={INDEX: "4"}), 4),
+        (pod("a-x", "10.1.0.2", owner="Job", annotations={INDEX: "5"}), 5),
+        (pod("a-x", "10.1.0.2", owner="TFJob", labels={"training.kubeflow.org/replica-index": "6"}), 6),
+        (pod("worker-7", "10.1.0.2"), 7),
+        (pod("worker-8", "10.1.0.2", owner=""), 8),
+    ],
+)
+def test_the_index_of_a_pod_is_that_of_its_controller(api: Api, account: Path, found: Any, index: int) -> None:
+    api.pods[WORKERS] = [found]
+    assert resolver({"worker": WORKERS}, account).cluster_spec().task_indices("worker") == [index]
+
+
+def test_pods_of_a_deployment_have_no_index(api: Api, account: Path) -> None:
+    api.pods[WORKERS] = [pod("worker-5d9f7-4242", "10.1.0.2", owner="ReplicaSet")]
+    complaint = r"worker-5d9f7-4242 \(of ReplicaSet\) has no index; pods of a StatefulSet"
+    with pytest.raises(ValueError, match=complaint):
+        resolver({"worker": WORKERS}, account).cluster_spec()
+
+
+def test_two_pods_of_one_index_are_named(api: Api, account: Path) -> None:
+    api.pods[WORKERS] = [pod("a-1", "10.1.0.2"), pod("b-1", "10.1.0.3")]
+    with pytest.raises(ValueError, match=r"the pods a-1 and b-1, .* both have index 1"):
+        resolver({"worker": WORKERS}, account).cluster_spec()
+
+
+# -- errors of the API -----------------------------------------------------------------------------
+FORBIDDEN = 'pods is forbidden: User "system:serviceaccount:training:default" cannot list resource "pods"'
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "complaint"),
+    [
+        (
+            (403, refusal(403, "Forbidden", FORBIDDEN)),
+            PermissionDeniedError,
+            "answers 403 to GET /api/v1/namespaces/training/pods.*pods is forbidden.*; a Role with the verb list",
+        ),
+        ((410, refusal(410, "Expired", "too old")), UnavailableError, "answers 410 .*: too old"),
+        ((500, b"no json"), UnavailableError, "answers 500 .*: Internal Server Error"),
+        ((200, b"{}"), UnavailableError, "answers no PodList to GET .*: b'{}'"),
+        ((200, b"[]"), UnavailableError, "answers no PodList"),
+    ],
+)
+def test_an_api_error_is_named(api: Api, account: Path, answer: Any, error: type[OpError], complaint: str) -> None:
+    api.answer = answer
+    with pytest.raises(error, match=complaint):
+        resolver({"worker": WORKERS}, account).cluster_spec()
+
+
+def test_a_token_that_is_refused_is_not_repeated(api: Api, account: Path) -> None:
+    (account / "token").write_text("the token of yesterday")
+    with pytest.raises(UnauthenticatedError, match=r"answers 401 .*: Unauthorized") as caught:
+        resolver({"worker": WORKERS}, account).cluster_spec()
+    assert "yesterday" not in str(caught.value)
+
+
+def test_an_api_of_another_ca_is_not_asked(api: Api, account: Path) -> None:
+    (account / "ca.crt").write_bytes(trustme.CA().cert_pem.bytes())
+    with pytest.raises(UnavailableError, match=r"does not answer: .*certificate"):
+        resolver({"worker": WORKERS}, account).cluster_spec()
+    assert not api.asked
+
+
+def test_an_api_that_is_gone_is_unavailable(account: Path, monkeypatch: Any, hold_ports: Any) -> None:
+    with served(account):
+        pass
+    (port,) = hold_ports(1)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(port))
+    with pytest.raises(UnavailableError, match=rf"127.0.0.1:{port} does not answer: .*refused"):
+        resolver({"worker": WORKERS}, account).cluster_spec()

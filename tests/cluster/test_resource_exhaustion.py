@@ -217,13 +217,9 @@ def address_space(pid: int) -> int:
 
 
 @pytest.mark.process
-async def test_steps_for_whose_values_a_process_has_no_memory_fail_alone(
-    graph: acts.Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """
-    1. A step waits at W1, whose address space is limited then. 2. Steps bring values there for which it has
-    no memory, in every way, while small ones go on. 3. The step that waited ends as if nothing had been.
-    """
+async def test_steps_without_memory_for_values_fail_alone(graph: acts.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1. A step waits at W1, whose address space is limited then. 2. Steps bring values there for which it has no
+    memory, in every way, while small ones go on. 3. The step that waited ends as if nothing had been."""
     monkeypatch.setenv(SHARED_VARIABLE, "0")  # what is read where it lies needs no memory here
     async with (
         patient_cluster({"worker": 2}) as cluster,

@@ -84,11 +84,7 @@ def held(request: pytest.FixtureRequest, own_processes: ProcessCluster) -> Itera
 
 
 # -- workers ---------------------------------------------------------------------------------------
-
-
-def test_a_session_uses_a_worker_that_died_between_two_steps_without_an_error(
-    held: ProcessCluster, graph: Graph
-) -> None:
+def test_a_session_uses_a_worker_that_died_between_steps_without_an_error(held: ProcessCluster, graph: Graph) -> None:
     """The step waits for the new process, at the same address, and has begun nothing before."""
     x = ops.placeholder("float32", [3])
     with on(W0):
@@ -132,9 +128,7 @@ def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: 
         session.close()
 
 
-def test_what_a_ps_without_snapshots_has_lost_is_an_error_until_it_is_restored(
-    held: ProcessCluster, graph: Graph
-) -> None:
+def test_what_a_ps_without_snapshots_lost_is_an_error_until_restored(held: ProcessCluster, graph: Graph) -> None:
     with on(PS0):
         w = ops.Variable([1.0, 2.0], name="w")
     with on(W1):
@@ -189,11 +183,7 @@ def test_a_step_waits_no_longer_than_its_limit(held: ProcessCluster, graph: Grap
 
 
 # -- masters ---------------------------------------------------------------------------------------
-
-
-def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(
-    held: ProcessCluster, graph: Graph
-) -> None:
+def test_a_ps_that_died_with_the_master_is_not_used_as_if_it_had_not(held: ProcessCluster, graph: Graph) -> None:
     with on(PS0):
         v = ops.Variable(5.0, name="v")
     session = held.session("sync", held.target("worker"), graph=graph)
@@ -223,17 +213,13 @@ def test_state_of_the_session_alone_ends_with_its_master(held: ProcessCluster, g
 
 
 # -- what is not started again, and what is given up -------------------------------------------------
-
-
 @pytest.fixture
 def exit_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExitOnImport:
     monkeypatch.syspath_prepend(str(tmp_path))
     return ExitOnImport(tmp_path)
 
 
-def test_a_task_that_dies_at_every_start_is_given_up_and_errors_say_so(
-    exit_on_import: ExitOnImport, graph: Graph
-) -> None:
+def test_a_task_that_dies_at_each_start_is_given_up_and_named(exit_on_import: ExitOnImport, graph: Graph) -> None:
     """1. The limit is reached. 2. Steps fail at once and say so. 3. ``restart`` brings it back."""
     x = ops.placeholder("float32", [])
     with on(W1):
@@ -322,13 +308,9 @@ async def test_a_callback_that_fails_does_not_keep_a_task_from_coming_back(caplo
 
 
 # -- changes during a restart ------------------------------------------------------------------------
-
-
 def running(cluster: LocalCluster, task: int = 1) -> list[int]:
-    """The ids of the processes of a worker of a cluster that run, whether the cluster knows them or not.
-
-    Their guards have the same command line, and other parents.
-    """
+    """The ids of the processes of a worker of a cluster that run, whether the cluster knows them or not. Their guards
+    have the same command line, and other parents."""
     found = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -491,8 +473,6 @@ async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_r
 
 
 # -- programs without a loop -------------------------------------------------------------------------
-
-
 def test_a_plain_with_starts_tasks_again_too() -> None:
     with Graph().as_default() as graph, graph.device(W1):
         x = ops.placeholder("float32", [])

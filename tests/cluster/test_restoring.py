@@ -190,9 +190,8 @@ async def test_a_restore_that_names_nothing_in_the_graph_is_refused(graph: Graph
 
 @pytest.mark.process
 def test_recovery_of_processes_leaves_a_thousand_steps_alone(tmp_path: Path, graph: Graph) -> None:
-    """1. A variable of the ps is worth a thousand steps. 2. A worker that holds nothing is killed; then the
-    ps is stopped in order, and comes back by its snapshot. 3. The program restores as it was taught to.
-    """
+    """1. A variable of the ps is worth a thousand steps. 2. A worker that holds nothing is killed; then the ps is
+    stopped in order, and comes back by its snapshot. 3. The program restores as it was taught to."""
     with on(PS0):
         v = ops.Variable(0.0, name="v")
     with on(W1):

@@ -50,10 +50,8 @@ class Client:
         return await soon(run_by_frame(link.steps, handle, [fetch]))
 
     async def ask_twice(self, proxy: LossyProxy, answer: str, message: Any) -> Any:
-        """Asks, and asks again over another connection when the master has answered in vain.
-
-        The old connection is half open: the master does not hear of its end.
-        """
+        """Asks, and asks again over another connection when the master has answered in vain. The old connection is half
+        open: the master does not hear of its end."""
         proxy.lose(answer)
         first = asyncio.create_task(self.ask(message))
         await soon(proxy.until_lost())
@@ -89,8 +87,6 @@ def create(graph: Graph, request_id: str = "create") -> CreateSession:
 
 
 # -- sessions --------------------------------------------------------------------------------------
-
-
 async def test_a_session_that_is_asked_for_again_is_the_same_one(
     cluster: InProcess, proxy: LossyProxy, client: Client, graph: Graph
 ) -> None:
@@ -106,9 +102,7 @@ async def test_a_session_that_is_asked_for_again_is_the_same_one(
     await client.ask(CloseSession(session_handle=created.session_handle))
 
 
-async def test_a_repeat_waits_for_a_session_that_is_being_made(
-    cluster: InProcess, client: Client, graph: Graph
-) -> None:
+async def test_a_repeat_waits_for_the_session_being_made(cluster: InProcess, client: Client, graph: Graph) -> None:
     ops.constant(1.0)
     message = create(graph)
     first, second = await asyncio.gather(client.ask(message), client.ask(message))

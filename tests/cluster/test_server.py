@@ -39,8 +39,6 @@ WAITS_FOR_ALL = ConfigProto(wait_for_all_tasks=True)
 
 
 # -- life ------------------------------------------------------------------------------------------
-
-
 async def test_a_server_on_port_0_says_which_port_it_has() -> None:
     async with Server(ONE, "worker") as server:
         host, _, port = server.target.rpartition(":")
@@ -165,10 +163,9 @@ async def test_a_stop_that_was_cancelled_is_finished_by_the_next() -> None:
 WARM_UP = 20
 
 
+@pytest.mark.usefixtures("over_links")
 @pytest.mark.slow
-async def test_a_hundred_lives_on_one_port_leave_nothing_behind(
-    graph: Graph, over_links: Any, hold_ports: HoldPorts
-) -> None:
+async def test_a_hundred_lives_on_one_port_leave_nothing_behind(graph: Graph, hold_ports: HoldPorts) -> None:
     """Descriptors, children, threads and memory are as many after 110 lives as before."""
     (port,) = hold_ports(1)
     a = ops.placeholder("float32", [])
@@ -215,7 +212,6 @@ async def test_what_was_stopped_is_collected(over_links: Any, graph: Graph) -> N
 
 
 # -- which task ------------------------------------------------------------------------------------
-
 TWO = {"ps": ["127.0.0.1:0"], "worker": ["127.0.0.1:0", "127.0.0.1:0"]}
 
 
@@ -258,9 +254,7 @@ async def test_what_could_be_several_must_be_said(cluster: Any, given: Any, comp
         ("worker", -1, "no task -1"),
     ],
 )
-async def test_a_task_that_is_not_in_the_cluster_is_an_internal_error(
-    job: str, index: int | None, complaint: str
-) -> None:
+async def test_a_task_outside_the_cluster_is_an_internal_error(job: str, index: int | None, complaint: str) -> None:
     with pytest.raises(InternalError, match=complaint):
         Server(ONE, job, index)
 
@@ -305,8 +299,6 @@ async def test_a_protocol_is_the_scheme_of_addresses_that_have_none(tmp_path: An
 
 
 # -- a socket that is open already -----------------------------------------------------------------
-
-
 @pytest.mark.parametrize("listens", [False, True])
 async def test_a_server_serves_at_a_socket_that_it_is_given(graph: Graph, listens: bool) -> None:
     sock = socket.socket()
@@ -355,8 +347,6 @@ async def test_a_socket_stays_the_caller_s_until_the_server_is_started() -> None
 
 
 # -- finding each other ----------------------------------------------------------------------------
-
-
 async def test_servers_find_each_other_at_fixed_addresses_in_any_order(graph: Graph, hold_ports: HoldPorts) -> None:
     spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
     a = ops.placeholder("float32", [])
@@ -404,8 +394,6 @@ async def test_servers_speak_other_transports_too(graph: Graph, where: str, tmp_
 
 
 # -- strangers -------------------------------------------------------------------------------------
-
-
 def hello(task: str, cluster_id: str = "") -> Hello:
     return Hello(cluster_id=cluster_id, task=task, incarnation=5, pid=1)
 
@@ -462,9 +450,8 @@ async def test_a_token_is_asked_for_of_peers_and_clients(over_links: Any, graph:
             await soon(AsyncSession(cluster.target(), graph=graph).list_devices())
 
 
-async def test_the_environment_s_token_is_a_server_s_own_if_it_is_given_none(
-    over_links: Any, graph: Graph, monkeypatch: Any
-) -> None:
+@pytest.mark.usefixtures("over_links")
+async def test_the_environment_s_token_is_a_server_s_own_if_it_is_given_none(graph: Graph, monkeypatch: Any) -> None:
     monkeypatch.setenv(TOKEN_VARIABLE, "secret")
     async with Server(ONE, "worker") as server:
         monkeypatch.delenv(TOKEN_VARIABLE)
@@ -473,11 +460,8 @@ async def test_the_environment_s_token_is_a_server_s_own_if_it_is_given_none(
 
 
 # -- statistics ------------------------------------------------------------------------------------
-
-
-async def test_the_statistics_count_sessions_graphs_runs_pushes_and_links(
-    over_links: Any, cluster: InProcess, graph: Graph
-) -> None:
+@pytest.mark.usefixtures("over_links")
+async def test_the_statistics_count_sessions_graphs_runs_pushes_and_links(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 2)
     async with AsyncSession(cluster.target(), graph=graph) as session:

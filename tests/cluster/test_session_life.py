@@ -110,11 +110,8 @@ def test_a_session_lives_the_same_life_over_every_wire(scheme: str, workers: lis
 async def test_a_killed_server_of_the_command_line_is_named_with_its_process_and_signal(
     scheme: str, workers: list[str], files: SecurityConfig
 ) -> None:
-    """The program of the session has not started it; whoever did has not collected its status yet.
-
-    1. The master names the task that a step waits for.
-    2. The client names the master, at each call.
-    """
+    """The program of the session has not started it; whoever did has not collected its status yet. 1. The master names
+    the task that a step waits for. 2. The client names the master, at each call."""
     security = files if scheme == "tls" else None
     pids = [(await read_statistics(address, security=security)).pid for address in workers]
     graph = Graph()
@@ -143,8 +140,6 @@ async def test_a_session_lives_the_same_life_within_one_process(wire: bool) -> N
 
 
 # -- how sessions end ------------------------------------------------------------------------------
-
-
 class Calls:
     """A session and everything that its user may call, by name; each makes a coroutine."""
 
@@ -239,12 +234,10 @@ ENDINGS: dict[str, tuple[Callable[[Server], Awaitable[Any]], type[OpError], str]
 async def test_every_call_after_the_end_of_a_session_says_what_has_happened(
     end: Any, kind: type[OpError], words: str, wire: bool
 ) -> None:
-    """
-    1. A session has been used in every way; then it ends at its master, with a step that waits.
-    2. Each call names what has happened, in a class that may be tried again, however often it is made.
-    3. ``reattach`` goes on at a master that lives. Else it fails, and all calls go on to name both.
-    4. Closing it raises nothing, and is the only thing that is different afterwards.
-    """
+    """1. A session has been used in every way; then it ends at its master, with a step that waits. 2. Each call names
+    what has happened, in a class that may be tried again, however often it is made. 3. ``reattach`` goes on at a master
+    that lives. Else it fails, and all calls go on to name both. 4. Closing it raises nothing, and is the only thing
+    that is different afterwards."""
     async with Server({"worker": ["127.0.0.1:0"]}, "worker") as server:
         calls = Calls(server.target, wire=wire)
         await calls.begin()

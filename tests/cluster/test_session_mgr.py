@@ -109,7 +109,7 @@ def test_such_a_session_may_share_the_state_of_the_workers_devices(at: Fixture) 
 
 
 @pytest.mark.parametrize("isolated", [False, True])
-async def test_state_that_such_a_session_shares_stays_when_it_ends_and_its_own_does_not(
+async def test_state_that_such_a_session_shares_stays_at_its_end_and_its_own_does_not(
     isolated: bool, at: Fixture
 ) -> None:
     at.create("a", task=PS0, isolate_session_state=isolated)

@@ -21,17 +21,18 @@ from actorsession.config import (
     RPCOptions,
     RunMetadata,
     RunOptions,
+    SessionMetadata,
     ThreadPoolOptionProto,
+    TraceLevel,
 )
 from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
-from actorsession.messages.session import CreateSession
+from actorsession.messages.session import CloseSession, CreateSession, SessionCreated
 from actorsession.ops.blas_threads import blas_threads
-from tests.cluster.kit import W0, W1, W2, InProcess, chain, in_process, on, soon
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, InProcess, chain, eventually, in_process, on, soon
+from tests.cluster.master_access import Way, way
 from tests.ports import HoldPorts
 from tests.session.probe import Probe
 from tests.session.test_kernel_threads import Counter
-
-PS0 = "/job:ps/replica:0/task:0"
 
 
 def device(task: str, index: int = 0) -> str:
@@ -39,7 +40,6 @@ def device(task: str, index: int = 0) -> str:
 
 
 # -- what only local sessions have -----------------------------------------------------------------
-
 LOCAL = {
     "use_per_session_threads": ConfigProto(use_per_session_threads=True),
     "session_inter_op_thread_pool": ConfigProto(session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]),
@@ -150,12 +150,11 @@ async def test_a_master_refuses_them_whoever_asks(name: str, cluster: InProcess)
     assert all(not s.sessions for s in cluster.statistics().values())
 
 
-async def test_the_pool_index_of_a_run_is_ignored(cluster: InProcess, way: str, graph: Graph) -> None:
+async def test_the_pool_index_of_a_run_is_ignored(session: AsyncSession, way: str) -> None:
     y = ops.constant(1.0) + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        for index in (-7, -1, 7):
-            options = RunOptions(inter_op_thread_pool=index)
-            assert await soon(session.run(y, options=options)) == 2.0
+    for index in (-7, -1, 7):
+        options = RunOptions(inter_op_thread_pool=index)
+        assert await soon(session.run(y, options=options)) == 2.0
 
 
 async def test_device_count_of_a_remote_session_is_ignored(cluster: InProcess, graph: Graph) -> None:
@@ -164,9 +163,7 @@ async def test_device_count_of_a_remote_session_is_ignored(cluster: InProcess, g
         assert [d.name for d in await session.list_devices()] == [device(W0), device(W1)]
 
 
-async def test_place_pruned_graph_of_a_remote_session_places_what_a_run_needs_alone(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_place_pruned_graph_of_a_remote_session_places_what_a_run_needs(cluster: InProcess, graph: Graph) -> None:
     """1. A bad device of a node that the run does not need is no error; 2. of one that it needs, it is.
     3. State stays where its first run has placed it, though a later run asks for another device."""
     y = ops.constant(1.0) + 1.0
@@ -187,8 +184,6 @@ async def test_place_pruned_graph_of_a_remote_session_places_what_a_run_needs_al
 
 
 # -- device filters --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("filters", "seen"),
     [
@@ -246,8 +241,6 @@ def test_a_malformed_filter_is_an_invalid_argument(kind: Any, graph: Graph) -> N
 
 
 # -- placement, transfers, the way to the master ---------------------------------------------------
-
-
 async def test_the_master_logs_the_devices_and_the_placement_of_a_session_that_asks(
     cluster: InProcess, graph: Graph, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -283,10 +276,9 @@ EXACT = np.array([1.0001, 3.14159, 7e-3], np.float32)
 NARROWED = np.array([1.0, 3.140625, 0.00698853], np.float32)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("narrow", [False, True])
-async def test_enable_bfloat16_sendrecv_narrows_what_goes_from_task_to_task(
-    narrow: bool, way: str, graph: Graph
-) -> None:
+async def test_enable_bfloat16_sendrecv_narrows_what_goes_from_task_to_task(narrow: bool, graph: Graph) -> None:
     x = ops.placeholder("float32", [3])
     with on(f"{W0}/cpu:0"):
         a = x * 2.0
@@ -316,7 +308,6 @@ async def test_an_inproc_master_is_dialled_as_well_when_asked(graph: Graph) -> N
 
 
 # -- a graph that does not grow --------------------------------------------------------------------
-
 STATIC = ConfigProto(experimental=Experimental(optimize_for_static_graph=True))
 
 
@@ -362,7 +353,6 @@ async def test_a_master_refuses_the_growth_of_a_graph_that_its_own_settings_call
 
 
 # -- devices that workers know ---------------------------------------------------------------------
-
 SHARED_DEVICES = {
     "share_cluster_devices_in_session": ConfigProto(share_cluster_devices_in_session=True),
     "its earlier name": ConfigProto(experimental=Experimental(share_cluster_devices_in_session=True)),
@@ -390,9 +380,7 @@ async def test_workers_know_no_devices_but_their_own_unless_they_are_shared(clus
         assert [known_at(server, session) for server in cluster.servers] == [[], []]
 
 
-async def test_shared_devices_have_the_names_of_a_cluster_that_the_session_brings(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_shared_devices_are_named_after_the_cluster_of_the_session(cluster: InProcess, graph: Graph) -> None:
     jobs = {"trainer": [cluster.target()], "ps": [cluster.target(W1)]}
     config = ConfigProto(cluster_def=jobs, share_cluster_devices_in_session=True)
     async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
@@ -419,3 +407,301 @@ async def test_shared_devices_follow_the_cluster(graph: Graph) -> None:
                 seen = [device(task) for task in (W0, W1, W2)]
                 for server in (*cluster.servers, third):
                     assert known_at(server, session) == seen
+
+
+# Long enough for the creation of a session on a busy machine, which it limits as well.
+LIMIT, LONG = 1500, 60_000
+
+
+def waiting_step() -> tuple[Any, Any]:
+    """A step that waits for an element, and the operation that adds one."""
+    queue = ops.FIFOQueue(10, "float32", shapes=[], shared_name="elements")
+    return queue.dequeue(), queue.enqueue(1.0)
+
+
+# -- each setting acts -----------------------------------------------------------------------------
+async def test_allow_soft_placement(way: str, graph: Graph) -> None:
+    with graph.device(f"{W0}/device:CPU:7"):
+        y = ops.constant(1.0) + 1.0
+    async with in_process(config=ConfigProto(allow_soft_placement=True)) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            assert await soon(session.run(y)) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("of_session", "seen"), [([], [W0, W1]), (["/job:ps"], [W0, PS0, W1])], ids=["of the server alone", "of both"]
+)
+async def test_device_filters_of_the_server_come_before_those_of_the_session(
+    of_session: list[str], seen: list[str], graph: Graph
+) -> None:
+    defaults = ConfigProto(device_filters=["/job:worker/task:1"])
+    async with in_process({"ps": 1, "worker": 2}, config=defaults) as cluster:
+        config = ConfigProto(device_filters=of_session)
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            found = [d.name for d in await session.list_devices()]
+    assert found == [f"{task}/device:CPU:0" for task in seen]
+
+
+@pytest.mark.usefixtures("patient_clients")
+async def test_operation_timeout_in_ms_limits_the_runs_of_a_session_without_one(graph: Graph) -> None:
+    element, _ = waiting_step()
+    async with in_process(config=ConfigProto(operation_timeout_in_ms=LIMIT)) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            with pytest.raises(DeadlineExceededError, match=f"still at work on it: {W0}"):
+                await soon(session.run(element))
+            handle = await session.partial_run_setup([element], [])
+            with pytest.raises(DeadlineExceededError):
+                await soon(session.partial_run(handle, element))
+
+
+@pytest.mark.parametrize("by", ["options", "config"])
+async def test_the_limit_of_a_session_or_of_a_run_takes_its_place(by: str, graph: Graph) -> None:
+    """1. A run with a limit of its own waits for an element. 2. One of a session without a limit, which began
+    later, has reached the server's. 3. The first one is still there and gets its element."""
+    element, add = waiting_step()
+    config = ConfigProto(operation_timeout_in_ms=LONG) if by == "config" else None
+    options = RunOptions(timeout_in_ms=LONG) if by == "options" else None
+    async with in_process(config=ConfigProto(operation_timeout_in_ms=LIMIT)) as cluster:
+        async with (
+            AsyncSession(cluster.target(), graph=graph, config=config) as session,
+            AsyncSession(cluster.target(), graph=graph) as plain,
+        ):
+            first = asyncio.create_task(session.run(element, options=options))
+            await eventually(lambda: cluster.statistics()[W0].steps == 1)
+            with pytest.raises(DeadlineExceededError):
+                await soon(plain.run(element))
+            assert not first.done()
+            await soon(plain.run(add))
+            assert await soon(first) == 1.0
+
+
+async def test_graph_options_field_by_field(way: str, graph: Graph) -> None:
+    """The server turns optimisation off, and the session asks for shapes: both act."""
+    with on(W1):
+        total = ops.add(ops.constant([1.0]), ops.constant([2.0]), name="sum")
+    defaults = GraphOptions(optimizer_options=OptimizerOptions(opt_level=OptLevel.L0))
+    config = ConfigProto(graph_options=GraphOptions(infer_shapes=True))
+    metadata = RunMetadata()
+    async with in_process(config=ConfigProto(graph_options=defaults)) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            options = RunOptions(output_partition_graphs=True)
+            found = await soon(session.run(total, options=options, run_metadata=metadata))
+    np.testing.assert_array_equal(found, [3.0])
+    (node,) = [n for g in metadata.partition_graphs for n in g.nodes if n.name == "sum"]
+    assert (node.op, "_output_shapes" in node.attrs) == ("AddV2", True)
+
+
+async def test_cluster_def(graph: Graph, hold_ports: HoldPorts) -> None:
+    """Every session of the server sees its devices under the names that the server's settings give them."""
+    (port,) = hold_ports(1)
+    address = f"127.0.0.1:{port}"
+    config = ConfigProto(cluster_def={"trainer": [address]})
+    async with Server({"worker": [address]}, "worker", settings=ServerSettings(config=config)) as server:
+        async with AsyncSession(server.target, graph=graph) as session:
+            (device,) = await session.list_devices()
+    assert device.name == "/job:trainer/replica:0/task:0/device:CPU:0"
+
+
+async def test_experimental_settings(graph: Graph) -> None:
+    """A session that isolates its state shares it nevertheless, because the server's settings say so."""
+    with on(W1):
+        v = ops.Variable(0.0)
+        add = v.assign_add(1.0)
+    shared = Experimental(share_session_state_in_clusterspec_propagation=True)
+    isolated = ConfigProto(isolate_session_state=True)
+    async with in_process(config=ConfigProto(experimental=shared)) as cluster:
+        async with (
+            AsyncSession(cluster.target(), graph=graph, config=isolated) as one,
+            AsyncSession(cluster.target(), graph=graph) as other,
+        ):
+            await soon(one.run(v.initializer))
+            assert await soon(other.run(add)) == 1.0
+            assert await soon(one.run(add)) == 2.0
+
+
+async def test_what_a_session_sets_wins(graph: Graph) -> None:
+    total = ops.add(ops.constant(1.0), 2.0, name="sum")
+    level = OptimizerOptions(opt_level=OptLevel.L0)
+    config = ConfigProto(graph_options=GraphOptions(optimizer_options=level))
+    metadata = RunMetadata()
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        options = RunOptions(output_partition_graphs=True)
+        await soon(session.run(total, options=options, run_metadata=metadata))
+    assert "AddV2" in [n.op for g in metadata.partition_graphs for n in g.nodes]
+
+
+async def test_the_masters_settings_count_and_not_those_of_the_other_tasks(graph: Graph) -> None:
+    with graph.device(f"{W0}/device:CPU:7"):
+        y = ops.constant(1.0) + 1.0
+    soft = ConfigProto(allow_soft_placement=True)
+    bind = {"worker": ["127.0.0.1:0"] * 2}
+    async with (
+        Server(bind, "worker", 0) as strict,
+        Server({"worker": {1: "127.0.0.1:0"}}, "worker", 1, settings=ServerSettings(config=soft)) as lenient,
+    ):
+        spec = {"worker": [strict.target, lenient.target]}
+        for server in (strict, lenient):
+            server.learn_peers(spec)
+        async with AsyncSession(lenient.target, graph=graph) as session:
+            assert await soon(session.run(y)) == 2.0
+        session = AsyncSession(strict.target, graph=graph)
+        with pytest.raises(InvalidArgumentError, match="CPU:7"):
+            await soon(session.run(y))
+        await session.close()
+
+
+# -- what a server refuses -------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (ConfigProto(device_filters=["nonsense::"]), r"invalid device filter: .*'nonsense::'"),
+        (ConfigProto(graph_options=GraphOptions(build_cost_model_after=1)), "build_cost_model"),
+        (
+            ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True)),
+            "a server's config has no rpc_options, got RPCOptions.use_rpc_for_inprocess_master=True",
+        ),
+    ],
+    ids=["device_filters", "build_cost_model_after", "rpc_options"],
+)
+def test_a_server_refuses_what_no_session_of_it_could_have(config: ConfigProto, said: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=said):
+        Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(config=config))
+
+
+__all__ = ["way"]
+TAKEN = "'model' with version 1 lives already"
+
+
+def named(name: str = "model", version: int = 1) -> Experimental:
+    return Experimental(session_metadata=SessionMetadata(name=name, version=version))
+
+
+async def test_a_living_session_has_its_name_and_version_alone(way: Way, graph: Graph) -> None:
+    def session(name: str = "model", version: int = 1) -> AsyncSession:
+        return AsyncSession(way.target, graph=graph, config=way.config(experimental=named(name, version)))
+
+    y = ops.constant(1.0) + 1.0
+    second = session()
+    async with session() as first:
+        assert await soon(first.run(y)) == 2.0
+        with pytest.raises(InvalidArgumentError, match=TAKEN):
+            await soon(second.run(y))
+        for name, version in (("model", 2), ("other", 1)):
+            async with session(name, version) as other:
+                assert await soon(other.run(y)) == 2.0
+    async with second:
+        assert await soon(second.run(y)) == 2.0
+
+
+async def test_every_run_tells_the_name_and_version_of_its_session(way: Way, graph: Graph) -> None:
+    """Asked for or not, as in a session of this process."""
+    with on(W1):
+        y = ops.constant(1.0) + 1.0
+    metadata = RunMetadata()
+    async with AsyncSession(way.target, graph=graph, config=way.config(experimental=named("digits", 3))) as session:
+        for options in (None, RunOptions(trace_level=TraceLevel.FULL_TRACE)):
+            assert await soon(session.run(y, options=options, run_metadata=metadata)) == 2.0
+            assert metadata.session_metadata == SessionMetadata(name="digits", version=3)
+            assert (metadata.step_stats is not None) == (options is not None)
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        await soon(session.run(y, run_metadata=metadata))
+        assert metadata.session_metadata is None
+
+
+@pytest.mark.parametrize("kind", [AsyncSession, Session])
+def test_a_negative_version_is_refused_where_the_session_is_made(kind: Any, graph: Graph) -> None:
+    with pytest.raises(InvalidArgumentError, match="at least 0, got -5 for 'model'"):
+        kind("tcp://127.0.0.1:1", graph=graph, config=ConfigProto(experimental=named(version=-5)))
+
+
+async def test_of_two_sessions_that_are_created_at_once_one_gets_the_name(cluster: InProcess, graph: Graph) -> None:
+    config = ConfigProto(experimental=named())
+    sessions = [AsyncSession(cluster.target(), graph=graph, config=config) for _ in range(2)]
+    found = await soon(asyncio.gather(*[s.list_devices() for s in sessions], return_exceptions=True))
+    (error,) = [f for f in found if isinstance(f, BaseException)]
+    assert isinstance(error, InvalidArgumentError)
+    for session in sessions:
+        await session.close()
+
+
+async def test_each_master_has_names_of_its_own(cluster: InProcess, graph: Graph) -> None:
+    config = ConfigProto(experimental=named())
+    async with (
+        AsyncSession(cluster.target(W0), graph=graph, config=config) as one,
+        AsyncSession(cluster.target(W1), graph=graph, config=config) as other,
+    ):
+        await soon(one.list_devices())
+        await soon(other.list_devices())
+
+
+async def test_a_session_that_cannot_be_created_takes_no_name(cluster: InProcess, graph: Graph) -> None:
+    config = ConfigProto(experimental=named())
+    bad = Graph()
+    with bad.as_default(), bad.device("/job:nowhere"):
+        one = ops.constant(1.0)
+    session = AsyncSession(cluster.target(), graph=bad, config=config)
+    with pytest.raises(InvalidArgumentError, match="nowhere"):
+        await soon(session.run(one))
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as other:
+        await soon(other.list_devices())
+    await session.close()
+
+
+async def test_a_reset_frees_the_names(cluster: InProcess, graph: Graph) -> None:
+    config = ConfigProto(experimental=named())
+    session = AsyncSession(cluster.target(), graph=graph, config=config)
+    await soon(session.list_devices())
+    await soon(AsyncSession.reset(cluster.target()))
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as other:
+        await soon(other.list_devices())
+    await session.close()
+
+
+@pytest.mark.usefixtures("over_links")
+async def test_a_session_keeps_its_name_when_it_connects_again(cluster: InProcess, graph: Graph) -> None:
+    """Whether the master has noticed by then that the first link is gone, or not."""
+    config = ConfigProto(experimental=named())
+    y = ops.constant(1.0) + 1.0
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        for _ in range(5):
+            assert await soon(session.run(y)) == 2.0
+            await session._session.connection.master.hang_up(0.0)  # type: ignore[attr-defined]
+            await soon(session.reattach())
+        assert await soon(session.run(y)) == 2.0
+
+
+# -- clients of any kind ---------------------------------------------------------------------------
+def request(number: int, client: str, version: int = 1) -> CreateSession:
+    return CreateSession(
+        graph=GraphDef(()).to_wire(),
+        config=ConfigProto(experimental=named(version=version)).to_wire(),
+        target="",
+        request_id=f"{client}-{number}",
+        client=client,
+    )
+
+
+async def test_a_master_refuses_a_negative_version_whoever_asks(cluster: InProcess) -> None:
+    master = registry.lookup(cluster.target())
+    assert master is not None
+    with pytest.raises(InvalidArgumentError, match="at least 0, got -5 for 'model'"):
+        await master.ask(request(1, "a", -5), Deadline.after(PATIENCE))
+    assert all(not s.sessions for s in cluster.statistics().values())
+
+
+async def test_a_client_that_creates_its_session_anew_keeps_its_name(cluster: InProcess) -> None:
+    """1. A client has a named session. 2. Its link breaks, of which the master knows nothing yet.
+    3. It creates the session anew and gets the name. 4. The end of the earlier one does not free it."""
+    master = registry.lookup(cluster.target())
+    assert master is not None
+    limit = Deadline.after(PATIENCE)
+    earlier: SessionCreated = await master.ask(request(1, "a"), limit)
+    newer: SessionCreated = await master.ask(request(2, "a"), limit)
+    assert newer.session_handle != earlier.session_handle
+    await master.ask(CloseSession(session_handle=earlier.session_handle), limit)
+    for number, client in enumerate(("b", "")):
+        with pytest.raises(InvalidArgumentError, match=TAKEN):
+            await master.ask(request(number, client), limit)
+    await master.ask(CloseSession(session_handle=newer.session_handle), limit)
+    last: SessionCreated = await master.ask(request(1, "b"), limit)
+    await master.ask(CloseSession(session_handle=last.session_handle), limit)

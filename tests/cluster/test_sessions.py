@@ -18,8 +18,6 @@ pytestmark = pytest.mark.usefixtures("way")
 
 
 # -- results ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("hops", [1, 2, 20])
 async def test_a_value_may_go_to_and_fro_many_times(cluster: InProcess, graph: Graph, hops: int) -> None:
     a = ops.placeholder("float32", [])
@@ -43,44 +41,41 @@ async def test_several_values_between_the_same_workers_share_messages(cluster: I
         assert cluster.server(W0).statistics().pushes == before + 1
 
 
-async def test_a_run_asked_in_another_order_finds_the_same_plan(cluster: InProcess, graph: Graph) -> None:
+async def test_a_run_asked_in_another_order_finds_the_same_plan(session: AsyncSession, cluster: InProcess) -> None:
     a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
     with on(W0):
         x = a - b
     with on(W1):
         y = x * b
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        assert await session.run([x, y], {a: 5, b: 3}) == [2, 6]
-        assert await session.run([y, x], {b: 3, a: 5}) == [6, 2]
-        assert await session.run({"x": x, "y": (y, [x])}, {b: 2, a: 5}) == {"x": 3, "y": (6, [3])}
-        assert cluster.server(W0).statistics().graphs == 1
+    assert await session.run([x, y], {a: 5, b: 3}) == [2, 6]
+    assert await session.run([y, x], {b: 3, a: 5}) == [6, 2]
+    assert await session.run({"x": x, "y": (y, [x])}, {b: 2, a: 5}) == {"x": 3, "y": (6, [3])}
+    assert cluster.server(W0).statistics().graphs == 1
 
 
-async def test_control_edges_cross_tasks(cluster: InProcess, graph: Graph) -> None:
+async def test_control_edges_cross_tasks(session: AsyncSession, graph: Graph) -> None:
     with on(W0):
         v = ops.Variable(1.0, name="v")
     with graph.control_dependencies([v.assign_add(10.0)]), on(W1):
         after = ops.identity(ops.constant(7.0))
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        await session.run(v.initializer)
-        for count in (1, 2, 3):
-            assert await session.run(after) == 7.0
-            assert await session.run(v) == 1.0 + 10.0 * count
+    await session.run(v.initializer)
+    for count in (1, 2, 3):
+        assert await session.run(after) == 7.0
+        assert await session.run(v) == 1.0 + 10.0 * count
 
 
-async def test_fed_arrays_are_taken_as_they_are_when_the_run_begins(cluster: InProcess, graph: Graph) -> None:
+async def test_fed_arrays_are_taken_as_they_are_when_the_run_begins(session: AsyncSession) -> None:
     with on(W0):
         v = ops.Variable(ops.zeros([4]), name="v")
     fed = ops.placeholder("float32", [4])
     store = v.assign(fed).op
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        array = np.ones(4, np.float32)
-        await session.run(store, {fed: array})
-        array[:] = 7
-        np.testing.assert_array_equal(await session.run(v), np.ones(4))
+    array = np.ones(4, np.float32)
+    await session.run(store, {fed: array})
+    array[:] = 7
+    np.testing.assert_array_equal(await session.run(v), np.ones(4))
 
 
-async def test_a_variable_that_is_pushed_while_it_changes_arrives_as_it_was(cluster: InProcess, graph: Graph) -> None:
+async def test_a_variable_that_is_pushed_while_it_changes_arrives_as_it_was(session: AsyncSession) -> None:
     """Steps that read a large variable run beside steps that change it in place."""
     size = 300_000
     with on(W0):
@@ -88,21 +83,20 @@ async def test_a_variable_that_is_pushed_while_it_changes_arrives_as_it_was(clus
         value = v.read_value()  # once: two reads of a step may have a change between them
     with on(W1):
         ends = [ops.reduce_min(value), ops.reduce_max(value)]
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        await session.run(v.initializer)
-        change = v.assign_add(np.ones(size, np.float32))
+    await session.run(v.initializer)
+    change = v.assign_add(np.ones(size, np.float32))
 
-        async def changes() -> None:
-            for _ in range(30):
-                await session.run(change.op)
+    async def changes() -> None:
+        for _ in range(30):
+            await session.run(change.op)
 
-        async def looks() -> None:
-            for _ in range(15):
-                low, high = await session.run(ends)
-                assert low == high
+    async def looks() -> None:
+        for _ in range(15):
+            low, high = await session.run(ends)
+            assert low == high
 
-        await soon(asyncio.gather(changes(), looks(), looks()))
-        np.testing.assert_array_equal(await session.run(v), np.full(size, 30.0))
+    await soon(asyncio.gather(changes(), looks(), looks()))
+    np.testing.assert_array_equal(await session.run(v), np.full(size, 30.0))
 
 
 async def test_the_statistics_of_a_step_cover_all_tasks(cluster: InProcess, graph: Graph) -> None:
@@ -124,8 +118,6 @@ async def test_the_statistics_of_a_step_cover_all_tasks(cluster: InProcess, grap
 
 
 # -- state -----------------------------------------------------------------------------------------
-
-
 async def test_variables_are_shared_by_all_sessions_and_outlive_them(cluster: InProcess, graph: Graph) -> None:
     with on(W1):
         v = ops.Variable(1.0, name="v")
@@ -181,9 +173,7 @@ async def test_a_second_graph_cannot_give_a_shared_reference_variable_another_sh
                 np.testing.assert_array_equal(await session.run(change(v)), wanted)
 
 
-async def test_the_shape_of_a_shared_reference_variable_is_that_of_the_graph_which_ran_first(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_shared_reference_variable_has_the_shape_of_the_first_graph(cluster: InProcess, graph: Graph) -> None:
     """Before there is a value; a session with state of its own, and one after a reset, begin anew."""
     v = ops.Variable([1.0, 2.0, 3.0], use_resource=False, name="v")
     async with AsyncSession(cluster.target(), graph=graph) as session:
@@ -221,61 +211,49 @@ async def test_an_isolated_session_has_variables_of_its_own_until_it_closes(clus
 
 
 # -- growing graphs --------------------------------------------------------------------------------
-
-
-async def test_runs_that_need_a_grown_graph_at_the_same_time_extend_it_once(cluster: InProcess, graph: Graph) -> None:
+async def test_runs_that_need_a_grown_graph_at_the_same_time_extend_it_once(session: AsyncSession) -> None:
     a = ops.placeholder("float32", [])
-    async with AsyncSession(cluster.target(), graph=graph) as session:
+    with on(W1):
+        made = [a + float(i) for i in range(20)]
+    results = await soon(asyncio.gather(*[session.run(t, {a: 1.0}) for t in made]))
+    assert results == [1.0 + i for i in range(20)]
+
+
+async def test_cancelling_the_run_that_extends_the_graph_leaves_the_session_usable(session: AsyncSession) -> None:
+    a = ops.placeholder("float32", [])
+    for turns in range(12):
         with on(W1):
-            made = [a + float(i) for i in range(20)]
-        results = await soon(asyncio.gather(*[session.run(t, {a: 1.0}) for t in made]))
-        assert results == [1.0 + i for i in range(20)]
+            more = a + float(turns)
+        run = asyncio.create_task(session.run(more, {a: 1.0}))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)
+        assert await session.run(more, {a: 2.0}) == 2.0 + turns
 
 
-async def test_cancelling_the_run_that_extends_the_graph_leaves_the_session_usable(
-    cluster: InProcess, graph: Graph
-) -> None:
-    a = ops.placeholder("float32", [])
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        for turns in range(12):
-            with on(W1):
-                more = a + float(turns)
-            run = asyncio.create_task(session.run(more, {a: 1.0}))
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            run.cancel()
-            await asyncio.gather(run, return_exceptions=True)
-            assert await session.run(more, {a: 2.0}) == 2.0 + turns
-
-
-async def test_a_node_for_a_device_that_is_not_there_fails_the_run(cluster: InProcess, graph: Graph) -> None:
+async def test_a_node_for_a_device_that_is_not_there_fails_the_run(session: AsyncSession, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     with on(W0):
         x = a + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        assert await session.run(x, {a: 1.0}) == 2.0
-        with graph.device("/job:worker/task:7"):
-            bad = a + 2.0
-        with pytest.raises(InvalidArgumentError, match=r"task:7.*which does not exist"):
-            await session.run(bad, {a: 1.0})
-        assert await session.run(x, {a: 3.0}) == 4.0
+    assert await session.run(x, {a: 1.0}) == 2.0
+    with graph.device("/job:worker/task:7"):
+        bad = a + 2.0
+    with pytest.raises(InvalidArgumentError, match=r"task:7.*which does not exist"):
+        await session.run(bad, {a: 1.0})
+    assert await session.run(x, {a: 3.0}) == 4.0
 
 
 # -- plans -----------------------------------------------------------------------------------------
-
-
-async def test_concurrent_first_runs_register_one_graph(cluster: InProcess, graph: Graph) -> None:
+async def test_concurrent_first_runs_register_one_graph(session: AsyncSession, cluster: InProcess) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 2)
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        results = await soon(asyncio.gather(*[session.run(end, {a: i}) for i in range(50)]))
-        assert results == [i + 2.0 for i in range(50)]
-        assert [s.graphs for s in cluster.statistics().values()] == [1, 1]
+    results = await soon(asyncio.gather(*[session.run(end, {a: i}) for i in range(50)]))
+    assert results == [i + 2.0 for i in range(50)]
+    assert [s.graphs for s in cluster.statistics().values()] == [1, 1]
 
 
 # -- errors ----------------------------------------------------------------------------------------
-
-
 async def test_an_error_ends_the_step_on_the_tasks_that_wait_for_its_values(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("an error elsewhere")
     a = ops.placeholder("float32", [None, None])
@@ -294,27 +272,22 @@ async def test_an_error_ends_the_step_on_the_tasks_that_wait_for_its_values(clus
 
 
 # -- cancellation ----------------------------------------------------------------------------------
-
-
-async def test_runs_cancelled_at_any_moment_leave_nothing_behind(cluster: InProcess, graph: Graph) -> None:
+async def test_runs_cancelled_at_any_moment_leave_nothing_behind(session: AsyncSession, cluster: InProcess) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 6)
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        await session.run(end, {a: 0.0})
-        for turns in range(60):
-            run = asyncio.create_task(session.run(end, {a: 1.0}))
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            run.cancel()
-            await asyncio.wait([run])
-            assert run.cancelled() or run.result() == 7.0
-        assert await session.run(end, {a: 2.0}) == 8.0
-        await cluster.until_idle()
+    await session.run(end, {a: 0.0})
+    for turns in range(60):
+        run = asyncio.create_task(session.run(end, {a: 1.0}))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        run.cancel()
+        await asyncio.wait([run])
+        assert run.cancelled() or run.result() == 7.0
+    assert await session.run(end, {a: 2.0}) == 8.0
+    await cluster.until_idle()
 
 
 # -- many ------------------------------------------------------------------------------------------
-
-
 async def test_fifty_sessions_at_once(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 3)
@@ -331,19 +304,18 @@ async def test_fifty_sessions_at_once(cluster: InProcess, graph: Graph) -> None:
     assert all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
 
 
-async def test_a_failing_step_in_a_crowd_fails_alone(cluster: InProcess, graph: Graph) -> None:
+async def test_a_failing_step_in_a_crowd_fails_alone(session: AsyncSession, cluster: InProcess) -> None:
     a = ops.placeholder("float32", [None, None])
     with on(W0):
         x = ops.matmul(a, a)
     with on(W1):
         end = x + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        shapes = [[2, 3] if i % 5 == 0 else [2, 2] for i in range(50)]
-        runs = [session.run(end, {a: np.ones(shape)}) for shape in shapes]
-        outcomes: list[Any] = await soon(asyncio.gather(*runs, return_exceptions=True))
-        for i, outcome in enumerate(outcomes):
-            if i % 5 == 0:
-                assert isinstance(outcome, InvalidArgumentError)
-            else:
-                np.testing.assert_array_equal(outcome, np.full([2, 2], 3.0))
-        await cluster.until_idle()
+    shapes = [[2, 3] if i % 5 == 0 else [2, 2] for i in range(50)]
+    runs = [session.run(end, {a: np.ones(shape)}) for shape in shapes]
+    outcomes: list[Any] = await soon(asyncio.gather(*runs, return_exceptions=True))
+    for i, outcome in enumerate(outcomes):
+        if i % 5 == 0:
+            assert isinstance(outcome, InvalidArgumentError)
+        else:
+            np.testing.assert_array_equal(outcome, np.full([2, 2], 3.0))
+    await cluster.until_idle()

@@ -93,11 +93,8 @@ def way(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 class Wait:
-    """A node that waits on the event loop of its server until the test says so, in this process.
-
-    A kernel that holds a thread, as ``Gate`` has, would not do: after runs in which it was quick it is called
-    on the loop.
-    """
+    """A node that waits on the event loop of its server until the test says so, in this process. A kernel that holds a
+    thread, as ``Gate`` has, would not do: after runs in which it was quick it is called on the loop."""
 
     _made: ClassVar[dict[str, Wait]] = {}
 
@@ -194,14 +191,11 @@ def two_tasks() -> tuple[Tensor, Tensor]:
 
 
 # -- values ----------------------------------------------------------------------------------------
-
-
 @both_ways
-async def test_runs_of_a_plan_give_their_own_values_from_the_first_on(cluster: InProcess, graph: Graph) -> None:
+async def test_runs_of_a_plan_give_their_own_values_from_the_first_on(session: AsyncSession) -> None:
     x, end = two_tasks()
-    async with AsyncSession(cluster.target(), graph) as session:
-        for number in range(5):
-            assert await soon(session.run(end, {x: float(number)})) == number + 3.0
+    for number in range(5):
+        assert await soon(session.run(end, {x: float(number)})) == number + 3.0
 
 
 FED = tuple(t for t in ALL_TYPES if t.kind not in "rv")
@@ -218,7 +212,7 @@ def values_of(dtype: DType) -> list[Any]:
     return [made[0, 1], made[:0, :3], made[:2, 1:2], made, made[::2, ::-3], made.T]
 
 
-async def test_values_of_every_dtype_size_and_order_arrive_as_they_are(cluster: InProcess, graph: Graph) -> None:
+async def test_values_of_every_dtype_size_and_order_arrive_as_they_are(session: AsyncSession) -> None:
     feeds: dict[Tensor, Any] = {}
     fetches = []
     for dtype in FED:
@@ -229,20 +223,19 @@ async def test_values_of_every_dtype_size_and_order_arrive_as_they_are(cluster: 
                 there = ops.expand_dims(x, 0)
             with on(W0):
                 fetches.append(ops.squeeze(there, [0]))
-    async with AsyncSession(cluster.target(), graph) as session:
-        for _ in range(3):
-            found = await soon(session.run(fetches, feeds))
-            for got, fed in zip(found, feeds.values(), strict=True):
-                wanted = np.asarray(fed)
-                if wanted.dtype.fields is not None:  # of quantised numbers the integers are fetched
-                    wanted = wanted.view(as_dtype(wanted.dtype).integers)
-                assert np.asarray(got).dtype == wanted.dtype
-                np.testing.assert_array_equal(got, wanted)
+    for _ in range(3):
+        found = await soon(session.run(fetches, feeds))
+        for got, fed in zip(found, feeds.values(), strict=True):
+            wanted = np.asarray(fed)
+            if wanted.dtype.fields is not None:  # of quantised numbers the integers are fetched
+                wanted = wanted.view(as_dtype(wanted.dtype).integers)
+            assert np.asarray(got).dtype == wanted.dtype
+            np.testing.assert_array_equal(got, wanted)
 
 
 @both_ways
 @pytest.mark.parametrize("size", [3, INLINE_LIMIT, 2**20])
-async def test_fetched_arrays_are_the_callers_own(size: int, cluster: InProcess, graph: Graph, way: str) -> None:
+async def test_fetched_arrays_are_the_callers_own(session: AsyncSession, size: int, way: str) -> None:
     with on(W0):
         here = ops.Variable(np.zeros(size, np.float32))
     with on(W1):
@@ -250,15 +243,14 @@ async def test_fetched_arrays_are_the_callers_own(size: int, cluster: InProcess,
     x = ops.placeholder("float32", [size])
     fetches = [here.read_value(), there.read_value(), x * 1.0, x * 2.0]
     fed = np.ones(size, np.float32)
-    async with AsyncSession(cluster.target(), graph) as session:
-        await soon(session.run([here.initializer, there.initializer]))
-        for _ in range(4):
-            found = await soon(session.run(fetches, {x: fed}))
-            for value, expected in zip(found, (0, 0, 1, 2), strict=True):
-                assert value.flags.writeable
-                np.testing.assert_array_equal(value, np.full(size, expected))
-                value[:] = 7
-            np.testing.assert_array_equal(fed, np.ones(size))
+    await soon(session.run([here.initializer, there.initializer]))
+    for _ in range(4):
+        found = await soon(session.run(fetches, {x: fed}))
+        for value, expected in zip(found, (0, 0, 1, 2), strict=True):
+            assert value.flags.writeable
+            np.testing.assert_array_equal(value, np.full(size, expected))
+            value[:] = 7
+        np.testing.assert_array_equal(fed, np.ones(size))
     # Copying large feeds for a master in this process takes a thread, and so a message.
 
 
@@ -277,9 +269,7 @@ async def test_one_callable_and_fifty_runs_at_once_get_their_own_answers(cluster
 
 
 @both_ways
-async def test_eight_threads_of_one_session_get_their_own_answers(
-    cluster: InProcess, graph: Graph, requests: Requests
-) -> None:
+async def test_threads_of_a_session_get_their_answers(cluster: InProcess, graph: Graph, requests: Requests) -> None:
     x, end = two_tasks()
     large = ops.placeholder("float32", [None])
     with on(W1):
@@ -384,8 +374,6 @@ async def test_large_values_between_processes_arrive_as_they_are(processes: Loca
 
 
 # -- how a step ends before its values are there ------------------------------------------------------
-
-
 class Held:
     """A step over both tasks, of which a test holds the part on worker 1."""
 
@@ -513,19 +501,18 @@ async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
 
 
 @both_ways
-async def test_a_cancelled_run_ends_its_step_on_all_tasks(cluster: InProcess, graph: Graph) -> None:
+async def test_a_cancelled_run_ends_its_step_on_all_tasks(session: AsyncSession, cluster: InProcess) -> None:
     held = Held("frames cancelled")
-    async with AsyncSession(cluster.target(), graph) as session:
-        await held.warm(session)
-        cancelled, stays = await held.begin(session), await held.begin(session, 5.0)
-        cancelled.cancel()
-        await asyncio.wait([cancelled])
-        assert cancelled.cancelled()
-        # Beside the other step there is nothing any more.
-        await eventually(lambda: [s.steps for s in cluster.statistics().values()] == [1, 1])
-        held.gate.open()
-        assert await soon(stays) == 6.0
-        await nothing_is_left(cluster, session)
+    await held.warm(session)
+    cancelled, stays = await held.begin(session), await held.begin(session, 5.0)
+    cancelled.cancel()
+    await asyncio.wait([cancelled])
+    assert cancelled.cancelled()
+    # Beside the other step there is nothing any more.
+    await eventually(lambda: [s.steps for s in cluster.statistics().values()] == [1, 1])
+    held.gate.open()
+    assert await soon(stays) == 6.0
+    await nothing_is_left(cluster, session)
 
 
 @pytest.mark.parametrize("size", [1, 2**19])
@@ -687,25 +674,22 @@ async def test_a_run_that_waited_at_its_client_is_told_its_whole_limit(cluster: 
 
 @both_ways
 @pytest.mark.parametrize("task", [W0, W1])
-async def test_a_kernels_own_deadline_is_its_own_error(task: str, cluster: InProcess, graph: Graph) -> None:
+async def test_a_kernels_own_deadline_is_its_own_error(session: AsyncSession, task: str, cluster: InProcess) -> None:
     """Only the limit of the step is told as that of the step."""
     wait = Wait("frames own deadline")
     x = ops.placeholder("float32", [], name="x")
     with on(task):
         end = ops.add(wait(x), 1.0)
-    async with AsyncSession(cluster.target(), graph) as session:
-        await warm(session, end, {x: 1.0})
-        wait.error = DeadlineExceededError("the lookup took more than 3 s")
-        error = await error_of(session, end, {x: 1.0})
-        assert isinstance(error, DeadlineExceededError)
-        assert "the lookup took more than 3 s" in error.message
-        assert (error.node, error.task) == (end.op.inputs[0].op.name, task)
-        await nothing_is_left(cluster, session)
+    await warm(session, end, {x: 1.0})
+    wait.error = DeadlineExceededError("the lookup took more than 3 s")
+    error = await error_of(session, end, {x: 1.0})
+    assert isinstance(error, DeadlineExceededError)
+    assert "the lookup took more than 3 s" in error.message
+    assert (error.node, error.task) == (end.op.inputs[0].op.name, task)
+    await nothing_is_left(cluster, session)
 
 
 # -- one root cause ----------------------------------------------------------------------------------
-
-
 async def error_of(session: AsyncSession, *args: Any) -> OpError:
     """The error with which a run ends."""
     with pytest.raises(OpError) as info:
@@ -715,9 +699,7 @@ async def error_of(session: AsyncSession, *args: Any) -> OpError:
 
 @both_ways
 @pytest.mark.parametrize("failing", ["w0", "w1", "both"])
-async def test_an_error_of_a_kernel_names_node_device_task_and_line(
-    failing: str, cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_kernel_error_names_node_device_task_and_line(failing: str, cluster: InProcess, graph: Graph) -> None:
     a, b = ops.placeholder("int32", [], name="a"), ops.placeholder("int32", [], name="b")
     with on(W0):
         on_w0 = ops.floordiv(7, a, name="on_w0")
@@ -739,9 +721,7 @@ async def test_an_error_of_a_kernel_names_node_device_task_and_line(
         await nothing_is_left(cluster, session)
 
 
-async def test_a_value_that_was_lost_ends_its_step(
-    cluster: InProcess, graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lost_value_ends_its_step(cluster: InProcess, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     """Worker 1 has ended its part and has nothing to send any more, which it says when it is asked."""
     x = ops.placeholder("float32", [], name="x")
     end = chain(x, 2, (W1, W0))
@@ -760,8 +740,6 @@ async def test_a_value_that_was_lost_ends_its_step(
 
 
 # -- backpressure and admission -----------------------------------------------------------------------
-
-
 @both_ways
 @pytest.mark.parametrize("where", ["client", "server"])
 async def test_runs_beyond_the_limit_wait_and_run_in_order(where: str, graph: Graph) -> None:
@@ -899,18 +877,15 @@ async def test_many_strings_are_read_and_written_in_threads_while_another_sessio
 
 
 # -- what changes between two runs ---------------------------------------------------------------------
-
-
 @both_ways
-async def test_the_graph_may_grow_and_plans_run_as_before(cluster: InProcess, graph: Graph) -> None:
+async def test_the_graph_may_grow_and_plans_run_as_before(session: AsyncSession) -> None:
     x, end = two_tasks()
-    async with AsyncSession(cluster.target(), graph) as session:
-        assert await warm(session, end, {x: 1.0}) == 4.0
-        for number in range(3):
-            with on(W1):
-                end_of_more = end * float(number)
-            assert await warm(session, end_of_more, {x: 1.0}) == 4.0 * number
-            assert await soon(session.run(end, {x: 2.0})) == 5.0
+    assert await warm(session, end, {x: 1.0}) == 4.0
+    for number in range(3):
+        with on(W1):
+            end_of_more = end * float(number)
+        assert await warm(session, end_of_more, {x: 1.0}) == 4.0 * number
+        assert await soon(session.run(end, {x: 2.0})) == 5.0
 
 
 @both_ways
@@ -956,8 +931,6 @@ async def test_a_link_that_is_lost_takes_its_plans_along(cluster: InProcess, gra
 
 
 # -- observation ---------------------------------------------------------------------------------------
-
-
 @both_ways
 @pytest.mark.parametrize(
     "options",
@@ -1006,8 +979,6 @@ async def test_a_run_that_asks_for_more_is_followed_by_plain_ones(how: str, clus
 
 
 # -- peers that send what no client would ------------------------------------------------------------
-
-
 class Hostile:
     """A client that has a session whose plan has run, and sends frames of its own making.
 

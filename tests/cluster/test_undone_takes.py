@@ -193,7 +193,6 @@ async def test_calls_of_partial_runs_hand_an_element_out_or_leave_it(way: Way) -
 
 
 # -- clients that die ------------------------------------------------------------------------------
-
 _CLIENT = """
 import asyncio, sys
 from actorsession.session import AsyncSession
@@ -240,8 +239,6 @@ async def test_an_element_on_its_way_to_a_client_that_is_killed_is_there_again()
 
 
 # -- what a master remembers -----------------------------------------------------------------------
-
-
 def test_an_answer_is_settled_once_by_the_clients_word() -> None:
     deliveries = UnconfirmedValues()
     seen: list[Any] = []

@@ -15,9 +15,7 @@ def runs(cluster: InProcess) -> int:
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("partial", [False, True], ids=["a run", "a partial run"])
-async def test_the_first_run_afterwards_plans_and_registers_nothing(
-    cluster: InProcess, graph: Graph, partial: bool
-) -> None:
+async def test_the_run_after_it_plans_and_registers_nothing(cluster: InProcess, graph: Graph, partial: bool) -> None:
     x = ops.placeholder("float32", [], name="x")
     with on(W0):
         y = x + 1.0
@@ -35,14 +33,13 @@ async def test_the_first_run_afterwards_plans_and_registers_nothing(
         assert [s.graphs for s in cluster.statistics().values()] == [1, 1]
 
 
-async def test_no_state_changes_on_any_task(cluster: InProcess, graph: Graph) -> None:
+async def test_no_state_changes_on_any_task(session: AsyncSession, cluster: InProcess) -> None:
     with on(W1):
         v = ops.Variable(1.0)
     initialise, update = ops.global_variables_initializer(), v.assign_add(1.0)
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        await soon(session.warm_up(initialise))
-        await soon(session.warm_up(update))
-        assert runs(cluster) == 0
-        await soon(session.run(initialise))
-        await soon(session.warm_up(update))
-        assert await soon(session.run(v)) == 1.0
+    await soon(session.warm_up(initialise))
+    await soon(session.warm_up(update))
+    assert runs(cluster) == 0
+    await soon(session.run(initialise))
+    await soon(session.warm_up(update))
+    assert await soon(session.run(v)) == 1.0

@@ -149,11 +149,8 @@ async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(graph:
 async def test_a_held_step_is_reported_among_running_ones_by_how_long_it_has_been_held(
     graph: Graph, monkeypatch: Any
 ) -> None:
-    """
-    1. A step that sends to worker 0 is held at worker 1.
-    2. More steps than a report has room for start after it.
-    3. The held step is the oldest, so the report begins with it and leaves out one that runs.
-    """
+    """1. A step that sends to worker 0 is held at worker 1. 2. More steps than a report has room for start after it.
+    3. The held step is the oldest, so the report begins with it and leaves out one that runs."""
     gate = Gate("why held")
     x = ops.placeholder("float32", [], name="x")
     with on(W1):
@@ -282,8 +279,6 @@ async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
 
 
 # -- steps that move -------------------------------------------------------------------------------
-
-
 async def one_run(session: AsyncSession, x: Any, end: Any) -> None:
     assert await session.run(end, {x: 1.0}) == 5.0
 
@@ -355,11 +350,9 @@ async def test_a_local_step_that_moves_between_looks_is_not_diagnosed(graph: Gra
 
 
 def test_looks_diagnose_what_stands_still_and_end_once_all_else_has_moved() -> None:
-    """
-    1. The first look shows two steps that wait; a second one is needed.
-    2. One has moved by the second look, and a third step has begun. The other may still move.
-    3. It stands still for half a second: it is diagnosed, and no further look is needed.
-    """
+    """1. The first look shows two steps that wait; a second one is needed. 2. One has moved by the second look, and a
+    third step has begun. The other may still move. 3. It stands still for half a second: it is diagnosed, and no
+    further look is needed."""
 
     def waits(steps: dict[int, str]) -> list[TaskWaits]:
         key = partial(build_key, f"{W1}/device:CPU:0", 1, f"{W0}/device:CPU:0")
@@ -398,8 +391,6 @@ def test_a_step_that_only_waits_for_a_kernel_that_runs_needs_two_looks() -> None
 
 
 # -- processes -------------------------------------------------------------------------------------
-
-
 @contextmanager
 def losing() -> Iterator[list[str]]:
     """Two worker processes, of which the second loses what it sends; their addresses."""

@@ -157,8 +157,6 @@ async def bench() -> AsyncIterator[Bench]:
 
 
 # -- sessions --------------------------------------------------------------------------------------
-
-
 async def test_a_worker_says_who_it_is(bench: Bench) -> None:
     status = await bench.ask(GetStatus())
     assert (status.task, status.incarnation, status.statistics) == (W0, 77, {"counted": 1})
@@ -228,8 +226,6 @@ async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(bench: B
 
 
 # -- graphs and steps ------------------------------------------------------------------------------
-
-
 async def test_a_registered_graph_runs_until_it_is_deregistered(bench: Bench, graph: Graph) -> None:
     await bench.create()
     a = ops.placeholder("float32", [])
@@ -355,9 +351,7 @@ async def test_closing_a_session_cancels_its_steps_and_no_others(bench: Bench, g
     assert bench.worker.counts().graphs == 1
 
 
-async def test_closing_a_session_puts_back_what_its_steps_have_taken_and_nobody_has_confirmed(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_closing_a_session_puts_back_what_its_steps_took_unconfirmed(bench: Bench, graph: Graph) -> None:
     """1. A step has taken one of two elements, and its master does not say what became of it. 2. Its session
     is closed. 3. Another one finds both."""
     with on(W0):
@@ -402,9 +396,7 @@ async def test_a_plan_made_for_an_earlier_life_of_the_worker_is_refused(bench: B
         await bench.register(graph, [c], [a])
 
 
-async def test_a_worker_that_knows_the_devices_of_its_session_refuses_exchange_with_others(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_a_worker_that_knows_its_session_devices_refuses_exchange_with_others(bench: Bench, graph: Graph) -> None:
     """1. Knowing none but its own it cannot tell. 2. Knowing all it accepts them. 3. Once one is gone it
     refuses what sends there, or waits for a value from there."""
     await bench.create()
@@ -455,8 +447,6 @@ async def test_clearing_containers_leaves_variables_uninitialised(bench: Bench, 
 
 
 # -- what peers may not do to it -------------------------------------------------------------------
-
-
 async def test_a_push_that_makes_no_sense_fails_its_step_and_not_the_worker(bench: Bench, graph: Graph) -> None:
     await bench.create()
     a = ops.placeholder("float32", [])

@@ -161,8 +161,6 @@ async def test_waiting_for_a_task_that_does_not_answer_ends_at_the_deadline() ->
 
 
 # -- lives of a task -------------------------------------------------------------------------------
-
-
 async def test_another_life_of_a_task_is_not_the_one_that_was_meant() -> None:
     async with tasks(Task(W0), Task(W1, incarnation=2)) as (a, _):
         assert (await soon(a.cache.worker(W1, 2).ask(GetStatus()))).task == W1
@@ -202,8 +200,6 @@ async def test_only_tasks_of_the_cluster_are_taken_for_peers() -> None:
 
 
 # -- pushes ----------------------------------------------------------------------------------------
-
-
 async def test_pushes_before_and_after_the_link_stands_arrive_in_order() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, b):
         for step_id in range(5):
@@ -261,8 +257,6 @@ async def test_a_value_that_does_not_travel_is_reported_for_its_step_alone() -> 
 
 
 # -- sessions with a cluster of their own ----------------------------------------------------------
-
-
 async def test_a_session_has_links_of_its_own_which_peers_use_for_nothing_else() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, b):
         own = a.cache.for_session("s", PS0, {PS0: a.address, W2: b.address})

@@ -67,9 +67,7 @@ def test_another_task_at_our_port_is_refused_with_both_names(graph: Graph, hold_
     assert f"{W0} expects task '{W1}', found the listener {W2}" in said
 
 
-def test_a_master_of_another_cluster_is_refused_by_our_worker_with_both_ids(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+def test_our_worker_refuses_a_master_of_another_cluster_with_both_ids(graph: Graph, hold_ports: HoldPorts) -> None:
     """The stranger has our worker in its cluster; our own sessions know nothing of it."""
     ours, theirs, port = hold_ports(3)
     with (
@@ -87,8 +85,6 @@ def test_a_master_of_another_cluster_is_refused_by_our_worker_with_both_ids(
 
 
 # -- descriptors -----------------------------------------------------------------------------------
-
-
 def few_descriptors() -> None:
     """As ``ulimit -n 256`` does, in a child before it begins."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import actorsession.compat.v1 as ours
 from actorsession.compat import install_alias, remove_alias
 from actorsession.compat.alias import find_name
+from actorsession.compat.used_names import find_names, program_files
 from tests.rows import for_each
 
 REASON = "Keras is a library of its own: pip install 'actorsession[keras]'"
@@ -95,6 +97,21 @@ def test_what_a_program_sets_is_its_own() -> None:
     tf.nn.my_relu = len
     assert module("tensorflow.nn").my_relu is len
     assert not hasattr(ours.nn, "my_relu")
+    # A second call does nothing.
+    before = list(sys.meta_path)
+    install_alias()
+    assert sys.meta_path == before
+    # The names of operators are those of tensors.
+    tensor = module("tensorflow").Tensor
+    assert {"__add__", "__rmatmul__", "__getitem__", "__neg__"} <= tensor.OVERLOADABLE_OPERATORS
+    assert [name for name in tensor.OVERLOADABLE_OPERATORS if not hasattr(tensor, name)] == []
+    assert not {"__bool__", "__iter__", "__array__"} & tensor.OVERLOADABLE_OPERATORS
+    # The folders of contrib have the names of their part.
+    layers = module("tensorflow.contrib.layers")
+    assert module("tensorflow.contrib.layers.python.layers.layers").conv2d is layers.conv2d
+    assert find_name("contrib.metrics.python.ops.accuracy") is ours.contrib.metrics.accuracy
+    with pytest.raises(ModuleNotFoundError, match=r"tensorflow has no contrib.layers.python.nothing"):
+        module("tensorflow.contrib.layers.python.nothing")
 
 
 def test_a_missing_attribute_says_where_it_was_used_and_what_may_have_been_meant() -> None:
@@ -141,12 +158,6 @@ def test_the_reason_or_the_nearest_name_is_said(name: str, said: str) -> None:
     assert found.value.args[0].startswith(said)
 
 
-def test_a_second_call_does_nothing() -> None:
-    before = list(sys.meta_path)
-    install_alias()
-    assert sys.meta_path == before
-
-
 def test_tensorflow_itself_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     remove_alias()
     other = ModuleType("tensorflow")
@@ -155,21 +166,6 @@ def test_tensorflow_itself_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(RuntimeError, match=r"imported already, from /site-packages/tensorflow"):
         install_alias()
     monkeypatch.undo()
-
-
-def test_the_folders_of_contrib_have_the_names_of_their_part() -> None:
-    layers = module("tensorflow.contrib.layers")
-    assert module("tensorflow.contrib.layers.python.layers.layers").conv2d is layers.conv2d
-    assert find_name("contrib.metrics.python.ops.accuracy") is ours.contrib.metrics.accuracy
-    with pytest.raises(ModuleNotFoundError, match=r"tensorflow has no contrib.layers.python.nothing"):
-        module("tensorflow.contrib.layers.python.nothing")
-
-
-def test_the_names_of_operators_are_those_of_tensors() -> None:
-    tensor = module("tensorflow").Tensor
-    assert {"__add__", "__rmatmul__", "__getitem__", "__neg__"} <= tensor.OVERLOADABLE_OPERATORS
-    assert [name for name in tensor.OVERLOADABLE_OPERATORS if not hasattr(tensor, name)] == []
-    assert not {"__bool__", "__iter__", "__array__"} & tensor.OVERLOADABLE_OPERATORS
 
 
 @for_each(
@@ -201,3 +197,74 @@ def test_six_is_the_installed_one_where_there_is_one(monkeypatch: pytest.MonkeyP
     assert moved is six.moves.urllib.parse
     assert moved.__class__.__module__ == "six"
     sys.meta_path[:] = finders
+
+
+def names_of(folder: Path, text: str) -> dict[str, list[int]]:
+    """The names that a program uses, with the lines."""
+    (folder / "program.py").write_text(text)
+    found = find_names([folder / "program.py"])
+    return {name: [use.line for use in uses] for name, uses in found.uses.items()}
+
+
+@for_each(
+    "text, names",
+    [
+        ("import tensorflow as tf\ntf.nn.relu(1)\ntf.nn.relu", {"nn.relu": [2, 3]}),
+        ("import tensorflow\ntensorflow.Session()", {"Session": [2]}),
+        ("import tensorflow.compat.v1 as tf\ntf.Session", {"Session": [2]}),
+        ("import tensorflow as tf\ntf.compat.v1.Session", {"Session": [2]}),
+        ("from tensorflow.compat import v1 as tf\ntf.Session", {"Session": [2]}),
+        ("from tensorflow import compat\ncompat.v1.Session", {"compat": [1], "Session": [2]}),
+        ("import actorsession.compat.v1 as tf\ntf.Session", {"Session": [2]}),
+        ("from actorsession.compat import v1 as tf\ntf.Session", {"Session": [2]}),
+        ("import tensorflow.contrib.rnn as r\nr.LSTMCell", {"contrib.rnn": [1], "contrib.rnn.LSTMCell": [2]}),
+        (
+            "import tensorflow.contrib.rnn\ntensorflow.contrib.rnn.LSTMCell",
+            {"contrib.rnn": [1], "contrib.rnn.LSTMCell": [2]},
+        ),
+        (
+            "from tensorflow.python.ops import math_ops as m, array_ops\nm.add",
+            {"python.ops.math_ops": [1], "python.ops.array_ops": [1], "python.ops.math_ops.add": [2]},
+        ),
+        ("from tensorflow.nn import *", {"nn": [1]}),
+        ("import tensorflow as tf\nn = tf.nn\nn.relu", {"nn": [2], "nn.relu": [3]}),
+        # Attributes of values are not TensorFlow's names, and those of classes are.
+        (
+            "import tensorflow as tf\ntf.float32.name\ntf.flags.FLAGS.steps\ntf.GraphKeys.LOSSES",
+            {"float32": [2], "flags.FLAGS": [3], "GraphKeys.LOSSES": [4]},
+        ),
+        ("import tensorflow as tf\ntf.train.Saver().save(tf.Session())", {"train.Saver": [2], "Session": [2]}),
+        # Parameters and other values hide names.
+        ("import tensorflow as tf\ndef f(tf, x=tf.add):\n    tf.nothing", {"add": [2]}),
+        ("import tensorflow as tf\ng = lambda tf: tf.nothing\ntf = 3\ntf.real", {}),
+        # What a program defines itself is not missing.
+        ("import tensorflow as tf\ntf.GraphKeys.MINE = 'mine'\ntf.GraphKeys.MINE", {}),
+        ("import numpy as tf\ntf.zeros", {}),
+        ("from .tensorflow import x\nx.y", {}),
+    ],
+)
+def test_names_follow_imports(tmp_path: Path, text: str, names: dict[str, list[int]]) -> None:
+    assert names_of(tmp_path, text) == names
+
+
+def test_what_is_missing_has_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", absent)
+    (tmp_path / "a.py").write_text("import tensorflow as tf\ntf.nn.reluu(tf.keras.layers.Dense)\n")
+    (tmp_path / "b.py").write_text("import tensorflow as tf\ntf.add\n")
+    (tmp_path / "c.py").write_text("print 'Python 2'\n")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "d.py").write_text("import tensorflow.nothing\n")
+    found = find_names(program_files(tmp_path))
+    assert sorted(found.uses) == ["add", "keras", "nn.reluu"]
+    assert found.missing["nn.reluu"].endswith("did you mean tf.nn.relu, tf.nn.relu6, tf.nn.crelu?")
+    assert found.missing["keras"].startswith("tensorflow has no keras here: Keras is")
+    (problem,) = found.unreadable.values()
+    assert problem.startswith(f"{tmp_path / 'c.py'}:1: no program of Python 3: ")
+
+
+def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        list(program_files(tmp_path / "nothing"))

@@ -1,4 +1,4 @@
-"""Clusters and servers as messages."""
+"""Clusters and servers as messages, and collectives of two devices."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession.compat.v1.python.ops import collective_ops as ops
 
 # As TensorFlow 2.21 writes the server below; its map entries are in no order.
 WRITTEN = (
@@ -29,9 +31,7 @@ def test_a_cluster_is_written_as_a_message_and_read_back() -> None:
     assert tf.train.ClusterSpec(message) == cluster()
     read = tf.train.ClusterDef.FromString(message.SerializeToString())
     assert read == message
-
-
-def test_a_cluster_is_filled_in_job_by_job() -> None:
+    # A cluster is filled in job by job.
     message = tf.train.ClusterDef()
     job = message.job.add()
     job.name = "worker"
@@ -42,9 +42,7 @@ def test_a_cluster_is_filled_in_job_by_job() -> None:
     setter = tf.train.replica_device_setter(cluster=described)
     with tf.Graph().as_default(), tf.device(setter):
         assert tf.Variable(1.0).device == "/job:ps/task:0"
-
-
-def test_a_server_is_described_as_in_tensorflow() -> None:
+    # A server is described as in tensorflow.
     said = tf.train.ServerDef(cluster=cluster().as_cluster_def(), job_name="worker", task_index=1, protocol="grpc")
     assert tf.train.ServerDef.FromString(WRITTEN) == said
     said.default_session_config.intra_op_parallelism_threads = 1
@@ -52,9 +50,7 @@ def test_a_server_is_described_as_in_tensorflow() -> None:
     assert server.server_def == said
     server.server_def.job_name = "ps"
     assert server.server_def == said
-
-
-def test_arguments_win_over_the_description_of_a_server() -> None:
+    # Arguments win over the description of a server.
     said = tf.train.ServerDef(cluster=cluster().as_cluster_def(), job_name="worker")
     assert tf.train.Server(said, start=False).server_def.task_index == 0
     made = tf.train.Server(said, "ps", 3, "grpc", start=False).server_def
@@ -127,3 +123,65 @@ def test_what_filters_hide_is_hidden_from_the_placement_and_from_nothing_else() 
         with tf.Session(target, config=other) as session:
             assert [device.name for device in session.list_devices()] == [W0, W1]
             assert session.run(z).shape == (1000,)
+
+
+X = [np.array([[1.0, 2.0], [3.0, 4.0]], np.float32), np.array([[5.0, 6.0], [7.0, 9.0]], np.float32)]
+
+
+def met(build: Any) -> list[Any]:
+    """What two members get, each of which builds its own on a device of its own."""
+    with tf.Graph().as_default() as graph:
+        members = []
+        for i in range(2):
+            with tf.device(f"/cpu:{i}"):
+                members.append(build(tf.constant(X[i]), i))
+        with tf.Session(graph=graph, config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+            found: list[Any] = session.run(members)
+            return found
+
+
+SEND: dict[str, Any] = {"group_size": 2, "group_key": 1, "instance_key": 1}
+
+
+JOINED = np.concatenate(X)
+
+
+CASES: dict[str, tuple[Any, Any]] = {
+    "all_reduce": (lambda x, i: ops.all_reduce(x, 2, 1, 1), [X[0] + X[1]] * 2),
+    "all_reduce of means": (lambda x, i: ops.all_reduce(x, 2, 1, 1, "Add", "Div"), [(X[0] + X[1]) / 2] * 2),
+    "all_reduce_v2": (lambda x, i: ops.all_reduce_v2(x, 2, 1, 1, "Max", communication_hint="RING"), [X[1]] * 2),
+    "all_gather": (lambda x, i: ops.all_gather(x, 2, 1, 1), [JOINED] * 2),
+    "all_gather_v2": (lambda x, i: ops.all_gather_v2(x, 2, 1, 1), [JOINED] * 2),
+    "all_to_all_v2": (lambda x, i: ops.all_to_all_v2(x, 2, 1, 1), [np.stack([X[0][i], X[1][i]]) for i in range(2)]),
+    "broadcast": (
+        lambda x, i: (
+            ops.broadcast_recv([2, 2], tf.float32, **SEND) if i else ops.broadcast_send(x, [2, 2], tf.float32, **SEND)
+        ),
+        [X[0]] * 2,
+    ),
+    "broadcast_v2": (
+        lambda x, i: ops.broadcast_send_v2(x, 2, 1, 1) if i else ops.broadcast_recv_v2([2, 2], tf.float32, 2, 1, 1),
+        [X[1]] * 2,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_members_get_what_numpy_gets(case: str) -> None:
+    build, expected = CASES[case]
+    for found, wanted in zip(met(build), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: ops.all_reduce(x, 1, 1, 1),
+        lambda x: ops.all_gather(x, 1, 1, 1),
+        lambda x: ops.broadcast_send(x, [2, 2], tf.float32, 1, 1, 1),
+        lambda x: ops.broadcast_recv([2, 2], tf.float32, 1, 1, 1),
+    ],
+)
+def test_a_group_of_one_is_refused_where_the_graph_is_built(build: Any) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="at least 2, got 1"):
+        build(tf.constant(X[0]))

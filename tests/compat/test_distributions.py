@@ -1,4 +1,4 @@
-"""``tf.distributions``: values against scipy's, shapes, seeds, gradients, checks."""
+"""``tf.distributions``: values against scipy's, shapes, seeds, gradients, divergences, checks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import actorsession.compat.v1 as tf
 from tests.rows import for_each
 
 pytestmark = pytest.mark.usefixtures("graph")
+
 
 ds = tf.distributions
 
@@ -212,6 +213,19 @@ def test_a_quantile_takes_a_probability_back() -> None:
     )
     with pytest.raises(NotImplementedError, match="quantile is not implemented: Gamma"):
         ds.Gamma(1.0, 1.0).quantile(0.5)
+    # Means that do not exist are nan and variances infinite.
+    made = ds.StudentT([0.5, 1.0, 1.5, 2.0, 4.0], 3.0, 2.0)
+    found = value([made.mean(), made.variance(), made.stddev()])
+    np.testing.assert_allclose(found[0], [np.nan, np.nan, 3.0, 3.0, 3.0])
+    np.testing.assert_allclose(found[1], [np.nan, np.nan, np.inf, np.inf, 8.0])
+    np.testing.assert_allclose(found[2], [np.nan, np.nan, np.inf, np.inf, 8.0**0.5], rtol=1e-6)
+    # The ends of a uniform distribution and nan.
+    uniform = ds.Uniform(1.0, 3.0)
+    at = [1.0, 3.0, 0.9, np.nan]
+    found = value([uniform.prob(at), uniform.cdf(at[:3]), uniform.range()])
+    np.testing.assert_array_equal(found[0], np.array([0.5, 0.0, 0.0, np.nan], np.float32))
+    np.testing.assert_array_equal(found[1], [0.0, 1.0, 0.0])
+    assert found[2] == 2.0
 
 
 def test_modes_are_the_likeliest_values_or_nan() -> None:
@@ -228,23 +242,6 @@ def test_modes_are_the_likeliest_values_or_nan() -> None:
         np.testing.assert_allclose(value(made.mode()), mode, rtol=1e-6)
     with pytest.raises(NotImplementedError, match="mode is not implemented: Uniform"):
         ds.Uniform().mode()
-
-
-def test_means_that_do_not_exist_are_nan_and_variances_infinite() -> None:
-    made = ds.StudentT([0.5, 1.0, 1.5, 2.0, 4.0], 3.0, 2.0)
-    found = value([made.mean(), made.variance(), made.stddev()])
-    np.testing.assert_allclose(found[0], [np.nan, np.nan, 3.0, 3.0, 3.0])
-    np.testing.assert_allclose(found[1], [np.nan, np.nan, np.inf, np.inf, 8.0])
-    np.testing.assert_allclose(found[2], [np.nan, np.nan, np.inf, np.inf, 8.0**0.5], rtol=1e-6)
-
-
-def test_the_ends_of_a_uniform_distribution_and_nan() -> None:
-    made = ds.Uniform(1.0, 3.0)
-    at = [1.0, 3.0, 0.9, np.nan]
-    found = value([made.prob(at), made.cdf(at[:3]), made.range()])
-    np.testing.assert_array_equal(found[0], np.array([0.5, 0.0, 0.0, np.nan], np.float32))
-    np.testing.assert_array_equal(found[1], [0.0, 1.0, 0.0])
-    assert found[2] == 2.0
 
 
 # -- gradients ---------------------------------------------------------------------------------------
@@ -279,3 +276,331 @@ def test_gradients_go_through_samples_where_that_is_promised(name: str) -> None:
     assert [slope is not None for slope in slopes] == [promised] * len(parameters)
     if promised:
         assert all(np.isfinite(slope).all() for slope in value(slopes))
+
+
+@for_each(
+    "make",
+    [
+        lambda: (ds.Normal([0.0, 1.0], [1.0, 2.0]), ds.Normal(1.0, 3.0)),
+        lambda: (ds.Gamma([2.0, 1.5], 3.0), ds.Gamma(1.0, 2.0)),
+        lambda: (ds.Exponential(2.0), ds.Exponential([3.0, 0.5])),
+        lambda: (ds.Beta([2.0, 1.5], 3.0), ds.Beta(1.5, 2.0)),
+    ],
+    ids=["normal", "gamma", "exponential", "beta"],
+)
+def test_the_divergence_is_the_mean_of_the_difference_of_the_logarithms(make: Any) -> None:
+    a, b = make()
+    points, weights = np.polynomial.legendre.leggauss(400)
+    low, high = (1e-9, 1 - 1e-9) if isinstance(a, ds.Beta) else (1e-9, 60.0)
+    if isinstance(a, ds.Normal):
+        low = -60.0
+    x = (low + (high - low) * (points + 1) / 2)[:, None]
+    p, q, found, crossed, entropy = value(
+        [
+            a.log_prob(x.astype(np.float32)),
+            b.log_prob(x.astype(np.float32)),
+            ds.kl_divergence(a, b),
+            a.cross_entropy(b),
+            a.entropy(),
+        ]
+    )
+    p, q = p.astype(np.float64), q.astype(np.float64)
+    wanted = (weights[:, None] * np.exp(p) * (p - q)).sum(0) * (high - low) / 2
+    np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(crossed, found + entropy, rtol=1e-5)
+
+
+def test_the_divergence_of_classes_is_a_sum() -> None:
+    p, q = np.array([0.2, 0.8]), np.array([0.6, 0.4])
+    wanted = (p * np.log(p / q)).sum()
+    pairs = [(ds.Categorical(probs=p), ds.Categorical(probs=q)), (ds.Bernoulli(probs=p[0]), ds.Bernoulli(probs=q[0]))]
+    for a, b in pairs:
+        np.testing.assert_allclose(value(a.kl_divergence(b)), wanted, rtol=1e-9)
+    a, b = ds.Dirichlet([1.0, 1.0]), ds.Dirichlet([2.0, 1.0])
+    # Of a uniform draw against 2 x: minus the mean of log(2 x).
+    np.testing.assert_allclose(value(ds.kl_divergence(a, b)), 1 - np.log(2), rtol=1e-5)
+
+
+def test_the_function_of_the_nearest_classes_is_taken() -> None:
+    class Mine(ds.Normal):
+        pass
+
+    class Other(ds.Uniform):
+        pass
+
+    mine, other = Mine(0.0, 1.0), Other()
+    np.testing.assert_allclose(value(ds.kl_divergence(mine, ds.Normal(1.0, 1.0))), 0.5)
+    with pytest.raises(NotImplementedError, match="distribution_a type Mine and distribution_b"):
+        ds.kl_divergence(mine, other)
+
+    @ds.RegisterKL(Mine, ds.Uniform)
+    def far(a: Any, b: Any, name: str | None = None) -> Any:
+        return tf.constant(7.0)
+
+    assert value(ds.kl_divergence(mine, other)) == 7.0
+    with pytest.raises(ValueError, match=r"KL\(Mine \|\| Uniform\) has already been registered"):
+        ds.RegisterKL(Mine, ds.Uniform)(far)
+    with pytest.raises(TypeError, match="must be callable"):
+        ds.RegisterKL(Mine, Other)(3)  # type: ignore[type-var]
+
+
+def test_classes_have_their_probabilities() -> None:
+    probs = np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]])
+    for made in (ds.Categorical(probs=probs), ds.Categorical(logits=np.log(probs) + 3.0)):
+        found = value(
+            [
+                made.prob([2, 0]),
+                made.log_prob([1.0, 1.0]),
+                made.cdf([1, 2]),
+                made.mode(),
+                made.entropy(),
+                made.probs,
+                made.prob([[0], [1]]),
+            ]
+        )
+        np.testing.assert_allclose(found[0], [0.7, 0.5], rtol=1e-12)
+        np.testing.assert_allclose(found[1], np.log([0.2, 0.25]), rtol=1e-12)
+        np.testing.assert_allclose(found[2], [0.1, 0.75], rtol=1e-12)
+        assert (found[3].tolist(), found[3].dtype) == ([2, 0], np.int32)
+        np.testing.assert_allclose(found[4], [scipy.stats.entropy(p) for p in probs], rtol=1e-12)
+        np.testing.assert_allclose(found[5], probs, rtol=1e-12)
+        np.testing.assert_allclose(found[6], probs[:, :2].T, rtol=1e-12)
+    drawn = value(made.sample(4000, seed=1))
+    for row in range(2):
+        share = np.bincount(drawn[:, row], minlength=3) / 4000
+        np.testing.assert_allclose(share, probs[row], atol=0.04)
+    assert value(ds.Categorical(logits=[0.0, 9.0], dtype=tf.int64).sample()).dtype == np.int64
+
+
+def test_counts_have_their_probabilities() -> None:
+    counts, probs = np.array([4.0, 2.0]), np.array([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]])
+    made = ds.Multinomial(counts, probs=probs)
+    asked = np.array([[1.0, 1.0, 2.0], [0.0, 2.0, 0.0]])
+    rows = [scipy.stats.multinomial(n, p) for n, p in zip(counts.astype(int), probs, strict=True)]
+    found = value([made.log_prob(asked), made.mean(), made.covariance(), made.variance(), made.sample(3000)])
+    np.testing.assert_allclose(found[0], [r.logpmf(x) for r, x in zip(rows, asked, strict=True)], rtol=1e-9)
+    np.testing.assert_allclose(found[1], counts[:, None] * probs, rtol=1e-12)
+    np.testing.assert_allclose(found[2], [r.cov() for r in rows], rtol=1e-9)
+    np.testing.assert_allclose(found[3], [np.diag(r.cov()) for r in rows], rtol=1e-9)
+    assert (made.batch_shape, made.event_shape) == (tf.TensorShape([2]), tf.TensorShape([3]))
+    assert (found[4].sum(-1) == counts).all()
+    np.testing.assert_allclose(found[4].mean(0), counts[:, None] * probs, atol=0.12)
+
+
+def test_counts_of_drawn_probabilities_vary_more() -> None:
+    concentration, counts = np.array([[1.5, 2.0, 3.0], [0.5, 4.0, 1.0]]), np.array([4.0, 3.0])
+    made = ds.DirichletMultinomial(counts, concentration)
+    asked = np.array([[1.0, 1.0, 2.0], [0.0, 2.0, 1.0]])
+    rows = [scipy.stats.dirichlet_multinomial(a, n) for a, n in zip(concentration, [4, 3], strict=True)]
+    found = value([made.log_prob(asked), made.mean(), made.variance(), made.covariance(), made.sample(3000, seed=2)])
+    for index, wanted in enumerate(
+        (
+            [r.logpmf(x) for r, x in zip(rows, asked.astype(int), strict=True)],
+            [r.mean() for r in rows],
+            [r.var() for r in rows],
+            [r.cov() for r in rows],
+        )
+    ):
+        np.testing.assert_allclose(found[index], wanted, rtol=1e-9)
+    assert (made.batch_shape, made.event_shape) == (tf.TensorShape([2]), tf.TensorShape([3]))
+    assert made.sample([5, 4]).shape == [5, 4, 2, 3]
+    assert (found[4].sum(-1) == counts).all()
+    np.testing.assert_allclose(found[4].mean(0), found[1], atol=0.12)
+    np.testing.assert_allclose(found[4].var(0), found[2], rtol=0.15)
+    one = ds.DirichletMultinomial(4.0, concentration[0].astype(np.float32))
+    assert (one.batch_shape, value(one.sample(3)).shape) == (tf.TensorShape([]), (3, 3))
+    with pytest.raises(NotImplementedError, match="entropy is not implemented"):
+        made.entropy()
+
+
+def test_probabilities_of_classes_are_drawn() -> None:
+    concentration = np.array([[1.5, 2.0, 3.0], [0.5, 4.0, 1.0]])
+    made = ds.Dirichlet(concentration)
+    asked = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
+    rows = [scipy.stats.dirichlet(row) for row in concentration]
+    found = value(
+        [
+            made.log_prob(asked),
+            made.mean(),
+            made.variance(),
+            made.entropy(),
+            made.covariance(),
+            made.mode(),
+            made.sample(3000, seed=1),
+        ]
+    )
+    np.testing.assert_allclose(found[0], [r.logpdf(x) for r, x in zip(rows, asked, strict=True)], rtol=1e-9)
+    for found_of, wanted in zip(
+        found[1:5],
+        ([r.mean() for r in rows], [r.var() for r in rows], [r.entropy() for r in rows], [r.cov() for r in rows]),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found_of, wanted, rtol=1e-9)
+    np.testing.assert_allclose(found[5], [[0.5 / 3.5, 1.0 / 3.5, 2.0 / 3.5], [np.nan] * 3])
+    np.testing.assert_allclose(found[6].sum(-1), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(found[6].mean(0), found[1], atol=0.04)
+    assert (made.batch_shape, made.event_shape) == (tf.TensorShape([2]), tf.TensorShape([3]))
+
+
+def test_outcomes_are_given_by_odds_too() -> None:
+    made = ds.Bernoulli(logits=[-1.0, 3.0], dtype=tf.float32)
+    found = value([made.probs, made.mode(), made.prob([[0.0], [1.0]]), made.log_prob(1)])
+    ones = 1 / (1 + np.exp([1.0, -3.0]))
+    np.testing.assert_allclose(found[0], ones, rtol=1e-6)
+    assert (found[1].tolist(), found[1].dtype) == ([0.0, 1.0], np.float32)
+    np.testing.assert_allclose(found[2], [1 - ones, ones], rtol=1e-5)
+    np.testing.assert_allclose(found[3], np.log(ones), rtol=1e-5)
+
+
+@for_each(
+    "make, kind, said",
+    [
+        (lambda: ds.Normal(1.0, np.float64(2.0)), ValueError, "expected float32"),
+        (lambda: ds.Normal(1, 2), ValueError, "Expected floating point type"),
+        (lambda: ds.Normal(0.0, -2.0, validate_args=True), tf.errors.InvalidArgumentError, "> 0"),
+        (lambda: ds.Uniform(1.0, 1.0, True), tf.errors.InvalidArgumentError, "low >= high"),
+        (lambda: ds.Bernoulli(), ValueError, "Must pass probs or logits, but not both"),
+        (lambda: ds.Bernoulli(0.1, 0.2), ValueError, "Must pass probs or logits, but not both"),
+        (lambda: ds.Bernoulli(probs=1), TypeError, "probs must having floating type"),
+        (lambda: ds.Categorical(1), TypeError, "logits must having floating type"),
+        (lambda: ds.Categorical(1.0), ValueError, "at least 1 dimension"),
+        (lambda: ds.Categorical([1.0], validate_args=True), ValueError, "at least 2 events"),
+        (lambda: ds.Categorical(1.0, validate_args=True), ValueError, "at least 1 dimension"),
+        (lambda: ds.Categorical([1.0, 2.0]).log_prob("a"), TypeError, "should have integer"),
+        (
+            lambda: ds.Normal(tf.float16.as_numpy_dtype(0), np.float16(1)).cdf(np.float16(0)),
+            TypeError,
+            "float32 or float64",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_where_it_is_written(make: Any, kind: Any, said: str) -> None:
+    with pytest.raises(kind, match=said):
+        make()
+
+
+CHECKS: dict[str, tuple[Callable[[Any], Any], list[float], str]] = {
+    "scale": (lambda p: ds.Normal(0.0, p, True).mean(), [-1.0], "x > 0"),
+    "laplace": (lambda p: ds.Laplace(0.0, p, True).mean(), [0.0], "x > 0"),
+    "rate": (lambda p: ds.Gamma(1.0, p, True).mean(), [0.0], "x > 0"),
+    "df": (lambda p: ds.StudentT(p, 0.0, 1.0, True).mode(), [0.0], "x > 0"),
+    "probs": (lambda p: ds.Bernoulli(probs=p, validate_args=True).mean(), [1.5], "greater than 1"),
+    "outcome": (lambda p: ds.Bernoulli(0.0, validate_args=True).prob(p), [0.5], "bool-equivalent"),
+    "two": (lambda p: ds.Bernoulli(0.0, validate_args=True).prob(p), [2.0], "cannot exceed 1"),
+    "sum": (lambda p: ds.Categorical(probs=p, validate_args=True).mode(), [0.5, 0.4], "not sum to 1"),
+    "classes": (lambda p: ds.Categorical(p, validate_args=True).mode(), [1.0], "at least 2 events"),
+    "class": (lambda p: ds.Categorical([0.0, 0.0], validate_args=True).prob(p), [0.5], "int32-equivalent"),
+    "gamma": (lambda p: ds.Gamma(1.0, 1.0, True).prob(p), [-1.0], "x > 0"),
+    "gamma mode": (lambda p: ds.Gamma(p, 1.0, False, False).mode(), [0.5], "mode not defined"),
+    "beta": (lambda p: ds.Beta(1.0, 1.0, True).prob(p), [1.5], "must be less than"),
+    "beta parameter": (lambda p: ds.Beta(p, 1.0, True).mean(), [0.0], "must be positive"),
+    "beta mode": (lambda p: ds.Beta(p, 2.0, False, False).mode(), [0.5], "concentration1 <= 1"),
+    "mean": (lambda p: ds.StudentT(p, 0.0, 1.0, False, False).mean(), [1.0], "mean not defined"),
+    "dirichlet": (lambda p: ds.Dirichlet([1.0, 1.0], True).prob(p), [0.5, 0.2], "must sum to"),
+    "dirichlet parameter": (lambda p: ds.Dirichlet(p, True).mean(), [1.0], "event_size >= 2"),
+    "dirichlet mode": (lambda p: ds.Dirichlet(p, False, False).mode(), [0.5, 2.0], "Mode undefined"),
+    "counts": (lambda p: ds.Multinomial(3.0, [0.0, 0.0], None, True).prob(p), [1.0, 1.0], "must sum"),
+    "whole": (lambda p: ds.Multinomial(3.0, [0.0, 0.0], None, True).prob(p), [1.5, 1.5], "fractional"),
+    "mixed counts": (lambda p: ds.DirichletMultinomial(3.0, [1.0, 1.0], True).prob(p), [1.0, 1.0], "must sum to"),
+    "mixed parameter": (lambda p: ds.DirichletMultinomial(3.0, p, True).mean(), [0.0, 1.0], "must be positive"),
+    "nan": (
+        lambda p: ds.Normal(p, 1.0, False, False).kl_divergence(ds.Normal(0.0, 1.0)),
+        [np.nan],
+        "returned NaN values",
+    ),
+}
+
+
+@for_each("name", CHECKS)
+def test_checks_fail_the_step_and_say_what_is_wrong(name: str) -> None:
+    make, given, said = CHECKS[name]
+    p = tf.placeholder(tf.float32, [None])
+    made = make(p)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+        value(made, {p: given})
+
+
+def test_values_that_are_right_pass_their_checks() -> None:
+    found = value(
+        [
+            ds.Bernoulli(probs=0.25, validate_args=True).prob([0.0, 1.0]),
+            ds.Bernoulli(probs=0.25, validate_args=True).prob(tf.constant([False, True])),
+            ds.Categorical(probs=[0.25, 0.75], validate_args=True).prob([0, 1]),
+            ds.Gamma(1.0, 1.0, validate_args=True).prob([1e-9, 40.0]),
+            ds.Dirichlet([1.0, 1.0], validate_args=True).prob([0.5, 0.5]),
+            ds.Multinomial(2.0, probs=[0.5, 0.5], validate_args=True).prob([1.0, 1.0]),
+        ]
+    )
+    for ours in found[:3]:
+        np.testing.assert_allclose(sorted(ours), [0.25, 0.75], rtol=1e-6)
+    np.testing.assert_allclose(found[4:], [1.0, 0.5], rtol=1e-5)
+
+
+def test_a_copy_has_the_parameters_but_for_those_that_are_given() -> None:
+    first = ds.Normal(1.0, 2.0, name="first")
+    other = first.copy(scale=5.0)
+    assert value([other.mean(), other.stddev(), first.stddev()]) == [1.0, 5.0, 2.0]
+    assert first.parameters == {
+        "loc": 1.0,
+        "scale": 2.0,
+        "validate_args": False,
+        "allow_nan_stats": True,
+        "name": "first",
+    }
+    made = ds.Exponential(3.0).copy(name="again")
+    assert (value(made.mean()), made.name) == (np.float32(1 / 3), "again/")
+
+
+def test_nodes_are_in_the_scope_of_their_distribution() -> None:
+    first, second = ds.Normal(0.0, 1.0), ds.Normal(0.0, 1.0)
+    assert (first.name, second.name) == ("Normal/", "Normal_1/")
+    assert first.loc.op.name == "Normal/loc"
+    assert second.log_prob(1.0).op.name.startswith("Normal_1/log_prob/")
+    assert repr(first) == "<Normal 'Normal/' batch_shape=() event_shape=() dtype=float32>"
+    assert str(first) == 'Normal("Normal/", batch_shape=(), event_shape=(), dtype=float32)'
+
+
+def test_shapes_of_parameters_are_known_beforehand() -> None:
+    assert ds.Normal.param_static_shapes([2]) == {"loc": tf.TensorShape([2]), "scale": tf.TensorShape([2])}
+    assert list(ds.Exponential.param_shapes([2])) == ["rate"]
+    assert list(ds.Bernoulli.param_static_shapes(tf.TensorShape([2, 3]))) == ["logits"]
+    for unknown in (tf.TensorShape([None]), tf.placeholder(tf.int32, [1])):
+        with pytest.raises(ValueError, match="fully"):
+            ds.Normal.param_static_shapes(unknown)
+    with pytest.raises(NotImplementedError):
+        ds.Categorical.param_shapes([2])
+
+
+def test_a_distribution_of_ones_own_says_what_it_can() -> None:
+    class Coin(ds.Distribution):
+        def __init__(self) -> None:
+            half = tf.constant(0.5)
+            super().__init__(tf.float32, ds.NOT_REPARAMETERIZED, False, True, {}, [half])
+
+        def _prob(self, x: Any) -> Any:
+            return x * 0.0 + 0.5
+
+        def _cdf(self, x: Any) -> Any:
+            return x * 0.0 + 0.25
+
+        def _stddev(self) -> Any:
+            return tf.constant(3.0)
+
+    coin = Coin()
+    asked = [
+        coin.prob(1.0),
+        coin.log_prob(1.0),
+        coin.survival_function(1.0),
+        coin.log_cdf(1.0),
+        coin.log_survival_function(1.0),
+        coin.variance(),
+    ]
+    wanted = [0.5, np.log(0.5), 0.75, np.log(0.25), np.log(0.75), 9.0]
+    np.testing.assert_allclose(value(asked), wanted, rtol=1e-6)
+    assert (coin.name, coin.batch_shape.rank, coin.reparameterization_type) == ("Coin/", None, ds.NOT_REPARAMETERIZED)
+    for missing in (coin.mean, coin.entropy, coin.sample, coin.batch_shape_tensor):
+        with pytest.raises(NotImplementedError, match="is not implemented: Coin"):
+            missing()
+    with pytest.raises(ValueError, match="Graph parent item 0 is not a Tensor"):
+        ds.Distribution(tf.float32, ds.NOT_REPARAMETERIZED, False, True, {}, [3])
+    assert repr(ds.FULLY_REPARAMETERIZED) == "<Reparameterization Type: FULLY_REPARAMETERIZED>"

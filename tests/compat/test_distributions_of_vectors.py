@@ -43,15 +43,18 @@ def test_independent_components_have_a_density_of_vectors() -> None:
     close(log_prob, densities)
     close(entropy, [1 + np.log(2 * np.pi) + np.log(0.5), 1 + np.log(2 * np.pi) + np.log(6.0)])
     close(covariance, [np.diag([0.25, 1.0]), np.diag([4.0, 9.0])])
-
-
-def test_a_multiplier_scales_all_components_alike_and_the_scale_is_one_without_it() -> None:
+    # A multiplier scales all components alike and the scale is one without it.
     half = ds.MultivariateNormalDiag([1.0, 2.0], scale_identity_multiplier=0.5)
     one = ds.MultivariateNormalDiag([1.0, 2.0])
     found = run(half.stddev(), one.stddev(), one.mode())
     close(found, [[0.5, 0.5], [1.0, 1.0], [1.0, 2.0]])
     with pytest.raises(ValueError, match="at least one of loc and scale"):
         ds.MultivariateNormalDiag()
+    # Scales may be given before their softplus.
+    raw = run(ds.softplus_inverse([1.0, 2.0]))[0]
+    vector = ds.MultivariateNormalDiagWithSoftplusScale([0.0, 0.0], raw)
+    scalar = ds.NormalWithSoftplusScale(0.0, raw)
+    close(run(vector.stddev(), scalar.stddev()), [[1.0, 2.0], [1.0, 2.0]])
 
 
 def test_triangular_and_full_covariances_describe_the_same_distribution() -> None:
@@ -120,9 +123,7 @@ def test_poisson_has_probabilities_between_whole_numbers_unless_told_not_to() ->
     assert abs(run(poisson.sample(4000, seed=5))[0].mean(0)[0] - 3.0) < 0.2
     with pytest.raises(ValueError, match="exactly one of"):
         ds.Poisson()
-
-
-def test_logistic_distributions() -> None:
+    # Logistic distributions.
     logistic = ds.Logistic([0.0, 1.0], [1.0, 2.0])
     below, above, entropy, deviation = run(
         logistic.cdf(0.3), logistic.survival_function(0.3), logistic.entropy(), logistic.stddev()
@@ -131,9 +132,7 @@ def test_logistic_distributions() -> None:
     close(below + above, [1.0, 1.0])
     close(entropy, [2.0, 2.0 + np.log(2.0)])
     close(deviation, np.array([1.0, 2.0]) * np.pi / np.sqrt(3.0))
-
-
-def test_independent_values_of_a_batch_are_one_value() -> None:
+    # Independent values of a batch are one value.
     each = ds.Normal([[0.0, 1.0], [2.0, 3.0]], [1.0, 2.0])
     both = ds.Independent(each, 1)
     assert (both.batch_shape, both.event_shape) == ([2], [2])
@@ -142,10 +141,3 @@ def test_independent_values_of_a_batch_are_one_value() -> None:
     close(together, apart.sum(-1))
     with pytest.raises(ValueError, match="cannot exceed"):
         ds.Independent(each, 3)
-
-
-def test_scales_may_be_given_before_their_softplus() -> None:
-    raw = run(ds.softplus_inverse([1.0, 2.0]))[0]
-    vector = ds.MultivariateNormalDiagWithSoftplusScale([0.0, 0.0], raw)
-    scalar = ds.NormalWithSoftplusScale(0.0, raw)
-    close(run(vector.stddev(), scalar.stddev()), [[1.0, 2.0], [1.0, 2.0]])

@@ -30,6 +30,17 @@ def test_columns_stand_side_by_side_in_the_order_of_their_names() -> None:
     net = fc.input_layer(FEATURES, [fc.indicator_column(CITIES), age, fc.bucketized_column(age, [30, 50])])
     assert net.shape.as_list() == [2, 6]
     assert run(net).tolist() == [[20, 1, 0, 0, 0, 1], [60, 0, 0, 1, 0, 0]]
+    # Shared embeddings are one variable.
+    home = fc.categorical_column_with_identity("home", 3)
+    work = fc.categorical_column_with_identity("work", 3)
+    both = fc.shared_embedding_columns([home, work], 2, initializer=tf.ones_initializer())
+    net = fc.input_layer({"home": [[0], [1]], "work": [[2], [2]]}, both)
+    assert [v.name for v in tf.global_variables()] == ["input_layer/home_work_shared_embedding/embedding_weights:0"]
+    assert run(net).tolist() == [[1.0] * 4] * 2
+    # An id out of range is an error of the step.
+    column = fc.indicator_column(fc.categorical_column_with_identity("n", 2))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        run(fc.input_layer({"n": [[5]]}, [column]))
 
 
 def test_variables_have_the_names_of_columns() -> None:
@@ -42,21 +53,6 @@ def test_variables_have_the_names_of_columns() -> None:
         "linear_model/bias_weights:0": [2],
     }
     assert tf.get_collection(tf.GraphKeys.MODEL_VARIABLES) == tf.global_variables()
-
-
-def test_shared_embeddings_are_one_variable() -> None:
-    home = fc.categorical_column_with_identity("home", 3)
-    work = fc.categorical_column_with_identity("work", 3)
-    both = fc.shared_embedding_columns([home, work], 2, initializer=tf.ones_initializer())
-    net = fc.input_layer({"home": [[0], [1]], "work": [[2], [2]]}, both)
-    assert [v.name for v in tf.global_variables()] == ["input_layer/home_work_shared_embedding/embedding_weights:0"]
-    assert run(net).tolist() == [[1.0] * 4] * 2
-
-
-def test_an_id_out_of_range_is_an_error_of_the_step() -> None:
-    column = fc.indicator_column(fc.categorical_column_with_identity("n", 2))
-    with pytest.raises(tf.errors.InvalidArgumentError):
-        run(fc.input_layer({"n": [[5]]}, [column]))
 
 
 def test_parsed_examples_become_numbers() -> None:

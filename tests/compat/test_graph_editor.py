@@ -56,9 +56,7 @@ def test_a_view_is_put_in_another_order() -> None:
         view.remap_inputs([0, 0])
     with pytest.raises(ValueError, match="from 0 to 1"):
         view.remap_inputs([2])
-
-
-def test_a_tensor_alone_passes_through_its_view() -> None:
+    # A tensor alone passes through its view.
     a = chain()["a"]
     view = ge.SubGraphView(passthrough_ts=[a])
     assert view.is_passthrough(a)
@@ -91,9 +89,7 @@ def test_walks_go_both_ways() -> None:
     assert ge.get_backward_walk_ops(d, stop_at_ts=[made["b"]]) == [d, c, d.inputs[1].op, c.inputs[1].op]
     assert ge.get_walks_intersection_ops([b], [c]) == [b, c]
     assert set(ge.get_within_boundary_ops([a, b, c, d], b, [d], inclusive=False)) == {a, b, c}
-
-
-def test_those_that_wait_are_found() -> None:
+    # Those that wait are found.
     made = chain()
     with tf.control_dependencies([made["b"]]):
         late = tf.constant(3.0, name="late")
@@ -112,16 +108,12 @@ def test_readers_read_another_tensor() -> None:
     assert ge.reroute_ts([other], [made["b"]]) == 1
     assert run(made["d"]) == [[12.0, 22.0]]
     assert made["b"].consumers() == []
-
-
-def test_readers_that_may_not_be_changed_stay() -> None:
+    # Readers that may not be changed stay.
     made = chain()
     other = tf.constant([10.0, 20.0])
     assert ge.reroute_ts([other], [made["b"]], cannot_modify=[made["c"].op]) == 0
     assert ge.reroute_ts(other, made["b"], can_modify=[made["c"].op]) == 1
-
-
-def test_two_tensors_exchange_their_readers() -> None:
+    # Two tensors exchange their readers.
     x, y = tf.constant(1.0), tf.constant(2.0)
     twice, thrice = x * 2.0, y * 3.0
     assert ge.swap_ts([x], [y]) == 2
@@ -136,9 +128,7 @@ def test_tensors_that_do_not_fit_are_refused() -> None:
         ge.reroute_ts(tf.constant([1.0, 2.0, 3.0]), a)
     with pytest.raises(ValueError, match="1 tensors for 2"):
         ge.reroute_ts([a], [a, a])
-
-
-def test_a_cycle_is_refused() -> None:
+    # A cycle is refused.
     made = chain()
     with pytest.raises(ValueError, match="depends on it"):
         ge.reroute_ts(made["d"], made["a"])
@@ -191,17 +181,13 @@ def test_a_copy_has_placeholders_for_what_enters() -> None:
     assert info.original(view.ops[0]) is made["b"].op
     assert info.transformed(made["d"]) is None
     assert named(tf.get_collection("again/mine")) == ["again/c:0"]
-
-
-def test_a_copy_is_made_in_another_graph() -> None:
+    # A copy is made in another graph.
     made, other = chain(), tf.Graph()
     view, _ = ge.copy(made["b"].graph, other, dst_scope="there", src_scope="")
     assert named(view.outputs) == ["there/d:0"]
     with tf.Session(graph=other) as session:
         assert session.run("there/d:0").tolist() == [4.0, 5.0]
-
-
-def test_a_copy_reads_other_tensors() -> None:
+    # A copy reads other tensors.
     made = chain()
     ten = tf.constant([10.0, 10.0])
     view, info = ge.copy_with_input_replacements([made["b"].op, made["c"].op], {made["a"]: ten})

@@ -1,4 +1,4 @@
-"""Graphs, variables and control flow as TensorFlow 1 shows them to programs."""
+"""Graphs, variables, templates and control flow as TensorFlow 1 shows them to programs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession.compat.v1.python.framework import function
+from actorsession.compat.v1.python.ops import functional_ops
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -21,9 +23,7 @@ def test_variables_are_reference_variables_unless_a_call_says_otherwise() -> Non
     assert str(r) == "<tf.Variable 'scope/r:0' shape=(2,) dtype=float32>"
     assert (v.op.type, r.op.type) == ("VariableV2", "VarHandleOp")
     assert isinstance(v, tf.Variable)
-
-
-def test_resource_variables_can_be_made_the_default() -> None:
+    # Resource variables can be made the default.
     tf.enable_resource_variables()
     try:
         assert tf.resource_variables_enabled()
@@ -66,6 +66,18 @@ def test_answers_of_device_functions_are_kept_as_they_are_spelt() -> None:
         assert tf.constant(1).device == "/cpu:0"
     with tf.device("/job:a"), tf.device(lambda op: "/cpu:0"):
         assert tf.constant(1).device == "/job:a/device:CPU:0"
+    # Branches of other dtypes are a value error.
+    with pytest.raises(ValueError, match="must have the same type"):
+        tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
+    with pytest.raises(TypeError, match="'true_fn' must be callable"):
+        tf.cond(tf.constant(True), 1, 2)
+    # Raw operations take their inputs by name.
+    with pytest.raises(TypeError, match="only takes keyword args"):
+        tf.raw_ops.Add(1.0, 2.0)
+    v: Any = tf.Variable([1.0, 2.0])
+    with tf.Session() as sess:
+        changed = sess.run(tf.raw_ops.Assign(ref=v._ref(), value=[3.0, 4.0]))
+    np.testing.assert_array_equal(changed, [3, 4])
 
 
 Pair = collections.namedtuple("Pair", ["a", "b"])
@@ -84,22 +96,6 @@ def test_results_of_loops_have_the_structure_that_the_body_returned() -> None:
         assert sess.run(tf.while_loop(lambda i: i < 3, lambda i: [i + 1], [0])) == 3
 
 
-def test_branches_of_other_dtypes_are_a_value_error() -> None:
-    with pytest.raises(ValueError, match="must have the same type"):
-        tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
-    with pytest.raises(TypeError, match="'true_fn' must be callable"):
-        tf.cond(tf.constant(True), 1, 2)
-
-
-def test_raw_operations_take_their_inputs_by_name() -> None:
-    with pytest.raises(TypeError, match="only takes keyword args"):
-        tf.raw_ops.Add(1.0, 2.0)
-    v: Any = tf.Variable([1.0, 2.0])
-    with tf.Session() as sess:
-        changed = sess.run(tf.raw_ops.Assign(ref=v._ref(), value=[3.0, 4.0]))
-    np.testing.assert_array_equal(changed, [3, 4])
-
-
 def test_updates_without_a_value_are_a_failed_precondition() -> None:
     v, r = tf.Variable(1.0), tf.Variable(1.0, use_resource=True)
     with tf.Session() as sess:
@@ -108,15 +104,11 @@ def test_updates_without_a_value_are_a_failed_precondition() -> None:
         assert caught.value.error_code == tf.errors.FAILED_PRECONDITION
         with pytest.raises(tf.errors.NotFoundError):
             sess.run(r.assign_add(1.0))
-
-
-def test_a_wrong_value_is_reported_before_a_missing_feed() -> None:
+    # A wrong value is reported before a missing feed.
     x, y = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
     with tf.Session() as sess, pytest.raises(ValueError, match="invalid literal"):
         sess.run(y, {x: "a"})
-
-
-def test_a_variable_survives_the_way_through_its_message() -> None:
+    # A variable survives the way through its message.
     v = tf.Variable([1.0], name="v")
     assert v.to_proto().is_resource is False
     again = tf.Variable.from_proto(v.to_proto())
@@ -147,3 +139,111 @@ def test_a_master_that_does_not_answer_in_time_is_a_deadline() -> None:
     with tf.Session("grpc://localhost:1", config=config) as sess:
         with pytest.raises(tf.errors.DeadlineExceededError, match="no master answers"):
             sess.run(one)
+
+
+def scaled(x: Any, scale: float = 1.0) -> Any:
+    weight = tf.get_variable("weight", [], initializer=tf.ones_initializer())
+    return tf.multiply(x * weight, scale, name="scaled")
+
+
+def names() -> list[str]:
+    return [v.op.name for v in tf.global_variables()]
+
+
+def test_later_calls_share_the_variables_and_have_name_scopes_of_their_own() -> None:
+    layer = tf.make_template("layer", scaled, scale=3.0)
+    found = [layer(2.0), layer(2.0, scale=5.0)]
+    assert [t.op.name for t in found] == ["layer/scaled", "layer_1/scaled"]
+    assert names() == ["layer/weight"]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(found) == [6.0, 10.0]
+
+
+def test_two_templates_of_one_name_are_two() -> None:
+    for _ in range(2):
+        tf.make_template("layer", scaled)(1.0)
+    assert names() == ["layer/weight", "layer_1/weight"]
+    # A name that is used as it is is used once.
+    tf.make_template("any", scaled, unique_name_="own")(1.0)
+    assert names() == ["own/weight"]
+    with pytest.raises(ValueError, match="own/weight"):
+        tf.make_template("any", scaled, unique_name_="own")(1.0)
+    # A later call makes no variables.
+    asked = iter("ab")
+    layer = tf.make_template("layer", lambda: tf.get_variable(next(asked), [1]))
+    layer()
+    with pytest.raises(ValueError, match="layer/b"):
+        layer()
+    # The name is settled by the first call or at once.
+    with tf.variable_scope("here"):
+        now = tf.make_template("now", scaled, create_scope_now_=True)
+        late = tf.make_template("late", scaled)
+    with tf.variable_scope("there"):
+        now(1.0)
+        late(1.0)
+    assert names() == ["here/now/weight", "there/late/weight"]
+
+
+def test_it_knows_its_variables() -> None:
+    def function() -> None:
+        tf.get_variable("kept", [1], trainable=False)
+        tf.get_variable("mine", [1], collections=[tf.GraphKeys.LOCAL_VARIABLES], trainable=False)
+        scaled(1.0)
+
+    layer: Any = tf.make_template("layer", function)
+    assert (layer.name, layer.variable_scope, layer.variable_scope_name) == ("layer", None, None)
+    assert layer.variables == layer.local_variables == layer.trainable_variables == []
+    layer()
+    assert (layer.variable_scope.name, layer.variable_scope_name) == ("layer", "layer/")
+    assert [v.op.name for v in layer.variables] == ["layer/kept", "layer/weight"]
+    assert [v.op.name for v in layer.local_variables] == ["layer/mine"]
+    assert [v.op.name for v in layer.trainable_variables] == ["layer/weight"]
+
+
+def test_a_custom_getter_stands_between() -> None:
+    def twice(getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        return getter(name, *args, **kwargs) * 2.0
+
+    made = tf.make_template("layer", scaled, custom_getter_=twice)(3.0)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(made) == 6.0
+
+
+def test_a_program_that_calls_functions_runs() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+
+        @function.Defun(tf.float32, tf.float32, func_name="Axpy")
+        def axpy(x: Any, y: Any) -> Any:
+            return 2.0 * x + y
+
+        a = tf.constant(3.0)
+        found = axpy(a, 1.0)
+        (remote,) = functional_ops.remote_call(args=[a, 2.0], Tout=[tf.float32], f=axpy, target="/cpu:0")
+        (grad,) = tf.gradients(found, a)
+        assert session.run([found, remote, grad]) == [7.0, 8.0, 2.0]
+        total = tf.map_fn(lambda v: axpy(v, a), tf.constant([1.0, 2.0]))
+        assert list(session.run(total)) == [5.0, 7.0]
+
+
+def test_functions_that_call_each_other_twice_are_built_in_time_by_their_number() -> None:
+    """Each is built once, and not once for each of its 32,768 calls."""
+
+    def twice(inner: Any, number: int) -> Any:
+        @function.Defun(tf.float32, func_name=f"Twice{number}")
+        def outer(x: Any) -> Any:
+            return inner(inner(x))
+
+        return outer
+
+    def grow(x: Any) -> Any:
+        return x + 1.0
+
+    whole = grow
+    for number in range(15):
+        whole = twice(whole, number)
+    built = whole(tf.constant([1.0, 2.0]))
+    assert len(built.graph.as_graph_def().library.function) == 15
+    with tf.Session() as session:
+        assert session.run(built).tolist() == [2.0**15 + 1.0, 2.0**15 + 2.0]

@@ -170,6 +170,15 @@ def test_variables_have_their_first_values_without_being_asked_for() -> None:
     backend.set_value(first, [[1, 2], [3, 4]])
     assert value(first).tolist() == [[1, 2], [3, 4]]
     assert backend.batch_get_value([]) == []
+    # The learning phase is fed or set.
+    phase = backend.learning_phase()
+    assert backend.learning_phase() is phase
+    assert [bool(value(phase)), bool(value(phase, {phase: 1}))] == [False, True]
+    with backend.learning_phase_scope(1):
+        assert backend.learning_phase() == 1
+    assert backend.learning_phase() is phase
+    with pytest.raises(ValueError, match="0 or 1, got 2"):
+        backend.set_learning_phase(2)
 
 
 def test_the_session_is_the_default_one_or_that_of_the_graph() -> None:
@@ -184,31 +193,25 @@ def test_the_session_is_the_default_one_or_that_of_the_graph() -> None:
     assert backend.get_session() is chosen
 
 
-def test_the_learning_phase_is_fed_or_set() -> None:
-    phase = backend.learning_phase()
-    assert backend.learning_phase() is phase
-    assert [bool(value(phase)), bool(value(phase, {phase: 1}))] == [False, True]
-    with backend.learning_phase_scope(1):
-        assert backend.learning_phase() == 1
-    assert backend.learning_phase() is phase
-    with pytest.raises(ValueError, match="0 or 1, got 2"):
-        backend.set_learning_phase(2)
-
-
 def test_names_are_counted_by_graph() -> None:
     assert [backend.get_uid("dense"), backend.get_uid("dense"), backend.get_uid("lstm")] == [1, 2, 1]
     with tf.Graph().as_default():
         assert backend.get_uid("dense") == 1
     backend.reset_uids()
     assert backend.get_uid("dense") == 1
-
-
-def test_settings_are_checked() -> None:
+    # Settings are checked.
     assert (backend.floatx(), backend.image_data_format()) == ("float32", "channels_last")
     assert backend.cast_to_floatx([1, 2]).dtype == np.float32
     for set_, given in ((backend.set_floatx, "float8"), (backend.set_image_data_format, "first")):
         with pytest.raises(ValueError, match=given):
             set_(given)
+    # What depends on a tensor is found.
+    first, other = tf.constant(1.0), tf.constant(2.0)
+    near = first * 2.0
+    far, apart = near + other, other * 3.0
+    found = get_reachable_from_inputs([first, 0])
+    assert {first, near, far} <= found
+    assert apart not in found
 
 
 def test_random_tensors_have_their_distributions() -> None:
@@ -223,12 +226,3 @@ def test_random_tensors_have_their_distributions() -> None:
     assert set(found[0]) == {0.0, 1.0}
     np.testing.assert_allclose([each.mean() for each in found], [0.3, 2.5, 0, 1], atol=0.06)
     assert abs(found[2]).max() <= 1.0
-
-
-def test_what_depends_on_a_tensor_is_found() -> None:
-    first, other = tf.constant(1.0), tf.constant(2.0)
-    near = first * 2.0
-    far, apart = near + other, other * 3.0
-    found = get_reachable_from_inputs([first, 0])
-    assert {first, near, far} <= found
-    assert apart not in found

@@ -56,6 +56,28 @@ def test_a_message_that_was_cleared_away_is_one_of_its_own() -> None:
     held.session_metadata.version = 3
     assert str(config) == ""
     assert held.session_metadata.version == 3
+    # Enumerations know their names and values.
+    level = tf.RunOptions.TraceLevel
+    assert (level.Name(3), level.Value("FULL_TRACE"), level.FULL_TRACE) == ("FULL_TRACE", 3, 3)
+    assert level.items() == list(zip(level.keys(), level.values(), strict=True))
+    assert level.keys() == ["NO_TRACE", "SOFTWARE_TRACE", "HARDWARE_TRACE", "FULL_TRACE"]
+    assert (tf.OptimizerOptions.L0, tf.OptimizerOptions.ON_1) == (-1, 1)
+    assert (tf.train.SaverDef.V2, tf.RunOptions.FULL_TRACE) == (2, 3)
+    assert types_pb2.DataType.Name(types_pb2.DT_FLOAT) == "DT_FLOAT"
+    # The files of messages hold them.
+    assert graph_pb2.GraphDef is tf.GraphDef
+    assert config_pb2.ConfigProto is tf.ConfigProto
+    assert "RunMetadata" in dir(config_pb2)
+    with pytest.raises(AttributeError, match="has no attribute 'Spam'; it has BatchingOptions"):
+        _ = config_pb2.Spam
+    # Unknown fields are kept.
+    config = tf.ConfigProto.FromString(b"\xf8\x3f\x05\x38\x01")
+    assert config.SerializeToString() == b"8\x01\xf8?\x05"
+    assert str(config) == "allow_soft_placement: true\n"
+    assert config != tf.ConfigProto(allow_soft_placement=True)
+    assert copy.deepcopy(config).ByteSize() == 5
+    config.DiscardUnknownFields()
+    assert config == tf.ConfigProto(allow_soft_placement=True)
 
 
 def test_one_member_of_a_oneof_is_set_and_a_held_one_comes_back() -> None:
@@ -111,34 +133,6 @@ def test_arguments_may_be_dicts_of_fields_and_none() -> None:
     assert made.session_inter_op_thread_pool[0].num_threads == 3
     features = tf.train.Features(feature={"a": {"int64_list": {"value": [3]}}})
     assert features.feature["a"].int64_list.value == [3]
-
-
-def test_enumerations_know_their_names_and_values() -> None:
-    level = tf.RunOptions.TraceLevel
-    assert (level.Name(3), level.Value("FULL_TRACE"), level.FULL_TRACE) == ("FULL_TRACE", 3, 3)
-    assert level.items() == list(zip(level.keys(), level.values(), strict=True))
-    assert level.keys() == ["NO_TRACE", "SOFTWARE_TRACE", "HARDWARE_TRACE", "FULL_TRACE"]
-    assert (tf.OptimizerOptions.L0, tf.OptimizerOptions.ON_1) == (-1, 1)
-    assert (tf.train.SaverDef.V2, tf.RunOptions.FULL_TRACE) == (2, 3)
-    assert types_pb2.DataType.Name(types_pb2.DT_FLOAT) == "DT_FLOAT"
-
-
-def test_the_files_of_messages_hold_them() -> None:
-    assert graph_pb2.GraphDef is tf.GraphDef
-    assert config_pb2.ConfigProto is tf.ConfigProto
-    assert "RunMetadata" in dir(config_pb2)
-    with pytest.raises(AttributeError, match="has no attribute 'Spam'; it has BatchingOptions"):
-        _ = config_pb2.Spam
-
-
-def test_unknown_fields_are_kept() -> None:
-    config = tf.ConfigProto.FromString(b"\xf8\x3f\x05\x38\x01")
-    assert config.SerializeToString() == b"8\x01\xf8?\x05"
-    assert str(config) == "allow_soft_placement: true\n"
-    assert config != tf.ConfigProto(allow_soft_placement=True)
-    assert copy.deepcopy(config).ByteSize() == 5
-    config.DiscardUnknownFields()
-    assert config == tf.ConfigProto(allow_soft_placement=True)
 
 
 def _pickled(message: Any) -> Any:
@@ -215,6 +209,16 @@ def test_a_session_without_processors_is_refused() -> None:
     for count in (0, -1):
         with tf.Graph().as_default(), pytest.raises(tf.errors.NotFoundError, match="CPU"):
             tf.Session(config=tf.ConfigProto(device_count={"CPU": count}))
+    # The message of a tensor is a name of tf.
+    info = tf.TensorInfo(name="x:0")
+    info.tensor_shape.dim.add().size = 3
+    assert tf.TensorInfo.FromString(info.SerializeToString()) == info
+    # Options of calls are in the file of sessions.
+    options = config_pb2.RPCOptions(use_rpc_for_inprocess_master=True, num_channels_per_target=2)
+    config = tf.ConfigProto(rpc_options=options)
+    assert config.rpc_options.use_rpc_for_inprocess_master
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        assert session.run(tf.constant(2.0)) == 2.0
 
 
 def test_a_run_fills_in_its_metadata_anew() -> None:
@@ -281,17 +285,3 @@ def test_a_server_takes_its_settings_from_its_description() -> None:
         assert server.server_def.default_session_config.device_count == {"CPU": 2}
     finally:
         server.stop()
-
-
-def test_the_message_of_a_tensor_is_a_name_of_tf() -> None:
-    info = tf.TensorInfo(name="x:0")
-    info.tensor_shape.dim.add().size = 3
-    assert tf.TensorInfo.FromString(info.SerializeToString()) == info
-
-
-def test_options_of_calls_are_in_the_file_of_sessions() -> None:
-    options = config_pb2.RPCOptions(use_rpc_for_inprocess_master=True, num_channels_per_target=2)
-    config = tf.ConfigProto(rpc_options=options)
-    assert config.rpc_options.use_rpc_for_inprocess_master
-    with tf.Graph().as_default(), tf.Session(config=config) as session:
-        assert session.run(tf.constant(2.0)) == 2.0

@@ -113,6 +113,22 @@ def test_the_area_under_the_curve_is_a_probability() -> None:
     before, last, now = after_all(lambda y, p, w: tf.metrics.auc(y, p, num_thresholds=2000))
     assert before == 0.0
     assert last == now == pytest.approx(ranked(LABELS, SCORES), abs=2e-3)
+    # Careful interpolation of a constant precision is that precision.
+    labels = np.array([[1, 0, 1, 0]])
+    scores = np.array([[0.9, 0.9, 0.3, 0.3]], np.float32)
+    x, y = tf.constant(labels[0]), tf.constant(scores[0])
+    value, update = tf.metrics.auc(x, y, curve="PR", summation_method="careful_interpolation", thresholds=[0.5])
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        assert sess.run(update) == pytest.approx(0.5)
+        assert sess.run(value) == pytest.approx(0.5)
+    # Scores lie between 0 and 1.
+    fed = tf.placeholder(tf.float32, [2])
+    _, update = tf.metrics.auc([0, 1], fed)
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"predictions must be in \[0, 1\]"):
+            sess.run(update, {scores: [0.5, 1.5]})
 
 
 @pytest.mark.parametrize("curve", ["ROC", "PR"])
@@ -127,17 +143,6 @@ def test_the_rules_of_an_area_bound_each_other(curve: str) -> None:
     assert areas["trapezoidal"] * 2 == pytest.approx(areas["minoring"] + areas["majoring"])
 
 
-def test_careful_interpolation_of_a_constant_precision_is_that_precision() -> None:
-    labels = np.array([[1, 0, 1, 0]])
-    scores = np.array([[0.9, 0.9, 0.3, 0.3]], np.float32)
-    x, y = tf.constant(labels[0]), tf.constant(scores[0])
-    value, update = tf.metrics.auc(x, y, curve="PR", summation_method="careful_interpolation", thresholds=[0.5])
-    with tf.Session() as sess:
-        sess.run(tf.local_variables_initializer())
-        assert sess.run(update) == pytest.approx(0.5)
-        assert sess.run(value) == pytest.approx(0.5)
-
-
 def test_intersection_over_union_is_the_mean_of_the_classes_that_occur() -> None:
     wanted = []
     for kind in (0, 1):
@@ -147,15 +152,21 @@ def test_intersection_over_union_is_the_mean_of_the_classes_that_occur() -> None
     assert before == 0.0
     assert last.sum() == LABELS.size
     assert now == pytest.approx(np.mean(wanted))
-
-
-def test_cosine_distances_are_those_of_unit_vectors() -> None:
+    # Cosine distances are those of unit vectors.
     units = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
     value, update = tf.metrics.mean_cosine_distance(units, units[::-1], dim=1)
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())
         assert sess.run(update) == pytest.approx(0.4)
         assert sess.run(value) == pytest.approx(0.4)
+    # A last dimension of one is no difference.
+    value, update = tf.metrics.accuracy(tf.constant([[1], [0]]), tf.constant([1, 1]))
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        assert sess.run(update) == 0.5
+        assert sess.run(value) == 0.5
+    with pytest.raises(ValueError, match="are incompatible"):
+        tf.metrics.accuracy(tf.zeros([2]), tf.zeros([3]))
 
 
 def test_variables_are_local_and_names_are_tensorflows(graph: Any) -> None:
@@ -171,25 +182,6 @@ def test_variables_are_local_and_names_are_tensorflows(graph: Any) -> None:
     assert graph.get_collection("updates") == [update]
     tf.metrics.precision([1], [1], name="mine")
     assert tf.local_variables()[2].name == "mine/true_positives/count:0"
-
-
-def test_a_last_dimension_of_one_is_no_difference() -> None:
-    value, update = tf.metrics.accuracy(tf.constant([[1], [0]]), tf.constant([1, 1]))
-    with tf.Session() as sess:
-        sess.run(tf.local_variables_initializer())
-        assert sess.run(update) == 0.5
-        assert sess.run(value) == 0.5
-    with pytest.raises(ValueError, match="are incompatible"):
-        tf.metrics.accuracy(tf.zeros([2]), tf.zeros([3]))
-
-
-def test_scores_lie_between_0_and_1() -> None:
-    scores = tf.placeholder(tf.float32, [2])
-    _, update = tf.metrics.auc([0, 1], scores)
-    with tf.Session() as sess:
-        sess.run(tf.local_variables_initializer())
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"predictions must be in \[0, 1\]"):
-            sess.run(update, {scores: [0.5, 1.5]})
 
 
 @pytest.mark.parametrize("given", [{"curve": "no"}, {"summation_method": "no"}])

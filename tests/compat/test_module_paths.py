@@ -33,9 +33,7 @@ def test_every_module_of_the_table_is_imported_and_its_names_exist(root: str) ->
 def test_no_module_is_listed_twice() -> None:
     listed = [f"{root}.{path}" for root in TABLE for path, _ in module_paths(root)]
     assert sorted(set(listed)) == sorted(listed)
-
-
-def test_modules_are_attributes_of_their_packages() -> None:
+    # Modules are attributes of their packages.
     python: Any = tf.python
     assert python.ops.math_ops is sys.modules[f"{V1}.python.ops.math_ops"]
     assert tf.core.protobuf.config_pb2 is module("core.protobuf.config_pb2")
@@ -116,6 +114,16 @@ def test_operations_have_functions_under_their_names_in_small_letters() -> None:
     assert entered.op.get_attr("is_constant") is True
     with tf.Session() as session:
         assert session.run(product).tolist() == [[3.0], [3.0]]
+    # Scopes are put before names and taken away.
+    ops = module("python.framework.ops")
+    assert ops.strip_name_scope("^outer/inner/add", "outer") == "^inner/add"
+    assert ops.strip_name_scope("loc:@outer/add", "outer/") == "loc:@add"
+    assert ops.strip_name_scope("add", "outer") == "add"
+    assert ops.prepend_name_scope("^add", "outer") == "^outer/add"
+    assert ops.prepend_name_scope("add", None) == "add"
+    assert ops.uid() != ops.uid()
+    with tf.Graph().as_default(), tf.name_scope("a"), tf.name_scope("b"):
+        assert ops.get_name_scope() == "a/b"
 
 
 @for_each(
@@ -135,18 +143,6 @@ def test_names_in_small_letters(op_type: str, name: str) -> None:
     assert module("internals.generated").snake_case(op_type) == name
 
 
-def test_scopes_are_put_before_names_and_taken_away() -> None:
-    ops = module("python.framework.ops")
-    assert ops.strip_name_scope("^outer/inner/add", "outer") == "^inner/add"
-    assert ops.strip_name_scope("loc:@outer/add", "outer/") == "loc:@add"
-    assert ops.strip_name_scope("add", "outer") == "add"
-    assert ops.prepend_name_scope("^add", "outer") == "^outer/add"
-    assert ops.prepend_name_scope("add", None) == "add"
-    assert ops.uid() != ops.uid()
-    with tf.Graph().as_default(), tf.name_scope("a"), tf.name_scope("b"):
-        assert ops.get_name_scope() == "a/b"
-
-
 def test_devices_merge_from_the_inside() -> None:
     device = module("python.framework.device")
     with tf.Graph().as_default() as graph:
@@ -155,6 +151,10 @@ def test_devices_merge_from_the_inside() -> None:
     assert made.device == "/job:worker/task:3/device:CPU:0"
     assert device.canonical_name("/job:ps/cpu:1") == "/job:ps/device:CPU:1"
     assert device.canonical_name(None) == ""
+    # Devices of this process are messages.
+    found = module("python.client.device_lib").list_local_devices()
+    assert [(device.name, device.device_type) for device in found] == [("/device:CPU:0", "CPU")]
+    assert found[0].incarnation > 0
 
 
 def test_shapes_of_known_values() -> None:
@@ -169,12 +169,6 @@ def test_shapes_of_known_values() -> None:
     made = util.make_tensor_proto([[1.0, 2.0]])
     assert util.ShapeEquals(made, [1, 2])
     assert util.MakeNdarray(made).tolist() == [[1.0, 2.0]]
-
-
-def test_devices_of_this_process_are_messages() -> None:
-    found = module("python.client.device_lib").list_local_devices()
-    assert [(device.name, device.device_type) for device in found] == [("/device:CPU:0", "CPU")]
-    assert found[0].incarnation > 0
 
 
 def test_moving_averages_are_assigned() -> None:

@@ -150,6 +150,9 @@ def test_a_variable_without_a_value_is_named() -> None:
     scaffold = tf.train.Scaffold(init_op=tf.no_op())
     with pytest.raises(RuntimeError, match="not initialized: forgotten"):
         tf.train.MonitoredSession(tf.train.ChiefSessionCreator(scaffold))
+    # Hooks that count need a global step.
+    with pytest.raises(RuntimeError, match="Global step should be created to use StopAtStepHook"):
+        tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(1)])
 
 
 @pytest.mark.process
@@ -246,11 +249,6 @@ def test_listeners_hear_of_checkpoints_and_can_stop(tmp_path: Path) -> None:
 def test_hooks_that_make_no_sense_are_refused(make: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         make()
-
-
-def test_hooks_that_count_need_a_global_step() -> None:
-    with pytest.raises(RuntimeError, match="Global step should be created to use StopAtStepHook"):
-        tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(1)])
 
 
 def current(step_context: Any) -> int:

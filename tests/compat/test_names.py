@@ -35,27 +35,23 @@ def find(name: str) -> Any:
     return found
 
 
-def test_the_names_that_programs_use_are_there_but_for_those_that_are_listed() -> None:
-    """In order of rank; a name that comes or goes has to be noted in ``missing.py``."""
-    assert [name for name, _ in RANKED if find(name) is None] == [name for name, _ in RANKED if name in MISSING]
-
-
-def test_nothing_is_listed_as_missing_that_nobody_uses() -> None:
+def test_names_are_exported_once_and_what_is_missing_is_listed() -> None:
     assert sorted(set(MISSING) - {name for name, _ in RANKED}) == []
-
-
-def test_every_exported_name_exists_once() -> None:
+    # Every exported name exists once.
     assert len(set(tf.__all__)) == len(tf.__all__)
     assert [name for name in tf.__all__ if not hasattr(tf, name)] == []
+    # Whatever trains is exported.
+    assert set(train.__all__) - set(tf.train.__all__) == OURS
+    assert [name for name in tf.train.__all__ if not hasattr(tf.train, name)] == []
+    # A difference is of a name that both have.
+    assert sorted(set(OTHERWISE) - set(COMMON)) == []
+    # The names that programs use are there but for those that are listed. In order of rank; a name that comes or goes
+    # has to be noted in ``missing.py``.
+    assert [name for name, _ in RANKED if find(name) is None] == [name for name, _ in RANKED if name in MISSING]
 
 
 # What trains here and has no name in TensorFlow.
 OURS = {"AllReduceOptimizer", "Fit", "FitReport", "FitResult", "broadcast_variables", "fit"}
-
-
-def test_whatever_trains_is_exported() -> None:
-    assert set(train.__all__) - set(tf.train.__all__) == OURS
-    assert [name for name in tf.train.__all__ if not hasattr(tf.train, name)] == []
 
 
 COMMON = sorted(
@@ -82,10 +78,6 @@ def check_signature(name: str) -> None:
     assert ours is not None
     assert ours[: len(theirs)] == theirs, name
     assert all(len(p) == 2 or p[0].startswith("*") for p in ours[len(theirs) :])
-
-
-def test_a_difference_is_of_a_name_that_both_have() -> None:
-    assert sorted(set(OTHERWISE) - set(COMMON)) == []
 
 
 @pytest.mark.process

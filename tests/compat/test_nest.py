@@ -85,17 +85,12 @@ def test_structures_are_flattened_as_far_as_another_one_goes() -> None:
         nest.flatten_up_to([0], [1, 2])
     with pytest.raises(TypeError, match="input must also be a sequence"):
         nest.flatten_up_to([0], 1)
-
-
-def test_dicts_of_structures_become_dicts_of_leaves() -> None:
+    # Dicts of structures become dicts of leaves.
     assert nest.flatten_dict_items({(1, 2): (3, 4), 5: 6}) == {1: 3, 2: 4, 5: 6}
     with pytest.raises(ValueError, match="Key had 2 elements, but value had 1"):
         nest.flatten_dict_items({(1, 2): (3,)})
     with pytest.raises(ValueError, match="key 1 is not unique"):
         nest.flatten_dict_items({(1, 2): (3, 4), 1: 5})
-
-
-def test_paths_and_tuples() -> None:
     assert nest.flatten_with_tuple_paths({"b": [1], "a": 2}) == [(("a",), 2), (("b", 0), 1)]
     assert nest.flatten_with_joined_string_paths([{"k": 1}], "-") == [("0-k", 1)]
     assert nest.list_to_tuple([1, {"a": [2]}]) == (1, {"a": (2,)})

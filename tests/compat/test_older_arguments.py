@@ -1,9 +1,10 @@
-"""Arguments of TensorFlow 1 that the library lacks: older names of others, and what has no effect."""
+"""Arguments and names of TensorFlow 1 that the library lacks, or takes beside the usual ones."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -14,6 +15,9 @@ import actorsession as acts
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.ops.arguments import ROWS
 from tests.rows import for_each
+
+pytestmark = pytest.mark.usefixtures("graph")
+
 
 M = np.arange(6, dtype=np.float32).reshape(2, 3)
 IMAGE = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
@@ -198,3 +202,228 @@ def test_modules_of_the_face_are_their_own_and_hold_the_library_s_names() -> Non
 def test_iterations_at_a_time_are_counted_although_they_have_no_effect(wanted: Any) -> None:
     with pytest.raises(TypeError, match=r"'parallel_iterations' must be a positive integer"):
         tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], parallel_iterations=wanted)
+
+
+# -- operations ----------------------------------------------------------------------------------------
+
+
+def test_a_constant_may_have_to_have_its_shape_already() -> None:
+    assert tf.constant([1, 2], shape=[2], verify_shape=True).shape.as_list() == [2]
+    assert tf.constant(1, shape=[2]).shape.as_list() == [2]
+    with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(2,\), but got \(\)"):
+        tf.constant(1, shape=[2], verify_shape=True)
+    # A hint at a type is taken where it fits.
+    assert tf.convert_to_tensor(3, dtype_hint=tf.float64).dtype == tf.float64
+    assert tf.convert_to_tensor(3, preferred_dtype=tf.int64).dtype == tf.int64
+    assert tf.convert_to_tensor(3.5, preferred_dtype=tf.int32).dtype == tf.float32
+    assert tf.convert_to_tensor(3, tf.int32, dtype_hint=tf.float64).dtype == tf.int32
+    assert tf.convert_to_tensor(tf.constant(1), dtype_hint=tf.float32).dtype == tf.int32
+    # Products are summed in the type that is wanted.
+    x = tf.constant([[100, 100]], tf.int8)
+    wide = tf.matmul(x, x, transpose_b=True, output_type=tf.int32)
+    assert (wide.dtype, value(wide).tolist()) == (tf.int32, [[20000]])
+    # The places that are true are found.
+    assert value(tf.where_v2([True, False, True])).tolist() == [[0], [2]]
+    # Defaults of names and types are tensorflows.
+    x = tf.placeholder(tf.float32, [None])
+    names = [t.op.name for t in (tf.zeros([2]), tf.ones([2]), tf.logical_xor([True], [False]))]
+    assert names == ["zeros", "ones", "LogicalXor"]
+    assert (tf.shape(x).dtype, tf.size(x, out_type=tf.int64).dtype) == (tf.int32, tf.int64)
+
+
+@pytest.mark.parametrize("index_type", [tf.int16, tf.int32, tf.int64])
+def test_indices_of_the_largest_have_the_type_that_is_wanted(index_type: Any) -> None:
+    found = tf.nn.top_k([1.0, 3.0, 2.0], 2, index_type=index_type)
+    assert found.indices.dtype == index_type
+    assert value(found.indices).tolist() == [1, 2]
+
+
+def test_a_loop_without_arguments_is_called_without_any() -> None:
+    coord = tf.train.Coordinator()
+    calls: list[int] = []
+
+    def call() -> None:
+        calls.append(1)
+        coord.request_stop()
+
+    coord.join([tf.train.LooperThread.loop(coord, None, target=call)])
+    assert calls == [1]
+
+
+# -- graphs and files ----------------------------------------------------------------------------------
+
+
+def test_a_default_graph_that_others_made_speaks_tensorflows_language() -> None:
+    with acts.Graph().as_default() as plain:
+        tf.constant(1.0, name="c")
+        assert isinstance(acts.Graph.as_graph_def(plain), acts.GraphDef)
+        found = tf.get_default_graph()
+        assert found is plain
+        assert isinstance(found, tf.Graph)
+        assert [node.name for node in found.as_graph_def().node] == ["c"]
+
+
+def test_a_graph_as_a_message_has_shapes_and_a_beginning_as_asked_for(graph: Any) -> None:
+    tf.constant([1.0, 2.0], name="a")
+    tf.constant(1.0, name="b")
+    later = graph.as_graph_def(from_version=1)
+    assert [node.name for node in later.node] == ["b"]
+    shaped = graph.as_graph_def(add_shapes=True).node[0].attr["_output_shapes"]
+    assert [dim.size for dim in shaped.list.shape[0].dim] == [2]
+    assert "_output_shapes" not in graph.as_graph_def().node[0].attr
+    for kind in (tf.Session, tf.InteractiveSession):
+        session = kind()
+        assert [node.name for node in session.graph_def.node] == ["a", "b"]
+        session.close()
+
+
+def test_a_saver_says_as_a_message_where_its_nodes_are() -> None:
+    tf.Variable(1.0, name="v")
+    saver = tf.train.Saver()
+    said: Any = saver.as_saver_def()
+    assert isinstance(said, tf.train.SaverDef)
+    assert saver.to_proto() == saver.saver_def == tf.train.SaverDef.FromString(said.SerializeToString())
+    assert tf.train.Saver.from_proto(said).saver_def == said
+    assert (tf.train.SaverDef.V1, tf.train.SaverDef.V2) == (1, 2)
+
+
+def test_a_graph_without_variables_needs_no_saver(tmp_path: Path) -> None:
+    tf.constant(1.0, name="c")
+    file = str(tmp_path / "graph.meta")
+    tf.train.export_meta_graph(file, as_text=True)
+    with tf.Graph().as_default() as graph:
+        assert tf.train.import_meta_graph(file) is None
+        assert value("c:0") == 1.0
+        v = tf.Variable(2.0)
+        with_variables = tf.train.export_meta_graph(graph=graph)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        saver: Any = tf.train.import_meta_graph(with_variables)
+        sess.run(tf.global_variables_initializer())
+        assert saver.save(sess, str(tmp_path / "m")) == str(tmp_path / "m")
+        assert sess.run(v.name) == 2.0
+    with pytest.raises(OSError, match="no_such"):
+        tf.train.import_meta_graph(str(tmp_path / "no_such.meta"))
+
+
+def test_a_graph_that_has_no_message_is_left_out_beside_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise ValueError("no such form")
+
+    v = tf.Variable(1.0)
+    saver = tf.train.Saver()
+    monkeypatch.setattr("actorsession.interop.export_meta_graph", refuse)
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        path = str(saver.save(sess, str(tmp_path / "m")))
+        saver.restore(sess, path)
+    assert not Path(path + ".meta").exists()
+    assert "no such form" in caplog.text
+
+
+def test_arrays_and_messages_of_tensors_are_turned_into_each_other() -> None:
+    np.testing.assert_array_equal(tf.make_ndarray(tf.make_tensor_proto([[1, 2]])), [[1, 2]])
+
+
+FORMER = [line.split()[0] for line in (Path(__file__).parent / "former_names.txt").read_text().splitlines()]
+
+
+def find(name: str) -> Any:
+    found: Any = tf
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+ELSEWHERE = (
+    "contrib.learn",
+    "contrib.tensorboard",
+    "estimator",
+    "g3doc",
+    "histogram_summary",
+    "image_summary",
+    "merge_all_summaries",
+    "scalar_summary",
+    "train.SummaryWriter",
+    "contrib.layers.real_valued_column",
+)
+
+
+def test_older_names_do_what_the_newer_ones_do() -> None:
+    """The others are of libraries around TensorFlow, and of summaries before TensorFlow 1.0."""
+    missing = [name for name in FORMER if find(name) is None]
+    assert [name for name in missing if not name.startswith(ELSEWHERE)] == []
+    assert value([tf.mul(2, 3), tf.sub(2, 3), tf.neg(2)]) == [6, -1, -2]
+    assert (tf.mul, tf.sub, tf.neg) == (tf.multiply, tf.subtract, tf.negative)
+    packed = tf.pack([[1, 2], [3, 4]], axis=1)
+    assert (packed.op.name, packed.op.type) == ("pack", "Pack")
+    assert value(packed).tolist() == [[1, 3], [2, 4]]
+    assert [part.tolist() for part in value(tf.unpack(packed, axis=1))] == [[1, 2], [3, 4]]
+    x, y = np.arange(12.0).reshape(2, 2, 3), np.arange(12.0, 24.0).reshape(2, 2, 3)
+    np.testing.assert_allclose(value(tf.batch_matmul(x, y, adj_y=True)), x @ y.swapaxes(1, 2))
+    np.testing.assert_allclose(value(tf.batch_matmul(x, y, adj_x=True)), x.swapaxes(1, 2) @ y)
+    step = tf.contrib.framework.get_or_create_global_step()
+    assert tf.train.get_global_step() is tf.contrib.framework.get_global_step() is step
+    message = tf.contrib.util.make_tensor_proto([[1, 2]], dtype=tf.int64)
+    np.testing.assert_array_equal(tf.contrib.util.make_ndarray(message), [[1, 2]])
+    assert tf.contrib.util.constant_value(tf.constant(3)) == 3
+
+
+def test_initialisers_spread_by_the_inputs_of_a_unit() -> None:
+    layers = tf.contrib.layers
+    xavier = layers.xavier_initializer()
+    assert xavier.get_config() == {
+        "scale": 1.0,
+        "mode": "fan_avg",
+        "distribution": "uniform",
+        "seed": None,
+        "dtype": "float32",
+    }
+    bound = np.sqrt(6.0 / 50)
+    drawn = value(xavier([20, 30]))
+    assert 0.9 * bound < np.abs(drawn).max() <= bound
+    assert layers.xavier_initializer_conv2d(uniform=False).distribution == "truncated_normal"
+    scaling = layers.variance_scaling_initializer(factor=3.0, mode="FAN_OUT", uniform=True, seed=5)
+    assert scaling.get_config() == {
+        "scale": 3.0,
+        "mode": "fan_out",
+        "distribution": "uniform",
+        "seed": 5,
+        "dtype": "float32",
+    }
+    with pytest.raises(TypeError, match="int32"):
+        layers.xavier_initializer(dtype=tf.int32)
+    with pytest.raises(ValueError, match="fan_most"):
+        layers.variance_scaling_initializer(mode="FAN_MOST")
+
+
+def test_regularisers_are_losses_of_weights() -> None:
+    layers = tf.contrib.layers
+    with tf.variable_scope("layer", regularizer=layers.l2_regularizer(0.5)):
+        tf.get_variable("w", initializer=[3.0, -4.0])
+    (loss,) = tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
+    assert loss.op.name == "layer/w/Regularizer/l2_regularizer"
+    l1: Any = layers.l1_regularizer(2.0)(tf.constant([3.0, -4.0], tf.float64))
+    assert (l1.op.name, l1.dtype) == ("l1_regularizer", tf.float64)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run([loss, l1]) == [6.25, 14.0]
+    assert layers.l2_regularizer(0.0)(loss) is None
+
+
+@pytest.mark.parametrize(("scale", "said"), [(1, "integer"), (-0.5, "less than 0")])
+def test_a_regulariser_is_scaled_by_a_fraction(scale: float, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        tf.contrib.layers.l1_regularizer(scale)
+
+
+def test_streaming_metrics_take_predictions_first() -> None:
+    labels, predictions = tf.constant([0, 0, 1, 1]), tf.constant([0.1, 0.4, 0.35, 0.8])
+    area, update = tf.contrib.metrics.streaming_auc(predictions, labels)
+    share, count = tf.contrib.metrics.streaming_accuracy(tf.constant([0, 1, 1, 1]), labels)
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        sess.run([update, count])
+        found = sess.run([area, share])
+    np.testing.assert_allclose(found, [0.75, 0.75], atol=0.01)

@@ -1,9 +1,15 @@
-"""``run-tf1`` gives programs what numpy and Python had when they were written."""
+"""``run-tf1`` gives programs what numpy and Python had when they were written, conversions among it."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import math
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,6 +17,7 @@ import pytest
 
 from actorsession.compat import older_names
 from actorsession.compat.libraries import scipy_images
+from actorsession.compat.older_conversions import FindsProgram, LoadsProgram, formatted, with_numbers
 from actorsession.compat.older_names import _as_before, _as_list, _former, _from_bytes, _note_ragged, _renamed, _summed
 from tests.rows import for_each
 
@@ -23,20 +30,29 @@ def test_an_array_without_a_copy_is_copied_where_it_must_be() -> None:
     assert array(given, np.float32, copy=False).dtype == np.float32
     assert array(given) is not given
     assert array(given, copy=None) is given
-
-
-def test_an_array_is_made_of_what_is_named_too() -> None:
-    """``numpy.array`` calls its first argument ``object``, and ``asarray`` ``a``."""
+    # An array is made of what is named too. ``numpy.array`` calls its first argument ``object``, and ``asarray``
+    # ``a``.
     assert _as_before(np.array)(object=[1, 300], dtype=np.uint8, ndmin=2).tolist() == [[1, 44]]
     assert _as_before(np.asarray)(a=[[1], [2, 3]]).tolist() == [[1], [2, 3]]
-
-
-def test_several_arrays_of_a_function_are_a_list() -> None:
+    # Several arrays of a function are a list.
     rows, columns = _as_list(np.meshgrid)(np.arange(2), np.arange(3))
     assert rows.shape == columns.shape == (3, 2)
     assert isinstance(_as_list(np.meshgrid)(np.arange(2), np.arange(3)), list)
     assert isinstance(_as_list(np.atleast_1d)(1.0, 2.0), list)
     assert _as_list(np.atleast_1d)(1.0).shape == (1,)
+    # Bytes are read as numbers once more.
+    read = _from_bytes(np.fromstring)
+    made = read(b"\1\0\2\0", np.int16)
+    assert (made.tolist(), made.flags.writeable) == ([1, 2], True)
+    assert read("\x01\xff", dtype=np.uint8).tolist() == [1, 255]
+    assert read("1, 2", sep=",").tolist() == [1.0, 2.0]
+    # Integers out of range wrap around.
+    assert _as_before(np.array)([-1, 300], np.uint8).tolist() == [255, 44]
+    # Arguments have their former names too.
+    assert _renamed(np.reshape, "newshape", "shape")(np.arange(4), newshape=(2, 2)).shape == (2, 2)
+    assert _renamed(np.reshape, "newshape", "shape")(np.arange(4), (4, 1)).shape == (4, 1)
+    assert _summed(np.sum)(x for x in (1, 2)) == 3
+    assert _summed(np.sum)([[1, 2]], axis=0).tolist() == [1, 2]
 
 
 def test_rows_of_unlike_lengths_are_objects_for_programs_alone(
@@ -58,25 +74,6 @@ def test_rows_of_unlike_lengths_are_objects_for_programs_alone(
     monkeypatch.setitem(globals(), "__name__", "actorsession.somewhere")
     with pytest.raises(ValueError, match="inhomogeneous"):
         array(ragged)
-
-
-def test_bytes_are_read_as_numbers_once_more() -> None:
-    read = _from_bytes(np.fromstring)
-    made = read(b"\1\0\2\0", np.int16)
-    assert (made.tolist(), made.flags.writeable) == ([1, 2], True)
-    assert read("\x01\xff", dtype=np.uint8).tolist() == [1, 255]
-    assert read("1, 2", sep=",").tolist() == [1.0, 2.0]
-
-
-def test_integers_out_of_range_wrap_around() -> None:
-    assert _as_before(np.array)([-1, 300], np.uint8).tolist() == [255, 44]
-
-
-def test_arguments_have_their_former_names_too() -> None:
-    assert _renamed(np.reshape, "newshape", "shape")(np.arange(4), newshape=(2, 2)).shape == (2, 2)
-    assert _renamed(np.reshape, "newshape", "shape")(np.arange(4), (4, 1)).shape == (4, 1)
-    assert _summed(np.sum)(x for x in (1, 2)) == 3
-    assert _summed(np.sum)([[1, 2]], axis=0).tolist() == [1, 2]
 
 
 def test_names_that_numpy_has_removed_mean_the_same() -> None:
@@ -172,3 +169,107 @@ def test_without_pillow_the_message_says_what_to_install(uninstall: Callable[[st
 def test_what_is_gone_is_said_to_be_elsewhere() -> None:
     for gone, there in older_names._MOVED.items():
         assert gone.partition(".")[0] == there.partition(".")[0]
+
+
+ONE = np.array([2.7])
+
+
+def load(folder: Path, text: str) -> ModuleType:
+    """Load the text of a module as the program's own."""
+    (folder / "made.py").write_text(text)
+    spec = FindsProgram().find_spec("made", [str(folder)])
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    sys.modules.pop("made", None)
+
+
+def test_a_call_gets_the_number_in_an_array_of_one_element() -> None:
+    assert with_numbers(int, ONE) == 2
+    assert with_numbers(float, np.array([[1.5]], np.float32)) == 1.5
+    assert with_numbers(math.pow, ONE, 2) == math.pow(2.7, 2)
+    assert with_numbers(int, "12", 3) == 5
+    with pytest.raises(TypeError):
+        with_numbers(float, np.zeros(2))
+    # What a format cannot take stays an error.
+    for form, given in (("%d", "a"), ("%d", np.zeros(2)), ("%d %d", (ONE,)), ("%(a)d", {"a": "x"})):
+        with pytest.raises(TypeError):
+            formatted(form, given)
+
+
+@pytest.mark.parametrize(
+    ("form", "given", "text"),
+    [
+        ("%.1f", ONE, "2.7"),
+        ("%d of %s", (ONE, np.array([3])), "2 of [3]"),
+        ("%(a).1f %(b)s 100%%", {"a": ONE, "b": ONE}, "2.7 [2.7] 100%"),
+        ("%*d|%5.1f", (4, np.array([7]), ONE), "   7|  2.7"),
+        ("%s", ONE, "[2.7]"),
+    ],
+)
+def test_a_format_gets_numbers_where_it_asks_for_them(form: str, given: object, text: str) -> None:
+    assert formatted(form, given) == text
+
+
+def test_modules_of_the_program_convert(own_folder: Path) -> None:
+    module = load(
+        own_folder,
+        '"""What it does."""\nfrom __future__ import division\nimport math\nimport numpy as np\n'
+        "x = np.array([2.25])\n"
+        "found = int(x), float(x), math.sqrt(x), 'loss %.2f' % x, '%d %s' % (x, 'a'), int('3', 8)\n",
+    )
+    assert module.found == (2, 2.25, 1.5, "loss 2.25", "2 a", 3)
+    assert module.__doc__ == "What it does."
+    assert not list(own_folder.glob("__pycache__/*"))
+    # A name of the program is its own.
+    module = load(own_folder, "def int(x): return ['own', x]\nfound = int(5)\n")
+    assert module.found == ["own", 5]
+    # A module without conversions is as it was.
+    (own_folder / "made.py").write_text("x = 5 % 3\n")
+    code = LoadsProgram("made", str(own_folder / "made.py")).get_code("made")
+    assert code is not None
+    assert code.co_names == ("x",)
+
+
+def test_arrays_have_their_former_methods(own_folder: Path) -> None:
+    module = load(
+        own_folder,
+        "import numpy as np\nx = np.array([[1, 5], [7, 9]], np.uint16)\nx.itemset(1, 0, 8)\n"
+        "class Own:\n    def ptp(self, a, *, b): return a + b\n"
+        "found = x.tostring(), x.ptp(axis=0).tolist(), x.newbyteorder()[0, 0], Own().ptp(1, b=2)\n"
+        "small = np.float32(1.5).tostring()\n",
+    )
+    x = np.array([[1, 5], [8, 9]], np.uint16)
+    assert module.found == (x.tobytes(), [7, 4], 256, 3)
+    assert module.small == np.float32(1.5).tobytes()
+
+
+def test_elements_of_arrays_and_children_of_trees_are_got_as_before(own_folder: Path) -> None:
+    module = load(
+        own_folder,
+        "import numpy as np\nimport xml.etree.ElementTree as tree\nx = np.zeros((2, 3))\n"
+        "x.itemset(1, 9.0)\nx.itemset((1, 2), 7.0)\none = np.zeros(())\none.itemset(4.0)\n"
+        "root = tree.fromstring('<a><b/><c><b/></c></a>')\n"
+        "found = [each.tag for each in root.getchildren()], len(root.getiterator('b'))\n",
+    )
+    assert (module.x.tolist(), module.one) == ([[0, 9, 0], [0, 0, 7]], 4)
+    assert module.found == (["b", "c"], 2)
+
+
+def test_an_error_is_at_its_line(own_folder: Path) -> None:
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        load(own_folder, "x = 1\ny = (x,\n     int('a'))\n")
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [frame.lineno for frame in frames if frame.filename.endswith("made.py")] == [3]
+
+
+def test_libraries_are_left_alone() -> None:
+    for name in ("json", "pytest", "actorsession", "math", "no_such_module"):
+        assert FindsProgram().find_spec(name, None) is None

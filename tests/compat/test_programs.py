@@ -152,14 +152,18 @@ def test_names_of_scopes_have_defaults() -> None:
         assert tf.constant(1.0).op.name == "given/Const"
     with pytest.raises(TypeError, match="default_name"):
         tf.name_scope(None, None, [tf.constant(1.0)])
-
-
-def test_there_is_no_eager_execution() -> None:
+    # There is no eager execution.
     tf.disable_v2_behavior()
     tf.disable_eager_execution()
     assert not tf.executing_eagerly()
     with pytest.raises(tf.errors.UnimplementedError, match="no eager execution"):
         tf.enable_eager_execution()
+    # Strings become text and bytes.
+    assert tf.compat.as_bytes("é") == "é".encode()
+    assert tf.compat.as_str(b"abc") == tf.as_text("abc") == "abc"
+    assert tf.compat.as_str_any(5) == "5"
+    with pytest.raises(TypeError, match="Expected binary or unicode string"):
+        tf.as_bytes(5)  # type: ignore[arg-type]
 
 
 # -- flags, files, text ------------------------------------------------------------------------------
@@ -341,14 +345,6 @@ def test_files_have_the_names_and_errors_of_tensorflow(tmp_path: Path) -> None:
             missing(file)
     tf.gfile.DeleteRecursively(str(tmp_path / "a"))
     assert not tf.gfile.Exists(folder)
-
-
-def test_strings_become_text_and_bytes() -> None:
-    assert tf.compat.as_bytes("é") == "é".encode()
-    assert tf.compat.as_str(b"abc") == tf.as_text("abc") == "abc"
-    assert tf.compat.as_str_any(5) == "5"
-    with pytest.raises(TypeError, match="Expected binary or unicode string"):
-        tf.as_bytes(5)  # type: ignore[arg-type]
 
 
 def test_the_log_has_tensorflows_levels(caplog: pytest.LogCaptureFixture) -> None:

@@ -40,14 +40,19 @@ def test_a_function_has_values_and_may_use_operations(func: Any, expected: Any) 
 def test_several_results_come_as_a_list() -> None:
     first, second = ran(lambda x: [x, tf.constant(3)], [[1.0]], [tf.float32, tf.int32])
     assert (first.tolist(), second) == ([1.0], 3)
-
-
-def test_strings_come_as_bytes_and_may_be_returned_as_text() -> None:
+    # Strings come as bytes and may be returned as text.
     assert ran(lambda x: x.numpy().decode() + "!", [b"ab"], tf.string) == b"ab!"
     seen: list[Any] = []
     assert ran(lambda x: seen.append(x.numpy()), ["ab"], []) is None
     assert seen == [b"ab"]
     assert type(seen[0]) is bytes
+    # An error of the function ends the step.
+    with pytest.raises(tf.errors.UnknownError, match="ZeroDivisionError"):
+        ran(lambda x: 1 / 0, [1.0], tf.float32)
+    # The operation has the name that tensorflow gives it.
+    with tf.Graph().as_default():
+        assert tf.py_function(lambda: 1.0, [], tf.float32).name == "EagerPyFunc:0"
+        assert tf.py_function(lambda: 1.0, [], [], name="own").name == "own"
 
 
 @pytest.mark.parametrize(
@@ -56,11 +61,6 @@ def test_strings_come_as_bytes_and_may_be_returned_as_text() -> None:
 def test_a_result_of_another_type_is_an_invalid_argument(func: Any, Tout: Any) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError):
         ran(func, [], Tout)
-
-
-def test_an_error_of_the_function_ends_the_step() -> None:
-    with pytest.raises(tf.errors.UnknownError, match="ZeroDivisionError"):
-        ran(lambda x: 1 / 0, [1.0], tf.float32)
 
 
 def test_a_function_is_decorated_or_mapped_over_a_dataset() -> None:
@@ -74,9 +74,3 @@ def test_a_function_is_decorated_or_mapped_over_a_dataset() -> None:
         assert [sess.run(following) for _ in range(2)] == [b"a?", b"bc?"]
     with pytest.raises(ValueError, match="inputs are given with a function"):
         tf.py_function(inp=[1.0], Tout=tf.float32)
-
-
-def test_the_operation_has_the_name_that_tensorflow_gives_it() -> None:
-    with tf.Graph().as_default():
-        assert tf.py_function(lambda: 1.0, [], tf.float32).name == "EagerPyFunc:0"
-        assert tf.py_function(lambda: 1.0, [], [], name="own").name == "own"

@@ -30,9 +30,7 @@ def test_rounding_lets_the_gradient_through_within_its_range() -> None:
         values, slope, limited = sess.run([plain, *tf.gradients(plain, x), *tf.gradients(known, x)])
     np.testing.assert_allclose(values, [-4 / 3, 1 / 3, 1], rtol=1e-6)
     assert (slope.tolist(), limited.tolist()) == ([1, 1, 1], [0, 1, 0])
-
-
-def test_halves_are_rounded_to_even_or_up() -> None:
+    # Halves are rounded to even or up.
     x = tf.constant([-1.5, -0.5, 0.5, 1.5, 2.5])
     found = [
         tf.quantization.quantize_and_dequantize_v2(x, -4.0, 3.0, range_given=True, num_bits=3, round_mode=mode)

@@ -59,9 +59,7 @@ def test_time_can_come_first() -> None:
     found = value([outputs, state], {x: X.swapaxes(0, 1)})
     close(found[0], wanted.swapaxes(0, 1))
     close(found[1], last)
-
-
-def test_no_step_at_all_gives_the_state_back() -> None:
+    # No step at all gives the state back.
     x = tf.placeholder(tf.float32, [None, None, 2])
     start = tf.placeholder(tf.float32, [None, 3])
     outputs, state = tf.nn.dynamic_rnn(cells.GRUCell(3), x, initial_state=start)
@@ -72,9 +70,7 @@ def test_no_step_at_all_gives_the_state_back() -> None:
     assert (last == 1).all()
     assert (slope == 1).all()
     assert not any(other.any() for other in others)
-
-
-def test_no_member_at_all_gives_nothing() -> None:
+    # No member at all gives nothing.
     x = tf.placeholder(tf.float32, [None, 5, 2])
     outputs, state = tf.nn.dynamic_rnn(cells.GRUCell(3), x, dtype=tf.float32)
     found = value([outputs, state], {x: np.zeros([0, 5, 2])})
@@ -158,9 +154,7 @@ def test_operations_are_called_as_in_tensorflow() -> None:
     graph = tf.get_default_graph()
     for name in ("rnn/sequence_length", "rnn/CheckSeqLen", "rnn/GRUCellZeroState/zeros"):
         assert graph.get_operation_by_name(name) is not None
-
-
-def test_variables_are_read_once_before_the_loop() -> None:
+    # Variables are read once before the loop.
     tf.nn.dynamic_rnn(cells.BasicLSTMCell(3), tf.constant(X), dtype=tf.float32)
     loop = tf.get_default_graph().get_operation_by_name("rnn/while")
     assert tf.resource not in [t.dtype for t in loop.inputs]
@@ -315,8 +309,7 @@ def test_lengths_of_another_batch_are_an_error_of_the_step() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="Expected shape for Tensor"):
         value(outputs, {x: X, lengths: [1, 2]})
 
-
-def test_states_in_another_structure_are_refused() -> None:
+    # States in another structure are refused.
     class Losing(cells.RNNCell):
         state_size = property(lambda self: (2, 2))
         output_size = property(lambda self: 2)
@@ -324,9 +317,9 @@ def test_states_in_another_structure_are_refused() -> None:
         def call(self, inputs: Any, state: Any) -> Any:
             return inputs, state[0]
 
-    for lengths in (None, [1, 2, 3]):
+    for given in (None, [1, 2, 3]):
         with pytest.raises((TypeError, ValueError), match="have different"):
-            tf.nn.dynamic_rnn(Losing(), tf.constant(X), lengths, dtype=tf.float32)
+            tf.nn.dynamic_rnn(Losing(), tf.constant(X), given, dtype=tf.float32)
 
 
 @for_each(

@@ -88,9 +88,7 @@ def test_the_loop_may_have_a_state_of_its_own() -> None:
     found = value([count, array.stack()])
     assert found[0] == 20
     assert found[1].tolist() == [10, 12, 14, 16, 18]
-
-
-def test_none_keeps_that_state_as_it_is() -> None:
+    # None keeps that state as it is.
     _, _, kept = run(kept=lambda time, state: tf.constant(7) if state is None else None)
     assert value(kept) == 7
 

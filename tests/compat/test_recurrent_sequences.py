@@ -54,9 +54,7 @@ def test_another_loss_can_stand_for_the_cross_entropy() -> None:
     loss = tf.contrib.seq2seq.sequence_loss(LOGITS, TARGETS, WEIGHTS, softmax_loss_function=ones, name="mine")
     assert loss.op.name.startswith("mine/")
     assert value(loss) == pytest.approx(1.0)
-
-
-def test_no_weight_at_all_is_no_loss() -> None:
+    # No weight at all is no loss.
     assert value(tf.contrib.seq2seq.sequence_loss(LOGITS, TARGETS, np.zeros_like(WEIGHTS))) == 0
 
 

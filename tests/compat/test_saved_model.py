@@ -47,16 +47,22 @@ def test_the_first_operation_runs_with_the_files_of_the_model(tmp_path: Path) ->
         assert sess.run("words:0") == b"three"
 
 
-def test_a_graph_is_found_by_all_of_its_tags() -> None:
+def test_a_graph_is_found_by_all_of_its_tags(tmp_path: Path) -> None:
     with tf.Session() as sess:
         found = tf.saved_model.load(sess, {"gpu", "serve"}, THEIRS)
         assert dict(found.signature_def) == {}
         for tags in (["gpu"], ["serve", "gpu", "more"], "serve"):
             with pytest.raises(RuntimeError, match=r"tags .* could not be found .*\['gpu', 'serve'\]"):
                 tf.saved_model.load(sess, tags, THEIRS)
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    # More than one first operation is refused.
+    model = read_saved_model(THEIRS)
+    names = model.meta_graphs[0].collection_def["saved_model_main_op"].node_list.value
+    names.append("first")
+    moved = shutil.copytree(THEIRS, tmp_path / "moved")
+    write_saved_model(model, moved)
+    with tf.Session() as sess, pytest.raises(RuntimeError, match="exactly one op"):
+        tf.saved_model.load(sess, SERVE, moved)
+    # A folder without a model is refused.
     assert tf.saved_model.contains_saved_model(THEIRS)
     assert not tf.saved_model.loader.maybe_saved_model_directory(str(tmp_path))
     with tf.Session() as sess:
@@ -65,16 +71,6 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
         (tmp_path / "saved_model.pb").write_bytes(b"\x0a\x05")
         with pytest.raises(OSError, match="Cannot parse file"):
             tf.saved_model.load(sess, SERVE, tmp_path)
-
-
-def test_more_than_one_first_operation_is_refused(tmp_path: Path) -> None:
-    model = read_saved_model(THEIRS)
-    names = model.meta_graphs[0].collection_def["saved_model_main_op"].node_list.value
-    names.append("first")
-    moved = shutil.copytree(THEIRS, tmp_path / "moved")
-    write_saved_model(model, moved)
-    with tf.Session() as sess, pytest.raises(RuntimeError, match="exactly one op"):
-        tf.saved_model.load(sess, SERVE, moved)
 
 
 # -- models of TensorFlow 2 ------------------------------------------------------------------------
@@ -260,6 +256,9 @@ def test_what_initializes_all_is_an_operation() -> None:
     with tf.Session() as sess:
         sess.run(tf.saved_model.main_op.main_op())
         assert sess.run(w) == 1
+    # The message counts its version.
+    assert read_saved_model(THEIRS).saved_model_schema_version == 1
+    assert isinstance(read_saved_model(THEIRS), SavedModel)
 
 
 # -- signatures ------------------------------------------------------------------------------------
@@ -354,11 +353,6 @@ def test_signatures_that_say_too_little_are_refused() -> None:
     for call, match in cases:
         with pytest.raises(ValueError, match=match):
             call()
-
-
-def test_the_message_counts_its_version() -> None:
-    assert read_saved_model(THEIRS).saved_model_schema_version == 1
-    assert isinstance(read_saved_model(THEIRS), SavedModel)
 
 
 def test_the_files_of_tables_go_with_the_model(tmp_path: Path) -> None:

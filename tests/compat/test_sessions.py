@@ -1,14 +1,18 @@
-"""What sessions, graphs and device specifications of this face have beside those of the library."""
+"""What sessions, their callables, graphs and device specifications of this face have beside the library's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession import config
+from actorsession.compat.v1.core.protobuf import config_pb2
 from actorsession.compat.v1.python.ops import array_ops
+from actorsession.compat.v1.sessions.settings import as_settings
 
 
 def test_a_session_tells_its_target_as_bytes() -> None:
@@ -20,6 +24,24 @@ def test_a_session_tells_its_target_as_bytes() -> None:
         remote = tf.Session("tcp://127.0.0.1:1")
         assert remote.sess_str == b"tcp://127.0.0.1:1"
         remote.close()
+    # The graph of a session tells shapes if they are asked for.
+    asked = tf.ConfigProto(graph_options=tf.GraphOptions(infer_shapes=True))
+    with tf.Graph().as_default():
+        tf.constant([1, 2])
+        plain, telling = tf.Session(), tf.Session(config=asked)
+        assert "_output_shapes" not in plain.graph_def.node[0].attr
+        assert "_output_shapes" in telling.graph_def.node[0].attr
+        plain.close()
+        telling.close()
+    # A graph tells the scope that is entered.
+    with tf.Graph().as_default() as graph:
+        assert graph.get_name_scope() == ""
+        with tf.name_scope("a"), tf.name_scope("b"):
+            assert graph.get_name_scope() == "a/b"
+    # A graph tells the version of its writer.
+    graph = tf.Graph()
+    with graph.as_default():
+        assert graph.graph_def_versions == graph.as_graph_def().versions
 
 
 def test_a_device_specification_is_changed_in_place() -> None:
@@ -55,30 +77,6 @@ def test_the_default_graph_is_reset_while_an_interactive_session_is_open() -> No
     tf.reset_default_graph()
     assert tf.constant(1.0).name == "Const:0"
     session.close()
-
-
-def test_the_graph_of_a_session_tells_shapes_if_they_are_asked_for() -> None:
-    asked = tf.ConfigProto(graph_options=tf.GraphOptions(infer_shapes=True))
-    with tf.Graph().as_default():
-        tf.constant([1, 2])
-        plain, telling = tf.Session(), tf.Session(config=asked)
-        assert "_output_shapes" not in plain.graph_def.node[0].attr
-        assert "_output_shapes" in telling.graph_def.node[0].attr
-        plain.close()
-        telling.close()
-
-
-def test_a_graph_tells_the_scope_that_is_entered() -> None:
-    with tf.Graph().as_default() as graph:
-        assert graph.get_name_scope() == ""
-        with tf.name_scope("a"), tf.name_scope("b"):
-            assert graph.get_name_scope() == "a/b"
-
-
-def test_a_graph_tells_the_version_of_its_writer() -> None:
-    graph: Any = tf.Graph()
-    with graph.as_default():
-        assert graph.graph_def_versions == graph.as_graph_def().versions
 
 
 def test_options_of_a_run_may_watch_nodes() -> None:
@@ -143,3 +141,72 @@ def test_a_branch_with_state_runs_in_several_runs_of_an_interactive_session() ->
         doubled.initializer.run()
         sess.run(tf.global_variables_initializer())
         assert doubled.eval().tolist() == [2.0, 2.0]
+
+
+def options_of_a_program() -> Any:
+    """Filled in field by field, as programs do."""
+    options = config_pb2.CallableOptions()
+    options.feed.append("x:0")
+    options.fetch.extend(["z:0", "a:0"])
+    options.target.append("y")
+    options.run_options.trace_level = tf.RunOptions.FULL_TRACE
+    connection = options.tensor_connection.add()
+    connection.from_tensor, connection.to_tensor = "a:0", "b:0"
+    return options
+
+
+@pytest.fixture(params=[tf.Session, tf.InteractiveSession])
+def session(request: Any) -> Any:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [2], name="x")
+        b = tf.placeholder(tf.float32, [2], name="b")
+        tf.constant([1.0, 2.0], name="a")
+        tf.add(tf.multiply(x, 10.0, name="y"), b, name="z")
+        made = request.param()
+        yield made
+        made.close()
+
+
+def test_a_callable_is_made_of_a_message(session: Any) -> None:
+    run = session._make_callable_from_options(options_of_a_program())
+    metadata = tf.RunMetadata()
+    z, a = run([1.0, 2.0], run_metadata=metadata)
+    np.testing.assert_array_equal(z, [11, 22])
+    np.testing.assert_array_equal(a, [1, 2])
+    assert metadata.HasField("step_stats")
+    # Devices are set by tensor.
+    options = config_pb2.CallableOptions(feed=["x:0"], fetch=["y:0"], fetch_skip_sync=True)
+    (device,) = [found.name for found in session.list_devices()]
+    options.feed_devices["x:0"] = device
+    options.fetch_devices["y:0"] = device
+    np.testing.assert_array_equal(session._make_callable_from_options(options)([1, 2]), [[10, 20]])
+    options.fetch_devices["y:0"] = device.replace("CPU:0", "GPU:0")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"GPU:0.* does not exist"):
+        session._make_callable_from_options(options)
+    # The librarys own options are taken as well.
+    run = session._make_callable_from_options(config.CallableOptions(feed=["x"], fetch=["y"]))
+    np.testing.assert_array_equal(run([1, 2]), [[10, 20]])
+    with pytest.raises(TypeError, match="options is a CallableOptions"):
+        session._make_callable_from_options(tf.ConfigProto())
+
+
+def test_a_callable_keeps_the_options_that_it_was_made_of(session: Any) -> None:
+    options = options_of_a_program()
+    run = session._make_callable_from_options(options)
+    options.fetch.append("y:0")
+    options.run_options.trace_level = tf.RunOptions.NO_TRACE
+    metadata = tf.RunMetadata()
+    assert len(run([1.0, 2.0], run_metadata=metadata)) == 2
+    assert metadata.HasField("step_stats")
+
+
+def test_the_messages_are_compared_copied_and_know_their_fields() -> None:
+    options, copied = options_of_a_program(), config_pb2.CallableOptions()
+    copied.CopyFrom(options)
+    assert copied == options
+    copied.feed.append("y:0")
+    assert options.feed == ["x:0"]
+    assert as_settings(copied).feed == ("x:0", "y:0")
+    with pytest.raises(AttributeError, match='no "feeds" field; it has feed, fetch, target'):
+        copied.feeds = 3
+    assert config_pb2.ConfigProto is tf.ConfigProto

@@ -34,15 +34,26 @@ def test_control_inputs_and_outputs_are_equal_to_lists_and_added_to_them() -> No
     assert repr(a.op.outputs) == repr([a])
 
 
-def test_keys_stand_for_tensors_and_variables() -> None:
+def test_tensors_and_variables_are_keys_and_shown_by_their_parts() -> None:
     a, v = tf.constant(1), tf.Variable(1)
     assert {a.ref(): "a", v.ref(): "v"}[v.ref()] == "v"
     assert a.ref() == a.ref() != v.ref()
     assert a.ref().deref() is a
-
-
-def test_a_reference_variable_is_true() -> None:
+    # A reference variable is true.
     assert bool(tf.Variable(0.0))
+    # A sparse tensor is shown by its parts.
+    made = tf.SparseTensor([[0]], [1.0], [2])
+    assert repr(made) == str(made)
+    # A device type is in capitals.
+    assert tf.DeviceSpec(device_type="cpu", device_index=1).to_string() == "/device:CPU:1"
+    # Parts that programs look at are tensorflows.
+    sparse = tf.SparseTensor([[0, 1]], [1.0], [2, 3])
+    assert repr(tf.FIFOQueue(2, tf.float32).shapes) == "[TensorShape(None)]"
+    assert tf.sparse.softmax(sparse).values.name == "SparseSoftmax/SparseSoftmax:0"
+    with pytest.raises(ValueError, match="No such job in cluster: 'zz'"):
+        tf.train.Server({"w": ["localhost:0"]}, job_name="zz")
+    scaffold = tf.train.Scaffold().finalize()
+    assert (scaffold.init_op.name, scaffold.ready_op.name) == ("group_deps", "concat:0")
 
 
 def test_colocation_may_leave_out_what_is_around() -> None:
@@ -74,6 +85,12 @@ def test_numpy_values_are_converted_to_the_dtype_that_is_wanted() -> None:
         tf.constant(1.5, tf.int32)
     with pytest.raises(TypeError):
         tf.concat([np.array([1.5]), np.array([1])], 0)
+    # An element of an array is written once.
+    array = tf.TensorArray(tf.float32, 2).write(0, 1.0)
+    with tf.Session() as session:
+        assert session.run(array.write(1, 2.0).stack()).tolist() == [1.0, 2.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="has already been written to"):
+            session.run(array.write(0, 2.0).stack())
 
 
 def test_assertions_have_tensorflows_names() -> None:
@@ -96,20 +113,6 @@ def test_arrays_of_tensors_have_tensorflows_names() -> None:
     counted = tf.while_loop(lambda i: i < 9, lambda i: i + 1, [0], maximum_iterations=2)
     assert counted.name == "while/Exit_1:0"
     assert tf.convert_to_tensor([tf.constant(1), 2]).name == "packed:0"
-
-
-def test_the_capacity_of_a_queue_is_a_whole_number() -> None:
-    with pytest.raises(TypeError):
-        tf.FIFOQueue("a", tf.float32)  # type: ignore[arg-type]
-
-
-def test_a_sparse_tensor_is_shown_by_its_parts() -> None:
-    made = tf.SparseTensor([[0]], [1.0], [2])
-    assert repr(made) == str(made)
-
-
-def test_a_device_type_is_in_capitals() -> None:
-    assert tf.DeviceSpec(device_type="cpu", device_index=1).to_string() == "/device:CPU:1"
 
 
 def test_messages_begin_as_tensorflows() -> None:
@@ -142,16 +145,14 @@ def test_a_wrong_feed_is_refused_before_a_wrong_fetch() -> None:
             session.run(3, {p: [1.0]})
         with pytest.raises(TypeError, match="fetch"):
             session.run(3, {p: [1.0, 2.0]})
-
-
-def test_a_matrix_without_a_factor_has_one_of_nothing() -> None:
-    with tf.Session() as session:
-        found = session.run(tf.cholesky([[[1.0, 2.0], [2.0, 1.0]], [[4.0, 0.0], [0.0, 1.0]]]))
-    assert np.isnan(found[0]).tolist() == [[True, False], [True, True]]
-    assert found[1].tolist() == [[2.0, 0.0], [0.0, 1.0]]
-
-
-def test_arguments_that_are_missing_are_type_errors() -> None:
+    # The capacity of a queue is a whole number.
+    with pytest.raises(TypeError):
+        tf.FIFOQueue("a", tf.float32)  # type: ignore[arg-type]
+    # A shuffling queue keeps less than it can hold.
+    queue = tf.RandomShuffleQueue(2, 3, tf.int32, shapes=())
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError):
+        session.run(queue.size())
+    # Arguments that are missing are type errors.
     a = tf.constant([1.0])
     assert tf.stack(a) is a
     missing: list[Any] = [
@@ -162,6 +163,20 @@ def test_arguments_that_are_missing_are_type_errors() -> None:
     for build in missing:
         with pytest.raises(TypeError):
             build()
+
+
+def test_a_matrix_without_a_factor_has_one_of_nothing() -> None:
+    with tf.Session() as session:
+        found = session.run(tf.cholesky([[[1.0, 2.0], [2.0, 1.0]], [[4.0, 0.0], [0.0, 1.0]]]))
+    assert np.isnan(found[0]).tolist() == [[True, False], [True, True]]
+    assert found[1].tolist() == [[2.0, 0.0], [0.0, 1.0]]
+    # Patches of volumes are the values of cubes.
+    volume = np.arange(27.0, dtype=np.float32).reshape(1, 3, 3, 3, 1)
+    patches = tf.extract_volume_patches(volume, [1, 2, 2, 2, 1], [1, 1, 1, 1, 1], "VALID")
+    with tf.Session() as session:
+        found = session.run(patches)
+    assert found.shape == (1, 2, 2, 2, 8)
+    np.testing.assert_array_equal(found[0, 1, 0, 1], volume[0, 1:, :2, 1:, 0].reshape(-1))
 
 
 def test_results_of_several_operations_have_tensorflows_names() -> None:
@@ -185,24 +200,6 @@ def test_results_of_several_operations_have_tensorflows_names() -> None:
     }
     for name, tensor in named.items():
         assert tensor.name == name
-
-
-def test_an_element_of_an_array_is_written_once() -> None:
-    array = tf.TensorArray(tf.float32, 2).write(0, 1.0)
-    with tf.Session() as session:
-        assert session.run(array.write(1, 2.0).stack()).tolist() == [1.0, 2.0]
-        with pytest.raises(tf.errors.InvalidArgumentError, match="has already been written to"):
-            session.run(array.write(0, 2.0).stack())
-
-
-def test_parts_that_programs_look_at_are_tensorflows() -> None:
-    sparse = tf.SparseTensor([[0, 1]], [1.0], [2, 3])
-    assert repr(tf.FIFOQueue(2, tf.float32).shapes) == "[TensorShape(None)]"
-    assert tf.sparse.softmax(sparse).values.name == "SparseSoftmax/SparseSoftmax:0"
-    with pytest.raises(ValueError, match="No such job in cluster: 'zz'"):
-        tf.train.Server({"w": ["localhost:0"]}, job_name="zz")
-    scaffold = tf.train.Scaffold().finalize()
-    assert (scaffold.init_op.name, scaffold.ready_op.name) == ("group_deps", "concat:0")
 
 
 def test_variables_of_layers_are_in_each_collection_once() -> None:
@@ -297,22 +294,18 @@ def test_operations_of_a_tuple_wait_for_each_other() -> None:
 # -- seen in TensorFlow's own tests ----------------------------------------------------------------
 
 
-def test_a_handle_of_a_variable_can_be_asked_whether_it_has_a_value() -> None:
+def test_a_handle_of_a_variable_can_be_asked_whether_it_has_a_value(graph: Any) -> None:
     v = tf.get_variable("v", (), use_resource=False)
     with tf.Session() as session:
         assert not session.run(tf.is_variable_initialized(v))
         session.run(v.initializer)
         assert session.run(tf.is_variable_initialized(v))
-
-
-def test_collections_of_a_graph_are_a_dictionary_of_lists(graph: Any) -> None:
+    # Collections of a graph are a dictionary of lists.
     graph.add_to_collection("names", 1)
     graph.add_to_collection("names", 2)
     assert graph._collections == {"names": [1, 2]}
     assert graph.get_collection_ref("names") is graph._collections["names"]
-
-
-def test_a_coordinator_knows_the_threads_that_were_registered() -> None:
+    # A coordinator knows the threads that were registered.
     import threading
 
     coord, thread = tf.train.Coordinator(), threading.Thread(target=lambda: None)
@@ -329,21 +322,6 @@ def test_runners_are_not_started_a_second_time_with_a_monitored_session(caplog: 
         assert tf.train.start_queue_runners(starting) == []
         assert session.run(taken) == 1
     assert "starts its queue runners itself" in caplog.text
-
-
-def test_a_shuffling_queue_keeps_less_than_it_can_hold() -> None:
-    queue = tf.RandomShuffleQueue(2, 3, tf.int32, shapes=())
-    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError):
-        session.run(queue.size())
-
-
-def test_patches_of_volumes_are_the_values_of_cubes() -> None:
-    volume = np.arange(27.0, dtype=np.float32).reshape(1, 3, 3, 3, 1)
-    patches = tf.extract_volume_patches(volume, [1, 2, 2, 2, 1], [1, 1, 1, 1, 1], "VALID")
-    with tf.Session() as session:
-        found = session.run(patches)
-    assert found.shape == (1, 2, 2, 2, 8)
-    np.testing.assert_array_equal(found[0, 1, 0, 1], volume[0, 1:, :2, 1:, 0].reshape(-1))
 
 
 # -- functions -------------------------------------------------------------------------------------

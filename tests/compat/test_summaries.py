@@ -1,4 +1,4 @@
-"""Summaries and event files."""
+"""Summaries, event files and the projector's settings."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession.compat.v1.contrib.tensorboard.plugins import projector
+from actorsession.interop import text_format
 from actorsession.observe.event_files import EventFileWriter
 from actorsession.opsets.parsing.records import RecordReader
 from tests.rows import for_each
@@ -124,9 +126,7 @@ def test_pixels_that_are_bytes_stay_as_they_are() -> None:
     for value, pixels in zip(found, batch, strict=True):
         file = io.BytesIO(value.image.encoded_image_string)
         assert np.array_equal(np.array(image.open(file)), pixels)
-
-
-def test_sound_is_a_wave_file() -> None:
+    # Sound is a wave file.
     samples = np.array([[0.0, 0.5, -2.0, 2.0]], np.float32)
     [value] = tf.Summary.FromString(value_of(tf.summary.audio("a", samples, 100.0))).value
     assert (value.tag, value.audio.length_frames) == ("a/audio/0", 4)
@@ -246,9 +246,6 @@ def test_events_are_written_when_enough_of_them_wait(tmp_path: Path) -> None:
     writer.flush()
     assert len(events_of(tmp_path)) == 1 + 4
     writer.close()
-
-
-def test_events_are_written_when_they_have_waited_long_enough(tmp_path: Path) -> None:
     with tf.summary.FileWriter(tmp_path, flush_secs=0) as writer:
         writer.add_event(tf.Event(step=1))
         assert len(events_of(tmp_path)) == 2
@@ -303,7 +300,10 @@ def test_what_is_no_event_is_refused(tmp_path: Path) -> None:
         list(tf.train.summary_iterator(tmp_path / "none"))
 
 
-def test_a_description_is_that_of_an_old_tensor_summary() -> None:
+def test_there_are_no_summaries_of_tensorflow_2() -> None:
+    assert tf.summary.all_v2_summary_ops() == []
+    with pytest.raises(RuntimeError, match="No default"):
+        tf.summary.initialize()
     made = tf.raw_ops.TensorSummary(tensor=tf.constant(1.0), name="t")
     node = tf.get_default_graph().as_graph_def().node[-1]
     assert tf.summary.get_summary_description(node) == tf.summary.SummaryDescription()
@@ -312,12 +312,6 @@ def test_a_description_is_that_of_an_old_tensor_summary() -> None:
     assert tf.make_ndarray(value.tensor) == 1.0
     with pytest.raises(ValueError, match="Can't get_summary_description on Const"):
         tf.summary.get_summary_description(tf.get_default_graph().as_graph_def().node[0])
-
-
-def test_there_are_no_summaries_of_tensorflow_2() -> None:
-    assert tf.summary.all_v2_summary_ops() == []
-    with pytest.raises(RuntimeError, match="No default"):
-        tf.summary.initialize()
 
 
 def test_a_file_of_tensorflow_is_read() -> None:
@@ -372,3 +366,17 @@ def test_writers_of_a_folder_that_was_removed_are_forgotten(tmp_path: Path, capl
     cache.clear()
     assert "the last events of a folder that was removed are lost" in caplog.text
     assert cache._writers == {}
+
+
+def test_settings_of_the_projector_are_a_file_beside_the_summaries(tmp_path: Path) -> None:
+    config = projector.ProjectorConfig()
+    embedding = config.embeddings.add()
+    embedding.tensor_name = "words:0"
+    embedding.metadata_path = "words.tsv"
+    embedding.sprite.image_path = "sprite.png"
+    embedding.sprite.single_image_dim.extend([28, 28])
+    with tf.summary.FileWriter(str(tmp_path)) as writer:
+        tf.contrib.tensorboard.plugins.projector.visualize_embeddings(writer, config)
+    text = (tmp_path / "projector_config.pbtxt").read_text()
+    assert text.startswith('embeddings {\n  tensor_name: "words:0"\n')
+    assert text_format.Parse(text, projector.ProjectorConfig()) == config

@@ -49,9 +49,7 @@ def test_what_a_flow_waits_for_fails_when_it_is_fetched() -> None:
     written_twice = tf.TensorArray(tf.float32, 3).write(2, 3.0).write(2, 3.0)
     with pytest.raises(tf.errors.InvalidArgumentError, match="index 2 because it has already been"):
         run(written_twice.flow)
-
-
-def test_a_dataset_is_no_flow() -> None:
+    # A dataset is no flow.
     with pytest.raises(TypeError, match="is a variant"):
         run(tf.data.Dataset.range(3)._variant_tensor)
 

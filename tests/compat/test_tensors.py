@@ -1,4 +1,4 @@
-"""What tells tensors from other values, the numbers of errors, and rooms with later names."""
+"""What tells tensors, shapes and descriptions of types from other values, and rooms with later names."""
 
 from __future__ import annotations
 
@@ -59,16 +59,6 @@ def test_rows_and_sparse_tensors_stay_what_they_are() -> None:
         tf.convert_to_tensor_or_sparse_tensor(sparse, tf.int32)
 
 
-def test_tensors_have_one_floating_type() -> None:
-    x, y = tf.constant(1.0, tf.float64), tf.constant(1.0)
-    assert tf.assert_same_float_dtype([x, None], tf.float64) == tf.float64
-    assert tf.assert_same_float_dtype() == tf.float32
-    with pytest.raises(ValueError, match=r"float64.*float32"):
-        tf.assert_same_float_dtype([x, y])
-    with pytest.raises(ValueError, match="int32"):
-        tf.assert_same_float_dtype([tf.constant(1)])
-
-
 @for_each("name", ["tensor", "sparse", "array", "number"])
 def test_one_value_is_not_several(name: str) -> None:
     tf.assert_proper_iterable([1, 2])
@@ -78,15 +68,31 @@ def test_one_value_is_not_several(name: str) -> None:
         tf.assert_proper_iterable("ab")
 
 
-def test_an_axis_is_put_in_between() -> None:
+def test_further_names_are_there(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [None, 3])
     assert x[:, tf.newaxis].shape.as_list() == [None, 1, 3]
-
-
-def test_a_container_is_named_and_an_old_scope_too(graph: Any) -> None:
+    # A container is named and an old scope too.
     with tf.container("box"), tf.op_scope([tf.constant(1)], None, "scope"):
         v = tf.Variable(1.0, name="v")
     assert (v.op.name, v.op.get_attr("container")) == ("scope/v", b"box")
+    # A name that nobody has is an attribute error.
+    with pytest.raises(AttributeError, match="'no_such_name'"):
+        _ = tf.no_such_name  # type: ignore[attr-defined]
+    # Queue runners are found in their former module too.
+    for name in tf.train.queue_runner.__all__:
+        assert getattr(tf.train.queue_runner, name) is getattr(tf.train, name)
+    # Programs are told which version they have to do with. Some choose names by it: 1.x, later than 1.4.
+    assert tf.__version__ == tf.VERSION
+    major, minor, _ = map(int, tf.VERSION.split("."))
+    assert (major, minor) == (1, 15)
+    # Tensors have one floating type.
+    x, y = tf.constant(1.0, tf.float64), tf.constant(1.0)
+    assert tf.assert_same_float_dtype([x, None], tf.float64) == tf.float64
+    assert tf.assert_same_float_dtype() == tf.float32
+    with pytest.raises(ValueError, match=r"float64.*float32"):
+        tf.assert_same_float_dtype([x, y])
+    with pytest.raises(ValueError, match="int32"):
+        tf.assert_same_float_dtype([tf.constant(1)])
 
 
 def test_each_code_has_its_class_and_each_class_its_code() -> None:
@@ -131,18 +137,141 @@ def test_quantised_tensors_are_fed_and_fetched_as_integers(name: str) -> None:
         _ = dtype.min
 
 
-def test_a_name_that_nobody_has_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="'no_such_name'"):
-        _ = tf.no_such_name  # type: ignore[attr-defined]
+@pytest.fixture
+def x(graph: Any) -> Any:
+    """A batch of rows of three, in a program of version one."""
+    tf.disable_v2_behavior()
+    return tf.placeholder(tf.float32, [None, 3], name="x")
 
 
-def test_queue_runners_are_found_in_their_former_module_too() -> None:
-    for name in tf.train.queue_runner.__all__:
-        assert getattr(tf.train.queue_runner, name) is getattr(tf.train, name)
+def test_shapes_consist_of_ints_unless_a_program_says_otherwise() -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+    assert (x.shape[1], x.shape[0]) == (3, None)
+    tf.disable_v2_tensorshape()
+    assert x.shape[1].value == 3
+    tf.enable_v2_tensorshape()
+    assert list(x.shape) == [None, 3]
 
 
-def test_programs_are_told_which_version_they_have_to_do_with() -> None:
-    """Some choose names by it: 1.x, later than 1.4."""
-    assert tf.__version__ == tf.VERSION
-    major, minor, _ = map(int, tf.VERSION.split("."))
-    assert (major, minor) == (1, 15)
+def test_dimensions_are_read_by_value(x: Any) -> None:
+    assert [d.value for d in x.get_shape()] == [None, 3]
+    assert (x.shape[-1].value, x.shape.dims[1].value) == (3, 3)
+    assert tf.dimension_value(x.shape[1]) == tf.compat.dimension_value(3) == 3
+    assert tf.dimension_at_index(x.shape, 1).value == tf.compat.dimension_at_index(x.shape, 1) == 3
+    assert str(x.shape) == "(?, 3)"
+    # Dimensions stand where sizes do.
+    width = x.shape[1]
+    assert tf.reshape(x, [-1, width * 2]).shape.as_list() == [None, 6]
+    assert tf.zeros([width, 2]).shape.as_list() == [3, 2]
+    assert tf.ones(width).shape.as_list() == [3]
+    assert tf.get_variable("w", [width, 5]).shape.as_list() == [3, 5]
+    assert tf.get_variable("b", shape=width).shape[0].value == 3
+    assert tf.random_normal([width]).shape.as_list() == [3]
+    assert tf.placeholder(tf.float32, [width, None]).shape.as_list() == [3, None]
+    assert tf.convert_to_tensor(width).dtype is tf.int32
+    assert tf.constant([width, 4]).dtype is tf.int32
+    # A dimension that is not known makes no tensor.
+    with pytest.raises(ValueError, match="not known"):
+        tf.zeros([x.shape[0], 2])
+
+
+def test_a_layer_is_written_as_in_version_one(x: Any) -> None:
+    def dense(inputs: Any, units: int) -> Any:
+        width = inputs.get_shape()[-1].value
+        kernel = tf.get_variable("kernel", [width, units], initializer=tf.ones_initializer())
+        return tf.matmul(inputs, kernel)
+
+    y = dense(x, 2)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(y, {x: np.ones([1, 3])}).tolist() == [[3.0, 3.0]]
+
+
+def test_functions_of_shapes_work_in_a_program_of_version_one(x: Any) -> None:
+    """Gradients, images, contractions and the like look at shapes themselves."""
+    y = tf.tensordot(tf.nn.softmax(x), tf.ones([3, 2]), 1)
+    joined = tf.concat([y, tf.reduce_mean(x, 1, keepdims=True)], 1)
+    (grad,) = tf.gradients(joined, x)
+    image = tf.image.resize_image_with_crop_or_pad(tf.zeros([4, 5, 1]), 2, 7)
+    with tf.Session() as sess:
+        found = sess.run([grad, image, tf.unstack(x, axis=1)[0]], {x: np.ones([2, 3])})
+    assert [value.shape for value in found] == [(2, 3), (2, 7, 1), (2,)]
+
+
+@pytest.mark.parametrize(
+    ("given", "fits"),
+    [
+        (lambda: tf.TensorSpec([2, 3]), True),
+        (lambda: tf.TensorSpec(None), True),
+        (lambda: tf.zeros([5, 3]), True),
+        (lambda: tf.placeholder(tf.float32), True),
+        (lambda: tf.TensorSpec([2, 3], tf.int32), False),
+        (lambda: tf.TensorSpec([2, 4]), False),
+        (lambda: [1.0, 2.0, 3.0], False),
+        (lambda: tf.SparseTensorSpec([None, 3]), False),
+    ],
+)
+def test_a_description_of_a_tensor_accepts_what_may_be_one(given: Any, fits: bool) -> None:
+    with tf.Graph().as_default():
+        assert tf.TensorSpec([None, 3], tf.float32, "a").is_compatible_with(given()) is fits
+
+
+def test_descriptions_of_tensors_are_made_of_tensors_and_of_each_other() -> None:
+    with tf.Graph().as_default():
+        made: Any = tf.TensorSpec.from_tensor(tf.zeros([2], name="z"))
+        assert (made.shape, made.dtype, made.name) == ([2], tf.float32, "z")
+        assert made.value_type is tf.Tensor
+        assert tf.TensorSpec.from_tensor(tf.zeros([2]), "q").name == "q"
+        with pytest.raises(ValueError, match=r"should be a tf\.Tensor"):
+            tf.TensorSpec.from_tensor(1)
+    assert tf.TensorSpec.from_spec(made) == made
+    assert tf.TensorSpec.from_spec(made, "r").name == "r"
+    assert repr(tf.TensorSpec([None], "int64", name="a")).endswith("name='a')")
+
+
+def test_equal_descriptions_have_equal_parts() -> None:
+    assert tf.TensorSpec([1, None], tf.float32, "x") == tf.TensorSpec((1, None), "float32", "x")
+    assert tf.TensorSpec([1]) != tf.TensorSpec([1], name="x")
+    assert tf.TensorSpec(None) == tf.TensorSpec(None)
+    assert {tf.SparseTensorSpec([2]): 1}[tf.SparseTensorSpec([2])] == 1
+    assert tf.SparseTensorSpec([2, None]) != tf.SparseTensorSpec([2])
+    assert tf.IndexedSlicesSpec([2, 3]) == tf.IndexedSlicesSpec([2, 3])
+    assert tf.TensorSpec([2]) != tf.SparseTensorSpec([2])
+    assert isinstance(tf.TensorSpec([2]), tf.TypeSpec)
+    one, other = tf.TensorSpec([2, 3]), tf.TensorSpec([2, 4])
+    assert one.most_specific_compatible_type(other) == tf.TensorSpec([2, None])
+    assert tf.SparseTensorSpec([2]).most_specific_compatible_type(tf.SparseTensorSpec([3])) == tf.SparseTensorSpec(
+        [None]
+    )
+    for wrong in (tf.TensorSpec([2, 3], tf.int32), tf.TensorSpec([2, 3], name="a"), tf.SparseTensorSpec()):
+        with pytest.raises(ValueError, match="No TypeSpec is compatible with both"):
+            one.most_specific_compatible_type(wrong)
+    with tf.Graph().as_default():
+        slices = tf.IndexedSlices(tf.zeros([2, 3]), tf.constant([0, 1]))
+        assert tf.IndexedSlicesSpec([None, 3], indices_dtype=tf.int32).is_compatible_with(slices)
+        assert not tf.IndexedSlicesSpec().is_compatible_with(slices)
+    assert tf.IndexedSlicesSpec().value_type is tf.IndexedSlices
+
+
+def test_descriptions_of_sparse_tensors() -> None:
+    with tf.Graph().as_default():
+        sparse = tf.SparseTensor([[0, 0]], [1.0], [2, 2])
+        assert tf.SparseTensorSpec.from_value(sparse) == tf.SparseTensorSpec([2, 2])
+        assert tf.SparseTensorSpec([2, None]).is_compatible_with(sparse)
+        assert not tf.SparseTensorSpec([3, None]).is_compatible_with(sparse)
+    value = tf.SparseTensorValue([[0, 0]], [1.0], [2, 2])
+    assert tf.SparseTensorSpec.from_value(value) == tf.SparseTensorSpec([2, 2])
+    assert not tf.SparseTensorSpec([2]).is_compatible_with(3)
+    assert tf.SparseTensorSpec([2], tf.int32).value_type is tf.SparseTensor
+    with pytest.raises(TypeError, match="expected a SparseTensor"):
+        tf.SparseTensorSpec.from_value(1)
+
+
+def test_the_structure_of_a_dataset_consists_of_descriptions() -> None:
+    with tf.Graph().as_default():
+        sparse = tf.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [2, 3])
+        dataset = tf.data.Dataset.from_tensor_slices({"a": [1.0, 2.0], "b": (sparse, [1, 2])})
+        assert tf.data.experimental.get_structure(dataset) == {
+            "a": tf.TensorSpec([]),
+            "b": (tf.SparseTensorSpec([3]), tf.TensorSpec([], tf.int32)),
+        }

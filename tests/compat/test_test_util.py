@@ -180,6 +180,17 @@ def test_messages_are_compared_with_a_tolerance(case: Any) -> None:
     case.assertProtoEquals("f: 1.0001", made, relative_tolerance=1e-3)
     with pytest.raises(AssertionError):
         case.assertProtoEquals("f: 1.1", made, relative_tolerance=1e-3)
+    # Files of a test are in its folder.
+    file = case.create_tempfile("inner/file.txt", content="text")
+    assert Path(file.full_path).read_text() == "text"
+    assert Path(case.create_tempdir().full_path).is_dir()
+    case.tearDown()
+    assert not Path(file).exists()
+    # Attributes are replaced for a while.
+    with test_util.StubOutForTesting() as stubs:
+        stubs.Set(sys, "platform", "another")
+        assert sys.platform == "another"
+    assert sys.platform != "another"
 
 
 def test_the_cached_session_is_one_with_its_graph_and_settings(case: Any) -> None:
@@ -200,18 +211,3 @@ def test_what_is_written_to_a_stream_is_captured(case: Any, capfd: Any) -> None:
     assert captured.contents() == "captured\n"
     assert "captured" not in capfd.readouterr().err
     case.tearDown()
-
-
-def test_files_of_a_test_are_in_its_folder(case: Any) -> None:
-    file = case.create_tempfile("inner/file.txt", content="text")
-    assert Path(file.full_path).read_text() == "text"
-    assert Path(case.create_tempdir().full_path).is_dir()
-    case.tearDown()
-    assert not Path(file).exists()
-
-
-def test_attributes_are_replaced_for_a_while() -> None:
-    with test_util.StubOutForTesting() as stubs:
-        stubs.Set(sys, "platform", "another")
-        assert sys.platform == "another"
-    assert sys.platform != "another"

@@ -88,16 +88,22 @@ def table_row(run: subprocess.CompletedProcess[str], where: str) -> dict[str, fl
     return dict(zip(heading.split(), map(float, numbers), strict=True))
 
 
-def test_a_run_ends_well_and_writes_nothing_on_stderr(whole_run: subprocess.CompletedProcess[str]) -> None:
+def test_a_run_ends_well_and_writes_nothing_on_stderr(
+    whole_run: subprocess.CompletedProcess[str], output: Path
+) -> None:
     assert (whole_run.returncode, whole_run.stderr) == (0, "")
-
-
-def test_both_models_recognise_the_digits_that_were_held_out(whole_run: subprocess.CompletedProcess[str]) -> None:
+    # Both models recognise the digits that were held out.
     for where in ("one process", "1 ps + 2 workers"):
         row = table_row(whole_run, where)
         assert row["accuracy"] >= 0.95
         assert row["steps"] == int(STEPS)
         assert row["steps/s"] > 0
+    # The learning curves are a png.
+    picture = (output / "learning.png").read_bytes()
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    assert picture.endswith(b"IEND\xaeB`\x82")
+    # Nothing else is written.
+    assert sorted(path.name for path in output.iterdir()) == ["learning.png", "trace.json"]
 
 
 def test_the_table_says_what_a_step_moved(whole_run: subprocess.CompletedProcess[str]) -> None:
@@ -137,32 +143,18 @@ def test_every_send_of_the_traced_step_meets_its_receive_in_another_process(trac
 def test_the_traced_step_went_over_the_server_and_a_worker(trace: list[dict[str, Any]]) -> None:
     named = {e["args"]["name"] for e in trace if e["name"] == "process_name"}
     assert named == {"/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"}
-
-
-def test_spans_of_the_traced_step_do_not_overlap_on_their_track(trace: list[dict[str, Any]]) -> None:
+    # Spans of the traced step do not overlap on their track.
     tracks = defaultdict(list)
     for event in trace:
         if event["ph"] == "X":
             start = round(event["ts"] * 1000)
             tracks[event["pid"], event["tid"]].append((start, start + round(event["dur"] * 1000)))
     assert all(a[1] <= b[0] for track in tracks.values() for a, b in pairwise(sorted(track)))
-
-
-def test_variables_are_on_the_server_and_gradients_are_made_by_the_worker(trace: list[dict[str, Any]]) -> None:
+    # Variables are on the server and gradients are made by the worker.
     pids = {e["args"]["name"]: e["pid"] for e in trace if e["name"] == "process_name"}
     where = {e["cat"]: e["pid"] for e in trace if e["ph"] == "X"}
     assert where["ResourceApplyGradientDescent"] == pids["/job:ps/replica:0/task:0"]
     assert where["ReluGrad"] == pids["/job:worker/replica:0/task:0"]
-
-
-def test_the_learning_curves_are_a_png(whole_run: subprocess.CompletedProcess[str], output: Path) -> None:
-    picture = (output / "learning.png").read_bytes()
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
-    assert picture.endswith(b"IEND\xaeB`\x82")
-
-
-def test_nothing_else_is_written(whole_run: subprocess.CompletedProcess[str], output: Path) -> None:
-    assert sorted(path.name for path in output.iterdir()) == ["learning.png", "trace.json"]
 
 
 # -- options ---------------------------------------------------------------------------------------

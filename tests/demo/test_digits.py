@@ -50,17 +50,11 @@ def test_the_bundled_file_is_the_one_that_its_readme_describes() -> None:
         content = stored["images"].tobytes() + stored["labels"].tobytes()
     assert hashlib.sha256(content).hexdigest() == CONTENT_SHA256
     assert CONTENT_SHA256 in (data / "README.md").read_text(encoding="utf-8")
-
-
-def test_the_last_360_images_of_the_bundled_1797_are_held_out() -> None:
     digits = load_digits()
     assert digits.train_images.shape == (1437, 64)
     assert digits.train_labels.shape == (1437,)
     assert digits.test_images.shape == (360, 64)
     assert digits.test_labels.shape == (360,)
-
-
-def test_images_are_float32_from_zero_to_one_and_labels_are_int64_digits() -> None:
     digits = load_digits()
     for images in (digits.train_images, digits.test_images):
         assert images.dtype == np.float32
@@ -68,9 +62,6 @@ def test_images_are_float32_from_zero_to_one_and_labels_are_int64_digits() -> No
     for labels in (digits.train_labels, digits.test_labels):
         assert labels.dtype == np.int64
         assert set(labels.tolist()) == set(range(10))
-
-
-def test_the_split_is_the_same_on_every_machine() -> None:
     digits = load_digits()
     assert digits.train_labels[:12].tolist() == FIRST_TRAINED
     assert digits.test_labels[-12:].tolist() == LAST_HELD_OUT
@@ -133,9 +124,6 @@ def test_a_single_array_is_an_invalid_argument(tmp_path: Path) -> None:
     np.save(path, np.zeros((20, 64), dtype=np.uint8))
     with pytest.raises(InvalidArgumentError, match=r"one\.npy is not a digits file"):
         load_digits(path)
-
-
-def test_a_pickled_object_in_the_file_is_refused_unopened(tmp_path: Path) -> None:
     objects = np.array([Tripwire(tmp_path / "sprung")], dtype=object)
     path = write_digits(tmp_path / "objects.npz", images=objects)
     with pytest.raises(InvalidArgumentError, match="allow_pickle=False"):

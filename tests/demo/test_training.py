@@ -40,16 +40,10 @@ def test_a_round_of_batches_shows_every_image_once_at_most(digits: Digits) -> No
     shown = np.concatenate([first[0], second[0]])
     assert shown.shape == (128, 64)
     assert len(np.unique(shown, axis=0)) == 128
-
-
-def test_rounds_differ_and_seeds_repeat(digits: Digits) -> None:
     small = few(digits, 64)
     first, second = itertools.islice(batches(small, seed=0), 2)
     assert not np.array_equal(first[1], second[1])
     np.testing.assert_array_equal(next(batches(small, seed=0))[1], first[1])
-
-
-def test_fewer_images_than_a_batch_are_one_batch(digits: Digits) -> None:
     images, labels = next(batches(few(digits, 3), seed=0))
     assert (images.shape, labels.shape) == ((3, 64), (3,))
 
@@ -77,9 +71,6 @@ async def test_progress_adds_up_to_all_steps(digits: Digits) -> None:
         await session.run(model.initialize)
         await train(session, model, digits, Plan(steps=25, look_every=0), lambda *news: told.append(news))
     assert told == [(10, None), (10, None), (5, None)]
-
-
-async def test_a_plan_of_no_steps_changes_nothing(digits: Digits) -> None:
     graph, model = built()
     async with acts.AsyncSession(graph=graph) as session:
         await session.run(model.initialize)

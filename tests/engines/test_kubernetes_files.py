@@ -109,6 +109,9 @@ def test_the_objects_are_the_services_and_sets_of_each_job_and_what_trains() -> 
     assert set(manifests()) == {*expected, ("Job", "train")}
     for (kind, _), one in manifests().items():
         assert one["apiVersion"] == VERSIONS[kind]
+    mounts = {mount["mountPath"] for mount in container("ps")["volumeMounts"]}
+    (folder,) = [w.partition("=")[2] for w in container("ps")["args"] if w.startswith("--snapshot-dir")]
+    assert folder in mounts
 
 
 def test_every_field_is_one_of_the_api() -> None:
@@ -116,9 +119,7 @@ def test_every_field_is_one_of_the_api() -> None:
         known = known_fields(kind)
         unknown = {p for p in paths_of(one) if not any(field.fullmatch(p) for field in known)}
         assert not unknown, kind
-
-
-def test_the_published_schema_agrees() -> None:
+    # The published schema agrees.
     validator = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     for one in manifests().values():
         validator.validate(one, validator.latest_version(), strict=True)
@@ -172,12 +173,6 @@ def test_the_token_is_a_file_that_only_the_pods_user_may_read() -> None:
         assert volume["secret"] == {"secretName": "actorsession", "defaultMode": 0o400}
         assert variables["ACTORSESSION_TOKEN_FILE"] == f"{mounts[volume['name']]}/token"
         assert pod["securityContext"]["runAsNonRoot"]
-
-
-def test_what_a_pod_mounts_is_where_its_snapshots_go() -> None:
-    mounts = {mount["mountPath"] for mount in container("ps")["volumeMounts"]}
-    (folder,) = [w.partition("=")[2] for w in container("ps")["args"] if w.startswith("--snapshot-dir")]
-    assert folder in mounts
 
 
 def test_the_image_has_the_program_that_the_job_runs() -> None:

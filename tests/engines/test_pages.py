@@ -251,14 +251,8 @@ def test_a_program_asks_slurm_for_a_cluster(place: Path, slurm: str) -> None:
 def test_the_commands_for_kubernetes_name_what_there_is(place: Path) -> None:
     need("yaml")
     run(block_with("kubernetes.md", "kubectl apply"), place, PYTHONPATH=str(ROOT))
-
-
-def test_no_block_of_these_pages_is_left_out() -> None:
     pages = {name: len(blocks(f"{name}.md")) for name in ("engines", "ray", "dask", "slurm", "kubernetes")}
     assert pages == {"engines": 1, "ray": 2, "dask": 2, "slurm": 3, "kubernetes": 1}
-
-
-def test_what_is_shown_and_not_said_would_be_noticed() -> None:
     said = "one process  2,000\nweights: [1.0, 2.0]\n"
     check_output("$ a\none process      500\n...\nweights: [1.0, 2.0]\n", said)
     for shown in ("weights: 1\n", "weights: [1.0, 2.0]\none process 1\n"):

@@ -27,7 +27,7 @@ from actorsession.errors import DeadlineExceededError, ResourceExhaustedError, U
 from tests.cli.kit import line_of
 from tests.cluster.kit import PATIENCE, PS0
 from tests.cluster.script import ROOT, environment, script
-from tests.cluster.test_node_lists import LISTS
+from tests.cluster.test_resolvers import LISTS
 from tests.engines.processes import QUIET_ENGINES
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch")

@@ -1,4 +1,4 @@
-"""Functions as plain data: what travels, and what is refused of what came in."""
+"""Functions as plain data: what travels, what is refused of what came in, and functions by name."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from actorsession.graph.function import (
     nodes_inside,
     size_of,
 )
+from actorsession.graph.function_library import FunctionLibrary, LibraryFunction
 from actorsession.graph.node import spec
 from actorsession.graph.registry import lookup
 from actorsession.plan.place import Placer
@@ -293,3 +294,28 @@ def test_what_cannot_be_counted_at_a_glance_is_taken_for_many(wire: Any) -> None
 def test_a_node_whose_type_has_to_be_imported_is_taken_for_many() -> None:
     assert nodes_in([node("n", "TypeOfSomePlugIn").to_wire()]) > LARGE
     assert nodes_in([node("_recv", "_Recv").to_wire()]) == 1
+
+
+EMPTY = FunctionDef((), (), (), ())
+
+
+def test_a_name_stands_for_one_function() -> None:
+    library = FunctionLibrary()
+    first = LibraryFunction("f", EMPTY)
+    library.add(first)
+    library.add(first)
+    assert (library.get("f"), library.get("g"), library.names()) == (first, None, ("f",))
+    with pytest.raises(ValueError, match="a different function with the same name"):
+        library.add(LibraryFunction("f", EMPTY))
+
+
+def test_names_are_given_once() -> None:
+    library = FunctionLibrary()
+    assert [library.unique_name("f") for _ in range(3)] == ["f", "f_1", "f_2"]
+    library.add(LibraryFunction("g", EMPTY))
+    assert library.unique_name("g") == "g_1"
+
+
+def test_every_graph_has_a_library_of_its_own() -> None:
+    assert Graph().library is not Graph().library
+    assert Graph().library.names() == ()

@@ -1,4 +1,4 @@
-"""Building a graph: what goes in, what is refused, and what is found again."""
+"""Building a graph: what goes in, what is refused and found again; default graphs and collections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+import actorsession as acts
 from actorsession import Graph, Operation, Tensor, get_default_graph, reset_default_graph
+from actorsession.graph import graph as defaults
+from actorsession.graph.default_stack import DefaultStack
 from actorsession.graph.scopes import entered
 from tests.graph.kit import join, leaf, op, pair
 from tests.rows import for_each
@@ -232,20 +235,15 @@ def test_a_collection_keeps_everything_in_order(graph: Graph) -> None:
         graph.add_to_collection("things", value)
     assert graph.get_collection("things") == [1, 2, 1]
     assert graph.get_collection("nothing") == []
-
-
-def test_a_collection_can_be_taken_by_the_beginning_of_names(graph: Graph) -> None:
     a, b, t = leaf(graph, "s_a"), leaf(graph, "s_b"), op(graph, "t")
-    for value in (a, b, 5, t):
-        graph.add_to_collection("v", value)
+    for member in (a, b, 5, t):
+        graph.add_to_collection("v", member)
     assert graph.get_collection("v", "s_a") == [a]
     assert graph.get_collection("v", "s_") == [a, b]
     assert graph.get_collection("v", "t") == [t]
     assert graph.get_collection("v", "_a") == [], "from the beginning"
     assert graph.get_collection("v", ".*_b") == [b], "by a regular expression"
-
-
-def test_what_was_handed_out_is_a_copy(graph: Graph) -> None:
+    # What was handed out is a copy.
     graph.add_to_collection("v", 1)
     graph.get_collection("v").append(2)
     graph.get_operations().append(op(graph))
@@ -366,3 +364,163 @@ def test_a_program_may_hang_attributes_on_tensors_and_operations(graph: Graph) -
     made: Any = leaf(graph).op
     made.note, made.outputs[0].layer = "mine", [1]
     assert (made.note, made.outputs[0].layer) == ("mine", [1])
+
+
+def test_scopes_are_those_of_the_default_graph(graph: Graph) -> None:
+    other = Graph()
+    with graph.as_default():
+        first = op(graph, "first")
+        with defaults.name_scope("s") as scope, defaults.device("/cpu:1"), defaults.control_dependencies([first]):
+            assert scope == "s/"
+            node, elsewhere = op(graph, "n"), op(other, "n")
+        with defaults.colocate_with(node):
+            third = op(graph, "third")
+    assert (node.name, node.device, node.control_inputs) == ("s/n", "/device:CPU:1", (first,))
+    assert third.groups() == ("loc:@s/n",)
+    assert (elsewhere.name, elsewhere.device, elsewhere.control_inputs) == ("n", "", ())
+
+
+def test_collections_are_those_of_the_default_graph(graph: Graph) -> None:
+    with graph.as_default():
+        defaults.add_to_collection("v", 1)
+        assert defaults.get_collection("v") == [1]
+        assert defaults.get_collection("v", "name") == []
+    assert Graph().get_collection("v") == []
+    assert graph.get_collection("v") == [1]
+
+
+def test_the_innermost_default_counts() -> None:
+    stack: DefaultStack[str] = DefaultStack("test")
+    assert stack.get() is None
+    with stack.entered("outer"):
+        with stack.entered("inner"):
+            assert stack.get() == "inner"
+        assert stack.get() == "outer"
+    assert stack.get() is None
+
+
+def test_what_was_pushed_is_removed_wherever_it_is() -> None:
+    stack: DefaultStack[list[int]] = DefaultStack("test")
+    first, second = [1], [1]
+    stack.push(first)
+    stack.push(second)
+    stack.remove(first)
+    assert stack.get() is second, "equal is not the same"
+    stack.remove(second)
+    stack.remove(second)
+    assert stack.get() is None
+
+
+def test_the_fallback_is_made_once_per_thread() -> None:
+    made: list[object] = []
+
+    def make() -> object:
+        made.append(object())
+        return made[-1]
+
+    stack: DefaultStack[object] = DefaultStack("test", make)
+    here = stack.get()
+    assert stack.get() is here
+    seen: list[object] = []
+    thread = threading.Thread(target=lambda: seen.append(stack.get()))
+    thread.start()
+    thread.join()
+    assert made == [here, *seen]
+    assert seen[0] is not here
+
+
+def test_a_fallback_is_reset_outside_of_blocks_only() -> None:
+    stack: DefaultStack[object] = DefaultStack("test", object)
+    first = stack.get()
+    with stack.entered("block"), pytest.raises(AssertionError, match="inside a block"):
+        stack.reset_fallback()
+    assert stack.get() is first
+    stack.reset_fallback()
+    assert stack.get() is not first
+
+
+def test_what_is_kept_is_the_default_of_all_threads_beneath_what_they_pushed() -> None:
+    stack: DefaultStack[object] = DefaultStack("test", object)
+    first, second = object(), object()
+    stack.keep(first)
+    stack.keep(second)
+    seen: list[object] = []
+    thread = threading.Thread(target=lambda: seen.append(stack.get()))
+    thread.start()
+    thread.join()
+    assert seen == [second]
+    with stack.entered("block"):
+        assert stack.get() == "block"
+    stack.remove(second)
+    stack.remove(second)
+    assert stack.get() is first
+    with pytest.raises(AssertionError, match="inside a block"):
+        stack.reset_fallback()
+    stack.remove(first)
+    assert stack.get() not in (first, second)
+
+
+class Named:
+    """Something with a name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def test_a_collection_keeps_values_in_order_and_gives_copies() -> None:
+    graph = Graph()
+    for value in (3, 1, 3):
+        graph.add_to_collection("a", value)
+    found = graph.get_collection("a")
+    found.append(4)
+    assert graph.get_collection("a") == [3, 1, 3]
+    assert graph.get_collection("none") == []
+    graph = Graph()
+    graph.add_to_collections(["a", "b", "a"], 1)
+    graph.add_to_collections("ab", 2)
+    assert [graph.get_collection(name) for name in ("a", "b", "ab")] == [[1], [1], [2]]
+    graph = Graph()
+    graph.add_to_collection("a", 1)
+    graph.clear_collection("a")
+    graph.clear_collection("none")
+    assert graph.get_collection("a") == graph.get_all_collection_keys() == []
+    # The list behind a collection can be changed.
+    graph = Graph()
+    graph.get_collection_ref("a").append(1)
+    graph.add_to_collection("a", 2)
+    del graph.get_collection_ref("a")[0]
+    assert graph.get_collection("a") == [2]
+
+
+def test_a_scope_is_a_pattern_that_names_begin_with() -> None:
+    graph, one, two = Graph(), Named("scope/one"), Named("scoped/two")
+    for value in (one, two, "nameless"):
+        graph.add_to_collection("a", value)
+    assert graph.get_collection("a", "scope") == [one, two]
+    assert graph.get_collection("a", "scope/") == [one]
+    assert graph.get_collection("a", ".*two") == [two]
+
+
+def test_keys_that_are_no_strings_are_kept_but_not_listed() -> None:
+    graph = Graph()
+    key: Any = ("mine", 1)
+    graph.add_to_collection(key, 1)
+    graph.add_to_collection("a", 1)
+    assert graph.get_collection(key) == [1]
+    assert graph.get_all_collection_keys() == graph.collections == ["a"]
+    with Graph().as_default() as graph:
+        for name in ("a", "b"):
+            acts.add_to_collection(name, 1)
+        acts.add_to_collection("a", 2)
+        graph.get_collection_ref("b").append(3)
+        assert (acts.get_collection("a"), acts.get_collection("b")) == ([1, 2], [1, 3])
+        assert graph.get_collection("a") == [1, 2]
+
+
+def test_a_finalized_graph_takes_nothing_more() -> None:
+    graph = Graph()
+    graph.finalize()
+    with pytest.raises(RuntimeError, match="collection 'a' was added to"):
+        graph.add_to_collection("a", 1)
+    with pytest.raises(RuntimeError, match="collection 'a' was cleared"):
+        graph.clear_collection("a")

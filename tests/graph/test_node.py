@@ -60,6 +60,7 @@ def test_constants_come_back_with_their_bytes() -> None:
     (node,) = GraphDef.from_bytes(graph.as_graph_def().to_bytes()).nodes
     assert node.attrs["value"].dtype == np.float32
     assert node.attrs["value"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert tensor_name("scope/x", 3) == "scope/x:3"
 
 
 def test_a_large_constant_of_a_message_travels_beside_it() -> None:
@@ -127,7 +128,3 @@ def test_anything_else_is_no_graph(wire: Any) -> None:
 def test_any_bytes_are_a_graph_or_a_protocol_error(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         GraphDef.from_bytes(data)
-
-
-def test_the_name_of_an_output_is_its_nodes_with_an_index() -> None:
-    assert tensor_name("scope/x", 3) == "scope/x:3"

@@ -23,9 +23,6 @@ def test_a_row_has_inputs_outputs_and_attributes() -> None:
     assert found.attrs["Tidx"].default is INT
     assert found.attrs["N"].default is REQUIRED
     assert dict(found.stored) == {}  # all of them follow from the inputs
-
-
-def test_the_third_part_says_what_is_different_here() -> None:
     handle = signature_of("VarHandleOp")
     assert handle is not None
     assert handle.stateful
@@ -70,9 +67,6 @@ def test_element_types_that_a_row_does_not_name_are_refused(op: str, dtypes: lis
 def test_another_number_of_inputs_is_refused() -> None:
     with pytest.raises(ValueError, match="AddV2 takes the inputs x, y; got 1"):
         check_types("AddV2", (FLOAT,), {})
-
-
-def test_element_types_that_a_row_names_are_accepted() -> None:
     check_types("Neg", (FLOAT,), {})
     check_types("AddV2", (DOUBLE, DOUBLE), {})
     check_types("Unheard", (acts.string,), {})

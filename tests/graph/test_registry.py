@@ -28,13 +28,14 @@ def test_what_was_registered_is_found() -> None:
     register(made("Another"))
     assert {"Another", "Thing"} <= {*registered_ops()}
     assert list(registered_ops()) == sorted(registered_ops())
-
-
-def test_a_name_is_given_once() -> None:
     first = register(made("Thing"))
     with pytest.raises(KeyError, match="'Thing' is registered already"):
         register(made("Thing"))
     assert lookup("Thing") is first
+    with pytest.raises(ValueError, match=r"'Matmul' is not registered; did you mean MatMul, "):
+        lookup("Matmul")
+    with pytest.raises(ValueError, match=f"'Zzz' is not registered; {len(registered_ops())} ops are registered"):
+        lookup("Zzz")
 
 
 def test_a_type_whose_module_is_not_imported_yet_exists_and_is_imported_when_it_is_looked_up(
@@ -60,13 +61,6 @@ def test_a_type_whose_module_is_not_imported_yet_exists_and_is_imported_when_it_
             sys.modules.pop("late_ops", None)
     assert not is_registered("Late"), "the scope forgets a type of a module that is imported later"
     assert "Late" not in registered_ops()
-
-
-def test_an_unknown_type_is_answered_with_the_nearest_names() -> None:
-    with pytest.raises(ValueError, match=r"'Matmul' is not registered; did you mean MatMul, "):
-        lookup("Matmul")
-    with pytest.raises(ValueError, match=f"'Zzz' is not registered; {len(registered_ops())} ops are registered"):
-        lookup("Zzz")
 
 
 def test_nothing_flows_through_an_op_that_is_not_differentiable() -> None:

@@ -1,9 +1,10 @@
-"""Static shapes: partly known, merged, and broadcast as numpy does it."""
+"""Static shapes: partly known, merged, and broadcast as numpy does it; dimensions as objects."""
 
 from __future__ import annotations
 
+import copy
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorsession import TensorShape
-from actorsession.graph.dimension import Dimension
+from actorsession.graph.dimension import Dimension, as_dimension, dimension_value, size_of
 from actorsession.graph.shape import (
     as_shape,
     broadcast_shapes,
@@ -58,14 +59,6 @@ def forget(data: st.DataObject, full: list[int]) -> TensorShape:
 def test_a_shape_is_made_of_whatever_lists_dimensions(given_: Any, shown: str) -> None:
     assert repr(TensorShape(given_)) == shown
     assert repr(as_shape(given_)) == shown
-
-
-def test_as_shape_gives_back_a_shape_itself() -> None:
-    shape = TensorShape([1])
-    assert as_shape(shape) is shape
-    # Numpy dimensions become plain ints.
-    shape = TensorShape(list(np.array([2, 3], np.int32)))
-    assert [type(d) for d in shape] == [int, int]
 
 
 @pytest.mark.parametrize("bad", [[-1], -1, [2, -3]])
@@ -205,6 +198,10 @@ def test_a_rank_is_added_to_what_is_known() -> None:
     assert TensorShape([3, None]).with_rank(2) == [3, None]
     with pytest.raises(ValueError, match="must have rank 2"):
         TensorShape([3]).with_rank(2)
+    # Shapes are joined by plus.
+    two = [2, None]
+    assert TensorShape([1]) + two == operator.add([1], TensorShape(two)) == [1, 2, None]
+    assert (TensorShape([1]) + unknown_shape).rank is None
 
 
 @given(tensor_shapes, tensor_shapes)
@@ -305,12 +302,6 @@ def test_what_two_shapes_have_in_common_fits_both(a: TensorShape, b: TensorShape
         assert common == unknown_shape
 
 
-def test_shapes_are_joined_by_plus() -> None:
-    two = [2, None]
-    assert TensorShape([1]) + two == operator.add([1], TensorShape(two)) == [1, 2, None]
-    assert (TensorShape([1]) + unknown_shape).rank is None
-
-
 @for_each(
     "part, dims",
     [
@@ -351,6 +342,11 @@ def test_dims_are_objects_always() -> None:
     assert dimension_at_index(unknown_shape, 5).value is None
     assert TensorShape(shape.dims) == shape
     assert TensorShape(Dimension(3)) == [3]
+    shape = TensorShape([1])
+    assert as_shape(shape) is shape
+    # Numpy dimensions become plain ints.
+    shape = TensorShape(list(np.array([2, 3], np.int32)))
+    assert [type(d) for d in shape] == [int, int]
 
 
 def test_a_shape_that_is_shown_has_the_members_that_were_chosen(of_dimensions: None) -> None:
@@ -372,3 +368,94 @@ def test_what_is_made_of_a_shape_of_dimensions_is_one(of_dimensions: None) -> No
     for other in (*row, made.merge_with([2, 4]), made.with_rank(2)):
         assert isinstance(other[0], Dimension)
     assert type(as_shape(made)) is TensorShape
+
+
+UNKNOWN = Dimension(None)
+
+
+@for_each(
+    "given, value",
+    [(3, 3), (None, None), (np.int64(4), 4), (Dimension(5), 5), (UNKNOWN, None), (0, 0), (6 / 2, 3)],
+    ids=str,
+)
+def test_a_dimension_is_a_number_or_not_known(given: Any, value: Any) -> None:
+    assert Dimension(given).value == value
+    assert size_of(given) == dimension_value(Dimension(given)) == value
+    assert as_dimension(given).value == value
+
+
+@for_each("given", ["a", 1.5, [1], np.array([1, 2])], ids=str)
+def test_anything_else_is_no_dimension(given: Any) -> None:
+    with pytest.raises(TypeError, match="must be integer or None"):
+        Dimension(given)
+    with pytest.raises(ValueError, match="at least 0"):
+        Dimension(-1)
+
+
+def test_a_value_that_is_none_is_taken_as_it_is() -> None:
+    assert dimension_value(7) == 7
+    assert dimension_value(None) is None
+    with pytest.raises(ValueError, match="got -1"):
+        Dimension(2) - 3
+    with pytest.raises(ZeroDivisionError):
+        Dimension(2) // 0
+    for left, right in ((Dimension(4), 2), (4, Dimension(2))):
+        with pytest.raises(TypeError, match="use //"):
+            operator.truediv(left, right)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Dimension(2) + 1.5
+    two = Dimension(2)
+    assert [two == 2, two != 2, two < 3, two <= 2, two > 2, two >= 3] == [True, False, True, True, False, False]
+    compared = [UNKNOWN == 2, two == UNKNOWN, UNKNOWN != UNKNOWN, UNKNOWN < 2, two >= UNKNOWN]
+    assert compared == [None] * 5
+    assert [two == "a", two != "a"] == [False, True]
+    with pytest.raises(TypeError):
+        operator.lt(two, "a")
+
+
+@for_each(
+    "function, left, right, result",
+    [
+        (operator.add, 5, 3, 8),
+        (operator.sub, 5, 3, 2),
+        (operator.mul, 5, 3, 15),
+        (operator.floordiv, 5, 3, 1),
+        (operator.mod, 5, 3, 2),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_arithmetic_gives_dimensions_and_is_unknown_if_either_is(
+    function: Callable[[Any, Any], Any], left: int, right: int, result: int
+) -> None:
+    for made in (
+        function(Dimension(left), right),
+        function(left, Dimension(right)),
+        function(Dimension(left), Dimension(right)),
+    ):
+        assert repr(made) == f"Dimension({result})"
+    for unknown in (function(UNKNOWN, right), function(left, UNKNOWN), function(UNKNOWN, None)):
+        assert unknown.value is None
+
+
+def test_a_known_dimension_is_used_as_the_integer_it_is() -> None:
+    three = Dimension(3)
+    assert (int(three), list(range(three)), [7, 8, 9, 10][three], bool(three)) == (3, [0, 1, 2], 10, True)
+    assert np.zeros(three).shape == (3,)
+    assert not UNKNOWN
+    with pytest.raises(TypeError, match="an unknown dimension"):
+        int(UNKNOWN)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(three)
+
+
+def test_dimensions_that_may_be_the_same_are_merged() -> None:
+    assert Dimension(3).merge_with(None).value == UNKNOWN.merge_with(3).value == 3
+    assert UNKNOWN.merge_with(UNKNOWN).value is None
+    assert Dimension(3).is_compatible_with(UNKNOWN)
+    with pytest.raises(ValueError, match="Dimensions 3 and 4 are not compatible"):
+        Dimension(3).merge_with(4)
+
+
+def test_a_dimension_is_shown_and_copied() -> None:
+    assert (str(Dimension(3)), str(UNKNOWN), repr(UNKNOWN)) == ("3", "?", "Dimension(None)")
+    assert copy.deepcopy(Dimension(3)).value == 3

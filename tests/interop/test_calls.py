@@ -39,9 +39,6 @@ def message() -> GraphDef:
 def test_calls_compute_the_same_elsewhere(message: GraphDef) -> None:
     found = run_imported(message, NAMES, {"x:0": [1.0, 2.0]})
     np.testing.assert_array_equal(found, [[13.0, 22.0], [9.0, 9.0], [4.0, 7.0]])
-
-
-def test_a_function_stands_once_in_the_library_under_its_name(message: GraphDef) -> None:
     names = [function.signature.name for function in message.library.function]
     assert len(set(names)) == len(names)
     assert {"Inner", "Outer"} <= set(names)
@@ -52,6 +49,9 @@ def test_a_function_stands_once_in_the_library_under_its_name(message: GraphDef)
         "StatefulPartitionedCall",
         "RemoteCall",
     }
+    # A node whose type is a function calls it.
+    found = run_imported(by_name(message), NAMES, {"x:0": [1.0, 2.0]})
+    np.testing.assert_array_equal(found, [[13.0, 22.0], [9.0, 9.0], [4.0, 7.0]])
 
 
 def by_name(message: GraphDef) -> GraphDef:
@@ -73,11 +73,6 @@ def by_name(message: GraphDef) -> GraphDef:
             for name in list(node.attr):
                 del node.attr[name]
     return message
-
-
-def test_a_node_whose_type_is_a_function_calls_it(message: GraphDef) -> None:
-    found = run_imported(by_name(message), NAMES, {"x:0": [1.0, 2.0]})
-    np.testing.assert_array_equal(found, [[13.0, 22.0], [9.0, 9.0], [4.0, 7.0]])
 
 
 def test_what_a_function_without_results_does_is_done() -> None:

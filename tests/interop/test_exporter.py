@@ -43,40 +43,30 @@ def test_outputs_control_inputs_and_devices_are_written(graph: acts.Graph) -> No
         acts.identity(parts[1], name="i")
     node = exported(graph, "i")
     assert (list(node.input), node.device) == (["s:1", "^x"], "/device:CPU:1")
-
-
-def test_constants_are_written_whole(graph: acts.Graph) -> None:
+    # Constants are written whole.
     acts.constant(np.arange(6, dtype=np.int8).reshape(2, 3), name="c")
     node = exported(graph, "c")
     assert node.attr["dtype"].type == DATA_TYPES["DT_INT8"]
     np.testing.assert_array_equal(acts.io.make_ndarray(node.attr["value"].tensor), [[0, 1, 2], [3, 4, 5]])
-
-
-def test_shapes_are_written_if_asked_for(graph: acts.Graph) -> None:
-    acts.placeholder(acts.float32, [2, None], name="x")
-    assert "_output_shapes" not in exported(graph, "x").attr
-    (node,) = graph_def_of(graph, add_shapes=True).node
-    (shape,) = node.attr["_output_shapes"].list.shape
-    assert [dim.size for dim in shape.dim] == [2, -1]
-
-
-def test_the_first_operations_can_be_left_out(graph: acts.Graph) -> None:
-    x = acts.placeholder(acts.float32, name="x")
-    count = len(graph.get_operations())
-    acts.identity(x, name="y")
-    assert [node.name for node in graph_def_of(graph, after=count).node] == ["y"]
-
-
-def test_the_version_of_the_form_is_written(graph: acts.Graph) -> None:
-    assert graph_def_of(graph).versions.producer == GRAPH_DEF_VERSION
-
-
-def test_groups_of_colocation_are_written_as_bytes(graph: acts.Graph) -> None:
+    # Groups of colocation are written as bytes.
     variable = acts.Variable(1.0, name="v")
     variable.assign_add(2.0, name="up")
     update = next(node for node in graph_def_of(graph).node if node.op == "AssignAddVariableOp")
     assert list(update.attr["_class"].list.s) == [b"loc:@v"]
     assert set(update.attr) == {"_class", "dtype"}
+    # Shapes are written if asked for.
+    acts.placeholder(acts.float32, [2, None], name="x")
+    assert "_output_shapes" not in exported(graph, "x").attr
+    (node,) = graph_def_of(graph, add_shapes=True).node
+    (shape,) = node.attr["_output_shapes"].list.shape
+    assert [dim.size for dim in shape.dim] == [2, -1]
+    # The first operations can be left out.
+    x = acts.placeholder(acts.float32, name="x")
+    count = len(graph.get_operations())
+    acts.identity(x, name="y")
+    assert [node.name for node in graph_def_of(graph, after=count).node] == ["y"]
+    # The version of the form is written.
+    assert graph_def_of(graph).versions.producer == GRAPH_DEF_VERSION
 
 
 def test_a_training_graph_comes_back_the_same(graph: acts.Graph) -> None:
@@ -135,6 +125,7 @@ def test_types_that_tensorflow_has_take_the_attributes_that_it_has() -> None:
         and (needed := _required(name) - set(signature.attrs) - known)
     }
     assert lost == {}
+    assert tensorflow_signature("Spam") is None
 
 
 def _required(name: str) -> set[str]:
@@ -155,10 +146,6 @@ def test_a_signature_reads_as_tensorflow_registers_it(name: str) -> None:
         assert found.inputs[0].is_list
     if name == "VarHandleOp":
         assert found.attrs["allowed_devices"].default == ()
-
-
-def test_types_that_tensorflow_has_not_have_no_signature() -> None:
-    assert tensorflow_signature("Spam") is None
 
 
 @pytest.mark.parametrize("axes", [[1, -3], -1, []], ids=str)

@@ -119,6 +119,13 @@ def test_the_text_of_a_graph_is_that_of_its_meta_graph() -> None:
     meta = MetaGraphDef.FromString((DATA / "training.meta").read_bytes())
     assert [node.name for node in text.node] == [node.name for node in meta.graph_def.node]
     assert [node.op for node in text.node] == [node.op for node in meta.graph_def.node]
+    # A training graph can be built twice under scopes.
+    with acts.Graph().as_default() as graph:
+        first = import_meta_graph(DATA / "training.meta", import_scope="one")
+        second = import_meta_graph(read_meta_graph(DATA / "training.meta"), import_scope="two")
+        assert first.variables["v:0"].name == "one/v:0"
+        assert second.variables["v:0"].name == "two/v:0"
+        assert len(graph.get_collection("variables")) == 4
 
 
 def test_a_training_graph_with_both_kinds_of_variables_trains_on() -> None:
@@ -137,12 +144,3 @@ def test_a_training_graph_with_both_kinds_of_variables_trains_on() -> None:
             values = session.run([found.variables["v:0"], found.variables["global_step:0"], loss])
     np.testing.assert_array_equal(values[0], [0.5, 1.0])
     assert values[1:] == [1, 1.25]
-
-
-def test_a_training_graph_can_be_built_twice_under_scopes() -> None:
-    with acts.Graph().as_default() as graph:
-        first = import_meta_graph(DATA / "training.meta", import_scope="one")
-        second = import_meta_graph(read_meta_graph(DATA / "training.meta"), import_scope="two")
-        assert first.variables["v:0"].name == "one/v:0"
-        assert second.variables["v:0"].name == "two/v:0"
-        assert len(graph.get_collection("variables")) == 4

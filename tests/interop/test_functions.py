@@ -1,4 +1,4 @@
-"""Loops and branches in TensorFlow's form: functions go out, come in, and compute the same."""
+"""Loops, branches and gradients in TensorFlow's form: functions go out, come in, and compute the same."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import import_graph_def
+from actorsession import Graph, Session, import_graph_def, ops
 from actorsession.interop import GraphDef, graph_def_of
 from tests.interop.kit import run_imported, stored
+
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def a_graph() -> acts.Graph:
@@ -39,9 +41,7 @@ def test_a_loop_with_a_branch_in_it_computes_the_same_elsewhere(message: GraphDe
     found = run_imported(message, ["out:0", "second:0"], {"x:0": [1.0, 2.0]})
     np.testing.assert_array_equal(found[0], [27.0, 54.0])  # (x + x + x) * 3 * 3
     np.testing.assert_array_equal(found[1], [2.0])
-
-
-def test_functions_stand_in_the_library_under_names_of_their_own(message: GraphDef) -> None:
+    # Functions stand in the library under names of their own.
     names = [function.signature.name for function in message.library.function]
     assert len(set(names)) == len(names) == 6
     (loop,) = [node for node in message.node if node.op == "While"]
@@ -49,9 +49,7 @@ def test_functions_stand_in_the_library_under_names_of_their_own(message: GraphD
     body = next(f for f in message.library.function if f.signature.name == loop.attr["body"].func.name)
     takes, gives = body.signature.input_arg, body.signature.output_arg
     assert [arg.type for arg in takes] == [arg.type for arg in gives] == list(loop.attr["T"].list.type)
-
-
-def test_what_never_changes_in_a_loop_is_read_from_outside(message: GraphDef) -> None:
+    # What never changes in a loop is read from outside.
     with acts.Graph().as_default() as graph:
         import_graph_def(message, name="")
     loop = graph.get_operation_by_name("loop")
@@ -66,9 +64,7 @@ def test_outputs_of_a_loop_that_never_change_are_what_went_in() -> None:
         found = import_graph_def(message, return_elements=[f"loop:{last}", node.input[last] + ":0"])
     assert found is not None
     assert found[0] is found[1]
-
-
-def test_the_librarys_own_form_of_a_loop_is_taken_too() -> None:
+    # The librarys own form of a loop is taken too.
     with acts.Graph().as_default() as graph:
         import_graph_def(a_graph().as_graph_def())
         with acts.Session(graph=graph) as session:
@@ -145,3 +141,41 @@ def test_functions_that_are_none_are_refused_and_leave_nothing(message: GraphDef
         with pytest.raises(ValueError, match=words):
             import_graph_def(message)
         assert graph.get_operations() == []
+
+
+def nested(x: Any) -> Any:
+    def body(i: Any, a: Any) -> Any:
+        inner = ops.while_loop(lambda j, b: j < i, lambda j, b: (j + 1, b * ops.sin(a)), [0, a])[1]
+        return i + 1, ops.cond(a > 0.5, lambda: ops.sin(inner), lambda: inner * x)
+
+    return ops.while_loop(lambda i, a: i < 3, body, [0, x])[1]
+
+
+def test_gradients_of_loops_are_written_out_with_first_values_for_every_variable(graph: Graph) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    grad = ops.identity(ops.gradients(nested(x), x)[0], name="grad")
+    with Session() as session:
+        wanted = session.run(grad, {x: 0.7})
+    written = graph_def_of(graph)
+    loops = [node for node in written.node if node.op == "While"]
+    assert loops
+    for node in loops:
+        assert len([name for name in node.input if name[0] != "^"]) == len(node.attr["T"].list.type)
+    with Graph().as_default():
+        import_graph_def(written, name="")
+        with Session() as session:
+            assert session.run("grad:0", {"x:0": 0.7}) == wanted
+
+
+def test_gradients_go_through_loops_that_were_read_in(graph: Graph) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    y = ops.identity(nested(x), name="y")
+    with Session() as session:
+        wanted = session.run(ops.gradients(y, x)[0], {x: 0.7})
+    written = graph_def_of(graph)
+    with Graph().as_default():
+        found = import_graph_def(written, name="", return_elements=["x:0", "y:0"])
+        assert found is not None
+        x, y = found
+        with Session() as session:
+            assert session.run(ops.gradients(y, x)[0], {x: 0.7}) == pytest.approx(wanted)

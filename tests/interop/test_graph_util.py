@@ -24,9 +24,7 @@ def test_a_part_is_what_its_nodes_need_in_their_order() -> None:
     assert (names(part), part.versions.producer) == (["a", "b", "n"], 7)
     part.node[0].name = "changed"
     assert message.node[0].name == "a"
-
-
-def test_a_part_of_what_is_not_there_is_refused() -> None:
+    # A part of what is not there is refused.
     with pytest.raises(AssertionError, match="zz is not in the graph"):
         graph_util.extract_sub_graph(graph_def(CHAIN), ["zz"])
     with pytest.raises(TypeError, match="must be a list of names"):
@@ -40,9 +38,7 @@ def test_nodes_for_training_alone_are_taken_out() -> None:
     made = graph_util.remove_training_nodes(graph_def(text), protected_nodes=["other"])
     assert names(made) == ["a", "other", "d"]
     assert list(made.node[2].input) == ["a"]
-
-
-def test_nodes_that_control_inputs_lead_to_or_from_stay() -> None:
+    # Nodes that control inputs lead to or from stay.
     text = CHAIN + "node { name: 'n' op: 'NoOp' input: '^b' }" + identity("e", "c", "^n")
     made = graph_util.remove_training_nodes(graph_def(text))
     assert names(made) == ["a", "b", "n", "e"]
@@ -80,9 +76,6 @@ def test_a_variable_that_is_changed_cannot_become_a_constant() -> None:
         session.run(acts.global_variables_initializer())
         with pytest.raises(ValueError, match=r"variable 'v' cannot become a constant: node .* does more"):
             graph_util.convert_variables_to_constants(session, graph, ["y"])
-
-
-def test_a_variable_without_value_cannot_become_a_constant() -> None:
     with acts.Graph().as_default() as graph, acts.Session(graph=graph) as session:
         acts.identity(acts.Variable(1.0, name="v").value(), name="y")
         with pytest.raises(FailedPreconditionError):

@@ -1,21 +1,24 @@
-"""``import_graph_def``: names, inputs from outside, what is returned, and all that is refused."""
+"""``import_graph_def``: names, inputs from outside, what is returned, and all that is refused or spoilt."""
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tensorboard.compat.proto import graph_pb2
 
 import actorsession as acts
 from actorsession import GraphDef as PlainGraphDef
 from actorsession import import_graph_def
-from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError
 from actorsession.graph.registry import lookup
-from actorsession.interop import GraphDef, graph_def_of, protos
-from tests.interop.kit import FLOAT, PAIR, PLACEHOLDER, graph_def, identity, run_imported
+from actorsession.interop import GraphDef, NodeDef, graph_def_of, protos, text_format
+from tests.interop.kit import DATA, FLOAT, PAIR, PLACEHOLDER, graph_def, identity, run_imported
 from tests.rows import for_each
 
 
@@ -39,21 +42,25 @@ def whole(name: str, dims: str) -> str:
 # -- names ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("scopes", "expected"),
+@for_each(
+    "text, scopes, expected",
     [
-        ([None], ["import/a", "import/b"]),
-        ([None, None], ["import/a", "import/b", "import_1/a", "import_1/b"]),
-        (["q", "q"], ["q/a", "q/b", "q_1/a", "q_1/b"]),
-        (["q", "q/"], ["q/a", "q/b", "q/a_1", "q/b_1"]),
-        (["", ""], ["a", "b", "a_1", "b_1"]),
+        (PAIR, [None], "import/a import/b"),
+        (PAIR, [None, None], "import/a import/b import_1/a import_1/b"),
+        (PAIR, ["q", "q"], "q/a q/b q_1/a q_1/b"),
+        (PAIR, ["q", "q/"], "q/a q/b q/a_1 q/b_1"),
+        (PAIR, ["", ""], "a b a_1 b_1"),
+        # Names that differ in case are two.
+        (PLACEHOLDER + identity("A", "a"), [""], "a A"),
+        # Nodes may stand in any order.
+        (identity("c", "b") + identity("b", "a:0") + PLACEHOLDER, [""], "a b c"),
     ],
 )
-def test_what_is_built_stands_in_a_scope(graph: acts.Graph, scopes: list[str | None], expected: list[str]) -> None:
+def test_what_is_built_stands_in_a_scope(graph: acts.Graph, text: str, scopes: list[str | None], expected: str) -> None:
     for scope in scopes:
-        import_graph_def(graph_def(PAIR), name=scope)
-    assert names(graph) == expected
-    assert graph.get_operation_by_name(expected[-1]).inputs[0].op.name == expected[-2]
+        assert import_graph_def(graph_def(text), name=scope) is None
+    assert " ".join(names(graph)) == expected
+    assert graph.get_operations()[-1].inputs[0].op is graph.get_operations()[-2]
 
 
 def test_scopes_and_devices_around_apply(graph: acts.Graph) -> None:
@@ -62,14 +69,7 @@ def test_scopes_and_devices_around_apply(graph: acts.Graph) -> None:
     assert names(graph) == ["outer/import/a", "outer/import/b", "outer/import/c"]
     a, _, c = graph.get_operations()
     assert (a.device, c.device) == ("/device:CPU:1", "/job:ps/device:CPU:1")
-
-
-def test_names_that_differ_in_case_are_two(graph: acts.Graph) -> None:
-    import_graph_def(graph_def(PLACEHOLDER + identity("A", "a")), name="")
-    assert names(graph) == ["a", "A"]
-
-
-def test_groups_of_colocation_follow_the_new_names(graph: acts.Graph) -> None:
+    # Groups of colocation follow the new names.
     group = "attr { key: '_class' value { list { s: 'loc:@a' } } }"
     import_graph_def(graph_def(f"node {{ name: 'b' op: 'NoOp' {group} }} node {{ name: 'a' op: 'NoOp' }}"))
     assert graph.get_operation_by_name("import/b").groups() == ("loc:@import/a",)
@@ -109,25 +109,19 @@ def test_colocated_nodes_have_the_device_of_the_first_that_has_one(graph: acts.G
         assert {op.name: op.device for op in again.get_operations()} == found
 
 
-def test_nodes_may_stand_in_any_order(graph: acts.Graph) -> None:
-    import_graph_def(graph_def(identity("c", "b") + identity("b", "a:0") + PLACEHOLDER), name="")
-    assert names(graph) == ["a", "b", "c"]
-
-
-def test_a_long_chain_in_reverse_needs_no_recursion(graph: acts.Graph) -> None:
-    chain = [identity(f"n{k}", f"n{k - 1}" if k else "a") for k in range(3000)]
-    import_graph_def(graph_def("".join(reversed(chain)) + PLACEHOLDER), name="")
-    assert names(graph)[-1] == "n2999"
-
-
 def test_control_inputs_are_kept(graph: acts.Graph) -> None:
     text = PAIR + "node { name: 'c' op: 'NoOp' input: '^b' input: '^a' input: '^b' }"
     import_graph_def(graph_def(text))
     after = graph.get_operation_by_name("import/c").control_inputs
     assert [op.name for op in after] == ["import/b", "import/a"]
+    # A long chain in reverse needs no recursion.
+    chain = [identity(f"n{k}", f"n{k - 1}" if k else "a") for k in range(3000)]
+    import_graph_def(graph_def("".join(reversed(chain)) + PLACEHOLDER), name="")
+    assert names(graph)[-1] == "n2999"
+    assert import_graph_def(GraphDef(), return_elements=[]) == []
 
 
-@pytest.mark.parametrize("key", ["a", "a:0", b"a"])
+@for_each("key", ["a", "a:0", b"a"])
 def test_an_input_comes_from_outside(graph: acts.Graph, key: Any) -> None:
     outside = acts.constant(3.0, name="outside")
     found = import_graph_def(graph_def(PAIR), {key: outside}, ["b:0", "b", "a:0", "a"])
@@ -136,35 +130,37 @@ def test_an_input_comes_from_outside(graph: acts.Graph, key: Any) -> None:
     assert [e.name for e in found] == ["import/b:0", "import/b", "outside:0", "import/a"]
 
 
-def test_values_from_outside_become_constants(graph: acts.Graph) -> None:
-    import_graph_def(graph_def(PAIR), {"a": 1.0})
-    assert names(graph) == ["import/_inputs/Const", "import/a", "import/b"]
-    with pytest.raises(ValueError, match="needs a name"):
-        import_graph_def(graph_def(PAIR), {"a": 1.0}, name="")
+@for_each(
+    "text, given, expected",
+    [
+        # A value becomes a constant.
+        (PAIR, {"a": 1.0}, "import/_inputs/Const import/a import/b"),
+        # An input from outside cuts a cycle.
+        (identity("a", "b") + identity("b", "a"), {"b:0": None}, "outside import/a import/b"),
+        # A mapping that nobody reads is fine.
+        (PAIR, {"b": None}, "outside import/a import/b"),
+    ],
+)
+def test_values_from_outside_take_the_place_of_nodes(
+    graph: acts.Graph, text: str, given: dict[str, Any], expected: str
+) -> None:
+    mapping = {key: value or acts.constant(1.0, name="outside") for key, value in given.items()}
+    import_graph_def(graph_def(text), mapping)
+    assert " ".join(names(graph)) == expected
 
 
 def test_a_control_input_comes_from_outside(graph: acts.Graph) -> None:
     outside = acts.constant(1.0, name="outside")
     import_graph_def(graph_def(PAIR + "node { name: 'c' op: 'NoOp' input: '^a' }"), {"^a": outside})
     assert graph.get_operation_by_name("import/c").control_inputs == (outside.op,)
-
-
-def test_an_input_from_outside_cuts_a_cycle(graph: acts.Graph) -> None:
-    text = identity("a", "b") + identity("b", "a")
-    import_graph_def(graph_def(text), {"b:0": acts.constant(1.0)})
-    assert names(graph) == ["Const", "import/a", "import/b"]
-
-
-def test_a_mapping_that_nobody_reads_is_fine_and_one_that_names_nothing_is_not(graph: acts.Graph) -> None:
-    value = acts.constant(1.0)
-    import_graph_def(graph_def(PAIR), {"b": value})
     with pytest.raises(ValueError, match=r"not in graph_def: zz, a:3, \^yy"):
-        import_graph_def(graph_def(PAIR), {"zz": value, "a:3": value, "^yy": value})
+        import_graph_def(graph_def(PAIR), {"zz": outside, "a:3": outside, "^yy": outside})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
+@for_each(
+    "arguments, error, words",
     [
+        ({"input_map": {"a": 1.0}, "name": ""}, ValueError, "needs a name"),
         ({"return_elements": ["zz"]}, ValueError, "node 'zz', which is not in graph_def"),
         ({"return_elements": ["b:3"]}, ValueError, "output 3 of node 'b', whose number of outputs is 1"),
         ({"return_elements": [3]}, TypeError, "return_elements must be strings, got 3"),
@@ -172,6 +168,7 @@ def test_a_mapping_that_nobody_reads_is_fine_and_one_that_names_nothing_is_not(g
         ({"return_elements": ["b:x"]}, ValueError, "must be 'node', 'node:index'"),
         ({"input_map": {3: 1.0}}, TypeError, "keys of input_map must be strings"),
         ({"input_map": 3}, TypeError, "must be a mapping"),
+        *(({"graph_def": value}, TypeError, "graph_def must be a GraphDef") for value in ("spam", None, 3)),
         ({"input_map": {"a": 1}}, ValueError, "passed int32 from Const:0, expected float32"),
     ],
 )
@@ -179,20 +176,16 @@ def test_wrong_arguments_are_refused_and_nothing_is_built(
     graph: acts.Graph, arguments: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        import_graph_def(graph_def(PAIR), **arguments)
+        import_graph_def(**{"graph_def": graph_def(PAIR), **arguments})
+
     assert names(graph) == []
-
-
-def test_nothing_is_returned_unless_asked_for(graph: acts.Graph) -> None:
-    assert import_graph_def(graph_def(PAIR)) is None
-    assert import_graph_def(graph_def(PAIR), return_elements=[]) == []
 
 
 # -- what is refused -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@for_each(
+    "text, words",
     [
         (identity("b", "a"), "node 'b': unknown input node 'a'"),
         ("node { name: 'b' op: 'NoOp' input: '^a' }", "node 'b': unknown control input 'a'"),
@@ -231,7 +224,6 @@ def test_nothing_is_returned_unless_asked_for(graph: acts.Graph) -> None:
             "attribute 'value' must be of type tensor, got s",
         ),
     ],
-    ids=lambda value: "",
 )
 def test_what_is_no_graph_is_refused_and_leaves_nothing(graph: acts.Graph, text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
@@ -245,6 +237,15 @@ def test_all_unknown_types_are_named_once_with_their_number(graph: acts.Graph) -
     with pytest.raises(NotFoundError) as caught:
         import_graph_def(graph_def(text + function))
     assert caught.value.message == ("operation types that are not registered here: 'Egg' (1 node), 'Spam' (2 nodes)")
+    # Attributes that nobody knows are left out.
+    extra = attr("spam", "i", ": 3") + attr("_kept", "i", ": 4") + "attr { key: 'x' value {} } }"
+    import_graph_def(graph_def(PLACEHOLDER[:-1] + extra), name="")
+    attrs = graph.get_operation_by_name("a").attrs
+    assert ("spam" in attrs, attrs["_kept"]) == (False, 4)
+    # Small files do not make large constants.
+    consts = [f"node {{ {whole(f'c{k}', 'dim { size: 200000000 }')} }}" for k in range(9)]
+    with pytest.raises(InvalidArgumentError, match="constants in short form take"):
+        import_graph_def(graph_def("".join(consts)))
 
 
 def test_shapes_that_cannot_work_leave_nothing_behind(graph: acts.Graph) -> None:
@@ -291,47 +292,39 @@ def test_a_setting_that_is_unknown_here_is_refused_unless_it_is_the_default(grap
             import_graph_def(graph_def(scatter % "IGNORE"))
 
 
-def test_attributes_that_nobody_knows_are_left_out(graph: acts.Graph) -> None:
-    extra = attr("spam", "i", ": 3") + attr("_kept", "i", ": 4") + "attr { key: 'x' value {} } }"
-    import_graph_def(graph_def(PLACEHOLDER[:-1] + extra), name="")
-    attrs = graph.get_operation_by_name("a").attrs
-    assert ("spam" in attrs, attrs["_kept"]) == (False, 4)
-
-
-def test_small_files_do_not_make_large_constants(graph: acts.Graph) -> None:
-    consts = [f"node {{ {whole(f'c{k}', 'dim { size: 200000000 }')} }}" for k in range(9)]
-    with pytest.raises(InvalidArgumentError, match="constants in short form take"):
-        import_graph_def(graph_def("".join(consts)))
-
-
-@pytest.mark.parametrize("value", ["spam", None, 3])
-def test_what_is_no_graph_def_at_all_is_refused(graph: acts.Graph, value: Any) -> None:
-    with pytest.raises(TypeError, match="graph_def must be a GraphDef"):
-        import_graph_def(value)
-
-
 # -- sources and types ---------------------------------------------------------------------------
 
 
-def test_protobufs_own_object_is_taken_too(graph: acts.Graph) -> None:
+def test_other_forms_are_taken_too_with_what_they_say_of_shapes(graph: acts.Graph) -> None:
     theirs = graph_pb2.GraphDef.FromString(graph_def(PAIR).SerializeToString())
     import_graph_def(theirs)
     assert names(graph) == ["import/a", "import/b"]
-
-
-def test_the_librarys_own_form_is_taken_too(graph: acts.Graph) -> None:
     with acts.Graph().as_default() as source:
         acts.identity(acts.placeholder(acts.float32, [2], name="a"), name="b")
-    found = import_graph_def(source.as_graph_def(), return_elements=["b:0"])
+    found = import_graph_def(source.as_graph_def(), return_elements=["b:0"], name="ours")
     assert found is not None
-    assert (found[0].name, found[0].shape.as_list()) == ("import/b:0", [2])
+    assert (found[0].name, found[0].shape.as_list()) == ("ours/b:0", [2])
 
-
-def test_static_shapes_that_the_file_knows_are_kept(graph: acts.Graph) -> None:
+    # Static shapes that the file knows are kept.
     shapes = "attr { key: '_output_shapes' value { list { shape { dim { size: 3 } } } } } }"
     found = import_graph_def(graph_def(PLACEHOLDER[:-1] + shapes), return_elements=["a:0"])
     assert found is not None
     assert found[0].shape.as_list() == [3]
+    # An attribute without a value has its default.
+    message = graph_def(PLACEHOLDER)
+    message.node[0].attr["shape"].SetInParent()
+    import_graph_def(message, name="")
+    assert graph.get_tensor_by_name("a:0").shape.rank is None
+    message.node[0].attr["dtype"].Clear()
+    with pytest.raises(ValueError, match="attribute 'dtype' must be of type type, got None"):
+        import_graph_def(message, name="again")
+    # Defaults of who wrote the graph are left out.
+    ops = protos.OpList()
+    attr = ops.op.add(name="GatherNd").attr.add(name="bad_indices_policy", type="string")
+    attr.default_value.s = b"IGNORE"
+    before = len(names(graph))
+    import_graph_def(graph_def(PAIR), producer_op_list=ops)
+    assert len(names(graph)) == before + 2
 
 
 def test_older_and_newer_names_of_types_are_understood() -> None:
@@ -354,24 +347,6 @@ def test_older_and_newer_names_of_types_are_understood() -> None:
     np.testing.assert_array_equal(found[2], value[1:])
 
 
-def test_an_attribute_without_a_value_has_its_default(graph: acts.Graph) -> None:
-    message = graph_def(PLACEHOLDER)
-    message.node[0].attr["shape"].SetInParent()
-    import_graph_def(message, name="")
-    assert graph.get_tensor_by_name("a:0").shape.rank is None
-    message.node[0].attr["dtype"].Clear()
-    with pytest.raises(ValueError, match="attribute 'dtype' must be of type type, got None"):
-        import_graph_def(message, name="again")
-
-
-def test_defaults_of_who_wrote_the_graph_are_left_out(graph: acts.Graph) -> None:
-    ops = protos.OpList()
-    attr = ops.op.add(name="GatherNd").attr.add(name="bad_indices_policy", type="string")
-    attr.default_value.s = b"IGNORE"
-    import_graph_def(graph_def(PAIR), producer_op_list=ops)
-    assert len(names(graph)) == 2
-
-
 def test_a_handle_from_outside_says_what_it_holds(graph: acts.Graph) -> None:
     """The read has neither dtype nor shape in the file's own words: they come from the variable."""
     with acts.Graph().as_default() as source:
@@ -387,11 +362,6 @@ def test_a_handle_from_outside_says_what_it_holds(graph: acts.Graph) -> None:
         assert session.run(found[0]).tolist() == [5.0, 6.0]
 
 
-def test_an_empty_graph_is_a_graph(graph: acts.Graph) -> None:
-    import_graph_def(GraphDef())
-    assert names(graph) == []
-
-
 @for_each(
     "attrs",
     [{"value": "text"}, {}, {"value": np.float32(1), "_class": [b"loc:@c"]}],
@@ -403,3 +373,50 @@ def test_a_plain_graph_with_attributes_of_other_types_is_refused(attrs: dict[str
     (node,) = graph.as_graph_def().nodes
     with acts.Graph().as_default(), pytest.raises(ValueError, match=r"node 'c' \(Const\) has"):
         import_graph_def(PlainGraphDef((replace(node, attrs=attrs),)))
+
+
+NAMES = ["mlp", "reductions", "slicing", "elementwise", "control_flow"]
+
+
+def spoiled(data: bytes, choose: random.Random) -> bytes:
+    """The bytes with a few of them changed or left out."""
+    found = bytearray(data)
+    for _ in range(choose.choice([1, 2, 4])):
+        at = choose.randrange(len(found))
+        if choose.random() < 0.7:
+            found[at] = choose.randrange(256)
+        else:
+            del found[at : at + choose.randrange(4)]
+    return bytes(found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=40, deadline=None)
+@given(choose=st.randoms())
+def test_a_spoiled_graph_is_imported_or_refused_as_a_whole(name: str, choose: random.Random) -> None:
+    data = spoiled((DATA / f"{name}.pb").read_bytes(), choose)
+    with acts.Graph().as_default() as graph:
+        try:
+            import_graph_def(GraphDef.FromString(data))
+        except (DataLossError, InvalidArgumentError, NotFoundError, ValueError):
+            assert graph.get_operations() == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(choose=st.randoms())
+def test_a_spoiled_text_is_read_or_refused(choose: random.Random) -> None:
+    text = spoiled((DATA / "training.pbtxt").read_bytes()[:1500], choose)
+    try:
+        read = text_format.Parse(text, GraphDef())
+    except InvalidArgumentError:
+        return
+    assert text_format.Parse(text_format.MessageToString(read), GraphDef()) == read
+
+
+@given(st.text("{}<>[]:;,'\"\\\\#-.0x1ef nameopinput\n", max_size=60))
+def test_any_text_is_a_node_or_refused(text: str) -> None:
+    try:
+        read = text_format.Parse(text, NodeDef())
+    except InvalidArgumentError:
+        return
+    assert text_format.Parse(repr(read), NodeDef()) == read

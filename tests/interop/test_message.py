@@ -1,30 +1,48 @@
-"""Messages as Python objects: presence, lists, maps, oneofs and copies."""
+"""Messages as Python objects, as bytes and as JSON: presence, lists, maps, oneofs, and hostile input."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
+from google.protobuf import json_format as their_json
+from hypothesis import given
+from hypothesis import strategies as st
+from tensorboard.compat.proto import config_pb2, graph_pb2
 
 from actorsession import float32
-from actorsession.interop import AttrValue, GraphDef, MetaGraphDef, NodeDef, TensorShapeProto, protos
+from actorsession.errors import DataLossError
+from actorsession.interop import (
+    AttrValue,
+    GraphDef,
+    MetaGraphDef,
+    NodeDef,
+    TensorProto,
+    TensorShapeProto,
+    json_format,
+    protos,
+    text_format,
+)
 from actorsession.interop.attributes import attr_of
+from actorsession.interop.message import Budget
 from actorsession.interop.protos import CollectionDef, FunctionDef
+from actorsession.interop.tabled import message_class
+from actorsession.protobuf import wire
+from actorsession.protobuf.wire import write_varint
 
 
 def test_fields_that_were_not_set_have_their_defaults() -> None:
     node = NodeDef()
     assert (node.name, list(node.input), dict(node.attr)) == ("", [], {})
     assert node.SerializeToString() == b""
-
-
-def test_reading_a_message_field_does_not_set_it() -> None:
+    # Reading a message field does not set it.
     graph = GraphDef()
     assert graph.versions.producer == 0
     assert not graph.HasField("versions")
     graph.versions.producer = 3
     assert graph.HasField("versions")
-
-
-def test_an_empty_message_counts_once_it_is_set() -> None:
+    # An empty message counts once it is set.
     graph = GraphDef()
     graph.versions.SetInParent()
     assert graph.HasField("versions")
@@ -40,15 +58,11 @@ def test_setting_a_member_of_a_oneof_clears_the_others() -> None:
     attr.b = False
     assert attr.WhichOneof("value") == "b"
     assert AttrValue.FromString(attr.SerializeToString()).WhichOneof("value") == "b"
-
-
-def test_asking_what_a_oneof_does_not_hold_changes_nothing() -> None:
+    # Asking what a oneof does not hold changes nothing.
     attr = AttrValue(i=3)
     assert list(attr.list.i) == []
     assert attr.WhichOneof("value") == "i"
-
-
-def test_the_last_member_of_a_oneof_on_the_wire_wins() -> None:
+    # The last member of a oneof on the wire wins.
     data = AttrValue(i=3).SerializeToString() + AttrValue(b=True).SerializeToString()
     assert AttrValue.FromString(data) == AttrValue(b=True)
 
@@ -73,9 +87,6 @@ def test_lists_and_maps_hold_copies_of_messages() -> None:
     function.attr["x"].CopyFrom(value)
     value.i = 2
     assert function.attr["x"].i == 1
-
-
-def test_copies_share_nothing() -> None:
     graph = GraphDef()
     graph.node.add(name="a", input=["x"])
     other = GraphDef()
@@ -83,9 +94,6 @@ def test_copies_share_nothing() -> None:
     other.node[0].input.append("y")
     assert list(graph.node[0].input) == ["x"]
     assert graph != other
-
-
-def test_merging_appends_lists_and_merges_messages() -> None:
     graph, more = GraphDef(), GraphDef()
     graph.node.add(name="a")
     graph.versions.producer = 1
@@ -126,9 +134,8 @@ def test_numbers_out_of_range_are_refused() -> None:
         GraphDef().versions.producer = 2**31
     with pytest.raises(ValueError, match="out of the range of int64"):
         AttrValue(i=-(2**63) - 1)
-
-
-def test_names_of_no_field_are_refused() -> None:
+    with pytest.raises(TypeError, match="same class: expected a GraphDef, got NodeDef"):
+        GraphDef().CopyFrom(NodeDef())
     with pytest.raises(AttributeError, match='NodeDef has no "nmae" field; it has name, op'):
         NodeDef().nmae = "x"
     with pytest.raises(ValueError, match='has no "nmae" field'):
@@ -139,11 +146,6 @@ def test_names_of_no_field_are_refused() -> None:
         NodeDef().WhichOneof("value")
 
 
-def test_another_class_is_no_source_of_a_copy() -> None:
-    with pytest.raises(TypeError, match="same class: expected a GraphDef, got NodeDef"):
-        GraphDef().CopyFrom(NodeDef())
-
-
 def test_equal_messages_give_equal_bytes_whatever_the_order_of_entries() -> None:
     one, two = NodeDef(), NodeDef()
     for name in ("a", "b"):
@@ -151,12 +153,23 @@ def test_equal_messages_give_equal_bytes_whatever_the_order_of_entries() -> None
     for name in ("b", "a"):
         two.attr[name].i = 1
     assert one.SerializeToString() == two.SerializeToString()
-
-
-def test_the_text_form_is_how_a_message_shows_itself() -> None:
+    # The text form is how a message shows itself.
     shape = TensorShapeProto()
     shape.dim.add(size=-1)
     assert repr(shape) == "dim {\n  size: -1\n}\n"
+    # Values of maps with equal bytes are messages of their own.
+    kind = protos.AttrValue(type=1)
+    data = b"".join(
+        protos.GraphDef(node=[protos.NodeDef(name=name, attr={"T": kind, "U": kind})]).SerializeToString()
+        for name in "ab"
+    )
+    graph = protos.GraphDef.FromString(data)
+    assert [attr_of(node.attr[key]) for node in graph.node for key in "TU"] == [float32] * 4
+    assert graph.SerializeToString() == data
+    graph = protos.GraphDef.FromString(data)
+    graph.node[1].attr["T"].type = 3
+    assert [node.attr[key].type for node in graph.node for key in "TU"] == [1, 1, 3, 1]
+    assert graph.node[0] == protos.GraphDef.FromString(data).node[0]
 
 
 def test_a_meta_graph_keeps_each_kind_of_collection() -> None:
@@ -172,16 +185,140 @@ def test_a_meta_graph_keeps_each_kind_of_collection() -> None:
     assert CollectionDef().WhichOneof("kind") is None
 
 
-def test_values_of_maps_with_equal_bytes_are_messages_of_their_own() -> None:
-    kind = protos.AttrValue(type=1)
-    data = b"".join(
-        protos.GraphDef(node=[protos.NodeDef(name=name, attr={"T": kind, "U": kind})]).SerializeToString()
-        for name in "ab"
-    )
-    graph = protos.GraphDef.FromString(data)
-    assert [attr_of(node.attr[key]) for node in graph.node for key in "TU"] == [float32] * 4
-    assert graph.SerializeToString() == data
-    graph = protos.GraphDef.FromString(data)
-    graph.node[1].attr["T"].type = 3
-    assert [node.attr[key].type for node in graph.node for key in "TU"] == [1, 1, 3, 1]
-    assert graph.node[0] == protos.GraphDef.FromString(data).node[0]
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\x80", "runs over the end"),
+        (b"\xff" * 11, "more than ten bytes"),
+        (b"\x0a\x05ab", "reaches beyond the end: 2 bytes are left"),
+        (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "reaches beyond the end"),
+        (b"\x00\x01", "field number 0"),
+        (b"\x0f\x01", "wire type 7"),
+        (b"\x7c", "a group 15 ends"),
+        (b"\x7b\x44", "a group 8 ends"),
+        (b"\x7b" * 101, "groups are nested more than 100 deep"),
+        (b"\x79\x01\x02", "runs over the end"),
+        (b"\x0a\x01\xff", "is not UTF-8"),
+    ],
+)
+def test_bytes_that_are_no_message_are_refused_with_the_place(data: bytes, words: str) -> None:
+    with pytest.raises(DataLossError, match=words):
+        NodeDef.FromString(data)
+
+
+def test_messages_nested_too_deep_are_refused() -> None:
+    """An attribute that is a function with an attribute that is a function ..."""
+    inner = b""
+    for _ in range(60):
+        entry = b"\x0a\x00\x12" + write_varint(len(inner)) + inner
+        func = b"\x12" + write_varint(len(entry)) + entry
+        inner = b"\x52" + write_varint(len(func)) + func
+    with pytest.raises(DataLossError, match="nested more than 100 deep"):
+        AttrValue.FromString(inner)
+    # A few bytes do not become millions of messages.
+    budget = Budget(messages=1000)
+    with pytest.raises(DataLossError, match="more than"):
+        GraphDef()._read(b"\x0a\x00" * 1000, 0, 2000, 0, budget)
+    # A packed row with a rest is refused.
+    with pytest.raises(DataLossError, match="no row of float values"):
+        TensorProto.FromString(b"\x2a\x03abc")
+    # Packed and single values of a list are the same.
+    packed, single = b"\x3a\x02\x05\x06", b"\x38\x05\x38\x06"
+    assert list(TensorProto.FromString(packed).int_val) == [5, 6]
+    assert list(TensorProto.FromString(single).int_val) == [5, 6]
+    # Unknown fields of every wire type are skipped.
+    unknown = b"\xf8\x07\x05" + b"\xf9\x07" + bytes(8) + b"\xfa\x07\x02ab" + b"\xfd\x07" + bytes(4)
+    group = b"\xfb\x07\x08\x01\xfc\x07"
+    assert NodeDef.FromString(unknown + group + b"\x0a\x01n").name == "n"
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_graph_or_data_loss(data: bytes) -> None:
+    try:
+        read = GraphDef.FromString(data)
+    except DataLossError:
+        return
+    assert GraphDef.FromString(read.SerializeToString()) == read
+
+
+@pytest.mark.parametrize("data", [b"\x08\x01", b"\x2d\x01\x02\x03\x04", b"\xfa\x07\x02ab", b"\x0d\x01\x02\x03\x04"])
+def test_a_field_of_another_wire_type_is_kept_as_an_unknown_field(data: bytes) -> None:
+    """As protobuf keeps it, in messages around it as well."""
+    read = NodeDef.FromString(data)
+    assert read.ListFields() == []
+    assert NodeDef.FromString(read.SerializeToString()).SerializeToString() == data
+    around = GraphDef.FromString(wire.length_field(1, data))
+    assert around.SerializeToString() == wire.length_field(1, data)
+
+
+ConfigProto: Any = message_class("ConfigProto")
+
+
+def a_config() -> Any:
+    config = ConfigProto(device_count={"CPU": 2}, operation_timeout_in_ms=2**40)
+    config.gpu_options.per_process_gpu_memory_fraction = 0.25
+    config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[0.1, float("inf")])
+    config.graph_options.optimizer_options.global_jit_level = "ON_1"
+    config.experimental.session_metadata.version = 3
+    return config
+
+
+def a_graph() -> Any:
+    graph = protos.GraphDef()
+    node = graph.node.add(name="é", input=["a", "b"])
+    node.attr["s"].s = b"\x00\xff"
+    node.attr["b"].b = False
+    node.attr["t"].type = 1
+    node.attr["l"].list.i.extend([1, -2])
+    return graph
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(a_config(), config_pb2.ConfigProto), (a_graph(), graph_pb2.GraphDef)])
+def test_json_is_protobufs_own_and_is_read_back(ours: Any, theirs: Any) -> None:
+    same = theirs.FromString(ours.SerializeToString())
+    assert json_format.MessageToDict(ours) == their_json.MessageToDict(same)
+    kept = {"preserving_proto_field_name": True}
+    assert json_format.MessageToDict(ours, **kept) == their_json.MessageToDict(same, **kept)
+    text = json_format.MessageToJson(ours)
+    assert json.loads(text) == json.loads(their_json.MessageToJson(same))
+    assert json_format.Parse(text, type(ours)()) == ours
+
+
+def test_fields_without_a_value_are_shown_if_they_are_asked_for() -> None:
+    shown = json_format.MessageToDict(protos.VersionDef(), always_print_fields_with_no_presence=True)
+    assert shown == {"producer": 0, "minConsumer": 0, "badConsumers": []}
+    # A text says a field once unless it is merged.
+    text = "producer: 1 producer: 2"
+    with pytest.raises(text_format.ParseError, match="VersionDef has 'producer' twice"):
+        text_format.Parse(text, protos.VersionDef())
+    assert text_format.Merge(text, protos.VersionDef()).producer == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "not JSON"),
+        ("[]", "is an object"),
+        ('{"spam": 1}', "no field 'spam'"),
+        ('{"deviceCount": {"CPU": "x"}}', "field 'deviceCount'"),
+        ('{"allowSoftPlacement": "x"}', "field 'allowSoftPlacement'"),
+        ('{"operationTimeoutInMs": 1.5}', "is no integer"),
+    ],
+)
+def test_json_that_is_no_message_is_refused(text: str, words: str) -> None:
+    with pytest.raises(json_format.ParseError, match=words):
+        json_format.Parse(text, ConfigProto())
+    assert json_format.Parse('{"spam": 1}', ConfigProto(), ignore_unknown_fields=True) == ConfigProto()
+
+
+def test_a_text_is_written_in_other_forms() -> None:
+    graph = a_graph()
+    line = text_format.MessageToString(graph, as_one_line=True)
+    assert line.startswith('node { name: "é" input: "a"')
+    assert text_format.Parse(line, protos.GraphDef()) == graph
+    short = text_format.MessageToString(graph.node[0].attr["l"], use_short_repeated_primitives=True)
+    assert short == "list {\n  i: [1, -2]\n}\n"
+    numbered = text_format.MessageToString(graph, use_field_number=True)
+    assert text_format.Parse(numbered, protos.GraphDef(), allow_field_number=True) == graph
+    pointed = text_format.MessageToBytes(graph, pointy_brackets=True, as_utf8=False)
+    assert text_format.ParseLines(pointed.splitlines(), protos.GraphDef()) == graph

@@ -53,9 +53,6 @@ def test_collections_come_back_in_another_graph() -> None:
     assert values["nodes"][0].name == "in/mul:0"
     assert values["ops"] == [v.initializer]
     assert (values["words"], values["numbers"], values["floats"]) == (["in/spam"], [3], [0.5])
-
-
-def test_variables_come_back_as_variables() -> None:
     meta = export_meta_graph(graph=a_graph())
     with acts.Graph().as_default() as graph:
         v = import_meta_graph(meta).variables["v:0"]
@@ -65,6 +62,15 @@ def test_variables_come_back_as_variables() -> None:
             session.run(v.initializer)
             assert session.run(up).tolist() == [2.0, 3.0]
             assert session.run(v).tolist() == [2.0, 3.0]
+    with acts.Graph().as_default() as graph, acts.name_scope("in"):
+        v = acts.Variable(1.0, name="v")
+    proto = variable_to_proto(v, export_scope="in")
+    assert (proto.variable_name, proto.initializer_name, proto.is_resource) == ("v:0", "v/Assign", True)
+    again = variable_from_proto(proto, graph, import_scope="in")
+    assert (again.handle, again.initializer, again.initial_value) == (v.handle, v.initializer, v.initial_value)
+    proto.variable_name = proto.initial_value_name
+    with pytest.raises(ValueError, match="a variable is a VarHandleOp or a VariableV2"):
+        variable_from_proto(proto, graph, import_scope="in")
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -81,15 +87,13 @@ def test_a_meta_graph_in_a_file_is_read_again(tmp_path: Path, as_text: bool) -> 
     assert found.variables == {}
 
 
-def test_a_file_in_neither_form_is_refused(tmp_path: Path) -> None:
+def test_a_file_in_neither_form_is_refused(tmp_path: Path, caplog: Any) -> None:
     (tmp_path / "g.meta").write_bytes(b"\xff\xfe spam")
     with pytest.raises(InvalidArgumentError):
         read_meta_graph(tmp_path / "g.meta")
     with pytest.raises(FileNotFoundError):
         import_meta_graph(tmp_path / "none.meta")
-
-
-def test_what_no_message_can_hold_is_left_out_with_a_warning(caplog: Any) -> None:
+    # What no message can hold is left out with a warning.
     graph = a_graph()
     graph.add_to_collection("odd", object())
     with caplog.at_level(logging.WARNING, logger="actorsession"):
@@ -125,24 +129,9 @@ def test_devices_can_be_left_out() -> None:
     with acts.Graph().as_default() as graph:
         import_meta_graph(kept, clear_devices=True)
         assert [op.device for op in graph.get_operations()] == [""]
-
-
-def test_types_and_version_are_named_for_readers() -> None:
     info = export_meta_graph(graph=a_graph()).meta_info_def
     assert info.tensorflow_version
     assert "VarHandleOp" in [op.name for op in info.stripped_op_list.op]
-
-
-def test_a_variable_is_the_names_of_its_nodes() -> None:
-    with acts.Graph().as_default() as graph, acts.name_scope("in"):
-        v = acts.Variable(1.0, name="v")
-    proto = variable_to_proto(v, export_scope="in")
-    assert (proto.variable_name, proto.initializer_name, proto.is_resource) == ("v:0", "v/Assign", True)
-    again = variable_from_proto(proto, graph, import_scope="in")
-    assert (again.handle, again.initializer, again.initial_value) == (v.handle, v.initializer, v.initial_value)
-    proto.variable_name = proto.initial_value_name
-    with pytest.raises(ValueError, match="a variable is a VarHandleOp or a VariableV2"):
-        variable_from_proto(proto, graph, import_scope="in")
 
 
 # -- contexts of control flow ----------------------------------------------------------------------

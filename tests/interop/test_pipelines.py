@@ -141,15 +141,6 @@ def test_functions_are_in_the_library_and_take_what_they_capture_last() -> None:
     assert [dim.size for dim in node.attr["output_shapes"].list.shape[0].dim] == [2]
 
 
-def test_an_iterator_stands_beside_its_dataset() -> None:
-    with tf.Graph().as_default() as graph:
-        iterator = Dataset.range(3).make_initializable_iterator()
-        following = iterator.get_next()
-        assert following.op.colocation_groups() == [b"loc:@RangeDataset"]
-        names = [op.name for op in graph.get_operations() if op.type != "Const"]
-    assert names == ["RangeDataset", "IteratorV2", "MakeIterator", "IteratorToStringHandle", "IteratorGetNext"]
-
-
 # As TensorFlow 1.15 writes it, with an optimised pipeline.
 OLDER = """
 node { name: "start" op: "Const" attr { key: "dtype" value { type: DT_INT64 } }
@@ -190,10 +181,15 @@ def test_a_graph_of_tensorflow_1_gives_its_elements() -> None:
         tf.import_graph_def(text_format.Parse(OLDER, tf.GraphDef()), name="")
         session.run("begin")
         assert _taken(session, "next:0") == [0, 1, 4, 9, END]
-
-
-def test_a_function_that_the_library_lacks_is_named() -> None:
+    # A function that the library lacks is named.
     message = text_format.Parse(OLDER, tf.GraphDef())
     message.library.function[0].signature.name = "cube"
     with tf.Graph().as_default(), pytest.raises(ValueError, match=r"node 'map' .*'square', its attribute 'f'"):
         tf.import_graph_def(message, name="")
+    # An iterator stands beside its dataset.
+    with tf.Graph().as_default() as graph:
+        iterator = Dataset.range(3).make_initializable_iterator()
+        following = iterator.get_next()
+        assert following.op.colocation_groups() == [b"loc:@RangeDataset"]
+        names = [op.name for op in graph.get_operations() if op.type != "Const"]
+    assert names == ["RangeDataset", "IteratorV2", "MakeIterator", "IteratorToStringHandle", "IteratorGetNext"]

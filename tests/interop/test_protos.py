@@ -1,4 +1,4 @@
-"""Our messages against TensorFlow's compiled ones: every field, and random values both ways."""
+"""Our messages against TensorFlow's compiled ones, both ways, and what programs do with them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,44 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tensorboard.compat.proto import types_pb2
 
-from actorsession.errors import InvalidArgumentError
-from actorsession.interop import protos, text_format
+import actorsession as acts
+from actorsession import (
+    Graph,
+    GraphKeys,
+    Session,
+    TensorShape,
+    float32,
+    import_graph_def,
+    int32,
+    interop,
+    name_scope,
+    ops,
+    string,
+    train,
+)
+from actorsession.errors import CancelledError, DataLossError, InvalidArgumentError, OutOfRangeError
+from actorsession.extend import registered_ops
+from actorsession.graph.registry import lookup
+from actorsession.interop import graph_def_of, protos, text_format
 from actorsession.interop.enums import DATA_TYPES, ENUMS
+from actorsession.interop.example_protos import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
 from actorsession.interop.fields import Field
 from actorsession.interop.message import Message
 from actorsession.interop.tabled import message_class, names_of_messages
+from actorsession.interop.training_protos import within_scope
+
+pytestmark = pytest.mark.usefixtures("graph")
+
 
 _FILES = """
     allocation_description attr_value cluster config coordination_config cost_graph debug event full_type
@@ -214,6 +246,19 @@ def test_text_takes_every_spelling_of_values() -> None:
     assert node.attr["g"].f == -np.inf
     assert (node.attr["h"].i, node.attr["t"].type) == (-16, 3)
     assert list(node.attr["n"].list.b) == [True, False, True]
+    # Long texts without a word are refused at once.
+    for text in (" " * 50_000 + "@", "#" * 50_000 + "\n@", 'name: "' + "a" * 50_000, "-" * 50_000):
+        with pytest.raises(InvalidArgumentError, match="not a token of a text message"):
+            text_format.Parse(text, protos.NodeDef())
+    # Text nested too deep is refused.
+    text = "attr { key: '' value { func { " * 60
+    with pytest.raises(InvalidArgumentError, match="nested more than 100 deep"):
+        text_format.Parse(text, protos.NodeDef())
+    skipped = "spam { " + "a {" * 200
+    with pytest.raises(InvalidArgumentError, match="nested more than 100 deep"):
+        text_format.Parse(skipped, protos.NodeDef(), allow_unknown_field=True)
+    with pytest.raises(InvalidArgumentError, match="expected '}', found the end"):
+        text_format.Parse("spam { a", protos.NodeDef(), allow_unknown_field=True)
 
 
 @pytest.mark.parametrize(
@@ -238,18 +283,297 @@ def test_text_that_is_no_message_is_refused_with_the_line(text: str, words: str)
         text_format.Parse(text, protos.NodeDef())
 
 
-def test_long_texts_without_a_word_are_refused_at_once() -> None:
-    for text in (" " * 50_000 + "@", "#" * 50_000 + "\n@", 'name: "' + "a" * 50_000, "-" * 50_000):
-        with pytest.raises(InvalidArgumentError, match="not a token of a text message"):
-            text_format.Parse(text, protos.NodeDef())
+# ``SerializeToString(deterministic=True)`` of TensorFlow 2.21, for the messages of ``whole`` and ``steps``.
+WHOLE = bytes.fromhex(
+    "0a4a0a110a0161120c120a0a080000c03f000000400a160a016212111a0f0a0d01feffffffffffffffff01ac020a0d0a0163"
+    "12080a060a0278ff0a000a050a016412000a070a016512021a00"
+)
 
 
-def test_text_nested_too_deep_is_refused() -> None:
-    text = "attr { key: '' value { func { " * 60
-    with pytest.raises(InvalidArgumentError, match="nested more than 100 deep"):
-        text_format.Parse(text, protos.NodeDef())
-    skipped = "spam { " + "a {" * 200
-    with pytest.raises(InvalidArgumentError, match="nested more than 100 deep"):
-        text_format.Parse(skipped, protos.NodeDef(), allow_unknown_field=True)
-    with pytest.raises(InvalidArgumentError, match="expected '}', found the end"):
-        text_format.Parse("spam { a", protos.NodeDef(), allow_unknown_field=True)
+STEPS = bytes.fromhex("0a0c0a0a0a016b12051a030a0107121d0a140a016c120f0a051a030a01010a061a040a0202030a050a016d1200")
+
+
+FILLED = bytes.fromhex("0a0e0a0c0a017112071a050a03050607")
+
+
+def whole() -> Example:
+    return Example(
+        features=Features(
+            feature={
+                "b": Feature(int64_list=Int64List(value=[1, -2, 300])),
+                "a": Feature(float_list=FloatList(value=[1.5, 2])),
+                "c": Feature(bytes_list=BytesList(value=[b"x\xff", b""])),
+                "d": Feature(),
+                "e": Feature(int64_list=Int64List()),
+            }
+        )
+    )
+
+
+def steps() -> SequenceExample:
+    return SequenceExample(
+        context=Features(feature={"k": Feature(int64_list=Int64List(value=[7]))}),
+        feature_lists=FeatureLists(
+            feature_list={
+                "l": FeatureList(
+                    feature=[Feature(int64_list=Int64List(value=[1])), Feature(int64_list=Int64List(value=[2, 3]))]
+                ),
+                "m": FeatureList(),
+            }
+        ),
+    )
+
+
+@pytest.mark.parametrize(("message", "data"), [(whole(), WHOLE), (steps(), STEPS)])
+def test_bytes_are_tensorflows_and_are_read_again(message: Any, data: bytes) -> None:
+    assert message.SerializeToString() == data
+    back = type(message).FromString(data)
+    assert back == message
+    assert back.SerializeToString() == data
+    again = type(message)()
+    assert again.ParseFromString(data) == len(data)
+    assert again == message
+
+
+def test_a_feature_says_which_list_it_is() -> None:
+    features = whole().features.feature
+    assert features["a"].WhichOneof("kind") == "float_list"
+    assert features["e"].WhichOneof("kind") == "int64_list"
+    assert features["d"].WhichOneof("kind") is None
+    features["a"].bytes_list.value.append(b"x")
+    assert features["a"].WhichOneof("kind") == "bytes_list"
+    # Features are filled in by key.
+    made = Example()
+    made.features.feature["q"].int64_list.value.append(5)
+    made.features.feature["q"].int64_list.value.extend([6, 7])
+    assert made.SerializeToString() == FILLED
+    assert list(made.features.feature["q"].int64_list.value) == [5, 6, 7]
+    assert "q" in made.features.feature
+    assert made != whole()
+    made.CopyFrom(whole())
+    assert made == whole()
+    # Arrays are taken as values.
+    assert list(Int64List(value=np.arange(3)).value) == [0, 1, 2]
+    assert list(FloatList(value=np.array([0.5], np.float32)).value) == [0.5]
+
+
+def test_a_message_is_shown_as_text() -> None:
+    assert repr(Feature(int64_list=Int64List(value=[1, 2]))).split() == [
+        "int64_list",
+        "{",
+        "value:",
+        "1",
+        "value:",
+        "2",
+        "}",
+    ]
+    assert 'key: "c"' in str(whole())
+
+
+@pytest.mark.parametrize(
+    ("build", "kind"),
+    [
+        (lambda: Int64List(value=[1.5]), TypeError),
+        (lambda: Int64List(value=3), TypeError),
+        (lambda: Int64List(value=[2**70]), ValueError),
+        (lambda: BytesList(value=["text"]), TypeError),
+        (lambda: FloatList(value=["x"]), TypeError),
+        (lambda: Feature(int64_list=[1]), TypeError),
+        (lambda: Features(feature={"a": 3}), TypeError),
+        (lambda: Example(foo=1), ValueError),
+        (lambda: Example.FromString(b"garbage"), DataLossError),
+    ],
+)
+def test_what_a_message_cannot_hold_is_refused(build: Any, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        build()
+
+
+def filled() -> train.QueueRunner:
+    queue = ops.FIFOQueue(4, float32, shapes=[[]], name="q")
+    put = queue.enqueue(2.5)
+    types = (OutOfRangeError, CancelledError)
+    return train.QueueRunner(queue, [put, put], queue_closed_exception_types=types)
+
+
+def test_a_queue_runner_is_the_names_of_its_operations() -> None:
+    with Graph().as_default():
+        message: Any = interop.queue_runner_to_proto(filled())
+        assert str(message).splitlines() == [
+            'queue_name: "q"',
+            'enqueue_op_name: "q_enqueue"',
+            'enqueue_op_name: "q_enqueue"',
+            'close_op_name: "q_Close"',
+            'cancel_op_name: "q_Close_1"',
+            "queue_closed_exception_types: OUT_OF_RANGE",
+            "queue_closed_exception_types: CANCELLED",
+        ]
+        # What TensorFlow's own message of the same content is on the wire.
+        assert message.SerializeToString() == (
+            b'\n\x01q\x12\tq_enqueue\x12\tq_enqueue\x1a\x07q_Close"\tq_Close_1*\x02\x0b\x01'
+        )
+
+
+def test_a_queue_runner_is_made_of_names() -> None:
+    with Graph().as_default():
+        given = filled()
+        message = interop.queue_runner_to_proto(given)
+        made = train.QueueRunner.from_proto(message)
+        assert made.queue.queue_ref is given.queue.queue_ref
+        assert (made.queue.dtypes, made.queue.shapes[0].as_list()) == ([float32], [])
+        assert made.enqueue_ops == given.enqueue_ops
+        assert (made.close_op, made.cancel_op) == (given.close_op, given.cancel_op)
+        assert made.queue_closed_exception_types == given.queue_closed_exception_types
+        with pytest.raises(ValueError, match="mutually exclusive"):
+            train.QueueRunner(given.queue, queue_runner_def=message)
+
+
+def test_names_of_a_scope_are_written_without_it() -> None:
+    with Graph().as_default() as graph:
+        with graph.name_scope("here"):
+            runner = filled()
+        message: Any = interop.queue_runner_to_proto(runner, export_scope="here")
+        assert (message.queue_name, message.close_op_name) == ("q", "q_Close")
+        assert interop.queue_runner_to_proto(runner, export_scope="elsewhere") is None
+        made = train.QueueRunner(queue_runner_def=message, import_scope="here")
+        assert made.queue.queue_ref is runner.queue.queue_ref
+
+
+def test_a_saver_is_the_names_of_its_nodes() -> None:
+    with Graph().as_default():
+        ops.Variable(1.0, name="v")
+        saver = train.Saver(max_to_keep=3)
+        message: Any = interop.saver_to_proto(saver)
+        assert message.save_tensor_name == "save/control_dependency:0"
+        assert (message.restore_op_name, message.max_to_keep) == ("save/restore_all", 3)
+        assert interop.saver_to_proto(saver.saver_def) == message
+        assert interop.saver_to_proto(saver, export_scope="other") is None
+        assert interop.saver_to_proto(None) is None
+        inner: Any = interop.saver_to_proto(saver, export_scope="save")
+        assert inner.restore_op_name == "restore_all"
+        assert within_scope(inner, "save") == message
+        unbuilt = train.Saver(defer_build=True)
+        assert interop.saver_to_proto(unbuilt) is None
+
+
+def test_both_stand_in_meta_graphs(tmp_path: Any) -> None:
+    with Graph().as_default() as graph:
+        v = ops.Variable(1.0, name="v")
+        runner = filled()
+        train.add_queue_runner(runner)
+        runner.queue.dequeue(name="take")
+        saver = train.Saver()
+        graph.add_to_collection(GraphKeys.SAVERS, saver)
+        with Session() as session:
+            session.run(v.initializer)
+            path = saver.save(session, str(tmp_path / "m"), write_meta_graph=False)
+        message = interop.export_meta_graph()
+    message = interop.MetaGraphDef.FromString(message.SerializeToString())
+    with Graph().as_default() as graph:
+        interop.import_meta_graph(message, import_scope="again")
+        (saver,) = graph.get_collection(GraphKeys.SAVERS)
+        with Session() as session:
+            saver.restore(session, path)
+            assert session.run("again/v/Read/ReadVariableOp:0") == 1.0
+            coord = train.Coordinator()
+            threads = train.start_queue_runners(session, coord)
+            assert session.run("again/take:0") == 2.5
+            coord.request_stop()
+            coord.join(threads)
+
+
+def test_a_node_alone_is_as_it_is_in_its_graph(graph: Graph) -> None:
+    x = ops.placeholder("float32", [2], name="x")
+    with graph.device("/cpu:1"), graph.control_dependencies([ops.no_op(name="first")]):
+        ops.negative(x, name="y")
+    whole = {node.name: node for node in graph_def_of(graph).node}
+    for op in graph.get_operations():
+        assert op.node_def == whole[op.name]
+    assert list(whole["y"].input) == ["x", "^first"]
+    made = ops.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+    (loop,) = [op for op in made.graph.get_operations() if op.type == "While"]
+    assert loop.node_def.attr["body"].func.name == f"{loop.name}_body"
+    assert loop.get_attr("T") == [int32]
+    made = ops.constant(["a", "b"]).op
+    assert made.get_attr("dtype") is string
+    assert acts.io.make_ndarray(made.get_attr("value")).tolist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "given"),
+    [
+        ("text", b"text"),
+        ((1, 2), [1, 2]),
+        (("a", b"b"), [b"a", b"b"]),
+        (np.int64(3), 3),
+        (True, True),
+        (0.5, 0.5),
+        (float32, float32),
+        ((), []),
+    ],
+    ids=str,
+)
+def test_attributes_that_only_this_library_has_are_given_likewise(value: Any, given: Any, graph: Graph) -> None:
+    found = graph.create_op("NoOp", attrs={"_own": value}).get_attr("_own")
+    assert (found, type(found)) == (given, type(given))
+
+
+@pytest.mark.parametrize("shape", [None, [], [2, None]], ids=str)
+def test_shapes_are_messages_and_are_made_of_them(shape: Any) -> None:
+    proto = TensorShape(shape).as_proto()
+    assert proto.unknown_rank is (shape is None)
+    assert [dim.size for dim in proto.dim] == [-1 if d is None else d for d in shape or ()]
+    assert TensorShape(proto) == TensorShape(shape)
+
+
+def test_a_type_says_its_inputs_outputs_and_attributes() -> None:
+    product = ops.matmul([[1.0]], [[2.0]]).op.op_def
+    assert [(arg.name, arg.type_attr) for arg in product.input_arg] == [("a", "T"), ("b", "T")]
+    assert [arg.name for arg in product.output_arg] == ["product"]
+    attrs = {attr.name: attr for attr in product.attr}
+    assert (attrs["transpose_a"].type, attrs["transpose_a"].default_value.b) == ("bool", False)
+    assert not attrs["T"].HasField("default_value")
+    (inputs,) = ops.add_n([1.0, 2.0]).op.op_def.input_arg
+    assert (inputs.type_attr, inputs.number_attr) == ("T", "N")
+    queue = ops.FIFOQueue(3, [float32]).enqueue([1.0]).op_def
+    assert (queue.name, queue.is_stateful) == ("QueueEnqueueV2", True)
+    assert [(a.name, a.type, a.type_list_attr) for a in queue.input_arg] == [
+        ("handle", 20, ""),
+        ("components", 0, "Tcomponents"),
+    ]
+    for name in registered_ops():
+        op_def = lookup(name)
+        assert all(arg.name for arg in [*op_def.input_arg, *op_def.output_arg]), name
+        assert len({attr.name for attr in op_def.attr}) == len(op_def.attr), name
+
+
+# -- variables and queue runners -----------------------------------------------------------------
+
+
+def test_what_was_written_as_a_message_is_found_again() -> None:
+    with name_scope("outer"):
+        v = ops.Variable(3.0, name="v", trainable=False)
+    message = v.to_proto()
+    assert (message.variable_name, message.is_resource, message.trainable) == ("outer/v:0", True, False)
+    assert ops.Variable.from_proto(message) is v
+    with pytest.raises(KeyError):
+        with Graph().as_default():
+            ops.Variable.from_proto(message)
+    v = ops.Variable(3.0, name="v")
+    message, stored = v.to_proto(), graph_def_of(v.graph)
+    with Graph().as_default():
+        import_graph_def(stored, name="copy")
+        copy = ops.Variable.from_proto(message, import_scope="copy")
+        with Session() as sess:
+            sess.run(copy.initializer)
+            assert sess.run(copy) == 3.0
+        assert copy.to_proto("copy") == message
+    v = ops.Variable(3.0, name="v")
+    queue = ops.FIFOQueue(3, float32)
+    runner = train.QueueRunner(queue, [queue.enqueue(1.0)])
+    assert (v.to_proto("other"), runner.to_proto("other")) == (None, None)
+    queue = ops.FIFOQueue(3, float32, name="q")
+    runner = train.QueueRunner(queue, [queue.enqueue(1.0)])
+    message = runner.to_proto()
+    assert (message.queue_name, list(message.enqueue_op_name)) == ("q", ["q_enqueue"])
+    assert train.QueueRunner.from_proto(message).enqueue_ops == runner.enqueue_ops

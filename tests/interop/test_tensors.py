@@ -39,11 +39,24 @@ def test_arrays_come_back_as_they_were(dtype: Any, shape: tuple[int, ...]) -> No
     np.testing.assert_array_equal(found, array)
 
 
-def test_strings_come_back_as_bytes() -> None:
+def test_strings_and_numbers_come_back_as_tensorflow_reads_them() -> None:
     array = np.array([["a", b"\xff\x00"]], dtype=object)
     found = acts.io.make_ndarray(acts.io.make_tensor_proto(array))
     assert found.tolist() == [[b"a", b"\xff\x00"]]
     assert acts.io.make_ndarray(acts.io.make_tensor_proto("é")).item() == "é".encode()
+    assert acts.io.make_ndarray(tensor("DT_STRING", [3], string_val=[b"a", b"b"])).tolist() == [b"a", b"b", b"b"]
+    assert acts.io.make_ndarray(tensor("DT_STRING", [1])).tolist() == [b""]
+    assert acts.io.make_tensor_proto(1).dtype == DATA_TYPES["DT_INT32"]
+    assert acts.io.make_tensor_proto(2**40).dtype == DATA_TYPES["DT_INT64"]
+    assert acts.io.make_tensor_proto([1.5]).dtype == DATA_TYPES["DT_FLOAT"]
+    assert acts.io.make_tensor_proto(np.float64(1)).dtype == DATA_TYPES["DT_DOUBLE"]
+    assert acts.io.make_tensor_proto(1, "int8").dtype == DATA_TYPES["DT_INT8"]
+    # Fewer values than the shape has are repeated.
+    assert acts.io.make_ndarray(acts.io.make_tensor_proto([1, 2], shape=[4])).tolist() == [1, 2, 2, 2]
+    with pytest.raises(ValueError, match="has 1 elements, got 2"):
+        acts.io.make_tensor_proto([1, 2], shape=[1])
+    with pytest.raises(TypeError, match=r"shape \(4,\) were requested"):
+        acts.io.make_tensor_proto([1, 2], shape=[4], verify_shape=True)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +86,6 @@ def test_lists_of_elements_are_read_and_the_last_one_repeats(proto: TensorProto,
     np.testing.assert_array_equal(found, expected)
 
 
-def test_strings_repeat_too_and_none_are_empty() -> None:
-    assert acts.io.make_ndarray(tensor("DT_STRING", [3], string_val=[b"a", b"b"])).tolist() == [b"a", b"b", b"b"]
-    assert acts.io.make_ndarray(tensor("DT_STRING", [1])).tolist() == [b""]
-
-
 @pytest.mark.parametrize(
     ("proto", "words"),
     [
@@ -102,22 +110,6 @@ def test_shapes_and_elements_that_do_not_fit_are_refused(proto: TensorProto, wor
 def test_element_types_that_do_not_exist_here_are_refused(dtype: str) -> None:
     with pytest.raises(TypeError, match="a tensor of"):
         acts.io.make_ndarray(tensor(dtype, []))
-
-
-def test_pythons_numbers_become_tensorflows_types() -> None:
-    assert acts.io.make_tensor_proto(1).dtype == DATA_TYPES["DT_INT32"]
-    assert acts.io.make_tensor_proto(2**40).dtype == DATA_TYPES["DT_INT64"]
-    assert acts.io.make_tensor_proto([1.5]).dtype == DATA_TYPES["DT_FLOAT"]
-    assert acts.io.make_tensor_proto(np.float64(1)).dtype == DATA_TYPES["DT_DOUBLE"]
-    assert acts.io.make_tensor_proto(1, "int8").dtype == DATA_TYPES["DT_INT8"]
-
-
-def test_fewer_values_than_the_shape_has_are_repeated() -> None:
-    assert acts.io.make_ndarray(acts.io.make_tensor_proto([1, 2], shape=[4])).tolist() == [1, 2, 2, 2]
-    with pytest.raises(ValueError, match="has 1 elements, got 2"):
-        acts.io.make_tensor_proto([1, 2], shape=[1])
-    with pytest.raises(TypeError, match=r"shape \(4,\) were requested"):
-        acts.io.make_tensor_proto([1, 2], shape=[4], verify_shape=True)
 
 
 @pytest.mark.parametrize("value", [object(), [1, "a", object()]], ids=["object", "mixed"])

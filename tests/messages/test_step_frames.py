@@ -142,8 +142,6 @@ def test_a_value_that_cannot_be_sent_is_refused() -> None:
 
 
 # -- hostile bytes ---------------------------------------------------------------------------------
-
-
 @for_each(
     "items, segments, words",
     [
@@ -230,8 +228,6 @@ def test_an_error_keeps_its_class_and_its_origin() -> None:
 
 
 # -- what is asked for and said beside values --------------------------------------------------------
-
-
 def fields_of(request: Any) -> list[Any]:
     return [getattr(request, name) for name in type(request).__dataclass_fields__]
 
@@ -301,7 +297,6 @@ def test_what_an_answer_says_has_a_number_of_parts() -> None:
 
 
 # -- reading ahead ---------------------------------------------------------------------------------
-
 TEXT = np.array([b"one", b"two"], object)
 REQUEST = StepRequest(key="run").to_wire()
 EXTRA = extra_to_wire(None, False)
@@ -381,8 +376,6 @@ def test_a_value_that_was_decoded_ahead_belongs_to_each_who_reads_it() -> None:
 
 
 # -- beside envelopes ------------------------------------------------------------------------------
-
-
 @given(envelopes)
 def test_no_envelope_is_taken_for_a_step_frame(envelope: Any) -> None:
     assert not is_step_frame(encode(envelope)[0])

@@ -54,6 +54,13 @@ def test_runs_are_read_back_with_what_was_fed_and_fetched(session: Session, tmp_
     (nodes,) = first.graphs.values()
     assert {"name": "y", "op": "AddV2"}.items() <= next(n for n in nodes if n["name"] == "y").items()
     assert second.graphs == {}
+    # What was not watched is answered with what was.
+    session.run("z:0", {"x:0": [0.0]}, options(tmp_path, "y"))
+    dumps = DebugDumpDir(tmp_path)
+    with pytest.raises(ValueError, match=r"'z:0:DebugIdentity' was not watched; the directory has 2 watches, .*'y:0:"):
+        dumps.get_tensors("z")
+    with pytest.raises(ValueError, match=r"not watched in run 3, but in \[0\]"):
+        dumps.get_tensors("y", session_run_index=3)
 
 
 def test_values_are_read_back_by_watch(session: Session, tmp_path: Path) -> None:
@@ -69,15 +76,6 @@ def test_values_are_read_back_by_watch(session: Session, tmp_path: Path) -> None
     datum = dumps.watch_key_to_data("z:0:DebugIdentity")[1]
     assert (datum.shape, datum.dtype, datum.op_type) == ((2,), "float32", "Log")
     assert dumps.watch_key_to_data("nobody:0:DebugIdentity") == []
-
-
-def test_what_was_not_watched_is_answered_with_what_was(session: Session, tmp_path: Path) -> None:
-    session.run("z:0", {"x:0": [0.0]}, options(tmp_path, "y"))
-    dumps = DebugDumpDir(tmp_path)
-    with pytest.raises(ValueError, match=r"'z:0:DebugIdentity' was not watched; the directory has 2 watches, .*'y:0:"):
-        dumps.get_tensors("z")
-    with pytest.raises(ValueError, match=r"not watched in run 3, but in \[0\]"):
-        dumps.get_tensors("y", session_run_index=3)
 
 
 def test_values_are_found_by_predicate(session: Session, tmp_path: Path) -> None:
@@ -198,6 +196,13 @@ def test_nothing_is_unpickled(written: Path) -> None:
     np.save(written / "00000000.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(DataLossError, match=r"does not contain the float32 of shape \[1\]"):
         DebugDumpDir(written.parent).get_tensors("y")
+    # A run of an earlier version is read without checksums.
+    for path in (written / "manifest.json", written / "tensors.jsonl"):
+        plain = [open_json(line, "it") for line in path.read_bytes().splitlines()]
+        for each in plain:
+            each.pop("file_crc32", None)
+        path.write_text("".join(json.dumps(each) + "\n" for each in plain).replace('"form": 2', '"form": 1'))
+    assert len(DebugDumpDir(written.parent).get_tensors("y")) == 1
 
 
 def test_a_file_that_is_cut_off_or_of_another_type_is_told(written: Path) -> None:
@@ -219,15 +224,6 @@ def test_a_run_that_lacks_values_or_has_other_ones_is_told(written: Path) -> Non
     lines.write_bytes(lines.read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(DataLossError, match="it has 1 values, and said that it has 2"):
         DebugDumpDir(written.parent)
-
-
-def test_a_run_of_an_earlier_version_is_read_without_checksums(written: Path) -> None:
-    for path in (written / "manifest.json", written / "tensors.jsonl"):
-        plain = [open_json(line, "it") for line in path.read_bytes().splitlines()]
-        for each in plain:
-            each.pop("file_crc32", None)
-        path.write_text("".join(json.dumps(each) + "\n" for each in plain).replace('"form": 2', '"form": 1'))
-    assert len(DebugDumpDir(written.parent).get_tensors("y")) == 1
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 2}'])

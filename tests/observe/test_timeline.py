@@ -1,4 +1,4 @@
-"""The timeline of a step as TensorFlow draws it."""
+"""The timeline of a step as TensorFlow draws it, and how spans are spread over lanes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import actorsession as acts
 from actorsession import GraphOptions, timeline
 from actorsession.config import NodeExecStats, NodeOutput, NodeStats, StepStats, TensorDescription
+from actorsession.observe.lanes import Span, spread
 from tests.cluster.kit import W0, W1, in_process
 
 CPU = [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(2)]
@@ -72,18 +73,13 @@ def test_processes_are_named_by_device() -> None:
         4: f"{CPU[1]} Tensors",
     }
     assert all(e["name"] == "process_name" for e in of_phase(drawn(step()), "M"))
-
-
-def test_each_node_is_a_span_with_its_type_name_and_inputs() -> None:
     spans = {e["args"]["name"]: e for e in of_phase(drawn(step()), "X")}
     assert set(spans) == set("abcd")
     c = spans["c"]
     assert (c["name"], c["cat"], c["pid"]) == ("Mul", "Op", 3)
     assert (c["ts"], c["dur"]) == (EPOCH + 50, 20)
     assert c["args"] == {"name": "c", "op": "Mul", "input0": "a", "input1": "b:1"}
-
-
-def test_spans_that_overlap_have_lanes_of_their_own() -> None:
+    # Spans that overlap have lanes of their own.
     spans = {e["args"]["name"]: e["tid"] for e in of_phase(drawn(step()), "X")}
     assert spans["a"] == spans["b"] != spans["d"]
 
@@ -95,17 +91,12 @@ def test_an_arrow_leads_from_a_producer_to_each_reader_on_another_lane() -> None
         flows[e["id"]][e["ph"]] = e
     ends = {(f["s"]["name"], f["s"]["ts"] - EPOCH, f["t"]["ts"] - EPOCH, f["t"]["pid"]) for f in flows.values()}
     assert ends == {("a", 10, 30, 1), ("a", 10, 50, 3), ("b:1", 40, 50, 3)}
-
-
-def test_arrows_are_left_out_when_nobody_asks_for_them() -> None:
+    # Arrows are left out when nobody asks for them.
     assert of_phase(drawn(step(), show_dataflow=False), "s", "t") == []
 
 
 def test_memory_is_left_out_when_nobody_asks_for_it() -> None:
     assert of_phase(drawn(step()), "C", "N", "O", "D") == []
-
-
-def test_each_tensor_lives_from_its_node_to_its_last_reader() -> None:
     events = drawn(step(), show_memory=True)
     lives = {
         e["name"]: [x["ts"] - EPOCH for x in of_phase(events, "N", "D") if x["name"] == e["name"]]
@@ -114,31 +105,17 @@ def test_each_tensor_lives_from_its_node_to_its_last_reader() -> None:
     assert lives == {"a": [0, 70], "b": [20, 40], "b:1": [20, 70], "c": [50, 70], "d": [30, 35]}
     (seen,) = [e for e in of_phase(events, "O") if e["name"] == "b:1"]
     assert seen["args"]["snapshot"]["tensor_description"] == "float32[50], 200 bytes"
-
-
-def test_a_counter_tells_what_each_allocator_has_given_out() -> None:
     counters = of_phase(drawn(step(), show_memory=True), "C")
     assert {(e["name"], e["cat"], e["pid"]) for e in counters} == {("cpu", "Memory", 0)}
     told = [(e["ts"] - EPOCH, e["args"]["cpu"]) for e in counters]
     assert told == sorted(told, key=lambda t: t[0])
     assert told[-1][1] == 0
     assert max(total for _, total in told) == 1200
-
-
-def test_the_analysis_gives_the_maximum_of_each_allocator() -> None:
     found = timeline.Timeline(step()).analyze_step_stats()
     most = found.allocator_maximums["cpu"]
     assert (most.num_bytes, most.timestamp - EPOCH) == (1200, 30)
     assert most.tensors == {"a", "b", "b:1", "d"}
     assert json.loads(found.chrome_trace.format_to_string())["traceEvents"]
-
-
-def test_drawing_leaves_the_statistics_as_they_were() -> None:
-    stats = step()
-    before = StepStats(stats.step_id, list(stats.nodes))
-    made = timeline.Timeline(stats)
-    assert made.generate_chrome_trace_format() == made.generate_chrome_trace_format()
-    assert stats == before
 
 
 @given(st.lists(st.tuples(st.sampled_from(CPU), st.integers(0, 50), st.integers(0, 20)), max_size=25))
@@ -158,10 +135,13 @@ def test_nothing_overlaps_on_a_lane(times: list[tuple[str, int, int]]) -> None:
 def test_a_label_of_another_form_is_shown_as_unknown() -> None:
     (span,) = of_phase(drawn(StepStats(1, [ran(CPU[0], "strange", 0, 5)])), "X")
     assert (span["name"], span["args"]) == ("unknown", {"name": "strange", "op": "unknown"})
-
-
-def test_a_step_without_nodes_has_no_devices() -> None:
     assert [e["args"]["name"] for e in drawn(StepStats())] == ["Allocators"]
+    # Drawing leaves the statistics as they were.
+    stats = step()
+    before = StepStats(stats.step_id, list(stats.nodes))
+    made = timeline.Timeline(stats)
+    assert made.generate_chrome_trace_format() == made.generate_chrome_trace_format()
+    assert stats == before
 
 
 @pytest.mark.parametrize("wrong", [None, {}, acts.RunMetadata()])
@@ -255,3 +235,29 @@ async def test_the_step_of_a_cluster_has_the_devices_of_all_tasks() -> None:
     assert [e["name"] for e in of_phase(drawn(stats), "s")] == ["a"]
     shapes = {n.name: n.attrs["_output_shapes"] for g in metadata.partition_graphs for n in g.nodes}
     assert [s.as_list() for s in shapes["b"]] == [[None]]
+
+
+def lanes_of(*times: tuple[int, int]) -> list[list[tuple[int, int]]]:
+    lanes = spread(Span("", "", start, end) for start, end in times)
+    return [[(span.start, span.end) for span in lane] for lane in lanes]
+
+
+def test_a_span_takes_the_first_lane_that_is_free() -> None:
+    assert lanes_of((0, 10), (10, 20), (25, 30)) == [[(0, 10), (10, 20), (25, 30)]]
+    assert lanes_of((0, 10), (2, 4)) == [[(0, 10)], [(2, 4)]]
+    assert lanes_of((0, 10), (5, 30), (10, 20)) == [[(0, 10), (10, 20)], [(5, 30)]]
+    assert lanes_of() == []
+
+
+LENGTHS = st.integers(1, 20)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), LENGTHS)))
+def test_there_are_as_many_lanes_as_spans_overlap_at_once(drawn: list[tuple[int, int]]) -> None:
+    times = [(start, start + length) for start, length in drawn]
+    lanes = lanes_of(*times)
+    assert sorted(span for lane in lanes for span in lane) == sorted(times)
+    for lane in lanes:
+        assert all(before[1] <= after[0] for before, after in pairwise(lane))
+    at_once = [sum(start <= now < end for start, end in times) for now in range(80)]
+    assert len(lanes) == max(at_once)

@@ -93,9 +93,6 @@ def test_every_send_has_one_arrival_on_another_process_id() -> None:
         assert sent["pid"] != arrivals[number]["pid"]
         assert sent["ts"] < arrivals[number]["ts"]
         assert sent["name"] == arrivals[number]["name"]
-
-
-def test_an_arrow_leads_from_the_send_node_to_the_arrival() -> None:
     stats = parameter_server_step()
     ends = [(span_around(stats, e)["name"], e["ph"]) for e in events(stats, "s", "f")]
     assert ends == [
@@ -104,9 +101,6 @@ def test_an_arrow_leads_from_the_send_node_to_the_arrival() -> None:
         ("_send/edge_1_grad:0", "s"),
         ("_recv/edge_1_grad:0", "f"),
     ]
-
-
-def test_an_arrow_ends_at_the_span_around_it() -> None:
     assert {e["bp"] for e in events(parameter_server_step(), "f")} == {"e"}
 
 
@@ -144,9 +138,6 @@ def test_processes_are_named_after_tasks_and_lanes_after_devices() -> None:
         ("thread_name", "CPU:0"),
         ("thread_name", "CPU:0 arrivals"),
     ]
-
-
-def test_every_span_lies_on_a_lane_that_has_a_name() -> None:
     stats = parameter_server_step()
     named = {(e["pid"], e["tid"]) for e in events(stats, "M") if e["name"] == "thread_name"}
     assert spans_by_lane(stats).keys() == named
@@ -157,9 +148,7 @@ def test_nodes_that_ran_at_the_same_time_get_lanes_of_their_own() -> None:
     lanes = [[span["name"] for span in lane] for lane in spans_by_lane(stats).values()]
     assert lanes == [["a", "c"], ["b"]]
     assert [e["args"]["name"] for e in events(stats, "M")][1:] == ["CPU:0 #1", "CPU:0 #2"]
-
-
-def test_devices_of_one_task_share_a_process_and_no_lane() -> None:
+    # Devices of one task share a process and no lane.
     stats = StepStats(1, [node(WORKER, "a", 0, 30), node(SECOND, "b", 10, 20)])
     (a, b) = events(stats, "X")
     assert a["pid"] == b["pid"]
@@ -175,9 +164,6 @@ def test_a_send_by_a_kernel_thread_starts_its_arrow_within_the_node() -> None:
     )
     (sent,) = events(stats, "s")
     assert span_around(stats, sent)["name"] == "_send/edge_0_x:0"
-
-
-def test_a_send_without_a_node_gets_a_span_of_its_own() -> None:
     stats = parameter_server_step()
     stats.nodes.clear()
     assert [span_around(stats, e)["cat"] for e in events(stats, "s")] == ["_Send", "_Send"]
@@ -204,17 +190,11 @@ def test_several_sends_of_one_key_meet_their_arrivals_in_order() -> None:
         assert arrived["ts"] - sent["ts"] == pytest.approx(5, abs=0.5)
 
 
-def test_a_step_without_nodes_has_an_empty_trace() -> None:
+def test_a_step_without_nodes_has_an_empty_trace(tmp_path: Path) -> None:
     assert chrome_trace(StepStats()) == {"traceEvents": [], "displayTimeUnit": "ms"}
-
-
-def test_the_file_is_json_that_reads_back_as_the_trace(tmp_path: Path) -> None:
     stats = parameter_server_step()
     write_trace(tmp_path / "trace.json", stats)
     assert json.loads((tmp_path / "trace.json").read_text("utf-8")) == chrome_trace(stats)
-
-
-def test_a_trace_is_the_same_whatever_order_the_tasks_answered_in() -> None:
     stats = parameter_server_step()
     other = StepStats(5, stats.nodes[::-1], stats.transfers[::-1])
     assert chrome_trace(other) == chrome_trace(stats)

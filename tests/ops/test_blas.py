@@ -43,8 +43,7 @@ def test_products_keep_to_one_thread_within_a_block(
         assert (usual, inner, library.asked()) == (before, before, within)
         if changed is not None:
             library.set(changed)
-            assert library.get() == changed
-            assert library.asked() == (changed if before == 1 else within)
+            assert (library.get(), library.asked()) == (changed, changed if before == 1 else within)
     assert library.asked() == after
 
 
@@ -220,5 +219,4 @@ def test_blocks_with_few_loops_have_fewer_threads(
     shared.clear()
     seen: list[slice] = []
     in_blocks(seen.extend, elements, 12, loops)
-    assert sum(block.stop - block.start for block in seen) == elements
-    assert shared == [threads]
+    assert (sum(block.stop - block.start for block in seen), shared) == (elements, [threads])

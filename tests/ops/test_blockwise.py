@@ -19,7 +19,7 @@ from actorsession.ops.blockwise import Blockwise
 from actorsession.plan.codegen.fusion import LEAST
 from actorsession.plan.codegen.node_context import NodeContext
 from tests.blocks import process_small_arrays
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 LARGE = LEAST + 1
 
@@ -104,8 +104,7 @@ def test_threads_share_the_blocks_and_end_with_the_run(threads: int) -> None:
         doubled(x, result, buffer)
 
     run(part)(nothing, np.zeros(1 << 20, np.float32))
-    assert len(names) == threads
-    assert threading.active_count() == before
+    assert (len(names), threading.active_count()) == (threads, before)
 
 
 def test_little_work_is_done_by_the_caller_alone(product_threads: Callable[[int], None]) -> None:
@@ -154,10 +153,8 @@ def test_a_run_that_is_given_up_ends_before_the_next_block(threads: int) -> None
         done.append(len(x))
 
     before = threading.active_count()
-    with pytest.raises(RuntimeError, match="given up"):
-        run(part)(check, np.zeros(1 << 22, np.float32))
-    assert len(done) == 2
-    assert threading.active_count() == before
+    refused(lambda: run(part)(check, np.zeros(1 << 22, np.float32)), RuntimeError, "given up")
+    assert (len(done), threading.active_count()) == (2, before)
 
 
 # -- every op that can be part of a run ------------------------------------------------------------

@@ -64,8 +64,7 @@ def test_the_stubs_and_the_table_of_op_files_are_current() -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_exported_name_exists_once(room: str) -> None:
     names = ROOMS[room].__all__
-    assert len(set(names)) == len(names)
-    assert [name for name in names if not hasattr(ROOMS[room], name)] == []
+    assert (len(set(names)), [name for name in names if not hasattr(ROOMS[room], name)]) == (len(names), [])
 
 
 @for_each("space", NAMESPACES, ids=lambda space: space.__name__)

@@ -24,8 +24,7 @@ def test_slices_tell_what_their_parts_tell(graph: Graph) -> None:
     assert found.graph is graph
     assert found.name == found.values.name
     assert found.op is found.values.op
-    assert found.device == ""
-    assert found.consumers() == []
+    assert (found.device, found.consumers()) == ("", [])
     assert [to_dense(found).op] == found.consumers()
     assert "shape=(5, 2) dtype=float32" in repr(found)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from actorsession import Session, linalg
+from tests.rows import refused
 
 M = np.array([[2.0, 5.0, 7.0], [1.0, 3.0, 9.0], [-1.0, 4.0, 4.0]], np.float32)
 D = np.array([2.0, -3.0, 4.0], np.float32)
@@ -102,5 +103,4 @@ def test_a_kronecker_product_has_a_block_for_each_element_and_zeros_are_zeros() 
 
 
 def test_there_is_no_product_of_nothing() -> None:
-    with pytest.raises(ValueError, match="non-empty list of operators"):
-        linalg.LinearOperatorComposition([])
+    refused(lambda: linalg.LinearOperatorComposition([]), ValueError, "non-empty list of operators")

@@ -25,8 +25,7 @@ TYPES = sorted(name for types in opsets().values() for name in types if not name
 
 
 def test_every_operation_type_of_the_library_has_a_function() -> None:
-    assert {name for name in OP_MODULES if not name.startswith("_")} == set(TYPES)
-    assert sorted(raw.__all__) == TYPES
+    assert ({name for name in OP_MODULES if not name.startswith("_")}, sorted(raw.__all__)) == (set(TYPES), TYPES)
     assert sorted(tf.raw_ops.__all__) == TYPES
 
 

@@ -10,14 +10,13 @@ import pytest
 
 from actorsession.ops import shares
 from actorsession.ops.shares import in_shares, slices
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 
 @for_each("threads, count", [(1, 1), (2, 2), (3, 3), (9, 5)])
 def test_shares_are_neighbours_and_their_results_come_in_order(threads: int, count: int) -> None:
     seen = in_shares(list, [1, 2, 3, 4, 5], threads)
-    assert len(seen) == count
-    assert [item for share in seen for item in share] == [1, 2, 3, 4, 5]
+    assert (len(seen), [item for share in seen for item in share]) == (count, [1, 2, 3, 4, 5])
 
 
 def test_shares_are_worked_on_at_the_same_time() -> None:
@@ -83,8 +82,7 @@ def test_what_a_share_raises_is_raised_when_all_have_ended(bad: int) -> None:
         if share[0] == bad:
             raise ZeroDivisionError(f"share {bad}")
 
-    with pytest.raises(ZeroDivisionError, match=f"share {bad}"):
-        in_shares(work, range(4), 4)
+    refused(lambda: in_shares(work, range(4), 4), ZeroDivisionError, f"share {bad}")
     assert sorted(ended) == [0, 1, 2, 3]
 
 

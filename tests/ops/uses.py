@@ -25,7 +25,7 @@ from actorsession.graph.shape import ShapeLike
 from actorsession.ops.indexed_slices import to_dense
 from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
-from tests.rows import check_refused, for_each
+from tests.rows import for_each, refused
 
 __all__ = [
     "Use",
@@ -73,7 +73,7 @@ def each_use(table: Sequence[Any]) -> Callable[..., None]:
 def _refused(line: Callable[[], Any], error: type[BaseException], match: str) -> Use:
     code = getattr(line, "__code__", None)
     place = f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code else repr(line)
-    return Use("refusals", place, partial(check_refused, line, error, match))
+    return Use("refusals", place, partial(refused, line, error, match))
 
 
 def _use(kind: str, check: Callable[[], None]) -> Use:

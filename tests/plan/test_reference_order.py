@@ -1,4 +1,4 @@
-"""Reads and writes of reference variables that nothing orders have one order, as TensorFlow comes to them."""
+"""Reads and writes of variables that nothing orders have one order, as TensorFlow comes to them."""
 
 from __future__ import annotations
 
@@ -213,3 +213,30 @@ async def test_the_order_is_the_same_over_tasks() -> None:
             await soon(session.run(start))
             found = dict(zip(fetches, await soon(session.run(fetches, {x: X})), strict=True))
             assert found[w][0] == pytest.approx(0.9059, abs=1e-4)
+
+
+def test_what_a_step_computes_with_is_read_before_its_writes(session: acts.Session) -> None:
+    v = acts.Variable(0.0)
+    more = v.assign_add(3.0, read_value=False)
+    root = acts.sqrt(v + 1.0)
+    session.run(v.initializer)
+    assert [session.run([root, more])[0] for _ in range(3)] == [1.0, 2.0, pytest.approx(7**0.5)]
+    assert session.run([v.assign(5.0).op, v * 2.0])[1] == 18.0
+    assert session.run([v.assign_add(1.0).op, v * v * 1.0, v]) == [None, 25.0, 6.0]
+
+
+def test_what_one_step_initialises_may_be_computed_of_each_other(session: acts.Session) -> None:
+    v = acts.Variable(3.0)
+    w = acts.Variable(v * 2.0)
+    session.run([v.initializer, w.initializer])
+    assert session.run([v, w]) == [3.0, 6.0]
+
+
+def test_a_read_that_the_program_puts_behind_a_write_stays_there(session: acts.Session) -> None:
+    v = acts.Variable(0.0)
+    more = v.assign_add(3.0, read_value=False)
+    with acts.control_dependencies([more]):
+        after = v.read_value() * 2.0
+    before = v * 2.0
+    session.run(v.initializer)
+    assert session.run([after, before, more]) == [6.0, 0.0, None]

@@ -54,11 +54,9 @@ def small_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("scheme", ["inproc", "tcp"])
 async def test_a_peer_that_does_not_read_its_answers_gets_no_more_work_done(scheme: str, small_backlog: None) -> None:
-    """
-    1. The peer asks for fifty arrays and reads nothing; after some answers its runs are held.
-    2. Calls are answered all the same, and beats are sent.
-    3. It cancels a run that is held; then it reads, and has an answer to each of the others.
-    """
+    """1. The peer asks for fifty arrays and reads nothing; after some answers its runs are held. 2. Calls are answered
+    all the same, and beats are sent. 3. It cancels a run that is held; then it reads, and has an answer to each of the
+    others."""
     store, owner = Desk(), Children("test")
     async with connected(scheme) as (dialled, accepted):
         there = Link(accepted, serves={"desk": store.ref}, beat=0.02, lease=60.0)
@@ -126,9 +124,7 @@ class Ending:
         raise ConnectionClosed("it is about to end", address="tcp://x", by_us=False)
 
 
-async def test_a_connection_that_is_ending_does_not_keep_the_loop_busy_with_runs_that_are_held(
-    small_backlog: None,
-) -> None:
+async def test_an_ending_connection_does_not_keep_the_loop_busy_with_held_runs(small_backlog: None) -> None:
     """Bytes that were not sent may be counted until the end is reported, in a later turn of the loop."""
     owner = Children("test")
     async with connected("tcp") as (dialled, accepted):

@@ -40,11 +40,8 @@ def test_a_beat_is_due_only_if_nothing_else_was_sent() -> None:
 
 @pytest.mark.parametrize("stall", [2.5, 6.0, 3600.0])
 def test_time_in_which_we_stood_still_ourselves_does_not_count(stall: float) -> None:
-    """
-    1. Our loop is held for a while: the next look comes late.
-    2. What the peer sent meanwhile is not read yet, so nothing new has come.
-    3. The peer has a whole lease from there on, less the silence before.
-    """
+    """1. Our loop is held for a while: the next look comes late. 2. What the peer sent meanwhile is not read yet, so
+    nothing new has come. 3. The peer has a whole lease from there on, less the silence before."""
     lease = Lease(beat=1.0, lease=5.0, now=0.0)
     lease.look(1.0, received=1, sent=0)
     lease.look(2.0, received=1, sent=0)
@@ -55,10 +52,8 @@ def test_time_in_which_we_stood_still_ourselves_does_not_count(stall: float) -> 
 
 
 def test_what_came_while_we_stood_still_is_read_before_the_peer_is_given_up() -> None:
-    """
-    1. The peer is silent for almost a lease, then gives a sign; by then our loop is held.
-    2. The look that comes late finds nothing read yet, and waits; the next one sees the sign.
-    """
+    """1. The peer is silent for almost a lease, then gives a sign; by then our loop is held. 2. The look that comes
+    late finds nothing read yet, and waits; the next one sees the sign."""
     lease = Lease(beat=1.0, lease=5.0, now=0.0)
     looks = [lease.look(float(now), received=0, sent=now) for now in (1, 2, 3, 4)]
     looks.append(lease.look(9.0, received=0, sent=5))

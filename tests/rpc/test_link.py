@@ -3,44 +3,55 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
 
-from actorsession.actors import Deadline
+from actorsession.actors import Children, Deadline
 from actorsession.errors import (
+    CancelledError,
     DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
+    OpError,
+    ProtocolError,
     ResourceExhaustedError,
+    UnavailableError,
 )
-from actorsession.messages import decode
+from actorsession.graph.codec import pack
+from actorsession.messages import Call, Cancel, Reply, Tell, decode, encode
 from actorsession.rpc import Link, RemoteRef
 from tests.actors.kit import (
     CLIENT,
     SERVER,
     Break,
     Desk,
+    HandClock,
     Hold,
     Note,
     Said,
     Say,
+    Take,
     connected,
     each_transport,
     eventually,
     linked,
     soon,
+    turns,
 )
 from tests.allocation_failures import Shortage
-from transports import Frame
+from tests.rpc.link_kit import frame_of, start
+from transports import ConnectionClosed, Frame, encode_frame
+
 
 # -- asking and telling ----------------------------------------------------------------------------
-
-
 @each_transport
 async def test_an_ask_is_answered(scheme: str) -> None:
     async with linked(scheme, serves={"desk": Desk().ref}) as (here, _):
@@ -195,8 +206,6 @@ async def test_an_actor_of_a_third_process_is_reached_through_a_ref() -> None:
 
 
 # -- statistics ------------------------------------------------------------------------------------
-
-
 @each_transport
 async def test_statistics_count_both_directions(scheme: str) -> None:
     desk = Desk()
@@ -227,8 +236,6 @@ async def test_a_lease_that_is_too_short_is_refused() -> None:
 
 
 # -- no memory -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("scheme", ["tcp", "unix"])
 async def test_a_message_without_memory_fails_its_call_and_the_link_goes_on(scheme: str) -> None:
     """Whichever allocation fails, at either end; each of these calls needs some there and some here."""
@@ -263,7 +270,7 @@ async def test_a_message_without_memory_fails_its_call_and_the_link_goes_on(sche
         assert await soon(waits) == Said(text="a")
 
 
-async def test_what_cannot_be_encoded_for_lack_of_memory_is_not_sent_and_the_link_stays(
+async def test_what_cannot_be_encoded_without_memory_is_not_sent_and_the_link_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with linked("tcp", serves={"desk": Desk().ref}) as (here, _):
@@ -275,8 +282,6 @@ async def test_what_cannot_be_encoded_for_lack_of_memory_is_not_sent_and_the_lin
 
 
 # -- long headers ----------------------------------------------------------------------------------
-
-
 async def test_a_long_header_is_decoded_in_a_thread_while_other_links_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """1. A long message arrives. 2. A short one arrives behind it. 3. Another link asks and is answered while
     the first is still decoded. 4. The two are answered in their order."""
@@ -308,3 +313,447 @@ async def test_a_long_header_that_is_none_ends_its_link_as_a_short_one_does(sche
     async with linked(scheme, serves={}) as (here, there):
         here._connection.write(Frame(b"\xc1" * 2**19))
         assert "could not be accepted" in str(await soon(there.wait_closed()))
+
+
+# -- the end of the link ---------------------------------------------------------------------------
+async def cut_by_peer(here: Link, there: Link) -> None:
+    await there.aclose()
+
+
+async def cut_hard(here: Link, there: Link) -> None:
+    there._connection.abort()
+
+
+@each_transport
+@pytest.mark.parametrize("cut", [cut_by_peer, cut_hard])
+async def test_a_lost_link_fails_every_pending_ask_at_once(scheme: str, cut: Callable[[Link, Link], Any]) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        askers = [asyncio.create_task(here.ask("desk", Hold(name=f"{i}"))) for i in range(3)]
+        for i in range(3):
+            await desk.until(f"{i} began")
+        await cut(here, there)
+        for outcome in await soon(asyncio.gather(*askers, return_exceptions=True)):
+            assert isinstance(outcome, UnavailableError)
+            assert outcome.task == SERVER
+            told = f"the connection to {SERVER} at {here.address} was closed by the peer"
+            assert str(outcome).startswith(told)
+            assert outcome.__notes__ == ["Hold to 'desk' has no answer"]
+        for i in range(3):
+            await desk.until(f"{i} cancelled")
+        assert here.closed
+        assert isinstance(await soon(here.wait_closed()), UnavailableError)
+
+
+@each_transport
+async def test_after_the_loss_asks_and_tells_fail_with_the_same_reason(scheme: str) -> None:
+    async with linked(scheme, serves={"desk": Desk().ref}) as (here, there):
+        await there.aclose()
+        await soon(here.wait_closed())
+        with pytest.raises(UnavailableError, match="Say to 'desk' has no answer"):
+            await here.ask("desk", Say(text=""))
+        with pytest.raises(UnavailableError, match="was closed by the peer"):
+            here.tell("desk", Note(number=1))
+
+
+@each_transport
+async def test_closing_it_ourselves_cancels_pending_asks_and_says_who_did(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        await here.aclose()
+        expected = r"was closed here\nHold to 'desk' has no answer"
+        with pytest.raises(CancelledError, match=expected) as caught:
+            await soon(asker)
+        assert caught.value.task is None
+        with pytest.raises(CancelledError, match="closed here"):
+            await here.ask("desk", Say(text=""))
+        await desk.until("a cancelled")
+        assert isinstance(await soon(there.wait_closed()), UnavailableError)
+
+
+@each_transport
+async def test_what_was_told_before_a_close_arrives(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+        for number in range(50):
+            here.tell("desk", Note(number=number))
+        await here.aclose()
+        await desk.until("note 49")
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "unix"])
+async def test_aclose_is_bounded_even_if_the_peer_reads_nothing(scheme: str) -> None:
+    async with connected(scheme) as (dialled, _):
+        owner = Children("test")
+        here = Link(dialled, serves={})
+        await start(here, owner)
+        for _turn in range(16):
+            here.tell("desk", Say(text="x" * 2**20))
+        started = time.monotonic()
+        await here.aclose(grace=0.05)
+        assert time.monotonic() - started < 5
+        await owner.stop()
+
+
+async def test_aclose_may_be_called_again_and_from_several_places() -> None:
+    async with linked("tcp") as (here, _):
+        await soon(asyncio.gather(here.aclose(), here.aclose()))
+        await soon(here.aclose())
+        assert here.closed
+
+
+async def test_cancelling_the_receive_loop_ends_the_link() -> None:
+    desk = Desk()
+    async with connected("tcp") as (dialled, accepted):
+        owner = Children("test")
+        here, there = Link(dialled, serves={}), Link(accepted, serves={"desk": desk.ref})
+        await start(there, owner)
+        runner = asyncio.create_task(here.run())
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        runner.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await runner
+        with pytest.raises(CancelledError, match="its receive loop was cancelled"):
+            await soon(asker)
+        assert isinstance(await soon(there.wait_closed()), UnavailableError)
+        await owner.stop()
+
+
+async def test_the_receive_loop_runs_once() -> None:
+    async with linked("inproc") as (here, _):
+        with pytest.raises(RuntimeError, match="is run by somebody already"):
+            await here.run()
+
+
+@each_transport
+async def test_callbacks_are_called_once_with_the_reason_after_pending_asks_have_failed(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        heard: list[tuple[type[OpError], int]] = []
+
+        def callback(error: OpError) -> None:
+            heard.append((type(error), here.statistics().pending))
+
+        here.on_closed(callback)
+        here.on_closed(callback)()  # taken back
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        await there.aclose()
+        await soon(here.wait_closed())
+        here.on_closed(callback)  # too late: called soon
+        await turns()
+        await here.aclose()
+        assert heard == [(UnavailableError, 0)] * 2
+        await soon(asyncio.gather(asker, return_exceptions=True))
+
+
+async def test_a_callback_that_fails_does_not_hold_up_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    async with linked("inproc") as (here, there):
+        heard: list[OpError] = []
+
+        def fail(_: OpError) -> None:
+            raise KeyError("mine")
+
+        here.on_closed(fail)
+        here.on_closed(heard.append)
+        await there.aclose()
+        await soon(here.wait_closed())
+        assert len(heard) == 1
+        assert f"a callback for the end of the link to {SERVER} failed" in caplog.text
+
+
+@each_transport
+async def test_a_handler_hears_that_its_caller_is_gone(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        here.tell("desk", Note(number=1))
+        await soon(here.ask("desk", Say(text="")))
+        told, asked = desk.contexts
+        gone: list[str] = []
+        told.on_gone(lambda: gone.append("told"))
+        asked.on_gone(lambda: gone.append("asked"))
+        asked.on_gone(lambda: gone.append("taken back"))()
+        await here.aclose()
+        await soon(there.wait_closed())
+        assert gone == ["told", "asked"]
+        asked.on_gone(lambda: gone.append("late"))
+        asked.on_gone(lambda: gone.append("late, taken back"))()
+        await turns()
+        assert gone == ["told", "asked", "late"]
+
+
+# -- races over a real link ------------------------------------------------------------------------
+ENDINGS: dict[str, Callable[[Desk, Link, Link, asyncio.Task[Any]], Any]] = {
+    "answer": lambda desk, here, there, asker: desk.let_go("a"),
+    "cancel": lambda desk, here, there, asker: asker.cancel(),
+    "peer goes": lambda desk, here, there, asker: there._connection.abort(),
+    "we go": lambda desk, here, there, asker: here._end.set("test", ours=True, abort=True),
+}
+
+
+@pytest.mark.parametrize("second", ENDINGS)
+@pytest.mark.parametrize("first", ENDINGS)
+async def test_an_ask_over_a_link_ends_once_whatever_comes_first(first: str, second: str) -> None:
+    """Each pair of endings in both orders within one turn of the loop, over tcp."""
+    desk = Desk()
+    async with linked("tcp", serves={"desk": desk.ref}) as (here, there):
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        for name in (first, second):
+            ENDINGS[name](desk, here, there, asker)
+        (outcome,) = await soon(asyncio.gather(asker, return_exceptions=True))
+        expected: dict[str, Any] = {
+            "answer": Said,
+            "cancel": asyncio.CancelledError,
+            "peer goes": UnavailableError,
+            "we go": CancelledError,
+        }
+        assert type(outcome) in {expected[first], expected[second]}
+        if "cancel" in (first, second):
+            assert type(outcome) is asyncio.CancelledError
+        assert here.statistics().pending == 0
+
+
+# -- signs of life ---------------------------------------------------------------------------------
+@each_transport
+async def test_beats_keep_an_idle_link_alive(scheme: str) -> None:
+    async with linked(scheme, serves={"desk": Desk().ref}, beat=0.02, lease=0.2) as (here, there):
+        both = (here, there)
+        await eventually(lambda: min(link.statistics().frames_received for link in both) >= 20)
+        assert (here.closed, there.closed) == (False, False)
+        assert await soon(here.ask("desk", Say(text="hi"))) == Said(text="hi")
+
+
+@each_transport
+async def test_a_peer_that_says_nothing_is_lost_when_the_lease_is_over(scheme: str) -> None:
+    async with connected(scheme) as (dialled, _):
+        owner = Children("test")
+        here = Link(dialled, serves={}, beat=0.02, lease=0.1)
+        await start(here, owner)
+        started = time.monotonic()
+        with pytest.raises(UnavailableError, match=r"nothing came from it for 0\.\d+ s; the conn"):
+            await soon(here.ask("desk", Say(text="")))
+        assert 0.05 < time.monotonic() - started < 5
+        await owner.stop()
+
+
+async def test_bytes_of_a_large_unfinished_frame_are_a_sign_of_life() -> None:
+    """1. A peer begins a frame, and goes on with it a few bytes at a time for several leases. 2. No frame is complete,
+    no beat can come in between; the link stays. 3. The frame's end comes, and it is handled."""
+    desk = Desk()
+    loop = asyncio.get_running_loop()
+    async with connected("tcp") as (dialled, accepted):
+        owner = Children("test")
+        there = Link(accepted, serves={"desk": desk.ref}, beat=0.02, lease=0.1)
+        await start(there, owner)
+        writer = dialled._transport  # type: ignore[attr-defined]  # a peer with a narrow line
+        data = b"".join(encode_frame(frame_of(Tell("desk", Note(number=1)))))
+        until = loop.time() + 0.5
+        sent = 0
+        while loop.time() < until or sent < len(data):
+            if sent < len(data) - 1 or loop.time() >= until:
+                writer.write(data[sent : sent + 1])
+                sent += 1
+            await asyncio.sleep(0.02)
+            assert not there.closed, there.statistics().over
+        await desk.until("note 1")
+        await there.aclose()
+        await owner.stop()
+
+
+async def test_the_lease_is_measured_by_the_clock_that_was_given() -> None:
+    """1. The link's own clock stands still while the peer is silent for many leases: the link stays. 2. The clock goes
+    on, a beat at a time: the peer is lost within the lease."""
+    clock = HandClock()
+    async with connected("inproc") as (dialled, _):
+        owner = Children("test")
+        here = Link(dialled, serves={}, beat=0.01, lease=0.05, clock=clock)
+        await start(here, owner)
+        await eventually(lambda: here.statistics().frames_sent >= 20)
+        assert here.statistics().over is None
+
+        async def another_beat() -> None:
+            sent = here.statistics().frames_sent
+            await eventually(lambda: here.closed or here.statistics().frames_sent > sent)
+
+        for _ in range(6):
+            clock.time += 0.01
+            await another_beat()
+        assert here.closed
+        assert isinstance(await soon(here.wait_closed()), UnavailableError)
+        await owner.stop()
+
+
+# -- slow peers ------------------------------------------------------------------------------------
+@each_transport
+async def test_an_ask_waits_for_a_peer_that_reads_slowly_beats_and_cancels_do_not(scheme: str) -> None:
+    """1. The peer reads nothing; what we tell it fills the buffers beyond the high-water mark. 2. An ask that brings an
+    array waits for room, and its deadline names the peer. 3. A tell, a beat and the cancel of an earlier ask are
+    written all the same."""
+    async with connected(scheme) as (dialled, accepted):
+        owner = Children("test")
+        here = Link(dialled, serves={}, beat=0.02, lease=60.0)
+        await start(here, owner)
+        early = asyncio.create_task(here.ask("desk", Hold(name="early")))
+        await turns()
+        big = Say(text="x" * 2**20)
+        large = Take(name="large", array=np.zeros(2**20))
+        for _ in range(16):
+            here.tell("desk", big)
+        written = here.statistics().frames_sent
+        with pytest.raises(DeadlineExceededError, match=f"{SERVER} at .* to read on, before the"):
+            await soon(here.ask("desk", large, Deadline.after(0.05)))
+        assert here.statistics().calls_sent == 1
+        early.cancel()
+        await soon(asyncio.gather(early, return_exceptions=True))
+        # The cancel, and beats.
+        await eventually(lambda: here.statistics().frames_sent >= written + 3)
+        waiting = asyncio.create_task(here.ask("desk", large))
+        await turns()
+        there = Link(accepted, serves={"desk": Desk().ref})
+        await start(there, owner)
+        assert await soon(waiting) == Said(text="large")
+        await here.aclose()
+        await owner.stop()
+
+
+async def test_an_ask_that_waits_for_room_fails_when_the_link_is_lost() -> None:
+    async with connected("inproc") as (dialled, accepted):
+        owner = Children("test")
+        here = Link(dialled, serves={})
+        await start(here, owner)
+        here.tell("desk", Say(text="x" * 2**22))
+        asker = asyncio.create_task(here.ask("desk", Say(text="")))
+        await turns()
+        assert here.statistics().calls_sent == 0
+        accepted.abort()
+        with pytest.raises(UnavailableError, match="Say to 'desk' has no answer"):
+            await soon(asker)
+        await owner.stop()
+
+
+async def test_a_flood_of_frames_lets_the_loop_have_its_turn() -> None:
+    desk = Desk()
+    async with linked("inproc", serves={"desk": desk.ref}) as (here, _):
+        for number in range(1000):
+            here.tell("desk", Note(number=number))
+        seen = []
+        while 999 not in desk.seen:
+            await asyncio.sleep(0)
+            seen.append(len([n for n in desk.seen if isinstance(n, int)]))
+        steps = [after - before for before, after in itertools.pairwise(seen)]
+        assert max(steps) <= 64
+
+
+async def send_raw(header: bytes, scheme: str = "inproc") -> tuple[list[Any], OpError | None]:
+    """Sends a header to a link, then a good call.
+
+    Returns:
+        What came back, up to the answer to the good call, and why the link was over, if it was.
+    """
+    async with connected(scheme) as (dialled, accepted):
+        owner = Children("test")
+        there = Link(accepted, serves={"desk": Desk().ref})
+        await start(there, owner)
+        dialled.write(Frame(header))
+        dialled.write(frame_of(Call(99, "desk", None, Say(text="good"))))
+        answers: list[Any] = []
+        over: OpError | None = None
+        try:
+            while not answers or answers[-1].call_id != 99:
+                frame = await soon(dialled.recv())
+                answers.append(decode(frame.header, frame.segments))
+        except ConnectionClosed:
+            over = await soon(there.wait_closed())
+        await there.aclose()
+        await owner.stop()
+        return answers, over
+
+
+@pytest.mark.parametrize(
+    ("wire", "words"),
+    [
+        ([1, 5, "desk", None, ["nope"]], "unknown message tag 'nope'"),
+        ([1, 5, "desk", None, ["test.say", 3]], "field 'text' is declared str"),
+        ([1, 5, "desk", "soon", ["test.say", "x"]], "a time left must be a number of seconds"),
+        ([1, 5, 7, None, ["test.say", "x"]], "a target must be the name"),
+    ],
+    ids=repr,
+)
+async def test_a_bad_call_is_answered_with_a_protocol_error_and_the_link_stays(wire: Any, words: str) -> None:
+    (failure, good), over = await send_raw(pack(wire))
+    assert over is None
+    assert (failure.call_id, type(failure.error)) == (5, ProtocolError)
+    assert words in str(failure.error)
+    assert good == Reply(99, Said(text="good"))
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (b"", "cannot decode"),
+        (b"\xc1", "cannot decode"),
+        (pack({"call": 1}), "an envelope must be a list"),
+        (pack([16]), "the kind of an envelope"),
+        (pack([2, "desk", ["nope"]]), "unknown message tag"),
+        (pack([1, "x", "desk", None, ["test.say", "x"]]), "a call id must be an int"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("scheme", ["inproc", "tcp"])
+async def test_what_cannot_be_understood_at_all_ends_the_link_and_is_logged(
+    header: bytes, words: str, scheme: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers, over = await send_raw(header, scheme)
+    assert answers == []
+    assert isinstance(over, UnavailableError)
+    assert words in str(over)
+    assert f"closing the link to {CLIENT}" in caplog.text
+
+
+@pytest.mark.parametrize("answer", [[3, 0, ["nope"]], [3, 0, ["done"]], [4, 0, "x"]], ids=repr)
+async def test_a_bad_answer_fails_its_ask_and_the_link_stays(answer: Any) -> None:
+    async with connected("inproc") as (dialled, accepted):
+        owner = Children("test")
+        here = Link(dialled, serves={})
+        await start(here, owner)
+        asker = asyncio.create_task(here.ask("desk", Say(text="")))
+        await soon(accepted.recv())
+        accepted.write(Frame(pack(answer)))
+        with pytest.raises(ProtocolError, match="Say to 'desk'") as caught:
+            await soon(asker)
+        assert caught.value.task == SERVER
+        assert not here.closed
+        await here.aclose()
+        await owner.stop()
+
+
+async def test_answers_to_calls_that_nobody_made_are_harmless() -> None:
+    for envelope in (Reply(3, Said(text="")), Cancel(4)):
+        (good,), over = await send_raw(encode(envelope)[0])
+        assert (good.message, over) == (Said(text="good"), None)
+
+
+async def test_a_tell_that_finds_no_room_ends_the_link() -> None:
+    desk = Desk(limit=1)
+    async with linked("inproc", serves={"desk": desk.ref}) as (here, there):
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        here.tell("desk", Note(number=1))
+        with pytest.raises(UnavailableError):
+            await soon(asker)
+        assert "the mailbox of actor 'desk' is full" in str(await soon(there.wait_closed()))
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "unix"])
+async def test_bytes_that_are_no_frame_end_the_link(scheme: str) -> None:
+    async with connected(scheme) as (dialled, accepted):
+        owner = Children("test")
+        there = Link(accepted, serves={})
+        await start(there, owner)
+        dialled._transport.write(b"GET / HTTP/1.1\r\n\r\n")  # type: ignore[attr-defined]
+        assert isinstance(await soon(there.wait_closed()), UnavailableError)
+        await owner.stop()

@@ -77,15 +77,9 @@ async def linked_to(server: Server, *, lease: float) -> AsyncIterator[Link]:
 
 
 @each_socket
-async def test_a_peer_that_is_stopped_fails_pending_asks_within_the_lease(
-    servers: Mapping[str, Server], scheme: str
-) -> None:
-    """
-    1. Two asks are pending; the peer's process is stopped: its sockets stay open, the kernel
-       acknowledges, nothing is sent.
-    2. The lease runs out: both fail, naming the peer and the silence.
-    3. Later asks fail at once.
-    """
+async def test_a_stopped_peer_fails_pending_asks_within_the_lease(servers: Mapping[str, Server], scheme: str) -> None:
+    """1. Two asks are pending; the peer's process is stopped: its sockets stay open, the kernel acknowledges, nothing
+    is sent. 2. The lease runs out: both fail, naming the peer and the silence. 3. Later asks fail at once."""
     server = servers[scheme]
     async with linked_to(server, lease=1.5) as link:
         assert await soon(link.ask("desk", Say(text="hi"))) == Said(text="hi")
@@ -104,9 +98,7 @@ async def test_a_peer_that_is_stopped_fails_pending_asks_within_the_lease(
 
 
 @each_socket
-async def test_a_peer_that_is_stopped_for_less_than_the_lease_answers_late(
-    servers: Mapping[str, Server], scheme: str
-) -> None:
+async def test_a_peer_stopped_for_less_than_the_lease_answers_late(servers: Mapping[str, Server], scheme: str) -> None:
     server = servers[scheme]
     async with linked_to(server, lease=30.0) as link:
         await soon(link.ask("desk", Say(text="hi")))
@@ -121,11 +113,8 @@ async def test_a_peer_that_is_stopped_for_less_than_the_lease_answers_late(
 
 
 async def test_the_process_we_are_in_may_stand_still_itself(servers: Mapping[str, Server]) -> None:
-    """
-    1. Our own loop is held for longer than the lease.
-    2. The peer has sent its beats meanwhile; they lie unread when the lease is looked at.
-    3. The link stays.
-    """
+    """1. Our own loop is held for longer than the lease. 2. The peer has sent its beats meanwhile; they lie unread when
+    the lease is looked at. 3. The link stays."""
     async with linked_to(servers["unix"], lease=1.2) as link:
         await soon(link.ask("desk", Say(text="before")))
         time.sleep(1.6)  # noqa: ASYNC251 - the loop is to be held

@@ -244,8 +244,6 @@ async def test_a_run_at_a_loop_that_is_closed_fails() -> None:
 
 
 # -- what a run has taken --------------------------------------------------------------------------
-
-
 class Queue:
     """What runs have taken: each notes whether it was received, on the loop of the master."""
 
@@ -301,8 +299,6 @@ async def test_what_a_run_has_taken_is_put_back_if_its_client_cannot_take_the_va
 
 
 # -- partial runs ----------------------------------------------------------------------------------
-
-
 async def set_up(master: Master, opened: Program) -> Callable[[], object]:
     """Run 1 sets up a partial run; what closes it."""
     closes: list[Callable[[], object]] = []

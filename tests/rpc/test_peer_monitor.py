@@ -16,7 +16,8 @@ import pytest
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, HeartbeatMemory, this_host
 from actorsession.rpc.liveness.lease import Look
 from actorsession.rpc.liveness.peer_monitor import LocalProbe, PeerMonitor, RemoteProbe
-from actorsession.rpc.liveness.sidecar import ASKED, Sighting, answer, ask, derive_key, read_answer, sight
+from actorsession.rpc.liveness.sidecar import ASKED, Sighting, answer, ask, derive_key, read_answer, read_turns, sight
+from actorsession.rpc.liveness.verdict import PATIENCE, LivenessVerdict
 from tests.actors.kit import eventually
 
 pytestmark = pytest.mark.skipif(not this_host(), reason="needs /proc")
@@ -27,8 +28,6 @@ NONCE = b"n" * 16
 
 
 # -- on this host ----------------------------------------------------------------------------------
-
-
 async def test_a_peer_whose_loop_turns_is_cut_off() -> None:
     with HeartbeatMemory(0.02) as pulse:
         watch = LocalProbe(os.getpid(), pulse.note, LEASE)
@@ -86,8 +85,6 @@ def _own_note() -> HeartbeatLocation:
 
 
 # -- the datagrams ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seen", [Sighting("R", 12.25, 2**40), Sighting("T", 0.0, None)])
 def test_what_was_seen_survives_the_wire(seen: Sighting) -> None:
     reply = answer(KEY, ask(KEY, NONCE), seen)
@@ -127,8 +124,6 @@ def test_an_answer_to_another_question_or_of_another_is_no_answer() -> None:
 
 
 # -- through a sidecar ---------------------------------------------------------------------------
-
-
 class _Sidecar(asyncio.DatagramProtocol):
     """Says what a test wants it to."""
 
@@ -230,8 +225,6 @@ async def test_an_answer_that_comes_when_the_peer_was_heard_again_is_forgotten()
 
 
 # -- what a link makes of it -----------------------------------------------------------------------
-
-
 class _Told:
     """A watch that finds what a test says."""
 
@@ -285,3 +278,167 @@ def test_it_is_logged_once_that_a_peer_is_waited_for(caplog: pytest.LogCaptureFi
     assert [r.getMessage() for r in caplog.records] == [
         "/job:ps/replica:0/task:0 at tcp://h:1 is waited for: nothing came from it for 5 s, but it does not look dead"
     ] * 2
+
+
+needs_proc = pytest.mark.skipif(not this_host(), reason="needs /proc")
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        HeartbeatLocation(beat=1.0),
+        HeartbeatLocation(beat=0.25, host="0123abcd", started=2**40, memory=17),
+        HeartbeatLocation(beat=0.25, port=65535, secret=b"\0\xff" * 8),
+    ],
+)
+def test_a_note_survives_the_hello(note: HeartbeatLocation) -> None:
+    assert HeartbeatLocation.parse(str(note)) == note
+    assert str(note).isprintable()
+    assert len(str(note)) < 128
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", "1 a 2 3 4 zz", "1 a b 3 4 -", "x a 1 1 1 -", "1 - 1 1 1 - more", "- - - - - -"]
+)
+def test_a_note_that_makes_no_sense_says_nothing(text: str) -> None:
+    assert HeartbeatLocation.parse(text) == HeartbeatLocation()
+
+
+def test_a_peer_cannot_ask_for_a_flood_of_beats() -> None:
+    for text in ("0 - 0 -1 0 -", "-5 - 0 -1 0 -", "1e-9 - 0 -1 0 -", "nan - 0 -1 0 -"):
+        assert HeartbeatLocation.parse(text).beat >= 0.02
+    assert HeartbeatLocation.parse("1 - 0 -1 70000 -").port == 0
+
+
+@needs_proc
+async def test_a_pulse_says_which_process_it_is_of() -> None:
+    with HeartbeatMemory() as pulse:
+        assert (pulse.note.host, pulse.note.beat) == (this_host(), 1.0)
+        assert sight(os.getpid(), pulse.note.started) is not None
+        assert sight(os.getpid(), pulse.note.started + 1) is None  # an earlier process of that number
+
+
+@needs_proc
+async def test_the_turns_of_the_loop_are_counted_and_not_while_it_is_held() -> None:
+    with HeartbeatMemory(0.02) as pulse:
+        assert read_turns(pulse.memory) == 0
+        await eventually(lambda: (read_turns(pulse.memory) or 0) >= 3)
+        before = read_turns(pulse.memory)
+        time.sleep(0.1)  # noqa: ASYNC251 - the loop is to be held
+        assert read_turns(pulse.memory) == before
+        await eventually(lambda: (read_turns(pulse.memory) or 0) > (before or 0))
+        assert pulse.worst_lag >= 0.05
+
+
+async def test_a_pulse_that_is_closed_counts_no_more_and_may_be_closed_again() -> None:
+    pulse = HeartbeatMemory(0.02)
+    pulse.close()
+    pulse.close()
+    await asyncio.sleep(0)
+    assert pulse.memory == -1
+
+
+VERDICT_LEASE = 5.0
+
+
+def told(silence: LivenessVerdict, now: float, state: str, cpu: float, turns: int | None) -> str | None:
+    """What is found of a peer that was last heard at 0."""
+    silence.note(now, Sighting(state, cpu, turns))
+    return silence.finding(now, now)
+
+
+def over(seen: list[tuple[str, float, int | None]]) -> str | None:
+    """What is found after some looks, one second apart, of which the first is 2 s after the last beat."""
+    silence = LivenessVerdict("process 7", VERDICT_LEASE)
+    found = None
+    for index, (state, cpu, turns) in enumerate(seen):
+        found = told(silence, 2.0 + index, state, cpu, turns)
+    return found
+
+
+def test_a_process_that_uses_the_processor_is_waited_for_however_long_it_takes() -> None:
+    assert over([("S", 0.1 + 0.9 * second, 40) for second in range(3600)]) is None
+
+
+def test_a_process_that_is_ready_to_run_is_waited_for_though_it_gets_no_processor() -> None:
+    assert over([("R", 0.1, 40)] * 3600) is None
+
+
+@pytest.mark.parametrize("state", ["T", "t"])
+def test_a_stopped_process_is_lost_whatever_it_did_before(state: str) -> None:
+    seen: list[tuple[str, float, int | None]] = [("R", float(n), 40) for n in range(6)]
+    assert over([*seen, (state, 6.0, 40)]) == "process 7 is stopped (SIGSTOP?)"
+
+
+@pytest.mark.parametrize("state", ["Z", "X"])
+def test_a_process_that_has_ended_is_gone_though_somebody_must_still_wait_for_it(state: str) -> None:
+    assert over([(state, 1.0, 40)]) == "process 7 is gone"
+
+
+def test_a_process_that_is_not_there_any_more_is_gone() -> None:
+    silence = LivenessVerdict("process 7", VERDICT_LEASE)
+    assert told(silence, 2.0, "R", 1.0, 40) is None
+    silence.note(3.0, None)
+    assert silence.finding(5.0, 5.0) == "process 7 is gone"
+
+
+def test_a_process_whose_loop_turns_is_cut_off_though_it_is_busy() -> None:
+    found = over([("R", float(n), 40 + 2 * n) for n in range(4)])
+    assert found == "process 7 runs, so what it sends does not come through"
+
+
+def test_two_turns_of_the_loop_prove_nothing_because_timers_lie_as_they_like() -> None:
+    assert over([("R", 0.0, 40), ("R", 1.0, 42), ("R", 2.0, 42), ("R", 3.0, 42)]) is None
+
+
+def test_a_loop_that_cannot_be_seen_is_judged_by_the_processor_alone() -> None:
+    assert over([("S", float(n), None) for n in range(60)]) is None
+    found = over([("S", 1.0, None)] * 60)
+    assert found == "process 7 does not answer and uses no processor time"
+
+
+def test_turns_are_counted_anew_after_a_look_that_could_not_see_them() -> None:
+    found = over([("R", 0.0, 40), ("R", 1.0, None), ("R", 2.0, 43), ("R", 3.0, 45)])
+    assert found is None
+    found = over([("R", 0.0, 40), ("R", 1.0, None), ("R", 2.0, 43), ("R", 3.0, 46)])
+    assert found == "process 7 runs, so what it sends does not come through"
+
+
+def test_a_process_that_neither_turns_nor_works_is_lost_after_some_leases_and_not_before() -> None:
+    silence = LivenessVerdict("process 7", VERDICT_LEASE)
+    found = {now: told(silence, float(now), "S", 1.0, 40) for now in range(2, 20)}
+    end = int(PATIENCE * VERDICT_LEASE)
+    assert {now: found[now] for now in range(2, end)} == dict.fromkeys(range(2, end))
+    assert found[end] == "process 7 does not answer and uses no processor time"
+
+
+def test_threads_that_only_wait_for_the_lock_are_not_taken_for_work() -> None:
+    """Five of them, each of which wakes every 5 ms and uses 0.2 % of a processor."""
+    found = over([("S", 0.01 * second, 40) for second in range(16)])
+    assert found == "process 7 does not answer and uses no processor time"
+
+
+def test_the_patience_with_a_process_counts_from_its_last_work() -> None:
+    busy: list[tuple[str, float, int | None]] = [("S", float(n), 40) for n in range(100)]
+    rest: list[tuple[str, float, int | None]] = [("S", 99.0, 40)] * int(PATIENCE * VERDICT_LEASE)
+    assert over([*busy, *rest]) is None
+    found = over([*busy, *rest, *[("S", 99.0, 40)] * int(VERDICT_LEASE)])
+    assert found == "process 7 does not answer and uses no processor time"
+
+
+def test_what_was_seen_before_the_peer_was_heard_again_does_not_count() -> None:
+    """1. The peer is silent, and its loop turns a little. 2. It is heard, and then held: the turns of before are not
+    added to those of now."""
+    silence = LivenessVerdict("process 7", VERDICT_LEASE)
+    assert told(silence, 2.0, "S", 1.0, 40) is None
+    assert told(silence, 3.0, "S", 1.0, 42) is None
+    silence.heard()
+    assert told(silence, 4.0, "R", 1.0, 44) is None
+    assert told(silence, 5.0, "R", 1.0, 45) is None
+    silence.note(6.0, None)
+    silence.heard()
+    assert told(silence, 7.0, "R", 1.0, 46) is None
+
+
+def test_nothing_is_found_where_nothing_was_seen() -> None:
+    assert LivenessVerdict("process 7", VERDICT_LEASE).finding(100.0, 100.0) is None

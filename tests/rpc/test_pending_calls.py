@@ -133,11 +133,8 @@ async def test_a_call_that_cannot_be_sent_is_not_pending() -> None:
 
 
 async def test_a_call_whose_sending_ends_the_link_fails_once() -> None:
-    """
-    1. One call is pending.
-    2. Sending another finds that the connection is gone, and fails all that is pending.
-    3. The second caller has its error from the sending alone; nobody forgets to look at one.
-    """
+    """1. One call is pending. 2. Sending another finds that the connection is gone, and fails all that is pending.
+    3. The second caller has its error from the sending alone; nobody forgets to look at one."""
     wire = Wire()
     first = wire.ask()
     await turns()
@@ -190,11 +187,9 @@ ENDINGS: dict[str, tuple[Event, Any]] = {
 @pytest.mark.parametrize("second", ENDINGS)
 @pytest.mark.parametrize("first", ENDINGS)
 async def test_of_two_endings_in_one_turn_the_first_counts(first: str, second: str) -> None:
-    """Each pair of endings in both orders, before the caller has a chance to run.
-
-    A cancellation of the caller always ends it as cancelled, for its canceller counts on that. The
-    peer is told to cancel if, and only if, neither an answer nor the link's end came first.
-    """
+    """Each pair of endings in both orders, before the caller has a chance to run. A cancellation of the caller always
+    ends it as cancelled, for its canceller counts on that. The peer is told to cancel if, and only if, neither an
+    answer nor the link's end came first."""
     wire = Wire()
     asker = wire.ask()
     await turns()

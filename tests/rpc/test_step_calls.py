@@ -335,8 +335,6 @@ NO_MEMORY = ResourceExhaustedError("no memory")
 
 
 # -- plans of a client -----------------------------------------------------------------------------
-
-
 def run_graph(
     here: End, call: int, number: int, values: WireValues, waiter: Waiter, asked: GraphRequest | None = None
 ) -> None:
@@ -420,8 +418,6 @@ async def test_of_too_many_plans_the_oldest_is_dropped() -> None:
 
 
 # -- what a run has taken --------------------------------------------------------------------------
-
-
 def taker(settled: list[bool]) -> Program:
     """Runs that have taken something out of a queue."""
     return Program(lambda run: run.done(run.values, None, settled.append))
@@ -529,8 +525,6 @@ async def test_one_that_cannot_be_settled_does_not_concern_the_link(caplog: pyte
 
 
 # -- partial runs ----------------------------------------------------------------------------------
-
-
 class Setup(Program):
     """A plan of partial runs, and the one that is open."""
 
@@ -629,8 +623,6 @@ async def test_a_call_of_a_partial_run_may_be_cancelled_and_what_it_has_taken_is
 
 
 # -- without memory --------------------------------------------------------------------------------
-
-
 async def test_a_run_without_memory_for_its_feeds_fails_alone() -> None:
     here, there = End("there"), End()
     program, waiters = Program(), [Waiter(), Waiter()]
@@ -743,8 +735,6 @@ async def test_the_runs_of_a_peer_are_limited() -> None:
 
 
 # -- pushes ----------------------------------------------------------------------------------------
-
-
 def push(*pairs: tuple[str, Any], step: int = 9) -> Pushed:
     return Pushed(
         step_id=step,
@@ -834,8 +824,6 @@ async def test_keys_beyond_the_limit_travel_as_text() -> None:
 
 
 # -- what a peer must not do -----------------------------------------------------------------------
-
-
 @for_each(
     "wire, words",
     [

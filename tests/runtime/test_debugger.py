@@ -23,6 +23,7 @@ from actorsession.runtime.debug.task_debugger import TaskWatches
 from actorsession.runtime.debug.watched_step import DebugRunDef
 from tests.rows import for_each
 from tests.runtime.kit import Loaded
+from tests.session.debugger_kit import debug_sink, registered
 
 INF, NAN = np.inf, np.nan
 
@@ -38,8 +39,6 @@ def as_any(value: Any) -> Any:
 
 
 # -- settings --------------------------------------------------------------------------------------
-
-
 @for_each(
     "make, said",
     [
@@ -74,14 +73,9 @@ def test_settings_of_a_wrong_type_are_refused(field: str, value: Any, said: str)
 
 
 def test_debug_options_travel_and_come_back() -> None:
-    options = RunOptions(
-        debug_options=DebugOptions(
-            debug_tensor_watch_opts=[DebugTensorWatch(node_name="x", debug_ops=["DebugNanCount"])],
-            break_on="nan_or_inf",
-            break_exclude=["log*"],
-            global_step=3,
-        )
-    )
+    watches = [DebugTensorWatch(node_name="x", debug_ops=["DebugNanCount"])]
+    asked = DebugOptions(debug_tensor_watch_opts=watches, break_on="nan_or_inf", break_exclude=["log*"], global_step=3)
+    options = RunOptions(debug_options=asked)
     assert RunOptions.from_wire(options.to_wire()) == options
 
 
@@ -91,8 +85,6 @@ def test_options_that_ask_for_nothing_are_not_active() -> None:
 
 
 # -- debug ops: the numbers are TensorFlow's for the same values ------------------------------------
-
-
 def test_a_value_is_kept_as_a_copy_that_nobody_can_change() -> None:
     value = np.array([1, 2], np.float32)
     found = kept("DebugIdentity", value)
@@ -169,8 +161,6 @@ def test_a_debug_op_that_does_not_exist_is_refused_with_what_does(text: str, sai
 
 
 # -- decorated graphs ------------------------------------------------------------------------------
-
-
 def chain() -> tuple[Graph, Tensor, Tensor]:
     graph = Graph()
     with graph.as_default():
@@ -238,8 +228,6 @@ def test_a_node_of_the_debuggers_kind_in_a_users_graph_does_nothing_but_fail() -
 
 
 # -- where values go -------------------------------------------------------------------------------
-
-
 @for_each(
     "url, said",
     [
@@ -257,12 +245,8 @@ def test_a_place_that_cannot_be_is_refused_with_what_can(url: str, said: str) ->
 
 
 def test_a_name_is_registered_once_and_forgotten_once() -> None:
-    acts.debugging.register_debug_sink("a.b-c_1", print)
-    try:
-        with pytest.raises(KeyError, match="registered already"):
-            acts.debugging.register_debug_sink("a.b-c_1", repr)
-    finally:
-        acts.debugging.unregister_debug_sink("a.b-c_1")
+    with debug_sink("a.b-c_1", print), pytest.raises(KeyError, match="registered already"):
+        acts.debugging.register_debug_sink("a.b-c_1", repr)
     with pytest.raises(KeyError, match="no debug sink"):
         acts.debugging.unregister_debug_sink("a.b-c_1")
     with pytest.raises(ValueError, match="letters, digits"):
@@ -298,13 +282,10 @@ def test_strings_count_with_what_they_hold() -> None:
 
 
 # -- states ----------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def no_factory() -> Iterator[None]:
-    before = acts.debugging.DebuggerStateRegistry.register_factory(None)
-    yield
-    acts.debugging.DebuggerStateRegistry.register_factory(before)
+    with registered(acts.debugging.DebuggerStateRegistry, None):
+        yield
 
 
 @pytest.mark.usefixtures("no_factory")
@@ -342,13 +323,10 @@ def test_a_factory_that_makes_something_else_is_told_so() -> None:
 
 
 # -- decorators ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def no_decorator_factory() -> Iterator[None]:
-    before = acts.debugging.DebugGraphDecoratorRegistry.register_factory(None)
-    yield
-    acts.debugging.DebugGraphDecoratorRegistry.register_factory(before)
+    with registered(acts.debugging.DebugGraphDecoratorRegistry, None):
+        yield
 
 
 def default_decorator() -> DebugGraphDecorator:
@@ -400,8 +378,6 @@ def test_a_decorator_factory_that_makes_something_else_is_told_so(made: Any, sai
 
 
 # -- watches of a cluster --------------------------------------------------------------------------
-
-
 def test_the_watches_of_a_task_travel_and_come_back() -> None:
     watches = TaskWatches(
         options=DebugOptions(debug_tensor_watch_opts=[DebugTensorWatch(node_name="x")]),

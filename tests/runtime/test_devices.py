@@ -40,8 +40,6 @@ def names(**counts: int) -> list[str]:
 
 
 # -- what there is -------------------------------------------------------------------------------
-
-
 def test_without_counts_there_is_one_cpu() -> None:
     [cpu] = make_devices(TASK, {})
     assert (cpu.name, cpu.device_type) == (f"{TASK}/device:CPU:0", "CPU")
@@ -83,8 +81,6 @@ def test_a_negative_number_of_another_type_is_refused() -> None:
 
 
 # -- registering ---------------------------------------------------------------------------------
-
-
 def test_a_registered_type_is_there_in_full_unless_counted() -> None:
     register_device_factory("TOY", Toys(physical=2))
     assert registered_device_types() == ("CPU", "TOY")
@@ -194,8 +190,6 @@ def test_devices_may_be_made_one_by_one() -> None:
 
 
 # -- plug-ins ------------------------------------------------------------------------------------
-
-
 def test_a_type_of_an_entry_point_is_loaded_when_it_is_asked_for(site: Path) -> None:
     write_distribution(site, "toy_plugin", PLUGIN, ["TOY = toy_plugin:Toys"])
     assert names() == ["CPU:0"]
@@ -228,9 +222,7 @@ def test_an_unknown_type_lists_those_that_plug_ins_have(site: Path) -> None:
     ],
     ids=["import", "dependency", "name", "type", "init", "not callable"],
 )
-def test_a_broken_plug_in_is_named_and_leaves_nothing_registered(
-    site: Path, source: str, entry: str, problem: str
-) -> None:
+def test_a_broken_plug_in_is_named_and_registers_nothing(site: Path, source: str, entry: str, problem: str) -> None:
     write_distribution(site, "toy_broken", source, [f"TOY = {entry}"], version="2.5")
     for _ in range(2):
         with pytest.raises(
@@ -256,8 +248,6 @@ def test_importing_looks_for_no_plug_in(site: Path) -> None:
 
 
 # -- what the placer is told ---------------------------------------------------------------------
-
-
 def test_devices_that_run_everything_need_no_look_at_operations() -> None:
     found = device_set(make_devices(LOCAL_TASK, {"CPU": 2}))
     assert found.supports is None
@@ -266,9 +256,7 @@ def test_devices_that_run_everything_need_no_look_at_operations() -> None:
 
 
 @pytest.mark.parametrize(("priority", "preferred"), [(None, 0), (CPU_PRIORITY, 0), (CPU_PRIORITY + 1, 2)])
-def test_types_above_the_cpu_are_preferred_and_the_client_device_stays_a_cpu(
-    priority: int | None, preferred: int
-) -> None:
+def test_types_above_the_cpu_are_preferred_and_the_client_device_is_a_cpu(priority: int | None, preferred: int) -> None:
     register_device_factory("TOY", Toys(physical=2), priority=priority)
     found = device_set(make_devices(LOCAL_TASK, {}))
     assert found.preferred == tuple(f"{LOCAL_TASK}/device:TOY:{i}" for i in range(preferred))

@@ -287,8 +287,6 @@ def test_outside_a_pool_nothing_is_lent() -> None:
 
 
 # -- no threads ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def no_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """No thread can be started until the context of the patch ends."""
@@ -302,9 +300,7 @@ def no_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.mark.parametrize("how", [{}, {"first": 1}, {"blocks": True}], ids=repr)
-def test_work_for_which_there_is_no_thread_is_refused_and_never_run(
-    how: dict[str, Any], no_threads: pytest.MonkeyPatch
-) -> None:
+def test_work_without_a_thread_is_refused_and_never_run(how: dict[str, Any], no_threads: pytest.MonkeyPatch) -> None:
     pool, ran = KernelPool(1), list[int]()
     with pytest.raises(RuntimeError, match="can't start new thread"):
         pool.submit(ran.append, 1, **how)
@@ -314,9 +310,7 @@ def test_work_for_which_there_is_no_thread_is_refused_and_never_run(
     assert ran == [2]
 
 
-def test_work_for_which_there_is_no_further_thread_is_done_by_those_that_there_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_work_without_a_further_thread_is_done_by_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, ran = KernelPool(3), list[int]()
     busy = Busy(pool)
     busy.wait_begun()

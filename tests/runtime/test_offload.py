@@ -138,9 +138,7 @@ def test_the_first_run_of_what_constants_make_large_is_in_the_pool(graph: Graph)
     assert not run.is_expensive([])
 
 
-async def test_a_session_sends_strings_to_the_pool_when_they_have_grown(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_session_sends_strings_to_the_pool_once_grown(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     # What is short is short on a busy machine too.
     monkeypatch.setattr(offload, "OFFLOAD_ABOVE", 1.0)
     text = ops.placeholder("string", [])

@@ -151,7 +151,7 @@ async def test_the_garbage_collector_rests_meanwhile(planning: Planning) -> None
     assert gc.isenabled()
 
 
-async def test_plans_without_a_thread_fail_and_later_ones_are_made(
+async def test_plans_without_threads_fail_and_later_ones_do_not(
     planning: Planning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:

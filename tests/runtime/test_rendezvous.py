@@ -187,8 +187,6 @@ def test_closing_ends_receivers_with_a_derived_cancellation() -> None:
 
 
 # -- receivers of several keys ---------------------------------------------------------------------
-
-
 def test_a_receiver_gets_a_value_under_each_of_its_keys_and_its_step_is_drained() -> None:
     rendezvous, part = Rendezvous(), Part("x", "y")
     rendezvous.expect(part.keys, part)
@@ -257,8 +255,6 @@ def test_the_end_of_a_step_reaches_a_receiver_once(close: bool) -> None:
 
 
 # -- waiting ---------------------------------------------------------------------------------------
-
-
 async def test_recv_awaits_a_value_that_is_sent_later() -> None:
     rendezvous = Rendezvous()
     async with asyncio.TaskGroup() as group:

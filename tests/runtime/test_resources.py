@@ -136,8 +136,6 @@ def test_an_update_that_fails_leaves_the_value() -> None:
 
 
 # -- resources of any kind -----------------------------------------------------------------------
-
-
 class Box:
     """A resource that holds a list."""
 
@@ -277,8 +275,6 @@ def test_updates_of_many_threads_are_all_counted() -> None:
 
 
 # -- lending ---------------------------------------------------------------------------------------
-
-
 class Memory(np.ndarray[Any, Any]):
     """Memory that stands for that which other processes can read."""
 
@@ -357,9 +353,7 @@ def test_small_values_and_those_without_elements_of_a_fixed_size_stay_where_they
     assert not memory
 
 
-def test_a_very_large_value_is_not_moved_by_a_read_but_by_its_update(
-    memory: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_value_is_moved_by_its_update_and_no_read(memory: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "_MOVED", shared_arrays.LEAST)
     variable = large(SIZE + 1)
     lent = variable.lend()

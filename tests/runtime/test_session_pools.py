@@ -46,8 +46,6 @@ def same_threads(one: SessionPools, other: SessionPools) -> bool:
 
 
 # -- the pool of the process -----------------------------------------------------------------------
-
-
 def test_sessions_share_one_pool_whose_size_the_first_decides() -> None:
     first = pools(inter_op_parallelism_threads=3)
     second = pools(inter_op_parallelism_threads=7)
@@ -96,11 +94,7 @@ def test_a_bad_number_in_the_environment_is_logged_and_ignored(
 
 
 # -- the caller's thread ---------------------------------------------------------------------------
-
-
-def test_a_negative_number_in_the_environment_counts_where_the_settings_say_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_negative_number_in_the_environment_counts_without_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TENSORFLOWS, "-1")
     assert pools().choose(None) is None
     assert pools(inter_op_parallelism_threads=2).sizes == (2,)
@@ -115,8 +109,6 @@ def test_pools_that_are_asked_for_are_there_whatever_the_number_of_threads() -> 
 
 
 # -- pools of a session's own ----------------------------------------------------------------------
-
-
 def test_a_listed_pool_without_a_number_is_sized_like_the_pool_of_the_process() -> None:
     made = listed(ThreadPoolOptionProto(), inter_op_parallelism_threads=3)
     assert made.sizes == (3,)
@@ -129,8 +121,6 @@ def test_a_session_without_pools_of_its_own_has_number_0_alone(threads: int) -> 
 
 
 # -- pools with a global name ----------------------------------------------------------------------
-
-
 def named(name: str, threads: int = 0) -> SessionPools:
     return listed(ThreadPoolOptionProto(num_threads=threads, global_name=name))
 
@@ -157,8 +147,6 @@ def test_a_session_that_could_not_be_made_holds_no_pool() -> None:
 
 
 # -- servers ---------------------------------------------------------------------------------------
-
-
 @for_each(
     "asked, environment, threads", [(3, "5", 3), (0, "5", 5), (0, "", processors()), (-1, "5", None), (0, "-1", None)]
 )

@@ -115,8 +115,6 @@ def test_a_record_does_not_keep_the_tensor(linked: BoundPartition) -> None:
 
 
 # -- the values themselves -------------------------------------------------------------------------
-
-
 def traced_node(name: str = "y") -> NodeStats:
     graph = Graph()
     with graph.as_default():

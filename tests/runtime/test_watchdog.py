@@ -55,9 +55,7 @@ def named(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     return lambda: [r.getMessage() for r in caplog.records if r.name == "actorsession.runtime"]
 
 
-async def test_a_kernel_that_holds_the_loop_it_runs_on_is_named_once(
-    graph: Graph, named: Callable[[], list[str]]
-) -> None:
+async def test_a_kernel_that_holds_its_loop_is_named_once(graph: Graph, named: Callable[[], list[str]]) -> None:
     x = ops.placeholder("float32", [], name="x")
     y = linger(x, "slow") * 2.0
     async with AsyncSession(graph=graph) as session:

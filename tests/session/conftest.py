@@ -19,20 +19,15 @@ from tests.session.session_adapters import AsyncAdapter, LocalAdapter, SyncAdapt
 # What these files specify is what a call gives or refuses, and not when. Files of steps that run at once, of
 # cancellation, limits in time and of partial runs are not among them.
 _OF_VALUES = {
-    "test_callable_options", "test_callables", "test_changed_nodes", "test_conversions",
-    "test_cost_model", "test_debugger", "test_debugger_breaks", "test_debugger_sinks",
-    "test_debugger_states", "test_devices", "test_errors_of_operations", "test_feeds",
-    "test_fetches", "test_growth_of_callables", "test_handle_ends", "test_handles", "test_options",
-    "test_placement_options", "test_restricted_feeds", "test_run_metadata", "test_local_semantics",
-    "test_sparse", "test_state", "test_targets", "test_warm_up",
+    "test_callables", "test_conversions", "test_cost_model", "test_debugger", "test_devices",
+    "test_errors_of_operations", "test_feeds", "test_fetches", "test_handles", "test_options", "test_run_metadata",
+    "test_local_semantics", "test_state",
 }  # fmt: skip
 
 
 def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> Mapping[str, LoopFactory] | None:
-    """Run a test that only awaits one call after another on one of the loops, half of them on either.
-
-    Those that use ``asyncio`` themselves have something happen at once, and run on both like all others.
-    """
+    """Run a test that only awaits one call after another on one of the loops, half of them on either. Those that use
+    ``asyncio`` themselves have something happen at once, and run on both like all others."""
     if item.path.stem not in _OF_VALUES or item.get_closest_marker("process") is not None:
         return None
     function = inspect.unwrap(item.function)  # type: ignore[attr-defined]
@@ -69,7 +64,7 @@ def _repeats_threads(item: pytest.Item) -> bool:
 class Sessions:
     """Makes sessions of one kind on one graph, which are closed together."""
 
-    def __init__(self, kind: type[LocalAdapter], graph: Graph) -> None:
+    def __init__(self, kind: Callable[..., LocalAdapter], graph: Graph) -> None:
         self._kind = kind
         self._graph = graph
         self._made: list[Any] = []

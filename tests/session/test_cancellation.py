@@ -58,10 +58,9 @@ THREE = ConfigProto(device_count={"CPU": 3}, inter_op_parallelism_threads=2)
 
 
 async def test_hundreds_of_cancelled_steps_leave_nothing_behind(graph: Graph) -> None:
-    """1. A step begins. 2. It is cancelled after a random number of turns of the loop.
-    3. It ends with CancelledError, or it was faster and does not count as one of them.
-    4. Nothing is pending, the next step is right, and the counter has counted each step once or not at all.
-    """
+    """1. A step begins. 2. It is cancelled after a random number of turns of the loop. 3. It ends with CancelledError,
+    or it was faster and does not count as one of them. 4. Nothing is pending, the next step is right, and the counter
+    has counted each step once or not at all."""
     model = Model()
     turns = random.Random(20261121)
     cancelled = 0
@@ -228,8 +227,6 @@ async def test_an_error_is_not_hidden_by_the_cancellations_that_it_causes(graph:
 
 
 # -- functions that do not return ------------------------------------------------------------------
-
-
 class Stuck:
     """A function of a graph that does not return before it is let go."""
 
@@ -253,9 +250,7 @@ class Stuck:
 LIMITED = ConfigProto(operation_timeout_in_ms=60_000)
 
 
-async def test_closing_ends_a_run_whose_function_does_not_return(
-    make_session: Any, settle: Callable[[float], None]
-) -> None:
+async def test_closing_ends_a_run_whose_function_never_ends(make_session: Any, settle: Callable[[float], None]) -> None:
     """1. A function is called and waits for something. 2. The session is closed, which returns.
     3. The run ends with CancelledError though the function still waits."""
     settle(0.05)
@@ -268,9 +263,7 @@ async def test_closing_ends_a_run_whose_function_does_not_return(
             await run
 
 
-async def test_a_limit_ends_a_run_whose_function_does_not_return(
-    make_session: Any, settle: Callable[[float], None]
-) -> None:
+async def test_a_limit_ends_a_run_whose_function_never_ends(make_session: Any, settle: Callable[[float], None]) -> None:
     settle(0.05)
     session = make_session()
     with Stuck() as stuck:
@@ -302,9 +295,7 @@ def test_ctrl_c_does_not_wait_for_a_function_in_the_pool(graph: Graph) -> None:
 
 
 @pytest.mark.usefixtures("no_garbage")
-def test_a_session_may_be_closed_while_an_interrupted_function_still_waits(
-    graph: Graph, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_session_may_be_closed_amid_interrupted_functions(graph: Graph, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing of the run that was given up is left on the loop, which ends with the session."""
     with Stuck() as stuck:
         with Session(graph=graph) as session:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Session, Tensor, ops
 from actorsession.errors import DeadlineExceededError
 from actorsession.plan.signature import RunSignature
@@ -159,12 +160,9 @@ def test_many_threads_share_a_session_while_the_graph_grows() -> None:
 
 
 def test_threads_that_make_a_new_request_at_once_feed_what_each_key_says() -> None:
-    """The first run of a request brings its feeds into the order of the plan; only one thread may do it.
-
-    1. Two threads find the request without a plan.
-    2. Both get the plan, whose feeds are sorted, and reorder the request's converters.
-    3. Done half by one and half by the other, values would go to one another's tensors, for ever.
-    """
+    """The first run of a request brings its feeds into the order of the plan; only one thread may do it. 1. Two threads
+    find the request without a plan. 2. Both get the plan, whose feeds are sorted, and reorder the request's converters.
+    3. Done half by one and half by the other, values would go to one another's tensors, for ever."""
     names = tuple(f"x{i}:0" for i in range(9))
     plan = SimpleNamespace(signature=RunSignature(names))
     backwards = RunSignature(names[::-1])
@@ -297,3 +295,45 @@ def test_ctrl_c_ends_a_synchronous_step_and_the_session_lives(long_graph: Any) -
             interrupted()
         timer.join()
         assert session.run(short, {"s:0": 1}) == 2
+
+
+LIMIT = 20.0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("depends", [False, True])
+def test_a_function_may_wait_for_another_of_its_step(threads: int, depends: bool) -> None:
+    arrived = threading.Event()
+    seen: list[bool] = []
+
+    def waits(*_: object) -> np.int64:
+        seen.append(arrived.wait(LIMIT))
+        return np.int64(1)
+
+    def signals() -> np.int64:
+        arrived.set()
+        return np.int64(2)
+
+    with acts.Graph().as_default() as graph:
+        before: list[Any] = [ops.py_func(lambda: np.int64(0), [], acts.int64)] if depends else []
+        first: Any = ops.py_func(waits, before, acts.int64)
+        second = ops.py_func(signals, [], acts.int64)
+        with acts.Session(graph=graph, config=ConfigProto(inter_op_parallelism_threads=threads)) as session:
+            assert session.run([first, second, first + second]) == [1, 2, 3]
+    assert seen == [True]
+
+
+def test_functions_that_depend_on_each_other_run_one_after_the_other() -> None:
+    order: list[int] = []
+
+    def step(x: np.int64) -> np.int64:
+        order.append(int(x))
+        return np.int64(x + 1)
+
+    with acts.Graph().as_default() as graph:
+        last: Any = ops.constant(0, acts.int64)
+        for _ in range(4):
+            last = ops.py_func(step, [last], acts.int64)
+        with acts.Session(graph=graph) as session:
+            assert session.run(last) == 4
+    assert order == [0, 1, 2, 3]

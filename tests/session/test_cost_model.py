@@ -74,8 +74,6 @@ HEAVY = {f"{chain}{i}": 0.01 for chain in "ab" for i in range(3)}
 
 
 # -- which steps are recorded ----------------------------------------------------------------------
-
-
 @for_each(
     "every, after, recorded",
     [(1, 0, [0, 1, 2, 3, 4, 5]), (2, 0, [1, 3, 5]), (2, 1, [2, 4]), (3, 2, [4]), (1, 4, [4, 5])],
@@ -150,8 +148,6 @@ async def test_averages_follow_the_steps(make_session: Any, graph: Graph) -> Non
 
 
 # -- inline or in the pool -------------------------------------------------------------------------
-
-
 async def test_a_plan_made_later_starts_from_measured_times(graph: Graph) -> None:
     """Small tensors would run on the loop; nodes that were measured to be dear do not."""
     end = two_chains()
@@ -168,8 +164,6 @@ async def test_a_plan_made_later_starts_from_measured_times(graph: Graph) -> Non
 
 
 # -- placement -------------------------------------------------------------------------------------
-
-
 async def test_two_heavy_chains_land_on_two_devices(make_session: Any, graph: Graph) -> None:
     face = make_session(placing(period=2))
     end = two_chains()
@@ -219,9 +213,8 @@ async def test_once_placed_well_nothing_moves_again(make_session: Any, graph: Gr
     assert face.session.statistics().placements == 1
 
 
-async def test_looks_that_change_nothing_become_rare(
-    make_session: Any, graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("graph")
+async def test_looks_that_change_nothing_become_rare(make_session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     face = make_session(placing(period=2))
     end = two_chains()
     observed = face.session._session
@@ -282,9 +275,7 @@ async def test_what_somebody_asked_for_or_what_has_state_stays(make_session: Any
     assert placed["free"].device != f"{DEVICE}0"
 
 
-async def test_the_plan_that_takes_the_most_decides_and_the_others_must_not_lose(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_the_plan_that_takes_most_decides_and_the_others_must_not_lose(make_session: Any, graph: Graph) -> None:
     """Apart, the chains win by two devices; a step that runs ``end`` alone does not see them."""
     face = make_session(placing(period=4))
     end = two_chains()

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import logging
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Session, TraceLevel, get_default_graph, ops
+import actorsession.compat.v1 as tf
+from actorsession import (
+    AsyncInteractiveSession,
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    GraphOptions,
+    InteractiveSession,
+    RunOptions,
+    Session,
+    TraceLevel,
+    get_default_graph,
+    ops,
+)
 from actorsession import RunMetadata as Metadata
-from actorsession.errors import CancelledError, FailedPreconditionError, InvalidArgumentError
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnavailableError,
+)
 from actorsession.extend import DeviceAttributes, register_device_factory
 from actorsession.runtime.devices import CPU_PRIORITY
+from actorsession.session.targets import is_local, master_addresses, names_master
+from tests.rows import for_each
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,8 +79,6 @@ async def nodes_by_device(face: Any, fetches: Any, feeds: Any = None) -> dict[st
 
 
 # -- A3.7 ----------------------------------------------------------------------------------------
-
-
 async def test_device_count_gives_that_many_cpu_devices(make_session: Any) -> None:
     assert await names_of(make_session()) == ["CPU:0"]
     assert await names_of(make_session(ConfigProto(device_count={"CPU": 3}))) == ["CPU:0", "CPU:1", "CPU:2"]
@@ -88,8 +109,6 @@ async def test_list_devices_of_a_closed_session_is_cancelled(session: Any) -> No
 
 
 # -- types from outside --------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("plugin")
 async def test_operations_run_on_devices_of_a_plug_in(make_session: Any) -> None:
     face, graph = make_session(ConfigProto(device_count={"TOY": 2})), get_default_graph()
@@ -206,9 +225,7 @@ async def test_what_asks_for_no_device_stays_on_the_cpu_beside_a_type_of_low_pri
 
 
 @pytest.mark.parametrize("kind", [AsyncSession, Session])
-def test_a_broken_plug_in_is_named_by_who_asks_for_it_and_harms_nobody_else(
-    kind: Any, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_a_broken_plug_in_is_named_where_asked_for_and_alone_fails(kind: Any, tmp_path: Path, monkeypatch: Any) -> None:
     write_distribution(tmp_path, "toy_broken", "raise OSError('no driver')", ["TOY = toy_broken:T"])
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(FailedPreconditionError, match=r"toy_broken 1\.0 is broken: OSError: no driver"):
@@ -281,3 +298,239 @@ def test_a_program_uses_the_devices_of_an_installed_distribution(tmp_path: Path)
         check=False,
     )
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "81.0\n")
+
+
+DEVICE = "/job:localhost/replica:0/task:0/device:CPU:{}"
+NOWHERE = "/job:nowhere/task:3"
+Make = Callable[..., Any]
+
+
+# -- devices ---------------------------------------------------------------------------------------
+def devices_in(session: Any) -> list[str]:
+    return [d.name for d in session.session._session.list_devices()]
+
+
+@for_each(
+    "filters, seen",
+    [
+        ([], [0, 1, 2]),
+        (["/job:localhost"], [0, 1, 2]),
+        (["/device:CPU:2"], [0, 2]),
+        (["/cpu:1", "/cpu:2"], [0, 1, 2]),
+        (["/job:ps", "/job:worker/task:1"], [0]),
+    ],
+)
+async def test_a_session_sees_the_devices_that_its_filters_allow_and_its_client_device(
+    filters: list[str], seen: list[int], make_session: Make, graph: Graph
+) -> None:
+    session = make_session(ConfigProto(device_count={"CPU": 3}, device_filters=filters))
+    assert devices_in(session) == [DEVICE.format(i) for i in seen]
+
+
+async def test_an_op_cannot_be_placed_on_a_device_that_is_filtered_out(make_session: Make, graph: Graph) -> None:
+    with graph.device("/cpu:1"):
+        y = ops.constant(1.0) + 1.0
+    session = make_session(ConfigProto(device_count={"CPU": 2}, device_filters=["/cpu:0"]))
+    with pytest.raises(InvalidArgumentError, match=r"device:CPU:1, which does not exist"):
+        await session.run(y)
+
+
+@pytest.mark.parametrize("kind", [AsyncSession, Session])
+def test_a_malformed_filter_is_an_invalid_argument(kind: Any, graph: Graph) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"invalid device filter: .*'nonsense::'"):
+        kind(graph=graph, config=ConfigProto(device_filters=["nonsense::"]))
+
+
+# -- placement -------------------------------------------------------------------------------------
+async def test_soft_placement_takes_types_and_numbers_there_are_but_keeps_tasks(
+    make_session: Make, graph: Graph
+) -> None:
+    with graph.device("/device:GPU:7"):
+        y = ops.constant(1.0) + 1.0
+    with pytest.raises(InvalidArgumentError, match="GPU:7"):
+        await make_session().run(y)
+    soft = ConfigProto(allow_soft_placement=True)
+    assert await make_session(soft).run(y) == 2.0
+    with graph.device(NOWHERE):
+        z = y + 1.0
+    with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
+        await make_session(soft).run(z)
+
+
+async def test_log_device_placement_logs_the_devices_and_a_line_for_each_node(
+    make_session: Make, graph: Graph, caplog: pytest.LogCaptureFixture
+) -> None:
+    a = ops.constant(1.0, name="a")
+    with graph.device("/cpu:1"):
+        ops.add(a, a, name="b")
+    with caplog.at_level(logging.INFO, "actorsession.session"):
+        session = make_session(ConfigProto(device_count={"CPU": 2}, log_device_placement=True))
+        await session.run("b:0")
+    mapping, *lines = [r.message for r in caplog.records if r.name == "actorsession.session.placement"]
+    first, *devices = mapping.splitlines()
+    assert first == "Device mapping:"
+    assert [d.partition(" -> ")[0] for d in devices] == [DEVICE.format(0), DEVICE.format(1)]
+    assert all("device type: CPU" in d for d in devices)
+    assert lines == [
+        f"a: (Const): {DEVICE.format(1)} (no device requested: placed with its consumer)",
+        f"b: (AddV2): {DEVICE.format(1)} (requested /device:CPU:1)",
+    ]
+
+
+async def test_without_log_device_placement_nothing_is_logged(
+    make_session: Make, graph: Graph, caplog: pytest.LogCaptureFixture
+) -> None:
+    y = ops.constant(1.0) + 1.0
+    with caplog.at_level(logging.INFO, "actorsession.session"):
+        await make_session().run(y)
+    assert caplog.records == []
+
+
+def pruned(**settings: Any) -> ConfigProto:
+    return ConfigProto(device_count={"CPU": 2}, graph_options=GraphOptions(place_pruned_graph=True), **settings)
+
+
+async def test_place_pruned_graph_forgives_a_bad_device_of_an_unneeded_node(make_session: Make, graph: Graph) -> None:
+    y = ops.constant(1.0) + 1.0
+    with graph.device(NOWHERE):
+        z = y + 1.0
+    session = make_session(pruned())
+    assert await session.run(y) == 2.0
+    with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
+        await session.run(z)
+    assert await session.run(y) == 2.0
+    with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
+        await make_session().run(y)
+
+
+async def test_under_place_pruned_graph_state_stays_where_it_was_placed_first(make_session: Make, graph: Graph) -> None:
+    """1. The first run needs the variable and no reader: it goes to the client device.
+    2. A later run reads it under another device: the reader goes where the state is.
+    3. The graph grows by a node that must be with the variable: it goes there as well."""
+    v = ops.Variable(3.0, name="v")
+    with graph.device("/cpu:1"):
+        read = v.read_value()
+    session = make_session(pruned())
+    await session.run(v.initializer)
+    assert await session.run(read) == 3.0
+    with graph.colocate_with(v.op):
+        tied = ops.identity(read, name="tied")
+    assert await session.run(tied) == 3.0
+    placed = session.session._session.placement()
+    assert {placed[n].device for n in ("v", read.op.name, "tied")} == {DEVICE.format(0)}
+
+
+async def test_under_place_pruned_graph_runs_place_what_is_stateless_anew(make_session: Make, graph: Graph) -> None:
+    """1. Alone, ``a`` goes to the client device. 2. With ``c``, which must be where ``a`` is and asks
+    for the other device, both go there."""
+    a = ops.add(ops.constant(1.0), 1.0, name="a")
+    with graph.colocate_with(a.op), graph.device("/cpu:1"):
+        c = ops.identity(a, name="c")
+    session = make_session(pruned())
+    assert await session.run(a) == 2.0
+    assert session.session._session.placement()["a"].device == DEVICE.format(0)
+    assert await session.run(c) == 2.0
+    placed = session.session._session.placement()
+    assert placed["a"].device == placed["c"].device == DEVICE.format(1)
+
+
+# A target, and what its error says is wrong.
+MALFORMED = {
+    "tcp://loft": r"tcp takes host:port and nothing after it",
+    "tcp://": r"ends after its scheme",
+    "tcp://loft:port": r"the port 'port' is not a number from 0 to 65535",
+    "loft:70000": r"the port 70000 is not a number from 0 to 65535",
+    ":7000": r"the host is empty",
+    "::1:7000": r"IPv6 host in brackets: tcp://\[::1\]:7000",
+    "grpc://loft": r"host:port",
+    "unix://relative/s": r"the path 'relative/s' is not absolute|takes a path",
+    "tcp://a:1,": r"one of its addresses is empty",
+    "tcp://a:1,,tcp://b:2": r"one of its addresses is empty",
+    "tcp://a:1,local": r"'local' is this process and no address of a master",
+    "tcp://a:1,loft": r"tcp://loft.*host:port",
+    "a:1,pigeon://loft": r"no transport is registered for 'pigeon://loft', only for abstract, inproc",
+}
+
+
+def test_nobody_is_at_port_0() -> None:
+    with pytest.raises(UnavailableError, match="nobody can be reached at port 0 of 'tcp://loft:0'"):
+        master_addresses("tcp://loft:0")
+    with pytest.raises(UnavailableError, match="port 0"):
+        Session.reset("grpc://localhost:0")
+    with pytest.raises(DeadlineExceededError, match="port 0"):
+        tf.Session.reset("grpc://localhost:0", ["c"], tf.ConfigProto(operation_timeout_in_ms=5))
+
+
+@pytest.mark.parametrize("target", ["", "local"])
+def test_this_process_has_two_names(target: str, graph: Graph) -> None:
+    assert is_local(target)
+    assert not names_master(target)
+    with Session(target, graph=graph) as session:
+        assert session.run(ops.constant(1) + 1) == 2
+        assert session.target == target
+        assert session.list_devices()[0].name.startswith("/job:localhost")
+
+
+@for_each("target", ["", "local"])
+async def test_this_process_has_two_names_on_a_loop(target: str, graph: Graph) -> None:
+    async with AsyncSession(target, graph=graph) as session:
+        assert await session.run(ops.constant(1) + 1) == 2
+        await AsyncSession.reset(target)
+        with pytest.raises(CancelledError, match="Session has been closed"):
+            await session.list_devices()
+
+
+def test_an_interactive_session_of_the_local_target_places_what_runs() -> None:
+    with tf.Graph().as_default():
+        with tf.device("/device:GPU:0"):
+            tf.constant(1.0)
+        session = tf.InteractiveSession("local")
+        assert tf.constant(2.0).eval() == 2.0
+        session.close()
+
+
+@for_each(
+    "target, addresses",
+    [
+        ("tcp://a:1", ("tcp://a:1",)),
+        ("grpc://a:1", ("tcp://a:1",)),
+        ("a:1", ("tcp://a:1",)),
+        ("127.0.0.1:7000", ("tcp://127.0.0.1:7000",)),
+        ("[::1]:7000", ("tcp://[::1]:7000",)),
+        ("a:1,b:2, grpc://c:3", ("tcp://a:1", "tcp://b:2", "tcp://c:3")),
+        ("a:1,grpc://a:1,tcp://a:1", ("tcp://a:1",)),
+        ("tls://a:1,unix:///run/s,inproc://n", ("tls://a:1", "unix:///run/s", "inproc://n")),
+        ("unix:///tmp/a,b/s", ("unix:///tmp/a,b/s",)),
+        ("unix:///a, b/s , unix:///c,d,e:1", ("unix:///a, b/s", "unix:///c,d", "tcp://e:1")),
+    ],
+)
+def test_the_addresses_of_a_target_are_read(target: str, addresses: tuple[str, ...]) -> None:
+    assert names_master(target)
+    assert master_addresses(target) == addresses
+
+
+def makers() -> dict[str, Callable[[str], Any]]:
+    """Everything that takes a target."""
+
+    def awaited(make: Callable[[str], Coroutine[Any, Any, Any]]) -> Callable[[str], Any]:
+        return lambda target: asyncio.run(make(target))
+
+    return {
+        "Session": Session,
+        "AsyncSession": AsyncSession,
+        "InteractiveSession": InteractiveSession,
+        "AsyncInteractiveSession": AsyncInteractiveSession,
+        "compat Session": tf.Session,
+        "compat InteractiveSession": tf.InteractiveSession,
+        "reset": Session.reset,
+        "async reset": awaited(AsyncSession.reset),
+    }
+
+
+@for_each("maker", makers())
+@for_each("target", MALFORMED)
+def test_a_malformed_target_is_refused_where_it_is_given(target: str, maker: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=MALFORMED[target]) as refused:
+        makers()[maker](target)
+    assert f"malformed target {target!r}" in refused.value.message
+    assert "Targets are '' or 'local' for this process; host:port, tcp://" in refused.value.message

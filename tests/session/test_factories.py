@@ -59,8 +59,6 @@ def options(target: str) -> SessionOptions:
 
 
 # -- the registry ----------------------------------------------------------------------------------
-
-
 def test_direct_and_remote_sessions_are_registered_factories() -> None:
     assert registered_factories() == ("DIRECT_SESSION", "REMOTE_SESSION")
     assert get_factory(options("")).accepts(options(""))
@@ -217,7 +215,6 @@ async def test_both_faces_ask_the_factory_that_accepts(graph: Graph) -> None:
 
 
 # -- kinds from outside ----------------------------------------------------------------------------
-
 PLUG_IN = """
 from actorsession.session import SessionFactory
 from actorsession.session.direct.direct_session import DirectSession
@@ -265,7 +262,7 @@ def test_a_distribution_that_cannot_be_loaded_is_named_and_harms_no_other(
     Session("plugged://here", graph=graph).close()
 
 
-def test_an_entry_point_that_is_no_factory_is_told(
+def test_an_entry_point_without_a_factory_is_named(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distribute(tmp_path, monkeypatch, "wrong", "Plugged = dict")
@@ -277,8 +274,6 @@ def test_an_entry_point_that_is_no_factory_is_told(
 
 
 # -- reset -----------------------------------------------------------------------------------------
-
-
 @for_each("kind", [AsyncAdapter, SyncAdapter], ids=lambda kind: str(kind.name))
 async def test_reset_closes_every_local_session(graph: Graph, kind: Any) -> None:
     sessions = [kind(graph), kind(graph)]
@@ -296,12 +291,8 @@ async def test_reset_closes_every_local_session(graph: Graph, kind: Any) -> None
 
 
 def test_reset_gives_up_the_steps_that_run(graph: Graph) -> None:
-    """TensorFlow crashes here.
-
-    1. A thread is in a long step.
-    2. Another one resets.
-    3. The step ends with CancelledError, between two of its nodes.
-    """
+    """TensorFlow crashes here. 1. A thread is in a long step. 2. Another one resets. 3. The step ends with
+    CancelledError, between two of its nodes."""
     x = ops.placeholder("float32", [400, 400])
     y = x
     for _ in range(2000):
@@ -334,6 +325,10 @@ class Noticing:
         self._gate = gate
         self._entered = entered
         self._looks = 0
+
+    @property
+    def error(self) -> Any:
+        return self._gate.error
 
     def check(self) -> None:
         self._looks += 1
@@ -370,7 +365,7 @@ async def test_reset_takes_a_list_of_names(graph: Graph, kind: Any, containers: 
         await face.reset("", containers)
     with pytest.raises(TypeError, match="config is a ConfigProto, got int"):
         await face.reset("", None, 3)
-    assert not face.session._session._gate._closed  # nothing was reset
+    assert not face.session._session._gate.error  # nothing was reset
     await face.close()
 
 
@@ -388,8 +383,6 @@ async def test_reset_of_an_unknown_target_is_not_found_and_of_a_kind_without_it_
 
 
 # -- metadata --------------------------------------------------------------------------------------
-
-
 def named(name: str, version: int) -> ConfigProto:
     return ConfigProto(experimental=Experimental(session_metadata=SessionMetadata(name=name, version=version)))
 

@@ -16,9 +16,22 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import AsyncSession, Graph, Session, Tensor, get_static_value, ops
-from actorsession.errors import InvalidArgumentError, RequestError, ResourceExhaustedError
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+import actorsession as acts
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    IndexedSlices,
+    Session,
+    SparseTensor,
+    Tensor,
+    get_default_graph,
+    get_static_value,
+    ops,
+    opsets,
+)
+from actorsession.errors import InaccessibleTensorError, InvalidArgumentError, RequestError, ResourceExhaustedError
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
 from actorsession.session.feeds import converter
 from tests.nodes import make_one
@@ -627,8 +640,6 @@ async def test_any_memory_layout_may_be_fed(session: Any, order: Any) -> None:
 
 
 # -- whose array it is -----------------------------------------------------------------------------
-
-
 @for_each("dtype", ["float32", "int64", "bool", "bfloat16", "string"])
 def test_an_array_of_the_right_type_is_not_copied_on_the_way_in(graph: Graph, dtype: str) -> None:
     x = ops.placeholder(dtype, [2])
@@ -703,12 +714,9 @@ async def test_fetched_constants_and_variables_are_the_callers_own(session: Any)
 
 
 async def test_a_step_that_waits_does_not_see_later_changes_of_its_feed(graph: Graph) -> None:
-    """While a step is suspended, its caller's program goes on and may write to what it fed.
-
-    1. The step begins and waits for a function that holds a gate.
-    2. The program changes the fed array, and opens the gate.
-    3. What the step computes behind the gate is of the array as it was fed.
-    """
+    """While a step is suspended, its caller's program goes on and may write to what it fed. 1. The step begins and
+    waits for a function that holds a gate. 2. The program changes the fed array, and opens the gate. 3. What the step
+    computes behind the gate is of the array as it was fed."""
     entered, gate = threading.Event(), threading.Event()
 
     def wait_at_gate(value: Any) -> Any:
@@ -734,3 +742,215 @@ async def test_a_step_that_waits_does_not_see_later_changes_of_its_feed(graph: G
         np.testing.assert_array_equal(computed, [2, 3, 4])
         np.testing.assert_array_equal(assigned, [1, 2, 3])
         np.testing.assert_array_equal(await session.run(v), [1, 2, 3])
+
+
+def _see(value: Any) -> Any:
+    _SEEN.append(value)
+    return np.float32(0)
+
+
+if "TestReference" not in registered_ops():
+    register(
+        OpDef(
+            name="TestReference",
+            infer=lambda ctx: [ops.constant(0.0, graph=Graph()).spec],
+            kernel=lambda ctx: _see,
+            gradient=NOT_DIFFERENTIABLE,
+            stateful=True,
+            cost=lambda inputs, outputs: 1.0,
+        )
+    )
+
+
+@pytest.mark.parametrize("way", ["run", "callable"])
+async def test_a_kernel_gets_the_memory_that_was_fed(session: Any, seen: list[Any], way: str) -> None:
+    x = ops.placeholder("float32", [3])
+    fetch = make_one("TestReference", [x])
+    fed = np.arange(3, dtype=np.float32)
+    call = session.callable(fetch, [x])
+    await (session.run(fetch, {x: fed}) if way == "run" else call(fed))
+    assert len(seen) == 1
+    assert np.shares_memory(seen[0], fed)
+
+
+async def test_an_inner_tensor_that_is_fed_is_passed_by_reference_too(session: Any, seen: list[Any]) -> None:
+    inner = ops.placeholder("float32", [3]) * 2.0
+    fed = np.arange(3, dtype=np.float32)
+    await session.run(make_one("TestReference", [inner]), {inner: fed})
+    assert np.shares_memory(seen[0], fed)
+
+
+async def test_what_has_another_type_is_converted_once_and_not_the_callers_array(session: Any, seen: list[Any]) -> None:
+    x = ops.placeholder("float32", [3])
+    fed = np.arange(3)
+    await session.run(make_one("TestReference", [x]), {x: fed})
+    assert not np.shares_memory(seen[0], fed)
+    np.testing.assert_array_equal(fed, [0, 1, 2])
+
+
+async def test_between_two_devices_of_a_synchronous_step_it_is_the_fed_memory_still(
+    make_session: Any, seen: list[Any]
+) -> None:
+    """An asynchronous step may be suspended between two devices, and so keeps a copy."""
+    face = make_session(ConfigProto(device_count={"CPU": 2}))
+    x = ops.placeholder("float32", [3])
+    with get_default_graph().device("/cpu:1"):
+        fetch = make_one("TestReference", [x])
+    fed = np.arange(3, dtype=np.float32)
+    await face.run([fetch, x * 1.0], {x: fed})
+    assert np.shares_memory(seen[0], fed) == (face.name == "Session")
+
+
+@for_each("between", ["nothing", "a run", "a partial run", "a callable"])
+async def test_a_feed_that_was_forbidden_after_it_was_fed(session: Any, between: str) -> None:
+    x = ops.placeholder("float32", [])
+    y = x + 1.0
+    z = y * 2.0
+    call = session.callable(z, [x])
+    assert await session.run(z, {y: 5}) == 10
+    assert await call(1) == 4
+    x.graph.prevent_feeding(y)
+    if between == "a run":
+        await session.run(z, {x: 1})
+    elif between == "a partial run":
+        handle = await session.partial_run_setup(z, x)
+        assert await session.partial_run(handle, z, {x: 1}) == 4
+    elif between == "a callable":
+        assert await call(1) == 4
+    with pytest.raises(ValueError, match="may not be fed"):
+        await session.run(z, {y: 5})
+
+
+async def test_a_fetch_that_was_forbidden_after_it_was_fetched(session: Any) -> None:
+    x = ops.placeholder("float32", [])
+    y = x + 1.0
+    assert await session.run(y, {x: 1}) == 2
+    handle = await session.partial_run_setup(y, x)
+    y.graph.prevent_fetching(y.op)
+    with pytest.raises(InaccessibleTensorError):
+        await session.partial_run_setup(y, x)
+    with pytest.raises(InaccessibleTensorError):
+        await session.run(y, {x: 1})
+    with pytest.raises(InaccessibleTensorError):
+        await session.partial_run(handle, y, {x: 1})
+
+
+FED = ([[1, 1]], [2.0], [2, 3])
+
+
+def _same(found: Any, expected: Any) -> None:
+    assert type(found) is type(expected)
+    for got, want in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+async def test_a_sparse_tensor_gives_a_sparse_tensor_value(session: Any) -> None:
+    sparse = SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
+    found = await session.run(sparse)
+    _same(found, acts.sparse.SparseTensorValue([[0, 0], [1, 2]], [1, 2], [2, 3]))
+    assert [part.dtype.name for part in found] == ["int64", "float32", "int64"]
+    assert all(part.flags.writeable for part in found)
+    nested = await session.run({"s": [sparse, sparse.values]})
+    _same(nested["s"][0], found)
+
+
+async def test_a_value_whose_parts_are_tensors_is_an_ordinary_named_tuple(session: Any) -> None:
+    x = ops.constant([1.0])
+    _same(await session.run(acts.sparse.SparseTensorValue(x, x, x)), acts.sparse.SparseTensorValue([1], [1], [1]))
+
+
+async def test_slices_give_their_value_and_no_shape_when_they_have_none(session: Any) -> None:
+    rows, indices = ops.constant([[1.0, 2.0]]), ops.constant([0])
+    found = await session.run(IndexedSlices(rows, indices))
+    assert found.dense_shape is None
+    _same(found[:2], ([[1, 2]], [0]))
+    assert type(found) is acts.sparse.IndexedSlicesValue
+    whole = IndexedSlices(rows, indices, ops.constant([4, 2]))
+    found = await session.run(whole)
+    assert type(found) is acts.sparse.IndexedSlicesValue
+    _same(tuple(found), ([[1, 2]], [0], [4, 2]))
+
+
+@for_each("value", [FED, list(FED), acts.sparse.SparseTensorValue(*FED)], ids=["tuple", "list", "value"])
+async def test_a_sparse_placeholder_is_fed_a_tuple_or_a_value(session: Any, value: Any) -> None:
+    sparse = opsets.sparse_placeholder("float32", name="sp")
+    _same(await session.run(sparse, {sparse: value}), acts.sparse.SparseTensorValue(*FED))
+    dense = opsets.sparse_tensor_to_dense(sparse)
+    expected = [[0, 0, 0], [0, 2, 0]]
+    np.testing.assert_array_equal(await session.run(dense, {sparse: value}), expected)
+
+
+async def test_the_parts_of_a_sparse_placeholder_are_fed_one_by_one_too(session: Any) -> None:
+    sparse = opsets.sparse_placeholder("float32", name="sp")
+    dense = opsets.sparse_tensor_to_dense(sparse)
+    feeds = {sparse.indices: FED[0], sparse.values: FED[1], "sp/shape:0": FED[2]}
+    np.testing.assert_array_equal(await session.run(dense, feeds), [[0, 0, 0], [0, 2, 0]])
+
+
+async def test_a_sparse_key_may_stand_in_a_tuple(session: Any) -> None:
+    sparse, x = opsets.sparse_placeholder("float32"), ops.placeholder("float32", [])
+    dense = opsets.sparse_tensor_to_dense(sparse) * x
+    found = await session.run(dense, {(sparse, x): (FED, 3)})
+    np.testing.assert_array_equal(found, [[0, 0, 0], [0, 6, 0]])
+
+
+async def test_a_sparse_placeholder_with_a_shape_has_it_unless_it_is_fed(session: Any) -> None:
+    sparse = opsets.sparse_placeholder("float32", [2, 3])
+    parts = {sparse.indices: [[0, 0]], sparse.values: [1.0]}
+    _same(await session.run(sparse, parts), acts.sparse.SparseTensorValue([[0, 0]], [1], [2, 3]))
+    other = acts.sparse.SparseTensorValue([[1, 1]], [2.0], [9, 9])
+    _same(await session.run(sparse, {sparse: other}), other)
+
+
+async def test_parts_that_are_not_fed_are_needed(session: Any) -> None:
+    sparse = opsets.sparse_placeholder("float32", name="sp")
+    with pytest.raises(InvalidArgumentError, match="'sp/shape'"):
+        await session.run(sparse, {sparse: FED[:2]})
+    with pytest.raises(InvalidArgumentError, match="must feed"):
+        await session.run(sparse)
+
+
+@for_each("value", [None, 5, 1.5])
+async def test_a_value_without_parts_is_refused(session: Any, value: Any) -> None:
+    sparse = opsets.sparse_placeholder("float32")
+    with pytest.raises(TypeError, match="a tuple of 3 arrays"):
+        await session.run(sparse, {sparse: value})
+
+
+async def test_a_sparse_tensor_is_no_value(session: Any) -> None:
+    sparse = opsets.sparse_placeholder("float32")
+    with pytest.raises(TypeError):
+        await session.run(sparse, {sparse: SparseTensor([[0, 0]], [1.0], [2, 3])})
+
+
+async def test_the_parts_of_a_sparse_feed_have_shapes_that_are_checked(session: Any) -> None:
+    sparse = opsets.sparse_placeholder("float32", [2, 3])
+    with pytest.raises(ValueError, match="shape"):
+        await session.run(sparse, {sparse: ([[1, 1, 1]], [2.0], [2, 3])})
+
+
+async def test_a_sparse_tensor_with_a_constant_shape_cannot_be_fed(session: Any) -> None:
+    sparse = SparseTensor([[0, 0]], [1.0], [2, 3])
+    with pytest.raises(ValueError, match="dense_shape:0 may not be fed"):
+        await session.run(sparse, {sparse: FED})
+
+
+async def test_slices_are_fed_a_tuple_or_a_value(session: Any) -> None:
+    slices = IndexedSlices(ops.constant([[1.0, 2.0]]), ops.constant([0]))
+    whole = IndexedSlices(slices.values, slices.indices, ops.constant([4, 2]))
+    fed = acts.sparse.IndexedSlicesValue(np.array([[3, 4]]), np.array([1]), np.array([5, 2]))
+    for key in (slices, whole):
+        found = await session.run(key, {key: fed})
+        _same(found[:2], fed[:2])
+    _same(await session.run(whole, {whole: fed}), fed)
+    left_out = await session.run(whole, {whole: fed[:2]})
+    np.testing.assert_array_equal(left_out.dense_shape, [4, 2])
+
+
+async def test_sparse_fetches_are_remembered_like_others(make_session: Any) -> None:
+    face = make_session()
+    sparse = SparseTensor([[0, 0]], [1.0], [2, 3])
+    slices = IndexedSlices(sparse.values, sparse.indices)
+    for _ in range(3):
+        await face.run({"a": sparse, "b": [slices]})
+    assert len(face.session._requests) == 1

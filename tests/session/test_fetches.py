@@ -459,8 +459,6 @@ async def test_the_order_of_fetches_and_feeds_finds_the_same_plan(make_session: 
 
 
 # -- what is remembered ----------------------------------------------------------------------------
-
-
 async def test_structures_made_anew_in_each_run_find_the_same_request(make_session: Any) -> None:
     face = make_session()
     a, b, v = ops.constant(1), ops.constant(2), ops.Variable(3)
@@ -504,8 +502,6 @@ def test_other_structures_have_no_key_and_are_taken_apart_each_time(fetches: Any
 
 
 # -- values that are wrapped -----------------------------------------------------------------------
-
-
 def test_a_wrapper_is_applied_once_to_the_value_of_its_tensor(graph: Graph) -> None:
     a, b = ops.constant(1), ops.constant(2)
     wrapped: list[Any] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +18,10 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from tests.session.test_concurrency import in_threads
+from tests.session.test_cost_model import HEAVY, X, placing, teach, two_chains
+
 
 # -- growth ----------------------------------------------------------------------------------------
-
-
 async def test_nodes_added_after_a_run_are_found_by_the_next(session: Any) -> None:
     x = ops.constant(2.0)
     assert await session.run(x) == 2.0
@@ -92,8 +93,6 @@ async def test_a_finalised_graph_says_which_line_finalised_it_and_still_runs(ses
 
 
 # -- growth that is a mistake ----------------------------------------------------------------------
-
-
 async def test_nodes_added_on_every_step_are_counted_and_warned_of_once_with_their_line(session: Any) -> None:
     x = ops.placeholder("float32", [])
     y = x + 1.0
@@ -138,8 +137,6 @@ async def test_a_model_that_is_built_in_a_few_goes_is_nothing_to_warn_of(session
 
 
 # -- mutation --------------------------------------------------------------------------------------
-
-
 async def test_changing_a_node_that_ran_is_reported_with_both_lines(session: Any) -> None:
     x = ops.placeholder("float32", None, name="x")
     y = ops.identity(x, name="y")
@@ -176,8 +173,6 @@ async def test_changing_a_node_in_a_loop_that_ran_is_reported_too(session: Any) 
 
 
 # -- the run-signature cache -----------------------------------------------------------------------
-
-
 async def test_a_run_that_was_made_before_makes_no_plan(session: Any) -> None:
     a = ops.placeholder("float32", [])
     b = a + 1.0
@@ -226,3 +221,113 @@ def test_plans_come_and_go_under_many_threads_and_no_value_goes_astray(graph: Gr
     assert seen.cache.plans == 3
     assert seen.cache.evictions > 0
     assert (seen.steps, seen.pending) == (0, 0)
+
+
+def summary(face: Any) -> Any:
+    """What a failed extension might have changed."""
+    seen = face.session.statistics()
+    cache = seen.cache
+    return (seen.nodes, cache.plans, cache.evictions, seen.steps, seen.pending, seen.partial_runs)
+
+
+async def test_each_call_that_meets_new_nodes_is_refused_and_changes_nothing(session: Any, graph: Graph) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    v = ops.Variable(1.0)
+    y, read = x + 1.0, v + 0.0
+    await session.run(v.initializer)
+    assert await session.run([y, read], {x: 1}) == [2, 1]
+    handle = await session.partial_run_setup(y, x)
+    with graph.device("/job:nowhere"):
+        ops.identity(x, name="astray")
+    new = y * 3.0
+    before = summary(session)
+    calls: list[Callable[[], Any]] = [
+        lambda: session.run(new, {x: 1}),
+        lambda: session.partial_run_setup(new, x),
+        lambda: session.callable(new, [x])(1),
+    ]
+    for call in calls * 2:
+        with pytest.raises(InvalidArgumentError, match="'astray' requests device /job:nowhere"):
+            await call()
+        assert summary(session) == before
+    # What was begun or planned before goes on, with its state.
+    assert await session.partial_run(handle, y, {x: 4}) == 5
+    assert await session.run([y, read], {x: 2}) == [3, 1]
+
+
+async def test_nodes_that_were_placed_anew_stay_where_they_are(make_session: Any, graph: Graph) -> None:
+    """1. Measured costs move nodes. 2. One new node would bring one of them back. 3. Another one cannot be
+    placed. 4. Both are refused, and the moved node stays."""
+    face = make_session(placing(period=1))
+    end = two_chains()
+    teach(face.session, **HEAVY)
+    for _ in range(2):  # the first moves them, the second makes the plan for where they are
+        await face.run(end, {"x:0": X})
+    placed = face.session._session.placement()
+    moved = [name for name, place in placed.items() if place.reason.startswith("cost model")]
+    assert moved
+    with graph.colocate_with(graph.get_operation_by_name(moved[0])):
+        tied = ops.exp(end, name="tied")
+    with graph.device("/cpu:9"):
+        ops.identity(end, name="astray")
+    with pytest.raises(InvalidArgumentError, match="'astray'"):
+        await face.run(tied, {"x:0": X})
+    now = face.session._session.planner._state.placed
+    assert {name: now[name] for name in moved} == {name: placed[name] for name in moved}
+    np.testing.assert_allclose(await face.run(end, {"x:0": X}), two_chains_of(X), rtol=1e-6)
+
+
+def two_chains_of(x: Any) -> Any:
+    """What ``two_chains`` computes."""
+    a = b = x
+    for _ in range(3):
+        a, b = np.tanh(a), np.exp(b)
+    return a + b
+
+
+LINE = r"test_changed_nodes.py:\d+"
+
+
+async def test_another_input_of_a_node_that_ran_is_reported_once_and_has_no_effect(session: Any) -> None:
+    a, c = ops.placeholder("float32", [], name="a"), ops.placeholder("float32", [], name="c")
+    b = ops.identity(a, name="b")
+    doubled = b * 2.0
+    assert await session.run(b, {a: 1}) == 1
+    b.op._update_input(0, c)
+    said = f"inputs of 'b' were changed to c:0 at .*{LINE} after .* built at .*{LINE}"
+    with pytest.warns(acts.debugging.GraphMutationWarning, match=said):
+        assert await session.run(b, {a: 2}) == 2  # the plan that there was
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert await session.run(doubled, {a: 3}) == 6  # a new one
+        assert await session.run(doubled + 1.0, {a: 3}) == 7  # one of a graph that grew
+        with pytest.raises(InvalidArgumentError, match="placeholder tensor 'a'"):
+            await session.run(doubled + 1.0, {c: 3})
+
+
+async def test_a_session_made_afterwards_reads_the_other_input(make_session: Any) -> None:
+    a, c = ops.placeholder("float32", [], name="a"), ops.placeholder("float32", [], name="c")
+    b = ops.identity(a, name="b")
+    first = make_session()
+    assert await first.run(b, {a: 1}) == 1
+    b.op._update_input(0, c)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert await make_session().run(b, {c: 5}) == 5
+
+
+def test_what_was_changed_before_the_first_run_is_nothing_to_report(graph: Graph) -> None:
+    a, c = ops.placeholder("float32", []), ops.placeholder("float32", [])
+    with Session(graph=graph) as session, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session.run(ops.constant(1))
+        b = ops.identity(a)
+        b.op._update_input(0, c)
+        assert session.run(b, {c: 5}) == 5
+
+
+def test_the_device_of_a_node_is_not_changed_in_its_place(graph: Graph) -> None:
+    x = ops.constant(1.0)
+    with pytest.raises(AttributeError):
+        x.op.device = "/cpu:7"  # type: ignore[misc]
+    assert x.device == ""

@@ -20,9 +20,8 @@ from actorsession import (
     ops,
 )
 
+
 # -- eval and run ----------------------------------------------------------------------------------
-
-
 def test_eval_and_run_use_the_default_session(graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     v = ops.Variable(3.0)
@@ -69,8 +68,6 @@ def test_a_session_of_another_graph_is_refused(graph: Graph) -> None:
 
 
 # -- as_default and with ---------------------------------------------------------------------------
-
-
 def test_defaults_nest_and_the_innermost_counts(graph: Graph) -> None:
     with Session(graph=graph) as outer:
         assert get_default_session() is outer
@@ -174,8 +171,6 @@ def test_a_session_may_be_entered_in_one_thread_and_left_in_another() -> None:
 
 
 # -- interactive sessions --------------------------------------------------------------------------
-
-
 def test_an_interactive_session_is_the_default_until_it_is_closed(graph: Graph) -> None:
     x = ops.constant([1.0, 2.0])
     session = InteractiveSession(graph=graph)

@@ -38,8 +38,6 @@ def two_pools() -> ConfigProto:
 
 
 # -- kernel pools ----------------------------------------------------------------------------------
-
-
 def pools(threads: list[str]) -> list[str]:
     """The pools that threads belong to."""
     return [re.sub(r"_\d+$", "", thread) for thread in threads]
@@ -151,10 +149,9 @@ async def test_a_negative_number_of_threads_is_the_callers_thread(
     assert not probe.threads[0].startswith(KERNEL)
 
 
+@pytest.mark.usefixtures("graph")
 @for_each("index", [-2, 2])
-async def test_a_pool_that_the_session_does_not_have_is_an_invalid_argument(
-    index: int, make_session: Make, graph: Graph
-) -> None:
+async def test_a_pool_that_the_session_does_not_have_is_an_invalid_argument(index: int, make_session: Make) -> None:
     y = ops.constant(1.0) + 1.0
     session = make_session(two_pools())
     with pytest.raises(InvalidArgumentError, match=f"Invalid inter_op_thread_pool: {index}"):
@@ -185,7 +182,6 @@ async def test_sessions_share_a_pool_by_its_name(make_session: Make, graph: Grap
 
 
 # -- as many at once as the pool has threads ---------------------------------------------------------
-
 ONE_THREAD = {
     "a numbered pool": lambda: ConfigProto(session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]),
     "a named pool": lambda: one_thread("at once"),
@@ -216,7 +212,7 @@ class Counter:
 
 @for_each("config", ONE_THREAD.values(), ids=list(ONE_THREAD))
 @for_each("build", BUILDS)
-async def test_a_pool_of_one_thread_runs_one_kernel_at_a_time(
+async def test_a_pool_of_one_runs_one_kernel_at_once(
     config: Callable[[], ConfigProto], build: str, graph: Graph
 ) -> None:
     """Eight first runs of one plan and of eight plans; then in threads that call a synchronous session."""
@@ -278,8 +274,6 @@ async def test_without_threads_the_runs_that_need_one_fail_and_the_session_goes_
 
 
 # -- functions that block ---------------------------------------------------------------------------
-
-
 def one_thread(name: str, **settings: Any) -> ConfigProto:
     option = ThreadPoolOptionProto(num_threads=1, global_name=name)
     return ConfigProto(session_inter_op_thread_pool=[option], **settings)
@@ -330,9 +324,8 @@ async def test_max_inflight_steps_bounds_functions_that_block(make_session: Make
     assert held.most == 2
 
 
-async def test_a_function_may_run_a_step_in_the_very_pool_that_it_was_called_from(
-    make_session: Make, graph: Graph
-) -> None:
+@pytest.mark.usefixtures("graph")
+async def test_a_function_may_run_a_step_in_the_very_pool_that_it_was_called_from(make_session: Make) -> None:
     """Which is why it takes none of the pool's threads: the step needs the only one."""
     config = one_thread("its own")
     probe = Probe("inner")
@@ -413,8 +406,6 @@ print(session.statistics().offloaded, sync.statistics().offloaded)
 
 
 # -- BLAS ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.skipif(blas_threads() is None, reason="numpy's BLAS is no OpenBLAS here")
 async def test_intra_op_parallelism_threads_is_the_number_of_blas_threads_while_the_session_lives(
     make_session: Make, graph: Graph

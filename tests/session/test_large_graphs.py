@@ -51,9 +51,7 @@ async def another_session() -> AsyncIterator[Any]:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("group", [PassGroup.PRE_PLACEMENT, PassGroup.POST_PLACEMENT])
-async def test_the_step_of_another_session_ends_while_a_large_graph_is_planned(
-    x: Tensor, group: PassGroup, form: str
-) -> None:
+async def test_a_step_of_another_session_ends_while_a_graph_is_planned(x: Tensor, group: PassGroup, form: str) -> None:
     y = FORMS[form](x)
     with held_pass(group) as held:
         async with another_session() as step, AsyncSession(graph=x.graph) as session:

@@ -33,10 +33,8 @@ class DividedError(Exception):
 
 
 def random_block(draw: random.Random, depth: int, divides: list[int]) -> Block:
-    """Statements over a few variables: arithmetic, changes of state, branches and loops.
-
-    ``divides`` holds how many divisions there may yet be: with two it would be open which one fails first.
-    """
+    """Statements over a few variables: arithmetic, changes of state, branches and loops. ``divides`` holds how many
+    divisions there may yet be: with two it would be open which one fails first."""
     block: Block = []
     for _ in range(draw.randint(1, 3)):
         deep = ["if", "if", "while", "while"] if depth else []

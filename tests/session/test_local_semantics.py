@@ -39,8 +39,6 @@ def device_of(face: Any, name: str) -> str:
 
 
 # -- fetches ---------------------------------------------------------------------------------------
-
-
 @for_each("as_name", [False, True], ids=["tensor", "name"])
 async def test_what_was_built_in_a_branch_cannot_be_fetched_or_fed(session: Any, as_name: bool) -> None:
     inside: list[Any] = []
@@ -87,8 +85,6 @@ async def test_what_was_built_in_a_loop_cannot_be_fetched_or_fed(session: Any, a
 
 
 # -- the life of a session -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", [AsyncSession, Session])
 def test_a_session_without_a_graph_takes_the_default_graph(kind: Any, graph: Graph) -> None:
     session = kind()
@@ -98,8 +94,6 @@ def test_a_session_without_a_graph_takes_the_default_graph(kind: Any, graph: Gra
 
 
 # -- devices ---------------------------------------------------------------------------------------
-
-
 async def test_what_asks_for_no_device_runs_on_the_first(make_session: Make) -> None:
     face = make_session(ConfigProto(device_count={"CPU": 3}))
     x = ops.placeholder("float32", [], name="x")
@@ -156,8 +150,7 @@ async def test_a_value_crosses_once_however_many_read_it(make_session: Make) -> 
 
 
 async def test_the_shape_of_a_value_elsewhere_crosses_without_it(make_session: Make) -> None:
-    """1. A large value is made on one device. 2. Its shape is asked for on the other.
-    3. What crosses is the shape."""
+    """1. A large value is made on one device. 2. Its shape is asked for on the other. 3. What crosses is the shape."""
     face, graph = make_session(TWO), get_default_graph()
     x = ops.placeholder("float32", [None], name="x")
     with graph.device("/cpu:1"):
@@ -172,8 +165,6 @@ async def test_the_shape_of_a_value_elsewhere_crosses_without_it(make_session: M
 
 
 # -- control flow ----------------------------------------------------------------------------------
-
-
 async def test_control_inputs_run_first(session: Any) -> None:
     """A chain of effects that another order would give another value: ((1 + 2) * 10) + 3."""
     v = ops.Variable(1.0)
@@ -265,8 +256,6 @@ async def test_parallel_iterations_change_neither_values_nor_the_order_of_effect
 
 
 # -- concurrency -----------------------------------------------------------------------------------
-
-
 async def test_a_run_that_is_blocked_blocks_no_other_with_one_thread(make_session: Make) -> None:
     """1. A function of one run waits. 2. Other runs end, also one that needs the only kernel thread.
     3. The function goes on."""
@@ -289,8 +278,6 @@ async def test_a_run_that_is_blocked_blocks_no_other_with_one_thread(make_sessio
 
 
 # -- factories -------------------------------------------------------------------------------------
-
-
 async def test_reset_clears_the_containers_that_are_named(make_session: Make) -> None:
     for containers, left in ([], {"kept"}), (["kept"], {""}):
         face, graph = make_session(), get_default_graph()
@@ -318,8 +305,6 @@ async def test_a_session_that_was_closed_is_none_that_reset_closes(make_session:
 
 
 # -- steps -----------------------------------------------------------------------------------------
-
-
 async def test_a_kernel_that_does_not_come_back_is_waited_for_no_longer_than_a_limit(
     graph: Graph, settle: Callable[[float], None], caplog: pytest.LogCaptureFixture
 ) -> None:

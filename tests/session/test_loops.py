@@ -169,8 +169,6 @@ async def test_a_short_loop_of_constants_is_run_on_the_event_loop_once_measured(
 
 
 # -- loops in all the ways of running --------------------------------------------------------------
-
-
 async def test_a_callable_runs_a_loop_and_can_be_given_up_in_it(loop: Counting, make_session: Make) -> None:
     face = make_session()
     call = face.callable(loop.end, [loop.n], accept_options=True)
@@ -208,10 +206,9 @@ async def test_python_code_in_a_body_may_run_a_session_with_one_thread(graph: Gr
         assert await face.run(outer) == 8.0**4
 
 
+@pytest.mark.usefixtures("graph")
 @pytest.mark.parametrize("level", [OptLevel.L0, OptLevel.L1])
-async def test_equal_loops_and_branches_with_effects_each_have_theirs(
-    graph: Graph, make_session: Make, level: OptLevel
-) -> None:
+async def test_equal_loops_and_branches_with_effects_each_have_theirs(make_session: Make, level: OptLevel) -> None:
     """The optimiser merges equal nodes; two loops that draw or count are no equal nodes."""
     v = ops.Variable(0)
     p = ops.placeholder("bool", [])

@@ -68,9 +68,7 @@ def test_a_function_may_run_the_session_that_runs_it(config: ConfigProto, graph:
 
 
 @pytest.mark.parametrize("config", [ONE_THREAD, LIMITED], ids=["unlimited", "limited"])
-def test_what_an_inner_session_sends_to_the_pool_does_not_wait_for_the_outer_function(
-    config: ConfigProto, graph: Graph
-) -> None:
+def test_what_an_inner_session_sends_to_the_pool_passes_the_outer_function(config: ConfigProto, graph: Graph) -> None:
     """The inner product is dear, and the outer function holds a thread while it is computed."""
 
     def product() -> Any:

@@ -23,9 +23,8 @@ from tests.session.notebook_kit import Notebook, open_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 
+
 # -- with a kernel ---------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def notebook() -> Iterator[Notebook]:
     """A notebook in which all tests of this module share one kernel, each with a graph of its own."""
@@ -276,8 +275,6 @@ def test_a_session_of_a_cluster_runs_in_a_cell(notebook: Notebook) -> None:
 
 
 # -- the rule --------------------------------------------------------------------------------------
-
-
 def code_of(module: str, source: str) -> dict[str, Any]:
     """The names of a module that stands for one of the kernel or of the user."""
     names: dict[str, Any] = {"__name__": module}
@@ -346,8 +343,6 @@ async def test_a_callback_of_the_loop_is_no_cell() -> None:
 
 
 # -- what follows from it --------------------------------------------------------------------------
-
-
 async def test_in_an_application_a_session_is_refused_and_either_advice_works(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     y = x * 2.0

@@ -42,8 +42,6 @@ def config_of(level: str, devices: int = 1) -> ConfigProto:
 
 
 # -- cases -----------------------------------------------------------------------------------------
-
-
 def unknown_zero() -> Tensor:
     """A zero whose value only folding tells: shapes do not follow exclusive ors."""
     return bitwise.bitwise_xor(ops.constant(1), ops.constant(1))
@@ -149,7 +147,6 @@ def test_fetched_constants_are_the_callers_own_and_writable(level: str, graph: G
 
 
 # -- any graph -------------------------------------------------------------------------------------
-
 SCALARS = [0.0, -0.0, 1.0, -2.5, float("nan"), float("inf"), 1e38, 1e-45]
 ONE_FLOAT: list[Callable[[Any], Any]] = [
     ops.negative, ops.sqrt, ops.exp, ops.tanh, ops.square, ops.identity, ops.reciprocal, ops.sign,

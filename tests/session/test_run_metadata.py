@@ -55,8 +55,6 @@ def by_name(devices: list[DeviceStepStats]) -> dict[str, NodeExecStats]:
 
 
 # -- statistics ------------------------------------------------------------------------------------
-
-
 async def test_each_device_lists_the_nodes_that_ran_on_it(make_session: Any, graph: Graph) -> None:
     face = make_session(TWO)
     metadata = await traced(face, two_devices(graph), {"x:0": X})
@@ -205,8 +203,6 @@ async def test_what_runs_as_one_call_gives_the_same_value_when_it_is_traced(make
 
 
 # -- partition graphs ------------------------------------------------------------------------------
-
-
 async def test_partition_graphs_are_one_per_device_with_sends_and_receives(make_session: Any, graph: Graph) -> None:
     face = make_session(TWO)
     metadata = await traced(face, two_devices(graph), {"x:0": X}, GRAPHS)
@@ -249,9 +245,7 @@ async def test_a_run_of_which_everything_is_fed_overwrites_the_metadata(make_ses
 
 
 @for_each("infer", [False, True], ids=["left out", "inferred"])
-async def test_known_shapes_are_attached_to_partition_graphs_on_request(
-    make_session: Any, graph: Graph, infer: bool
-) -> None:
+async def test_known_shapes_are_added_to_partitions_on_request(make_session: Any, graph: Graph, infer: bool) -> None:
     options = GraphOptions(infer_shapes=infer)
     face = make_session(ConfigProto(device_count={"CPU": 2}, graph_options=options))
     metadata = await traced(face, two_devices(graph), {"x:0": X}, GRAPHS)
@@ -263,8 +257,6 @@ async def test_known_shapes_are_attached_to_partition_graphs_on_request(
 
 
 # -- timelines -------------------------------------------------------------------------------------
-
-
 async def test_every_nth_step_is_traced_by_itself(make_session: Any, graph: Graph) -> None:
     face = make_session(ConfigProto(graph_options=GraphOptions(timeline_step=3)))
     x = ops.placeholder("float32", [], name="x")
@@ -305,12 +297,9 @@ async def test_a_session_without_the_option_keeps_none(make_session: Any, graph:
 
 
 # -- name and version ------------------------------------------------------------------------------
-
-
+@pytest.mark.usefixtures("graph")
 @for_each("timeline_step", [0, 1])
-async def test_a_session_with_a_name_tells_it_with_each_run(
-    make_session: Any, graph: Graph, timeline_step: int
-) -> None:
+async def test_a_session_with_a_name_tells_it_with_each_run(make_session: Any, timeline_step: int) -> None:
     """Asked for or not, as in TensorFlow."""
     named = SessionMetadata(name="digits", version=3)
     config = ConfigProto(
@@ -326,8 +315,6 @@ async def test_a_session_with_a_name_tells_it_with_each_run(
 
 
 # -- placement -------------------------------------------------------------------------------------
-
-
 async def test_the_session_tells_where_nodes_are_and_why(graph: Graph) -> None:
     two_devices(graph)
     async with AsyncSession(graph=graph, config=TWO) as session:

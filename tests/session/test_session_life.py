@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, Session, get_default_graph, get_default_session, ops
 from actorsession.errors import InvalidArgumentError
+from actorsession.ops.flow import dataflow
 from actorsession.session.direct.planner import DirectPlan
+from tests.cluster.kit import eventually, soon
+from tests.ops.queues.kit import started, waiting
 from tests.rows import for_each
 
 NO_SUCH_DEVICE = "/job:worker/replica:0/task:7/device:CPU:0"
@@ -93,8 +99,6 @@ async def test_seeded_random_numbers_repeat_in_each_new_session(make_session: An
 
 
 # -- calls by state --------------------------------------------------------------------------------
-
-
 async def in_state(state: str) -> AsyncSession:
     session = AsyncSession(graph=Graph())
     with session.graph.as_default():
@@ -193,3 +197,38 @@ def test_a_session_of_this_process_goes_on_with_the_next_loop() -> None:
     asyncio.run(use())
     asyncio.run(use())
     asyncio.run(session.close())
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def plain(value: acts.Tensor) -> acts.Tensor:
+    return value + 1.0
+
+
+def of_primitives(value: acts.Tensor) -> acts.Tensor:
+    """A value that passes through a Switch and a Merge, which another engine runs."""
+    switched = dataflow.switch(value, acts.placeholder_with_default(True, []))
+    return dataflow.merge([switched.output_true, switched.output_false]).output + 1.0
+
+
+@pytest.mark.parametrize("build", [plain, of_primitives])
+async def test_a_step_that_has_waited_for_an_element_keeps_none_of_its_values(no_collection: None, build: Any) -> None:
+    with acts.Graph().as_default() as graph:
+        queue = acts.FIFOQueue(1, ["float32"], [[1000]])
+        end = build(queue.dequeue())
+        put = queue.enqueue(np.ones(1000, np.float32))
+    async with acts.AsyncSession(graph=graph) as session:
+        step = started(session, end)
+        await waiting(session)
+        await session.run(put)
+        value = await soon(step)
+        assert value.sum() == 2000.0
+        seen = weakref.ref(value)
+        del value, step
+        await eventually(lambda: seen() is None)

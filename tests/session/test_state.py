@@ -34,8 +34,6 @@ def assign_to(handle: Operation, value: Any, dtype: str = "float32") -> Operatio
 
 
 # -- A7.1 ----------------------------------------------------------------------------------------
-
-
 async def test_reading_an_uninitialised_variable_is_a_failed_precondition(session: Any) -> None:
     v = ops.Variable(1.0, name="weights")
     for read in (v, v.value() * 2.0):
@@ -66,8 +64,6 @@ async def test_changing_an_uninitialised_variable_is_not_found(session: Any, cha
 
 
 # -- A7.2 ----------------------------------------------------------------------------------------
-
-
 async def test_assign_returns_the_new_value(session: Any) -> None:
     v = ops.Variable([1.0, 2.0])
     await session.run(v.initializer)
@@ -167,8 +163,6 @@ async def test_counts_made_at_once_are_all_different(make_session: Any) -> None:
 
 
 # -- A7.3: where state is ------------------------------------------------------------------------
-
-
 async def test_state_belongs_to_the_resource_manager_of_its_device(make_session: Any) -> None:
     face, graph = make_session(ConfigProto(device_count={"CPU": 2})), get_default_graph()
     with graph.device("/cpu:1"):
@@ -284,8 +278,6 @@ async def test_a_session_that_nobody_holds_lets_go_of_its_state(kind: Any, graph
 
 
 # -- containers ----------------------------------------------------------------------------------
-
-
 async def test_clearing_containers_leaves_their_variables_uninitialised_and_plans_valid(make_session: Any) -> None:
     face, graph = make_session(ConfigProto(device_count={"CPU": 2})), get_default_graph()
     variables = {}

@@ -65,8 +65,6 @@ SLOW = KernelNow(node="slow", op="MatMul", device=f"{W2}/device:CPU:0", source="
 
 
 # -- causes ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("state", [SENT, NOBODY])
 def test_a_lost_value_is_named_in_full(state: str) -> None:
     why = explain([says(waiting(W0, A)), says(keys=(sent(A, state, over=True),))])
@@ -196,8 +194,6 @@ def test_a_long_chain_and_many_causes_are_cut_and_counted() -> None:
 
 
 # -- what travels ----------------------------------------------------------------------------------
-
-
 def test_what_a_task_says_travels() -> None:
     run = PartialWaits(handle="h", step_id=3, session="s", seconds=1.0, feeds=("x:0",), fetches=(), calls=1)
     master = MasterWaits(
@@ -252,8 +248,6 @@ def test_json_has_each_key_in_its_parts() -> None:
 
 
 # -- sessions in this process ----------------------------------------------------------------------
-
-
 async def test_a_session_names_the_kernel_that_its_step_waits_for(graph: Graph) -> None:
     gate = Gate("why direct")
     x = ops.placeholder("float32", [], name="x")

@@ -121,6 +121,9 @@ def test_small_gradients_share_a_reduction_and_large_ones_have_their_own() -> No
             return sum(op.type == "CollectiveReduceV2" for op in graph.get_operations())
 
     assert [reductions(n) for n in (1, 20, 2**20)] == [3, 2, 1]
+    # A bucket of no bytes is refused.
+    with acts.Graph().as_default(), pytest.raises(InvalidArgumentError, match="at least 1, got 0"):
+        AllReduceOptimizer(MomentumOptimizer(0.1, 0.9), acts.collective.Group(2), bucket_bytes=0)
 
 
 def test_the_state_of_the_optimizer_is_that_of_the_one_which_applies() -> None:
@@ -131,8 +134,3 @@ def test_the_state_of_the_optimizer_is_that_of_the_one_which_applies() -> None:
         assert outer.get_slot_names() == ["momentum"]
         assert outer.get_slot(model.w, "momentum") is inner.get_slot(model.w, "momentum")
         assert outer.variables() == inner.variables()
-
-
-def test_a_bucket_of_no_bytes_is_refused() -> None:
-    with acts.Graph().as_default(), pytest.raises(InvalidArgumentError, match="at least 1, got 0"):
-        AllReduceOptimizer(MomentumOptimizer(0.1, 0.9), acts.collective.Group(2), bucket_bytes=0)

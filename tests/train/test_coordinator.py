@@ -59,9 +59,7 @@ def test_the_end_of_a_queue_is_no_error() -> None:
     coord.request_stop(OutOfRangeError("closed"))
     coord.join()
     assert coord.should_stop()
-
-
-def test_other_exceptions_may_be_clean_ends() -> None:
+    # Other exceptions may be clean ends.
     coord = Coordinator(clean_stop_exception_types=[KeyError])
     coord.request_stop(KeyError("enough"))
     coord.join()
@@ -69,6 +67,9 @@ def test_other_exceptions_may_be_clean_ends() -> None:
     coord.request_stop(OutOfRangeError("not clean here"))
     with pytest.raises(OutOfRangeError):
         coord.join()
+    # What is no exception is refused.
+    with pytest.raises(TypeError, match="exception"):
+        Coordinator().request_stop("because")  # type: ignore[arg-type]
 
 
 def test_a_block_hands_its_exception_over() -> None:
@@ -78,9 +79,7 @@ def test_a_block_hands_its_exception_over() -> None:
     assert coord.should_stop()
     with pytest.raises(IndexError, match="pop from empty list"):
         coord.join()
-
-
-def test_a_cleared_stop_is_forgotten_with_its_exception() -> None:
+    # A cleared stop is forgotten with its exception.
     coord = Coordinator()
     coord.request_stop(ValueError("old"))
     coord.clear_stop()
@@ -102,11 +101,6 @@ def test_a_thread_that_does_not_stop_is_named() -> None:
     finally:
         gate.set()
         thread.join()
-
-
-def test_what_is_no_exception_is_refused() -> None:
-    with pytest.raises(TypeError, match="exception"):
-        Coordinator().request_stop("because")  # type: ignore[arg-type]
 
 
 def test_a_looper_calls_its_function_until_the_stop() -> None:

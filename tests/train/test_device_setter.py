@@ -33,9 +33,7 @@ def test_variables_go_to_the_servers_one_after_the_other() -> None:
         "/job:ps/task:1",
         "/job:ps/task:0",
     ]
-
-
-def test_everything_else_goes_to_the_worker() -> None:
+    # Everything else goes to the worker.
     graph = Graph()
     setter = replica_device_setter(ps_tasks=2, worker_device="/job:worker/task:1")
     with graph.as_default(), graph.device(setter):
@@ -43,9 +41,7 @@ def test_everything_else_goes_to_the_worker() -> None:
         y = v + constant(1.0)
     assert y.op.device == "/job:worker/task:1"
     assert v.initial_value.op.device == "/job:worker/task:1"
-
-
-def test_an_inner_block_wins_part_by_part() -> None:
+    # An inner block wins part by part.
     graph = Graph()
     setter = replica_device_setter(ps_tasks=2, worker_device="/job:worker/task:1")
     with graph.as_default(), graph.device(setter), graph.device("/device:CPU:1"):

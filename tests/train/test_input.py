@@ -152,27 +152,21 @@ def test_rows_come_in_order_as_often_as_there_are_epochs(graph: Graph) -> None:
     epochs = [v.op.name for v in graph.get_collection(GraphKeys.LOCAL_VARIABLES)]
     assert epochs == ["input_producer/limit_epochs/epochs"]
     assert not graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-
-
-def test_each_epoch_is_shuffled_by_itself() -> None:
+    # Each epoch is shuffled by itself.
     queue = train.range_input_producer(50, num_epochs=2, shuffle=True, seed=3, capacity=7)
     found = taken(queue.dequeue())
     first, second = found[:50], found[50:]
     assert sorted(first) == sorted(second) == list(range(50))
     assert first != second
     assert first != sorted(first)
-
-
-def test_no_names_of_files_are_refused() -> None:
-    queue = train.string_input_producer(ops.zeros([0], string), shuffle=False)
-    # The thread that fills the queue hears of it, and its error is what stops the program.
-    with pytest.raises(InvalidArgumentError, match="non-null input tensor"):
-        taken(queue.dequeue())
-
-
-def test_shuffled_batches_have_each_element_once(graph: Graph) -> None:
+    # Shuffled batches have each element once.
     batch = train.shuffle_batch([counted(40)], 4, capacity=20, min_after_dequeue=10, seed=2)
     found = [int(x) for b in taken(batch) for x in b]
     assert sorted(found) == list(range(40))
     assert found != sorted(found)
     assert names(graph, "RandomShuffleQueueV2") == ["shuffle_batch/random_shuffle_queue"]
+    # No names of files are refused.
+    queue = train.string_input_producer(ops.zeros([0], string), shuffle=False)
+    # The thread that fills the queue hears of it, and its error is what stops the program.
+    with pytest.raises(InvalidArgumentError, match="non-null input tensor"):
+        taken(queue.dequeue())

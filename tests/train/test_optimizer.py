@@ -1,4 +1,4 @@
-"""What all optimisers share: gradients, slots, places, the global step and refusals."""
+"""What all optimisers share, those that users write among them: gradients, slots, places, the step and refusals."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from actorsession import (
     float64,
     global_variables_initializer,
     int32,
+    ops,
     reduce_sum,
     variable_scope,
 )
@@ -118,9 +119,7 @@ def test_the_trainable_variables_of_the_graph_of_the_loss_are_trained() -> None:
     with Graph().as_default():
         pairs = GradientDescentOptimizer(0.1).compute_gradients(loss)
     assert [v for _, v in pairs] == [a, b]
-
-
-def test_a_variable_that_the_loss_does_not_use_has_no_gradient_and_stays() -> None:
+    # A variable that the loss does not use has no gradient and stays.
     a, b = Variable([1.0]), Variable([1.0])
     optimizer = AdamOptimizer(0.1)
     pairs = optimizer.compute_gradients(squares(a))
@@ -139,9 +138,10 @@ def test_slots_are_made_once_however_often_gradients_are_applied() -> None:
     first = optimizer.variables()
     optimizer.minimize(squares(w))
     assert optimizer.variables() == first
-
-
-def test_two_optimizers_keep_apart() -> None:
+    # Asking for a slot that does not exist gives nothing.
+    assert GradientDescentOptimizer(0.1).get_slot(Variable([1.0]), "momentum") is None
+    assert GradientDescentOptimizer(0.1).get_slot_names() == []
+    # Two optimizers keep apart.
     w = Variable([1.0], name="w")
     one, two = MomentumOptimizer(0.1, 0.9), MomentumOptimizer(0.1, 0.9)
     one.minimize(squares(w))
@@ -162,11 +162,6 @@ def test_slots_stand_below_the_scope_in_which_training_is_built() -> None:
         assert slot is not None
         names.append(slot.op.name)
     assert names == ["first/net/w/Momentum", "second/net/w/Momentum"]
-
-
-def test_asking_for_a_slot_that_does_not_exist_gives_nothing() -> None:
-    assert GradientDescentOptimizer(0.1).get_slot(Variable([1.0]), "momentum") is None
-    assert GradientDescentOptimizer(0.1).get_slot_names() == []
 
 
 # -- places --------------------------------------------------------------------------------------
@@ -255,6 +250,27 @@ def test_a_loss_may_be_built_by_a_function() -> None:
         session.run(w.initializer)
         assert session.run(grad).tolist() == [2.0, 4.0]
     assert var is w
+    # What is no variable cannot be trained.
+    loss = squares(Variable([1.0]))
+    with pytest.raises(TypeError, match="var_list must contain variables, got str"):
+        GradientDescentOptimizer(0.1).minimize(loss, var_list=["w"])
+    with pytest.raises(TypeError, match="expected a variable, got str"):
+        GradientDescentOptimizer(0.1).apply_gradients([(loss, "w")])  # type: ignore[list-item]
+    with pytest.raises(NotImplementedError, match="a tensor cannot be updated"):
+        GradientDescentOptimizer(0.1).minimize(loss, var_list=[loss])
+    # Variables may come alone and in structures.
+    a, b = Variable([1.0]), Variable([1.0])
+    optimizer = GradientDescentOptimizer(0.1)
+    assert [v for _, v in optimizer.compute_gradients(squares(a, b), a)] == [a]
+    structure = {"second": [b], "first": (a,)}
+    assert [v for _, v in optimizer.compute_gradients(squares(a, b), structure)] == [a, b]
+    # Gradients of tensors can be had beside those of variables.
+    w = Variable([3.0])
+    doubled = w.value() * 2.0
+    loss = reduce_sum(doubled * doubled)
+    (slope, _), (none, _) = GradientDescentOptimizer(0.1).compute_gradients(loss, [doubled, w * 2.0])
+    assert none is None
+    assert evaluate([slope], None, started())[0].tolist() == [12.0]
 
 
 def test_integer_variables_are_passed_over() -> None:
@@ -270,33 +286,6 @@ def test_integer_variables_are_passed_over() -> None:
         assert [sess.run(v).tolist(), sess.run(count)] == [[-1.0], 2]
     with pytest.raises(ValueError, match="No gradients provided for any variable"):
         optimizer.minimize(loss, var_list=[count])
-
-
-def test_what_is_no_variable_cannot_be_trained() -> None:
-    loss = squares(Variable([1.0]))
-    with pytest.raises(TypeError, match="var_list must contain variables, got str"):
-        GradientDescentOptimizer(0.1).minimize(loss, var_list=["w"])
-    with pytest.raises(TypeError, match="expected a variable, got str"):
-        GradientDescentOptimizer(0.1).apply_gradients([(loss, "w")])  # type: ignore[list-item]
-    with pytest.raises(NotImplementedError, match="a tensor cannot be updated"):
-        GradientDescentOptimizer(0.1).minimize(loss, var_list=[loss])
-
-
-def test_gradients_of_tensors_can_be_had_beside_those_of_variables() -> None:
-    w = Variable([3.0])
-    doubled = w.value() * 2.0
-    loss = reduce_sum(doubled * doubled)
-    (slope, _), (none, _) = GradientDescentOptimizer(0.1).compute_gradients(loss, [doubled, w * 2.0])
-    assert none is None
-    assert evaluate([slope], None, started())[0].tolist() == [12.0]
-
-
-def test_variables_may_come_alone_and_in_structures() -> None:
-    a, b = Variable([1.0]), Variable([1.0])
-    optimizer = GradientDescentOptimizer(0.1)
-    assert [v for _, v in optimizer.compute_gradients(squares(a, b), a)] == [a]
-    structure = {"second": [b], "first": (a,)}
-    assert [v for _, v in optimizer.compute_gradients(squares(a, b), structure)] == [a, b]
 
 
 def test_a_variable_is_held_to_its_constraint_after_each_update() -> None:
@@ -329,3 +318,94 @@ test_what_cannot_be_trained_is_refused = refusing(
     (lambda: GradientDescentOptimizer(0.1, name=""), ValueError, "name"),
     (lambda: Optimizer(False, "Bare").minimize(squares(Variable([1.0]))), NotImplementedError, "_apply_dense"),
 )
+
+
+class Counting(Optimizer):
+    """Gradient descent that counts its steps and keeps the last gradient."""
+
+    def __init__(self, rate: Any) -> None:
+        super().__init__(False, "Counting")
+        self._rate = rate
+
+    def _prepare(self) -> None:
+        self._rate_now = ops.convert_to_tensor(self._call_if_callable(self._rate))
+
+    def _create_slots(self, var_list: Any) -> None:
+        first = min(var_list, key=lambda v: v.name)
+        self._create_non_slot_variable(0.0, "steps", first)
+        for var in var_list:
+            self._get_or_make_slot(var, ops.fill([2], 7.0), "last", self._name)
+            zeros = ops.zeros_initializer()
+            self._get_or_make_slot_with_initializer(var, zeros, var.shape, var.dtype, "sum", "Counting/sum")
+
+    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+        last = self.get_slot(handle, "last")
+        assert last is not None
+        return ops.group(ops.assign_sub(handle, self._rate_now * grad), ops.assign(last, grad))
+
+    def _finish(self, update_ops: Any, name_scope: str) -> Any:
+        steps = self._get_non_slot_variable("steps")
+        assert steps is not None
+        return ops.group(*update_ops, ops.assign_add(steps, 1.0), name=name_scope)
+
+
+def test_slots_and_loose_variables_are_made_by_tensorflows_names(graph: Graph, session: Session) -> None:
+    v = ops.Variable([1.0, 2.0], name="v")
+    optimizer = Counting(lambda: 0.5)
+    step = optimizer.minimize(ops.reduce_sum(v * v))
+    last: Any = optimizer.get_slot(v, "last")
+    (steps,) = optimizer._non_slot_variables()
+    assert [x.name for x in optimizer.variables()] == ["steps:0", "v/Counting/sum:0", "v/Counting:0"]
+    session.run(ops.global_variables_initializer())
+    assert session.run(last).tolist() == [7.0, 7.0]
+    session.run(step)
+    now = [value.tolist() for value in session.run([v, last, steps])]
+    assert now == [[0.0, 0.0], [2.0, 4.0], 1.0]
+
+
+class Rows(Optimizer):
+    """Takes rows as ``_apply_sparse`` gives them."""
+
+    def __init__(self) -> None:
+        super().__init__(False, "Rows")
+        self.seen: list[Any] = []
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        return ops.assign_sub(var, grad).op
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        self.seen.append(grad)
+        return ops.scatter_update(var, grad.indices, -grad.values).op
+
+
+class RowsOfResources(Rows):
+    """The same by the other name."""
+
+    _apply_sparse = Optimizer._apply_sparse
+
+    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+        return ops.scatter_update(handle, indices, -grad)
+
+
+def test_a_class_of_a_user_is_given_each_row_once(graph: Graph, session: Session) -> None:
+    for kind in (Rows, RowsOfResources):
+        table = ops.Variable(np.ones((3, 2), np.float32))
+        step = kind().minimize(ops.reduce_sum(ops.gather(table, [2, 0, 2])), var_list=[table])
+        session.run(table.initializer)
+        session.run(step)
+        np.testing.assert_array_equal(session.run(table), [[-1, -1], [1, 1], [-2, -2]])
+
+
+class LazyAdam(AdamOptimizer):
+    """Adam whose sparse update is the user's own."""
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        return ops.scatter_add(var, grad.indices, grad.values).op
+
+
+def test_a_subclass_of_ours_is_given_each_row_once_too(graph: Graph, session: Session) -> None:
+    table = ops.Variable(np.zeros((3, 1), np.float32))
+    step = LazyAdam(0.1).minimize(ops.reduce_sum(ops.gather(table, [1, 1])), var_list=[table])
+    session.run(ops.global_variables_initializer())
+    session.run(step)
+    np.testing.assert_array_equal(session.run(table), [[0], [2], [0]])

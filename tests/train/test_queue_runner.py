@@ -230,18 +230,14 @@ async def test_children_fill_a_queue_until_there_is_no_more(graph: Graph) -> Non
         async with running_queues(session):
             await drained(session, counted.take, found)
         assert sorted(found) == list(range(1, 21))
-
-
-async def test_children_end_with_the_body(graph: Graph) -> None:
+    # Children end with the body.
     counted = Counted(1_000_000)
     async with AsyncSession(graph=graph) as session:
         await session.run(counted.counter.initializer)
         async with running_queues(session):
             assert await soon(session.run(counted.take)) in (1, 2)
         assert session.statistics().steps == 0
-
-
-async def test_what_fails_in_a_child_ends_the_body_and_is_raised(graph: Graph) -> None:
+    # What fails in a child ends the body and is raised.
     queue = ops.FIFOQueue(4, int32, shapes=[])
     x = ops.placeholder("int32", [])
     add_queue_runner(QueueRunner(queue, [queue.enqueue(x)]))

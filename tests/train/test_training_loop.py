@@ -77,6 +77,11 @@ async def test_reports_follow_some_steps_and_the_last_one(model: Counter) -> Non
         fitting = model.fit(session, 1, 2, 3, epochs=2, every=4)
         reports = [report async for report in fitting]
     assert [(r.epoch, r.step, r.loss) for r in reports] == [(2, 4, 7 / 4), (2, 6, 2.5)]
+    # Progress is called with each report.
+    seen: list[acts.train.FitReport] = []
+    async with opened(model) as session:
+        result = await model.fit(session, 1, epochs=2, progress=seen.append)
+    assert tuple(seen) == result.reports
 
 
 async def test_batches_may_come_from_functions_and_asynchronous_generators(model: Counter) -> None:
@@ -157,13 +162,6 @@ def test_a_terminal_shows_a_line_for_each_report(stream: type[io.StringIO]) -> N
         assert lines == []
 
 
-async def test_progress_is_called_with_each_report(model: Counter) -> None:
-    seen: list[acts.train.FitReport] = []
-    async with opened(model) as session:
-        result = await model.fit(session, 1, epochs=2, progress=seen.append)
-    assert tuple(seen) == result.reports
-
-
 # -- validation and early stopping -----------------------------------------------------------------
 
 
@@ -173,6 +171,11 @@ async def test_the_metric_is_the_mean_over_the_validation_batches(model: Counter
             session, 9, 9, validation=lambda: iter(model.batches(1, 2, 6)), metric=model.loss * 10.0, epochs=2
         )
         assert [r.metric for r in result.reports] == [30, 30]
+        assert await session.run(model.count) == 4
+    # The loss is watched without validation.
+    async with opened(model) as session:
+        result = await model.fit(session, 3, 1, 2, 2, 0, every=1, patience=2)
+        assert (result.steps, result.best.step, result.stopped_early) == (4, 2, True)
         assert await session.run(model.count) == 4
 
 
@@ -208,13 +211,6 @@ async def test_training_stops_when_nothing_is_better(kind: str, maximize: bool) 
         assert (len(result.reports), result.best.epoch) == (stops, best)
         assert result.stopped_early == (kind != "always better")
         assert await session.run(model.count) == best
-
-
-async def test_the_loss_is_watched_without_validation(model: Counter) -> None:
-    async with opened(model) as session:
-        result = await model.fit(session, 3, 1, 2, 2, 0, every=1, patience=2)
-        assert (result.steps, result.best.step, result.stopped_early) == (4, 2, True)
-        assert await session.run(model.count) == 4
 
 
 async def test_variables_with_one_initial_value_get_their_own_best_values(graph: Graph) -> None:
@@ -355,14 +351,6 @@ async def test_a_checkpoint_of_a_cancelled_training_is_whole_or_absent(
         await still_usable(session, model, 2)
 
 
-async def test_an_error_of_a_step_ends_the_training_and_not_the_session(model: Counter) -> None:
-    broken: list[dict[Any, Any]] = [{model.said: 1.0}, {model.said: [1.0, 2.0]}]
-    async with opened(model) as session:
-        with pytest.raises(ValueError, match="said"):
-            await acts.train.fit(session, model.train, broken, loss=model.loss)
-        await still_usable(session, model, 1)
-
-
 @for_each("loss", [math.nan, math.inf])
 async def test_a_loss_that_is_no_number_is_an_error_with_its_step(loss: float) -> None:
     with Graph().as_default():
@@ -380,6 +368,20 @@ async def test_a_metric_that_is_no_number_is_an_error_with_its_step(model: Count
         with pytest.raises(FloatingPointError, match=r"the metric is nan after step 2 \(epoch 1\)"):
             await model.fit(session, 1, 1, validation=model.batches(1, math.nan))
         await still_usable(session, model, 2)
+    # An error of a step ends the training and not the session.
+    broken: list[dict[Any, Any]] = [{model.said: 1.0}, {model.said: [1.0, 2.0]}]
+    async with opened(model) as session:
+        with pytest.raises(ValueError, match="said"):
+            await acts.train.fit(session, model.train, broken, loss=model.loss)
+        await still_usable(session, model, 1)
+    # Batches without feeds are an error.
+    once = iter(model.batches(1))
+    async with opened(model) as session:
+        with pytest.raises(ValueError, match=r"batches has no feeds\. An iterator is used up after one"):
+            await acts.train.fit(session, model.train, once, loss=model.loss, epochs=2)
+        with pytest.raises(ValueError, match="validation has no feeds"):
+            await model.fit(session, 1, validation=[])
+        await still_usable(session, model, 2)
 
 
 def iterated(*epochs: list[Any]) -> Callable[[], Any]:
@@ -389,16 +391,6 @@ def iterated(*epochs: list[Any]) -> Callable[[], Any]:
 
 
 # -- refusals --------------------------------------------------------------------------------------
-
-
-async def test_batches_without_feeds_are_an_error(model: Counter) -> None:
-    once = iter(model.batches(1))
-    async with opened(model) as session:
-        with pytest.raises(ValueError, match=r"batches has no feeds\. An iterator is used up after one"):
-            await acts.train.fit(session, model.train, once, loss=model.loss, epochs=2)
-        with pytest.raises(ValueError, match="validation has no feeds"):
-            await model.fit(session, 1, validation=[])
-        await still_usable(session, model, 2)
 
 
 async def test_batches_that_are_no_feeds_are_refused(model: Counter) -> None:
@@ -433,6 +425,10 @@ def test_asynchronous_batches_need_an_asynchronous_session(model: Counter, sessi
     fitting = acts.train.fit(session, model.train, stream, loss=model.loss)
     with pytest.raises(TypeError, match="batches is asynchronous, which takes an AsyncSession"):
         fitting.run()
+    # A training that is never run is warned of.
+    never_run = [model.fit(session, 1)]
+    with pytest.warns(RuntimeWarning, match="was never run"):
+        never_run.clear()
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
@@ -456,12 +452,6 @@ def test_wrong_arguments_are_refused_before_anything_runs(what: str) -> None:
             given = {"loss": acts.constant([1.0, 2.0])}
         with pytest.raises(error, match=said):
             _ = acts.train.fit(**{**known, **given})
-
-
-def test_a_training_that_is_never_run_is_warned_of(model: Counter, session: Session) -> None:
-    fitting = [model.fit(session, 1)]
-    with pytest.warns(RuntimeWarning, match="was never run"):
-        fitting.clear()
 
 
 # -- models ----------------------------------------------------------------------------------------

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.transports.authority import Authority
-from transports import Address, SecurityConfig, register_transport
+from tests.transports.peers import linked
+from transports import Address, Connection, SecurityConfig, register_transport
 from transports.shm import arena, lane
 from transports.stream import peer_user as users
 from transports.stream.listener import Secure
@@ -78,6 +79,23 @@ def address(
         "inproc": "inproc://conformance",
     }[request.param]
     register_transport("tls", TlsTransport(), replace=True)
+
+
+@pytest.fixture
+async def ends(address: str) -> AsyncIterator[tuple[Connection, Connection]]:
+    """Yield the dialled and the accepted end of one connection, on each transport."""
+    async with linked(address) as made:
+        yield made
+
+
+@pytest.fixture
+def dialled(ends: tuple[Connection, Connection]) -> Connection:
+    return ends[0]
+
+
+@pytest.fixture
+def accepted(ends: tuple[Connection, Connection]) -> Connection:
+    return ends[1]
 
 
 @pytest.fixture

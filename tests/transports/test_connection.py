@@ -13,25 +13,23 @@ from transports.connection import HIGH_WATER
 from transports.frame import WIRE_VERSION, measure_frame
 
 
-async def test_both_ends_know_who_the_other_is(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        assert (dialled.peer, accepted.peer) == (PS, WORKER)
-        assert dialled.wire_version == accepted.wire_version == WIRE_VERSION
-        assert dialled.peer_address == accepted.local_address
-        assert dialled.local_address == accepted.peer_address
-        assert not dialled.closed
-        assert PS.task in repr(dialled)
-        assert "open" in repr(dialled)
+async def test_both_ends_know_who_the_other_is(dialled: Connection, accepted: Connection) -> None:
+    assert (dialled.peer, accepted.peer) == (PS, WORKER)
+    assert dialled.wire_version == accepted.wire_version == WIRE_VERSION
+    assert dialled.peer_address == accepted.local_address
+    assert dialled.local_address == accepted.peer_address
+    assert not dialled.closed
+    assert PS.task in repr(dialled)
+    assert "open" in repr(dialled)
 
 
-async def test_frames_arrive_equal_and_in_order_both_ways(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        for number in range(100):
-            dialled.write(numbered(number))
-            accepted.write(numbered(-number))
-        for number in range(100):
-            assert await accepted.recv() == numbered(number)
-            assert await dialled.recv() == numbered(-number)
+async def test_frames_arrive_equal_and_in_order_both_ways(dialled: Connection, accepted: Connection) -> None:
+    for number in range(100):
+        dialled.write(numbered(number))
+        accepted.write(numbered(-number))
+    for number in range(100):
+        assert await accepted.recv() == numbered(number)
+        assert await dialled.recv() == numbered(-number)
 
 
 async def test_many_small_frames_arrive(address: str) -> None:
@@ -48,123 +46,109 @@ async def test_many_small_frames_arrive(address: str) -> None:
             assert await accepted.recv() == numbered(number)
 
 
-async def test_large_segments_arrive_between_small_ones(address: str) -> None:
+async def test_large_segments_arrive_between_small_ones(dialled: Connection, accepted: Connection) -> None:
     large = os.urandom(2**20) * 12
     frame = Frame(b"head", (b"small", memoryview(large), b"", b"tail"))
-    async with linked(address) as (dialled, accepted):
-        async with asyncio.TaskGroup() as group:
-            received = group.create_task(accepted.recv())
-            dialled.write(frame)
-            dialled.write(numbered(1))
-            await dialled.drain()
-        assert received.result() == frame
-        assert await accepted.recv() == numbered(1)
-
-
-async def test_a_large_header_arrives(address: str) -> None:
-    frame = Frame(os.urandom(3 * 2**20), (b"segment",))
-    async with linked(address) as (dialled, accepted):
+    async with asyncio.TaskGroup() as group:
+        received = group.create_task(accepted.recv())
         dialled.write(frame)
-        assert await accepted.recv() == frame
+        dialled.write(numbered(1))
+        await dialled.drain()
+    assert received.result() == frame
+    assert await accepted.recv() == numbered(1)
 
 
-async def test_after_our_close_every_call_says_by_us(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        accepted.write(numbered(1))
-        await dialled.aclose()
-        assert dialled.closed
-        for _ in range(2):
-            await _assert_closed(dialled, by_us=True)
+async def test_a_large_header_arrives(dialled: Connection, accepted: Connection) -> None:
+    frame = Frame(os.urandom(3 * 2**20), (b"segment",))
+    dialled.write(frame)
+    assert await accepted.recv() == frame
 
 
-async def test_after_our_abort_every_call_says_by_us(address: str) -> None:
-    async with linked(address) as (dialled, _):
-        dialled.abort()
-        dialled.abort()
-        assert dialled.closed
+async def test_after_our_close_every_call_says_by_us(dialled: Connection, accepted: Connection) -> None:
+    accepted.write(numbered(1))
+    await dialled.aclose()
+    assert dialled.closed
+    for _ in range(2):
         await _assert_closed(dialled, by_us=True)
 
 
-async def test_after_the_peers_close_every_call_says_not_by_us(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        closing = await start(accepted.aclose(), "close the other end")
-        for _ in range(2):
-            await _assert_closed(dialled, by_us=False)
-        assert dialled.closed
-        await closing
+async def test_after_our_abort_every_call_says_by_us(dialled: Connection) -> None:
+    dialled.abort()
+    dialled.abort()
+    assert dialled.closed
+    await _assert_closed(dialled, by_us=True)
 
 
-async def test_frames_written_before_a_close_arrive_before_the_end(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        for number in range(3):
-            accepted.write(numbered(number))
-        closing = await start(accepted.aclose(), "close the other end")
-        for number in range(3):
-            assert not dialled.closed
-            assert await dialled.recv() == numbered(number)
+async def test_after_the_peers_close_every_call_says_not_by_us(dialled: Connection, accepted: Connection) -> None:
+    closing = await start(accepted.aclose(), "close the other end")
+    for _ in range(2):
         await _assert_closed(dialled, by_us=False)
-        await closing
+    assert dialled.closed
+    await closing
 
 
-async def test_queued_frames_arrive_though_the_peer_is_still_sending(address: str) -> None:
-    """A close with unread bytes must not take back what is on its way.
+async def test_frames_written_before_a_close_arrive_before_the_end(dialled: Connection, accepted: Connection) -> None:
+    for number in range(3):
+        accepted.write(numbered(number))
+    closing = await start(accepted.aclose(), "close the other end")
+    for number in range(3):
+        assert not dialled.closed
+        assert await dialled.recv() == numbered(number)
+    await _assert_closed(dialled, by_us=False)
+    await closing
 
-    1. We queue 8 MiB and close, having read nothing of the peer's megabytes.
-    2. The peer, which writes on, then reads: it gets all of ours, and then the end.
-    """
+
+async def test_queued_frames_arrive_though_the_peer_is_still_sending(dialled: Connection, accepted: Connection) -> None:
+    """A close with unread bytes must not take back what is on its way. 1. We queue 8 MiB and close, having read nothing
+    of the peer's megabytes. 2. The peer, which writes on, then reads: it gets all of ours, and then the end."""
     large = os.urandom(2**20) * 8
-    async with linked(address) as (dialled, accepted):
-        dialled.write(Frame(b"", (bytes(2**23),)))
-        accepted.write(Frame(b"why", (large,)))
-        closing = await start(accepted.aclose(), "close the other end")
-        assert await dialled.recv() == Frame(b"why", (large,))
-        await _assert_closed(dialled, by_us=False)
-        await closing
+    dialled.write(Frame(b"", (bytes(2**23),)))
+    accepted.write(Frame(b"why", (large,)))
+    closing = await start(accepted.aclose(), "close the other end")
+    assert await dialled.recv() == Frame(b"why", (large,))
+    await _assert_closed(dialled, by_us=False)
+    await closing
 
 
 @pytest.mark.parametrize("end", ["aclose", "abort"])
-async def test_a_pending_recv_ends_when_we_close(address: str, end: str) -> None:
-    async with linked(address) as (dialled, _):
-        pending = await start(dialled.recv(), "recv")
-        if end == "abort":
-            dialled.abort()
-        else:
-            closing = await start(dialled.aclose(), "close")
-        with pytest.raises(ConnectionClosed) as caught:
-            await pending
-        assert caught.value.by_us
-        assert pending.cancelling() == 0
-        if end == "aclose":
-            await closing
-
-
-async def test_a_pending_recv_ends_when_the_peer_closes(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        pending = await start(dialled.recv(), "recv")
-        await accepted.aclose()
-        with pytest.raises(ConnectionClosed) as caught:
-            await pending
-        assert not caught.value.by_us
-        assert caught.value.address == dialled.peer_address
-        assert PS.task in str(caught.value)
-
-
-async def test_a_recv_that_is_cancelled_while_we_close_is_cancelled(address: str) -> None:
-    async with linked(address) as (dialled, _):
-        pending = await start(dialled.recv(), "recv")
-        pending.cancel()
-        await dialled.aclose()
-        with pytest.raises(asyncio.CancelledError):
-            await pending
-
-
-async def test_closing_twice_and_at_once_is_closing(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        await asyncio.gather(dialled.aclose(), dialled.aclose(), accepted.aclose())
-        await dialled.aclose()
+async def test_a_pending_recv_ends_when_we_close(dialled: Connection, end: str) -> None:
+    pending = await start(dialled.recv(), "recv")
+    if end == "abort":
         dialled.abort()
-        assert dialled.closed
-        assert accepted.closed
+    else:
+        closing = await start(dialled.aclose(), "close")
+    with pytest.raises(ConnectionClosed) as caught:
+        await pending
+    assert caught.value.by_us
+    assert pending.cancelling() == 0
+    if end == "aclose":
+        await closing
+
+
+async def test_a_pending_recv_ends_when_the_peer_closes(dialled: Connection, accepted: Connection) -> None:
+    pending = await start(dialled.recv(), "recv")
+    await accepted.aclose()
+    with pytest.raises(ConnectionClosed) as caught:
+        await pending
+    assert not caught.value.by_us
+    assert caught.value.address == dialled.peer_address
+    assert PS.task in str(caught.value)
+
+
+async def test_a_recv_that_is_cancelled_while_we_close_is_cancelled(dialled: Connection) -> None:
+    pending = await start(dialled.recv(), "recv")
+    pending.cancel()
+    await dialled.aclose()
+    with pytest.raises(asyncio.CancelledError):
+        await pending
+
+
+async def test_closing_twice_and_at_once_is_closing(dialled: Connection, accepted: Connection) -> None:
+    await asyncio.gather(dialled.aclose(), dialled.aclose(), accepted.aclose())
+    await dialled.aclose()
+    dialled.abort()
+    assert dialled.closed
+    assert accepted.closed
 
 
 async def test_closing_to_a_peer_that_does_not_read_ends_after_the_grace(address: str) -> None:
@@ -178,15 +162,14 @@ async def test_closing_to_a_peer_that_does_not_read_ends_after_the_grace(address
         accepted.abort()
 
 
-async def test_a_close_that_is_cancelled_aborts(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        dialled.write(Frame(b"", (bytes(2**25),)))
-        closing = await start(dialled.aclose(grace=30), "close")
-        closing.cancel()
-        await asyncio.wait([closing])
-        assert dialled.closed
-        await dialled.aclose()
-        accepted.abort()
+async def test_a_close_that_is_cancelled_aborts(dialled: Connection, accepted: Connection) -> None:
+    dialled.write(Frame(b"", (bytes(2**25),)))
+    closing = await start(dialled.aclose(grace=30), "close")
+    closing.cancel()
+    await asyncio.wait([closing])
+    assert dialled.closed
+    await dialled.aclose()
+    accepted.abort()
 
 
 async def test_drain_waits_for_a_peer_that_does_not_read_and_ends_when_it_does(address: str) -> None:
@@ -206,7 +189,7 @@ async def test_drain_waits_for_a_peer_that_does_not_read_and_ends_when_it_does(a
         assert dialled.statistics().send_buffer <= HIGH_WATER
 
 
-async def test_a_drain_lets_the_loop_run_where_the_lanes_are_over_the_mark_only_together(
+async def test_a_drain_lets_the_loop_run_where_lanes_exceed_the_mark_only_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nothing would be sent or received while it asks in vain."""
@@ -221,14 +204,13 @@ async def test_a_drain_lets_the_loop_run_where_the_lanes_are_over_the_mark_only_
 
 
 @pytest.mark.parametrize("by_us", [True, False])
-async def test_a_pending_drain_ends_with_the_connection(address: str, by_us: bool) -> None:
-    async with linked(address) as (dialled, accepted):
-        dialled.write(Frame(b"", (bytes(2**25),)))
-        draining = await start(dialled.drain(), "drain")
-        (dialled if by_us else accepted).abort()
-        with pytest.raises(ConnectionClosed) as caught:
-            await draining
-        assert caught.value.by_us is by_us
+async def test_a_pending_drain_ends_with_the_connection(dialled: Connection, accepted: Connection, by_us: bool) -> None:
+    dialled.write(Frame(b"", (bytes(2**25),)))
+    draining = await start(dialled.drain(), "drain")
+    (dialled if by_us else accepted).abort()
+    with pytest.raises(ConnectionClosed) as caught:
+        await draining
+    assert caught.value.by_us is by_us
 
 
 async def test_cancelling_recv_loses_no_frame(address: str) -> None:
@@ -249,28 +231,26 @@ async def test_cancelling_recv_loses_no_frame(address: str) -> None:
     assert found == [numbered(number) for number in range(100)]
 
 
-async def test_one_child_at_a_time_receives(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        pending = await start(accepted.recv(), "recv")
-        with pytest.raises(RuntimeError, match="one"):
-            await accepted.recv()
-        dialled.write(numbered(1))
-        assert await pending == numbered(1)
+async def test_one_child_at_a_time_receives(dialled: Connection, accepted: Connection) -> None:
+    pending = await start(accepted.recv(), "recv")
+    with pytest.raises(RuntimeError, match="one"):
+        await accepted.recv()
+    dialled.write(numbered(1))
+    assert await pending == numbered(1)
 
 
-async def test_statistics_count_frames_and_bytes(address: str) -> None:
+async def test_statistics_count_frames_and_bytes(dialled: Connection, accepted: Connection) -> None:
     sent = [numbered(number) for number in range(10)] + [Frame(b"", (bytes(100_000),))]
     size = sum(measure_frame(frame) for frame in sent)
-    async with linked(address) as (dialled, accepted):
-        for frame in sent:
-            dialled.write(frame)
-        for frame in sent:
-            assert await accepted.recv() == frame
-        ours, theirs = dialled.statistics(), accepted.statistics()
-        assert (ours.frames_sent, ours.bytes_sent) == (len(sent), size)
-        assert (theirs.frames_received, theirs.bytes_received) == (len(sent), size)
-        assert (ours.frames_received, ours.bytes_received, theirs.frames_sent) == (0, 0, 0)
-        assert ours.send_buffer == 0
+    for frame in sent:
+        dialled.write(frame)
+    for frame in sent:
+        assert await accepted.recv() == frame
+    ours, theirs = dialled.statistics(), accepted.statistics()
+    assert (ours.frames_sent, ours.bytes_sent) == (len(sent), size)
+    assert (theirs.frames_received, theirs.bytes_received) == (len(sent), size)
+    assert (ours.frames_received, ours.bytes_received, theirs.frames_sent) == (0, 0, 0)
+    assert ours.send_buffer == 0
 
 
 async def test_a_frame_that_no_receiver_takes_is_refused_and_the_connection_lives(address: str) -> None:
@@ -313,36 +293,33 @@ async def test_an_urgent_frame_waits_for_no_more_than_the_high_water_mark(socket
         assert [await accepted.recv() for _ in range(3)] == [large] * 3
 
 
-async def test_drain_waits_for_bulk_frames_too(address: str) -> None:
+async def test_drain_waits_for_bulk_frames_too(dialled: Connection, accepted: Connection) -> None:
     large = Frame(b"large", (bytes(2**24),))
-    async with linked(address) as (dialled, accepted):
-        dialled.write(large, bulk=True)
-        draining = await start(dialled.drain(), "drain")
-        assert not draining.done()
-        assert await accepted.recv() == large
-        await draining
-        assert not dialled.congested
+    dialled.write(large, bulk=True)
+    draining = await start(dialled.drain(), "drain")
+    assert not draining.done()
+    assert await accepted.recv() == large
+    await draining
+    assert not dialled.congested
 
 
-async def test_bulk_frames_that_were_queued_go_out_before_a_close(address: str) -> None:
+async def test_bulk_frames_that_were_queued_go_out_before_a_close(dialled: Connection, accepted: Connection) -> None:
     large = Frame(b"large", (bytes(2**24),))
-    async with linked(address) as (dialled, accepted):
-        dialled.write(large, bulk=True)
-        closing = await start(dialled.aclose(), "close")
-        assert await accepted.recv() == large
-        with pytest.raises(ConnectionClosed):
-            await accepted.recv()
-        await closing
+    dialled.write(large, bulk=True)
+    closing = await start(dialled.aclose(), "close")
+    assert await accepted.recv() == large
+    with pytest.raises(ConnectionClosed):
+        await accepted.recv()
+    await closing
 
 
 @pytest.mark.parametrize("how", ["abort", "lost"])
-async def test_bulk_frames_are_dropped_with_the_connection(address: str, how: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        dialled.write(Frame(b"", (bytes(2**25),)), bulk=True)
-        draining = await start(dialled.drain(), "drain")
-        (dialled if how == "abort" else accepted).abort()
-        with pytest.raises(ConnectionClosed):
-            await draining
+async def test_bulk_frames_are_dropped_with_the_connection(dialled: Connection, accepted: Connection, how: str) -> None:
+    dialled.write(Frame(b"", (bytes(2**25),)), bulk=True)
+    draining = await start(dialled.drain(), "drain")
+    (dialled if how == "abort" else accepted).abort()
+    with pytest.raises(ConnectionClosed):
+        await draining
 
 
 async def _assert_closed(connection: Connection, *, by_us: bool) -> None:

@@ -89,8 +89,6 @@ def test_a_large_segment_fills_a_buffer_that_is_allocated_once() -> None:
 
 
 # -- bytes that are written where the decoder says -------------------------------------------------
-
-
 def read_into(decoder: FrameDecoder, data: bytes, most: int = READ_SIZE) -> list[Frame]:
     """Write data to the decoder's buffers as a kernel does, at most so much at a time; return all frames."""
     found: list[Frame] = []
@@ -231,11 +229,9 @@ def test_a_length_over_the_limit_allocates_nothing() -> None:
 
 
 def test_a_length_alone_makes_nobody_hold_as_much() -> None:
-    """Neither address space, above the first room, nor any memory before bytes have come.
-
-    What is resident is what the kernel gave: pages that nobody has written show in no statistic of Python's.
-    The limit is an eighth of the room, so that what else grows meanwhile does not count.
-    """
+    """Neither address space, above the first room, nor any memory before bytes have come. What is resident is what the
+    kernel gave: pages that nobody has written show in no statistic of Python's. The limit is an eighth of the room, so
+    that what else grows meanwhile does not count."""
     before = resident_bytes()
     decoder = FrameDecoder()
     assert decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**33).to_bytes(8)) == []
@@ -272,7 +268,6 @@ def test_a_segment_that_outgrows_its_first_room_is_whole(more: int, reads: bool)
 
 
 # -- frames for which there is no memory -----------------------------------------------------------
-
 _BYTES = random.Random(0).randbytes(READ_SIZE + 9_000)
 FRAMES_WITHOUT_MEMORY = {
     "a segment": Frame(b"about", (_BYTES[:40],)),
@@ -289,9 +284,7 @@ FRAMES_WITHOUT_MEMORY = {
 @pytest.mark.parametrize("size", [0, 50_021], ids=["whole", "in chunks"])
 @pytest.mark.parametrize("most", [READ_SIZE, 20_011])
 @pytest.mark.parametrize("name", FRAMES_WITHOUT_MEMORY)
-def test_whichever_allocation_fails_one_frame_is_lost_and_the_next_one_arrives(
-    name: str, most: int, size: int, flags: int
-) -> None:
+def test_whichever_allocation_fails_one_frame_alone_is_lost(name: str, most: int, size: int, flags: int) -> None:
     lost, kind = FRAMES_WITHOUT_MEMORY[name], SharedFrame if flags else Frame
     around = [Frame(b"before"), Frame(b"after" * 99, (b"and its segment",))]
     middle = b"".join(map(bytes, encode_frame(lost, flags=flags)))
@@ -367,8 +360,6 @@ def test_arbitrary_bytes_give_frames_or_a_protocol_error_and_nothing_else(chunks
 
 
 # -- frames in chunks ------------------------------------------------------------------------------
-
-
 def chunked(data: bytes, size: int) -> list[bytes]:
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     return [encode_chunk_prefix(len(piece)) + piece for piece in pieces]

@@ -40,22 +40,21 @@ class Consumer:
         return error
 
 
-async def test_frames_are_delivered_in_order_without_a_task(address: str) -> None:
+async def test_frames_are_delivered_in_order_without_a_task(dialled: Connection, accepted: Connection) -> None:
     sent = [numbered(number) for number in range(100)]
-    async with linked(address) as (dialled, accepted):
-        tasks = set()
+    tasks = set()
 
-        class Noting(Consumer):
-            def on_frame(self, frame: Frame) -> None:
-                super().on_frame(frame)
-                tasks.add(asyncio.current_task())
+    class Noting(Consumer):
+        def on_frame(self, frame: Frame) -> None:
+            super().on_frame(frame)
+            tasks.add(asyncio.current_task())
 
-        consumer = Noting(accepted)
-        for frame in sent:
-            dialled.write(frame)
-        await until(lambda: len(consumer.frames) >= len(sent))
-        assert consumer.frames == sent
-        assert tasks == {None}
+    consumer = Noting(accepted)
+    for frame in sent:
+        dialled.write(frame)
+    await until(lambda: len(consumer.frames) >= len(sent))
+    assert consumer.frames == sent
+    assert tasks == {None}
 
 
 async def test_frames_that_came_before_are_delivered_first_and_not_within_the_call(address: str) -> None:
@@ -70,57 +69,54 @@ async def test_frames_that_came_before_are_delivered_first_and_not_within_the_ca
         assert consumer.frames == [numbered(number) for number in range(4)]
 
 
-async def test_the_peers_end_comes_once_and_behind_its_frames(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        consumer = Consumer(accepted)
-        count = 3 * FRAMES_PER_TURN
-        for number in range(count):
-            dialled.write(numbered(number))
-        await dialled.aclose()
-        await consumer.over.wait()
-        assert consumer.frames == [numbered(number) for number in range(count)]
-        assert not consumer.only_end().by_us
-        assert accepted.closed
-        await accepted.aclose()
-        assert len(consumer.ends) == 1
+async def test_the_peers_end_comes_once_and_behind_its_frames(dialled: Connection, accepted: Connection) -> None:
+    consumer = Consumer(accepted)
+    count = 3 * FRAMES_PER_TURN
+    for number in range(count):
+        dialled.write(numbered(number))
+    await dialled.aclose()
+    await consumer.over.wait()
+    assert consumer.frames == [numbered(number) for number in range(count)]
+    assert not consumer.only_end().by_us
+    assert accepted.closed
+    await accepted.aclose()
+    assert len(consumer.ends) == 1
 
 
 @pytest.mark.parametrize("end", ["aclose", "abort"])
-async def test_our_own_end_comes_once_and_nothing_after_it(address: str, end: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        consumer = Consumer(accepted)
-        for number in range(3 * FRAMES_PER_TURN):
-            dialled.write(numbered(number))
-        await until(lambda: bool(consumer.frames))
-        seen = len(consumer.frames)
-        if end == "abort":
-            accepted.abort()
-            assert consumer.ends == []  # nobody is called by what he calls
-        else:
-            await accepted.aclose()
-        await consumer.over.wait()
-        assert consumer.only_end().by_us
-        assert len(consumer.frames) == seen
+async def test_our_own_end_comes_once_and_nothing_after_it(dialled: Connection, accepted: Connection, end: str) -> None:
+    consumer = Consumer(accepted)
+    for number in range(3 * FRAMES_PER_TURN):
+        dialled.write(numbered(number))
+    await until(lambda: bool(consumer.frames))
+    seen = len(consumer.frames)
+    if end == "abort":
         accepted.abort()
+        assert consumer.ends == []  # nobody is called by what he calls
+    else:
         await accepted.aclose()
-        assert len(consumer.ends) == 1
+    await consumer.over.wait()
+    assert consumer.only_end().by_us
+    assert len(consumer.frames) == seen
+    accepted.abort()
+    await accepted.aclose()
+    assert len(consumer.ends) == 1
 
 
-async def test_a_callback_may_end_the_connection(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
+async def test_a_callback_may_end_the_connection(dialled: Connection, accepted: Connection) -> None:
 
-        class Ending(Consumer):
-            def on_frame(self, frame: Frame) -> None:
-                super().on_frame(frame)
-                accepted.abort()
-                assert self.ends == []
+    class Ending(Consumer):
+        def on_frame(self, frame: Frame) -> None:
+            super().on_frame(frame)
+            accepted.abort()
+            assert self.ends == []
 
-        consumer = Ending(accepted)
-        for number in range(3):
-            dialled.write(numbered(number))
-        await consumer.over.wait()
-        assert consumer.frames == [numbered(0)]
-        assert consumer.only_end().by_us
+    consumer = Ending(accepted)
+    for number in range(3):
+        dialled.write(numbered(number))
+    await consumer.over.wait()
+    assert consumer.frames == [numbered(0)]
+    assert consumer.only_end().by_us
 
 
 async def test_what_a_callback_raises_ends_the_connection_and_is_its_end(address: str) -> None:
@@ -145,7 +141,7 @@ async def test_what_a_callback_raises_ends_the_connection_and_is_its_end(address
             await dialled.recv()
 
 
-async def test_an_end_that_came_before_is_reported_to_callbacks(address: str) -> None:
+async def test_an_end_that_came_before_is_reported_to_callbacks(accepted: Connection, address: str) -> None:
     async with linked(address) as (dialled, accepted):
         dialled.write(numbered(1))
         await dialled.aclose()
@@ -154,35 +150,31 @@ async def test_an_end_that_came_before_is_reported_to_callbacks(address: str) ->
         await consumer.over.wait()
         assert consumer.frames == [numbered(1)]
         assert not consumer.only_end().by_us
-    async with linked(address) as (_, accepted):
-        accepted.abort()
-        consumer = Consumer(accepted)
-        await consumer.over.wait()
-        assert consumer.only_end().by_us
+    accepted.abort()
+    consumer = Consumer(accepted)
+    await consumer.over.wait()
+    assert consumer.only_end().by_us
 
 
-async def test_there_is_one_consumer(address: str) -> None:
-    async with linked(address) as (_, accepted):
-        pending = await start(accepted.recv(), "recv")
-        with pytest.raises(RuntimeError, match="one"):
-            Consumer(accepted)
-        pending.cancel()
-        await asyncio.wait([pending])
+async def test_there_is_one_consumer(accepted: Connection) -> None:
+    pending = await start(accepted.recv(), "recv")
+    with pytest.raises(RuntimeError, match="one"):
         Consumer(accepted)
-        with pytest.raises(RuntimeError, match="one"):
-            Consumer(accepted)
-        with pytest.raises(RuntimeError, match="one"):
-            await accepted.recv()
+    pending.cancel()
+    await asyncio.wait([pending])
+    Consumer(accepted)
+    with pytest.raises(RuntimeError, match="one"):
+        Consumer(accepted)
+    with pytest.raises(RuntimeError, match="one"):
+        await accepted.recv()
 
 
 mode: ContextVar[str] = ContextVar("mode", default="default")
 
 
 async def test_all_callbacks_run_in_one_context_that_was_copied_at_the_beginning(address: str) -> None:
-    """
-    1. A variable is set before the callbacks are registered, and again after that: they see the first value.
-    2. What the callback for one frame sets is seen by the next, and by that for the end.
-    """
+    """1. A variable is set before the callbacks are registered, and again after that: they see the first value. 2. What
+    the callback for one frame sets is seen by the next, and by that for the end."""
     async with linked(address) as (dialled, accepted):
         seen = []
 
@@ -211,26 +203,25 @@ async def test_all_callbacks_run_in_one_context_that_was_copied_at_the_beginning
         mode.reset(before)
 
 
-async def test_a_flood_lets_the_loop_turn(address: str) -> None:
+async def test_a_flood_lets_the_loop_turn(dialled: Connection, accepted: Connection) -> None:
     """The frames of one peer that are handled in one iteration are limited, however many have come."""
-    async with linked(address) as (dialled, accepted):
-        consumer = Consumer(accepted)
-        count = 20 * FRAMES_PER_TURN
-        for number in range(count):
-            dialled.write(numbered(number))
-        loop = asyncio.get_running_loop()
-        turns: list[int] = []
+    consumer = Consumer(accepted)
+    count = 20 * FRAMES_PER_TURN
+    for number in range(count):
+        dialled.write(numbered(number))
+    loop = asyncio.get_running_loop()
+    turns: list[int] = []
 
-        def turn() -> None:
-            turns.append(len(consumer.frames))
-            if turns[-1] < count:
-                loop.call_soon(turn)
+    def turn() -> None:
+        turns.append(len(consumer.frames))
+        if turns[-1] < count:
+            loop.call_soon(turn)
 
-        turn()
-        await until(lambda: turns[-1] == count)
-        # Between two calls of turn() there may be a call for what was set aside and one for what was read.
-        steps = [after - before for before, after in pairwise(turns)]
-        assert max(steps) <= 2 * FRAMES_PER_TURN
+    turn()
+    await until(lambda: turns[-1] == count)
+    # Between two calls of turn() there may be a call for what was set aside and one for what was read.
+    steps = [after - before for before, after in pairwise(turns)]
+    assert max(steps) <= 2 * FRAMES_PER_TURN
 
 
 async def test_a_peer_that_sends_faster_than_frames_are_handled_is_not_read_ahead(socket_address: str) -> None:
@@ -266,9 +257,7 @@ async def test_bytes_that_are_no_frame_are_the_end_behind_good_frames(socket_add
         assert await reader.read() == b""
 
 
-async def test_a_peer_that_has_ended_its_direction_is_answered_until_its_frames_are_handled(
-    socket_address: str,
-) -> None:
+async def test_a_peer_that_ended_its_direction_is_answered_until_its_frames_are_handled(socket_address: str) -> None:
     async with raw_peer(socket_address) as (connection, reader, writer):
         asked = [numbered(number) for number in range(3 * FRAMES_PER_TURN)]
         writer.write(b"".join(bytes(piece) for frame in asked for piece in encode_frame(frame)))

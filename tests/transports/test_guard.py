@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -131,9 +130,8 @@ async def test_a_transport_that_does_not_look_who_dials_takes_a_token_on_loopbac
         assert listener.near
 
 
-async def test_where_the_system_does_not_tell_who_dials_loopback_takes_a_token(
-    proc: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("proc")
+async def test_where_the_system_does_not_tell_who_dials_loopback_takes_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(socket, "AF_NETLINK")
     with pytest.raises(BindError, match=r"tcp cannot determine here which user .* unix://"):
         await listen("tcp://127.0.0.1:0", PS, refuse_to_serve)

@@ -125,9 +125,7 @@ async def test_a_connection_is_closed_when_its_handler_returns(address: str) -> 
         assert not caught.value.by_us
 
 
-async def test_a_failing_handler_is_logged_and_the_listener_serves_on(
-    address: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_failing_handler_is_logged_and_others_serve_on(address: str, caplog: pytest.LogCaptureFixture) -> None:
     async def fail(connection: Connection) -> None:
         frame = await connection.recv()
         if frame == numbered(1):
@@ -164,9 +162,7 @@ async def test_a_handler_that_ends_with_its_connection_is_no_failure(
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-async def test_a_handler_that_lost_another_connection_has_failed(
-    address: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_handler_that_loses_another_connection_fails(address: str, caplog: pytest.LogCaptureFixture) -> None:
     async def lose(connection: Connection) -> None:
         raise ConnectionClosed("elsewhere", address="tcp://elsewhere:1", by_us=False)
 

@@ -162,8 +162,6 @@ def test_what_is_held_for_a_transport_that_closes_is_dropped() -> None:
 
 
 # -- connections -----------------------------------------------------------------------------------
-
-
 def count_writes(connection: Connection) -> list[str]:
     """Return a list that gets the name of each method by which the transport is passed bytes."""
     calls: list[str] = []
@@ -188,11 +186,8 @@ def written_by_the_system() -> int:
 
 @pytest.mark.parametrize("answers", [1, 5])
 async def test_what_callbacks_write_leaves_each_connection_in_one_write(socket_address: str, answers: int) -> None:
-    """
-    1. Three requests arrive in one read.
-    2. Each is answered, several times, and told on over a second connection.
-    3. Each connection has passed everything to its transport in one call, which is one of the system.
-    """
+    """1. Three requests arrive in one read. 2. Each is answered, several times, and told on over a second connection.
+    3. Each connection has passed everything to its transport in one call, which is one of the system."""
     async with AsyncExitStack() as opened:
         dialled, accepted = await opened.enter_async_context(linked(socket_address))
         onward, other = await opened.enter_async_context(linked("tcp://127.0.0.1:0"))
@@ -234,13 +229,12 @@ async def test_writes_outside_a_turn_leave_at_once_and_those_of_a_block_together
         assert [await accepted.recv() for _ in range(6)] == [numbered(n) for n in range(6)]
 
 
-async def test_a_turn_is_that_of_all_connections_of_its_loop(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        assert not turn_of(asyncio.get_running_loop()).is_open
-        with dialled.hold_writes():
-            assert turn_of(asyncio.get_running_loop()).is_open
-            accepted.write(numbered(1))
-        assert await dialled.recv() == numbered(1)
+async def test_a_turn_is_that_of_all_connections_of_its_loop(dialled: Connection, accepted: Connection) -> None:
+    assert not turn_of(asyncio.get_running_loop()).is_open
+    with dialled.hold_writes():
+        assert turn_of(asyncio.get_running_loop()).is_open
+        accepted.write(numbered(1))
+    assert await dialled.recv() == numbered(1)
 
 
 async def test_bulk_frames_do_not_overtake_what_was_written_before_them(socket_address: str) -> None:

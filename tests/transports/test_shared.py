@@ -10,15 +10,16 @@ import signal
 import struct
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.allocation_failures import Shortage
@@ -31,6 +32,7 @@ from transports import (
     LostFrame,
     ProtocolError,
     SecurityConfig,
+    allocate_shared,
     connect,
     encode_frame,
     listen,
@@ -62,6 +64,12 @@ async def neighbours(address: str = LOOPBACK) -> AsyncIterator[tuple[Connection,
             reader.write(Frame(b"the answer to the offer has come before this"))
             await writer.recv()
         yield dialled, accepted
+
+
+@pytest.fixture
+async def ends() -> AsyncIterator[tuple[Connection, Connection]]:
+    async with neighbours() as made:
+        yield made
 
 
 def large(fill: int, size: int = SHARE_FROM) -> Frame:
@@ -121,28 +129,25 @@ async def test_small_segments_of_the_same_frame_are_sent_and_each_keeps_its_plac
         assert [was_shared(s) for s in came.segments] == [False, True, False, True, False]
 
 
-async def test_what_is_not_bulk_is_sent() -> None:
-    async with neighbours() as (dialled, accepted):
-        dialled.write(large(1))
-        assert not was_shared((await accepted.recv()).segments[0])
+async def test_what_is_not_bulk_is_sent(dialled: Connection, accepted: Connection) -> None:
+    dialled.write(large(1))
+    assert not was_shared((await accepted.recv()).segments[0])
 
 
-async def test_memory_is_used_again_when_nobody_looks_at_it_any_more() -> None:
-    async with neighbours() as (dialled, accepted):
-        for fill in range(20):
-            assert await carry(dialled, accepted, large(fill)) == large(fill)
-            await given_back(dialled, accepted)
-        assert pages(dialled) == SHARE_FROM
+async def test_memory_is_used_again_when_nobody_looks_at_it_any_more(dialled: Connection, accepted: Connection) -> None:
+    for fill in range(20):
+        assert await carry(dialled, accepted, large(fill)) == large(fill)
+        await given_back(dialled, accepted)
+    assert pages(dialled) == SHARE_FROM
 
 
-async def test_memory_is_left_alone_as_long_as_anybody_looks_at_it() -> None:
-    async with neighbours() as (dialled, accepted):
-        kept = [await carry(dialled, accepted, large(fill)) for fill in range(5)]
-        views = [memoryview(frame.segments[0])[100:200] for frame in kept]
-        del kept
-        for fill in range(5, 10):
-            await carry(dialled, accepted, large(fill))
-        assert [set(view) for view in views] == [{fill} for fill in range(5)]
+async def test_memory_is_left_alone_as_long_as_anybody_looks_at_it(dialled: Connection, accepted: Connection) -> None:
+    kept = [await carry(dialled, accepted, large(fill)) for fill in range(5)]
+    views = [memoryview(frame.segments[0])[100:200] for frame in kept]
+    del kept
+    for fill in range(5, 10):
+        await carry(dialled, accepted, large(fill))
+    assert [set(view) for view in views] == [{fill} for fill in range(5)]
 
 
 async def test_what_was_received_outlives_the_connection() -> None:
@@ -153,22 +158,20 @@ async def test_what_was_received_outlives_the_connection() -> None:
     del came  # or it would hold a descriptor
 
 
-async def test_what_was_sent_before_the_end_is_read_after_it() -> None:
-    async with neighbours() as (dialled, accepted):
-        dialled.write(large(4), bulk=True)
-        dialled.write(large(5), bulk=True)
-        closing = await start(dialled.aclose(), "close")
-        assert [await accepted.recv(), await accepted.recv()] == [large(4), large(5)]
-        with pytest.raises(ConnectionClosed):
-            await accepted.recv()
-        await closing
+async def test_what_was_sent_before_the_end_is_read_after_it(dialled: Connection, accepted: Connection) -> None:
+    dialled.write(large(4), bulk=True)
+    dialled.write(large(5), bulk=True)
+    closing = await start(dialled.aclose(), "close")
+    assert [await accepted.recv(), await accepted.recv()] == [large(4), large(5)]
+    with pytest.raises(ConnectionClosed):
+        await accepted.recv()
+    await closing
 
 
-async def test_the_end_of_a_buffer_in_another_thread_is_heard_of() -> None:
-    async with neighbours() as (dialled, accepted):
-        held = [await carry(dialled, accepted, large(1))]
-        await asyncio.get_running_loop().run_in_executor(None, held.clear)
-        await given_back(dialled, accepted)
+async def test_the_end_of_a_buffer_in_another_thread_is_heard_of(dialled: Connection, accepted: Connection) -> None:
+    held = [await carry(dialled, accepted, large(1))]
+    await asyncio.get_running_loop().run_in_executor(None, held.clear)
+    await given_back(dialled, accepted)
 
 
 @given(sizes=st.lists(st.sampled_from([0, 10, 5000, SHARE_FROM, 5 * SHARE_FROM]), max_size=8))
@@ -213,16 +216,15 @@ async def test_what_the_reader_has_not_read_counts_as_unsent_and_holds_its_write
 
 
 @pytest.mark.parametrize("end", ["abort", "aclose"])
-async def test_who_drains_hears_of_the_end(end: str) -> None:
-    async with neighbours() as (dialled, _):
-        dialled.write(large(1, MUCH), bulk=True)
-        draining = await start(dialled.drain(), "drain")
-        if end == "abort":
-            dialled.abort()
-        else:
-            await dialled.aclose(grace=0.1)
-        with pytest.raises(ConnectionClosed):
-            await draining
+async def test_who_drains_hears_of_the_end(dialled: Connection, end: str) -> None:
+    dialled.write(large(1, MUCH), bulk=True)
+    draining = await start(dialled.drain(), "drain")
+    if end == "abort":
+        dialled.abort()
+    else:
+        await dialled.aclose(grace=0.1)
+    with pytest.raises(ConnectionClosed):
+        await draining
 
 
 # --- what speaks against it
@@ -254,9 +256,7 @@ async def test_there_is_a_variable_that_turns_it_off(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("who", ["dialler", "listener"])
-async def test_one_end_that_shares_nothing_is_enough_for_everything_to_be_sent(
-    who: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_where_one_end_shares_nothing_everything_is_sent(who: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = iter([who == "dialler", who == "listener"])  # the listener's end is made first
     opened = shared.open_lane
     monkeypatch.setattr(stream, "open_lane", lambda pid, send: opened(pid, send) if next(asked) else None)
@@ -287,13 +287,12 @@ async def test_a_peer_elsewhere_is_not_found_and_is_sent_everything() -> None:
             assert not was_shared(came.segments[0])
 
 
-async def test_a_frame_that_cannot_be_sent_takes_no_place() -> None:
-    async with neighbours() as (dialled, accepted):
-        uneven = memoryview(bytearray(2 * SHARE_FROM))[::2]
-        with pytest.raises(ValueError, match="not C-contiguous"):
-            dialled.write(Frame(b"", (bytes(SHARE_FROM), uneven)), bulk=True)
-        assert dialled.unsent == 0
-        assert await carry(dialled, accepted, large(1)) == large(1)
+async def test_a_frame_that_cannot_be_sent_takes_no_place(dialled: Connection, accepted: Connection) -> None:
+    uneven = memoryview(bytearray(2 * SHARE_FROM))[::2]
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        dialled.write(Frame(b"", (bytes(SHARE_FROM), uneven)), bulk=True)
+    assert dialled.unsent == 0
+    assert await carry(dialled, accepted, large(1)) == large(1)
 
 
 async def test_without_room_arrays_are_sent(limit: Callable[..., None]) -> None:
@@ -311,9 +310,7 @@ def overcommit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "overcommit"
 
 
-async def test_where_the_system_may_refuse_pages_they_are_reserved_and_arrays_without_are_sent(
-    overcommit: Path,
-) -> None:
+async def test_where_the_system_may_refuse_pages_they_are_reserved_or_arrays_are_sent(overcommit: Path) -> None:
     """A write to a page that is refused would end the process."""
     overcommit.write_text("2\n")
     full = OSError(errno.ENOSPC, "No space left on device")
@@ -627,3 +624,278 @@ async def test_a_killed_sender_leaves_whole_arrays_or_none(reads: str) -> None:
     assert not error.by_us
     assert all(is_whole(frame) for frame in frames)
     frames.clear()  # or they would hold a descriptor
+
+
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+def shared_array(fill: int, length: int = SHARE_FROM) -> Bytes:
+    """An array in the memory that peers can read."""
+    memory = allocate_shared(length)
+    assert memory is not None
+    made: Bytes = np.ndarray((length,), np.uint8, memory)
+    made[:] = fill
+    return made
+
+
+async def lend(writer: Connection, reader: Connection, array: Bytes) -> Bytes:
+    """Send an array and return what its reader sees."""
+    (segment,) = (await carry(writer, reader, Frame(b"lent", (array.data,)))).segments
+    return np.frombuffer(segment, np.uint8)
+
+
+def places() -> int:
+    """How many places of this process's arena are in use."""
+    current = arena.current_arena()
+    assert current is not None
+    current.sweep()
+    return len(current._places)
+
+
+async def test_an_array_in_shared_memory_is_sent_by_its_place(dialled: Connection, accepted: Connection) -> None:
+    array = shared_array(1)
+    seen = await lend(dialled, accepted, array)
+    assert not seen.flags.writeable
+    assert places() == 1  # nothing was copied
+    array[7] = 9  # its owner must not do that, but it shows whose memory it is
+    assert seen[7] == 9
+
+
+async def test_so_is_a_part_of_one(dialled: Connection, accepted: Connection) -> None:
+    array = shared_array(0, 4 * SHARE_FROM)
+    array[SHARE_FROM:] = 5
+    seen = await lend(dialled, accepted, array[SHARE_FROM : 3 * SHARE_FROM])
+    assert places() == 1
+    np.testing.assert_array_equal(seen, np.full(2 * SHARE_FROM, 5, np.uint8))
+
+
+async def test_there_is_no_such_memory_before_a_peer_can_read_it_or_for_few_bytes() -> None:
+    assert allocate_shared(SHARE_FROM) is None
+    async with neighbours():
+        assert allocate_shared(SHARE_FROM) is not None
+        assert allocate_shared(SHARE_FROM - 1) is None
+    assert allocate_shared(SHARE_FROM) is None
+
+
+async def test_the_lender_counts_as_a_holder_until_the_array_is_returned() -> None:
+    async with neighbours() as (dialled, accepted):
+        array = shared_array(1)
+        alone = sys.getrefcount(array)
+        seen = await lend(dialled, accepted, array)
+        assert sys.getrefcount(array) == alone + 1
+        del seen
+        await given_back(dialled, accepted)
+        assert sys.getrefcount(array) == alone
+
+
+async def test_a_place_is_taken_while_any_of_several_readers_has_it() -> None:
+    async with neighbours() as (one, reader), neighbours() as (other, second_reader):
+        array = shared_array(3)
+        first = await lend(one, reader, array)
+        second = await lend(other, second_reader, array)
+        del array
+        assert places() == 1
+        del first
+        await given_back(one, reader)
+        assert places() == 1
+        np.testing.assert_array_equal(second, np.full(SHARE_FROM, 3, np.uint8))
+        del second
+        await given_back(other, second_reader)
+        assert places() == 0
+
+
+async def test_what_a_reader_keeps_beyond_its_share_is_copied(limit: Callable[..., None]) -> None:
+    limit(ARENA_SIZE=8 * SHARE_FROM)  # a quarter is two
+    async with neighbours() as (dialled, accepted):
+        array = shared_array(4)
+        kept = [await lend(dialled, accepted, array) for _ in range(4)]
+        array[0] = 5
+        assert [view[0] for view in kept] == [5, 5, 4, 4]
+        del kept[:2]
+        assert was_shared((await lend(dialled, accepted, array)).base)
+
+
+async def test_returns_go_along_with_the_next_frame(dialled: Connection, accepted: Connection) -> None:
+    array = shared_array(1)
+    seen = await lend(dialled, accepted, array)
+    del seen
+    frames = accepted.statistics().frames_sent
+    accepted.write(Frame(b"an answer"))
+    assert (await dialled.recv()).header == b"an answer"
+    assert accepted.statistics().frames_sent == frames + 1
+    assert not dialled._shared._outstanding  # type: ignore[attr-defined]
+
+
+async def test_returns_come_without_another_frame_as_well(dialled: Connection, accepted: Connection) -> None:
+    seen = await lend(dialled, accepted, shared_array(1))
+    hearing = asyncio.ensure_future(dialled.recv())
+    del seen
+    await until(lambda: places() == 0)
+    hearing.cancel()
+    await asyncio.wait({hearing})
+
+
+async def test_a_view_outlives_its_connection_and_does_not_change() -> None:
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(neighbours())  # keeps the arena
+        async with neighbours() as (dialled, accepted):
+            seen = await lend(dialled, accepted, shared_array(6))
+        assert places() == 1
+        others = [shared_array(fill) for fill in range(3)]
+        np.testing.assert_array_equal(seen, np.full(SHARE_FROM, 6, np.uint8))
+        del seen
+        await until(lambda: places() == len(others))
+
+
+async def test_a_view_outlives_the_arena() -> None:
+    async with neighbours() as (dialled, accepted):
+        array = shared_array(6)
+        seen = await lend(dialled, accepted, array)
+        del array
+    assert arena.current_arena() is None
+    np.testing.assert_array_equal(seen, np.full(SHARE_FROM, 6, np.uint8))
+
+
+async def test_an_array_outlives_the_arena() -> None:
+    async with neighbours():
+        array = shared_array(8)
+    array += 1
+    np.testing.assert_array_equal(array, np.full(SHARE_FROM, 9, np.uint8))
+
+
+async def test_a_forked_child_leaves_the_memory_of_its_parent_alone(dialled: Connection, accepted: Connection) -> None:
+    array = shared_array(2)
+    child = os.fork()
+    if not child:  # pragma: no cover
+        inherited, whole = array.base.arena, allocate_shared(SHARE_FROM) is None  # type: ignore[union-attr]
+        del array
+        inherited.trim()
+        inherited.trim()  # releases what was free at the last one
+        os._exit(0 if whole else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    np.testing.assert_array_equal(array, np.full(SHARE_FROM, 2, np.uint8))
+    seen = await lend(dialled, accepted, array)
+    np.testing.assert_array_equal(seen, array)
+
+
+# --- any order
+
+actions = st.lists(
+    st.tuples(
+        st.sampled_from(["make", "make", "lend", "lend", "forget", "forget", "release", "write in place", "end"]),
+        st.integers(0, 99),
+        st.integers(0, 2),
+    ),
+    min_size=20,
+    max_size=40,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(actions=actions)
+def test_no_view_ever_changes(actions: list[tuple[str, int, int]]) -> None:
+    asyncio.run(_in_order(actions))
+    assert arena.current_arena() is None
+
+
+async def _in_order(actions: list[tuple[str, int, int]]) -> None:
+    """An owner that writes to its arrays only where nothing else refers to them, and three readers."""
+    arrays: list[Bytes] = []
+    views: list[tuple[int, Bytes]] = []
+    async with AsyncExitStack() as stack:
+        links = [await stack.enter_async_context(neighbours()) for _ in range(3)]
+        for action, number, link in actions:
+            writer, reader = links[link]
+            if action == "make" and not all(writer.closed for writer, _ in links):
+                arrays.append(shared_array(number, SHARE_FROM * (1 + number % 3)))
+            elif action == "lend" and arrays and not writer.closed:
+                array = arrays[number % len(arrays)]
+                views.append((int(array[0]), await lend(writer, reader, array)))
+                del array
+            elif action == "forget" and arrays:
+                del arrays[number % len(arrays)]
+            elif action == "release" and views:
+                del views[number % len(views)]
+            elif action == "write in place" and arrays:
+                at = number % len(arrays)
+                if sys.getrefcount(arrays[at]) == 2:  # the list's, and that of the call: it is alone
+                    arrays[at][:] = number
+            elif action == "end":
+                writer.abort()
+                with pytest.raises(ConnectionClosed):
+                    await reader.recv()
+            for fill, view in views:
+                assert view.min() == view.max() == fill
+    views.clear()
+
+
+# --- real processes
+
+_READER = """
+import asyncio, os, sys
+from transports import Frame, Hello, connect
+
+async def main():
+    hello = Hello(cluster_id="green", task="reader", incarnation=1, pid=os.getpid())
+    connection = await connect(sys.argv[1], hello)
+    kept = []
+    while True:
+        frame = await connection.recv()
+        kept.append(frame)
+        values = [segment[0] for segment in frame.segments]
+        connection.write(Frame(bytes(values)))
+        if frame.header == b"hang up":
+            connection.abort()
+            await asyncio.get_running_loop().create_future()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def no_patience(limit: Callable[..., None]) -> None:
+    """Have former peers looked at without a pause."""
+    limit(_LOOK_EVERY=0.0)
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("no_patience")
+async def test_what_was_lent_to_a_process_returns_when_it_is_killed_and_not_when_it_is_only_lost() -> None:
+    lent: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+    done = asyncio.Event()
+
+    async def serve(connection: Connection) -> None:
+        connection.write(Frame(b"with the offer", (bytes(SHARE_FROM),)), bulk=True)
+        await connection.recv()
+        await until_ready(connection)
+        for fill, header in ((1, b"kept"), (2, b"hang up")):
+            connection.write(Frame(header, (shared_array(fill).data,)), bulk=True)
+            assert (await connection.recv()).header == bytes([fill])
+        with pytest.raises(ConnectionClosed):
+            await connection.recv()
+        lent.set_result(connection)
+        await done.wait()
+
+    async with neighbours(), await listen(LOOPBACK, replace(PS, pid=US), serve) as listener:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _READER, listener.address, cwd=Path(__file__).parents[2]
+        )
+        try:
+            async with asyncio.timeout(60):
+                await lent
+                assert places() == 2  # the process lives, and may look at them
+                child.send_signal(signal.SIGKILL)
+                await child.wait()
+                await until(lambda: places() == 0)
+        finally:
+            if child.returncode is None:
+                child.kill()
+                await child.wait()
+            done.set()
+
+
+async def until_ready(connection: Connection) -> None:
+    """Wait until the peer has found the memory; its answer may come behind that of the first frame."""
+    while not connection._shared._peer_ready:  # type: ignore[attr-defined]
+        connection.write(Frame(b"ready?"))
+        await connection.recv()

@@ -228,11 +228,8 @@ async def test_a_peer_that_is_gone_is_for_the_loop_to_find(socket_address: str) 
 
 
 class Alarms:
-    """Signals that interrupt the main thread while it writes.
-
-    The kernel may give a signal to any thread of the process, so that the main thread notices it late: then
-    it means nothing.
-    """
+    """Signals that interrupt the main thread while it writes. The kernel may give a signal to any thread of the
+    process, so that the main thread notices it late: then it means nothing."""
 
     def __init__(self) -> None:
         self._are_on = False

@@ -133,11 +133,9 @@ print("closed")
 @as_root
 @pytest.mark.process
 async def test_who_says_everything_and_hangs_up_is_not_taken_for_root() -> None:
-    """The kernel shows a socket that its process has closed as root's.
-
-    1. The listener is slow to accept: its loop is held.  2. Another user dials, sends hello and
-    confirmation in one go and closes.  3. The listener accepts: there is all that takes a welcome.
-    """
+    """The kernel shows a socket that its process has closed as root's. 1. The listener is slow to accept: its loop is
+    held. 2. Another user dials, sends hello and confirmation in one go and closes. 3. The listener accepts: there is
+    all that takes a welcome."""
     with log_of_transports() as records:
         async with await listen("tcp://127.0.0.1:0", PS, refuse_to_serve) as listener:
             with nobody(PIPELINED, str(parse_address(listener.address).port)) as process:
@@ -174,8 +172,6 @@ async def test_a_listener_of_another_user_is_not_trusted_either() -> None:
 
 
 # -- what the kernel tells -------------------------------------------------------------------------
-
-
 @contextmanager
 def pair(host: str, dialled: str = "") -> Iterator[tuple[socket.socket, socket.socket]]:
     """The accepted and the dialled end of a tcp connection."""

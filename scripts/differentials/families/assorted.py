@@ -1,58 +1,34 @@
-"""Various operations: index coordinates, fake quantisation, diagonals, numeric checks."""
+"""Various functions: what they refuse, numeric checks, and drawn regions.
+
+What operation types compute is compared by the rows of ``tests/ops/table``.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from scripts.differentials.numbers import reals
-from scripts.differentials.program import Build, Family, Plan
+from scripts.differentials.program import Family, Plan
 
 __all__ = ["FAMILIES"]
 
 assorted = Family("assorted")
 FAMILIES = [assorted]
 
-assorted.over(
-    "unravel-{places}", lambda tf, np, places: tf.unravel_index(places, [3, 4, 2]), places=([0, 5, 23], 7, [24], [[1]])
-)
-
 
 def _numbers(tf: Any, np: Any, *shape: int) -> Any:
     return tf.constant(reals(np, shape or (40,), -9, 9))
 
 
-def _with_slopes(tf: Any, function: Any, operands: Any, *rest: Any) -> Any:
-    found = function(*operands, *rest)
-    return [found, *tf.gradients(found * found, operands)]
-
-
-_ENDS = ((-6.0, 6.0), (-0.1, 3.3), (1.0, 6.0), (-6.0, -1.0), (0.0, 0.0), (3.0, 1.0))
-_QUANTA: dict[str, Any] = {
-    "ends": {f"{low}-{high}": (low, high) for low, high in _ENDS},
-    "bits": (8, 4, 16, 1),
-    "narrow": (False, True),
+_ENDS = {
+    f"{low}-{high}-{bits}": (low, high, bits) for low, high, bits in ((-6.0, 6.0, 1), (0.0, 0.0, 8), (3.0, 1.0, 8))
 }
-
-
 assorted.over(
-    "fake-quant-args-{ends}-{bits}-{narrow}",
-    lambda tf, np, ends, bits, narrow: _with_slopes(
-        tf, tf.fake_quant_with_min_max_args, [_numbers(tf, np)], *ends, bits, narrow
-    ),
-    **_QUANTA,
+    "fake-quant-args-{ends}", lambda tf, np, ends: tf.fake_quant_with_min_max_args(_numbers(tf, np), *ends), ends=_ENDS
 )
-
-
-@assorted("fake-quant-vars-{ends}-{bits}-{narrow}", **_QUANTA)
-def _by_vars(tf: Any, np: Any, ends: Any, bits: int, narrow: bool) -> Any:
-    operands = [_numbers(tf, np), *map(tf.constant, ends)]
-    return _with_slopes(tf, tf.fake_quant_with_min_max_vars, operands, bits, narrow)
-
-
-@assorted("fake-quant-channels-{bits}", bits=(8, 3))
-def _by_channels(tf: Any, np: Any, bits: int) -> Any:
-    operands = [_numbers(tf, np, 5, 6, 2), tf.constant([-6.0, 0.1]), tf.constant([4.0, 8.0])]
-    return _with_slopes(tf, tf.fake_quant_with_min_max_vars_per_channel, operands, bits)
+assorted.over(
+    "fake-quant-vars-{ends}", lambda tf, np, ends: tf.fake_quant_with_min_max_vars(_numbers(tf, np), *ends), ends=_ENDS
+)
 
 
 def _three(tf: Any, np: Any, form: str) -> Any:
@@ -75,12 +51,12 @@ assorted.over(
     lambda tf, np, form: tf.linalg.tridiagonal_solve(
         _three(tf, np, form), _right(tf, np), "sequence" if form == "shorter" else form
     ),
-    form=("compact", "sequence", "shorter", "matrix", "other"),
+    form=("sequence", "shorter", "other"),
 )
 assorted.over(
     "tridiagonal-matmul-{form}",
     lambda tf, np, form: tf.linalg.tridiagonal_matmul(_three(tf, np, form), _right(tf, np), form),
-    form=("compact", "sequence", "matrix", "other"),
+    form=("sequence", "other"),
 )
 _TRIDIAGONAL = {name: name.replace("-", "_") for name in ("tridiagonal-solve", "tridiagonal-matmul")}
 
@@ -98,21 +74,7 @@ assorted.over(
 )
 
 
-def _solved(*shape: int, factor: float = 1.0, **given: Any) -> Build:
-    return lambda tf, np: tf.linalg.tridiagonal_solve(
-        factor * _three(tf, np, "compact"), _right(tf, np, *shape), **given
-    )
-
-
 _POOLS: dict[str, Any] = {"kind": ("max", "avg"), "overlaps": (False, True)}
-
-
-@assorted("fractional-{kind}-{overlaps}", **_POOLS)
-def _fractional(tf: Any, np: Any, kind: str, overlaps: bool) -> Any:
-    """Return a fractional pool whose ratios allow only one choice of regions."""
-    x = _numbers(tf, np, 2, 8, 9, 2)
-    made = getattr(tf.nn, f"fractional_{kind}_pool")(x, [1.0, 2.0, 3.0, 1.0], overlapping=overlaps)
-    return [*made, *tf.gradients(tf.square(made[0]), x)]
 
 
 @assorted("fractional-{kind}-{overlaps}-drawn", **_POOLS)
@@ -131,16 +93,14 @@ def _learned(tf: Any, np: Any) -> Plan:
 
 assorted.each(
     {
+        "unravel-outside": lambda tf, np: tf.unravel_index([24], [3, 4, 2]),
+        "unravel-square": lambda tf, np: tf.unravel_index([[1]], [3, 4, 2]),
         "unravel-rank": lambda tf, np: tf.unravel_index([1], 3),
         "unravel-int64": lambda tf, np: tf.unravel_index(np.array([1, 8]), [3, 3]),
         "fake-quant-channels-other": lambda tf, np: tf.fake_quant_with_min_max_vars_per_channel(
             _numbers(tf, np, 5, 2), [0.0], [1.0]
         ),
         "fake-quant-vector": lambda tf, np: tf.fake_quant_with_min_max_vars(_numbers(tf, np), [0.0], [1.0]),
-        "tridiagonal-solve-vector": _solved(2, 6),
-        "tridiagonal-solve-transposed": _solved(2, 2, 6, transpose_rhs=True),
-        "tridiagonal-solve-plain": _solved(partial_pivoting=False),
-        "tridiagonal-solve-singular": _solved(factor=0),
         "fractional-small-ratio": lambda tf, np: tf.nn.fractional_max_pool(
             _numbers(tf, np, 1, 4, 4, 1), [1.0, 0.5, 1.0, 1.0]
         ),

@@ -534,10 +534,6 @@ case("MaxPoolV2-integers", wholes(1, 3, 4, 2), padding="SAME", **_SIZES)
 case(
     "MaxPoolGradGradV2", reals(1, 3, 4, 2), reals(1, 3, 2, 2), reals(1, 3, 4, 2), padding="SAME", **_SIZES, slopes=False
 )
-for _adj in (False, True):
-    _in = reals(2, 3, 4), reals(*((1, 5, 4) if _adj else (1, 4, 5)))
-    case(f"BatchMatMulV3-{_adj:d}", *_in, Tout="float32", adj_y=_adj, tolerance=1e-5)
-case("BatchMatMulV3-bytes", wholes(2, 3, 4, dtype="int8"), wholes(4, 2, dtype="int8"), Tout="int32")
 
 # -- images ----------------------------------------------------------------------------------------
 
@@ -587,18 +583,6 @@ for _fill in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
         _in = wholes(2, 4, 5, 1, dtype="uint8"), _TURN[:1], array([4, 5], int32), float32(7)
         case(f"ImageProjectiveTransformV3-{_fill}-{_between}", *_in, interpolation=_between, fill_mode=_fill)
 case("ImageProjectiveTransformV2-count", reals(3, 5, 4, 2), _TURN, array([6, 7], int32), interpolation="NEAREST")
-for _centred in (False, True):
-    for _normal in (False, True):
-        for _version in ("", "V2"):
-            _in = reals(2, 6, 7, 1), array([3, 4], int32), array([[0.25, 0.1], [-1.3, 2.2]], float32)
-            case(
-                f"ExtractGlimpse{_version}-{_centred:d}{_normal:d}",
-                *_in,
-                centered=_centred,
-                normalized=_normal,
-                noise="zero",
-                uniform_noise=False,
-            )
 
 # -- quantised numbers -----------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Sparse tensors: slices, reductions, extremes, sets, and safe lookups in tables."""
+"""Sparse tensors: splits, reductions, extremes, sets, and safe lookups in tables."""
 
 from __future__ import annotations
 
@@ -22,30 +22,22 @@ def _sparse(tf: Any, np: Any, *shape: int, low: float = -2.0, dtype: str = "floa
 sparse.over(
     "split-{count}-axis{axis}",
     lambda tf, np, count, axis: tf.sparse_split(sp_input=_sparse(tf, np, 6, 5), num_split=count, axis=axis),
-    count=(1, 2, 3, 5, 6, 0),
-    axis=(0, 1, -1, 2),
+    count=(2, 6, 0),
+    axis=(0, -1, 2),
+)
+sparse.over(
+    "reduce-{kind}-2-{keeps}",
+    lambda tf, np, kind, keeps: getattr(tf, f"sparse_reduce_{kind}_sparse")(_sparse(tf, np, 4, 5), 2, keepdims=keeps),
+    kind=("sum", "max"),
+    keeps=(False, True),
 )
 
 
-@sparse("reduce-{kind}-{axes}-{keeps}", kind=("sum", "max"), axes=(None, 0, 1, -1, [0, 1], 2), keeps=(False, True))
-def _reduced(tf: Any, np: Any, kind: str, axes: Any, keeps: bool) -> Any:
-    """Return the components without static shapes, which TensorFlow does not infer."""
-    reduce = getattr(tf, f"sparse_reduce_{kind}_sparse")
-    made = reduce(_sparse(tf, np, 4, 5), axes, keepdims=keeps)
-    return [_static_free(tf, part) for part in (made.indices, made.values, made.dense_shape)]
-
-
 def _static_free(tf: Any, value: Any) -> Any:
+    """Return a value without its static shape, which TensorFlow does not infer."""
     return tf.placeholder_with_default(value, None)
 
 
-for _name in ("sparse_minimum", "sparse_maximum"):
-    sparse.over(
-        f"{_name.replace('_', '-')}{{end}}",
-        lambda tf, np, name, end: getattr(tf, name)(_sparse(tf, np, 4, 5), end(tf, np)),
-        name=[_name],
-        end={"": lambda tf, np: _sparse(tf, np, 4, 5, low=-1.0), "-other-shapes": lambda tf, np: _sparse(tf, np, 4, 6)},
-    )
 _SETS: dict[str, Any] = {
     "dense": lambda tf, np: (wholes(np, (3, 2, 5)), wholes(np, (3, 2, 4))),
     "mixed": lambda tf, np: (wholes(np, (4, 5)), _sparse(tf, np, 4, 6, dtype="int32")),
@@ -56,41 +48,31 @@ _SETS: dict[str, Any] = {
     "reals": lambda tf, np: ([[1.0]], [[2.0]]),
 }
 sparse.over(
-    "sets-{pair}-{name}",
-    lambda tf, np, pair, name: getattr(tf.sets, name)(*pair(tf, np)),
+    "sets-{pair}",
+    lambda tf, np, pair: [getattr(tf.sets, way)(*pair(tf, np)) for way in ("union", "intersection", "difference")],
     pair=_SETS,
-    name=("union", "intersection", "difference"),
 )
 _PLACES = [[0, 0], [0, 1], [2, 0], [3, 0], [3, 1]]
 
 
-@sparse(
-    "safe-lookup-{how}-{default}-{weighted}",
-    how=("mean", "sum", "sqrtn", "most"),
-    default=(None, 3),
-    weighted=(False, True),
-)
-def _lookup(tf: Any, np: Any, how: str, default: Any, weighted: bool) -> Any:
+@sparse("safe-lookup-{how}-{weighted}", how=("mean", "sum", "sqrtn", "most"), weighted=(False, True))
+def _lookup(tf: Any, np: Any, how: str, weighted: bool) -> Any:
     ids = tf.SparseTensor(_PLACES, tf.constant([1, -1, 2, 3, 0], tf.int64), [6, 2])
     weights = tf.SparseTensor(_PLACES, [1.0, 2.0, 0.0, 0.5, 2.0], [6, 2]) if weighted else None
     table = tf.constant(reals(np, (5, 3)))
-    return tf.nn.safe_embedding_lookup_sparse(table, ids, weights, how, default)
-
-
-@sparse("serialized-{dtype}", dtype=("float32", "int32"))
-def _serialized(tf: Any, np: Any, dtype: str) -> Any:
-    made = _sparse(tf, np, 4, 5, dtype=dtype)
-    return [tf.serialize_sparse(made), tf.serialize_many_sparse(made)]
-
-
-@sparse("deserialized-{dtype}", dtype=("float32", "int32"))
-def _deserialized(tf: Any, np: Any, dtype: str) -> Any:
-    rows = tf.serialize_many_sparse(_sparse(tf, np, 4, 5, 3, dtype=dtype))
-    return tf.deserialize_many_sparse(rows, tf.float32, rank=3)
+    return [tf.nn.safe_embedding_lookup_sparse(table, ids, weights, how, default) for default in (None, 3)]
 
 
 sparse.each(
     {
+        "minimum-maximum": lambda tf, np: [
+            extreme(_sparse(tf, np, 4, 5), _sparse(tf, np, 4, 5, low=-1.0))
+            for extreme in (tf.sparse_minimum, tf.sparse_maximum)
+        ],
+        "minimum-other-shapes": lambda tf, np: tf.sparse_minimum(_sparse(tf, np, 4, 5), _sparse(tf, np, 4, 6)),
+        "deserialized-int32": lambda tf, np: tf.deserialize_many_sparse(
+            tf.serialize_many_sparse(_sparse(tf, np, 4, 5, 3, dtype="int32")), tf.float32, rank=3
+        ),
         "split-by-position": lambda tf, np: tf.sparse_split(_sparse(tf, np, 6, 5), 2, 1),
         "split-without-axis": lambda tf, np: tf.sparse_split(sp_input=_sparse(tf, np, 6, 5), num_split=2),
         "sets-size": lambda tf, np: _static_free(tf, tf.sets.size(_sparse(tf, np, 3, 4, 5, dtype="int32"))),

@@ -1,4 +1,4 @@
-"""Learning rates that decay, clipped gradients, and moving averages that are restored in place of the variables."""
+"""A learning rate that decays, clipped gradients, and moving averages that are restored in place of the variables."""
 
 import os
 import tempfile
@@ -7,24 +7,6 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 T = tf.train
-decays = [
-    ("exponential", lambda g: T.exponential_decay(0.1, g, 10, 0.5)),
-    ("staircase", lambda g: T.exponential_decay(0.1, g, 10, 0.5, staircase=True)),
-    ("natural", lambda g: T.natural_exp_decay(0.1, g, 10, 0.5)),
-    ("inverse", lambda g: T.inverse_time_decay(0.1, g, 10, 0.5)),
-    ("polynomial", lambda g: T.polynomial_decay(0.1, g, 20, 0.01, power=2.0)),
-    ("cycle", lambda g: T.polynomial_decay(0.1, g, 10, 0.01, cycle=True)),
-    ("piecewise", lambda g: T.piecewise_constant(g, [5, 12], [0.1, 0.05, 0.01])),
-    ("cosine", lambda g: T.cosine_decay(0.1, g, 20, alpha=0.1)),
-    ("restarts", lambda g: T.cosine_decay_restarts(0.1, g, 6)),
-    ("linear_cosine", lambda g: T.linear_cosine_decay(0.1, g, 20)),
-]
-with tf.Graph().as_default():
-    step = tf.placeholder(tf.int64, [])
-    rates = [(name, make(step)) for name, make in decays]
-    with tf.Session() as sess:
-        for name, rate in rates:
-            print(name, ["%.5f" % sess.run(rate, {step: n}) for n in (0, 5, 6, 10, 15, 25)])
 
 
 class Model(object):

@@ -101,8 +101,7 @@ def test_nodes_have_the_names_of_tensorflow() -> None:
     assert nn.conv2d_transpose(x, f, [1, 8, 8, 3], 1).op.name == "conv2d_transpose"
     assert nn.depthwise_conv2d(x, f, [1, 1, 1, 1], "SAME").op.name == "depthwise"
     mixed = nn.separable_conv2d(x, f, source("float32", [1, 1, 9, 2]), [1, 1, 1, 1], "SAME")
-    assert mixed.op.name == "separable_conv2d"
-    assert mixed.op.inputs[0].op.name == "separable_conv2d/depthwise"
+    assert (mixed.op.name, mixed.op.inputs[0].op.name) == ("separable_conv2d", "separable_conv2d/depthwise")
     sequences, kernel = source("float32", [1, 8, 3]), source("float32", [3, 3, 3])
     assert nn.conv1d(sequences, kernel, 1, "SAME").op.name == "conv1d/Squeeze"
     assert nn.convolution(x, f, "SAME").op.name == "convolution"

@@ -25,8 +25,7 @@ def drawn(made: Any, times: int) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("even", [False, True])
 def test_regions_differ_in_size_by_one_and_from_step_to_step(even: bool) -> None:
     made = nn.fractional_max_pool(IMAGES, RATIO, pseudo_random=even)
-    assert made.output.shape.as_list() == [1, 7, 7, 1]
-    assert made.row_pooling_sequence.shape.as_list() == [None]
+    assert (made.output.shape.as_list(), made.row_pooling_sequence.shape.as_list()) == ([1, 7, 7, 1], [None])
     steps = drawn(made, 20)
     for output, rows, columns in steps:
         for starts, size in ((rows, 11), (columns, 17)):

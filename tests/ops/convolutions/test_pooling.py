@@ -62,8 +62,7 @@ def test_sequences_and_volumes() -> None:
 
 def test_nodes_have_the_names_of_tensorflow() -> None:
     x, line = source("float32", [1, 8, 8, 3]), source("float32", [1, 8, 3])
-    assert nn.max_pool(x, 2, 2, "SAME").op.name == "MaxPool"
-    assert nn.max_pool2d(x, 2, 2, "SAME").op.name == "MaxPool2d"
+    assert (nn.max_pool(x, 2, 2, "SAME").op.name, nn.max_pool2d(x, 2, 2, "SAME").op.name) == ("MaxPool", "MaxPool2d")
     assert nn.avg_pool(x, 2, 2, "SAME").op.name == "AvgPool"
     assert nn.max_pool1d(line, 2, 2, "SAME").op.name == "MaxPool1d/Squeeze"
     assert nn.avg_pool1d(line, 2, 2, "SAME").op.name == "AvgPool1D/Squeeze"
@@ -104,8 +103,7 @@ def test_places_of_maxima_count_in_the_image_or_in_the_batch() -> None:
                 x, sizes, sizes, "VALID", output_dtype="int32", include_batch_in_index=whole
             )[1]
 
-        assert computed(places, x).ravel().tolist() == wanted
-        assert computed(places, x).dtype == np.int32
+        assert (computed(places, x).ravel().tolist(), computed(places, x).dtype) == (wanted, np.int32)
 
 
 def test_an_erosion_is_a_dilation_upside_down() -> None:

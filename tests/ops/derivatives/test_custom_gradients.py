@@ -12,7 +12,7 @@ from actorsession import Graph, Session, ops
 from actorsession.extend import OpDef
 from actorsession.extend import register_op as register
 from tests.nodes import make_one
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 for name in ("TestNoGradientA", "TestNoGradientB"):
     register(OpDef(name=name, infer=lambda ctx: [ctx.inputs[0]], kernel=lambda ctx: lambda x: x, aliases=True))
@@ -37,8 +37,7 @@ def run(fetches: Any) -> Any:
 def test_an_op_type_without_gradient_can_be_given_one() -> None:
     x = ops.constant(2.0)
     y = make_one("TestNoGradientA", [x * 3.0])
-    with pytest.raises(LookupError, match=r"no gradient is defined for .*TestNoGradientA"):
-        ops.gradients(y, x)
+    refused(lambda: ops.gradients(y, x), LookupError, r"no gradient is defined for .*TestNoGradientA")
 
     @ops.RegisterGradient("TestNoGradientA")
     def double(op: Any, grad: Any) -> Any:
@@ -61,16 +60,13 @@ def test_registering_twice_is_a_key_error_that_says_where_the_first_was() -> Non
     ops.NotDifferentiable("TestNoGradientA")
     with pytest.raises(KeyError, match=r"is registered already at .*test_custom_gradients.py"):
         ops.RegisterGradient("TestNoGradientA")(lambda op, grad: grad)
-    with pytest.raises(KeyError, match="'Sin' is registered already"):
-        ops.RegisterGradient("Sin")(lambda op, grad: grad)
-    with pytest.raises(KeyError, match="'Shape'"):
-        ops.NotDifferentiable("Shape")
+    refused(lambda: ops.RegisterGradient("Sin")(lambda op, grad: grad), KeyError, "'Sin' is registered already")
+    refused(lambda: ops.NotDifferentiable("Shape"), KeyError, "'Shape'")
 
 
 @pytest.mark.parametrize("function", [ops.RegisterGradient, ops.NotDifferentiable])
 def test_the_name_of_an_op_type_is_a_string(function: Any) -> None:
-    with pytest.raises(TypeError, match="op_type must be a string, got 3"):
-        function(3)
+    refused(lambda: function(3), TypeError, "op_type must be a string, got 3")
 
 
 def test_operations_in_a_block_can_have_another_gradient_than_their_type(graph: Graph) -> None:
@@ -89,8 +85,7 @@ def test_a_name_without_gradient_is_a_lookup_error(graph: Graph) -> None:
     x = ops.constant(2.0)
     with graph.gradient_override_map({"Identity": "NobodyKnows"}):
         y = ops.identity(x)
-    with pytest.raises(LookupError, match="no gradient is defined for operation 'Identity'"):
-        ops.gradients(y, x)
+    refused(lambda: ops.gradients(y, x), LookupError, "no gradient is defined for operation 'Identity'")
 
 
 @for_each("given", [3, {"Sin": 3}, {3: "Sin"}, [("Sin", "Cos")]])
@@ -103,8 +98,7 @@ def test_a_gradient_override_map_is_from_strings_to_strings(graph: Graph, given:
 def test_a_registered_gradient_gives_one_value_for_each_input() -> None:
     ops.RegisterGradient("TestNoGradientA")(lambda op, grad: [grad, grad])
     x = ops.constant(2.0)
-    with pytest.raises(ValueError, match="gave 2 values for 1 inputs"):
-        ops.gradients(make_one("TestNoGradientA", [x]), x)
+    refused(lambda: ops.gradients(make_one("TestNoGradientA", [x]), x), ValueError, "gave 2 values for 1 inputs")
 
 
 def test_a_registered_gradient_gets_zeros_for_outputs_that_nothing_depends_on(graph: Graph) -> None:
@@ -126,8 +120,7 @@ def test_a_function_can_have_a_gradient_of_its_own() -> None:
         return ops.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
 
     x = ops.constant(100.0)
-    assert log1pexp(x).op.type == "IdentityN"
-    assert run(ops.gradients(log1pexp(x), x)) == [1.0]
+    assert (log1pexp(x).op.type, run(ops.gradients(log1pexp(x), x))) == ("IdentityN", [1.0])
 
 
 def test_several_arguments_and_results_have_their_gradients() -> None:
@@ -137,8 +130,7 @@ def test_several_arguments_and_results_have_their_gradients() -> None:
 
     x, y = ops.constant(1.0), ops.constant(2.0)
     a, b = both(x, y)
-    assert run(ops.gradients([a, b], [x, y])) == [5.0, 3.0]
-    assert run(ops.gradients(a, [x, y])) == [5.0, 0.0]
+    assert (run(ops.gradients([a, b], [x, y])), run(ops.gradients(a, [x, y]))) == ([5.0, 3.0], [5.0, 0.0])
     assert run(ops.gradients(both(x, 3.0), x)) == [5.0]
 
 
@@ -166,12 +158,10 @@ def test_a_gradient_that_does_not_take_the_variables_is_a_type_error() -> None:
 def test_another_number_of_gradients_than_of_arguments_is_a_value_error() -> None:
     x = ops.constant(1.0)
     y = ops.custom_gradient(lambda x: (ops.sin(x), lambda dy: (dy, dy)))(x)
-    with pytest.raises(ValueError, match="gave 2 gradients of 1 arguments"):
-        ops.gradients(y, x)
+    refused(lambda: ops.gradients(y, x), ValueError, "gave 2 gradients of 1 arguments")
     v = ops.Variable(3.0)
     z = ops.custom_gradient(lambda x: (x * v, lambda dy, variables: (dy, [dy, dy])))(x)
-    with pytest.raises(ValueError, match="gave 2 gradients of 1 variables"):
-        ops.gradients(z, x)
+    refused(lambda: ops.gradients(z, x), ValueError, "gave 2 gradients of 1 variables")
 
 
 def test_custom_gradients_work_in_loops_and_conds() -> None:
@@ -205,8 +195,7 @@ def test_hessians_go_through_loops() -> None:
 
 
 def test_hessians_of_what_does_not_depend_on_x_are_a_value_error() -> None:
-    with pytest.raises(ValueError, match="do not depend on"):
-        ops.hessians(ops.constant(1.0), [ops.constant(2.0)])
+    refused(lambda: ops.hessians(ops.constant(1.0), [ops.constant(2.0)]), ValueError, "do not depend on")
 
 
 def test_contributions_are_added_up_alike_by_each_method() -> None:
@@ -216,5 +205,4 @@ def test_contributions_are_added_up_alike_by_each_method() -> None:
     assert method.DEFAULT == method.ADD_N
     for each in (0, method.EXPERIMENTAL_TREE, method.EXPERIMENTAL_ACCUMULATE_N, None):
         assert run(ops.gradients(y, x, aggregation_method=each)) == [12.0]
-    with pytest.raises(ValueError, match=r"is one of \[0, 1, 2\], got 'x'"):
-        ops.gradients(y, x, aggregation_method="x")
+    refused(lambda: ops.gradients(y, x, aggregation_method="x"), ValueError, r"is one of \[0, 1, 2\], got 'x'")

@@ -16,7 +16,7 @@ from tests.nodes import make_one
 from tests.ops.cases import f32, i32
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.ops.uses import back, dims, each_use, equals, gives, nodes
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 
 def _register(name: str, gradient: Any) -> None:
@@ -165,8 +165,7 @@ def test_paths_through_integers_are_not_connected() -> None:
 
 def test_paths_through_stop_gradient_are_not_connected() -> None:
     x = ops.constant(3.0)
-    assert gradients(ops.stop_gradient(x), x) == [None]
-    assert evaluate(gradients(x * ops.stop_gradient(x), x)) == [3.0]
+    assert (gradients(ops.stop_gradient(x), x), evaluate(gradients(x * ops.stop_gradient(x), x))) == ([None], [3.0])
 
 
 def test_comparisons_are_not_connected() -> None:
@@ -175,20 +174,17 @@ def test_comparisons_are_not_connected() -> None:
 
 
 def test_another_number_of_grad_ys_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="2 grad_ys for 1 ys"):
-        _at(1.0, grad_ys=[1.0, 1.0])
+    refused(lambda: _at(1.0, grad_ys=[1.0, 1.0]), ValueError, "2 grad_ys for 1 ys")
 
 
 def test_a_grad_y_of_another_dtype_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="float64"):
-        _at(1.0, grad_ys=ops.constant(1.0, float64))
+    refused(lambda: _at(1.0, grad_ys=ops.constant(1.0, float64)), TypeError, "float64")
 
 
 def test_an_operation_on_a_path_without_gradient_is_a_lookup_error_that_names_it() -> None:
     x = ops.constant(1.0)
     y = x.graph.create_op("TestNoGradient", [x], {}, "odd").outputs[0]
-    with pytest.raises(LookupError, match=r"'odd' \(op type TestNoGradient\).*test_gradients\.py"):
-        gradients(y * 2.0, x)
+    refused(lambda: gradients(y * 2.0, x), LookupError, r"'odd' \(op type TestNoGradient\).*test_gradients\.py")
 
 
 def _state(variable: Any) -> Variables:
@@ -202,8 +198,7 @@ def test_the_gradient_of_a_lookup_in_a_variable_is_its_rows() -> None:
     found = gradients(ops.gather(w.value(), [3, 1, 3]) * [[1.0], [2.0], [3.0]], w)[0]
     assert isinstance(found, IndexedSlices)
     values, indices, dense = evaluate([found.values, found.indices, to_dense(found)], None, _state(w))
-    assert indices.tolist() == [3, 1, 3]
-    assert values.tolist() == [[1, 1], [2, 2], [3, 3]]
+    assert (indices.tolist(), values.tolist()) == ([3, 1, 3], [[1, 1], [2, 2], [3, 3]])
     assert dense.tolist() == [[0, 0], [2, 2], [0, 0], [4, 4]]
 
 

@@ -13,7 +13,7 @@ from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnknownError
 from tests.cluster.kit import eventually, in_process, soon
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 
 async def double(x: Any) -> Any:
@@ -97,8 +97,7 @@ async def test_results_are_checked_as_those_of_a_py_func() -> None:
             await session.run(ops.async_py_func(wrong, [], "float32"))
         with pytest.raises(InvalidArgumentError, match="await"):
             await session.run(ops.async_py_func(lambda: 1.0, [], "float32"))  # type: ignore[arg-type,return-value]
-    with pytest.raises(ValueError, match="something that can be called"):
-        ops.async_py_func(5, [], "float32")  # type: ignore[arg-type]
+    refused(lambda: ops.async_py_func(5, [], "float32"), ValueError, "something that can be called")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("inline", [False, True], ids=["pool", "caller"])
@@ -115,8 +114,7 @@ def test_a_synchronous_session_has_a_loop_for_it(inline: bool) -> None:
     z = ops.while_loop(lambda v: v < 100.0, body, [x])
     config = ConfigProto(inter_op_parallelism_threads=-1 if inline else 1)
     with Session(config=config) as session:
-        assert session.run(y, {x: 3.0}) == 6.0
-        assert session.run(z, {x: 3.0}) == 192.0
+        assert (session.run(y, {x: 3.0}), session.run(z, {x: 3.0})) == (6.0, 192.0)
         assert session.run([y, z], {x: 3.0}) == [6.0, 192.0]
 
 

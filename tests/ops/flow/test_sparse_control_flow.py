@@ -36,8 +36,7 @@ def test_a_loop_carries_a_sparse_tensor() -> None:
     assert isinstance(found, opsets.SparseTensor)
     assert found.shape.rank == 2
     last, value = run([count, found])
-    assert (last, entries(value)) == (3, {(0, 0): 8.0, (1, 1): 16.0})
-    assert value.dense_shape.tolist() == [2, 2]
+    assert (last, entries(value), value.dense_shape.tolist()) == (3, {(0, 0): 8.0, (1, 1): 16.0}, [2, 2])
 
 
 def test_it_may_gain_entries_in_a_loop_without_an_invariant() -> None:

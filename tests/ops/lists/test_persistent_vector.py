@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actorsession.ops.lists.persistent_vector import EMPTY, WIDTH, PersistentVector
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 SIZES = [0, 1, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH, WIDTH**2, WIDTH**2 + WIDTH, WIDTH**2 + WIDTH + 1]
 STEPS = st.lists(
@@ -63,8 +62,7 @@ def test_all_versions_stay_what_they_were(size: int, steps: list[tuple[str, int]
                 expected.pop()
         versions.append((vector, list(expected)))
     for version, items in versions:
-        assert list(version) == items
-        assert [version[k] for k in range(len(items))] == items
+        assert (list(version), [version[k] for k in range(len(items))]) == (items, items)
 
 
 def test_two_versions_share_all_but_a_path() -> None:
@@ -77,9 +75,6 @@ def test_two_versions_share_all_but_a_path() -> None:
 
 def test_what_is_not_there_is_an_index_error() -> None:
     vector = PersistentVector.of(range(3))
-    with pytest.raises(IndexError, match=r"index 3 is not in \[0, 3\)"):
-        vector[3]
-    with pytest.raises(IndexError, match="index -1"):
-        vector.replace(-1, 0)
-    with pytest.raises(IndexError, match="empty"):
-        EMPTY.pop()
+    refused(lambda: vector[3], IndexError, r"index 3 is not in \[0, 3\)")
+    refused(lambda: vector.replace(-1, 0), IndexError, "index -1")
+    refused(lambda: EMPTY.pop(), IndexError, "empty")

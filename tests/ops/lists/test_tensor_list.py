@@ -23,7 +23,7 @@ from actorsession.ops.lists.nodes import (
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
 from actorsession.ops.lists.values import TensorList, empty_list, fits, new_list
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 
 def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:
@@ -88,10 +88,8 @@ def test_an_element_of_another_shape_is_refused() -> None:
 def test_lists_are_of_dtype_variant_which_can_be_neither_fed_nor_fetched() -> None:
     made = empty_tensor_list(None, "float32")
     assert made.dtype is variant
-    with pytest.raises(TypeError, match="is a variant and has no value to fetch"):
-        run(made)
-    with pytest.raises(TypeError, match="is a variant, which nothing outside"):
-        run(ops.constant(1), {made: 1})
+    refused(lambda: run(made), TypeError, "is a variant and has no value to fetch")
+    refused(lambda: run(ops.constant(1), {made: 1}), TypeError, "is a variant, which nothing outside")
     with pytest.raises(TypeError, match="input 0 is a list, of dtype variant; got float32"):
         tensor_list_push_back(ops.constant(1.0), 2.0)
 
@@ -138,8 +136,7 @@ def test_a_list_travels_as_plain_data(value: TensorList, apart: bool) -> None:
     ids=range(7),
 )
 def test_what_is_no_list_is_refused(wire: Any) -> None:
-    with pytest.raises(ProtocolError, match=r"in a list|wire form of a list|which dtype"):
-        TensorList.from_wire(wire)
+    refused(lambda: TensorList.from_wire(wire), ProtocolError, r"in a list|wire form of a list|which dtype")
 
 
 @for_each("found", [(), (2,), (2, 3), (3, 2), (0, 3), (2, 3, 1)])

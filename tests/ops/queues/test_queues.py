@@ -18,7 +18,7 @@ from actorsession.ops.queues.batches import join_one
 from actorsession.ops.queues.state import FifoElements, PriorityElements, QueueState
 from tests.cluster.kit import W1, eventually, in_process, on, soon
 from tests.ops.queues.kit import ONE_THREAD, started, waiting
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 # -- order -----------------------------------------------------------------------------------------
 
@@ -282,10 +282,8 @@ async def test_components_may_have_names(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(3, [float32, int32], names=["a", "b"])
     await session.run(queue.enqueue({"b": 1, "a": 2.0}))
     assert await session.run(queue.dequeue()) == {"a": 2.0, "b": 1}
-    with pytest.raises(ValueError, match="You must enqueue a dictionary"):
-        queue.enqueue([1.0, 2])
-    with pytest.raises(ValueError, match="do not match names of Queue"):
-        queue.enqueue({"a": 1.0, "c": 2})
+    refused(lambda: queue.enqueue([1.0, 2]), ValueError, "You must enqueue a dictionary")
+    refused(lambda: queue.enqueue({"a": 1.0, "c": 2}), ValueError, "do not match names of Queue")
     with pytest.raises(ValueError, match="must have names to enqueue a dictionary"):
         ops.FIFOQueue(3, float32).enqueue({"a": 1.0})
 
@@ -301,8 +299,7 @@ async def test_components_may_have_names(session: AsyncSession) -> None:
 )
 def test_what_is_no_element_is_refused_where_it_is_built(values: Any, error: type[Exception], words: str) -> None:
     queue = ops.FIFOQueue(3, [float32, int32], shapes=[[], [2]])
-    with pytest.raises(error, match=words):
-        queue.enqueue(values)
+    refused(lambda: queue.enqueue(values), error, words)
 
 
 def test_as_many_rows_of_each_component_are_put_in() -> None:
@@ -342,8 +339,7 @@ async def test_several_as_one_need_known_shapes(session: AsyncSession) -> None:
     ids=["shapes", "names", "none", "open", "open shuffled", "open by priority", "padding", "padding of rank"],
 )
 def test_a_queue_that_makes_no_sense_leaves_no_node(graph: Graph, make: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        make()
+    refused(lambda: make(), ValueError, words)
     assert graph.get_operations() == []
 
 
@@ -393,8 +389,7 @@ def test_nothing_is_lost_doubled_or_out_of_order_whatever_is_cancelled(
         if rest.error is not None:
             break
         out.append(rest.values)
-    assert [v for v in out if v not in partly] == done
-    assert len(set(out)) == len(out)
+    assert ([v for v in out if v not in partly], len(set(out))) == (done, len(out))
 
 
 def test_what_goes_back_to_a_priority_queue_comes_out_first_again() -> None:
@@ -452,5 +447,4 @@ async def test_a_negative_number_of_elements_is_refused_when_it_is_known(session
     for take, what in ((queue.dequeue_many, "DequeueMany"), (queue.dequeue_up_to, "DequeueUpTo")):
         with pytest.raises(InvalidArgumentError, match=rf"^{what}Op requested -1 < 0 elements"):
             await session.run(take(n), {n: -1})
-    with pytest.raises(ValueError, match="n is at least 0, got -1"):
-        queue.dequeue_many(-1)
+    refused(lambda: queue.dequeue_many(-1), ValueError, "n is at least 0, got -1")

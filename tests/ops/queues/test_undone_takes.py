@@ -26,6 +26,7 @@ from actorsession.runtime import interruptible as thread_waits
 from actorsession.runtime.engine.step import Step
 from tests.cluster.kit import eventually, soon
 from tests.ops.queues.kit import started, waiting
+from tests.rows import refused
 from tests.session.inner import direct_session
 
 # A step that is older than none, so that gradients count however often some were taken.
@@ -289,8 +290,7 @@ async def test_elements_that_cannot_be_joined_stay(session: AsyncSession) -> Non
     def refuse(elements: Sequence[Any]) -> Any:
         raise InvalidArgumentError("different ranks")
 
-    with pytest.raises(InvalidArgumentError, match="different ranks"):
-        odd.dequeue(2, refuse)
+    refused(lambda: odd.dequeue(2, refuse), InvalidArgumentError, "different ranks")
     assert odd.size == 2
 
 
@@ -361,10 +361,8 @@ def test_an_interrupt_when_the_values_are_there_leaves_the_element(
 
         with monkeypatch.context() as patch:
             patch.setattr("actorsession.runtime.loop_thread.result_of", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                session.run(take)
-        assert session.run(size) == 1
-        assert session.run(take) == 1
+            refused(lambda: session.run(take), KeyboardInterrupt)
+        assert (session.run(size), session.run(take)) == (1, 1)
 
 
 # -- many ------------------------------------------------------------------------------------------

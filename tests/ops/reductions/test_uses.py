@@ -278,8 +278,7 @@ def test_long_sums_are_as_exact_as_numpys(shape: Any, axis: int) -> None:
 def test_narrow_floats_are_rounded_once(make: Any, dtype: Any) -> None:
     """4096 times 1.0 would stop growing at 2048 or 256 if it were added in the narrow type."""
     found = make(dtype)(np.ones((4096, 2), dtype.np_dtype), (0,), False)
-    assert found.dtype == dtype.np_dtype
-    assert found.astype(float).tolist() == [4096 if make is total else 1] * 2
+    assert (found.dtype, found.astype(float).tolist()) == (dtype.np_dtype, [4096 if make is total else 1] * 2)
 
 
 @for_each("ufunc", [np.maximum, np.minimum], ids=lambda f: f.__name__)

@@ -165,6 +165,11 @@ def floats(*values: float) -> Feature:
     return Feature(float_list=FloatList(value=values))
 
 
+def texts(*values: bytes) -> Feature:
+    """A feature of strings."""
+    return Feature(bytes_list=BytesList(value=values))
+
+
 LONG = sequence({"k": ints(7), "f": floats(1.5, 2.5)}, l=[ints(1), ints(2, 3)], m=[floats(1, 2), floats(3, 4)])
 BRIEF = sequence({"k": ints(8)}, l=[ints(4, 5, 6)], m=[floats(5, 6)])
 

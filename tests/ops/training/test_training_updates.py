@@ -241,8 +241,7 @@ def test_adagrad_may_leave_its_squares_as_they_are() -> None:
     var, accum = InPlace(np.ones(2)), InPlace(np.array([4.0, 16.0]))
     run = kernel("ResourceApplyAdagrad", update_slots=False)
     run(var, accum, np.float64(0.5), np.array([1.0, 2.0]))
-    assert var.value.tolist() == [0.75, 0.75]
-    assert accum.value.tolist() == [4.0, 16.0]
+    assert (var.value.tolist(), accum.value.tolist()) == ([0.75, 0.75], [4.0, 16.0])
 
 
 def test_dual_averaging_makes_values_within_l1_zero() -> None:

@@ -12,7 +12,7 @@ import actorsession as acts
 from actorsession import ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from tests.ops.interpreter import Variables, evaluate, source
-from tests.rows import for_each, refusing
+from tests.rows import for_each, refused, refusing
 
 NAN = float("nan")
 WHOLE = np.arange(6, dtype=np.float32).reshape(3, 2) + 1
@@ -241,8 +241,7 @@ def _rows() -> Any:
 )
 def test_what_turns_out_not_to_fit_is_refused_and_nothing_changes(make: Any, match: str) -> None:
     (v, state), (change, feeds) = started(), make()
-    with pytest.raises(InvalidArgumentError, match=match):
-        evaluate([change(v)], feeds, state)
+    refused(lambda: evaluate([change(v)], feeds, state), InvalidArgumentError, match)
     assert evaluate([v], None, state)[0].tolist() == WHOLE.tolist()
 
 
@@ -255,8 +254,7 @@ def test_what_turns_out_not_to_fit_is_refused_and_nothing_changes(make: Any, mat
     ],
 )
 def test_a_variable_without_value_has_no_parts(change: Callable[[acts.Variable], Any]) -> None:
-    with pytest.raises(FailedPreconditionError):
-        evaluate([change(acts.Variable(WHOLE))])
+    refused(lambda: evaluate([change(acts.Variable(WHOLE))]), FailedPreconditionError)
 
 
 def _max(first: Any) -> Callable[[], Any]:

@@ -28,7 +28,7 @@ from actorsession import (
 )
 from actorsession import variable_scope as scoped
 from tests.ops.interpreter import Variables, evaluate, source
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 
 def first_value(variable: Variable) -> Any:
@@ -79,8 +79,7 @@ def test_several_threads_that_ask_for_one_name_get_one_variable(graph: Graph) ->
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 8
-    assert len(set(found)) == 1
+    assert (len(found), len(set(found))) == (8, 1)
 
 
 # -- first values ----------------------------------------------------------------------------------
@@ -91,8 +90,7 @@ def test_floats_start_as_glorot_says_and_others_as_zeros() -> None:
     for name, dtype in (("i", int32), ("b", bool_), ("l", int64)):
         assert first_value(get_variable(name, [2], dtype)).tolist() == [0, 0]
     assert first_value(get_variable("s", [2], string)).tolist() == [b"", b""]
-    with pytest.raises(ValueError, match="complex64 needs an initializer"):
-        get_variable("c", [2], complex64)
+    refused(lambda: get_variable("c", [2], complex64), ValueError, "complex64 needs an initializer")
 
 
 @for_each(
@@ -151,15 +149,12 @@ def test_a_plain_value_takes_the_dtype_asked_for_if_it_fits() -> None:
     ],
 )
 def test_what_cannot_become_a_variable_is_refused(arguments: dict[str, Any], match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        get_variable("w", **arguments)
-    assert ops.global_variables() == []
-    assert get_variable("w", [2]).shape == [2]
+    refused(lambda: get_variable("w", **arguments), ValueError, match)
+    assert (ops.global_variables(), get_variable("w", [2]).shape) == ([], [2])
 
 
 def test_without_validation_the_shape_of_a_first_value_may_be_unknown() -> None:
-    with pytest.raises(ValueError, match="no fully known shape"):
-        get_variable("v", initializer=source(float32))
+    refused(lambda: get_variable("v", initializer=source(float32)), ValueError, "no fully known shape")
     w = get_variable("w", initializer=source(float32), validate_shape=False)
     assert w.shape.rank is None
 
@@ -177,16 +172,13 @@ def test_making_a_variable_waits_for_nothing_around(graph: Graph) -> None:
 def test_variables_join_collections_as_asked() -> None:
     v = get_variable("v", [1])
     w = get_variable("w", [1], collections=["mine"], trainable=False)
-    assert ops.global_variables() == [v]
-    assert ops.trainable_variables() == [v]
-    assert w.graph.get_collection("mine") == [w]
+    assert (ops.global_variables(), ops.trainable_variables(), w.graph.get_collection("mine")) == ([v], [v], [w])
 
 
 def test_local_variables_are_neither_global_nor_trained() -> None:
     v = acts.variables.get_local_variable("v", [1])
     w = acts.variables.get_local_variable("w", [1], collections=["mine"])
-    assert ops.local_variables() == [v, w]
-    assert (ops.global_variables(), ops.trainable_variables()) == ([], [])
+    assert (ops.local_variables(), ops.global_variables(), ops.trainable_variables()) == ([v, w], [], [])
     assert v.graph.get_collection("mine") == [w]
 
 
@@ -196,8 +188,7 @@ def test_a_regulariser_makes_one_loss_where_the_variable_is_made(graph: Graph) -
         get_variable("w", [2])
         get_variable("v", [2], regularizer=lambda v: None)
     losses = graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)
-    assert [loss.name for loss in losses] == ["a/w/Regularizer/Sum:0"]
-    assert losses[0].op.groups() == ("loc:@a/w",)
+    assert ([loss.name for loss in losses], losses[0].op.groups()) == (["a/w/Regularizer/Sum:0"], ("loc:@a/w",))
     state = Variables()
     evaluate([w.initializer], None, state)
     assert evaluate(losses, None, state) == [2.0]

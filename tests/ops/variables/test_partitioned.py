@@ -13,7 +13,7 @@ from actorsession import variable_scope as scoped
 from actorsession.errors import InvalidArgumentError
 from actorsession.ops.variables.partitioned import PartitionInfo
 from tests.ops.interpreter import Variables, evaluate, source
-from tests.rows import for_each, refusing
+from tests.rows import for_each, refused, refusing
 
 WHOLE = np.arange(14, dtype=np.float32).reshape(7, 2)
 
@@ -119,8 +119,7 @@ def test_random_parts_have_the_spread_of_the_whole() -> None:
     ],
 )
 def test_an_answer_that_is_no_cut_is_refused_and_nothing_made(partitioner: Any, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        get_variable("w", [4, 4], partitioner=partitioner)
+    refused(lambda: get_variable("w", [4, 4], partitioner=partitioner), ValueError, match)
     assert ops.global_variables() == []
 
 
@@ -146,8 +145,7 @@ def test_parts_are_ordered_by_where_they_begin() -> None:
 )
 def test_parts_of_another_whole_are_refused(parts: Any, shape: list[int], cuts: list[int], match: str) -> None:
     made = [ops.Variable([0.0]) if each is None else part(*each) for each in parts]
-    with pytest.raises(ValueError, match=match):
-        acts.variables.PartitionedVariable("w", shape, float32, made, cuts)
+    refused(lambda: acts.variables.PartitionedVariable("w", shape, float32, made, cuts), ValueError, match)
 
 
 def test_a_list_of_tensors_is_assigned_part_by_part() -> None:
@@ -187,12 +185,9 @@ def test_who_shares_asks_for_the_same_cut(arguments: dict[str, Any], match: str)
 def test_a_name_is_in_parts_or_in_one_piece() -> None:
     cut("parts")
     get_variable("piece", [7, 2])
-    with pytest.raises(ValueError, match="made in parts"):
-        get_variable("parts", [7, 2])
-    with pytest.raises(ValueError, match="made in one piece"):
-        cut("piece")
-    with pytest.raises(ValueError, match="already exists"):
-        cut("parts")
+    refused(lambda: get_variable("parts", [7, 2]), ValueError, "made in parts")
+    refused(lambda: cut("piece"), ValueError, "made in one piece")
+    refused(lambda: cut("parts"), ValueError, "already exists")
     with scoped("", reuse=True), pytest.raises(ValueError, match="new does not exist"):
         cut("new")
 
@@ -231,8 +226,7 @@ def test_one_whole_is_assigned_to_another_part_by_part() -> None:
     state = started(v)
     evaluate(w.assign(v), None, state)
     np.testing.assert_array_equal(evaluate([w.as_tensor()], None, state)[0], WHOLE)
-    with pytest.raises(ValueError, match="is not cut as"):
-        w.assign(cut("x", parts=2))
+    refused(lambda: w.assign(cut("x", parts=2)), ValueError, "is not cut as")
 
 
 def test_a_value_that_turns_out_to_have_another_shape_is_not_assigned() -> None:

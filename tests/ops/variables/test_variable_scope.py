@@ -11,7 +11,7 @@ import pytest
 import actorsession as acts
 from actorsession import AUTO_REUSE, Graph, constant, float16, float32, float64, get_variable, ops
 from actorsession import variable_scope as scoped
-from tests.rows import for_each
+from tests.rows import refused, refusing
 
 
 def op_name() -> str:
@@ -26,8 +26,7 @@ def test_a_name_entered_again_is_the_same_for_variables_and_a_new_one_for_nodes(
     with scoped("a"):
         op_name()
     with scoped("a") as again:
-        assert (again.name, again.original_name_scope) == ("a", "a_1/")
-        assert op_name() == "a_1/x"
+        assert (again.name, again.original_name_scope, op_name()) == ("a", "a_1/", "a_1/x")
         assert get_variable("w", [2]).name == "a/w:0"
 
 
@@ -36,15 +35,13 @@ def test_a_scope_entered_again_keeps_its_name_anywhere() -> None:
         pass
     with scoped("b"), scoped(first) as again:
         assert again is not first
-        assert (again.name, again.original_name_scope) == ("a", "a/")
-        assert op_name() == "b/a/x"
+        assert (again.name, again.original_name_scope, op_name()) == ("a", "a/", "b/a/x")
         assert get_variable("w", [2]).name == "a/w:0"
 
 
 def test_without_an_auxiliary_scope_nodes_keep_the_names_around() -> None:
     with scoped("a") as first, scoped("c", auxiliary_name_scope=False) as inner:
-        assert (inner.name, inner.original_name_scope) == ("a/c", "a/")
-        assert op_name() == "a/x"
+        assert (inner.name, inner.original_name_scope, op_name()) == ("a/c", "a/", "a/x")
     with scoped(first, auxiliary_name_scope=False):
         assert op_name() == "x"
 
@@ -53,13 +50,11 @@ def test_scopes_of_names_do_not_name_variables(graph: Graph) -> None:
     with graph.name_scope("ns"):
         assert get_variable("v", [2]).name == "v:0"
         with scoped("vs") as scope:
-            assert (scope.name, scope.original_name_scope) == ("vs", "ns/vs/")
-            assert op_name() == "ns/vs/x"
+            assert (scope.name, scope.original_name_scope, op_name()) == ("vs", "ns/vs/", "ns/vs/x")
         with scoped(scope):
             assert op_name() == "ns/vs_1/x"
         with scoped(acts.variables.get_variable_scope()) as root:
-            assert root.name == ""
-            assert op_name() == "ns/x"
+            assert (root.name, op_name()) == ("", "ns/x")
         with scoped(""):
             assert op_name() == "ns/x_1"
 
@@ -124,19 +119,14 @@ def test_values_say_which_graph_is_meant() -> None:
 # -- what is refused -------------------------------------------------------------------------------
 
 
-@for_each(
-    "arguments, error, match",
-    [
-        ({"name_or_scope": None}, TypeError, "name_or_scope or a default_name"),
-        ({"name_or_scope": 3}, TypeError, "string or a VariableScope, got 3"),
-        ({"name_or_scope": "a", "reuse": "x"}, ValueError, "reuse is True, False, None"),
-        ({"name_or_scope": None, "default_name": "d", "reuse": True}, ValueError, "needs a name_or_scope"),
-        ({"name_or_scope": "a", "auxiliary_name_scope": 3}, TypeError, "True or False, got 3"),
-    ],
+test_arguments_of_another_kind_are_refused = refusing(
+    ({"name_or_scope": None}, TypeError, "name_or_scope or a default_name"),
+    ({"name_or_scope": 3}, TypeError, "string or a VariableScope, got 3"),
+    ({"name_or_scope": "a", "reuse": "x"}, ValueError, "reuse is True, False, None"),
+    ({"name_or_scope": None, "default_name": "d", "reuse": True}, ValueError, "needs a name_or_scope"),
+    ({"name_or_scope": "a", "auxiliary_name_scope": 3}, TypeError, "True or False, got 3"),
+    of=lambda arguments: scoped(**arguments),
 )
-def test_arguments_of_another_kind_are_refused(arguments: dict[str, Any], error: type[Exception], match: str) -> None:
-    with pytest.raises(error, match=match):
-        scoped(**arguments)
 
 
 def test_a_malformed_name_or_an_error_in_the_block_leaves_no_scope_behind() -> None:
@@ -144,10 +134,8 @@ def test_a_malformed_name_or_an_error_in_the_block_leaves_no_scope_behind() -> N
         pass
     with pytest.raises(KeyError), scoped("a"):
         raise KeyError("mine")
-    with pytest.raises(ValueError, match="custom_getter is a function, got 3"):
-        get_variable("w", [2], custom_getter=3)  # type: ignore[arg-type]
-    assert acts.variables.get_variable_scope().name == ""
-    assert op_name() == "x"
+    refused(lambda: get_variable("w", [2], custom_getter=3), ValueError, "custom_getter is a function, got 3")  # type: ignore[arg-type]
+    assert (acts.variables.get_variable_scope().name, op_name()) == ("", "x")
 
 
 # -- what is inherited -----------------------------------------------------------------------------
@@ -183,8 +171,7 @@ def test_a_finalized_graph_still_shares_its_variables(graph: Graph) -> None:
     graph.finalize()
     with scoped("a", reuse=True):
         assert get_variable("w") is w
-        with pytest.raises(ValueError, match="does not exist"):
-            get_variable("v", [2])
+        refused(lambda: get_variable("v", [2]), ValueError, "does not exist")
     with scoped("a", reuse=AUTO_REUSE), pytest.raises(RuntimeError, match="finalized"):
         get_variable("v", [2])
 
@@ -199,8 +186,7 @@ def test_settings_can_be_changed_while_the_scope_is_entered() -> None:
         scope.set_custom_getter(None)
         scope.set_use_resource(False)
         v = get_variable("v", [2])
-        assert (v.dtype.base_dtype, v.op.type) == (float16, "VariableV2")
-        assert v.value().op.type == "Identity"
+        assert (v.dtype.base_dtype, v.op.type, v.value().op.type) == (float16, "VariableV2", "Identity")
         assert (scope.use_resource, scope.partitioner) == (False, None)
     assert get_variable("v", [2]).dtype is float32
 
@@ -263,8 +249,7 @@ def test_custom_getters_are_asked_from_the_inside_out() -> None:
 
     with scoped("o", custom_getter=outer), scoped("i", custom_getter=inner):
         v = get_variable("w", [2])
-        assert (v.name, v.trainable) == ("o/i/w:0", False)
-        assert log == [("inner", "o/i/w"), ("outer", "o/i/w")]
+        assert (v.name, v.trainable, log) == ("o/i/w:0", False, [("inner", "o/i/w"), ("outer", "o/i/w")])
         log.clear()
         get_variable("w2", [2], custom_getter=lambda getter, **kwargs: getter(**kwargs))
         assert log == []
@@ -279,9 +264,7 @@ def test_a_scope_knows_its_variables() -> None:
         v = get_variable("v", [1])
         w = get_variable("w", [1], trainable=False)
         local = ops.get_local_variable("l", [1])
-    assert scope.global_variables() == [v, w]
-    assert scope.trainable_variables() == [v]
-    assert scope.local_variables() == [local]
+    assert (scope.global_variables(), scope.trainable_variables(), scope.local_variables()) == ([v, w], [v], [local])
     assert scope.get_collection(ops.GraphKeys.GLOBAL_VARIABLES) == [v, w]
     assert len(acts.variables.VariableScope(False).global_variables()) == 3
 

@@ -12,7 +12,7 @@ from actorsession import AsyncSession, IndexedSlices, float32, ops, opsets
 from actorsession.errors import InvalidArgumentError
 from actorsession.opsets.accumulators.state import AccumulatorState, DenseSum
 from tests.cluster.kit import eventually, soon
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 
 @for_each("reduction, wanted", [("MEAN", [2.0, 3.0]), ("SUM", [4.0, 6.0])])
@@ -151,17 +151,14 @@ async def test_a_sparse_gradient_that_does_not_fit_is_refused(session: AsyncSess
 
 async def test_a_gradient_that_does_not_fit_is_refused(session: AsyncSession) -> None:
     total = opsets.ConditionalAccumulator(float32, shape=[2])
-    with pytest.raises(ValueError, match="incompatible"):
-        total.apply_grad([1.0, 2.0, 3.0])
-    with pytest.raises(TypeError, match="float32"):
-        total.apply_grad(ops.constant([1.0, 2.0], "float64"))
+    refused(lambda: total.apply_grad([1.0, 2.0, 3.0]), ValueError, "incompatible")
+    refused(lambda: total.apply_grad(ops.constant([1.0, 2.0], "float64")), TypeError, "float32")
     x = ops.placeholder("float32")
     with pytest.raises(InvalidArgumentError, match=r"takes gradients of shape \(2,\), got \[1\]"):
         await session.run(total.apply_grad(x), {x: [1.0]})
     with pytest.raises(InvalidArgumentError, match="num_required is at least 1"):
         await session.run(total.take_grad(0))
-    with pytest.raises(ValueError, match="reduction_type"):
-        opsets.ConditionalAccumulator(float32, reduction_type="MOST")
+    refused(lambda: opsets.ConditionalAccumulator(float32, reduction_type="MOST"), ValueError, "reduction_type")
 
 
 async def test_shapes_that_are_not_known_must_agree(session: AsyncSession) -> None:

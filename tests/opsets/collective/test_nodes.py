@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 import actorsession as acts
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnimplementedError
 from actorsession.ops import raw
-from tests.rows import for_each
+from actorsession.runtime.collective.executor import CollectiveExecutor
+from tests.rows import for_each, refused
 
 DEVICES = acts.ConfigProto(device_count={"CPU": 3})
 V1: dict[str, Any] = {"group_size": 3, "group_key": 1, "instance_key": 1}
@@ -152,20 +154,33 @@ def test_steps_at_once_do_not_meet() -> None:
     assert found == [[3.0 * k] * 3 for k in range(40)]
 
 
-def test_an_instance_begins_after_those_that_it_waits_for() -> None:
-    begun: list[str] = []
+def test_an_instance_begins_after_those_that_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1. The executor has all late ones. 2. It gets the early one of a device. 3. That begins, then its late one."""
+    begin, start = CollectiveExecutor.begin, CollectiveExecutor._start
+    given: list[int] = []
+    begun: list[int] = []
+    all_late = threading.Event()
 
-    def noted(name: str) -> Any:
-        return acts.py_func(lambda: begun.append(name) or np.float32(1), [], "float32")  # type: ignore[func-returns-value]
+    def noted_begin(self: CollectiveExecutor, call: Any, device: Any) -> None:
+        begin(self, call, device)
+        given.append(call.collective.instance)
+        if given.count(1) == 3:
+            all_late.set()
+
+    def noted_start(self: CollectiveExecutor, call: Any, device: Any) -> None:
+        begun.append(call.collective.instance)
+        start(self, call, device)
 
     def build(i: int) -> Any:
         late = raw.CollectiveReduce(1.0, **V1, **SUM, subdiv_offsets=[0], wait_for=[2])
-        with acts.control_dependencies([noted(f"{i}")]):
+        with acts.control_dependencies([acts.py_func(lambda: np.bool_(all_late.wait(60)), [], "bool")]):
             early = raw.CollectiveReduce(2.0, **{**V1, "instance_key": 2}, **SUM, subdiv_offsets=[0])
         return late, early
 
+    monkeypatch.setattr(CollectiveExecutor, "begin", noted_begin)
+    monkeypatch.setattr(CollectiveExecutor, "_start", noted_start)
     assert run(on_each(build)) == [(3.0, 6.0)] * 3
-    assert sorted(begun) == ["0", "1", "2"]
+    assert (begun, all_late.is_set()) == ([2, 1] * 3, True)
 
 
 def test_a_collective_of_one_member_is_its_value() -> None:
@@ -186,8 +201,7 @@ def test_a_collective_of_one_member_is_its_value() -> None:
 )
 def test_wrong_attributes_are_refused_when_the_node_is_built(changes: Any, said: str) -> None:
     attrs = {**V1, **SUM, "subdiv_offsets": [0], **changes}
-    with pytest.raises(ValueError, match=said):
-        raw.CollectiveReduce(1.0, **attrs)
+    refused(lambda: raw.CollectiveReduce(1.0, **attrs), ValueError, said)
 
 
 def test_rows_that_cannot_be_split_are_refused() -> None:
@@ -195,24 +209,20 @@ def test_rows_that_cannot_be_split_are_refused() -> None:
         raw.CollectiveAllToAllV2(np.zeros(4, np.float32), *keys(), [])
     x = acts.placeholder("float32", None)
     nodes = on_each(lambda i: raw.CollectiveReduceScatterV2(x, *keys(), [], **SUM))
-    with pytest.raises(InvalidArgumentError, match="4 rows are not divisible among 3 members"):
-        run(nodes, {x: np.zeros(4)})
-    with pytest.raises(InvalidArgumentError, match="at least one dimension, got a scalar"):
-        run(nodes, {x: 1.0})
+    refused(lambda: run(nodes, {x: np.zeros(4)}), InvalidArgumentError, "4 rows are not divisible among 3 members")
+    refused(lambda: run(nodes, {x: 1.0}), InvalidArgumentError, "at least one dimension, got a scalar")
 
 
 def test_nccl_is_refused_by_name() -> None:
     nodes = on_each(lambda i: raw.CollectiveReduceV2(1.0, *keys(), [], **SUM, communication_hint="nccl"))
-    with pytest.raises(UnimplementedError, match="communication_hint 'nccl' is not available"):
-        run(nodes)
+    refused(lambda: run(nodes), UnimplementedError, "communication_hint 'nccl' is not available")
 
 
 def test_members_that_do_not_agree_name_each_other_and_the_session_lives() -> None:
     nodes = on_each(lambda i: raw.CollectiveReduceV2(np.zeros(i + 1, "f"), *keys(), [], **SUM))
     good = on_each(lambda i: raw.CollectiveReduceV2(1.0, *keys(2), [], **SUM))
     with acts.Session(config=DEVICES) as session:
-        with pytest.raises(InvalidArgumentError, match=r"CPU:\d has a reduce .* \[\d\], .*CPU:\d has a"):
-            session.run(nodes)
+        refused(lambda: session.run(nodes), InvalidArgumentError, r"CPU:\d has a reduce .* \[\d\], .*CPU:\d has a")
         assert session.run(good) == [3.0] * 3
 
 
@@ -224,16 +234,14 @@ def test_who_receives_another_value_than_it_expects_says_so(dtype: str, shape: l
         return raw.CollectiveBcastRecvV2(*keys(size=2), shape, T=dtype)
 
     said = rf"CPU:1 has a broadcast of 2 members with {dtype} \[{shape[0]}\], the sender .* float32 \[2\]"
-    with pytest.raises(InvalidArgumentError, match=said):
-        run(on_each(build, 2))
+    refused(lambda: run(on_each(build, 2)), InvalidArgumentError, said)
 
 
 def test_a_node_has_a_limit_of_its_own() -> None:
     """The size is computed, so that only the step can know that members are missing."""
     size = acts.placeholder_with_default(3, [])
     alone = raw.CollectiveReduceV2(1.0, size, 1, 1, [], **SUM, timeout_seconds=0.05)
-    with pytest.raises(DeadlineExceededError, match=r"instance 1 of group 1 took longer than its"):
-        run(alone)
+    refused(lambda: run(alone), DeadlineExceededError, r"instance 1 of group 1 took longer than its")
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -252,5 +260,4 @@ def test_a_step_without_some_of_the_members_is_refused_at_once(version: int) -> 
 
 def test_two_members_on_one_device_are_refused_at_once() -> None:
     nodes = [raw.CollectiveReduceV2(1.0, *keys(1, 2), [], **SUM, name=n) for n in ("a", "b")]
-    with pytest.raises(InvalidArgumentError, match=r"different devices, but a, b are on .*CPU:0"):
-        run(nodes)
+    refused(lambda: run(nodes), InvalidArgumentError, r"different devices, but a, b are on .*CPU:0")

@@ -14,7 +14,7 @@ from actorsession import Graph, image
 from actorsession.errors import InvalidArgumentError
 from tests.nodes import make_one
 from tests.ops.interpreter import evaluate, source
-from tests.rows import for_each, refusing
+from tests.rows import for_each, refused, refusing
 
 IMAGE = np.arange(15, dtype=np.float32).reshape(3, 5, 1)
 COLOURS = np.array([[[0.2, 0.5, 0.9], [0.1, 0.7, 0.3]]], np.float32)
@@ -152,8 +152,7 @@ def test_integer_pixels_are_scaled_and_back(build: Any, wanted: Any) -> None:
 )
 def test_pixels_of_another_dtype_fill_its_range(given: Any, dtype: str, saturate: bool, wanted: Any) -> None:
     found = _run(lambda x: image.convert_image_dtype(x, dtype, saturate), given)
-    assert found.dtype == dtype
-    assert found.tolist() == np.array(wanted, dtype).tolist()
+    assert (found.dtype, found.tolist()) == (dtype, np.array(wanted, dtype).tolist())
 
 
 def test_the_noise_between_images_is_counted_in_decibel() -> None:
@@ -166,8 +165,7 @@ def test_the_noise_between_images_is_counted_in_decibel() -> None:
 
 @pytest.mark.parametrize("measure", [image.ssim, image.psnr], ids=["ssim", "psnr"])
 def test_images_of_other_sizes_are_not_compared(measure: Any) -> None:
-    with pytest.raises(ValueError, match="not compatible"):
-        measure(PICTURES, PICTURES[:, :11], 1.0)
+    refused(lambda: measure(PICTURES, PICTURES[:, :11], 1.0), ValueError, "not compatible")
     first, second = source("float32", None), source("float32", None)
     with pytest.raises(InvalidArgumentError, match="assertion failed"):
         evaluate([measure(first, second, 1.0)], {first: PICTURES, second: PICTURES[:, :11]})
@@ -193,8 +191,7 @@ def test_patches_of_no_elements_and_their_gradient_have_none(shape: list[int]) -
         fed = acts.placeholder(acts.float32, [None] * 4)
         made = acts.image.extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "SAME")
         patches, slope = session.run([made, acts.gradients(made, fed)[0]], {fed: x})
-    assert patches.shape == (*shape[:3], 9 * shape[3])
-    assert slope.shape == x.shape
+    assert (patches.shape, slope.shape) == ((*shape[:3], 9 * shape[3]), x.shape)
 
 
 def test_a_patch_far_larger_than_the_image_is_refused() -> None:
@@ -308,11 +305,9 @@ def test_an_image_without_objects_may_be_one_itself() -> None:
         )
         assert begin.shape == (3,)
         bad = image.sample_distorted_bounding_box([9, 9, 3], none)[0]
-        with pytest.raises(InvalidArgumentError, match="No bounding boxes provided"):
-            session.run(bad)
+        refused(lambda: session.run(bad), InvalidArgumentError, "No bounding boxes provided")
         beyond = image.sample_distorted_bounding_box([9, 9, 3], 9 * OBJECT)[0]
-        with pytest.raises(InvalidArgumentError, match="between 0 and 1"):
-            session.run(beyond)
+        refused(lambda: session.run(beyond), InvalidArgumentError, "between 0 and 1")
 
 
 # -- what is refused -------------------------------------------------------------------------------
@@ -380,10 +375,8 @@ test_what_cannot_be_is_refused_by_the_line_that_builds = refusing(
 
 
 def test_a_crop_that_turns_out_not_to_fit_is_an_error_of_the_step() -> None:
-    with pytest.raises(InvalidArgumentError):
-        _run(lambda x: image.crop_to_bounding_box(x, 1, 1, 4, 4), IMAGE, known=False)
-    with pytest.raises(InvalidArgumentError):
-        _run(lambda x: acts.image.random_crop(x, [9, 1, 1]), IMAGE, known=False)
+    refused(lambda: _run(lambda x: image.crop_to_bounding_box(x, 1, 1, 4, 4), IMAGE, known=False), InvalidArgumentError)
+    refused(lambda: _run(lambda x: acts.image.random_crop(x, [9, 1, 1]), IMAGE, known=False), InvalidArgumentError)
 
 
 # -- files and names -------------------------------------------------------------------------------
@@ -391,8 +384,7 @@ def test_a_crop_that_turns_out_not_to_fit_is_an_error_of_the_step() -> None:
 
 def test_without_pillow_a_file_is_refused_by_the_line_that_builds(uninstall: Callable[[str], None]) -> None:
     uninstall("PIL")
-    with pytest.raises(ImportError, match=r"actorsession\[image\]"):
-        image.decode_png(source("string", []))
+    refused(lambda: image.decode_png(source("string", [])), ImportError, r"actorsession\[image\]")
 
 
 @for_each(
@@ -410,8 +402,7 @@ def test_without_pillow_a_file_is_refused_by_the_line_that_builds(uninstall: Cal
 )
 def test_files_that_cannot_be_are_refused(build: Any, error: Any, match: str) -> None:
     pytest.importorskip("PIL")
-    with pytest.raises(error, match=match):
-        build(source("string", []))
+    refused(lambda: build(source("string", [])), error, match)
 
 
 def test_what_was_written_can_be_read() -> None:
@@ -442,8 +433,7 @@ def test_files_have_shapes_that_are_known_as_far_as_arguments_say() -> None:
     assert image.decode_and_crop_jpeg(b"", [0, 1, 2, 3]).shape.as_list() == [2, 3, None]
     assert image.extract_jpeg_shape(b"", acts.int64).dtype is acts.int64
     assert image.decode_image(b"", dtype=np.float64).dtype is acts.as_dtype(np.float64)
-    with pytest.raises(ValueError, match="channels are 0, 3, 4"):
-        image.decode_bmp(b"", 1)
+    refused(lambda: image.decode_bmp(b"", 1), ValueError, "channels are 0, 3, 4")
     with pytest.raises(TypeError, match="takes uint8 as images"):
         make_one("EncodeJpegVariableQuality", [acts.convert_to_tensor(PICTURES[0]), acts.convert_to_tensor(5)])
 

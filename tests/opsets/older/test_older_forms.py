@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession import Tensor
 from actorsession.graph.registry import lookup
 from actorsession.ops import raw as typed
 from tests.ops.interpreter import check_gradient
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 raw: Any = typed
 
@@ -74,8 +73,7 @@ def test_random_crops_lie_within_the_image() -> None:
     crop = run(raw.RandomCrop(image, np.array([2, 3]), seed=1, seed2=2))
     top, left = np.argwhere((image == crop[0, 0]).all(-1))[0]
     np.testing.assert_array_equal(crop, image[top : top + 2, left : left + 3])
-    with pytest.raises(tf.errors.InvalidArgumentError, match="within it"):
-        run(raw.RandomCrop(image, np.array([5, 3])))
+    refused(lambda: run(raw.RandomCrop(image, np.array([5, 3]))), tf.errors.InvalidArgumentError, "within it")
 
 
 def test_distorted_boxes_are_those_of_the_newer_type() -> None:
@@ -194,8 +192,7 @@ def test_an_older_form_keeps_its_name_and_signature_in_the_graph() -> None:
 
 
 def test_it_takes_the_types_of_its_signature() -> None:
-    with pytest.raises(TypeError, match="Concat takes int32 as concat_dim"):
-        raw.Concat(tf.constant(0.0), [[1.0], [2.0]])
+    refused(lambda: raw.Concat(tf.constant(0.0), [[1.0], [2.0]]), TypeError, "Concat takes int32 as concat_dim")
 
 
 def test_inputs_whose_values_say_how_large_a_result_is_are_found_in_their_new_places() -> None:

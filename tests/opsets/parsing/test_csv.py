@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,26 +12,18 @@ from hypothesis import strategies as st
 import actorsession as acts
 from actorsession import errors, ops, opsets
 from actorsession.opsets.parsing.csv import fields_of
-from tests.rows import for_each
+from tests.rows import refused, refusing
 
-
-@for_each(
-    "arguments, kind, match",
-    [
-        ({"record_defaults": []}, ValueError, "one column at least"),
-        ({"record_defaults": [[True]]}, TypeError, "as record_defaults; got bool"),
-        ({"record_defaults": [[1], [2, 3]]}, ValueError, "length-0 or length-1"),
-        ({"record_defaults": [[[1]]]}, ValueError, "length-0 or length-1"),
-        ({"record_defaults": [[1]], "select_cols": [0, 1]}, ValueError, "do not match"),
-        ({"record_defaults": [[1], [1]], "select_cols": [1, 0]}, ValueError, "strictly increasing"),
-        ({"record_defaults": [[1]], "select_cols": [-1]}, ValueError, "negative"),
-    ],
+test_arguments_that_contradict_each_other_are_refused = refusing(
+    ({"record_defaults": []}, ValueError, "one column at least"),
+    ({"record_defaults": [[True]]}, TypeError, "as record_defaults; got bool"),
+    ({"record_defaults": [[1], [2, 3]]}, ValueError, "length-0 or length-1"),
+    ({"record_defaults": [[[1]]]}, ValueError, "length-0 or length-1"),
+    ({"record_defaults": [[1]], "select_cols": [0, 1]}, ValueError, "do not match"),
+    ({"record_defaults": [[1], [1]], "select_cols": [1, 0]}, ValueError, "strictly increasing"),
+    ({"record_defaults": [[1]], "select_cols": [-1]}, ValueError, "negative"),
+    of=lambda arguments: opsets.decode_csv(["1"], **arguments),
 )
-def test_arguments_that_contradict_each_other_are_refused(
-    arguments: dict[str, Any], kind: type[Exception], match: str
-) -> None:
-    with pytest.raises(kind, match=match):
-        opsets.decode_csv(["1"], **arguments)
 
 
 def test_what_an_empty_field_becomes_may_be_computed() -> None:
@@ -41,8 +32,7 @@ def test_what_an_empty_field_becomes_may_be_computed() -> None:
     assert column.op.name == "read"
     with acts.Session() as session:
         assert session.run(column, {default: [7]}).tolist() == [7, 2]
-        with pytest.raises(errors.InvalidArgumentError, match="Field 0 is required"):
-            session.run(column, {default: []})
+        refused(lambda: session.run(column, {default: []}), errors.InvalidArgumentError, "Field 0 is required")
 
 
 @pytest.mark.parametrize("mark", ["", ";;", "ä"])
@@ -58,8 +48,7 @@ def test_fields_are_read_as_pythons_own_writer_writes_them(values: list[str]) ->
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="").writerow(values)
     record = text.getvalue().encode()
     wanted = [value.encode() for value in values]
-    assert fields_of(record, b",", True, 0) == wanted
-    assert fields_of(record, b",", True, 1)[:1] == wanted[:1]
+    assert (fields_of(record, b",", True, 0), fields_of(record, b",", True, 1)[:1]) == (wanted, wanted[:1])
 
 
 @given(st.binary(max_size=30))

@@ -11,22 +11,11 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors, float32, int32, int64, ops, string
-from actorsession.interop.example_protos import BytesList, Example, Feature, Features, FloatList, Int64List
+from actorsession.interop.example_protos import Example, Feature, Features
 from actorsession.opsets.parsing.example_reader import ExampleReader, WrongKindError
 from actorsession.protobuf.wire import WireError, length_field
-from tests.rows import for_each
-
-
-def ints(*values: int) -> Feature:
-    return Feature(int64_list=Int64List(value=values))
-
-
-def floats(*values: float) -> Feature:
-    return Feature(float_list=FloatList(value=values))
-
-
-def texts(*values: bytes) -> Feature:
-    return Feature(bytes_list=BytesList(value=values))
+from tests.ops.table.of_parsing import floats, ints, texts
+from tests.rows import for_each, refused, refusing
 
 
 def example(**features: Feature) -> bytes:
@@ -38,7 +27,7 @@ def run(fetches: Any) -> Any:
         return session.run(fetches)
 
 
-def refused(serialized: Any, features: dict[str, Any], match: str, names: Any = None) -> None:
+def says(serialized: Any, features: dict[str, Any], match: str, names: Any = None) -> None:
     parsed = acts.io.parse_example(serialized, features, example_names=names)
     with pytest.raises(errors.InvalidArgumentError, match=match):
         run(parsed)
@@ -47,43 +36,37 @@ def refused(serialized: Any, features: dict[str, Any], match: str, names: Any = 
 # -- what is wanted --------------------------------------------------------------------------------
 
 
-@for_each(
-    "feature, kind, match",
-    [
-        (3, ValueError, "Unsupported int 3 for key 'a'"),
-        (acts.io.FixedLenFeature(None, float32), ValueError, "Missing shape for feature a"),
-        (acts.io.FixedLenFeature([2], None), ValueError, "Missing type for feature a"),
-        (acts.io.FixedLenFeature([None], float32), ValueError, "First dimension .* unknown"),
-        (acts.io.FixedLenFeature([2, None], float32), ValueError, "All dimensions of shape"),
-        (acts.io.FixedLenFeature([2], "int32"), TypeError, "of int32: string, float32 and int64"),
-        (acts.io.FixedLenFeature([2], float32, [1.0]), ValueError, "1 elements"),
-        (acts.io.FixedLenFeature([1], float32, ["x"]), TypeError, "float32"),
-        (acts.io.FixedLenSequenceFeature([], float32), ValueError, "requires allow_missing"),
-        (acts.io.FixedLenSequenceFeature([], float32, True, [1.0, 2.0]), ValueError, "2 elements"),
-        (acts.io.VarLenFeature(None), ValueError, "Missing type"),
-        (acts.io.VarLenFeature("float64"), TypeError, "of float64"),
-        (acts.io.SparseFeature(None, "v", float32, 5), ValueError, "Missing index_key"),
-        (acts.io.SparseFeature("i", None, float32, 5), ValueError, "Missing value_key"),
-        (acts.io.SparseFeature(["i", "j"], "v", float32, [5]), ValueError, "has as many sizes"),
-    ],
+def _parse(**features: Any) -> Any:
+    return lambda: acts.io.parse_example([b""], features)
+
+
+test_a_feature_that_says_too_little_is_refused = refusing(
+    (3, ValueError, "Unsupported int 3 for key 'a'"),
+    (acts.io.FixedLenFeature(None, float32), ValueError, "Missing shape for feature a"),
+    (acts.io.FixedLenFeature([2], None), ValueError, "Missing type for feature a"),
+    (acts.io.FixedLenFeature([None], float32), ValueError, "First dimension .* unknown"),
+    (acts.io.FixedLenFeature([2, None], float32), ValueError, "All dimensions of shape"),
+    (acts.io.FixedLenFeature([2], "int32"), TypeError, "of int32: string, float32 and int64"),
+    (acts.io.FixedLenFeature([2], float32, [1.0]), ValueError, "1 elements"),
+    (acts.io.FixedLenFeature([1], float32, ["x"]), TypeError, "float32"),
+    (acts.io.FixedLenSequenceFeature([], float32), ValueError, "requires allow_missing"),
+    (acts.io.FixedLenSequenceFeature([], float32, True, [1.0, 2.0]), ValueError, "2 elements"),
+    (acts.io.VarLenFeature(None), ValueError, "Missing type"),
+    (acts.io.VarLenFeature("float64"), TypeError, "of float64"),
+    (acts.io.SparseFeature(None, "v", float32, 5), ValueError, "Missing index_key"),
+    (acts.io.SparseFeature("i", None, float32, 5), ValueError, "Missing value_key"),
+    (acts.io.SparseFeature(["i", "j"], "v", float32, [5]), ValueError, "has as many sizes"),
+    of=lambda feature: acts.io.parse_example([b""], {"a": feature}),
 )
-def test_a_feature_that_says_too_little_is_refused(feature: Any, kind: type[Exception], match: str) -> None:
-    with pytest.raises(kind, match=match):
-        acts.io.parse_example([b""], {"a": feature})
 
 
 def test_a_key_is_wanted_in_one_way() -> None:
-    with pytest.raises(ValueError, match=r"must not intersect.*intersection: \['i'\]"):
-        acts.io.parse_example(
-            [b""], {"i": acts.io.FixedLenFeature([], int64), "s": acts.io.SparseFeature("i", "v", float32, 5)}
-        )
-    with pytest.raises(ValueError, match="Conflicting type int64 vs float32 for feature v"):
-        acts.io.parse_example(
-            [b""], {"a": acts.io.SparseFeature("v", "x", int64, 5), "v": acts.io.VarLenFeature(float32)}
-        )
-    for parse in (acts.io.parse_example, acts.io.parse_single_example):
-        with pytest.raises(ValueError, match="features"):
-            parse([b""], {})
+    twice = {"i": acts.io.FixedLenFeature([], int64), "s": acts.io.SparseFeature("i", "v", float32, 5)}
+    refused(_parse(**twice), ValueError, r"must not intersect.*intersection: \['i'\]")
+    both = {"a": acts.io.SparseFeature("v", "x", int64, 5), "v": acts.io.VarLenFeature(float32)}
+    refused(_parse(**both), ValueError, "Conflicting type int64 vs float32 for feature v")
+    refused(_parse(), ValueError, "features")
+    refused(lambda: acts.io.parse_single_example([b""], {}), ValueError, "features")
 
 
 def test_one_example_is_a_scalar_and_many_are_a_vector() -> None:
@@ -124,29 +107,25 @@ def test_a_sparse_feature_is_put_together_of_its_parts_in_order() -> None:
         "deep": acts.io.SparseFeature(["i", "j"], "v", float32, [5, 2]),
     }
     made = acts.io.parse_example(data, wanted)
-    assert list(made) == ["flat", "as_is", "deep"]
-    assert made["deep"].shape.as_list() == [None, 5, 2]
+    assert (list(made), made["deep"].shape.as_list()) == (["flat", "as_is", "deep"], [None, 5, 2])
     found = run(made)
-    assert found["flat"].indices.tolist() == [[0, 0], [0, 3], [1, 1]]
-    assert found["flat"].values.tolist() == [2, 1, 9]
-    assert found["flat"].dense_shape.tolist() == [2, 5]
-    assert found["as_is"].indices.tolist() == [[0, 3], [0, 0], [1, 1]]
+    assert (found["flat"].indices.tolist(), found["flat"].values.tolist()) == ([[0, 0], [0, 3], [1, 1]], [2, 1, 9])
+    assert (found["flat"].dense_shape.tolist(), found["as_is"].indices.tolist()) == ([2, 5], [[0, 3], [0, 0], [1, 1]])
     assert found["deep"].indices.tolist() == [[0, 0, 1], [0, 3, 1], [1, 1, 0]]
     single = run(acts.io.parse_single_example(data[0], wanted))
-    assert single["flat"].indices.tolist() == [[0], [3]]
-    assert single["flat"].dense_shape.tolist() == [5]
+    assert (single["flat"].indices.tolist(), single["flat"].dense_shape.tolist()) == ([[0], [3]], [5])
 
 
 def test_errors_name_the_example_the_key_and_what_was_found() -> None:
     data = [example(a=floats(1, 2)), example(b=ints(1))]
     names = ["first", "second"]
     wanted = {"a": acts.io.FixedLenFeature([2], float32)}
-    refused(data, wanted, "Name: second, Key: a, Index: 1. .*required but could not", names)
-    refused(data[:1] * 2, {"a": acts.io.VarLenFeature(int64)}, "Key: a, Index: 0. Data types don't match")
-    refused([data[0], b"\x0a\x05"], wanted, "example input 1, called b'second'", names)
-    refused(data, wanted, "same shape as serialized: 1 names, 2 examples", ["x"])
+    says(data, wanted, "Name: second, Key: a, Index: 1. .*required but could not", names)
+    says(data[:1] * 2, {"a": acts.io.VarLenFeature(int64)}, "Key: a, Index: 0. Data types don't match")
+    says([data[0], b"\x0a\x05"], wanted, "example input 1, called b'second'", names)
+    says(data, wanted, "same shape as serialized: 1 names, 2 examples", ["x"])
     blocks = {"a": acts.io.FixedLenSequenceFeature([3], float32, True)}
-    refused(data, blocks, r"Index: 0.*not a multiple .*Saw 2 values .*\[\?,3\]")
+    says(data, blocks, r"Index: 0.*not a multiple .*Saw 2 values .*\[\?,3\]")
 
 
 def test_a_feature_that_comes_twice_is_the_last_one_unless_that_is_empty() -> None:
@@ -187,8 +166,7 @@ def test_many_numbers_are_values_of_their_own() -> None:
     with acts.Session() as session:
         for _ in range(2):
             found = session.run(made)
-            assert found["f"].reshape(3, -1).tolist() == rows
-            assert found["i"].tolist() == rows
+            assert (found["f"].reshape(3, -1).tolist(), found["i"].tolist()) == (rows, rows)
             found["f"][:] = found["i"][:] = 0
 
 
@@ -226,8 +204,7 @@ def test_values_are_those_that_the_messages_hold(examples: list[Example]) -> Non
         lists = [list(getattr(each.features.feature[key], name).value) for each in examples]
         flat = [value for values in lists for value in values]
         places = [[i, j] for i, values in enumerate(lists) for j in range(len(values))]
-        assert found[key].values.tolist() == flat
-        assert found[key].indices.tolist() == places
+        assert (found[key].values.tolist(), found[key].indices.tolist()) == (flat, places)
         assert found[key].dense_shape.tolist() == [len(lists), max(map(len, lists), default=0)]
 
 
@@ -324,13 +301,10 @@ def test_ragged_features_are_values_and_row_splits(times: int) -> None:
     """Few examples are read one by one, many together."""
     made = with_ragged(RAGGED * times)
     dense, numbers, words, none, *splits = run(made)
-    assert dense.tolist() == [7, 8, 9, 10] * times
-    assert numbers.tolist() == [1, 2, 3] * times
-    assert words.tolist() == [b"a", b"b", b"c"] * times
-    assert none.tolist() == []
+    assert (dense.tolist(), numbers.tolist()) == ([7, 8, 9, 10] * times, [1, 2, 3] * times)
+    assert (words.tolist(), none.tolist()) == ([b"a", b"b", b"c"] * times, [])
     first = [row for k in range(times) for row in (3 * k, *[3 * k + 2] * 3)]
-    assert splits[0].tolist() == [*first, 3 * times]
-    assert splits[1].tolist()[:5] == [0, 1, 1, 3, 3]
+    assert (splits[0].tolist(), splits[1].tolist()[:5]) == ([*first, 3 * times], [0, 1, 1, 3, 3])
     assert splits[2].tolist() == [0] * (4 * times + 1)
     assert [split.dtype.name for split in splits] == ["int32", "int64", "int64"]
     assert [t.shape.as_list() for t in made[3:5]] == [[None], [4 * times + 1]]
@@ -347,17 +321,12 @@ def test_ragged_features_of_no_examples_have_one_split() -> None:
     assert [value.tolist() for value in found] == [[], [], [], [], [0], [0], [0]]
 
 
-@for_each(
-    "changes, kind, said",
-    [
-        ({"splits": [int64]}, ValueError, "3 ragged features have 1 types of row splits"),
-        ({"splits": [int64, int64, float32]}, TypeError, "row splits are int32 or int64"),
-        ({"ragged_value_types": [float32, string, int32]}, TypeError, "got int32"),
-        ({"ragged_keys": ["f"]}, errors.InvalidArgumentError, r"got \[1, 1, 1\] keys"),
-        ({"ragged_keys": ["f", "f", "s"]}, errors.InvalidArgumentError, "is wanted twice"),
-        ({"ragged_keys": ["s", "f", "n"]}, errors.InvalidArgumentError, "Key: [fs], .*Expected type: (string|float)"),
-    ],
+test_ragged_features_that_cannot_be_are_refused = refusing(
+    ({"splits": [int64]}, ValueError, "3 ragged features have 1 types of row splits"),
+    ({"splits": [int64, int64, float32]}, TypeError, "row splits are int32 or int64"),
+    ({"ragged_value_types": [float32, string, int32]}, TypeError, "got int32"),
+    ({"ragged_keys": ["f"]}, errors.InvalidArgumentError, r"got \[1, 1, 1\] keys"),
+    ({"ragged_keys": ["f", "f", "s"]}, errors.InvalidArgumentError, "is wanted twice"),
+    ({"ragged_keys": ["s", "f", "n"]}, errors.InvalidArgumentError, "Key: [fs], .*Expected type: (string|float)"),
+    of=lambda changes: run(with_ragged(RAGGED, **changes)),
 )
-def test_ragged_features_that_cannot_be_are_refused(changes: dict[str, Any], kind: type[Exception], said: str) -> None:
-    with pytest.raises(kind, match=said):
-        run(with_ragged(RAGGED, **changes))

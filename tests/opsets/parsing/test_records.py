@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from actorsession.errors import DataLossError, FailedPreconditionError, NotFoundError
 from actorsession.opsets.parsing.records import COMPRESSIONS, RecordReader, RecordWriter
-from tests.rows import for_each
+from tests.rows import for_each, refused
 
 RECORDS = [b"a", b"", b"hello" * 50]
 # Written by TensorFlow 2.21: the records b"a" and b"", and the beginning of the third.
@@ -51,8 +51,7 @@ def test_records_are_read_as_they_were_written(path: str, compression: str) -> N
 
 def test_compressed_files_hold_the_plain_ones(path: str) -> None:
     plain = write(path)
-    assert zlib.decompress(write(path, "ZLIB")) == plain
-    assert gzip.decompress(write(path, "GZIP")) == plain
+    assert (zlib.decompress(write(path, "ZLIB")), gzip.decompress(write(path, "GZIP"))) == (plain, plain)
     assert read(path, gzip.compress(plain), "GZIP") == RECORDS
 
 
@@ -83,8 +82,7 @@ def test_records_of_all_sizes_come_back_over_the_ends_of_blocks(path: str, kind:
     with RecordReader(path, kind) as reader:
         offset = 0
         for record in records:
-            assert reader.offset == offset
-            assert reader.read() == record
+            assert (reader.offset, reader.read()) == (offset, record)
             offset += 16 + len(record)
         assert (reader.read(), reader.offset) == (None, offset)
 
@@ -99,8 +97,7 @@ def test_damage_in_the_middle_is_said_when_its_record_comes(path: str) -> None:
         data = bytearray(whole)
         data[116 * 4321 + at] ^= 4
         spoilt.write_bytes(data)
-        with pytest.raises(DataLossError, match=says):
-            list(RecordReader(str(spoilt)))
+        refused(lambda: list(RecordReader(str(spoilt))), DataLossError, says)
         reader = RecordReader(str(spoilt))
         assert [reader.read() for _ in range(4321)] == records[:4321]
         for _ in range(2):
@@ -139,8 +136,7 @@ def test_a_writer_that_nobody_closes_loses_nothing(path: str) -> None:
 def test_a_record_that_is_damaged_is_named_by_its_offset(path: str, at: int, match: str) -> None:
     data = bytearray(write(path))
     data[at] ^= 1
-    with pytest.raises(DataLossError, match=match):
-        read(path, bytes(data))
+    refused(lambda: read(path, bytes(data)), DataLossError, match)
 
 
 def test_a_file_that_was_cut_off_gives_what_is_whole_before_it_is_refused(path: str) -> None:
@@ -165,18 +161,14 @@ def test_a_length_that_nobody_could_hold_is_cut_off_and_asks_for_no_memory(path:
 
     length = (2**62).to_bytes(8, "little")
     head = length + masked(crc32c(length)).to_bytes(4, "little")
-    with pytest.raises(DataLossError, match="truncated record at 0 "):
-        read(path, head + data[12:])
+    refused(lambda: read(path, head + data[12:]), DataLossError, "truncated record at 0 ")
 
 
 def test_other_compressions_than_that_of_the_file_are_data_loss(path: str) -> None:
     plain, packed = write(path), write(path, "GZIP")
-    with pytest.raises(DataLossError, match=r"compressed is damaged: .*incorrect header"):
-        read(path, plain, "GZIP")
-    with pytest.raises(DataLossError, match="corrupted record at 0 "):
-        read(path, packed)
-    with pytest.raises(DataLossError, match="truncated record at 33 "):
-        read(path, packed[:-9], "GZIP")
+    refused(lambda: read(path, plain, "GZIP"), DataLossError, r"compressed is damaged: .*incorrect header")
+    refused(lambda: read(path, packed), DataLossError, "corrupted record at 0 ")
+    refused(lambda: read(path, packed[:-9], "GZIP"), DataLossError, "truncated record at 33 ")
 
 
 def test_an_empty_file_has_no_records(path: str) -> None:
@@ -195,19 +187,14 @@ def test_a_closed_writer_takes_nothing_more(path: str) -> None:
     writer = RecordWriter(path)
     writer.close()
     writer.close()
-    with pytest.raises(FailedPreconditionError, match="closed"):
-        writer.write(b"")
-    with pytest.raises(FailedPreconditionError, match="closed"):
-        writer.flush()
+    refused(lambda: writer.write(b""), FailedPreconditionError, "closed")
+    refused(lambda: writer.flush(), FailedPreconditionError, "closed")
 
 
 def test_files_that_are_not_there_and_forms_that_are_unknown_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="no_such"):
-        RecordReader(str(tmp_path / "no_such"))
-    with pytest.raises(NotFoundError, match="no_such"):
-        RecordWriter(str(tmp_path / "no_such" / "file"))
-    with pytest.raises(ValueError, match='"LZ4"'):
-        RecordWriter(str(tmp_path / "file"), "LZ4")
+    refused(lambda: RecordReader(str(tmp_path / "no_such")), NotFoundError, "no_such")
+    refused(lambda: RecordWriter(str(tmp_path / "no_such" / "file")), NotFoundError, "no_such")
+    refused(lambda: RecordWriter(str(tmp_path / "file"), "LZ4"), ValueError, '"LZ4"')
 
 
 def test_a_loop_that_ends_early_leaves_no_file_open(path: str) -> None:

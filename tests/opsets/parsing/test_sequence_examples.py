@@ -6,34 +6,20 @@ import itertools
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors, float32, int32, int64, ops, string
-from actorsession.interop.example_protos import (
-    BytesList,
-    Feature,
-    FeatureList,
-    FeatureLists,
-    Features,
-    Int64List,
-    SequenceExample,
-)
+from actorsession.interop.example_protos import Feature
 from actorsession.protobuf.wire import length_field
-from tests.rows import for_each
-
-
-def ints(*values: int) -> Feature:
-    return Feature(int64_list=Int64List(value=values))
+from tests.ops.table.of_parsing import ints, texts
+from tests.ops.table.of_parsing import sequence as lists
+from tests.rows import for_each, refused, refusing
 
 
 def sequence(steps: list[list[int]], **context: Feature) -> bytes:
-    lists = {"l": FeatureList(feature=[ints(*step) for step in steps])}
-    return SequenceExample(
-        context=Features(feature=context), feature_lists=FeatureLists(feature_list=lists)
-    ).SerializeToString()
+    return lists(context, l=[ints(*step) for step in steps])
 
 
 def run(fetches: Any) -> Any:
@@ -47,8 +33,7 @@ def test_the_context_and_the_steps_have_keys_of_their_own() -> None:
         {"l": acts.io.FixedLenFeature([], int64)},
         {"l": acts.io.FixedLenSequenceFeature([], int64)},
     )
-    assert run(context["l"]).tolist() == [9, 8]
-    assert run(steps["l"]).tolist() == [[1, 2], [3, 0]]
+    assert (run(context["l"]).tolist(), run(steps["l"]).tolist()) == ([9, 8], [[1, 2], [3, 0]])
     assert run(lengths["l"]).tolist() == [2, 1]
     assert (steps["l"].shape.as_list(), lengths["l"].shape.as_list()) == ([2, None], [2])
 
@@ -57,8 +42,7 @@ def test_one_sequence_has_no_axis_of_a_batch(graph: Any) -> None:
     context, steps = acts.io.parse_single_sequence_example(
         ops.placeholder(string), {"k": acts.io.VarLenFeature(int64)}, {"l": acts.io.VarLenFeature(int64)}
     )
-    assert context["k"].shape.as_list() == [None]
-    assert steps["l"].shape.as_list() == [None, None]
+    assert (context["k"].shape.as_list(), steps["l"].shape.as_list()) == ([None], [None, None])
     assert "ParseSingleSequenceExample/ParseSequenceExample/ParseSequenceExampleV2" in {
         op.name for op in graph.get_operations()
     }
@@ -76,26 +60,20 @@ def test_one_sequence_has_no_axis_of_a_batch(graph: Any) -> None:
     ],
 )
 def test_what_a_sequence_cannot_give_is_refused(context: Any, steps: Any, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        acts.io.parse_single_sequence_example(b"", context, steps)
-    with pytest.raises(ValueError, match=match):
-        acts.io.parse_sequence_example([b""], context, steps)
+    refused(lambda: acts.io.parse_single_sequence_example(b"", context, steps), ValueError, match)
+    refused(lambda: acts.io.parse_sequence_example([b""], context, steps), ValueError, match)
 
 
 def test_errors_name_the_sequence() -> None:
     wanted = {"k": acts.io.FixedLenFeature([], int64)}
     data = [sequence([], k=ints(1)), sequence([])]
     context, _, _ = acts.io.parse_sequence_example(data, wanted, example_names=["x", "y"])
-    with pytest.raises(errors.InvalidArgumentError, match=r"Name: y, Context feature: k.*required"):
-        run(context)
+    refused(lambda: run(context), errors.InvalidArgumentError, r"Name: y, Context feature: k.*required")
     context, _ = acts.io.parse_single_sequence_example(data[1], wanted, example_name="alone")
-    with pytest.raises(errors.InvalidArgumentError, match="Name: alone, Context feature: k"):
-        run(context)
+    refused(lambda: run(context), errors.InvalidArgumentError, "Name: alone, Context feature: k")
     context, _, _ = acts.io.parse_sequence_example(data, wanted, example_names=["x"])
-    with pytest.raises(errors.InvalidArgumentError, match="1 names, 2 examples"):
-        run(context)
-    with pytest.raises(ValueError, match="must be a scalar"):
-        acts.io.parse_single_sequence_example(data, wanted)
+    refused(lambda: run(context), errors.InvalidArgumentError, "1 names, 2 examples")
+    refused(lambda: acts.io.parse_single_sequence_example(data, wanted), ValueError, "must be a scalar")
 
 
 @given(st.lists(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3), max_size=4), max_size=4))
@@ -134,17 +112,6 @@ def test_any_bytes_are_a_sequence_or_refused(data: bytes) -> None:
 
 
 # -- ragged features, which graphs of TensorFlow 2 have -------------------------------------------
-
-
-def texts(*values: bytes) -> Feature:
-    return Feature(bytes_list=BytesList(value=values))
-
-
-def lists(context: dict[str, Feature], **steps: list[Feature]) -> bytes:
-    found = {key: FeatureList(feature=features) for key, features in steps.items()}
-    return SequenceExample(
-        context=Features(feature=context), feature_lists=FeatureLists(feature_list=found)
-    ).SerializeToString()
 
 
 RAGGED = [
@@ -192,49 +159,20 @@ def test_ragged_features_are_values_and_row_splits() -> None:
         [0, 1, 3, 3],  # values of the steps
     ]
     assert [t.dtype.name for t in made[2:4] + made[8:]] == ["int32", "int64"] * 3
-    assert [t.shape.as_list() for t in made] == [
-        [None],
-        [None],
-        [5],
-        [5],
-        [4, None],
-        [4],
-        [None],
-        [None],
-        [5],
-        [5],
-        [None],
-        [None],
-    ]
+    shapes = [[None], [None], [5], [5], [4, None], [4], [None], [None], [5], [5], [None], [None]]
+    assert [t.shape.as_list() for t in made] == shapes
 
 
 def test_ragged_features_of_one_sequence_have_splits_of_steps_only() -> None:
     """TensorFlow leaves the splits of a batch without a value there."""
-    assert [value.tolist() for value in run(with_ragged(RAGGED[0]))] == [
-        [1, 2],
-        [b"a"],
-        [],
-        [],
-        [1, 2],
-        2,
-        [1, 2, 3],
-        [b"x"],
-        [],
-        [],
-        [0, 1, 3, 3],
-        [0, 1],
-    ]
+    wanted = [[1, 2], [b"a"], [], [], [1, 2], 2, [1, 2, 3], [b"x"], [], [], [0, 1, 3, 3], [0, 1]]
+    assert [value.tolist() for value in run(with_ragged(RAGGED[0]))] == wanted
 
 
-@for_each(
-    "changes, kind, said",
-    [
-        ({"context_ragged_split_types": [int64]}, ValueError, "2 ragged features have 1"),
-        ({"feature_list_ragged_split_types": [int64, string]}, TypeError, "int32 or int64"),
-        ({"context_ragged_keys": ["f"]}, errors.InvalidArgumentError, "2 keys of the context"),
-        ({"feature_list_ragged_keys": ["m", "l"]}, errors.InvalidArgumentError, "Feature list: [lm], .*type"),
-    ],
+test_ragged_features_that_cannot_be_are_refused = refusing(
+    ({"context_ragged_split_types": [int64]}, ValueError, "2 ragged features have 1"),
+    ({"feature_list_ragged_split_types": [int64, string]}, TypeError, "int32 or int64"),
+    ({"context_ragged_keys": ["f"]}, errors.InvalidArgumentError, "2 keys of the context"),
+    ({"feature_list_ragged_keys": ["m", "l"]}, errors.InvalidArgumentError, "Feature list: [lm], .*type"),
+    of=lambda changes: run(with_ragged(RAGGED, **changes)),
 )
-def test_ragged_features_that_cannot_be_are_refused(changes: dict[str, Any], kind: type[Exception], said: str) -> None:
-    with pytest.raises(kind, match=said):
-        run(with_ragged(RAGGED, **changes))

@@ -14,7 +14,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.extend import NOT_DIFFERENTIABLE
 from actorsession.graph.registry import lookup
 from tests.ops.interpreter import Variables, evaluate, source
-from tests.rows import for_each, refusing
+from tests.rows import for_each, refused, refusing
 
 TRUE = np.array([[0, 3], [5, 1]])
 UNIGRAMS = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
@@ -132,8 +132,7 @@ def test_large_ranges_take_few_draws() -> None:
 def test_the_sampler_of_all_classes_expects_each_once() -> None:
     sample = nn.all_candidate_sampler(TRUE, 2, 6, True)
     drawn, true, sampled = evaluate(list(sample))
-    assert drawn.tolist() == [0, 1, 2, 3, 4, 5]
-    assert true.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert (drawn.tolist(), true.tolist()) == ([0, 1, 2, 3, 4, 5], [[1.0, 1.0], [1.0, 1.0]])
     assert sampled.tolist() == [1.0] * 6
 
 
@@ -169,8 +168,7 @@ def test_weights_may_come_from_a_file(tmp_path: Path) -> None:
     assert sample[0].op.attrs["vocab_file"] == ""
     np.testing.assert_allclose(evaluate([sample[1]])[0], [[1 / 7, 4 / 7], [6 / 7, 2 / 7]], 1e-6)
     path.write_text("word\n")
-    with pytest.raises(ValueError, match="ends in a weight"):
-        fixed(3, False, unigrams=(), vocab_file=str(path))
+    refused(lambda: fixed(3, False, unigrams=(), vocab_file=str(path)), ValueError, "ends in a weight")
 
 
 # -- static types and refusals ---------------------------------------------------------------------
@@ -216,8 +214,7 @@ test_numbers_that_cannot_be_are_refused_while_building = refusing(
     ],
 )
 def test_numbers_that_cannot_be_are_refused_by_the_step(make: Any, match: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=match):
-        evaluate(list(make()))
+    refused(lambda: evaluate(list(make())), InvalidArgumentError, match)
 
 
 def test_true_classes_of_another_shape_are_refused_by_the_step() -> None:

@@ -50,8 +50,7 @@ async def test_elements_come_out_in_the_order_in_which_their_keys_came(session: 
     assert await sizes(session, barrier) == [3, 0]
     taken = barrier.take_many(2)
     found = await session.run(taken)
-    assert found.indices.tolist() == [FIRST, FIRST]
-    assert found.keys.tolist() == [b"k1", b"k2"]
+    assert (found.indices.tolist(), found.keys.tolist()) == ([FIRST, FIRST], [b"k1", b"k2"])
     assert [v.tolist() for v in found.values] == [[b"a", b"b"], [1, 2]]
     found = await session.run(barrier.take_many(1))
     assert (found.indices.tolist(), found.keys.tolist()) == ([FIRST + 1], [b"k3"])
@@ -152,8 +151,7 @@ async def test_taking_waits_until_enough_are_complete(session: AsyncSession) -> 
     assert await sizes(session, barrier) == [1, 2]
     await session.run(barrier.insert_many(1, ["k2"], [9.0]))
     found = await soon(taking)
-    assert found.keys.tolist() == [b"k0", b"k2"]
-    assert [v.tolist() for v in found.values] == [[0.0, 2.0], [7.0, 9.0]]
+    assert (found.keys.tolist(), [v.tolist() for v in found.values]) == ([b"k0", b"k2"], [[0.0, 2.0], [7.0, 9.0]])
 
 
 async def test_a_step_that_ends_early_takes_nothing_and_lets_others_through(session: AsyncSession) -> None:

@@ -156,8 +156,6 @@ def test_nothing_that_was_given_is_written_to(way: str) -> None:
 
 
 # -- repeated, at once ---------------------------------------------------------------------------
-
-
 def test_executions_of_an_instance_meet_in_their_order(way: str) -> None:
     """As in a loop: one member may be an iteration ahead of the other."""
     executor = CollectiveExecutor(Rendezvous(), GroupTable(), None)
@@ -187,8 +185,6 @@ def test_instances_do_not_meet(way: str) -> None:
 
 
 # -- what does not fit ---------------------------------------------------------------------------
-
-
 @for_each(
     "other, said",
     [
