@@ -40,7 +40,7 @@ class _Attempt:
     is_over: bool = False
 
     def give_up(self, completion: Completion) -> None:
-        """Note that nobody waits any more."""
+        """Mark it as over, because nobody waits any more."""
         self.is_over = True
 
 
