@@ -20,7 +20,7 @@ import numpy as np
 from actorsession.errors import InternalError, InvalidArgumentError, OpError, UnimplementedError, from_exception
 from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.bind import own
-from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
+from actorsession.plan.codegen.segment_context import ControlFlowContext
 from actorsession.plan.control_flow.dataflow_partition import (
     CALL,
     CONSTANT,
@@ -33,10 +33,11 @@ from actorsession.plan.control_flow.dataflow_partition import (
     NodePlan,
 )
 from actorsession.plan.partition import CONTROL_TOKEN
+from actorsession.runtime.engine.engine import Engine, OffloadedWork
 from actorsession.runtime.engine.frames import Iteration, key_of
 from actorsession.runtime.engine.propagate import DEAD, Propagation
-from actorsession.runtime.engine.segment_engine import RAISED, check_step, locate_error, wait_in_step
-from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
+from actorsession.runtime.engine.segment_engine import RAISED, locate_error
+from actorsession.runtime.engine.suspended_nodes import SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.rendezvous import Arrival
 
@@ -52,7 +53,7 @@ _LOOK = 32
 _SLICE = 0.002
 
 
-class DataflowEngine(ControlFlowContext):
+class DataflowEngine(Engine, ControlFlowContext):
     """One partition with primitive control flow operations in one step.
 
     It is the context of the functional control flow operations among its nodes.
@@ -67,21 +68,9 @@ class DataflowEngine(ControlFlowContext):
         UnimplementedError: if the step is debugged.
     """
 
-    __slots__ = (
-        "_feeds",
-        "_plain",
-        "_propagation",
-        "_queued",
-        "_running",
-        "_suspended",
-        "_tickets",
-        "_waiting",
-        "bound",
-        "executor",
-        "remaining",
-        "step",
-        "waits",
-    )
+    __slots__ = ("_feeds", "_plain", "_propagation", "_queued", "_running", "_tickets", "_waiting")
+
+    bound: BoundDataflow
 
     def __init__(self, executor: Executor, bound: BoundDataflow, step: Step, feeds: Sequence[Any]) -> None:
         if step.debug is not None:
@@ -98,7 +87,7 @@ class DataflowEngine(ControlFlowContext):
         self._propagation = Propagation()
         self._queued = self._running = False
         self._plain = step.pool is None and step.collector is None
-        self._suspended = SuspendedNodes()
+        self._suspended: SuspendedNodes = SuspendedNodes()
         # By number: what is suspended, and when it began.
         self._waiting: dict[int, tuple[NodePlan, Iteration, int]] = {}
         self._tickets = 0
@@ -106,11 +95,6 @@ class DataflowEngine(ControlFlowContext):
         self._go_on()
 
     # -- Engine --------------------------------------------------------------------------------
-
-    @property
-    def suspended(self) -> Sequence[Suspended]:
-        """See ``Engine.suspended``."""
-        return tuple(self._suspended.values())
 
     def run(self, index: int) -> None:
         """Run the queued nodes for a while, then end the partition or queue the rest."""
@@ -168,20 +152,6 @@ class DataflowEngine(ControlFlowContext):
         """See ``Engine.located``."""
         waiting = self._waiting.get(number)
         return self.located_at(None if waiting is None else waiting[0], exc)
-
-    def cancel(self) -> None:
-        """See ``Engine.cancel``."""
-        self._suspended.abandon()
-
-    # -- SegmentContext ------------------------------------------------------------------------
-
-    def wait_for(self, pending: PendingValues) -> Any:
-        """See ``SegmentContext.wait_for``."""
-        return wait_in_step(self, pending, self.check)
-
-    def check(self) -> None:
-        """See ``SegmentContext.check``."""
-        check_step(self.step)
 
     # -- the queue -----------------------------------------------------------------------------
 
@@ -271,7 +241,7 @@ class DataflowEngine(ControlFlowContext):
             # A node of unknown cost may be short, so it need not queue behind long ones.
             first = None if plan.seconds else plan
             work = PooledNode(self, plan, iteration, values)
-            self.executor.offload(work, blocks=plan.blocks, first=first)
+            step.offload(work, blocks=plan.blocks, first=first)
             return
         begin = time.perf_counter_ns()
         if plan.suspends >= 0:
@@ -341,7 +311,7 @@ class DataflowEngine(ControlFlowContext):
             self.step.drain()
 
 
-class PooledNode:
+class PooledNode(OffloadedWork):
     """A node that runs in the pool by itself.
 
     Args:
@@ -351,22 +321,16 @@ class PooledNode:
         values: its inputs.
     """
 
-    __slots__ = ("_found", "_iteration", "_plan", "_values", "engine", "index", "is_running", "since")
+    __slots__ = ("_found", "_iteration", "_plan", "_values")
+
+    engine: DataflowEngine
 
     def __init__(self, engine: DataflowEngine, plan: NodePlan, iteration: Iteration, values: Sequence[Any]) -> None:
-        self.engine = engine
-        self.index = 0
-        self.is_running = False
-        self.since = time.monotonic()
+        super().__init__(engine, node=plan.number)
         self._plan = plan
         self._iteration = iteration
         self._values = values
         self._found: Sequence[Any] = ()
-
-    @property
-    def node(self) -> int | None:
-        """See ``OffloadedWork.node``."""
-        return self._plan.number
 
     def execute(self) -> OpError | None:
         """See ``OffloadedWork.execute``."""
@@ -384,6 +348,3 @@ class PooledNode:
     def complete(self) -> None:
         """See ``OffloadedWork.complete``."""
         self.engine.completed(self._plan, self._iteration, self._found)
-
-    def discard(self) -> None:
-        """See ``OffloadedWork.discard``."""

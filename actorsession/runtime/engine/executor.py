@@ -31,7 +31,7 @@ from actorsession.plan.partition import Partition
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.dataflow_engine import DataflowEngine
-from actorsession.runtime.engine.engine import Engine, OffloadedWork
+from actorsession.runtime.engine.engine import Engine
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 from actorsession.runtime.engine.segment_engine import SegmentEngine
 from actorsession.runtime.engine.step import Step
@@ -90,6 +90,7 @@ class Executor(Actor):
         running: the steps with a partition here, in the order in which they have begun; each removes itself when it is
             done.
         begun: how many partitions have begun.
+        offloaded: how many segments and nodes ran in a kernel pool.
         closed: the error with which the executor was closed; no partition begins any more.
     """
 
@@ -103,7 +104,7 @@ class Executor(Actor):
         self.lock = threading.Lock()
         self._loaded: weakref.WeakSet[LoadedPartition] = weakref.WeakSet()  # a plan owns its own
         self.running: dict[Step, None] = {}
-        self.begun = self._offloaded = 0
+        self.begun = self.offloaded = 0
         self.closed: OpError | None = None
 
     def load(self, partition: Partition, states: dict[str, Any], *, own_fetches: bool) -> LoadedPartition:
@@ -133,12 +134,6 @@ class Executor(Actor):
         """
         message.step.begin((message.part,), message.feeds)
 
-    def offload(self, work: OffloadedWork, *, blocks: bool, first: object = None) -> None:
-        """Run a segment or node in the kernel pool of its step; see ``Step.offload``."""
-        with self.lock:
-            self._offloaded += 1
-        work.engine.step.offload(work, blocks=blocks, first=first)
-
     def close(self, error: OpError) -> None:
         """Refuse further partitions, and cancel the steps of those under way; callable from any thread.
 
@@ -167,7 +162,7 @@ class Executor(Actor):
             loaded=len(self._loaded),
             begun=self.begun,
             running=len(self.running),
-            offloaded=self._offloaded,
+            offloaded=self.offloaded,
             runs=self.policy.runs,
             seconds=self.policy.seconds,
         )

@@ -1,35 +1,33 @@
 """The segment engine: what has arrived for a partition, which segments become ready, and running them.
 
-Generated code gets a ``SegmentEngine`` as its context, or a ``PooledSegment`` in a pool thread. All but
-``execute``, the context's methods ``wait_for`` and ``check``, and ``PooledSegment`` belongs to the thread
-of the step.
+Generated code gets a ``SegmentEngine`` as its context, or a ``PooledSegment`` in a pool thread, which calls ``execute``
+as well. Everything else belongs to the thread of the step, but for what ``Engine`` excepts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
-from actorsession.graph.collective_call import CollectiveCall
+from actorsession.errors import OpError, UnimplementedError, from_exception
 from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext, SegmentFunction
-from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
+from actorsession.runtime.engine.engine import Engine, OffloadedWork
+from actorsession.runtime.engine.suspended_nodes import SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
-from actorsession.runtime.interruptible import cancel_pending, wait_for
+from actorsession.runtime.interruptible import cancel_pending
 from actorsession.runtime.step_stats_collector import Recorder
 from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
-    from actorsession.runtime.engine.engine import Engine
     from actorsession.runtime.engine.executor import Executor
     from actorsession.runtime.engine.step import Step
 
-__all__ = ["RAISED", "PooledSegment", "SegmentEngine", "check_step", "locate_error", "wait_in_step"]
+__all__ = ["RAISED", "PooledSegment", "SegmentEngine", "locate_error"]
 
 RAISED = (Exception, asyncio.CancelledError)
 """What a kernel may raise: the error of a cancelled task of asyncio is one of the kernel, too."""
@@ -37,7 +35,7 @@ RAISED = (Exception, asyncio.CancelledError)
 _new = tuple.__new__
 
 
-class SegmentEngine(SegmentContext):
+class SegmentEngine(Engine):
     """One partition of segments in one step.
 
     Args:
@@ -47,21 +45,9 @@ class SegmentEngine(SegmentContext):
         feeds: values of all feeds of the signature, in its order; borrowed.
     """
 
-    __slots__ = (
-        "_begun_at",
-        "_is_observed",
-        "_policy",
-        "_ran",
-        "_readers",
-        "_scheduled",
-        "_slots",
-        "_suspended",
-        "bound",
-        "executor",
-        "remaining",
-        "step",
-        "waits",
-    )
+    __slots__ = ("_begun_at", "_is_observed", "_policy", "_ran", "_readers", "_scheduled", "_slots")
+
+    waits: list[int]
 
     def __init__(self, executor: Executor, bound: BoundPartition, step: Step, feeds: Sequence[Any]) -> None:
         compiled = bound.compiled
@@ -95,11 +81,6 @@ class SegmentEngine(SegmentContext):
 
     # -- Engine --------------------------------------------------------------------------------
 
-    @property
-    def suspended(self) -> Sequence[Suspended]:
-        """See ``Engine.suspended``."""
-        return () if self._suspended is None else tuple(self._suspended.values())
-
     def run(self, index: int) -> None:
         """Run a segment, or offload it if it is expensive."""
         step, segment = self.step, self.bound.segments[index]
@@ -109,7 +90,7 @@ class SegmentEngine(SegmentContext):
         ):
             # A segment that was never measured may be short, so it need not queue behind long ones.
             first = None if segment.seconds else segment
-            self.executor.offload(PooledSegment(self, index), blocks=segment.blocks, first=first)
+            step.offload(PooledSegment(self, index), blocks=segment.blocks, first=first)
             return
         if self._is_observed:
             results, error = self.execute(index, self)
@@ -176,11 +157,6 @@ class SegmentEngine(SegmentContext):
         error = from_exception(exc)
         error.locate(node=node.name, device=self.bound.device, source=node.source)
         return error
-
-    def cancel(self) -> None:
-        """See ``Engine.cancel``."""
-        if self._suspended is not None:
-            self._suspended.abandon()
 
     # -- segments ------------------------------------------------------------------------------
 
@@ -294,19 +270,11 @@ class SegmentEngine(SegmentContext):
             self._suspended = SuspendedNodes()
         self._suspended.add(self, number, pending)
 
-    def wait_for(self, pending: PendingValues) -> Any:
-        """See ``SegmentContext.wait_for``."""
-        return wait_in_step(self, pending, self.check)
-
-    def check(self) -> None:
-        """See ``SegmentContext.check``."""
-        check_step(self.step)
-
     def note(self, number: int, start: int, value: Any) -> None:
         """Do nothing: traced code gets a ``Recorder``."""
 
 
-class PooledSegment(SegmentContext):
+class PooledSegment(OffloadedWork, SegmentContext):
     """A segment that runs in the pool; it holds sends and suspended nodes back for the step's thread.
 
     Args:
@@ -314,27 +282,17 @@ class PooledSegment(SegmentContext):
         index: its number there.
     """
 
-    __slots__ = ("_pending", "_results", "_sent", "engine", "index", "since")
+    __slots__ = ("_pending", "_results", "_sent")
+
+    engine: SegmentEngine
 
     def __init__(self, engine: SegmentEngine, index: int) -> None:
-        self.engine = engine
-        self.index = index
-        self.since = time.monotonic()
+        super().__init__(engine, index)
         self._results: Sequence[Any] = ()
         self._sent: list[tuple[int, Any]] = []
         self._pending: list[tuple[int, PendingValues]] = []
 
     # -- OffloadedWork -------------------------------------------------------------------------
-
-    @property
-    def node(self) -> int | None:
-        """See ``OffloadedWork.node``."""
-        return None
-
-    @property
-    def is_running(self) -> bool:
-        """See ``OffloadedWork.is_running``."""
-        return False
 
     def execute(self) -> OpError | None:
         """See ``OffloadedWork.execute``."""
@@ -371,36 +329,10 @@ class PooledSegment(SegmentContext):
 
     def check(self) -> None:
         """See ``SegmentContext.check``."""
-        check_step(self.engine.step)
+        self.engine.check()
 
     def note(self, number: int, start: int, value: Any) -> None:
         """Do nothing: traced code gets a ``Recorder``."""
-
-
-# -- what both engines do --------------------------------------------------------------------------
-
-
-def check_step(step: Step) -> None:
-    """Raise if a step is over; callable from any thread.
-
-    Raises:
-        CancelledError: if it is; derived, because the step has its error.
-    """
-    if step.abort_error is not None:
-        raise CancelledError("the step is over", derived=True)
-
-
-def wait_in_step(engine: Engine, pending: PendingValues, check: Callable[[], None]) -> Any:
-    """Wait in this thread for a node in a loop or branch, record what it has taken, and return its values."""
-    step = engine.step
-    if isinstance(pending, CollectiveCall):
-        step.begin_collective(pending, engine.executor.device.attributes)
-    values = wait_for(pending, check, step.loop)
-    uses = engine.bound.compiled.taken_inside
-    if isinstance(pending, Completion) and uses is not None:
-        # It is not tracked which iteration of the loop has stored the value.
-        step.takes.add(Taken(pending, uses, lambda: uses.stored))
-    return values
 
 
 def locate_error(exc: BaseException, bound: BoundPartition, segment: BoundSegment) -> OpError:

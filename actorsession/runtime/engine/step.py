@@ -431,6 +431,9 @@ class Step:
             blocks: whether it may take any time.
             first: the segment or node itself if it was never measured; see ``PoolThreads.submit``.
         """
+        executor = work.engine.executor
+        with executor.lock:
+            executor.offloaded += 1
         if self.pooled is NO_WORK:
             self.pooled = PooledWork()
         self.pooled.submit(work, blocks=blocks, first=first)
