@@ -322,7 +322,7 @@ class Step:
             parts: the partitions, each at another executor.
             feeds: values of all feeds of the signature.
         """
-        self._draining = True  # nothing runs until all have begun
+        was_draining, self._draining = self._draining, True  # nothing runs until all have begun
         try:
             for part in parts:
                 executor = part.executor
@@ -340,7 +340,7 @@ class Step:
                 self.engines.append(engine)
         except Exception as exc:
             self.fail(from_exception(exc))
-        self._draining = False
+        self._draining = was_draining
         self.drain()
 
     def drain(self) -> None:
