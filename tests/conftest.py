@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVarTuple
 import hypothesis
 import pytest
 
+from tests import workers
 from tests.leaks import Holdings, end_processes, take_holdings, wait_for_release
 from tests.ports import HoldPorts, held_ports
 from tests.template import cold_starts, install
@@ -234,8 +235,9 @@ def pytest_collection() -> None:
     gc.disable()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--all``."""
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add ``--all``, and ``--workers`` with what runs them."""
+    pluginmanager.register(workers)
     parser.addoption(
         "--all", action="store_true", help="run everything: " + " ".join(WHOLE) + ", and each async test on both loops"
     )
@@ -256,18 +258,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if asked else True
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files beside this one, which take the longest each.
-
-    Workers take one file after the other, so a long one at the end would leave cores idle.
-    """
-    items.sort(key=lambda item: item.path.parent != _HERE)
-
-
 def pytest_collection_finish() -> None:
-    """Keep the collected tests themselves out of every later garbage collection."""
+    """Keep the collected tests themselves out of every garbage collection; nothing was garbage by then."""
+    gc.freeze()
     gc.enable()
-    _forget_garbage()
 
 
 @pytest.fixture

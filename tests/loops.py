@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
+import pytest
+
 T = TypeVar("T")
 
 new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
@@ -20,3 +22,11 @@ def run_to_end(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end on a new loop."""
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(main)
+
+
+async def cancelled(task: asyncio.Future[Any]) -> None:
+    """Cancel a task, which ends as one that was cancelled."""
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        async with asyncio.timeout(60):
+            await task

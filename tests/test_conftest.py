@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -212,25 +214,28 @@ def test_ctrl_c_reaches_tests_and_their_children_where_the_shell_has_them_ignore
     assert "4 passed" in report, report
 
 
-def collected(folder: Path, *words: str) -> list[str]:
-    """The tests that pytest finds in a folder that stands for ours."""
-    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-p", "tests.conftest", "-p", "here"]
-    quiet = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *quiet, *words],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": f"{ROOT}:{folder}", "PYTEST_ADDOPTS": ""},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    return sorted(line for line in run.stdout.splitlines() if "::" in line)
+COLLECTS = """
+import contextlib, io, json, sys
+import pytest
+
+found = []
+for words in json.loads(sys.argv[1]):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        pytest.main(words)
+    found.append(sorted(line for line in said.getvalue().splitlines() if "::" in line))
+print(json.dumps(found))
+"""
+
+NAMED = ("test_wheel.py", "engines", "engines/test_one.py")
 
 
 @pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A suite with a test of the wheel, of engines, of links and of graphs."""
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, ...], list[str]]:
+    """The tests that pytest finds in a suite that stands for ours, by the words of its command line.
+
+    The suite has a test of the wheel, of engines, of links and of graphs.
+    """
     folder = tmp_path_factory.mktemp("suite")
     (folder / "here.py").write_text(
         "import pathlib, tests.conftest\ntests.conftest._HERE = pathlib.Path(__file__).parent\n"
@@ -238,19 +243,35 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("test_wheel.py", "engines/test_one.py", "rpc/test_link.py", "graph/test_graph.py"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("async def test_a(): pass\n")
-    return folder
+    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-p", "tests.conftest", "-p", "here"]
+    quiet = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    chosen = [("--all", "."), (".",), *((name,) for name in NAMED)]
+    run = subprocess.run(
+        [sys.executable, "-c", COLLECTS, json.dumps([[*options, *quiet, *words] for words in chosen])],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}:{folder}", "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    return dict(zip(chosen, json.loads(run.stdout), strict=True))
 
 
-def test_what_is_built_of_the_packages_is_tested_when_everything_is_asked_for(suite: Path) -> None:
+def test_what_is_built_of_the_packages_is_tested_when_everything_is_asked_for(
+    collected: Mapping[tuple[str, ...], list[str]],
+) -> None:
     loops = sorted(LOOP_FACTORIES)
     files = ["engines/test_one.py", "graph/test_graph.py", "rpc/test_link.py", "test_wheel.py"]
-    assert collected(suite, "--all", ".") == [f"{file}::test_a[{loop}]" for file in files for loop in loops]
-    some = collected(suite, ".")
+    assert collected["--all", "."] == [f"{file}::test_a[{loop}]" for file in files for loop in loops]
+    some = collected[(".",)]
     assert {test.partition("::")[0] for test in some} == {"graph/test_graph.py", "rpc/test_link.py"}
     assert len(some) == 1 + len(loops)  # loops are the subject of those of rpc
 
 
-@pytest.mark.parametrize("named", ["test_wheel.py", "engines", "engines/test_one.py"])
-def test_what_is_named_on_the_command_line_is_tested(suite: Path, named: str) -> None:
-    (found,) = collected(suite, named)
+@pytest.mark.parametrize("named", NAMED)
+def test_what_is_named_on_the_command_line_is_tested(
+    collected: Mapping[tuple[str, ...], list[str]], named: str
+) -> None:
+    (found,) = collected[(named,)]
     assert found.startswith(named)

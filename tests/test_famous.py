@@ -156,6 +156,23 @@ def test_one_that_has_not_learnt_makes_the_command_fail(
 
 
 @pytest.mark.process
+def test_a_program_of_chance_is_run_until_it_learns_or_has_had_its_attempts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = tmp_path / "again"
+    commit = clone(
+        tmp_path / "a" / "b",
+        TRAINS + f"open({str(again)!r}, 'a').write('.')\nprint('runs', len(open({str(again)!r}).read()))",
+    )
+    third = Reaches("runs", r"runs (\d+)", least=3)
+    assert main([str(tmp_path)], [row_of(commit, attempts=2, sign=Falls("loss", r"loss (\S+)", to=0.0))]) == 1
+    assert len(again.read_text()) == 2
+    assert main([str(tmp_path)], [row_of(commit, attempts=2, sign=third)]) == 0
+    assert len(again.read_text()) == 3
+    assert capsys.readouterr().out.count("NOT LEARNT") == 2
+
+
+@pytest.mark.process
 def test_constants_of_a_row_and_its_data_are_in_the_working_copy_alone(tmp_path: Path) -> None:
     commit = clone(tmp_path / "a" / "b", TRAINS + "print(STEPS, open('data').read())")
     row = row_of(

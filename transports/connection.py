@@ -101,6 +101,14 @@ class Connection(ABC):
             MemoryError: There is no memory to encode it, and nothing of it was written.
         """
 
+    def write_short(self, header: bytes) -> bool:
+        """Write a short frame without segments, if nothing has to be said or done before.
+
+        Returns:
+            Whether it was written; if not, ``write`` does it or raises the reason.
+        """
+        return False
+
     def open_to_threads(self) -> None:  # noqa: B027  (a connection without a socket has nothing to do)
         """Let ``write_from_thread`` write, where the connection has a plain socket; may be called again."""
 

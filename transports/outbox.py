@@ -106,9 +106,11 @@ class Outbox:
 
     Attributes:
         nbytes: The number of bytes held.
+        pieces: What is held. Who adds a short piece while the turn is open, which takes a call less than
+            ``write``, does what that does.
     """
 
-    __slots__ = ("_gathers", "_pieces", "_transport", "_turn", "nbytes")
+    __slots__ = ("_gathers", "_transport", "_turn", "nbytes", "pieces")
 
     def __init__(self, transport: Writable, turn: WriteTurn) -> None:
         """Make an empty outbox.
@@ -122,12 +124,12 @@ class Outbox:
         # The inherited method, which that of Python 3.11's standard event loop is, joins the pieces, however
         # large they are; any other method passes them to one system call.
         self._gathers = type(transport).writelines is not asyncio.WriteTransport.writelines
-        self._pieces: list[Buffer] = []
+        self.pieces: list[Buffer] = []
         self.nbytes = 0
 
     def write(self, pieces: Sequence[Buffer], size: int) -> None:
         """Write pieces of ``size`` bytes together, at the end of the turn if one is open."""
-        turn, held = self._turn, self._pieces
+        turn, held = self._turn, self.pieces
         if turn.depth:
             if not held:
                 turn.waiting.append(self)
@@ -150,14 +152,14 @@ class Outbox:
     def write_now(self, pieces: Sequence[Buffer], size: int) -> None:
         """Write what is held, and then pieces of ``size`` bytes, without waiting for the end of the turn."""
         self.flush()
-        self._pieces += pieces
+        self.pieces += pieces
         self.nbytes += size
         self.flush()
 
     def fail(self, error: Exception) -> None:
         """End the connection, because something could not be written that nobody writes again."""
         logger.error("a connection is given up: writing to it has failed", exc_info=error)
-        self._pieces, self.nbytes = [], 0
+        self.pieces, self.nbytes = [], 0
         self._transport.abort()
 
     def flush(self) -> None:
@@ -165,11 +167,11 @@ class Outbox:
 
         If the transport is closed, it is dropped.
         """
-        pieces = self._pieces
+        pieces = self.pieces
         if not pieces:
             return
         transport, size = self._transport, self.nbytes
-        self._pieces, self.nbytes = [], 0
+        self.pieces, self.nbytes = [], 0
         if transport.is_closing():
             return
         if len(pieces) == 1:

@@ -147,9 +147,9 @@ def _alike(module: Sequence[str], name: str, holder: object) -> Iterable[str]:
     if module[:1] not in (["contrib"], *([part] for part in _PARTS)):
         places.append(([], tf))
     for room, inside in places:
-        names = [found for found in dir(inside) if not found.startswith("_")]
+        names = [member for member in dir(inside) if not member.startswith("_")]
         if near := difflib.get_close_matches(name, names, n=3):
-            return [".".join([*room, found]) for found in near]
+            return [".".join([*room, member]) for member in near]
     return []
 
 

@@ -59,11 +59,11 @@ def install_alias() -> None:
     """
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
-    found = sys.modules.get(_ROOT)
+    tf = sys.modules.get(_ROOT)
     # The package of the same name that child processes find imports itself while it is being imported.
-    if found is not None and not str(found.__file__).startswith(str(shim_folder())):
+    if tf is not None and not str(tf.__file__).startswith(str(shim_folder())):
         raise RuntimeError(
-            f"tensorflow is imported already, from {found.__file__}; call install_alias() before the first import of it"
+            f"tensorflow is imported already, from {tf.__file__}; call install_alias() before the first import of it"
         )
     sys.meta_path.insert(0, _Finder())
     sys.meta_path.append(_LIBRARY_FINDER)
@@ -73,10 +73,10 @@ def remove_alias() -> None:
     """Undo ``install_alias``: the modules that it made are forgotten, as far as nobody holds them."""
     ours = (_Finder, _LibraryFinder)
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
-    for name, found in list(sys.modules.items()):
-        if isinstance(found, _Module) or name.startswith(f"{_ROOT}.keras."):
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, _Module) or name.startswith(f"{_ROOT}.keras."):
             del sys.modules[name]
-    _made.clear()
+    _modules.clear()
 
 
 def shim_folder() -> Path:
@@ -93,7 +93,7 @@ def find_name(name: str) -> Any:
     Raises:
         LookupError: if there is none, with the reason.
     """
-    found: Any = importlib.import_module(_TARGET)
+    value: Any = importlib.import_module(_TARGET)
     parts = _without_same(name)
     inside = found_keras.reach(".".join(parts))
     if inside is not None and found_keras.missing_because() is None:
@@ -102,12 +102,12 @@ def find_name(name: str) -> Any:
         except AttributeError as exc:
             raise LookupError(f"tensorflow has no {'.'.join(parts)} here: {exc.args[0]}") from None
     for done, part in enumerate(parts):
-        holder, found = found, getattr(found, part, _NOTHING)
-        if found is _NOTHING and part == "python" and done == 2 and parts[0] == "contrib":
-            found = inside_contrib(parts[1])
-        if found is _NOTHING:
+        holder, value = value, getattr(value, part, _NOTHING)
+        if value is _NOTHING and part == "python" and done == 2 and parts[0] == "contrib":
+            value = inside_contrib(parts[1])
+        if value is _NOTHING:
             raise LookupError(explain(parts[:done], part, holder))
-    return found
+    return value
 
 
 _NOTHING = object()
@@ -120,9 +120,9 @@ def _without_same(name: str) -> list[str]:
 
 def _find_module(name: str) -> Any:
     """What a name stands for; a module, where a function and its module share the name."""
-    found = find_name(name)
+    value = find_name(name)
     full = f"{_TARGET}.{'.'.join(_without_same(name))}"
-    return found if isinstance(found, ModuleType) else sys.modules.get(full, found)
+    return value if isinstance(value, ModuleType) else sys.modules.get(full, value)
 
 
 class MissingAttributeError(AttributeError):
@@ -210,11 +210,11 @@ def _own_names(module: ModuleType) -> dict[str, Any]:
     return names
 
 
-_made: dict[str, _Module] = {}
+_modules: dict[str, _Module] = {}
 
 
 def _module(name: str, target: ModuleType) -> _Module:
-    return _made.setdefault(name, _Module(name, target))
+    return _modules.setdefault(name, _Module(name, target))
 
 
 def _used() -> str:
@@ -246,21 +246,21 @@ class _Finder(MetaPathFinder, Loader):
         if root != _ROOT:
             return None
         try:
-            found = _find_module(name)
+            module = _find_module(name)
         except LookupError as exc:
             # Without a name in the error, ``from MODULE import NAME`` shows it as it stands.
             raise MissingModuleError(f"{_used()}: {exc.args[0]}") from None
-        if not isinstance(found, ModuleType):
-            raise MissingModuleError(f"{_used()}: {fullname} is not a module: {found!r:.80}")
+        if not isinstance(module, ModuleType):
+            raise MissingModuleError(f"{_used()}: {fullname} is not a module: {module!r:.80}")
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module of that name; one of Keras is itself."""
-        found = _find_module(spec.name.partition(".")[2])
-        if found.__name__.partition(".")[0] == "keras":
-            spec.loader_state = found.__spec__
-            return found  # type: ignore[no-any-return]
-        return _module(spec.name, found)
+        module = _find_module(spec.name.partition(".")[2])
+        if module.__name__.partition(".")[0] == "keras":
+            spec.loader_state = module.__spec__
+            return module  # type: ignore[no-any-return]
+        return _module(spec.name, module)
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing but for Keras' modules, which keep their own specifications."""
@@ -286,10 +286,10 @@ class _LibraryFinder(MetaPathFinder, Loader):
         """Return the module of that name."""
         if spec.name in _LIBRARIES:
             return _module(spec.name, importlib.import_module(_LIBRARIES[spec.name]))
-        found: Any = importlib.import_module(_LIBRARIES["six"])
+        module: Any = importlib.import_module(_LIBRARIES["six"])
         for part in spec.name.split(".")[1:]:
-            found = getattr(found, part)
-        return found  # type: ignore[no-any-return]
+            module = getattr(module, part)
+        return module  # type: ignore[no-any-return]
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: its names are found when they are used."""

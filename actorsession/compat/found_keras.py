@@ -58,9 +58,9 @@ def library() -> ModuleType:
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     # A program that has imported the package itself expects its names of metrics.
     as_tensorflow = "keras" not in sys.modules
-    found = importlib.import_module("keras")
-    importlib.import_module(f"{_FACE}.bridges").bridge(found, as_tensorflow)
-    return found
+    keras = importlib.import_module("keras")
+    importlib.import_module(f"{_FACE}.bridges").bridge(keras, as_tensorflow)
+    return keras
 
 
 def reach(path: str) -> str | None:
@@ -98,19 +98,19 @@ def find(path: str) -> Any:
         return getattr(find(front), last)
     if path in _INSIDE and _is_loading():
         return importlib.import_module(f"{_FACE}.{_INSIDE[path]}")
-    found: Any = library()
+    value: Any = library()
     parts = path.split(".")
     for part in parts:
-        if isinstance(found, ModuleType) and not hasattr(found, part):
+        if isinstance(value, ModuleType) and not hasattr(value, part):
             try:
-                found = importlib.import_module(f"{found.__name__}.{part}")
+                value = importlib.import_module(f"{value.__name__}.{part}")
                 continue
             except ModuleNotFoundError:
                 version = importlib.metadata.version("keras")
                 raise AttributeError(f"Keras {version} has no {path}{_newer(version)}") from None
-        found = getattr(found, part)
+        value = getattr(value, part)
     inside = [name for name in _OURS if name.startswith(f"{path}.")]
-    return _with_ours(path, found) if inside and isinstance(found, ModuleType) else found
+    return _with_ours(path, value) if inside and isinstance(value, ModuleType) else value
 
 
 def _newer(version: str) -> str:

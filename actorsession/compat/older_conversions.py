@@ -73,15 +73,15 @@ def called(value: Any, name: str, *arguments: Any, **named: Any) -> Any:
     return getattr(value, name)(*arguments, **named)
 
 
-def formatted(form: str, given: Any) -> Any:
+def formatted(form: str, values: Any) -> Any:
     """Return ``form % given`` with the numbers in arrays of one element where the form asks for numbers."""
     try:
-        return form % given
+        return form % values
     except TypeError:
-        if isinstance(given, dict):
+        if isinstance(values, dict):
             asked = {name for name, _, _, kind in _CONVERSION.findall(form) if kind in _OF_NUMBERS}
-            return form % {key: _number(each) if key in asked else each for key, each in given.items()}
-        several = given if isinstance(given, tuple) else (given,)
+            return form % {key: _number(each) if key in asked else each for key, each in values.items()}
+        several = values if isinstance(values, tuple) else (values,)
         kinds = [
             kind
             for _, width, precision, last in _CONVERSION.findall(form)

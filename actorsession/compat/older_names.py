@@ -115,17 +115,17 @@ def _as_before(make: Callable[..., Any]) -> Callable[..., Any]:
             return make(*args, **named)
         except (OverflowError, ValueError) as error:
             more = {key: value for key, value in named.items() if key not in ("a", "dtype", "object")}
-            given = args[0] if args else named.get("object", named.get("a"))
+            items = args[0] if args else named.get("object", named.get("a"))
             dtype = args[1] if len(args) > 1 else named.get("dtype")
             if isinstance(error, OverflowError) and dtype is not None:
-                return make(given, None, *args[2:], **more).astype(dtype)
+                return make(items, None, *args[2:], **more).astype(dtype)
             frame = sys._getframe(1)
             caller = frame.f_globals.get("__name__", "")
             strict = caller.partition(".")[0] in _STRICT or dtype is not None
             if strict or "inhomogeneous" not in str(error):
                 raise
             _note_ragged(f"{caller}:{frame.f_lineno}")
-            return make(given, object, *args[2:], **more)
+            return make(items, object, *args[2:], **more)
 
     return older
 
@@ -141,8 +141,8 @@ def _from_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fromstring)
     def older(string: Any, dtype: Any = float, count: int = -1, sep: str = "", **named: Any) -> np.ndarray[Any, Any]:
         if sep:
-            found: np.ndarray[Any, Any] = fromstring(string, dtype, count, sep=sep, **named)
-            return found
+            array: np.ndarray[Any, Any] = fromstring(string, dtype, count, sep=sep, **named)
+            return array
         content = string.encode("latin-1") if isinstance(string, str) else string
         return np.frombuffer(content, dtype, count).copy()
 
@@ -189,8 +189,8 @@ def _as_list(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def older(*args: Any, **named: Any) -> Any:
-        found = function(*args, **named)
-        return list(found) if isinstance(found, tuple) else found
+        arrays = function(*args, **named)
+        return list(arrays) if isinstance(arrays, tuple) else arrays
 
     return older
 
@@ -253,9 +253,9 @@ def _images(misc: Any) -> str:
     from actorsession.compat.libraries import scipy_images
 
     elsewhere = ("comb", "factorial", "factorial2", "factorialk", "logsumexp")
-    given = {name: getattr(scipy_images, name) for name in scipy_images.__all__}
-    given |= {name: getattr(scipy.special, name) for name in elsewhere}
-    missing = _add_missing(misc, given)
+    functions = {name: getattr(scipy_images, name) for name in scipy_images.__all__}
+    functions |= {name: getattr(scipy.special, name) for name in elsewhere}
+    missing = _add_missing(misc, functions)
     return f"{', '.join(missing)} are there" if missing else ""
 
 
@@ -277,10 +277,10 @@ def _inverse(linalg: Any) -> str:
     return "pinv2 is pinv" if _add_missing(linalg, {"pinv2": linalg.pinv}) else ""
 
 
-def _add_missing(module: Any, given: Mapping[str, Any]) -> list[str]:
+def _add_missing(module: Any, members: Mapping[str, Any]) -> list[str]:
     """Add the names that a module does not have; return them."""
-    missing = [name for name in given if name not in vars(module)]
-    vars(module).update({name: given[name] for name in missing})
+    missing = [name for name in members if name not in vars(module)]
+    vars(module).update({name: members[name] for name in missing})
     return missing
 
 

@@ -80,12 +80,12 @@ def _looked_up(name: str) -> tuple[str, str]:
     for end in range(1, len(parts) + 1):
         path = ".".join(parts[:end])
         try:
-            found = find_name(path)
+            value = find_name(path)
         except LookupError as exc:
             return path, str(exc.args[0])
         except ImportError as exc:  # of an extra
             return path, str(exc)
-        if not isinstance(found, (ModuleType, type)):
+        if not isinstance(value, (ModuleType, type)):
             return path, ""
     return name, ""
 
@@ -115,16 +115,16 @@ def find_names(files: Iterable[Path]) -> Findings:
     Raises:
         OSError: for a file that cannot be read.
     """
-    found = Findings()
+    findings = Findings()
     for file in files:
         try:
             tree = ast.parse(file.read_bytes(), str(file))
         except (SyntaxError, ValueError) as exc:
             line = getattr(exc, "lineno", None) or 1
-            found.unreadable[str(file)] = f"{file}:{line}: no program of Python 3: {exc.args[0]}"
+            findings.unreadable[str(file)] = f"{file}:{line}: no program of Python 3: {exc.args[0]}"
             continue
-        _File(str(file), found).visit(tree)
-    return found.without_own()
+        _File(str(file), findings).visit(tree)
+    return findings.without_own()
 
 
 class _File(ast.NodeVisitor):
@@ -132,16 +132,16 @@ class _File(ast.NodeVisitor):
 
     Args:
         file: its name.
-        found: where the names go.
+        findings: where the names go.
     """
 
-    def __init__(self, file: str, found: Findings) -> None:
-        self._file, self._found = file, found
+    def __init__(self, file: str, findings: Findings) -> None:
+        self._file, self._findings = file, findings
         # What each name of the program stands for; parameters of functions hide those outside.
         self._names: list[dict[str, str | None]] = [{}]
 
     def _use(self, name: str, node: ast.AST) -> None:
-        self._found.add(name, Use(self._file, getattr(node, "lineno", 0)))
+        self._findings.add(name, Use(self._file, getattr(node, "lineno", 0)))
 
     def visit_Import(self, node: ast.Import) -> None:
         """Note what ``import`` binds."""
@@ -193,7 +193,7 @@ class _File(ast.NodeVisitor):
         if path is None:
             self.generic_visit(node)
         elif path and isinstance(node.ctx, ast.Store):
-            self._found.own(path)
+            self._findings.own(path)
         elif path:
             self._use(path, node)
 

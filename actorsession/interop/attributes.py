@@ -31,9 +31,9 @@ _BODY = "_actorsession_body"
 
 def _reference(function: FunctionDef) -> NameAttrList:
     """Return a function as a reference that has it within."""
-    made = NameAttrList(name="function")
-    made.attr[_BODY].s = codec.pack(function)
-    return made
+    reference = NameAttrList(name="function")
+    reference.attr[_BODY].s = codec.pack(function)
+    return reference
 
 
 # The field of the message and the converter to its value, by TensorFlow's name of the attribute type.
@@ -67,9 +67,9 @@ def attr_proto(value: Any, kind: str | None = None) -> AttrValue:
         TypeError: for a value that no message can hold.
     """
     if isinstance(value, FunctionName):
-        made = AttrValue()
-        made.func.name = value
-        return made
+        message = AttrValue()
+        message.func.name = value
+        return message
     kind = _kind_of(value) if kind is None else kind
     inner = kind[5:-1] if kind.startswith("list(") else kind
     if inner not in _WRITE:
@@ -131,9 +131,9 @@ def same(proto: AttrValue) -> AttrValue:
 
 @functools.lru_cache(1 << 12)
 def _seen(content: bytes) -> AttrValue:
-    made = AttrValue()
-    made._read(content, 0, len(content), 0, Budget())
-    return made
+    proto = AttrValue()
+    proto._read(content, 0, len(content), 0, Budget())
+    return proto
 
 
 def is_of_kind(proto: AttrValue, kind: str) -> bool:
@@ -143,9 +143,9 @@ def is_of_kind(proto: AttrValue, kind: str) -> bool:
     """
     if proto._unread:
         return _is_of_kind(proto._unread, kind)
-    found = proto.WhichOneof("value")
-    if found != "list":
-        return found is not None and _KINDS.get(found) == kind
+    field_name = proto.WhichOneof("value")
+    if field_name != "list":
+        return field_name is not None and _KINDS.get(field_name) == kind
     inner = [f"list({_KINDS[field.name]})" for field, _ in proto.list.ListFields()]
     return kind.startswith("list(") and inner in ([], [kind])
 
@@ -216,9 +216,9 @@ def _read(kind: str, value: Any) -> Any:
 
 def _body_of(reference: NameAttrList) -> FunctionDef:
     try:
-        found = codec.unpack(reference.attr[_BODY].s)
+        body = codec.unpack(reference.attr[_BODY].s)
     except ProtocolError as exc:
         raise ValueError(f"the function {reference.name!r} cannot be read: {exc.message}") from exc
-    if not isinstance(found, FunctionDef):
+    if not isinstance(body, FunctionDef):
         raise ValueError(f"the function {reference.name!r} is no function")
-    return found
+    return body

@@ -41,9 +41,9 @@ def expand_calls(graph_def: protos.GraphDef) -> protos.GraphDef:
     inside = [node for function in graph_def.library.function for node in function.node_def]
     if not any(node.op in functions for node in (*graph_def.node, *inside)):
         return graph_def
-    made = graph_def.copy()
+    expanded = graph_def.copy()
     by_name = {node.op for node in (*graph_def.node, *inside)}
-    for function in made.library.function:
+    for function in expanded.library.function:
         if function.signature.name in by_name:
             _run_effects(function, functions)
         called = {n.name: functions[n.op] for n in function.node_def if n.op in functions}
@@ -52,9 +52,9 @@ def expand_calls(graph_def: protos.GraphDef) -> protos.GraphDef:
             _expand_call(node, functions)
         for key, text in dict(function.ret).items():
             function.ret[key] = _numbered(text, called)
-    for node in made.node:
+    for node in expanded.node:
         _expand_call(node, functions)
-    return made
+    return expanded
 
 
 def _run_effects(function: protos.FunctionDef, functions: Container[str]) -> None:
@@ -141,9 +141,9 @@ def build_call(
         with body.building():
             results = call(function, inputs[first:], f"{full}/_{_NOT_IN_NAMES.sub('_', name)}")
             # Every call has at least one result, so that its side effects run as dependencies of a value.
-            given = results or [ran(body.operations, graph)]
+            carried = results or [ran(body.operations, graph)]
         named = {"_function": str(name)}
-        op = builder.construct(node.type, inputs[:first], ("f",), [body], [given], named)
+        op = builder.construct(node.type, inputs[:first], ("f",), [body], [carried], named)
     return op, list(op.outputs[: len(results)])
 
 

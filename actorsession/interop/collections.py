@@ -50,7 +50,7 @@ def variable_to_proto(variable: Variable, export_scope: str | None = None) -> pr
     }
     if variable.initial_value is not None:
         names["initial_value_name"] = variable.initial_value.name
-    made = protos.VariableDef(
+    proto = protos.VariableDef(
         **{key: without_scope(name, export_scope) for key, name in names.items()},
         is_resource=variable._is_resource,
         trainable=variable.trainable,
@@ -59,12 +59,12 @@ def variable_to_proto(variable: Variable, export_scope: str | None = None) -> pr
     )
     info = variable._get_save_slice_info()
     if info is not None:
-        slices = made.save_slice_info_def
+        slices = proto.save_slice_info_def
         slices.full_name = info.full_name
         slices.full_shape.extend(info.full_shape)
         slices.var_offset.extend(info.var_offset)
         slices.var_shape.extend(info.var_shape)
-    return made
+    return proto
 
 
 def variable_from_proto(proto: protos.VariableDef, graph: Graph, import_scope: str | None = None) -> Variable:
@@ -191,9 +191,9 @@ def _variable_of(handle: Tensor) -> Variable | None:
 def _read_variable(proto: protos.VariableDef, import_scope: str | None = None) -> Variable:
     # A variable is one object, even if it is in several collections.
     graph = get_default_graph()
-    made = variable_from_proto(proto, graph, import_scope)
-    known = _variable_of(made.handle)
-    return made if known is None else known
+    variable = variable_from_proto(proto, graph, import_scope)
+    known = _variable_of(variable.handle)
+    return variable if known is None else known
 
 
 for _key in _OF_VARIABLES:
@@ -220,29 +220,29 @@ def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.C
     Raises:
         TypeError, ValueError: for values of a kind that no message can hold.
     """
-    made = protos.CollectionDef()
+    proto = protos.CollectionDef()
     functions = _FUNCTIONS.get(key)
     if functions is not None and functions.to_proto is not None:
         written = [functions.to_proto(value, export_scope=scope) for value in values]
-        made.bytes_list.value.extend([w.SerializeToString() for w in written if w is not None])
+        proto.bytes_list.value.extend([w.SerializeToString() for w in written if w is not None])
     elif all(isinstance(v, (Tensor, Operation, Variable)) for v in values):
-        made.node_list.value.extend([without_scope(v.name, scope) for v in values])
+        proto.node_list.value.extend([without_scope(v.name, scope) for v in values])
     elif all(isinstance(v, (str, bytes)) for v in values):
-        made.bytes_list.value.extend([v.encode() if isinstance(v, str) else v for v in values])
+        proto.bytes_list.value.extend([v.encode() if isinstance(v, str) else v for v in values])
     elif all(isinstance(v, float) for v in values):
-        made.float_list.value.extend(values)
+        proto.float_list.value.extend(values)
     elif all(isinstance(v, protos.Any) for v in values):
-        made.any_list.value.extend(values)
+        proto.any_list.value.extend(values)
     else:
-        made.int64_list.value.extend(values)
-    return made
+        proto.int64_list.value.extend(values)
+    return proto
 
 
 def _renamed(message: Any, rename: Callable[[str], str]) -> Any:
     """Return a message in which all strings are names, and are given other ones."""
-    made = message.copy()
-    _rename(made, rename)
-    return made
+    renamed = message.copy()
+    _rename(renamed, rename)
+    return renamed
 
 
 def _rename(message: Any, rename: Callable[[str], str]) -> None:
@@ -300,9 +300,9 @@ def restore_collection(key: str, written: protos.CollectionDef, graph: Graph, sc
 
 def _element(name: str, graph: Graph, scope: str | None) -> Any:
     """Return the operation, tensor or variable with the given name."""
-    found = graph.as_graph_element(_within(name, scope))
-    variable = _variable_of(found) if isinstance(found, Tensor) else None
-    return found if variable is None else variable
+    element = graph.as_graph_element(_within(name, scope))
+    variable = _variable_of(element) if isinstance(element, Tensor) else None
+    return element if variable is None else variable
 
 
 def is_restored_by_function(key: str) -> bool:

@@ -72,10 +72,10 @@ class EnumType:
         return self._name.rpartition(".")[2]
 
     def __getattr__(self, name: str) -> int:
-        found = ENUMS[self._name].get(name)
-        if found is None:
+        number = ENUMS[self._name].get(name)
+        if number is None:
             raise AttributeError(self._unknown(name))
-        return found
+        return number
 
     def _unknown(self, name: object) -> str:
         known = ", ".join(ENUMS[self._name])
@@ -101,10 +101,10 @@ class EnumType:
         Raises:
             ValueError: for an unknown name.
         """
-        found = ENUMS[self._name].get(name)
-        if found is None:
+        number = ENUMS[self._name].get(name)
+        if number is None:
             raise ValueError(self._unknown(name))
-        return found
+        return number
 
     def keys(self) -> list[str]:
         """Return the names."""
@@ -130,8 +130,8 @@ def dtype_of(number: int) -> DType:
     Raises:
         ValueError: for types that this library does not have.
     """
-    found = _BY_NUMBER.get(number - 100 if number > 100 else number)
-    if found is None:
+    dtype = _BY_NUMBER.get(number - 100 if number > 100 else number)
+    if dtype is None:
         label = label_of("DataType", number) or "an unknown type"
         raise ValueError(f"element type {number} ({label}) is not supported; supported types are {_OURS}")
-    return found
+    return dtype

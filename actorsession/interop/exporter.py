@@ -61,15 +61,15 @@ def graph_def_of(graph: Graph | PlainGraphDef, *, after: int = 0, add_shapes: bo
         ValueError: for a node that has no such form.
     """
     plain = Graph.as_graph_def(graph) if isinstance(graph, Graph) else graph
-    made = protos.GraphDef()
-    made.versions.producer = GRAPH_DEF_VERSION
-    writer = _Writer(made.library, add_shapes)
+    exported = protos.GraphDef()
+    exported.versions.producer = GRAPH_DEF_VERSION
+    writer = _Writer(exported.library, add_shapes)
     nodes = list(with_first_values(in_their_types(with_stand_ins(plain.nodes), after)))
     types = {node.name: node.outputs for node in (*plain.nodes, *nodes)}
     for node in nodes:
         inputs = tuple([types[name][index] for name, index in node.inputs])
-        made.node.adopt(writer.node(node, inputs))
-    return made
+        exported.node.adopt(writer.node(node, inputs))
+    return exported
 
 
 def node_of(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDef:
@@ -108,9 +108,9 @@ class _Writer:
         """Return a node in TensorFlow's form; ``inputs`` are the static types of its inputs."""
         # The gradient of a function has been expanded by now, and is called like any other function.
         op = STATEFUL_CALL if node.op == SYMBOLIC_GRADIENT else node.op
-        made = protos.NodeDef(name=node.name, op=op, device=node.device)
-        made.input.extend([n if index == 0 else f"{n}:{index}" for n, index in node.inputs])
-        made.input.extend([f"^{name}" for name in node.control_inputs])
+        proto = protos.NodeDef(name=node.name, op=op, device=node.device)
+        proto.input.extend([n if index == 0 else f"{n}:{index}" for n, index in node.inputs])
+        proto.input.extend([f"^{name}" for name in node.control_inputs])
         try:
             is_construct = node.op in CONSTRUCTS
             attrs = self._construct(node, inputs) if is_construct else attributes_of(node, inputs)
@@ -118,42 +118,42 @@ class _Writer:
                 value, kind = attrs[name]
                 if isinstance(value, FunctionDef) and kind == "func":
                     value = FunctionName(self._function(node, name, value))
-                made.attr.adopt(name, attr_proto(value, kind))
+                proto.attr.adopt(name, attr_proto(value, kind))
         except (TypeError, ValueError) as exc:
             raise ValueError(f"node {node.name!r} ({node.op}) cannot be exported to a GraphDef: {exc}") from exc
         outputs = _outputs(node, inputs)
         if self._add_shapes and outputs:
-            shapes = made.attr["_output_shapes"].list.shape
+            shapes = proto.attr["_output_shapes"].list.shape
             shapes.extend([shape_proto(spec.shape) for spec in outputs])
-        return made
+        return proto
 
     def _construct(self, node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> dict[str, tuple[Any, str | None]]:
         """Return the attributes of a loop or branch, and add its functions to the library."""
-        made: dict[str, tuple[Any, str | None]] = {
+        attrs: dict[str, tuple[Any, str | None]] = {
             name: (value, None) for name, value in node.attrs.items() if name.startswith("_") and name not in _OURS
         }
         for key in CONSTRUCTS[node.op]:
-            given = node.attrs[key]
-            if isinstance(given, FunctionDef):
-                made[key] = (FunctionName(self._function(node, key, given)), "func")
+            functions = node.attrs[key]
+            if isinstance(functions, FunctionDef):
+                attrs[key] = (FunctionName(self._function(node, key, functions)), "func")
             else:  # the branches of a Case
-                names = [self._function(node, f"{key}_{k}", each) for k, each in enumerate(given)]
-                made[key] = (tuple(map(FunctionName, names)), "list(func)")
+                names = [self._function(node, f"{key}_{k}", each) for k, each in enumerate(functions)]
+                attrs[key] = (tuple(map(FunctionName, names)), "list(func)")
         outputs = _outputs(node, inputs)
         if node.op in LOOPS:
-            made["T"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
+            attrs["T"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
         elif node.op in CALLS:
             passed = inputs[CALLS[node.op] :]
-            made["Tin"] = (tuple([spec.dtype for spec in passed]), "list(type)")
-            made["Tout"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
-            return made
+            attrs["Tin"] = (tuple([spec.dtype for spec in passed]), "list(type)")
+            attrs["Tout"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
+            return attrs
         else:
             if node.op in BRANCHES:
-                made["Tcond"] = (inputs[0].dtype, "type")
-            made["Tin"] = (tuple([spec.dtype for spec in inputs[1:]]), "list(type)")
-            made["Tout"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
-        made["output_shapes"] = (tuple([spec.shape for spec in outputs]), "list(shape)")
-        return made
+                attrs["Tcond"] = (inputs[0].dtype, "type")
+            attrs["Tin"] = (tuple([spec.dtype for spec in inputs[1:]]), "list(type)")
+            attrs["Tout"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
+        attrs["output_shapes"] = (tuple([spec.shape for spec in outputs]), "list(shape)")
+        return attrs
 
     def _function(self, node: PlainNodeDef, key: str, function: FunctionDef) -> str:
         """Write a function of a node and return its name in the library; calls of one function share it."""
@@ -166,12 +166,12 @@ class _Writer:
         name = self._free_name(str(named or f"{node.name}_{key}".replace("/", "_")))
         if named is not None:
             shared.append((name, function))
-        made = function_proto(name, function, self.node, carried=key == "body")
-        self._library.function.adopt(made)
+        proto = function_proto(name, function, self.node, carried=key == "body")
+        self._library.function.adopt(proto)
         return name
 
-    def _free_name(self, wanted: str) -> str:
-        name = free_name(wanted, self._names)
+    def _free_name(self, base: str) -> str:
+        name = free_name(base, self._names)
         self._names.add(name)
         return name
 
@@ -196,18 +196,18 @@ def attributes_of(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> dict[st
     if signature is None:
         return {name: (value, None) for name, value in node.attrs.items() if value is not None}
     bound = _bound(node, inputs, signature)
-    made: dict[str, tuple[Any, str | None]] = {}
+    attrs: dict[str, tuple[Any, str | None]] = {}
     for name, attr in signature.attrs.items():
         value = bound.get(name, node.attrs.get(name, attr.default))
         if value is REQUIRED:
             raise ValueError(f"TensorFlow's {node.op} needs the attribute {name!r}, which the node does not have")
         if value is not None:
-            made[name] = (value, attr.type)
+            attrs[name] = (value, attr.type)
     defaults = registry.lookup(node.op).attrs if registry.is_registered(node.op) else {}
     for name, value in node.attrs.items():
-        if name not in made and _is_needed(name, value, node, inputs, defaults):
-            made[name if name.startswith("_") else PRIVATE + name] = (value, None)
-    return made
+        if name not in attrs and _is_needed(name, value, node, inputs, defaults):
+            attrs[name if name.startswith("_") else PRIVATE + name] = (value, None)
+    return attrs
 
 
 def _is_needed(
@@ -230,10 +230,10 @@ def _bound(node: PlainNodeDef, inputs: tuple[TensorSpec, ...], signature: Signat
     bound: dict[str, Any] = {}
     for args, specs, what in ((signature.inputs, inputs, "inputs"), (signature.outputs, node.outputs, "outputs")):
         known = {**node.attrs, **bound}
-        found = bind(args, _written_types(args, specs), known, signature.attrs)
-        if found is None:
+        of_args = bind(args, _written_types(args, specs), known, signature.attrs)
+        if of_args is None:
             raise ValueError(f"it has {len(specs)} {what}, which do not match TensorFlow's {node.op}")
-        bound = {**found, **bound}
+        bound = {**of_args, **bound}
     return bound
 
 

@@ -64,12 +64,12 @@ class Field:
     @property
     def message(self) -> type[Message]:
         """The class of the values, if they are messages."""
-        found = MESSAGES.get(self.kind)
-        if found is None:
+        message_type = MESSAGES.get(self.kind)
+        if message_type is None:
             from actorsession.interop.tabled import message_class
 
-            found = message_class(self.kind)
-        return found
+            message_type = message_class(self.kind)
+        return message_type
 
     # The names that programs read of protobuf's descriptors of fields.
 
@@ -130,7 +130,7 @@ _TYPE_NUMBERS = {
 
 def parse_schema(schema: str) -> dict[str, Field]:
     """Return the fields that a schema describes, by name and in the order of their numbers."""
-    found = {}
+    fields = {}
     for line in schema.split("\n"):
         if not line.strip():
             continue
@@ -143,8 +143,8 @@ def parse_schema(schema: str) -> dict[str, Field]:
         kind = kind.rstrip("*")
         of = _enumeration(kind) if kind in ENUMS else scalar(kind)
         written = BYTES if of is None or key else of.wire_type
-        found[name] = Field(int(number), name, kind, repeated, key, oneof, of, written)
-    return dict(sorted(found.items(), key=lambda item: item[1].number))
+        fields[name] = Field(int(number), name, kind, repeated, key, oneof, of, written)
+    return dict(sorted(fields.items(), key=lambda item: item[1].number))
 
 
 def key_scalar(field: Field) -> Scalar:
@@ -162,8 +162,8 @@ def _enumeration(kind: str) -> Scalar:
 
     def check(value: Any) -> int:
         if not isinstance(value, str):
-            found: int = plain.check(value)
-            return found
+            number: int = plain.check(value)
+            return number
         if value not in numbers:
             raise ValueError(f'unknown enum label "{value}"; {kind} has {", ".join(numbers)}')
         return numbers[value]
@@ -236,10 +236,10 @@ class Repeated(_Container, list[Any]):
         """Append a new message and return it."""
         if self._field.scalar is not None:
             raise AttributeError(f"{self._field.name!r} holds {self._field.kind} values: append one")
-        made = self._field.message(**values)
+        message = self._field.message(**values)
         self._touch()
-        super().append(made)
-        return made
+        super().append(message)
+        return message
 
     def append(self, value: Any) -> None:
         """Append a value; a message is copied."""
@@ -255,13 +255,13 @@ class Repeated(_Container, list[Any]):
     def extend(self, values: Iterable[Any]) -> None:
         """Append values; messages are copied."""
         try:
-            found = iter(values)
+            iterator = iter(values)
         except TypeError as exc:
             raise TypeError(
                 f"field {self._field.name!r} is repeated and takes an iterable, got "
                 f"{type(values).__name__}: {values!r:.100}"
             ) from exc
-        checked = [self._checked(v) for v in found]
+        checked = [self._checked(v) for v in iterator]
         self._touch()
         super().extend(checked)
 
@@ -372,10 +372,10 @@ class MessageMap(_Map):
     __slots__ = ()
 
     def __missing__(self, key: Any) -> Any:
-        made = self._field.message()
-        super().__setitem__(self._key(key), made)
+        message = self._field.message()
+        super().__setitem__(self._key(key), message)
         self._touch()
-        return made
+        return message
 
     def get_or_create(self, key: Any) -> Any:
         """Return the message of a key, which is added if it is missing."""
@@ -415,8 +415,8 @@ def checked_message(field: Field, value: Any, *, made_of: bool = False) -> Messa
         return kind(**value)
     if type(value) is not kind:
         raise TypeError(f"field {field.name!r} must contain {field.kind}, got {type(value).__name__}: {value!r:.100}")
-    made: Message = value
-    return made
+    message: Message = value
+    return message
 
 
 def given_value(field: Field, value: Any) -> Any:
@@ -426,11 +426,11 @@ def given_value(field: Field, value: Any) -> Any:
             value = {key: checked_message(field, each, made_of=True) for key, each in value.items()}
         return filled_map(field, value)
     if field.repeated:
-        made = Repeated(field)
+        repeated = Repeated(field)
         if field.scalar is None:
             value = [checked_message(field, each, made_of=True) for each in value]
-        made.extend(value)
-        return made
+        repeated.extend(value)
+        return repeated
     if field.scalar is not None:
         return field.scalar.check(value)
     return checked_message(field, value, made_of=True).copy()

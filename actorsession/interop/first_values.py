@@ -29,13 +29,13 @@ def with_first_values(nodes: Iterable[NodeDef]) -> Iterator[NodeDef]:
             functions = {k: _inside(v) for k, v in node.attrs.items() if isinstance(v, FunctionDef)}
             node = replace(node, attrs={**node.attrs, **functions})
         if node.op in LOOPS:
-            given = entering(node)
+            count = entering(node)
             added: list[tuple[str, int]] = []
-            for k in range(given, len(node.outputs)):
-                made = _first_value(node, k)
-                added.append((made[-1].name, 0))
-                yield from made
-            node = replace(node, inputs=(*node.inputs[:given], *added, *node.inputs[given:]))
+            for k in range(count, len(node.outputs)):
+                nodes_of_first = _first_value(node, k)
+                added.append((nodes_of_first[-1].name, 0))
+                yield from nodes_of_first
+            node = replace(node, inputs=(*node.inputs[:count], *added, *node.inputs[count:]))
         yield node
 
 
@@ -62,7 +62,7 @@ def _first_value(loop: NodeDef, k: int) -> list[NodeDef]:
     if loop.outputs[k].dtype is not variant:
         return [_number(name, 0, loop.device)]
     parts = [_number(f"{name}/{what}", -1, loop.device) for what in ("element_shape", "most")]
-    made = NodeDef(
+    empty_list = NodeDef(
         name=name,
         op="EmptyTensorList",
         inputs=tuple([(part.name, 0) for part in parts]),
@@ -70,7 +70,7 @@ def _first_value(loop: NodeDef, k: int) -> list[NodeDef]:
         attrs={"element_dtype": _element_dtype(loop, k)},
         outputs=(TensorSpec(variant, scalar_shape),),
     )
-    return [*parts, made]
+    return [*parts, empty_list]
 
 
 def _number(name: str, value: int, device: str) -> NodeDef:
@@ -87,5 +87,5 @@ def _element_dtype(loop: NodeDef, k: int) -> DType:
     """Return the element type of a list variable, from the node of the body that appends to it."""
     body: FunctionDef = loop.attrs["body"]
     producer = body.outputs[k][0]
-    found: DType = next(n for n in body.nodes if n.name == producer).attrs["element_dtype"]
-    return found
+    element_dtype: DType = next(n for n in body.nodes if n.name == producer).attrs["element_dtype"]
+    return element_dtype

@@ -60,8 +60,8 @@ def function_proto(name: str, function: FunctionDef, write: WriteNode, *, carrie
         write: converts a node to TensorFlow's form.
         carried: whether the function also returns its captures, as the body of a loop does.
     """
-    made = protos.FunctionDef()
-    made.signature.name = name
+    definition = protos.FunctionDef()
+    definition.signature.name = name
     taken = {node.name for node in function.nodes}
     arguments = []
     for at, spec in enumerate(function.arguments):
@@ -69,7 +69,7 @@ def function_proto(name: str, function: FunctionDef, write: WriteNode, *, carrie
         while argument in taken:
             argument += "_"
         arguments.append(argument)
-        made.signature.input_arg.add(name=argument, type=dtype_number(spec.dtype))
+        definition.signature.input_arg.add(name=argument, type=dtype_number(spec.dtype))
     specs = {node.name: node.outputs for node in function.nodes}
     specs[ARGUMENT] = function.arguments
     refs = {(ARGUMENT, at): argument for at, argument in enumerate(arguments)}
@@ -77,7 +77,7 @@ def function_proto(name: str, function: FunctionDef, write: WriteNode, *, carrie
         proto = write(node, tuple([specs[n][index] for n, index in node.inputs]))
         data = [refs[ref] for ref in node.inputs]
         proto.input[:] = [*data, *[f"^{before}" for before in node.control_inputs]]
-        made.node_def.adopt(proto)
+        definition.node_def.adopt(proto)
         for output, start, count in _layout(proto, len(node.outputs)):
             for index in range(count):
                 refs[node.name, start + index] = f"{node.name}:{output}:{index}"
@@ -85,9 +85,9 @@ def function_proto(name: str, function: FunctionDef, write: WriteNode, *, carrie
     if carried:
         returned += [(ARGUMENT, at) for at in range(len(function.inputs), len(arguments))]
     for at, (producer, index) in enumerate(returned):
-        made.signature.output_arg.add(name=f"ret_{at}", type=dtype_number(specs[producer][index].dtype))
-        made.ret[f"ret_{at}"] = refs[producer, index]
-    return made
+        definition.signature.output_arg.add(name=f"ret_{at}", type=dtype_number(specs[producer][index].dtype))
+        definition.ret[f"ret_{at}"] = refs[producer, index]
+    return definition
 
 
 # -- in ------------------------------------------------------------------------------------------
@@ -163,25 +163,25 @@ def _needed(
 
     A function without results runs all of them.
     """
-    found = set()
+    needed = set()
     waiting = [*control, *results] or list(inside)
     while waiting:
         name = waiting.pop().removeprefix("^").partition(":")[0]
-        if name in inside and name not in found:
-            found.add(name)
+        if name in inside and name not in needed:
+            needed.add(name)
             waiting.extend(inside[name].input)
-    return [node for name, node in inside.items() if name in found]
+    return [node for name, node in inside.items() if name in needed]
 
 
 def _specs(function: protos.FunctionDef) -> tuple[TensorSpec, ...]:
     """Return the static types of a function's arguments, with the shapes that are known."""
-    found = []
+    specs = []
     for at, arg in enumerate(function.signature.input_arg):
         shapes = function.arg_attr[at].attr["_output_shapes"] if at in function.arg_attr else None
         known = shapes is not None and len(shapes.list.shape) == 1
         shape = shape_of(shapes.list.shape[0]) if known and shapes is not None else None
-        found.append(TensorSpec(dtype_of(arg.type), TensorShape(shape)))
-    return tuple(found)
+        specs.append(TensorSpec(dtype_of(arg.type), TensorShape(shape)))
+    return tuple(specs)
 
 
 def _layout(node: protos.NodeDef, total: int | None = None) -> list[tuple[str, int, int]]:
@@ -194,12 +194,12 @@ def _layout(node: protos.NodeDef, total: int | None = None) -> list[tuple[str, i
     signature = tensorflow_signature(node.op)
     if signature is None:
         return [("output", 0, sys.maxsize if total is None else total)]
-    found, at = [], 0
+    layout, at = [], 0
     for arg in signature.outputs:
         count = _count(node, arg, signature.attrs)
-        found.append((arg.name, at, count))
+        layout.append((arg.name, at, count))
         at += count
-    return found
+    return layout
 
 
 def _count(node: protos.NodeDef, arg: Arg, attrs: Mapping[str, Attr]) -> int:

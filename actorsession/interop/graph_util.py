@@ -42,11 +42,11 @@ def _producer(text: str) -> str:
 
 def _like(graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
     """Return a graph with other nodes and the library and versions of a given graph."""
-    made = GraphDef()
-    made.node.extend(nodes)
-    made.library.MergeFrom(graph_def.library)
-    made.versions.CopyFrom(graph_def.versions)
-    return made
+    graph = GraphDef()
+    graph.node.extend(nodes)
+    graph.library.MergeFrom(graph_def.library)
+    graph.versions.CopyFrom(graph_def.versions)
+    return graph
 
 
 # -- parts ---------------------------------------------------------------------------------------
@@ -105,14 +105,14 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
         for node in message.node
         if node.op in ("CheckNumerics", "Identity") and node.name not in kept and node.input
     }
-    made = _like(message, [node for node in message.node if node.name not in passed])
-    for node in made.node:
+    pruned = _like(message, [node for node in message.node if node.name not in passed])
+    for node in pruned.node:
         node.input[:] = [_source(text, passed) for text in node.input]
         groups = node.attr["_class"].list.s if "_class" in node.attr else []
         groups[:] = [g for g in groups if g.decode("utf-8", "replace")[5:] not in passed]
         if "_class" in node.attr and not groups:
             del node.attr["_class"]
-    return made
+    return pruned
 
 
 def _source(text: str, passed: Mapping[str, str]) -> str:
@@ -154,13 +154,13 @@ def convert_variables_to_constants(
     frozen = _Frozen(message, variable_names_whitelist, variable_names_blacklist)
     reads = frozen.reads()
     fetched = sess.run({name: f"{read}:0" for name, read in reads.items()}) if reads else {}
-    made = GraphDef()
+    constant_graph = GraphDef()
     for node in message.node:
         for converted in frozen.converted(node, fetched):
-            made.node.adopt(converted)
-    made.library.MergeFrom(message.library)
-    made.versions.CopyFrom(message.versions)
-    return made
+            constant_graph.node.adopt(converted)
+    constant_graph.library.MergeFrom(message.library)
+    constant_graph.versions.CopyFrom(message.versions)
+    return constant_graph
 
 
 class _Frozen:
@@ -191,15 +191,15 @@ class _Frozen:
         }
         changed = True
         while changed:
-            found = {
+            downstream = {
                 node.name: self._downstream[_producer(node.input[0])]
                 for node in message.node
                 if node.op == "Identity"
                 and _producer(node.input[0]) in self._downstream
                 and node.name not in self._downstream
             }
-            changed = bool(found)
-            self._downstream.update(found)
+            changed = bool(downstream)
+            self._downstream.update(downstream)
 
     def _variable(self, node: NodeDef) -> str | None:
         """Return the variable that is a node's first input, if it is to be converted."""
@@ -212,7 +212,7 @@ class _Frozen:
         Raises:
             ValueError: if a node other than a read uses a variable.
         """
-        found: dict[str, str] = {name: name for name in sorted(self._references)}
+        reads: dict[str, str] = {name: name for name in sorted(self._references)}
         for node in self._nodes.values():
             variable = self._variable(node)
             if variable is None or node.name in self._downstream:
@@ -224,11 +224,11 @@ class _Frozen:
                     "add it to variable_names_blacklist"
                 )
             if node.op == "ReadVariableOp":
-                found.setdefault(variable, node.name)
-        unread = {v for v in map(self._variable, self._nodes.values()) if v} - set(found)
+                reads.setdefault(variable, node.name)
+        unread = {v for v in map(self._variable, self._nodes.values()) if v} - set(reads)
         if unread:
             raise ValueError(f"no ReadVariableOp among the nodes reads {sorted(unread)}")
-        return found
+        return reads
 
     def converted(self, node: NodeDef, values: Mapping[str, Any]) -> list[NodeDef]:
         """Return the nodes that replace a node."""
@@ -240,32 +240,32 @@ class _Frozen:
         if variable is None:
             return [node.copy()]
         dtype = self._nodes[variable].attr["dtype"]
-        made = node.copy()
+        copied = node.copy()
         if node.op == "ResourceGather":
-            return self._gather(made, dtype)
-        made.op = "Identity"
-        _keep_attrs(made, {"T": dtype})
-        return [made]
+            return self._gather(copied, dtype)
+        copied.op = "Identity"
+        _keep_attrs(copied, {"T": dtype})
+        return [copied]
 
-    def _gather(self, made: NodeDef, dtype: AttrValue) -> list[NodeDef]:
-        axis = _constant(f"{made.name}/axis", np.zeros((), np.int32), made)
-        made.op = "GatherV2"
-        made.input.insert(2, axis.name)
-        indices = made.attr["Tindices"].copy()
-        batch_dims = made.attr["batch_dims"].i if "batch_dims" in made.attr else 0
+    def _gather(self, gather: NodeDef, dtype: AttrValue) -> list[NodeDef]:
+        axis = _constant(f"{gather.name}/axis", np.zeros((), np.int32), gather)
+        gather.op = "GatherV2"
+        gather.input.insert(2, axis.name)
+        indices = gather.attr["Tindices"].copy()
+        batch_dims = gather.attr["batch_dims"].i if "batch_dims" in gather.attr else 0
         _keep_attrs(
-            made,
+            gather,
             {"Tparams": dtype, "Tindices": indices, "Taxis": axis.attr["dtype"], "batch_dims": AttrValue(i=batch_dims)},
         )
-        return [axis, made]
+        return [axis, gather]
 
 
 def _constant(name: str, value: Any, like: NodeDef) -> NodeDef:
-    made = NodeDef(name=name, op="Const", device=like.device)
+    constant = NodeDef(name=name, op="Const", device=like.device)
     proto = make_tensor_proto(value)
-    made.attr["value"].tensor.CopyFrom(proto)
-    made.attr["dtype"].type = proto.dtype
-    return made
+    constant.attr["value"].tensor.CopyFrom(proto)
+    constant.attr["dtype"].type = proto.dtype
+    return constant
 
 
 def _keep_attrs(node: NodeDef, attrs: Mapping[str, AttrValue]) -> None:

@@ -153,14 +153,14 @@ def plan_message(
 
 def functions_used(nodes: Iterable[protos.NodeDef], functions: Mapping[str, protos.FunctionDef]) -> list[str]:
     """Return the functions that attributes of nodes name, and the functions that those use in turn."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     waiting = list(nodes)
     while waiting:
         for name in _used_by(waiting.pop(), functions):
-            if name not in found:
-                found[name] = None
+            if name not in names:
+                names[name] = None
                 waiting.extend(functions[name].node_def)
-    return list(found)
+    return list(names)
 
 
 def _used_by(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> list[str]:
@@ -172,13 +172,13 @@ def _used_by(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) 
 
 def functions_named(node: protos.NodeDef) -> list[str]:
     """Return the names of functions in the attributes of a node, one by one or in lists."""
-    found: list[protos.NameAttrList] = []
+    references: list[protos.NameAttrList] = []
     for key, value in node.attr.items():
         if not key.startswith("_"):
             value = same(value)
             kind = value.WhichOneof("value")
-            found += [value.func] if kind == "func" else value.list.func if kind == "list" else []
-    return [each.name for each in found]
+            references += [value.func] if kind == "func" else value.list.func if kind == "list" else []
+    return [each.name for each in references]
 
 
 def check_versions(versions: protos.VersionDef) -> None:
@@ -319,11 +319,11 @@ def plan_node(
         else:
             inputs.append((name, index))
     local_type = _local_type(node.op)
-    given = _given(node)
+    of_file = _given(node)
     for op, name, value, last, meant in _MEANT:
-        if node.op == op and version <= last and given.get(name) == value:
-            given[name] = meant
-    attrs = _local_attrs(node, local_type, given, producer or {})
+        if node.op == op and version <= last and of_file.get(name) == value:
+            of_file[name] = meant
+    attrs = _local_attrs(node, local_type, of_file, producer or {})
     return Planned(
         node.name,
         node.op,
@@ -332,15 +332,15 @@ def plan_node(
         tuple(dict.fromkeys(control)),
         node.device,
         attrs,
-        given,
-        tuple(given.get("_output_shapes", ())),
+        of_file,
+        tuple(of_file.get("_output_shapes", ())),
     )
 
 
 def _given(node: protos.NodeDef) -> dict[str, Any]:
     known = tensorflow_signature(node.op)
-    wanted = lookup(_local_type(node.op)).attrs
-    given = {}
+    declared = lookup(_local_type(node.op)).attrs
+    of_file = {}
     for name, proto in node.attr.items():
         attr = known.attrs.get(name) if known is not None else None
         if attr is not None and attr.default is not REQUIRED and same(proto).WhichOneof("value") is None:
@@ -351,16 +351,16 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
                 f"{attr.type}, got {proto.WhichOneof('value')}"
             )
         try:
-            given[name] = attr_of(proto)
+            of_file[name] = attr_of(proto)
         except ValueError as exc:
-            needed = name in wanted or (known is not None and name in known.attrs)
+            needed = name in declared or (known is not None and name in known.attrs)
             if needed or name.startswith(PRIVATE):
                 raise RequestValueError(f"node {node.name!r} ({node.op}), attribute {name!r}: {exc}") from exc
     if known is not None:
-        missing = [attr.name for attr in known.attrs.values() if attr.default is REQUIRED and attr.name not in given]
+        missing = [attr.name for attr in known.attrs.values() if attr.default is REQUIRED and attr.name not in of_file]
         if missing:
             raise RequestValueError(f"node {node.name!r} ({node.op}) has no attribute {missing[0]!r}")
-    return given
+    return of_file
 
 
 # What old writers meant by a value: operation type, attribute, value, the last version, and the meaning. A
@@ -369,26 +369,26 @@ _MEANT: Sequence[tuple[str, str, Any, int, Any]] = (("Placeholder", "shape", sca
 
 
 def _local_attrs(
-    node: protos.NodeDef, local_type: str, given: Mapping[str, Any], producer: Mapping[str, Any]
+    node: protos.NodeDef, local_type: str, of_file: Mapping[str, Any], producer: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the attributes of the node in the graph; those that follow from its inputs are not included."""
-    wanted = lookup(local_type).attrs
+    declared = lookup(local_type).attrs
     known = tensorflow_signature(node.op)
     attrs: dict[str, Any] = dict(OF_TENSORFLOW.get(node.op, {}))
-    for name, value in given.items():
+    for name, value in of_file.items():
         if name.startswith(PRIVATE):
             attrs[name[len(PRIVATE) :]] = value
-        elif name in wanted or (name.startswith("_") and name != "_output_shapes"):
+        elif name in declared or (name.startswith("_") and name != "_output_shapes"):
             attrs[name] = value
         elif known is not None and name in known.attrs:
             _check_default(node, name, value, known.attrs[name], producer)
     if known is not None:
         for attr in known.attrs.values():
-            if attr.name in wanted and attr.name not in attrs and attr.default is not REQUIRED:
+            if attr.name in declared and attr.name not in attrs and attr.default is not REQUIRED:
                 attrs[attr.name] = attr.default
         for ours, theirs in RENAMED.items():
-            if ours in wanted and ours not in attrs and theirs in given and theirs in known.attrs:
-                attrs[ours] = given[theirs]
+            if ours in declared and ours not in attrs and theirs in of_file and theirs in known.attrs:
+                attrs[ours] = of_file[theirs]
     return attrs
 
 
@@ -406,7 +406,9 @@ def _check_default(node: protos.NodeDef, name: str, value: Any, attr: Any, produ
 
 
 def _defaults_of(ops: protos.OpList | None) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    defaults: dict[str, dict[str, Any]] = {}
     for op in ops.op if ops is not None else ():
-        found[op.name] = {attr.name: attr_of(attr.default_value) for attr in op.attr if attr.HasField("default_value")}
-    return found
+        defaults[op.name] = {
+            attr.name: attr_of(attr.default_value) for attr in op.attr if attr.HasField("default_value")
+        }
+    return defaults

@@ -66,9 +66,9 @@ def _imported(
 ) -> list[Any] | None:
     mapped_values = _checked_map(input_map)
     planned, library = _planned(graph_def, producer_op_list, mapped_values)
-    wanted = _checked_elements(return_elements)
+    elements = _checked_elements(return_elements)
     _check_mapped_names(mapped_values, planned)
-    places = wanted or []
+    places = elements or []
     ordered = in_order(planned, mapped_values)
     graph = get_default_graph()
     if name == "" and not all(isinstance(v, Tensor) for v in mapped_values.values()):
@@ -85,7 +85,7 @@ def _imported(
             builder = NodeBuilder(graph, scope, mapped, library)
             builder.build(ordered)
         _check_elements(places, builder)
-    return None if wanted is None else [builder.element(*place) for place in places]
+    return None if elements is None else [builder.element(*place) for place in places]
 
 
 def _planned(
@@ -132,12 +132,12 @@ def _checked_elements(elements: Iterable[Any] | None) -> list[tuple[str, int | N
         return None
     if isinstance(elements, (str, bytes)):
         raise RequestTypeError(f"return_elements must be a list of names, got {elements!r}")
-    found: list[tuple[str, int | None]] = []
+    checked: list[tuple[str, int | None]] = []
     for element in elements:
         text = _text(element, "return_elements")
         name, index = split_input(text, "a name in return_elements")
-        found.append((name, index if ":" in text else None))
-    return found
+        checked.append((name, index if ":" in text else None))
+    return checked
 
 
 def _check_mapped_names(mapped: Mapping[tuple[str, int], Any], planned: Sequence[Planned]) -> None:

@@ -141,10 +141,10 @@ def _folder(name: str) -> dict[str, Any]:
     inside = sorted(os.listdir(name))
     prefixes = dict.fromkeys(prefix for each in inside if (prefix := _prefix_of(os.path.join(name, each))) is not None)
     files = [os.path.join(name, each) for each in inside if ".tfevents." in each]
-    found = [*map(_checkpoint, prefixes), *map(inspect, files)]
-    if not found:
+    contents = [*map(_checkpoint, prefixes), *map(inspect, files)]
+    if not contents:
         raise InvalidArgumentError(f"there is nothing known in the folder {name!r}; expected {_VALID}")
-    return found[0] if len(found) == 1 else {"path": name, "kind": "folder", "contents": found}
+    return contents[0] if len(contents) == 1 else {"path": name, "kind": "folder", "contents": contents}
 
 
 def _has_saved_model(folder: str) -> bool:
@@ -209,8 +209,8 @@ def _records(name: str, compression: str) -> dict[str, Any]:
 def _of(kind: type[M], content: bytes) -> M | None:
     """Return a message of bytes, if they can be one whose fields are all known."""
     with contextlib.suppress(DataLossError):
-        made = kind.FromString(content)
-        return None if made._unknown else made
+        message = kind.FromString(content)
+        return None if message._unknown else message
     return None
 
 
@@ -283,36 +283,36 @@ def _parsed(name: str) -> _Model:
     with contextlib.suppress(OpError, ValueError):
         return graph_def_of(PlainGraphDef.from_bytes(content))  # this library's own form
     plain = open_message(content, name)
-    found = _first(lambda kind: kind.FromString(plain))
-    if found is None:
+    model = _first(lambda kind: kind.FromString(plain))
+    if model is None:
         text = open_text(content, name)
-        found = _first(lambda kind: text_format.Parse(text, kind()))
-    if found is None:
+        model = _first(lambda kind: text_format.Parse(text, kind()))
+    if model is None:
         raise InvalidArgumentError(f"{name!r} is of no known kind; expected {_VALID}")
-    return found
+    return model
 
 
 def _first(read: Callable[[type[Any]], Any]) -> _Model | None:
     """Return the first message that a content can be; other kinds find none of their parts in it."""
     for kind in (SavedModel, protos.MetaGraphDef, protos.GraphDef):
         with contextlib.suppress(DataLossError, InvalidArgumentError, ValueError):
-            made: _Model = read(kind)
-            if any(n.name and n.op for graph in _graphs_of(made) for n in graph.node):
-                return made
+            message: _Model = read(kind)
+            if any(n.name and n.op for graph in _graphs_of(message) for n in graph.node):
+                return message
     return None
 
 
 def _saved_model(name: str, model: SavedModel) -> dict[str, Any]:
     folder = Path(name) if os.path.isdir(name) else Path(name).parent
-    made: dict[str, Any] = {
+    description: dict[str, Any] = {
         "path": name,
         "kind": "saved model",
         "graphs": [{"tags": list(each.meta_info_def.tags), **_meta_graph(each)} for each in model.meta_graphs],
     }
     prefix = str(folder / "variables" / "variables")
     if checkpoint_exists(prefix):
-        made["values"] = _checkpoint(prefix)
-    return made
+        description["values"] = _checkpoint(prefix)
+    return description
 
 
 def _meta_graph(model: protos.MetaGraphDef) -> dict[str, Any]:

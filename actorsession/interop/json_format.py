@@ -58,7 +58,7 @@ def MessageToDict(
         return _plain(field.kind, value)
 
     def of(each: Message) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        plain_fields: dict[str, Any] = {}
         present = {field.name: value for field, value in each.ListFields()}
         for name, field in each.FIELDS.items():
             if name not in present and (not show_all or field.is_message or field.oneof):
@@ -66,12 +66,12 @@ def MessageToDict(
             value = present.get(name, getattr(each, name))
             key = name if preserving_proto_field_name else camel_case(name)
             if field.key:
-                found[key] = {_key(k): plain(field, v) for k, v in value.items()}
+                plain_fields[key] = {_key(k): plain(field, v) for k, v in value.items()}
             elif field.repeated:
-                found[key] = [plain(field, v) for v in value]
+                plain_fields[key] = [plain(field, v) for v in value]
             else:
-                found[key] = plain(field, value)
-        return found
+                plain_fields[key] = plain(field, value)
+        return plain_fields
 
     return of(message)
 
@@ -121,10 +121,10 @@ def Parse(text: str | bytes, message: M, ignore_unknown_fields: bool = False, **
         ParseError: for text that is not a valid message of this class.
     """
     try:
-        found = read_json(text)
+        parsed = read_json(text)
     except ValueError as exc:
         raise ParseError(f"the text is not JSON: {exc}") from exc
-    return ParseDict(found, message, ignore_unknown_fields)
+    return ParseDict(parsed, message, ignore_unknown_fields)
 
 
 def ParseDict(js_dict: Mapping[str, Any], message: M, ignore_unknown_fields: bool = False, **options: Any) -> M:

@@ -61,7 +61,7 @@ class Budget:
         if self._left < 0:
             raise DecodeError(f"there are more than {_MAX_MESSAGES} messages in one")
 
-    def read_value(self, kind: str, made: Message, content: bytes, depth: int) -> None:
+    def read_value(self, kind: str, message: Message, content: bytes, depth: int) -> None:
         """Read the value of a map's entry; one that is known to be valid is read when it is looked at.
 
         A graph has few different attributes in many nodes.
@@ -70,11 +70,11 @@ class Budget:
         taken = self._taken.get(key)
         if taken is None or taken > self._left:
             left = self._left
-            made._read(content, 0, len(content), depth, self)
+            message._read(content, 0, len(content), depth, self)
             self._taken[key] = left - self._left
         else:
             self._left -= taken
-            _delay(made, content)
+            _delay(message, content)
 
 
 class _DescriptorOf:
@@ -191,24 +191,24 @@ class Message:
             if name in ("_values", "_unknown"):
                 return self._looked_at(name)
             raise AttributeError(self._no_field(name))
-        found = self._values.get(name)
-        if found is not None:
-            return found
+        value = self._values.get(name)
+        if value is not None:
+            return value
         if field.scalar is not None and not field.repeated and not field.key:
             return field.scalar.default
-        made = self._values[name] = empty_value(field, self if self._owner is not None else None)
+        empty = self._values[name] = empty_value(field, self if self._owner is not None else None)
         if field.is_message:
-            _set_owner(made, (self, field))
-        return made
+            _set_owner(empty, (self, field))
+        return empty
 
     def _looked_at(self, name: str) -> Any:
         """Read the bytes that were left unread, and return an attribute that follows from them."""
-        made = _new(type(self))
-        made._read(self._unread, 0, len(self._unread), 0, Budget())
-        _set_unknown(self, made._unknown)
-        _set_values(self, made._values)
+        parsed = _new(type(self))
+        parsed._read(self._unread, 0, len(self._unread), 0, Budget())
+        _set_unknown(self, parsed._unknown)
+        _set_values(self, parsed._values)
         _set_unread(self, b"")
-        return made._values if name == "_values" else made._unknown
+        return parsed._values if name == "_values" else parsed._unknown
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = self.FIELDS.get(name)
@@ -335,9 +335,9 @@ class Message:
 
     def copy(self) -> Self:
         """Return a deep copy."""
-        made = type(self)()
-        made._merge(self)
-        return made
+        copied = type(self)()
+        copied._merge(self)
+        return copied
 
     def CopyFrom(self, other: Message) -> None:
         """Replace the contents with a copy of another message of the same class.
@@ -373,13 +373,13 @@ class Message:
 
     def _submessage(self, field: Field) -> Message:
         """Return the message in a field, which is then set."""
-        made: Message | None = self._values.get(field.name)
-        if made is None:
-            made = _new(field.message)
-            self._set(field, made)
+        message: Message | None = self._values.get(field.name)
+        if message is None:
+            message = _new(field.message)
+            self._set(field, message)
         else:
-            made.SetInParent()
-        return made
+            message.SetInParent()
+        return message
 
     def _check_same(self, other: Any, method: str) -> None:
         if type(other) is not type(self):
@@ -456,9 +456,9 @@ class Message:
     @classmethod
     def FromString(cls, data: bytes) -> Self:
         """Return a new message parsed from bytes; see ``ParseFromString``."""
-        made = cls()
-        made.MergeFromString(data)
-        return made
+        message = cls()
+        message.MergeFromString(data)
+        return message
 
     def ParseFromString(self, data: bytes) -> int:
         """Replace the contents with a message parsed from protobuf's wire format.
@@ -507,10 +507,10 @@ class Message:
                 if field.key:
                     self._read_entry(field, data, start, pos, depth + 1, budget)
                 elif field.repeated:
-                    made = _new(field.message)
-                    made._read(data, start, pos, depth + 1, budget)
-                    found = values.get(field.name)
-                    list.append(getattr(self, field.name) if found is None else found, made)
+                    message = _new(field.message)
+                    message._read(data, start, pos, depth + 1, budget)
+                    listed = values.get(field.name)
+                    list.append(getattr(self, field.name) if listed is None else listed, message)
                 else:
                     self._submessage(field)._read(data, start, pos, depth + 1, budget)
         if unknown:
@@ -562,19 +562,19 @@ def _is_packed(field: Field, wire_type: int) -> bool:
 
 def _new(kind: type[Message]) -> Message:
     """Return an empty message, as ``kind()`` does in twice the time."""
-    made = kind.__new__(kind)
-    _set_values(made, {})
-    _set_owner(made, None)
-    _set_unknown(made, b"")
-    _set_unread(made, b"")
-    return made
+    message = kind.__new__(kind)
+    _set_values(message, {})
+    _set_owner(message, None)
+    _set_unknown(message, b"")
+    _set_unread(message, b"")
+    return message
 
 
-def _delay(made: Message, content: bytes) -> None:
+def _delay(message: Message, content: bytes) -> None:
     """Let a new message read its bytes when it is looked at."""
-    _set_unread(made, content)
-    _unset_values(made)
-    _unset_unknown(made)
+    _set_unread(message, content)
+    _unset_values(message)
+    _unset_unknown(message)
 
 
 # Faster than ``object.__setattr__``.
@@ -607,10 +607,10 @@ def _unpickled(name: str, data: bytes) -> Message:
 def new_entry(field: Field) -> Message:
     """Return a new entry of a map field: a message with ``key`` and ``value``."""
     name = f"map<{field.key}, {field.kind}>"
-    found = MESSAGES.get(name)
-    if found is None:
-        found = type(name, (Message,), {"SCHEMA": f"1 key {field.key}\n2 value {field.kind}"})
-    return found()
+    entry_type = MESSAGES.get(name)
+    if entry_type is None:
+        entry_type = type(name, (Message,), {"SCHEMA": f"1 key {field.key}\n2 value {field.kind}"})
+    return entry_type()
 
 
 def _scalar(field: Field) -> scalars.Scalar:

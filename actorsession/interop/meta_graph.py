@@ -78,26 +78,26 @@ def export_meta_graph(
         ValueError: for a graph that has no such form.
     """
     graph = get_default_graph() if graph is None else graph
-    made = protos.MetaGraphDef()
+    meta_graph = protos.MetaGraphDef()
     if meta_info_def is not None:
-        made.meta_info_def.CopyFrom(meta_info_def)
-    made.meta_info_def.tensorflow_version = _VERSION
+        meta_graph.meta_info_def.CopyFrom(meta_info_def)
+    meta_graph.meta_info_def.tensorflow_version = _VERSION
     if graph_def is None:
         graph_def = graph_def_of(graph, add_shapes=True)
     if export_scope:
         graph_def, outside = scoped_graph_def(graph_def, export_scope)
         if outside and unbound is not None:
-            listed = made.collection_def[unbound].bytes_list.value
+            listed = meta_graph.collection_def[unbound].bytes_list.value
             listed.extend([name.encode() for name in outside])
-    made.graph_def.CopyFrom(graph_def)
+    meta_graph.graph_def.CopyFrom(graph_def)
     if clear_devices:
-        _clear_devices(made.graph_def)
+        _clear_devices(meta_graph.graph_def)
     if strip_default_attrs:
-        _strip_defaults(made.graph_def)
-        made.meta_info_def.stripped_default_attrs = True
-    _list_ops(made)
+        _strip_defaults(meta_graph.graph_def)
+        meta_graph.meta_info_def.stripped_default_attrs = True
+    _list_ops(meta_graph)
     if saver_def is not None:
-        made.saver_def.CopyFrom(saver_def)
+        meta_graph.saver_def.CopyFrom(saver_def)
     keys = graph.get_all_collection_keys() if collection_list is None else collection_list
     for key in keys:
         if clear_extraneous_savers and key == GraphKeys.SAVERS:
@@ -105,13 +105,13 @@ def export_meta_graph(
         values = [v for v in graph.get_collection(key) if _is_below(v, export_scope)]
         try:
             if values:
-                made.collection_def[key].CopyFrom(collection_proto(key, values, export_scope))
+                meta_graph.collection_def[key].CopyFrom(collection_proto(key, values, export_scope))
         except (TypeError, ValueError) as exc:
-            made.collection_def.pop(key, None)
+            meta_graph.collection_def.pop(key, None)
             _log.warning("collection %r cannot be exported: %s", key, exc)
     if filename is not None:
-        write_message(made, filename, as_text=as_text)
-    return made
+        write_message(meta_graph, filename, as_text=as_text)
+    return meta_graph
 
 
 def _is_below(value: Any, scope: str | None) -> bool:
@@ -139,11 +139,11 @@ def _strip_defaults(graph_def: protos.GraphDef) -> None:
                     del node.attr[name]
 
 
-def _list_ops(made: protos.MetaGraphDef) -> None:
+def _list_ops(meta_graph: protos.MetaGraphDef) -> None:
     """List the operation types that the graph uses, for readers that check them."""
-    del made.meta_info_def.stripped_op_list.op[:]
-    for op in sorted({node.op for node in made.graph_def.node}):
-        made.meta_info_def.stripped_op_list.op.add(name=op)
+    del meta_graph.meta_info_def.stripped_op_list.op[:]
+    for op in sorted({node.op for node in meta_graph.graph_def.node}):
+        meta_graph.meta_info_def.stripped_op_list.op.add(name=op)
 
 
 # -- import --------------------------------------------------------------------------------------
@@ -245,5 +245,5 @@ def import_meta_graph(
     for key in keys:
         restore_collection(key, message.collection_def[key], graph, scope)
     restored = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-    found = {without_scope(v.name, scope): v for v in restored if id(v) not in before}
-    return ImportedMetaGraph(message, scope, found, elements)
+    new_variables = {without_scope(v.name, scope): v for v in restored if id(v) not in before}
+    return ImportedMetaGraph(message, scope, new_variables, elements)

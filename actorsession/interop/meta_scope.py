@@ -27,18 +27,18 @@ def scoped_graph_def(graph_def: protos.GraphDef, scope: str) -> tuple[protos.Gra
         scope: the name scope.
     """
     prefix = f"{scope.rstrip('/')}/"
-    made = protos.GraphDef()
-    made.versions.CopyFrom(graph_def.versions)
-    made.library.CopyFrom(graph_def.library)
+    scoped = protos.GraphDef()
+    scoped.versions.CopyFrom(graph_def.versions)
+    scoped.library.CopyFrom(graph_def.library)
     unbound: list[str] = []
     for node in graph_def.node:
         if node.name.startswith(prefix):
-            copy = made.node.add()
+            copy = scoped.node.add()
             copy.CopyFrom(node)
             copy.name = node.name.removeprefix(prefix)
             copy.input[:] = [_input(name, prefix, unbound) for name in node.input]
             _leave_groups(copy, prefix)
-    return made, unbound
+    return scoped, unbound
 
 
 def _input(name: str, prefix: str, unbound: list[str]) -> str:
@@ -74,19 +74,19 @@ def bound_map(
     Raises:
         ValueError: if the graph has unbound inputs that the map does not name.
     """
-    given = dict(input_map or {})
+    mapped = dict(input_map or {})
     if key is None or key not in message.collection_def:
-        return given
+        return mapped
     unbound = {value.decode() for value in message.collection_def[key].bytes_list.value}
-    found: dict[Any, Any] = {}
-    for name in sorted(given, key=lambda name: str(name).startswith("^")):
-        found |= dict.fromkeys(_forms(name) & unbound or [name], given[name])
-    missing = {name.removeprefix("^").replace(_MARK, "") for name in unbound - found.keys()}
+    bound: dict[Any, Any] = {}
+    for name in sorted(mapped, key=lambda name: str(name).startswith("^")):
+        bound |= dict.fromkeys(_forms(name) & unbound or [name], mapped[name])
+    missing = {name.removeprefix("^").replace(_MARK, "") for name in unbound - bound.keys()}
     if missing:
         raise ValueError(
             f"Graph contains unbound inputs: {', '.join(sorted(missing))}. Must provide these inputs through input_map."
         )
-    return found
+    return bound
 
 
 def _forms(name: Any) -> set[str]:

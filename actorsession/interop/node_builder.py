@@ -115,17 +115,17 @@ class NodeBuilder:
 
         A node whose name is taken gets a name that no other node of the file has or gets.
         """
-        given = {self._scope + name for name in names}
-        found = {}
+        names_in_use = {self._scope + name for name in names}
+        full_names = {}
         for name in names:
-            full = wanted = self._scope + name
+            full = base = self._scope + name
             count = 0
-            while self._is_taken(full) or (count and full in given):
+            while self._is_taken(full) or (count and full in names_in_use):
                 count += 1
-                full = f"{wanted}_{count}"
-            given.add(full)
-            found[name] = full
-        return found
+                full = f"{base}_{count}"
+            names_in_use.add(full)
+            full_names[name] = full
+        return full_names
 
     def _is_taken(self, full: str) -> bool:
         try:
@@ -153,17 +153,17 @@ class NodeBuilder:
         """
         if node.type not in MERGES:
             return [self._tensor(name, index) for name, index in node.inputs]
-        found = {
+        known = {
             at: self._tensor(name, index)
             for at, (name, index) in enumerate(node.inputs)
             if name in self.built or (name, index) in self.mapped
         }
-        if not found:
+        if not known:
             raise RequestValueError("all its inputs come from previous iterations, so there is no initial value")
-        first = next(iter(found.values()))
+        first = next(iter(known.values()))
         count = len(node.inputs)
-        self._open += [(node, at) for at in range(count) if at not in found]
-        return [found.get(at, first) for at in range(count)]
+        self._open += [(node, at) for at in range(count) if at not in known]
+        return [known.get(at, first) for at in range(count)]
 
     def _build(self, node: Planned) -> Operation:
         inputs = self._inputs(node)
@@ -203,30 +203,30 @@ class NodeBuilder:
         return hides.outputs[0]
 
     def _construct(self, node: Planned, inputs: list[Tensor], full: str) -> Operation:
-        given = (node, inputs, full, self._graph, self._library, self._call)
+        arguments = (node, inputs, full, self._graph, self._library, self._call)
         if node.type in CALLS:
-            op, outputs = build_call(*given)
+            op, outputs = build_call(*arguments)
         else:
-            op, outputs = build_construct(*given, numbered=not self._inside)
+            op, outputs = build_construct(*arguments, numbered=not self._inside)
         for index, tensor in enumerate(outputs):
             self.mapped.setdefault((node.name, index), tensor)
         return op
 
     def _functions(self, node: Planned, attrs: Mapping[str, Any], full: str) -> dict[str, Any]:
         """Return the attributes of a node that name functions, with these in place of their names."""
-        made = {}
+        functions = {}
         for key, name in attrs.items():
             if isinstance(name, FunctionName) and not key.startswith("_"):
                 if name not in self._library:
                     raise RequestValueError(f"function {name!r}, its attribute {key!r}, is not in the graph's library")
-                made[key] = build_function(self._library[name], f"{full}/_{key}", self._graph, self._call)
-        return made
+                functions[key] = build_function(self._library[name], f"{full}/_{key}", self._graph, self._call)
+        return functions
 
     def _call(self, function: PlannedFunction, arguments: Sequence[Tensor], name: str) -> list[Tensor]:
         """Build the nodes of a function inline and return its results."""
-        given = {(a, 0): t for a, t in zip(function.arguments, arguments, strict=True)}
-        inner = NodeBuilder(self._graph, f"{name}/", given, self._library, inside=True)
-        inner.build(in_order(function.nodes, given))
+        mapped = {(a, 0): t for a, t in zip(function.arguments, arguments, strict=True)}
+        inner = NodeBuilder(self._graph, f"{name}/", mapped, self._library, inside=True)
+        inner.build(in_order(function.nodes, mapped))
         results = [inner._tensor(producer, index) for producer, index in function.results]
         # Not in the scope of the call, where names belong to nodes of the file.
         with self._graph.name_scope(f"{name}/"):
@@ -239,12 +239,12 @@ class NodeBuilder:
             groups = [g for g in attrs.pop("_class") if not g.startswith(_LOCATED) or g[5:] in self._names]
             named = [f"{_LOCATED}{self._names[g[5:]]}" if g.startswith(_LOCATED) else g for g in groups]
             attrs |= {"_class": tuple(named)} if named else {}
-        wanted = lookup(node.type).attrs
+        declared = lookup(node.type).attrs
         if inputs and inputs[0].dtype is resource:
             made_by = _source_of(inputs[0])
             known = {"pads": made_by.type == "PaddingFIFOQueueV2", **made_by.attrs}
             for key in FROM_HANDLE:
-                if key in wanted and key in known:
+                if key in declared and key in known:
                     attrs.setdefault(key, known[key])
         return attrs
 
@@ -279,10 +279,10 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
     if signature is None:
         return
     dtypes = [tensor.spec.dtype for tensor in inputs]
-    found = bind(signature.inputs, dtypes, node.given, signature.attrs)
-    if found is None:
+    bound = bind(signature.inputs, dtypes, node.given, signature.attrs)
+    if bound is None:
         raise RequestValueError(f"it has {len(inputs)} inputs, which do not match {node.op}")
-    expected = [t for arg in signature.inputs for t in _expected(arg, node.given, found, signature.attrs)]
+    expected = [t for arg in signature.inputs for t in _expected(arg, node.given, bound, signature.attrs)]
     for at, (tensor, dtype) in enumerate(zip(inputs, expected, strict=False)):
         if tensor.spec.dtype is resource and dtype is string and _is_reference(_source_of(tensor)):
             continue  # a reference to a handle's name, which is the handle here
@@ -292,15 +292,15 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
             )
 
 
-def _expected(arg: Arg, given: Mapping[str, Any], found: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[Any]:
+def _expected(arg: Arg, of_file: Mapping[str, Any], bound: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[Any]:
     """Return the type of each value of an input; ``None`` where any type is accepted."""
     if arg.is_list:
-        return list(given.get(arg.type, found[arg.type]))
-    count = given.get(arg.number, found.get(arg.number, 0)) if arg.number else 1
+        return list(of_file.get(arg.type, bound[arg.type]))
+    count = of_file.get(arg.number, bound.get(arg.number, 0)) if arg.number else 1
     if arg.type not in attrs:
         try:
             return [as_dtype(arg.type)] * count
         except TypeError:
             return [None] * count
-    dtype = given.get(arg.type, attrs[arg.type].default)
+    dtype = of_file.get(arg.type, attrs[arg.type].default)
     return [None if dtype is REQUIRED or isinstance(dtype, str) else dtype] * count

@@ -67,7 +67,7 @@ def _inside(function: FunctionDef) -> FunctionDef:
 def _with_cases(nodes: Sequence[NodeDef]) -> Sequence[NodeDef]:
     """Return the nodes, with a ``Case`` in place of each search that was made of an imported one."""
     known = {node.name: node for node in nodes if SEARCH in node.name}
-    cases = {n.name: made for n in nodes if n.attrs.get(CASE) and (made := _case(n, known))}
+    cases = {n.name: case for n in nodes if n.attrs.get(CASE) and (case := _case(n, known))}
     # What computed the searches is of no use any more.
     ended = tuple([f"{name}{SEARCH}" for name in cases])
     return [cases.get(n.name) or n for n in nodes if not n.name.startswith(ended)] if cases else nodes
@@ -95,22 +95,22 @@ def _branches(node: NodeDef, places: Mapping[int, int], captures: tuple[TensorSp
         places: for captures of the node, their places among those of the whole.
         captures: types of what the whole captures.
     """
-    made: list[FunctionDef] = []
+    branches: list[FunctionDef] = []
     for function in (node.attrs["then_branch"], node.attrs["else_branch"]):
         part = next((each for each in function.nodes if each.attrs.get(CASE) == 0), None)
         if part is None:
             at = {(ARGUMENT, k): (ARGUMENT, place) for k, place in places.items()}
             nodes = [replace(each, inputs=tuple([at.get(ref, ref) for ref in each.inputs])) for each in function.nodes]
             outputs = tuple([at.get(ref, ref) for ref in function.outputs])
-            made.append(replace(function, captures=captures, nodes=tuple(nodes), outputs=outputs))
+            branches.append(replace(function, captures=captures, nodes=tuple(nodes), outputs=outputs))
             continue
         inner = {k: places[at] for k, (_, at) in enumerate(part.inputs[1:]) if at in places}
-        found = _branches(part, inner, captures)
-        if found is None or any(name != part.name for name, _ in function.outputs):
+        inner_branches = _branches(part, inner, captures)
+        if inner_branches is None or any(name != part.name for name, _ in function.outputs):
             return None
         chosen = [k for _, k in function.outputs]
-        made += [replace(each, outputs=tuple([each.outputs[k] for k in chosen])) for each in found]
-    return made
+        branches += [replace(each, outputs=tuple([each.outputs[k] for k in chosen])) for each in inner_branches]
+    return branches
 
 
 # -- types ---------------------------------------------------------------------------------------

@@ -57,30 +57,30 @@ def _op_def(op_def: OpDef) -> protos.OpDef:
 @functools.cache
 def _definition(name: str, stateful: bool) -> protos.OpDef:
     """Return an operation type as TensorFlow declares it; for a type of this library alone, only its name."""
-    made = protos.OpDef(name=name, is_stateful=stateful)
+    op_def = protos.OpDef(name=name, is_stateful=stateful)
     signature = tensorflow_signature(name)
     if signature is None:
-        return made
-    for args, field in ((signature.inputs, made.input_arg), (signature.outputs, made.output_arg)):
+        return op_def
+    for args, field in ((signature.inputs, op_def.input_arg), (signature.outputs, op_def.output_arg)):
         for arg in args:
             field.add().CopyFrom(_argument(arg, arg.type in signature.attrs))
     for attr in signature.attrs.values():
-        said = made.attr.add(name=attr.name, type=attr.type)
+        said = op_def.attr.add(name=attr.name, type=attr.type)
         if attr.default not in (REQUIRED, None) and not (attr.type == "type" and isinstance(attr.default, str)):
             said.default_value.CopyFrom(attr_proto(attr.default, attr.type))
-    return made
+    return op_def
 
 
 def _argument(arg: Arg, is_attr: bool) -> protos.OpDef.ArgDef:
-    made = protos.OpDef.ArgDef(name=arg.name, number_attr=arg.number, is_ref=arg.is_ref)
+    arg_def = protos.OpDef.ArgDef(name=arg.name, number_attr=arg.number, is_ref=arg.is_ref)
     if arg.is_list:
-        made.type_list_attr = arg.type
+        arg_def.type_list_attr = arg.type
     elif is_attr:
-        made.type_attr = arg.type
+        arg_def.type_attr = arg.type
     else:
         # Most types have their names from Python; ``half`` and similar types have those from C++.
-        made.type = DATA_TYPES.get(f"DT_{arg.type.upper()}") or dtype_number(as_dtype(arg.type))
-    return made
+        arg_def.type = DATA_TYPES.get(f"DT_{arg.type.upper()}") or dtype_number(as_dtype(arg.type))
+    return arg_def
 
 
 def _inputs(op: Operation) -> Any:

@@ -47,15 +47,15 @@ def with_references(nodes: Iterable[NodeDef], graph: Sequence[NodeDef]) -> list[
     handles = {node.name: node for node in graph if node.op == HANDLE_OF}
     if not handles:
         return list(nodes)
-    given = {(name, 0): node.inputs[0] for name, node in handles.items()}
+    values = {(name, 0): node.inputs[0] for name, node in handles.items()}
     references = {node.inputs[0]: TensorSpec(node.attrs["dtype"], node.attrs["shape"]) for node in handles.values()}
-    made: list[NodeDef] = []
+    written: list[NodeDef] = []
     names = {name: node.inputs[0][0] for name, node in handles.items()}
-    whole = _Region(made, {node.name for node in graph}, references, given, names)
+    whole = _Region(written, {node.name for node in graph}, references, values, names)
     for node in with_first_values(nodes):
         if node.op != HANDLE_OF:
             whole.write(node)
-    return made
+    return written
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def _number(name: str, value: int, like: NodeDef) -> NodeDef:
 
 def _reading(nodes: Iterable[NodeDef], values: _Values) -> list[NodeDef] | None:
     """Return the nodes with values in place of handles; ``None`` if one does more than to read them."""
-    made: list[NodeDef] = []
+    rewritten: list[NodeDef] = []
     for node in nodes:
         at = [k for k, ref in enumerate(node.inputs) if ref in values]
         read: list[NodeDef] | None = [node]
@@ -106,18 +106,18 @@ def _reading(nodes: Iterable[NodeDef], values: _Values) -> list[NodeDef] | None:
             read = _read_of(node)
         if read is None:
             return None
-        made += read
-    return made
+        rewritten += read
+    return rewritten
 
 
-def _reading_inside(node: NodeDef, given: Mapping[int, TensorSpec]) -> NodeDef | None:
+def _reading_inside(node: NodeDef, specs_at: Mapping[int, TensorSpec]) -> NodeDef | None:
     """Return a loop, branch or call that is given values at some inputs; its last inputs are captures."""
     functions: dict[str, FunctionDef] = {}
     for key, function in node.attrs.items():
         if not isinstance(function, FunctionDef):
             continue
         first = len(function.arguments) - len(node.inputs)
-        values = {(ARGUMENT, first + k): spec for k, spec in given.items()}
+        values = {(ARGUMENT, first + k): spec for k, spec in specs_at.items()}
         nodes = _reading(function.nodes, values)
         if nodes is None or any(ref in values for ref in function.outputs):
             return None
@@ -164,7 +164,7 @@ class _Region:
     """The nodes of a graph, or of one function in it, while they are written as nodes of the graph.
 
     Args:
-        made: receives the nodes.
+        written: receives the nodes.
         taken: the names that nodes of the graph have; grows.
         references: the references of the graph, with the static types of their variables; grows.
         given: by what nodes of the region read, a value of the graph; all others are of the region's own.
@@ -175,7 +175,7 @@ class _Region:
 
     def __init__(
         self,
-        made: list[NodeDef],
+        written: list[NodeDef],
         taken: set[str],
         references: dict[_Ref, TensorSpec],
         given: Mapping[_Ref, _Ref],
@@ -183,7 +183,7 @@ class _Region:
         entered: Iterable[_Ref] = (),
         gate: tuple[str, ...] = (),
     ) -> None:
-        self._made = made
+        self._written = written
         self._taken = taken
         self._references = references
         self._given = given
@@ -195,18 +195,18 @@ class _Region:
     def write(self, node: NodeDef) -> None:
         """Write a node of the graph, or of the function under a new name."""
         passed = [self._given.get(ref) for ref in node.inputs]
-        given = {k: self._references[ref] for k, ref in enumerate(passed) if ref in self._references}
+        references = {k: self._references[ref] for k, ref in enumerate(passed) if ref in self._references}
         node = replace(
             node,
             inputs=tuple(map(self._read, node.inputs)),
             control_inputs=tuple([self._names.get(before, before) for before in node.control_inputs]),
         )
-        if not given:
+        if not references:
             self._add(node)
         elif node.op not in CONSTRUCTS:
-            for each in _on_reference(node, given[0]):
+            for each in _on_reference(node, references[0]):
                 self._add(each)
-        elif (reading := _reading_inside(node, given)) is not None:
+        elif (reading := _reading_inside(node, references)) is not None:
             self._add(reading)
         else:
             results = self._written_out(node)
@@ -286,8 +286,8 @@ class _Region:
             entered: those that are there only if the function runs.
             gate: see the class.
         """
-        given = {(ARGUMENT, k): ref for k, ref in enumerate(arguments)}
-        region = _Region(self._made, self._taken, self._references, given, {}, entered, gate)
+        values = {(ARGUMENT, k): ref for k, ref in enumerate(arguments)}
+        region = _Region(self._written, self._taken, self._references, values, {}, entered, gate)
         for node in function.nodes:
             region._names[node.name] = name = self._free(node.name)
             region.write(replace(node, name=name))
@@ -305,8 +305,8 @@ class _Region:
     def _read(self, ref: _Ref) -> _Ref:
         return self._given.get(ref) or (self._names.get(ref[0], ref[0]), ref[1])
 
-    def _free(self, wanted: str) -> str:
-        name = free_name(wanted, self._taken)
+    def _free(self, base: str) -> str:
+        name = free_name(base, self._taken)
         self._taken.add(name)
         return name
 
@@ -349,6 +349,6 @@ class _Region:
         return self._put(node)
 
     def _put(self, node: NodeDef) -> _Ref:
-        self._made.append(node)
+        self._written.append(node)
         self._inside.add(node.name)
         return node.name, 0

@@ -46,21 +46,21 @@ def flat_tensors(infos: Mapping[str, TensorInfo]) -> dict[str, TensorInfo]:
     Args:
         infos: the inputs or the outputs of the signature.
     """
-    found: dict[str, TensorInfo] = {}
+    flat: dict[str, TensorInfo] = {}
     for key, info in sorted(infos.items()):
         kind = info.WhichOneof("encoding")
         if kind == "composite_tensor":
             parts = enumerate(info.composite_tensor.components)
-            found |= flat_tensors({f"{key}/{at}": part for at, part in parts})
+            flat |= flat_tensors({f"{key}/{at}": part for at, part in parts})
         elif kind == "coo_sparse":
             for part, dtype in _SPARSE_PARTS.items():
                 name = getattr(info.coo_sparse, f"{part}_tensor_name")
-                made = TensorInfo(name=name, dtype=dtype or info.dtype)
-                made.tensor_shape.unknown_rank = True
-                found[f"{key}/{part}"] = made
+                part_info = TensorInfo(name=name, dtype=dtype or info.dtype)
+                part_info.tensor_shape.unknown_rank = True
+                flat[f"{key}/{part}"] = part_info
         else:
-            found[key] = info
-    return found
+            flat[key] = info
+    return flat
 
 
 def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:

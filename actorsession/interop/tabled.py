@@ -90,9 +90,9 @@ def message_class(name: str) -> type[Message]:
         KeyError: for a name that is not that of a message.
     """
     schemas, _ = _tables()
-    found = MESSAGES.get(name)
-    if found is not None:
-        return found
+    known = MESSAGES.get(name)
+    if known is not None:
+        return known
     outer = name.rpartition(".")[0]
     if outer:
         message_class(outer)
@@ -102,10 +102,10 @@ def message_class(name: str) -> type[Message]:
         return MESSAGES[name]
     if name not in schemas:
         raise KeyError(f"there is no message {name!r}")
-    return _made(name, schemas)
+    return _new_class(name, schemas)
 
 
-def _made(name: str, schemas: Mapping[str, str]) -> type[Message]:
+def _new_class(name: str, schemas: Mapping[str, str]) -> type[Message]:
     """Make the class of a message and those of the messages inside it."""
     body = {
         "SCHEMA": schemas[name],
@@ -114,14 +114,14 @@ def _made(name: str, schemas: Mapping[str, str]) -> type[Message]:
         "__slots__": (),
         "__doc__": f"TensorFlow's message of this name: {', '.join(_fields(schemas[name])) or 'empty'}.",
     }
-    made: type[Message] = type(name.rpartition(".")[2], (Message,), body)
+    message_type: type[Message] = type(name.rpartition(".")[2], (Message,), body)
     for enum in ENUMS:
         if enum.rpartition(".")[0] == name:
-            made._add_enum(enum)
+            message_type._add_enum(enum)
     for inner in schemas:
         if inner.rpartition(".")[0] == name:
-            setattr(made, inner.rpartition(".")[2], _made(inner, schemas))
-    return made
+            setattr(message_type, inner.rpartition(".")[2], _new_class(inner, schemas))
+    return message_type
 
 
 def _fields(schema: str) -> list[str]:
@@ -147,12 +147,12 @@ def file_names(file: str) -> dict[str, Any]:
     Raises:
         KeyError: if there is no such file.
     """
-    found: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     for name in _tables()[1][file]:
-        found[name] = message_or_enum(name)
+        names[name] = message_or_enum(name)
         if name in ENUMS:
-            found.update(ENUMS[name])
-    return found
+            names.update(ENUMS[name])
+    return names
 
 
 def file_list() -> list[str]:

@@ -97,7 +97,7 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_
     if hasattr(values, "_as_graph_element"):
         raise TypeError("Expected any non-tensor type, but got a tensor instead.")
     array = _array(values, None if dtype is None else as_dtype(dtype))
-    given = array.reshape(-1)
+    flat = array.reshape(-1)
     if shape is not None:
         array = _shaped(array, tuple(int(d) for d in shape), verify_shape)
     kind = as_dtype(array.dtype)
@@ -105,8 +105,8 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_
     proto.tensor_shape.SetInParent()
     if kind is string:
         proto.string_val.extend([_as_bytes(item) for item in array.flat])
-    elif given.size <= 1 and kind.name in _LISTS:
-        _add_to_list(proto, kind, given)  # it is repeated where the shape has more elements
+    elif flat.size <= 1 and kind.name in _LISTS:
+        _add_to_list(proto, kind, flat)  # it is repeated where the shape has more elements
     else:
         proto.tensor_content = array.astype(kind.np_dtype.newbyteorder("<"), copy=False).tobytes()
     return proto
@@ -137,13 +137,13 @@ def _array(values: Any, dtype: DType | None) -> Array:
             array = array.astype(float32.np_dtype)
         elif array.dtype == np.int64 and _fits(array):
             array = array.astype(int32.np_dtype)
-    wanted = as_dtype(array.dtype) if dtype is None else dtype
-    if (wanted is string) != (array.dtype.kind in "OSU"):
-        raise TypeError(f"values of {array.dtype} cannot be converted to {wanted.name}: {values!r:.100}")
-    if wanted is string:
+    element_type = as_dtype(array.dtype) if dtype is None else dtype
+    if (element_type is string) != (array.dtype.kind in "OSU"):
+        raise TypeError(f"values of {array.dtype} cannot be converted to {element_type.name}: {values!r:.100}")
+    if element_type is string:
         # Converted from the original values to objects, because numpy's strings lose trailing zero bytes.
         return np.asarray(values if array.dtype == object else array, dtype=object)
-    return array.astype(wanted.np_dtype, copy=False)
+    return array.astype(element_type.np_dtype, copy=False)
 
 
 def _fits(array: Array) -> bool:

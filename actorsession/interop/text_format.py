@@ -151,8 +151,8 @@ def _as_in_c(kind: str, value: float) -> str:
     least, most = (6, 9) if kind == "float" else (15, 17)
     with np.errstate(over="ignore"):
         text = f"{value:.{least}g}"
-        found = float(text)
-        same = float(np.float32(found)) == value if kind == "float" else found == value
+        rounded = float(text)
+        same = float(np.float32(rounded)) == value if kind == "float" else rounded == value
     return text if same or value != value else f"{value:.{most}g}"
 
 
@@ -265,12 +265,12 @@ class _Reader:
     def _next(self) -> str:
         """Advance to the next token and return the current one."""
         before = self._token
-        found = _TOKEN.match(self._text, self._at)
-        if found is None:
+        match = _TOKEN.match(self._text, self._at)
+        if match is None:
             raise self._fault(f"this is not a token of a text message: {self._text[self._at : self._at + 20]!r}")
-        self._kind = found.lastgroup or ""
-        self._token = found.group(self._kind)
-        self._at = found.end()
+        self._kind = match.lastgroup or ""
+        self._token = match.group(self._kind)
+        self._at = match.end()
         return before
 
     def _fault(self, what: str) -> ParseError:
@@ -278,10 +278,10 @@ class _Reader:
         return ParseError(f"line {line}: {what}")
 
     def _take(self, sign: str) -> bool:
-        found = self._kind == "sign" and self._token == sign
-        if found:
+        matches = self._kind == "sign" and self._token == sign
+        if matches:
             self._next()
-        return found
+        return matches
 
     def message(self, message: Message, closing: str, depth: int) -> None:
         """Read fields up to the closing sign, or the end of the text."""
@@ -293,8 +293,8 @@ class _Reader:
             if self._kind == "end" and not closing:
                 return
             if self._kind != "name" and not (self._numbers and self._kind == "number"):
-                wanted = f"a field or {closing!r}" if closing else "a field"
-                raise self._fault(f"expected {wanted}, found {self._token or 'the end'!r:.60}")
+                expected = f"a field or {closing!r}" if closing else "a field"
+                raise self._fault(f"expected {expected}, found {self._token or 'the end'!r:.60}")
             self._field(message, depth)
             if not self._take(","):
                 self._take(";")
@@ -333,9 +333,9 @@ class _Reader:
             else:
                 message._set(field, value)
         elif field.repeated:
-            made = field.message()
-            self._body(made, depth)
-            list.append(getattr(message, field.name), made)
+            submessage = field.message()
+            self._body(submessage, depth)
+            list.append(getattr(message, field.name), submessage)
         else:
             self._body(message._submessage(field), depth)
 
@@ -374,17 +374,17 @@ class _Reader:
     # -- values --------------------------------------------------------------------------------
 
     def _scalar(self, kind: str) -> Any:
-        wanted, word = self._kind, self._token
+        token_kind, word = self._kind, self._token
         try:
             if kind in ("string", "bytes"):
                 return self._strings(kind)
-            if kind in ENUMS and wanted == "name":
+            if kind in ENUMS and token_kind == "name":
                 value: Any = ENUMS[kind][word]
-            elif kind == "bool" and wanted == "name":
+            elif kind == "bool" and token_kind == "name":
                 value = _BOOLS[word]
-            elif kind in ("float", "double") and wanted in ("name", "number"):
+            elif kind in ("float", "double") and token_kind in ("name", "number"):
                 value = float(word.replace(" ", "").rstrip("fF") if _is_decimal(word) else word)
-            elif wanted == "number":
+            elif token_kind == "number":
                 value = int(word.replace(" ", ""), 16 if "x" in word.lower() else 10)
             else:
                 raise ValueError(word)
@@ -437,15 +437,15 @@ def _unescaped(text: str) -> bytes:
         ValueError: for an invalid escape.
     """
     out, at = [], 0
-    for found in _UNESCAPE.finditer(text):
-        out.append(text[at : found.start()].encode())
-        octal, hexadecimal, short, long, plain = found.groups()
+    for match in _UNESCAPE.finditer(text):
+        out.append(text[at : match.start()].encode())
+        octal, hexadecimal, short, long, plain = match.groups()
         if plain is not None:
             out.append(_PLAIN[plain])
         elif octal or hexadecimal:
             out.append(bytes((int(octal, 8) & 0xFF if octal else int(hexadecimal, 16),)))
         else:
             out.append(chr(int(short or long, 16)).encode())
-        at = found.end()
+        at = match.end()
     out.append(text[at:].encode())
     return b"".join(out)

@@ -79,11 +79,11 @@ def saver_to_proto(saver: Any, export_scope: str | None = None) -> protos.SaverD
 
 def within_scope(proto: protos.SaverDef, import_scope: str | None) -> protos.SaverDef:
     """Return the ``SaverDef`` of the same saver after its graph was imported into a scope."""
-    made = proto.copy()
+    scoped = proto.copy()
     if import_scope:
         for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
-            setattr(made, field, f"{import_scope.rstrip('/')}/{getattr(made, field)}")
-    return made
+            setattr(scoped, field, f"{import_scope.rstrip('/')}/{getattr(scoped, field)}")
+    return scoped
 
 
 def _saver_from_proto(proto: protos.SaverDef, import_scope: str | None = None) -> Saver:

@@ -68,11 +68,11 @@ def node(op_type: str, operands: Sequence[Any], attrs: dict[str, Any], name: str
     inputs: Sequence[Tensor] = operands
     for operand in operands:
         if operand.__class__ is not Tensor:
-            for arg, given in zip(_known(op_type).inputs, operands, strict=True):
+            for arg, value in zip(_known(op_type).inputs, operands, strict=True):
                 if arg.number and attrs.get(arg.number, 0) is None:
-                    attrs[arg.number] = len(given)  # several lists of one type cannot be told apart later
+                    attrs[arg.number] = len(value)  # several lists of one type cannot be told apart later
                 elif arg.is_list and attrs.get(arg.type, 0) is None:
-                    attrs[arg.type] = tuple([_dtype_of(each) for each in given])
+                    attrs[arg.type] = tuple([_dtype_of(each) for each in value])
             inputs, name = _tensors(op_type, operands, name)
             break
     if attrs:
@@ -137,9 +137,9 @@ def _converters(op_type: str) -> Sequence[tuple[str, Callable[[Any], Any]]]:
 
 
 def _known(op_type: str) -> Signature:
-    found = signature_of(op_type)
-    assert found is not None
-    return found
+    signature = signature_of(op_type)
+    assert signature is not None
+    return signature
 
 
 def _leaves(args: Sequence[Arg], operands: Sequence[Any]) -> Iterator[tuple[Arg, Any, str]]:
@@ -164,9 +164,9 @@ def _converted(signature: Signature, operands: Sequence[Any], graph: Any) -> lis
         if hasattr(value, "_as_graph_element"):
             tensor = convert_to_tensor(value, name=name, graph=graph)
         elif arg.is_list or arg.type in signature.attrs:
-            wanted = None if arg.is_list else dtypes.get(arg.type)
-            hint = None if arg.is_list or wanted else _default_for(signature.attrs[arg.type], value)
-            tensor = convert_to_tensor(value, wanted, name=name, dtype_hint=hint, graph=graph)
+            dtype = None if arg.is_list else dtypes.get(arg.type)
+            hint = None if arg.is_list or dtype else _default_for(signature.attrs[arg.type], value)
+            tensor = convert_to_tensor(value, dtype, name=name, dtype_hint=hint, graph=graph)
         else:
             hint = None if arg.type in ("resource", "variant") else as_dtype(arg.type)
             tensor = convert_to_tensor(value, name=name, dtype_hint=hint, graph=graph)
@@ -196,10 +196,10 @@ def _default_for(attr: Attr, value: Any) -> DType | None:
 def _derive(signature: Signature, inputs: Sequence[Tensor], attrs: dict[str, Any], names: Sequence[str]) -> None:
     """Set attributes that follow from the types of the inputs, or from the variable behind a handle."""
     dtypes = [tensor.dtype for tensor in inputs]
-    found: Mapping[str, Any] = bind(signature.inputs, dtypes, attrs, signature.attrs) or {}
+    bound: Mapping[str, Any] = bind(signature.inputs, dtypes, attrs, signature.attrs) or {}
     handle = inputs[0].op if inputs and inputs[0].dtype is resource else None
     for name in names:
-        value = found.get(name, found.get(_OF_INPUTS.get(name, "")))
+        value = bound.get(name, bound.get(_OF_INPUTS.get(name, "")))
         if value is not None:
             attrs[name] = value
         elif handle is not None and handle.attrs.get(name) is not None:

@@ -110,8 +110,8 @@ def loaded_libraries(paths: Sequence[str] | None = None) -> list[BlasLibrary]:
     Args:
         paths: files to look at; by default those that the process has loaded.
     """
-    found = (_open(path) for path in (_loaded_files() if paths is None else paths))
-    return [library for library in found if library is not None]
+    libraries = (_open(path) for path in (_loaded_files() if paths is None else paths))
+    return [library for library in libraries if library is not None]
 
 
 def _loaded_files() -> list[str]:
@@ -240,14 +240,14 @@ class _Process:
             self.before = [(library, library.get()) for library in loaded_libraries()]
         if not self.before:
             return None
-        made = BlasThreads(number)
+        setting = BlasThreads(number)
         if share:
-            self.shares.append(weakref.ref(made))
+            self.shares.append(weakref.ref(setting))
         else:
-            self.current = weakref.ref(made)
-        weakref.finalize(made, self.settle).atexit = False
+            self.current = weakref.ref(setting)
+        weakref.finalize(setting, self.settle).atexit = False
         self.settle()
-        return made
+        return setting
 
     def settle(self) -> None:
         """Make the libraries use the number that is in force now, or else their previous ones."""
@@ -303,14 +303,14 @@ def hold_blas_threads(number: int) -> BlasThreads | None:
                     held.number,
                 )
             return held
-        made = process.add(number, share=False)
-        if made is None:
+        setting = process.add(number, share=False)
+        if setting is None:
             _log.warning(
                 "intra_op_parallelism_threads=%d has no effect: no OpenBLAS is loaded in this process, "
                 "and numpy's library is not one whose threads can be set",
                 number,
             )
-        return made
+        return setting
 
 
 def share_blas_threads(number: int) -> BlasThreads | None:

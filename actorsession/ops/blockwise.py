@@ -98,7 +98,7 @@ class Blockwise:
             for k, r in enumerate(self._results)
         ]
         flat = [array.reshape(-1) for array in arrays]
-        made = [result.reshape(-1) for result in results]
+        outputs = [result.reshape(-1) for result in results]
         threads = usual_threads() if size * self._nodes >= _SHARED else 1
         share = -(-size // (threads * _GRAIN)) * _GRAIN
         length = min(self._length, share)
@@ -113,7 +113,7 @@ class Blockwise:
                     self._part(
                         *[array[start:end] for array in flat],
                         *scalars,
-                        *[result[start:end] for result in made],
+                        *[result[start:end] for result in outputs],
                         *[buffer[: end - start] for buffer in buffers],
                     )
 

@@ -69,25 +69,25 @@ def _by_registered(value: Any, dtype: DType | None, hint: Any, name: str | None)
     for _, base_type, function in _CONVERSIONS:
         if not isinstance(value, base_type):
             continue
-        made: Any = NotImplemented
+        tensor: Any = NotImplemented
         if dtype is None and hint is not None:
             # The hint is a wish, so an error of it leads to another attempt.
             with contextlib.suppress(TypeError, ValueError):
-                made = function(value, dtype=as_dtype(hint), name=name, as_ref=False)
-        if made is NotImplemented:
-            made = function(value, dtype=dtype, name=name, as_ref=False)
-        if made is NotImplemented:
+                tensor = function(value, dtype=as_dtype(hint), name=name, as_ref=False)
+        if tensor is NotImplemented:
+            tensor = function(value, dtype=dtype, name=name, as_ref=False)
+        if tensor is NotImplemented:
             continue
-        if not isinstance(made, Tensor):
+        if not isinstance(tensor, Tensor):
             raise RuntimeError(
-                f"the conversion function {function!r} for {base_type!r} returned no tensor: {made!r:.100}"
+                f"the conversion function {function!r} for {base_type!r} returned no tensor: {tensor!r:.100}"
             )
-        if dtype is not None and made.dtype is not dtype:
+        if dtype is not None and tensor.dtype is not dtype:
             raise RuntimeError(
-                f"the conversion function {function!r} for {base_type!r} returned {made.dtype.name}; "
+                f"the conversion function {function!r} for {base_type!r} returned {tensor.dtype.name}; "
                 f"{dtype.name} was wanted"
             )
-        return made
+        return tensor
     return None
 
 
@@ -149,25 +149,25 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
         array = _large_numbers(array)
     if array.dtype.kind == "f" and dtype is not None and dtype.name == "uint64":
         # numpy has no common type for integers of which only some are from 2**63 on.
-        given = np.asarray(value, object)
-        if all(type(x) is int and 0 <= x < 2**64 for x in given.flat):
-            array = given.astype(np.uint64)
+        objects = np.asarray(value, object)
+        if all(type(x) is int and 0 <= x < 2**64 for x in objects.flat):
+            array = objects.astype(np.uint64)
     if array.dtype.kind in "SUO" or (dtype is not None and dtype.kind == "s"):
         return _string_array(value, array, dtype)
     typed = isinstance(value, (np.ndarray, np.generic))
-    found = as_dtype(array.dtype)
-    if dtype is not None and "q" in (found.kind, dtype.kind):
-        integers = to_array(array.view(found.integers) if typed else value, as_dtype(dtype.integers))
+    own = as_dtype(array.dtype)
+    if dtype is not None and "q" in (own.kind, dtype.kind):
+        integers = to_array(array.view(own.integers) if typed else value, as_dtype(dtype.integers))
         return integers.view(dtype.np_dtype)
     if dtype is None:
-        dtype = found if typed else _default_dtype(array, found)
-    if typed and "c" not in (found.kind, dtype.kind):
+        dtype = own if typed else _default_dtype(array, own)
+    if typed and "c" not in (own.kind, dtype.kind):
         # As a feed: numpy's own conversion, which cuts off fractions and wraps integers round.
         with np.errstate(invalid="ignore", over="ignore"):
             return array.astype(dtype.np_dtype)
-    _check_kind(value, found, dtype)
+    _check_kind(value, own, dtype)
     out = array.astype(dtype.np_dtype)
-    if found.is_integer and dtype.is_integer and not np.array_equal(out, array):
+    if own.is_integer and dtype.is_integer and not np.array_equal(out, array):
         raise TypeError(f"{value!r:.100} does not fit {dtype.name}")
     return out
 
@@ -183,26 +183,26 @@ def _numbers(value: Any) -> Any:
     return value.value
 
 
-def _default_dtype(array: Array, found: DType) -> DType:
+def _default_dtype(array: Array, own: DType) -> DType:
     """Return the dtype that Python numbers get by default."""
     if array.dtype.kind in "iu":
         narrow = np.array_equal(array.astype(np.int32), array)
-        return as_dtype(int) if narrow else found
-    return as_dtype(float) if array.dtype.kind == "f" else found
+        return as_dtype(int) if narrow else own
+    return as_dtype(float) if array.dtype.kind == "f" else own
 
 
-def _check_kind(value: Any, found: DType, wanted: DType) -> None:
+def _check_kind(value: Any, source: DType, target: DType) -> None:
     order = "biufc"
     ranks = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-    fits = found is wanted or (
-        found.kind in order
-        and wanted.kind in order
-        and (found.is_bool or not wanted.is_bool or getattr(value, "size", 1) == 0)
-        and ranks[found.kind] <= ranks[wanted.kind]
+    fits = source is target or (
+        source.kind in order
+        and target.kind in order
+        and (source.is_bool or not target.is_bool or getattr(value, "size", 1) == 0)
+        and ranks[source.kind] <= ranks[target.kind]
     )
     if not fits and np.size(value) > 0:
         raise TypeError(
-            f"Expected {wanted.name}, but got {value!r:.100} of type '{type(value).__name__}' ({found.name})"
+            f"Expected {target.name}, but got {value!r:.100} of type '{type(value).__name__}' ({source.name})"
         )
 
 
@@ -261,10 +261,10 @@ def constant(
             f"constant takes values, got a tensor, or a list with one in it ({exc}); identity and stack take tensors"
         ) from None
     if shape is not None:
-        wanted = TensorShape(shape).as_tuple()
-        if verify_shape and array.shape != wanted:
-            raise TypeError(f"Expected Tensor's shape: {wanted}, but got {array.shape}.")
-        array = _filled_up(array, wanted)
+        extents = TensorShape(shape).as_tuple()
+        if verify_shape and array.shape != extents:
+            raise TypeError(f"Expected Tensor's shape: {extents}, but got {array.shape}.")
+        array = _filled_up(array, extents)
     return make_one("Const", (), {"value": array}, name, graph or get_default_graph())
 
 
@@ -277,9 +277,9 @@ def _filled_up(array: Array, shape: tuple[int, ...]) -> Array:
         return array.reshape(-1)[:room].reshape(shape)
     flat = array.reshape(-1)
     nothing = b"" if array.dtype == object else array.dtype.type(0)
-    made = np.full(room, flat[-1] if flat.size else nothing, array.dtype)
-    made[: flat.size] = flat
-    return made.reshape(shape)
+    filled = np.full(room, flat[-1] if flat.size else nothing, array.dtype)
+    filled[: flat.size] = flat
+    return filled.reshape(shape)
 
 
 def convert_to_tensor(
@@ -299,29 +299,29 @@ def convert_to_tensor(
         TypeError: if a tensor has another dtype (the error is a ValueError as well), or the value does not
             fit.
     """
-    wanted = as_dtype(dtype) if dtype is not None else None
+    target = as_dtype(dtype) if dtype is not None else None
     if hasattr(value, "_operand") or hasattr(value, "_as_graph_element"):
         # A variable makes a separate read for each reader, placed under the reader's control inputs.
         tensor = value._operand() if hasattr(value, "_operand") else value._as_graph_element()
         if not isinstance(tensor, Tensor):
             raise TypeError(f"cannot convert {tensor!r} to a tensor: it is an operation")
-        if wanted is not None and tensor.dtype is not wanted:
+        if target is not None and tensor.dtype is not target:
             raise WrongDtypeError(
-                f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
-                f"{tensor.dtype.name}: {tensor!r} has dtype {tensor.dtype.name}; {wanted.name} is wanted here"
+                f"Tensor conversion requested dtype {target.name} for Tensor with dtype "
+                f"{tensor.dtype.name}: {tensor!r} has dtype {tensor.dtype.name}; {target.name} is wanted here"
             )
         return tensor
-    if _CONVERSIONS and (registered := _by_registered(value, wanted, dtype_hint, name)) is not None:
+    if _CONVERSIONS and (registered := _by_registered(value, target, dtype_hint, name)) is not None:
         return registered
     if isinstance(value, (TensorShape, Dimension)):
         value = _numbers(value)
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
         parts = [convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value]
         return make_one("Pack", parts, {"axis": 0}, name or "packed")
-    if wanted is None and dtype_hint is not None:
+    if target is None and dtype_hint is not None:
         with contextlib.suppress(TypeError, ValueError):
             value = to_array(value, as_dtype(dtype_hint))
-    return constant(value, wanted, name=name or "Const", graph=graph)
+    return constant(value, target, name=name or "Const", graph=graph)
 
 
 def convert_all(values: Sequence[Any], dtype: Any = None) -> list[Tensor]:
@@ -331,15 +331,15 @@ def convert_all(values: Sequence[Any], dtype: Any = None) -> list[Tensor]:
         TypeError: if two tensors differ in dtype, or a plain value does not fit.
     """
     graph = graph_of(*values)
-    wanted = as_dtype(dtype) if dtype is not None else None
+    common = as_dtype(dtype) if dtype is not None else None
     for value in values:
-        if wanted is None and _is_symbolic(value):
-            wanted = value.dtype
-    first: DType | None = wanted
+        if common is None and _is_symbolic(value):
+            common = value.dtype
+    first: DType | None = common
     out = []
     for value in values:
         typed = isinstance(value, (np.ndarray, np.generic))
-        tensor = convert_to_tensor(value, wanted if typed else first, graph=graph)
+        tensor = convert_to_tensor(value, common if typed else first, graph=graph)
         first = first or tensor.dtype
         out.append(tensor)
     return out

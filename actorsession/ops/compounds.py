@@ -89,8 +89,8 @@ class _Part:
 
     def constant(self, index: int) -> Array | None:
         """Return the value of an input that is known."""
-        found: Array | None = self._known[index]
-        return found
+        value: Array | None = self._known[index]
+        return value
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)
@@ -129,11 +129,11 @@ class Body:
         return self.values[-1]
 
     def _call(self, op_type: str, operands: Sequence[Any], attrs: dict[str, Any]) -> Any:
-        given = [each if isinstance(each, Value) else self.constant(each) for each in operands]
-        found = specs_of(op_type, [each.spec for each in given], attrs, [each.constant for each in given])
-        made = [self._added(spec) for spec in found]
-        self.steps.append((op_type, given, attrs, made))
-        return made[0] if len(made) == 1 else made
+        inputs = [each if isinstance(each, Value) else self.constant(each) for each in operands]
+        specs = specs_of(op_type, [each.spec for each in inputs], attrs, [each.constant for each in inputs])
+        values = [self._added(spec) for spec in specs]
+        self.steps.append((op_type, inputs, attrs, values))
+        return values[0] if len(values) == 1 else values
 
 
 Composition: TypeAlias = "Callable[..., Value | Sequence[Value]]"
@@ -157,8 +157,8 @@ def compound(name: str, composition: Composition, grad: Gradient | None = None, 
         dtypes = tuple([spec.dtype for spec in inputs])
         check_types(op_type, dtypes, attrs)
         body = Body(attrs, inputs, constants, output_types(op_type, dtypes, attrs))
-        found = composition(body, *body.values[: len(inputs)])
-        return body, [found] if isinstance(found, Value) else list(found)
+        values = composition(body, *body.values[: len(inputs)])
+        return body, [values] if isinstance(values, Value) else list(values)
 
     def infer(ctx: InferContext) -> Sequence[TensorSpec]:
         known = [ctx.constant(at) for at in range(len(ctx.inputs))]
@@ -177,21 +177,21 @@ def _program(ctx: KernelContext, body: Body, inputs: int, results: Sequence[int]
     start: list[Any] = [value.constant for value in body.values[inputs:]]
     steps = [
         (
-            kernel_of(ctx, op_type, [v.spec for v in given], attrs, [v.constant for v in given]),
-            [value.at for value in given],
-            [value.at for value in made],
+            kernel_of(ctx, op_type, [v.spec for v in taken_values], attrs, [v.constant for v in taken_values]),
+            [value.at for value in taken_values],
+            [value.at for value in outputs],
         )
-        for op_type, given, attrs, made in body.steps
+        for op_type, taken_values, attrs, outputs in body.steps
     ]
 
     def run(*values: Any) -> Any:
         held = [*values, *start]
         for function, taken, put in steps:
-            made = function(*[held[at] for at in taken])
+            returned = function(*[held[at] for at in taken])
             if len(put) == 1:
-                held[put[0]] = made
+                held[put[0]] = returned
             else:
-                for at, each in zip(put, made, strict=True):
+                for at, each in zip(put, returned, strict=True):
                     held[at] = each
         return held[results[0]] if len(results) == 1 else tuple([held[at] for at in results])
 

@@ -84,10 +84,10 @@ class IndexedSlices(CompositeTensor, GraphBound):
     @property
     def shape(self) -> TensorShape:
         """The static shape of the whole tensor."""
-        found = TensorShape([None]).concatenate(self._values.shape[1:])
+        static = TensorShape([None]).concatenate(self._values.shape[1:])
         if self._dense_shape is not None:
-            found = found.merge_with(shape_from(self._dense_shape))
-        return shown(found)
+            static = static.merge_with(shape_from(self._dense_shape))
+        return shown(static)
 
     def _operand(self) -> Tensor:
         return to_dense(self)

@@ -41,11 +41,11 @@ def converted(x: Any, y: Any, name: str) -> Iterator[tuple[Tensor, Tensor, str]]
     Raises:
         TypeError: if a plain value does not fit the dtype of the other operand.
     """
-    wanted = next((v._as_graph_element().dtype for v in (x, y) if _is_graph_element(v)), None)
+    dtype = next((v._as_graph_element().dtype for v in (x, y) if _is_graph_element(v)), None)
     graph = graph_of(x, y)
     with graph.name_scope(name) as scope:
-        left = convert_to_tensor(x, None if _is_graph_element(x) else wanted, "x", graph=graph)
-        right = convert_to_tensor(y, None if _is_graph_element(y) else wanted or left.dtype, "y", graph=graph)
+        left = convert_to_tensor(x, None if _is_graph_element(x) else dtype, "x", graph=graph)
+        right = convert_to_tensor(y, None if _is_graph_element(y) else dtype or left.dtype, "y", graph=graph)
         yield left, right, scope
 
 

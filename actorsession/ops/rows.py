@@ -127,8 +127,8 @@ def _typed(shapes: Shapes) -> Callable[[InferContext], Sequence[TensorSpec]]:
     def infer(ctx: InferContext) -> Sequence[TensorSpec]:
         of_inputs = tuple([spec.dtype for spec in ctx.inputs])
         dtypes = output_types(ctx.op, of_inputs, ctx.attrs)
-        made = shapes(ctx)
-        return [TensorSpec(dtype, shape) for dtype, shape in zip(dtypes, made, strict=True)]
+        inferred = shapes(ctx)
+        return [TensorSpec(dtype, shape) for dtype, shape in zip(dtypes, inferred, strict=True)]
 
     return infer
 
@@ -234,9 +234,9 @@ def broadcast(ctx: InferContext, *indices: int) -> TensorShape:
 def _clash(shapes: Sequence[TensorShape]) -> str:
     """Return the two sizes, counted from the end, that cannot be broadcast together."""
     for sizes in itertools.zip_longest(*[reversed(s.sizes or ()) for s in shapes], fillvalue=None):
-        found = [size for size in sizes if size not in (None, 1)]
-        if len(set(found)) > 1:
-            return f"{found[0]} and {next(size for size in found if size != found[0])}"
+        extents = [size for size in sizes if size not in (None, 1)]
+        if len(set(extents)) > 1:
+            return f"{extents[0]} and {next(size for size in extents if size != extents[0])}"
     return "different"
 
 
@@ -250,10 +250,10 @@ def merged_shape(ctx: InferContext) -> TensorShape:
     try:
         return merge_all(shapes)
     except ValueError:
-        found = ", ".join(map(str, shapes))
+        listed = ", ".join(map(str, shapes))
         first = next((s for s in shapes[1:] if not s.is_compatible_with(shapes[0])), None)
         where = "Shapes must be equal" if first is None else clash(shapes[0], first)
-        raise ValueError(f"{where}: {ctx.op} takes inputs of one shape; got {found}") from None
+        raise ValueError(f"{where}: {ctx.op} takes inputs of one shape; got {listed}") from None
 
 
 _RANKS = ("a scalar", "a vector")
@@ -274,9 +274,9 @@ def check_inputs(ctx: InferContext, *ranks: int | None) -> None:
     assert signature is not None
     args = input_args(ctx.op, len(ctx.inputs), ctx.attrs)
     for arg, spec in zip(args, ctx.inputs, strict=True):
-        wanted = fixed_type(arg, signature.attrs)
-        if wanted is not None and spec.dtype is not wanted:
-            what = "a resource handle" if wanted.kind == "r" else wanted.name
+        dtype = fixed_type(arg, signature.attrs)
+        if dtype is not None and spec.dtype is not dtype:
+            what = "a resource handle" if dtype.kind == "r" else dtype.name
             raise WrongDtypeError(f"{ctx.op} takes {what} as {arg.name}; got {spec.dtype.name}")
     for arg, spec, rank in zip(args, ctx.inputs, ranks, strict=False):
         if rank is not None and spec.shape.rank not in (None, rank):

@@ -25,8 +25,8 @@ def scipy_function(name: str) -> Kernel | None:
         return None
     import scipy.special
 
-    found: Kernel = getattr(scipy.special, name)
-    return found
+    function: Kernel = getattr(scipy.special, name)
+    return function
 
 
 def scipy_kernel(name: str, own: Kernel) -> Callable[[KernelContext], Kernel]:

@@ -68,8 +68,8 @@ def partial_ints(ctx: InferContext, index: int) -> Sequence[int | None] | None:
     Returns:
         ``None`` if their number is not known either.
     """
-    found = ctx.numbers(index)
-    return None if found is None or found.ndim > 1 else entries(found)
+    numbers = ctx.numbers(index)
+    return None if numbers is None or numbers.ndim > 1 else entries(numbers)
 
 
 def described_shape(ctx: InferContext, index: int) -> TensorShape:
@@ -154,9 +154,9 @@ def require_floating(ctx: InferContext, *operands: int) -> None:
         TypeError: for another dtype.
     """
     for i in operands:
-        found = ctx.inputs[i].dtype
-        if not found.is_floating:
-            raise TypeError(f"{ctx.op}: input {i} is of a floating type, got {found.name}")
+        dtype = ctx.inputs[i].dtype
+        if not dtype.is_floating:
+            raise TypeError(f"{ctx.op}: input {i} is of a floating type, got {dtype.name}")
     same_dtype(ctx, *operands)
 
 
@@ -195,13 +195,13 @@ def shape_operand(dims: Any, graph: Graph | None = None, name: str = "shape") ->
         graph: where constants are made.
         name: name of a constant that is made.
     """
-    wanted = None
+    dtype = None
     if isinstance(dims, (int, np.integer)):
         dims = [int(dims)]
     if isinstance(dims, (list, tuple)):
         tensors = [d for d in dims if hasattr(d, "_as_graph_element")]
-        wanted = tensors[0]._as_graph_element().dtype if tensors else None
-    return convert_to_tensor(as_integers(dims), wanted, name, graph=graph)
+        dtype = tensors[0]._as_graph_element().dtype if tensors else None
+    return convert_to_tensor(as_integers(dims), dtype, name, graph=graph)
 
 
 def as_integers(value: Any) -> Any:

@@ -73,9 +73,9 @@ def check_handle_of(ctx: InferContext, what: str) -> None:
     Raises:
         TypeError: if it is not; the error names the expected state.
     """
-    found = ctx.inputs[0].dtype
-    if found is not resource:
-        raise TypeError(f"{ctx.op} takes the handle of {what} as input 0, got a {found.name} tensor")
+    dtype = ctx.inputs[0].dtype
+    if dtype is not resource:
+        raise TypeError(f"{ctx.op} takes the handle of {what} as input 0, got a {dtype.name} tensor")
 
 
 def make_handle(op_type: str, name: str, shared_name: str | None, attrs: Mapping[str, Any]) -> Tensor:

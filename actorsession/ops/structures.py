@@ -61,12 +61,12 @@ def varying_shapes(structure: Any) -> list[Any]:
     return [shape for part in _parts(structure) for shape in varying_shapes(part)]
 
 
-def about_leaves(structure: Any, given: Any, what: str) -> list[Any]:
+def about_leaves(structure: Any, items: Any, what: str) -> list[Any]:
     """Return the item of another structure for each leaf of a structure; a ``Composite`` counts as one leaf.
 
     Args:
         structure: the structure.
-        given: a structure of the same form; its item for a composite is ignored.
+        items: a structure of the same form; its item for a composite is ignored.
         what: words for the two, for messages.
 
     Raises:
@@ -74,9 +74,9 @@ def about_leaves(structure: Any, given: Any, what: str) -> list[Any]:
         TypeError: for a sequence of another type.
     """
     whole = _with_wholes(structure)
-    check_same_structure(whole, given, what)
+    check_same_structure(whole, items, what)
     said = []
-    for leaf, item in zip(flatten(whole), flatten(given), strict=True):
+    for leaf, item in zip(flatten(whole), flatten(items), strict=True):
         said.extend([None] * len(leaf.parts) if isinstance(leaf, _Whole) else [item])
     return said
 
@@ -101,12 +101,12 @@ def _with_wholes(structure: Any) -> Any:
     return structure
 
 
-def check_same_structure(wanted: Any, given: Any, what: str, *, same_types: bool = True) -> None:
+def check_same_structure(expected: Any, actual: Any, what: str, *, same_types: bool = True) -> None:
     """Check that two structures have the same form.
 
     Args:
-        wanted: the structure to compare with.
-        given: the structure to check.
+        expected: the structure to compare with.
+        actual: the structure to check.
         what: words for the two, for the message.
         same_types: whether a list, tuple and named tuple must not stand for one another.
 
@@ -114,20 +114,20 @@ def check_same_structure(wanted: Any, given: Any, what: str, *, same_types: bool
         ValueError: for another nesting, other numbers of elements or other keys.
         TypeError: for a sequence of another type.
     """
-    if is_nested(wanted) != is_nested(given) or isinstance(wanted, Mapping) != isinstance(given, Mapping):
-        raise ValueError(f"{what} have different structures: {wanted!r:.200} and {given!r:.200}")
-    if not is_nested(wanted):
+    if is_nested(expected) != is_nested(actual) or isinstance(expected, Mapping) != isinstance(actual, Mapping):
+        raise ValueError(f"{what} have different structures: {expected!r:.200} and {actual!r:.200}")
+    if not is_nested(expected):
         return
-    if isinstance(wanted, Mapping):
-        if set(wanted) != set(given):
-            raise ValueError(f"{what} have different keys: {list(wanted)} and {list(given)}")
-    elif type(wanted) is not type(given) and (same_types or not _are_sequences(wanted, given)):
-        raise TypeError(f"{what} have different types: {type(wanted).__name__} and {type(given).__name__}")
-    parts, others = _parts(wanted), _parts(given)
+    if isinstance(expected, Mapping):
+        if set(expected) != set(actual):
+            raise ValueError(f"{what} have different keys: {list(expected)} and {list(actual)}")
+    elif type(expected) is not type(actual) and (same_types or not _are_sequences(expected, actual)):
+        raise TypeError(f"{what} have different types: {type(expected).__name__} and {type(actual).__name__}")
+    parts, others = _parts(expected), _parts(actual)
     if len(parts) != len(others):
         raise ValueError(
             f"{what} have different numbers of elements, {len(parts)} and {len(others)}: "
-            f"{wanted!r:.200} and {given!r:.200}"
+            f"{expected!r:.200} and {actual!r:.200}"
         )
     for part, other in zip(parts, others, strict=True):
         check_same_structure(part, other, what, same_types=same_types)
@@ -159,8 +159,8 @@ def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     if not is_nested(structure):
         return next(leaves)
     if isinstance(structure, Mapping):
-        made = {key: _pack(structure[key], leaves) for key in _keys(structure)}
-        items = [(key, made[key]) for key in structure]
+        members = {key: _pack(structure[key], leaves) for key in _keys(structure)}
+        items = [(key, members[key]) for key in structure]
         kind: Any = type(structure)
         factory = getattr(structure, "default_factory", None)
         return kind(items) if factory is None else kind(factory, items)

@@ -212,6 +212,11 @@ class LinkWriter:
         self.write(header, segments, type(envelope).__name__, bulk=bulk)
 
     @property
+    def write_short(self) -> Callable[[bytes], bool]:
+        """See ``FrameWriter.write_short``."""
+        return self._connection.write_short
+
+    @property
     def write_from_thread(self) -> Callable[[bytes], bool]:
         """See ``FrameWriter.write_from_thread``."""
         return self._connection.write_from_thread

@@ -44,6 +44,13 @@ class FrameWriter(Protocol):
         """
 
     @property
+    def write_short(self) -> Callable[[bytes], bool]:
+        """Sends a short header without segments while the link has not ended; returns whether it did.
+
+        If it did not, ``write`` does.
+        """
+
+    @property
     def write_from_thread(self) -> Callable[[bytes], bool]:
         """Sends a header at once, in any thread; returns whether it did."""
 
@@ -73,6 +80,7 @@ class Pushes:
     Attributes:
         sent: how many times values were pushed to the peer.
         received: how many times the peer has pushed values.
+        is_over: whether the link has ended.
         on_push: takes the step id, keys, values and marks of dead tensors that the peer has pushed; set
             before the link runs, as the next.
         on_lost: takes the step id and the error of a push for which there was no memory.
@@ -80,11 +88,13 @@ class Pushes:
 
     def __init__(self, writer: FrameWriter) -> None:
         self._send = writer.write
+        self._send_short = writer.write_short
         self._keys_sent: dict[str, int] = {}
         self._keys_received: dict[int, str] = {}
         self._texts_received: dict[str, None] = {}
         self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool]], None]
         self.on_lost: Callable[[int, OpError], None]
+        self.is_over = False
         self.sent = self.received = 0
 
     def push(self, message: Pushed) -> None:
@@ -102,7 +112,9 @@ class Pushes:
                 # Most pushes: one value, under a key that the peer knows.
                 items.append(number)
                 write_value(message.values[0], items, segments)
-                self._send(write_header(items), segments)
+                header = write_header(items)
+                if segments or self.is_over or not self._send_short(header):
+                    self._send(header, segments)
                 self.sent += 1
             else:
                 self._push(message, items, segments)

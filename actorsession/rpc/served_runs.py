@@ -231,6 +231,7 @@ class ServedRuns:
     def __init__(self, peer: str, writer: FrameWriter, backpressure: Backlog, children: Children) -> None:
         self.peer = peer
         self._send = writer.write
+        self._send_short = writer.write_short
         self._backpressure = backpressure
         self._children = children
         self._graphs: dict[int, StepProgram] = {}
@@ -384,7 +385,9 @@ class ServedRuns:
     def answer(self, call: int, wire: list[Any], segments: Sequence[Buffer] = ()) -> None:
         """Send the answer to a run; one that cannot be sent is answered with the reason."""
         try:
-            self._send(write_header(wire), segments)
+            header = write_header(wire)
+            if segments or not self._send_short(header):  # at the end of the link nobody waits for an answer
+                self._send(header, segments)
         except (UnavailableError, CancelledError):
             pass  # the link has ended: there is no waiter
         except Exception as exc:

@@ -87,6 +87,7 @@ class StepCalls:
     def __init__(self, peer: str, writer: FrameWriter, backpressure: Backlog, children: Children) -> None:
         self.peer = peer
         self._send = writer.write
+        self._send_short = writer.write_short
         self._send_from_thread = writer.write_from_thread
         self.served = ServedRuns(peer, writer, backpressure, children)
         self.pushes = Pushes(writer)
@@ -128,7 +129,9 @@ class StepCalls:
             OpError: the link has ended, or the values cannot be sent; the waiter is not called.
         """
         wire = None if asked is None else asked.to_wire()
-        self._send(write_header([kind, call, number, seconds, wire, *values.items]), values.segments)
+        header = write_header([kind, call, number, seconds, wire, *values.items])
+        if values.segments or self._is_over or not self._send_short(header):
+            self._send(header, values.segments)
         self.sent = next(self._counter)
         self._waiting[call] = waiter
 
@@ -263,7 +266,7 @@ class StepCalls:
         Args:
             make_error: makes the error of a run that was requested here.
         """
-        self._is_over = True
+        self._is_over = self.pushes.is_over = True
         # One by one: a thread that has seen too late that the link has ended takes its own out.
         for call in list(self._waiting):
             waiter = self._waiting.pop(call, None)

@@ -270,10 +270,10 @@ _written: dict[str, tuple[int, int, int] | None] = {}
 
 def _identity(file: str) -> tuple[int, int, int] | None:
     try:
-        found = os.stat(file)
+        status = os.stat(file)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
 def _warn_of_another_writer(file: str) -> None:
@@ -360,13 +360,13 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     Args:
         checkpoint_prefixes: prefixes of the checkpoints.
     """
-    found = []
+    times = []
     for prefix in checkpoint_prefixes:
         path = checkpoints.main_file(path_text(prefix))
         if path is not None:
             with contextlib.suppress(FileNotFoundError):
-                found.append(os.stat(path).st_mtime)
-    return found
+                times.append(os.stat(path).st_mtime)
+    return times
 
 
 def remove_checkpoint(checkpoint_prefix: str, meta_graph_suffix: str = "meta") -> None:

@@ -50,14 +50,14 @@ def load_checkpoint(ckpt_dir_or_file: str) -> CheckpointReader:
     return CheckpointReader(_prefix(ckpt_dir_or_file))
 
 
-def _prefix(given: Any) -> str:
-    path = path_text(given)
+def _prefix(folder_or_prefix: Any) -> str:
+    path = path_text(folder_or_prefix)
     if not os.path.isdir(path):
         return path
-    found = latest_checkpoint(path)
-    if found is None:
+    checkpoint = latest_checkpoint(path)
+    if checkpoint is None:
         raise ValueError(f"the folder {path!r} has no checkpoint, or no 'checkpoint' file that lists one")
-    return found
+    return checkpoint
 
 
 def load_variable(ckpt_dir_or_file: str, name: str) -> Any:
@@ -132,15 +132,15 @@ def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Any) -> None:
 def _variables_by_name() -> dict[str, list[Any]]:
     """Return the variables of the default graph by name, parts of a variable under the name of the whole."""
     graph = get_default_graph()
-    found: dict[str, list[Any]] = {}
+    by_name: dict[str, list[Any]] = {}
     for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
         for variable in graph.get_collection(key):
             info = _slice_info(variable)
             name = variable.op.name if info is None else info.full_name
-            parts = found.setdefault(name, [])
+            parts = by_name.setdefault(name, [])
             if variable not in parts:
                 parts.append(variable)
-    return found
+    return by_name
 
 
 def _assignments(
@@ -171,18 +171,18 @@ def _scope_assignments(
     if not names:
         raise ValueError(f"the graph has no variables in {target!r}, to which {source!r} is assigned")
     for name in names:
-        wanted = below + name[len(inside) :]
-        if wanted not in shapes:
-            raise ValueError(f"the checkpoint has no tensor {wanted!r} for the variable {name!r} in {target!r}")
-        yield wanted, known[name]
+        stored = below + name[len(inside) :]
+        if stored not in shapes:
+            raise ValueError(f"the checkpoint has no tensor {stored!r} for the variable {name!r} in {target!r}")
+        yield stored, known[name]
 
 
 def _check_shape(source: str, shape: Sequence[int], parts: Sequence[Any]) -> None:
     info = _slice_info(parts[0])
-    wanted = parts[0].shape if info is None else TensorShape(info.full_shape)
-    if not wanted.is_compatible_with(tuple(shape)):
+    expected = parts[0].shape if info is None else TensorShape(info.full_shape)
+    if not expected.is_compatible_with(tuple(shape)):
         raise ValueError(
-            f"the variable {parts[0].op.name!r} has shape {wanted}, but the tensor "
+            f"the variable {parts[0].op.name!r} has shape {expected}, but the tensor "
             f"{source!r} of the checkpoint has {list(shape)}"
         )
 

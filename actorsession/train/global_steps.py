@@ -28,17 +28,17 @@ def get_global_step(graph: Graph | None = None) -> Any:
         TypeError: if the variable is no integer scalar.
     """
     graph = graph or get_default_graph()
-    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
-    if not found:
+    steps = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if not steps:
         # A variable that the program made itself, under the conventional name.
         named = graph.get_collection(GraphKeys.GLOBAL_VARIABLES, "global_step:0$")
-        found = named[:1]
-    if not found:
+        steps = named[:1]
+    if not steps:
         return None
-    if len(found) > 1:
-        raise ValueError(f"the graph has {len(found)} global steps, but there can be at most one: {found}")
-    assert_global_step(found[0])
-    return found[0]
+    if len(steps) > 1:
+        raise ValueError(f"the graph has {len(steps)} global steps, but there can be at most one: {steps}")
+    assert_global_step(steps[0])
+    return steps[0]
 
 
 def assert_global_step(global_step_tensor: Any) -> None:
@@ -70,7 +70,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
     if get_global_step(graph) is not None:
         raise ValueError(f"'global_step' already exists: {get_global_step(graph)!r}")
     with graph.as_default(), graph.name_scope(None):
-        made: Variable = get_variable(
+        step: Variable = get_variable(
             GraphKeys.GLOBAL_STEP,
             shape=[],
             dtype=int64,
@@ -78,7 +78,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
             trainable=False,
             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
         )
-    return made
+    return step
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
@@ -87,8 +87,8 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
     Args:
         graph: the graph; the default graph if left out.
     """
-    found = get_global_step(graph)
-    return create_global_step(graph) if found is None else found
+    step = get_global_step(graph)
+    return create_global_step(graph) if step is None else step
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:

@@ -70,12 +70,12 @@ class _Batching:
         kind = PaddingFIFOQueue if self.pads else FIFOQueue
         return kind(self.capacity, types, shapes=shapes, shared_name=self.shared_name)
 
-    def build(self, given: Sequence[Any], keep_input: Any, name: str) -> Any:
+    def build(self, sets: Sequence[Any], keep_input: Any, name: str) -> Any:
         """Return batches of the values of several lists or dictionaries of tensors."""
         if self.mixes is not None and self.capacity <= self.mixes:
             raise ValueError(f"capacity {self.capacity} must be bigger than min_after_dequeue {self.mixes}.")
         with name_scope(name) as scope:
-            lists, sparse = _tensors_of(given, self.many)
+            lists, sparse = _tensors_of(sets, self.many)
             keep = _checked_keep(keep_input, self.many)
             shapes = self.shapes if self.shapes is not None else _shapes(lists, self.many)
             queue = self.queue([tensor.dtype for tensor in lists[0]], shapes)
@@ -88,9 +88,9 @@ class _Batching:
         parts = list(taken) if isinstance(taken, (list, tuple)) else [taken]
         for at, spec in sparse.items():
             parts[at] = spec.restored(parts[at])
-        if not isinstance(given[0], Mapping):
+        if not isinstance(sets[0], Mapping):
             return parts[0] if len(parts) == 1 else parts
-        return dict(zip(sorted(given[0]), parts, strict=True))
+        return dict(zip(sorted(sets[0]), parts, strict=True))
 
 
 def note_fullness(queue: QueueBase, capacity: int, kept: int | None = None, name: str | None = None) -> None:
@@ -104,12 +104,12 @@ def note_fullness(queue: QueueBase, capacity: int, kept: int | None = None, name
     """
     size: Any = queue.size()
     if kept is None:
-        wanted = name or f"fraction_of_{capacity}_full"
+        tag = name or f"fraction_of_{capacity}_full"
     else:
         size = ops.maximum(0, size - kept)
         capacity -= kept
-        wanted = name or f"fraction_over_{kept}_of_{capacity}_full"
-    scalar(wanted, ops.cast(size, float32) * (1.0 / capacity))
+        tag = name or f"fraction_over_{kept}_of_{capacity}_full"
+    scalar(tag, ops.cast(size, float32) * (1.0 / capacity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +127,10 @@ class _Sparse:
     def restored(self, strings: Tensor) -> Any:
         """Return a batch of elements, from a row of strings for each."""
         rank = None if self.shape.rank is None else self.shape.rank + 1
-        made = opsets.deserialize_many_sparse(strings, self.dtype, rank)
+        sparse = opsets.deserialize_many_sparse(strings, self.dtype, rank)
         if self.shape.sizes is not None:
-            made.set_shape([None, *self.shape.sizes])
-        return made
+            sparse.set_shape([None, *self.shape.sizes])
+        return sparse
 
 
 def _in_queue(value: Any, many: bool) -> tuple[Tensor, _Sparse | None]:
@@ -147,26 +147,26 @@ def _in_queue(value: Any, many: bool) -> tuple[Tensor, _Sparse | None]:
     return write(value), spec
 
 
-def _tensors_of(given: Sequence[Any], many: bool) -> tuple[list[list[Tensor]], dict[int, _Sparse]]:
+def _tensors_of(sets: Sequence[Any], many: bool) -> tuple[list[list[Tensor]], dict[int, _Sparse]]:
     """Return the tensors of each list, and what is sparse, by place."""
-    if not given:
+    if not sets:
         raise ValueError("Expected at least one set of tensors")
-    if isinstance(given[0], Mapping):
-        keys = sorted(given[0])
-        if any(sorted(each) != keys for each in given):
+    if isinstance(sets[0], Mapping):
+        keys = sorted(sets[0])
+        if any(sorted(each) != keys for each in sets):
             raise ValueError("All dictionaries to join must have the same keys")
-        given = [[each[key] for key in keys] for each in given]
-    found = [[_in_queue(value, many) for value in each] for each in given]
-    lists = [[tensor for tensor, _ in each] for each in found]
+        sets = [[each[key] for key in keys] for each in sets]
+    components = [[_in_queue(value, many) for value in each] for each in sets]
+    lists = [[tensor for tensor, _ in each] for each in components]
     if not all(lists):
         raise ValueError("Expected at least one tensor in batch().")
     types = [[tensor.dtype for tensor in each] for each in lists]
-    if any(found != types[0] for found in types):
+    if any(own != types[0] for own in types):
         raise TypeError(f"Expected types to be consistent: {[[t.name for t in each] for each in types]}")
-    places = [{at for at, (_, spec) in enumerate(each) if spec is not None} for each in found]
+    places = [{at for at, (_, spec) in enumerate(each) if spec is not None} for each in components]
     if any(place != places[0] for place in places):
         raise TypeError("Expected the same components of all lists to be sparse tensors")
-    return lists, {at: spec for at, (_, spec) in enumerate(found[0]) if spec is not None}
+    return lists, {at: spec for at, (_, spec) in enumerate(components[0]) if spec is not None}
 
 
 def _checked_keep(keep_input: Any, many: bool) -> Any:
@@ -190,7 +190,7 @@ def _shapes(lists: Sequence[Sequence[Tensor]], many: bool) -> list[TensorShape]:
             raise ValueError(f"Cannot infer Tensor's rank: {tensor!r}")
         if many and tensor.shape.rank == 0:
             raise ValueError(f"with enqueue_many every tensor must have rows, but {tensor!r} is a scalar")
-    found = []
+    joined = []
     for tensors in zip(*lists, strict=True):
         shapes = [tensor.shape[1:] if many else tensor.shape for tensor in tensors]
         first = shapes[0].as_list()
@@ -198,8 +198,8 @@ def _shapes(lists: Sequence[Sequence[Tensor]], many: bool) -> list[TensorShape]:
             if shape.rank != len(first):
                 raise ValueError(f"shapes {shapes[0]} and {shape} cannot be joined, because their ranks differ")
             first = [a if a == b else None for a, b in zip(first, shape.as_list(), strict=True)]
-        found.append(TensorShape(first))
-    return found
+        joined.append(TensorShape(first))
+    return joined
 
 
 def _put(put: Any, tensors: list[Tensor], keep: Any) -> Any:

@@ -294,8 +294,8 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
         ends = [_boundary(b, step) for b in boundaries]
         parts = [convert_to_tensor(v) for v in values]
         if len({part.dtype for part in parts}) > 1:
-            found = ", ".join(part.dtype.name for part in parts)
-            raise ValueError(f"all values must have the same dtype, got {found}")
+            dtypes = ", ".join(part.dtype.name for part in parts)
+            raise ValueError(f"all values must have the same dtype, got {dtypes}")
         if len(parts) != len(ends) + 1:
             raise ValueError(
                 f"there must be one more value than boundaries, got {len(parts)} values and {len(ends)} boundaries"

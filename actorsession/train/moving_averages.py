@@ -74,19 +74,19 @@ class ExponentialMovingAverage:
         Raises:
             TypeError: for something that is not floating.
         """
-        given = list(_trainable() if var_list is None else var_list)
-        for value in given:
+        values = list(_trainable() if var_list is None else var_list)
+        for value in values:
             if not value.dtype.is_floating:
                 raise TypeError(f"only values of floating-point types can be averaged, got {value!r}")
-        graph = graph_of(*given)
+        graph = graph_of(*values)
         with graph.as_default():
             with graph.control_dependencies(None), graph.name_scope(None):
-                for value in given:
+                for value in values:
                     if value not in self._averages:
                         self._averages[value] = self._start(value)
             with graph.name_scope(self._name) as scope:
                 decay = self._tensor_of_decay()
-                updates = [self._update(self._averages[v], v, decay) for v in given]
+                updates = [self._update(self._averages[v], v, decay) for v in values]
                 return control.group(*updates, name=scope)
 
     def average(self, var: Variable | Tensor) -> Variable | None:
@@ -112,11 +112,11 @@ class ExponentialMovingAverage:
             collected = graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
             moving_avg_variables = [*_trainable(), *collected]
         averaged = dict.fromkeys(moving_avg_variables)
-        found = {self.average_name(var): var for var in averaged}
+        by_name = {self.average_name(var): var for var in averaged}
         for var in graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
-            if var not in averaged and var.op.name not in found:
-                found[var.op.name] = var
-        return found
+            if var not in averaged and var.op.name not in by_name:
+                by_name[var.op.name] = var
+        return by_name
 
     # -- one average ---------------------------------------------------------------------------
 
@@ -182,5 +182,5 @@ def _zeros(like: Tensor, name: str) -> Variable:
 
 
 def _trainable() -> Sequence[Variable]:
-    found: list[Variable] = get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES)
-    return found
+    variables: list[Variable] = get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES)
+    return variables

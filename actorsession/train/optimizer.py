@@ -157,7 +157,7 @@ class Optimizer(Subclassing):
         # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of the values that they
         # read. Here a value read from a variable never changes, so nothing needs to be gated, and unused
         # gradients (those of the inputs of the first layer) are not computed.
-        found = smooth and gradients(
+        derivatives = smooth and gradients(
             loss,
             smooth,
             grad_ys=grad_loss,
@@ -165,9 +165,9 @@ class Optimizer(Subclassing):
             gate_gradients=False,
             aggregation_method=aggregation_method,
         )
-        if gate_gradients == self.GATE_GRAPH and any(g is not None for g in found):
-            found = control.tuple_(found)
-        rest = iter(found)
+        if gate_gradients == self.GATE_GRAPH and any(g is not None for g in derivatives):
+            derivatives = control.tuple_(derivatives)
+        rest = iter(derivatives)
         return [(next(rest) if v.dtype.kind not in "biu" else None, v) for v in variables]
 
     def apply_gradients(
@@ -253,8 +253,8 @@ class Optimizer(Subclassing):
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         """Build the update of one variable, colocated with it."""
-        made: Operation = self._resource_apply_dense(grad, var)
-        return made
+        update: Operation = self._resource_apply_dense(grad, var)
+        return update
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         """Build the update for a gradient of some rows; by default the gradient is made dense first."""
@@ -319,8 +319,8 @@ class Optimizer(Subclassing):
             return Variable(initial_value, trainable=False, name=name, use_resource=is_resource)
         value = initial_value() if callable(initial_value) else initial_value
         with name_scope(""), variable_scope(self._own_scope):
-            made: Variable = get_variable(name, initializer=value, trainable=False, use_resource=is_resource)
-        return made
+            variable: Variable = get_variable(name, initializer=value, trainable=False, use_resource=is_resource)
+        return variable
 
 
 class WrappingOptimizer(Optimizer):
@@ -374,29 +374,29 @@ def _filled_beside(var: Variable, value: float, name: str) -> Variable:
     )
 
 
-def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
+def _variables_to_train(graph: Graph, var_list: Any) -> list[Any]:
     """Return the variables to change, and tensors whose gradients can only be computed."""
-    if given is None:
+    if var_list is None:
         variables = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
     else:
-        variables = list(_leaves(given))
+        variables = list(_leaves(var_list))
     if not variables:
         raise ValueError("there are no variables to train: the graph has no trainable variables, or var_list is empty")
     return variables
 
 
-def _leaves(given: Any) -> Iterator[Variable | Tensor]:
+def _leaves(var_list: Any) -> Iterator[Variable | Tensor]:
     """Yield the leaves of a structure: a variable itself, or lists and dictionaries (by key) of them."""
-    if isinstance(given, (Variable, Tensor)):
-        yield given
-    elif isinstance(given, Mapping):
-        for key in sorted(given):
-            yield from _leaves(given[key])
-    elif isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
-        for item in given:
+    if isinstance(var_list, (Variable, Tensor)):
+        yield var_list
+    elif isinstance(var_list, Mapping):
+        for key in sorted(var_list):
+            yield from _leaves(var_list[key])
+    elif isinstance(var_list, Iterable) and not isinstance(var_list, (str, bytes)):
+        for item in var_list:
             yield from _leaves(item)
     else:
-        raise TypeError(f"var_list must contain variables, got {type(given).__name__}: {given!r:.100}")
+        raise TypeError(f"var_list must contain variables, got {type(var_list).__name__}: {var_list!r:.100}")
 
 
 def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, Variable]]:

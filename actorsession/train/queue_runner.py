@@ -173,27 +173,27 @@ class QueueRunner(GraphBound):
             self._runs[sess] = len(self._enqueue_ops)
             self._exceptions = []
         loops = {CancelScope(): op for op in self._enqueue_ops}
-        made = [
+        threads = [
             threading.Thread(
                 target=self._fill, args=(sess, op, coord, scope), name=f"QueueRunnerThread-{self.name}-{op.name}"
             )
             for scope, op in loops.items()
         ]
         if coord is not None:
-            made.append(
+            threads.append(
                 threading.Thread(
                     target=self._cancel_at_stop,
-                    args=(sess, coord, dict(zip(loops, made, strict=True))),
+                    args=(sess, coord, dict(zip(loops, threads, strict=True))),
                     name=f"QueueRunnerThread-{self.name}-close_on_stop",
                 )
             )
-        for thread in made:
+        for thread in threads:
             if coord is not None:
                 coord.register_thread(thread)
             thread.daemon = daemon
             if start:
                 thread.start()
-        return made
+        return threads
 
     def _fill(self, sess: Session, op: Operation, coord: Coordinator | None, scope: CancelScope) -> None:
         """Run one loop; the last loop of a session to end closes the queue."""
@@ -287,18 +287,18 @@ def _of_def(named: Any, scope: str | None) -> tuple[Any, ...]:
     """Return the constructor's arguments for a queue runner, looked up by name in the default graph."""
     graph = get_default_graph()
 
-    def found(name: str) -> Any:
+    def element(name: str) -> Any:
         return graph.as_graph_element(f"{scope.rstrip('/')}/{name}" if scope else name)
 
-    handle = found(named.queue_name)
+    handle = element(named.queue_name)
     handle = handle.outputs[0] if isinstance(handle, Operation) else handle
     attrs = handle.op.attrs
     types = [_TYPES_BY_CODE[int(code)] for code in named.queue_closed_exception_types]
     return (
         QueueBase(attrs["component_types"], attrs["shapes"], None, handle),
-        [found(name) for name in named.enqueue_op_name],
-        found(named.close_op_name),
-        found(named.cancel_op_name) if named.cancel_op_name else None,
+        [element(name) for name in named.enqueue_op_name],
+        element(named.close_op_name),
+        element(named.cancel_op_name) if named.cancel_op_name else None,
         tuple(types) or None,
     )
 
@@ -335,24 +335,24 @@ def start_queue_runners(
         TypeError: if ``sess`` is no synchronous session; of a monitored one, which has started them itself,
             nothing is started again.
     """
-    found: Any = get_default_session() if sess is None else sess
-    if found is None:
+    session: Any = get_default_session() if sess is None else sess
+    if session is None:
         raise ValueError(
             "Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or "
             "pass an explicit session"
         )
-    if hasattr(found, "run_step_fn"):
+    if hasattr(session, "run_step_fn"):
         _log.warning("a MonitoredSession starts its queue runners itself; nothing is started")
         return []
-    if not isinstance(found, Session):
+    if not isinstance(session, Session):
         raise TypeError(
-            f"sess must be a `tf.Session`, got {type(found).__name__}; for an AsyncSession use "
+            f"sess must be a `tf.Session`, got {type(session).__name__}; for an AsyncSession use "
             "`async with running_queues(session)`"
         )
     return [
         thread
-        for runner in found.graph.get_collection(collection)
-        for thread in runner.create_threads(found, coord=coord, daemon=daemon, start=start)
+        for runner in session.graph.get_collection(collection)
+        for thread in runner.create_threads(session, coord=coord, daemon=daemon, start=start)
     ]
 
 

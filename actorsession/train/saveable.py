@@ -131,11 +131,11 @@ def saveables_of(var_list: Any) -> list[SaveableObject]:
             *graph.get_collection(GraphKeys.SAVEABLE_OBJECTS),
         ]
     named = dict(var_list) if isinstance(var_list, Mapping) else _variables_by_name(var_list)
-    found: list[SaveableObject] = []
+    saveables: list[SaveableObject] = []
     for name in sorted(named):
-        found += _saveables(name, named[name])
-    _check_once(found)
-    return found
+        saveables += _saveables(name, named[name])
+    _check_once(saveables)
+    return saveables
 
 
 def _variables_by_name(var_list: Any) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _variables_by_name(var_list: Any) -> dict[str, Any]:
         raise TypeError(f"var_list must be a list or a dict of variables, got {var_list!r:.100}")
     if _is_variable(var_list):
         raise TypeError(f"var_list must be a list or a dict of variables, got the single variable {var_list!r:.100}")
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for item in var_list:
         info = _slice_info(item)
         if isinstance(item, SaveableObject):
@@ -158,15 +158,15 @@ def _variables_by_name(var_list: Any) -> dict[str, Any]:
         else:
             raise TypeError(f"a saver can save variables and saveable objects, got {item!r:.100}")
         if info is not None:
-            known = found.setdefault(name, [])
+            known = by_name.setdefault(name, [])
             if not isinstance(known, list):
                 raise ValueError(_TWICE.format(name))
             known.append(item)
-        elif name in found:
+        elif name in by_name:
             raise ValueError(_TWICE.format(name))
         else:
-            found[name] = item
-    return found
+            by_name[name] = item
+    return by_name
 
 
 _TWICE = "at least two variables have the name {!r}; pass a dict with distinct names"

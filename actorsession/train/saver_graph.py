@@ -68,7 +68,7 @@ class SaverDef:
             ValueError: if an attribute is missing, or it names no nodes.
         """
         try:
-            made = (
+            definition = (
                 value
                 if isinstance(value, cls)
                 else cls(
@@ -84,9 +84,9 @@ class SaverDef:
         except AttributeError as exc:
             raise ValueError(f"saver_def must be a SaverDef, got {value!r:.100}: {exc}") from None
         for field in ("save_tensor_name", "restore_op_name"):
-            if not getattr(made, field):
-                raise ValueError(f"saver_def must specify the {field}: {made!r}")
-        return made
+            if not getattr(definition, field):
+                raise ValueError(f"saver_def must specify the {field}: {definition!r}")
+        return definition
 
 
 def build_saver(
@@ -119,8 +119,8 @@ def build_saver(
     """
     with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or "save"):
         with graph.name_scope("filename") as scope:
-            given = constant(filename or "model", name="input")
-            default = placeholder_with_default(given, (), name=scope)
+            name_input = constant(filename or "model", name="input")
+            default = placeholder_with_default(name_input, (), name=scope)
         prefix = placeholder_with_default(default, (), name="Const")
         groups = _by_device(saveables) if sharded else [("", list(saveables))]
         if version == SaverDef.V1:
@@ -175,8 +175,8 @@ def basename_of(filename: Tensor) -> Tensor | None:
 
     Feeding it gives the shards of each save their own names; otherwise it equals the file name.
     """
-    found = [op for op in filename.consumers() if op.type == "PlaceholderWithDefault"]
-    return found[0].outputs[0] if found else None
+    defaults = [op for op in filename.consumers() if op.type == "PlaceholderWithDefault"]
+    return defaults[0].outputs[0] if defaults else None
 
 
 def _save_shards(prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]], bundle: bool) -> Tensor:
@@ -219,7 +219,7 @@ def _restore(prefix: Tensor, saveables: Sequence[SaveableObject], reshape: bool)
     read = restore_v2(
         prefix, [spec.name for spec in specs], [spec.slice_spec for spec in specs], [spec.dtype for spec in specs]
     )
-    found, position = [], 0
+    tensors, position = [], 0
     for saveable in saveables:
         own = read[position : position + len(saveable.specs)]
         position += len(own)
@@ -227,16 +227,16 @@ def _restore(prefix: Tensor, saveables: Sequence[SaveableObject], reshape: bool)
             for tensor, shape in zip(own, saveable.wanted_shapes(), strict=True):
                 if shape is not None:
                     tensor.set_shape(shape)
-        found.append(own)
-    return found
+        tensors.append(own)
+    return tensors
 
 
 def _by_device(saveables: Sequence[SaveableObject]) -> list[tuple[str, list[SaveableObject]]]:
     """Group saveables by the device that writes them: the first CPU of the task that has their tensors."""
-    found: dict[str, list[SaveableObject]] = {}
+    groups: dict[str, list[SaveableObject]] = {}
     for saveable in saveables:
-        found.setdefault(_writer(saveable.device), []).append(saveable)
-    return sorted(found.items())
+        groups.setdefault(_writer(saveable.device), []).append(saveable)
+    return sorted(groups.items())
 
 
 def _writer(device: Any) -> str:

@@ -49,16 +49,18 @@ class Subclassing:
             slot_name: name of the slot for ``get_slot``.
             op_name: suffix of the slot variable's name.
         """
-        return self._made_slot(var, slot_name, op_name, lambda name: _beside(name, val))
+        return self._get_or_add_slot(var, slot_name, op_name, lambda name: _beside(name, val))
 
     def _get_or_make_slot_with_initializer(
         self, var: Variable, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str
     ) -> Variable:
         """Return the slot of a variable; create it with an initialiser, shape and dtype if it is missing."""
         first: Callable[[], Tensor] = lambda: initializer(shape, dtype=dtype)  # noqa: E731
-        return self._made_slot(var, slot_name, op_name, lambda name: _beside(name, first))
+        return self._get_or_add_slot(var, slot_name, op_name, lambda name: _beside(name, first))
 
-    def _made_slot(self, var: Variable, slot_name: str, op_name: str, make: Callable[[str], Variable]) -> Variable:
+    def _get_or_add_slot(
+        self, var: Variable, slot_name: str, op_name: str, make: Callable[[str], Variable]
+    ) -> Variable:
         slots = self._slots.setdefault(slot_name, {})
         key = slot_key(var)
         if key not in slots:
@@ -101,9 +103,9 @@ class Subclassing:
         return _operation(applies._apply_sparse(summed_rows(grad), var))
 
 
-def _operation(made: Any) -> Operation:
-    found: Operation = made.op if isinstance(made, (Tensor, Variable)) else made
-    return found
+def _operation(value: Any) -> Operation:
+    operation: Operation = value.op if isinstance(value, (Tensor, Variable)) else value
+    return operation
 
 
 def _beside(name: str, first: Any) -> Variable:

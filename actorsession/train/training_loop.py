@@ -287,9 +287,9 @@ class _Training:
     async def finish(self) -> FitResult:
         """Train to the end."""
         async with contextlib.aclosing(self.reports()) as reports:
-            found = tuple([report async for report in reports])
+            kept = tuple([report async for report in reports])
         assert self._best is not None, "the first report is the best so far"
-        return FitResult(reports=found, best=self._best, stopped_early=self._stopped_early)
+        return FitResult(reports=kept, best=self._best, stopped_early=self._stopped_early)
 
     async def reports(self) -> AsyncGenerator[FitReport, None]:
         """Train, and yield the reports on the way."""
@@ -401,32 +401,32 @@ def _number(what: str, value: Any) -> float:
 @contextlib.asynccontextmanager
 async def _opened(what: str, batches: Batches, awaited: bool) -> AsyncGenerator[AsyncGenerator[Feeds, None], None]:
     """Open batches for one epoch; an iterable that a function made is closed with them."""
-    made: Any = batches() if callable(batches) else batches
-    if not isinstance(made, (Iterable, AsyncIterable)) or isinstance(made, Mapping):
+    source: Any = batches() if callable(batches) else batches
+    if not isinstance(source, (Iterable, AsyncIterable)) or isinstance(source, Mapping):
         raise TypeError(
             f"{what} is an iterable of feed dicts, or a function that returns one, got "
-            f"{type(made).__name__}: {made!r:.100}"
+            f"{type(source).__name__}: {source!r:.100}"
         )
-    if isinstance(made, AsyncIterable) and not awaited:
-        raise TypeError(f"{what} is asynchronous, which takes an AsyncSession: {made!r:.100}")
+    if isinstance(source, AsyncIterable) and not awaited:
+        raise TypeError(f"{what} is asynchronous, which takes an AsyncSession: {source!r:.100}")
     async with contextlib.AsyncExitStack() as stack:
         if callable(batches):
-            if isinstance(made, AsyncGenerator):
-                await stack.enter_async_context(contextlib.aclosing(made))
-            elif isinstance(made, Generator):
-                stack.enter_context(contextlib.closing(made))
-        yield await stack.enter_async_context(contextlib.aclosing(_each(what, made)))
+            if isinstance(source, AsyncGenerator):
+                await stack.enter_async_context(contextlib.aclosing(source))
+            elif isinstance(source, Generator):
+                stack.enter_context(contextlib.closing(source))
+        yield await stack.enter_async_context(contextlib.aclosing(_each(what, source)))
 
 
-async def _each(what: str, made: Any) -> AsyncGenerator[Feeds, None]:
+async def _each(what: str, source: Any) -> AsyncGenerator[Feeds, None]:
     """Yield the feeds of an iterable of either kind, at least one."""
     empty = True
-    if isinstance(made, AsyncIterable):
-        async for feeds in made:
+    if isinstance(source, AsyncIterable):
+        async for feeds in source:
             empty = False
             yield _checked(what, feeds)
     else:
-        for feeds in made:
+        for feeds in source:
             empty = False
             yield _checked(what, feeds)
     if empty:

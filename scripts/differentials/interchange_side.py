@@ -12,7 +12,10 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -462,18 +465,33 @@ def _our_fields(name: str) -> Any:
     }
 
 
-def _their_fields(name: str) -> Any:
-    pool: Any = import_module("google.protobuf.descriptor_pool").Default()
-    for package in ("framework", "protobuf"):
-        above: Any = import_module(f"tensorflow.core.{package}")
-        for module in pkgutil.iter_modules(above.__path__, f"{above.__name__}."):
+# The packages of messages, with what holds their modules.
+_PACKAGES: dict[str, tuple[str, ...]] = {
+    "tensorflow": ("tensorflow.core.framework", "tensorflow.core.protobuf"),
+    "tensorflow.tfprof": ("tensorflow.core.profiler",),
+    "google.protobuf": (),
+    "tensorboard.projector": ("tensorboard.plugins.projector",),  # which comes with TensorFlow
+    "third_party.tensorflow.python.keras.protobuf": ("tensorflow.python.keras.protobuf",),
+}
+
+
+@cache
+def _their_messages() -> Any:
+    for above in chain.from_iterable(_PACKAGES.values()):
+        for module in pkgutil.iter_modules(import_module(above).__path__, f"{above}."):
             if module.name.endswith("_pb2"):
                 import_module(module.name)
-    package = "google.protobuf" if name in ("Any", "BoolValue") else "tensorflow"
-    if name in ("EmbeddingInfo", "ProjectorConfig", "SpriteMetadata"):
-        package = "tensorboard.projector"  # which comes with TensorFlow
-        import_module("tensorboard.plugins.projector.projector_config_pb2")
-    found = pool.FindMessageTypeByName(f"{package}.{name}")
+    return import_module("google.protobuf.descriptor_pool").Default()
+
+
+def _their_message(name: str) -> Any:
+    for package in _PACKAGES:
+        with suppress(KeyError):
+            return _their_messages().FindMessageTypeByName(f"{package}.{name}")
+    raise LookupError(f"TensorFlow has no message {name}")
+
+
+def _their_fields(name: str) -> Any:
     return {
         field.name: [
             field.number,
@@ -481,7 +499,7 @@ def _their_fields(name: str) -> Any:
             field.is_repeated,
             field.containing_oneof.name if field.containing_oneof else "",
         ]
-        for field in found.fields
+        for field in _their_message(name).fields
     }
 
 

@@ -152,7 +152,7 @@ REASONS: tuple[Reason, ...] = (
         "TensorFlow has no kernel for such element types on a CPU, or its list of types leaves them out.",
         "error",
         "rows/*",
-        theirs="No OpKernel was registered|not in the list of allowed values",
+        theirs="No OpKernel was registered|not in the list of allowed values|for unsupported dtype",
     ),
     *_all(
         "What shows only in the step is an InvalidArgumentError here; TensorFlow's classes differ, and its shape "
@@ -172,7 +172,7 @@ REASONS: tuple[Reason, ...] = (
         "error",
         """
         rows/FractionalMaxPool-*/3 rows/FractionalAvgPool-*/3 rows/MirrorPad-reflect/2 rows/MirrorPadGrad-*/4
-        rows/MaxPoolWithArgmax/2 rows/UnravelIndex/2
+        rows/MaxPoolWithArgmax/2 rows/UnravelIndex/2 rows/ParseSequenceExampleV2-batch-2/0
         """,
     ),
     *_all(
@@ -188,7 +188,8 @@ REASONS: tuple[Reason, ...] = (
     *_all(
         "There are gradients that TensorFlow has not.",
         "error",
-        "rows/Lu-gradient/smooth-* rows/*RFFT*-cut-parts/smooth-* rows/MaxPool-channels/smooth-0",
+        "rows/Lu-gradient/smooth-* rows/*RFFT*-cut-parts/smooth-* rows/MaxPool-channels/smooth-0 "
+        "rows/SparseDenseCwise[MD]??/smooth-0 rows/Svd-full_values_gradient/smooth-1",
     ),
     *_all(
         "Fewer axes, or fewer operands, are taken than TensorFlow's shape functions and signatures demand.",
@@ -233,13 +234,13 @@ REASONS: tuple[Reason, ...] = (
     *_all(
         "TensorFlow does not write what is made of nothing, so it is what memory held.",
         "value",
-        "rows/RFFT-length/2 rows/SparseSegment*Grad/2",
+        "rows/RFFT*-length/2 rows/SparseSegment*Grad/2",
     ),
     *_all(
         "NaN is an extremum only if there is nothing else, wherever it stands; TensorFlow's kernels have the last "
         "that they met.",
         "value",
-        "rows/TopKV2/11 rows/SegmentM??/3 rows/UnsortedSegmentM??/4",
+        "rows/TopKV2/12 rows/SegmentM??/3 rows/UnsortedSegmentM??/4",
     ),
     *_all("Halves are summed up as float32.", "value", "rows/L2Loss/5"),
     *_all(
@@ -250,6 +251,36 @@ REASONS: tuple[Reason, ...] = (
     *_all(
         "What a node keeps for its gradient beyond its results has another shape.", "type shape", "rows/FusedBatchNorm*"
     ),
+    *_all(
+        "Where nothing depends on an input there is no gradient; TensorFlow's has zeros.",
+        "static",
+        "rows/FusedBatchNormGradV3-inference/smooth-0",
+    ),
+    *_all(
+        "With an infinity among them all are NaN; TensorFlow's kernel has 0 for the others.", "value", "rows/Softmax/6"
+    ),
+    *_all(
+        "The gradients are those of all results; TensorFlow leaves out what the second adds to that by the labels.",
+        "value",
+        "rows/SoftmaxCrossEntropyWithLogits*/smooth-0",
+    ),
+    *_all(
+        "What is gathered twice counts twice in the gradient; of TensorFlow's the last one stays.",
+        "value",
+        "rows/TensorListGather/smooth-0",
+    ),
+    *_all("At the infinities TensorFlow's erf of float64 is NaN.", "value", "rows/Erf/3"),
+    *_all(
+        "Vectors are determined up to their signs, and with them what gradients of their sum are.",
+        "value",
+        "rows/SelfAdjointEigV2-gradient/* rows/Svd-vectors_gradient/*",
+    ),
+    *_all(
+        "Vectors that are not computed have the shape [0] that TensorFlow says before the step and does not keep.",
+        "type shape",
+        "rows/SelfAdjointEigV2-values* rows/Svd-values*",
+    ),
+    *_all("The rank of a list's elements is known in the step.", "static", "rows/TensorListElementShape/0"),
     *_all(
         "The means of an empty batch in inference are those that are given.",
         "value",

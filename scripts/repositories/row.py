@@ -31,6 +31,7 @@ class Row:
         environment: environment variables.
         seconds: the limit of all programs together, for a machine with other work too.
         endless: whether the last program is stopped once the sign is there; it would go on for hours.
+        attempts: how often it is run until it learns, for programs that do not in each run, with no seed of theirs.
     """
 
     source: str
@@ -47,6 +48,7 @@ class Row:
     environment: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 900
     endless: bool = False
+    attempts: int = 1
 
     @property
     def repository(self) -> str:

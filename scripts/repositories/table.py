@@ -327,6 +327,7 @@ ROWS: tuple[Row, ...] = (
         requires=("pandas", "matplotlib"),
         apart=("gym==0.26.2", "gym_notices"),
         sign=Reaches("reward of an episode", r"@ Episode \d+/2000 \((-\d+)", least=-30, count=1000),
+        attempts=3,
         figure="-17 by the safe way, the notebook's plot",
     ),
     Row(

@@ -22,6 +22,7 @@ from actorsession.errors import (
     UnimplementedError,
 )
 from tests.actors.kit import Break, Desk, Hold, Loopback, Mule, Note, Said, Say, Stranger, full_desk, soon, turns
+from tests.loops import cancelled
 
 
 # -- handlers --------------------------------------------------------------------------------------
@@ -352,9 +353,7 @@ async def test_cancelling_the_asker_cancels_the_handler() -> None:
     desk = Desk()
     asker = asyncio.create_task(desk.ref.ask(Hold(name="a")))
     await desk.until("a began")
-    asker.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asker
+    await cancelled(asker)
     await desk.until("a cancelled")
     await turns()
     assert len(desk.children) == 0

@@ -9,6 +9,7 @@ import pytest
 from actorsession.actors import Deadline
 from actorsession.errors import DeadlineExceededError
 from tests.actors.kit import HandClock, soon
+from tests.loops import cancelled
 
 
 def test_a_deadline_is_seconds_from_now_on_its_clock() -> None:
@@ -133,9 +134,7 @@ async def test_cancelling_the_waiter_cancels_what_is_awaited_and_is_no_deadline(
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     child = asyncio.create_task(Deadline.after(10).wait(future, what="it"))
     await asyncio.sleep(0)
-    child.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await soon(child)
+    await cancelled(child)
     assert future.cancelled()
 
 
@@ -165,16 +164,14 @@ async def test_it_goes_together_with_asyncio_timeout() -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
             await Deadline.after(10).wait(asyncio.Event().wait(), what="it")
-    task = asyncio.current_task()
-    assert task is not None
+    task: Any = asyncio.current_task()
     assert task.cancelling() == 0
 
 
 async def test_after_a_deadline_the_task_counts_no_cancellation() -> None:
     with pytest.raises(DeadlineExceededError):
         await Deadline.after(0.01).wait(asyncio.Event().wait(), what="it")
-    task = asyncio.current_task()
-    assert task is not None
+    task: Any = asyncio.current_task()
     assert task.cancelling() == 0
     await asyncio.sleep(0)
 

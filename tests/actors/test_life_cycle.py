@@ -10,6 +10,7 @@ import pytest
 
 from actorsession.actors.life_cycle import EFFECTS, Call, Effect, LifeCycle, State
 from actorsession.errors import FailedPreconditionError, UnavailableError
+from tests.loops import cancelled
 
 PATIENCE = 30.0
 
@@ -144,9 +145,7 @@ async def check_after_failed_start(thing: Thing, *, retries: bool) -> None:
 async def test_a_start_that_is_cancelled_is_undone_before_its_cancellation_goes_on(retries: bool) -> None:
     thing = Thing(retries=retries)
     child = await thing.begin(thing.start())
-    child.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await within(child)
+    await cancelled(child)
     await check_after_failed_start(thing, retries=retries)
 
 
@@ -180,9 +179,7 @@ async def test_a_second_cancellation_does_not_interrupt_what_undoes_a_start() ->
     child = await thing.begin(thing.start())
     child.cancel()
     await asyncio.sleep(0)
-    child.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await within(child)
+    await cancelled(child)
     await within(thing.stop())
     assert thing.done == ["begin start", "undone"]
 
@@ -191,9 +188,7 @@ async def test_a_stop_that_is_cancelled_is_cut_short() -> None:
     thing, _ = await in_state(State.RUNNING)
     thing.go_on.clear()
     child = await thing.begin(thing.stop())
-    child.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await within(child)
+    await cancelled(child)
     assert thing.done[2:] == ["begin stop", "cut", "stop"]
     assert thing.life.state is State.STOPPED
     await within(thing.stop())
@@ -205,9 +200,7 @@ async def test_a_stop_that_another_call_waits_for_goes_on_when_one_is_cancelled(
     first = await thing.begin(thing.stop())
     second = asyncio.create_task(thing.stop())
     await asyncio.sleep(0)
-    first.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await within(first)
+    await cancelled(first)
     assert "cut" not in thing.done
     thing.go_on.set()
     await within(second)
@@ -220,9 +213,7 @@ async def test_a_stop_that_goes_on_by_itself_is_waited_for_by_the_next() -> None
     await within(thing.start())
     thing.go_on.clear()
     child = await thing.begin(thing.stop())
-    child.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await within(child)
+    await cancelled(child)
     assert thing.life.state is State.STOPPING
     thing.go_on.set()
     await within(thing.stop())

@@ -10,17 +10,11 @@ from typing import Any
 
 import pytest
 
+from actorsession import errors
 from actorsession.actors import CallContext, Deadline, LocalRef
 from actorsession.actors.delivery import Delivery
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    ResourceExhaustedError,
-    UnavailableError,
-    UnimplementedError,
-)
 from tests.actors.kit import PATIENCE, Break, Desk, Hold, Note, Said, Say, Stranger, soon, turns
+from tests.loops import cancelled
 
 
 class Elsewhere:
@@ -77,23 +71,21 @@ async def test_a_handler_that_awaits_answers_across_loops_too(elsewhere: Elsewhe
 
 @pytest.mark.parametrize("late", [False, True])
 async def test_an_error_crosses_over(elsewhere: Elsewhere, late: bool) -> None:
-    with pytest.raises(FailedPreconditionError, match="broken"):
+    with pytest.raises(errors.FailedPreconditionError, match="broken"):
         await soon(elsewhere.desk.ref.ask(Break(kind="ours", late=late)))
-    with pytest.raises(UnimplementedError, match="it handles Break, Hold, Note, Say"):
+    with pytest.raises(errors.UnimplementedError, match="it handles Break, Hold, Note, Say"):
         await soon(elsewhere.desk.ref.ask(Stranger()))
 
 
 async def test_cancelling_the_asker_cancels_the_handler_on_the_other_loop(elsewhere: Elsewhere) -> None:
     asker = asyncio.create_task(elsewhere.desk.ref.ask(Hold(name="a")))
     await elsewhere.until("a began")
-    asker.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asker
+    await cancelled(asker)
     await elsewhere.until("a cancelled")
 
 
 async def test_a_deadline_cancels_the_handler_on_the_other_loop(elsewhere: Elsewhere) -> None:
-    with pytest.raises(DeadlineExceededError, match="actor 'desk'"):
+    with pytest.raises(errors.DeadlineExceededError, match="actor 'desk'"):
         await soon(elsewhere.desk.ref.ask(Hold(name="a"), Deadline.after(0.05)))
     await elsewhere.until("a cancelled")
 
@@ -103,7 +95,7 @@ async def test_the_deadline_holds_even_if_the_other_loop_stands_still(elsewhere:
     elsewhere.loop.call_soon_threadsafe(release.wait, PATIENCE)
     started = time.monotonic()
     expected = r"the answer of actor 'desk' \(on another loop\) to Say; it did not come"
-    with pytest.raises(DeadlineExceededError, match=expected):
+    with pytest.raises(errors.DeadlineExceededError, match=expected):
         await soon(elsewhere.desk.ref.ask(Say(text="late"), Deadline.after(0.05)))
     assert time.monotonic() - started < 5
     release.set()
@@ -122,10 +114,10 @@ async def test_a_tell_from_another_loop_or_thread_arrives_in_order(elsewhere: El
 
 
 async def test_a_tell_that_cannot_be_delivered_is_refused_in_the_callers_thread(elsewhere: Elsewhere) -> None:
-    with pytest.raises(UnimplementedError):
+    with pytest.raises(errors.UnimplementedError):
         elsewhere.desk.ref.tell(Stranger())
     elsewhere.run(elsewhere.desk.stop("done"))
-    with pytest.raises(AbortedError, match="done"):
+    with pytest.raises(errors.AbortedError, match="done"):
         elsewhere.desk.ref.tell(Note(number=1))
 
 
@@ -135,7 +127,7 @@ async def test_tells_from_another_thread_share_the_limit(elsewhere: Elsewhere) -
     elsewhere.loop.call_soon_threadsafe(release.wait, PATIENCE)
     for number in range(3):
         desk.ref.tell(Note(number=number))
-    with pytest.raises(ResourceExhaustedError, match=r"full \(3 messages\); Note was not accepted"):
+    with pytest.raises(errors.ResourceExhaustedError, match=r"full \(3 messages\); Note was not accepted"):
         desk.ref.tell(Note(number=3))
     release.set()
     elsewhere.run(desk.until("note 2"))
@@ -159,14 +151,14 @@ async def test_an_actor_whose_loop_is_closed_aborts_its_callers(elsewhere: Elsew
     elsewhere.close()
     desk = Desk()
     desk.loop = elsewhere.loop
-    with pytest.raises(AbortedError, match="the event loop of actor 'desk' is closed"):
+    with pytest.raises(errors.AbortedError, match="the event loop of actor 'desk' is closed"):
         await soon(desk.ref.ask(Say(text="")))
-    with pytest.raises(AbortedError, match="the event loop of actor 'desk' is closed"):
+    with pytest.raises(errors.AbortedError, match="the event loop of actor 'desk' is closed"):
         desk.ref.tell(Note(number=1))
 
 
 def test_an_ask_without_a_running_loop_says_what_it_needs(elsewhere: Elsewhere) -> None:
-    with pytest.raises(FailedPreconditionError, match="asking it needs a running one"):
+    with pytest.raises(errors.FailedPreconditionError, match="asking it needs a running one"):
         elsewhere.desk.ref.ask(Say(text="")).send(None)
 
 
@@ -227,15 +219,15 @@ async def test_the_first_answer_counts() -> None:
     delivery, answer, _ = expecting()
     delivery.succeed("first")
     delivery.succeed("second")
-    delivery.fail(AbortedError("third"))
+    delivery.fail(errors.AbortedError("third"))
     assert await soon(answer) == "first"
 
 
 async def test_the_first_error_counts() -> None:
     delivery, answer, _ = expecting()
-    delivery.fail(UnavailableError("first"))
+    delivery.fail(errors.UnavailableError("first"))
     delivery.succeed("second")
-    with pytest.raises(UnavailableError, match="first"):
+    with pytest.raises(errors.UnavailableError, match="first"):
         await soon(answer)
 
 
@@ -257,7 +249,7 @@ async def test_an_answer_that_is_cancelled_while_a_child_works_cancels_the_child
 
 async def test_without_a_child_the_deadline_says_that_there_was_no_room() -> None:
     _, answer, _ = expecting(0.01)
-    with pytest.raises(DeadlineExceededError, match=r"Say to actor 'desk' .* waited for space"):
+    with pytest.raises(errors.DeadlineExceededError, match=r"Say to actor 'desk' .* waited for space"):
         await soon(answer)
 
 
@@ -280,7 +272,7 @@ async def test_without_a_limit_no_timer_runs() -> None:
 async def test_nobody_is_answered_for_a_tell() -> None:
     delivery = Delivery(Note(number=1), CallContext(Deadline.never()), "desk")
     delivery.succeed("x")
-    delivery.fail(AbortedError("y"))
+    delivery.fail(errors.AbortedError("y"))
     assert (delivery.answer, delivery.abandoned, str(delivery)) == (None, False, "Note to actor 'desk'")
 
 

@@ -179,6 +179,9 @@ class StepLine:
     def __init__(self, write: Callable[[bytes, Sequence[Any]], None]) -> None:
         self.write = write
 
+    def write_short(self, header: bytes) -> bool:
+        return False
+
     def write_from_thread(self, header: bytes) -> bool:
         return False
 

@@ -7,8 +7,8 @@ import itertools
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any, cast
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from typing import Any, TypeVar, cast, overload
 
 from actorsession import ClusterSpec, LocalCluster, Server, ServerSettings, Tensor, get_default_graph, ops
 from actorsession.actors import Deadline, registry
@@ -23,6 +23,8 @@ from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.hang_report import HangReport
 from tests.nodes import make_one
+
+T = TypeVar("T")
 
 _NUMBERS = itertools.count()
 # A test that needs longer waits for something that does not come.
@@ -275,9 +277,17 @@ if "TestGate" not in registered_ops():
 
 
 # -- graphs ----------------------------------------------------------------------------------------
-def on(task: str) -> Any:
-    """The device scope of a task, in the default graph."""
-    return get_default_graph().device(task)
+@overload
+def on(task: str) -> AbstractContextManager[None]: ...
+@overload
+def on(task: str, build: Callable[[], T]) -> T: ...
+def on(task: str, build: Any = None) -> Any:
+    """The device scope of a task, in the default graph; or what is built in it."""
+    scope = get_default_graph().device(task)
+    if build is None:
+        return scope
+    with scope:
+        return build()
 
 
 def chain(x: Tensor, hops: int, tasks: tuple[str, ...] = (W0, W1)) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import AsyncSession, ClusterSpec, Graph, Server, ServerSettings, Session, Tensor, ops
+from actorsession import AsyncSession, ClusterSpec, Graph, Server, ServerSettings, Session, Tensor, errors, ops
 from actorsession.actors import Deadline
 from actorsession.cluster.master import device_discovery as device_finder
 from actorsession.cluster.master import membership, session_members
@@ -22,13 +22,6 @@ from actorsession.cluster.master.membership import Membership
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import ConfigProto, RunOptions
-from actorsession.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    UnavailableError,
-    WorkerRestartedError,
-)
 from actorsession.messages import Done
 from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession, GetStatus, UpdateWorkerSession
 from actorsession.runtime import planning
@@ -44,8 +37,7 @@ SHORT = RunOptions(timeout_in_ms=600)
 
 
 def doubled(task: str, x: Tensor) -> Tensor:
-    with on(task):
-        return x * 2.0
+    return on(task, lambda: x * 2.0)
 
 
 @pytest.fixture
@@ -89,7 +81,7 @@ def test_a_new_session_works_beside_a_killed_task_and_uses_it_later(three: Proce
     where = killed(three, 1)
     session = three.session("async", three.target("worker"), graph=graph)
     assert session.run(others, {x: 1.0}) == 4.0
-    with pytest.raises(DeadlineExceededError) as info:
+    with pytest.raises(errors.DeadlineExceededError) as info:
         session.run([others, there], {x: 1.0}, SHORT)
     said = info.value.message
     assert f"1 of 3 tasks did not answer in time: {W1} at {where} (" in said
@@ -112,7 +104,7 @@ def test_a_new_session_works_beside_a_stopped_task_and_uses_it_later(three: Proc
     try:
         session = three.session("async", three.target("worker"), graph=graph)
         assert session.run(others, {x: 1.0}) == 4.0
-        with pytest.raises(DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at {stopped.address}"):
+        with pytest.raises(errors.DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at {stopped.address}"):
             session.run(there, {x: 1.0}, SHORT)
     finally:
         stopped.send_signal(signal.SIGCONT)
@@ -126,23 +118,20 @@ def test_a_restarted_task_is_used_again_where_the_session_lost_nothing(three: Pr
     """Twice, and with plans that it had registered there. What others have on that task is lost all the same,
     which their sessions are told."""
     x = ops.placeholder("float32", [])
-    with on(PS0):
-        total = ops.Variable(0.0)
-    with on(W1):
-        gradient = ops.random_uniform([]) * 0.0 + x * 2.0
+    total = on(PS0, lambda: ops.Variable(0.0))
+    gradient = on(W1, lambda: ops.random_uniform([]) * 0.0 + x * 2.0)
     step = total.assign_add(gradient)
     session = three.session("async", three.target("worker"), graph=graph)
     session.run(total.initializer)
     assert session.run(step, {x: 1.0}) == 2.0
     with Graph().as_default():
-        with on(W1):
-            there = ops.Variable(1.0, name="there")
+        there = on(W1, lambda: ops.Variable(1.0, name="there"))
         other = three.session("async", three.target("worker"), graph=there.graph)
         other.run(there.initializer)
     for expected in (4.0, 6.0):
         three.do(three.cluster.restart("worker", 1))
         assert session.run(step, {x: 1.0}) == expected
-    with pytest.raises(WorkerRestartedError, match="Variables lost: there"):
+    with pytest.raises(errors.WorkerRestartedError, match="Variables lost: there"):
         other.run(there)
     session.close()
     other.close()
@@ -151,13 +140,12 @@ def test_a_restarted_task_is_used_again_where_the_session_lost_nothing(three: Pr
 
 @pytest.mark.process
 def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(three: ProcessCluster, graph: Graph) -> None:
-    with on(PS0):
-        v = ops.Variable(1.0, name="v")
+    v = on(PS0, lambda: ops.Variable(1.0, name="v"))
     session = three.session("async", three.target("worker"), graph=graph)
     session.run(v.initializer)
     killed(three, 1)
     three.do(three.cluster.restart("ps"))
-    with pytest.raises(WorkerRestartedError, match="Variables lost: v"):
+    with pytest.raises(errors.WorkerRestartedError, match="Variables lost: v"):
         session.run(v)
     found = session.reattach(restore=v.initializer)
     assert (found.restarted, found.lost) == ((PS0,), ("v",))
@@ -206,8 +194,7 @@ async def test_a_device_that_only_its_task_knows_of_is_waited_for(graph: Graph, 
     async with beside_nobody(graph) as (session, spec):
         if begun:
             await soon(session.run(doubled(W0, x), {x: 1.0}))
-        with on(f"{W1}/device:CPU:1"):
-            y = x + 1.0
+        y = on(f"{W1}/device:CPU:1", lambda: x + 1.0)
         running = asyncio.create_task(session.run(y, {x: 1.0}))
         async with Server(spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))):
             assert await soon(running) == 2.0
@@ -216,9 +203,8 @@ async def test_a_device_that_only_its_task_knows_of_is_waited_for(graph: Graph, 
 async def test_a_device_that_its_task_does_not_tell_of_is_an_error_that_says_who_is_missing(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     async with beside_nobody(graph, operation_timeout_in_ms=1000) as (session, _):
-        with on(f"{W1}/device:CPU:1"):
-            y = x + 1.0
-        with pytest.raises(InvalidArgumentError, match="does not exist here") as info:
+        y = on(f"{W1}/device:CPU:1", lambda: x + 1.0)
+        with pytest.raises(errors.InvalidArgumentError, match="does not exist here") as info:
             await soon(session.run(y, {x: 1.0}))
         assert f"In the cluster, but without an answer: {W1} at tcp://" in info.value.message
 
@@ -229,15 +215,14 @@ async def test_placing_does_not_depend_on_who_is_there(graph: Graph) -> None:
     with held_ports(3) as ports:
         address = [f"127.0.0.1:{port}" for port in ports]
         spec = ClusterSpec({"ps": address[:2], "worker": address[2:]})
-        with on("/job:ps"):
-            v = ops.Variable(1.0)
+        v = on("/job:ps", lambda: ops.Variable(1.0))
         async with (
             Server(spec, "worker", 0) as first,
             Server(spec, "ps", 1),
             AsyncSession(first.target, graph=graph) as session,
         ):
             assert await soon(session.run(x + 1.0, {x: 1.0})) == 2.0
-            with pytest.raises(DeadlineExceededError, match=f"1 of 3 tasks .*: {PS0} at "):
+            with pytest.raises(errors.DeadlineExceededError, match=f"1 of 3 tasks .*: {PS0} at "):
                 await soon(session.run(v.initializer, options=SHORT))
             async with Server(spec, "ps", 0):
                 await soon(session.run(v.initializer))
@@ -249,7 +234,7 @@ async def test_steps_that_wait_for_a_task_are_told_apart_by_their_own_limits(gra
     there = doubled(W1, x)
     async with beside_nobody(graph) as (session, spec):
         patient = asyncio.create_task(session.run(there, {x: 2.0}))
-        with pytest.raises(DeadlineExceededError):
+        with pytest.raises(errors.DeadlineExceededError):
             await soon(session.run(there, {x: 1.0}, SHORT))
         assert not patient.done()
         async with Server(spec, "worker", 1):
@@ -265,19 +250,17 @@ async def test_large_graphs_are_planned_anew_for_devices_that_tasks_turn_out_to_
     async with beside_nobody(graph) as (session, spec):
         if begun:
             assert await soon(session.run(large(x), {x: 1.0})) == 1.0 + ones
-        with on(W1):
-            there = large(x)
+        there = on(W1, lambda: large(x))
         # Long enough for the planning before, on a busy machine too.
         options = RunOptions(timeout_in_ms=5000)
-        with pytest.raises(DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at "):
+        with pytest.raises(errors.DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at "):
             await soon(session.run(there, {x: 1.0}, options))
         waiting = [asyncio.create_task(session.run(there, {x: float(k)})) for k in range(3)]
         setting_up = asyncio.create_task(session.partial_run_setup([there], [x]))
         async with Server(spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))):
             assert await soon(asyncio.gather(*waiting)) == [k + ones for k in range(3)]
             assert await soon(session.partial_run(await setting_up, there, {x: 1.0})) == 1.0 + ones
-            with on(f"{W1}/device:CPU:1"):
-                other = large(there)
+            other = on(f"{W1}/device:CPU:1", lambda: large(there))
             assert await soon(session.run(other, {x: 1.0})) == 1.0 + 2 * ones
             await soon(session.warm_up(other, [x]))
 
@@ -312,7 +295,7 @@ async def test_a_session_that_waits_for_a_task_can_be_closed(graph: Graph) -> No
         running = asyncio.create_task(session.run(there, {x: 2.0}))
         await asyncio.sleep(0)
         await soon(session.close())
-        with pytest.raises(OpError):
+        with pytest.raises(errors.OpError):
             await soon(running)
 
 
@@ -325,16 +308,14 @@ STATE: Mapping[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("what", STATE)
 async def test_a_restart_is_told_where_something_was_lost(what: str, graph: Graph) -> None:
-    with on(W1):
-        there = STATE[what]()
-    with on(W0):
-        other = ops.constant(1.0) + 1.0
+    there = on(W1, lambda: STATE[what]())
+    other = on(W0, lambda: ops.constant(1.0) + 1.0)
     async with beside_nobody(graph) as (session, spec):
         async with Server(spec, "worker", 1):
             await soon(session.run(there))
         async with Server(spec, "worker", 1):
             for _ in range(2):
-                with pytest.raises(WorkerRestartedError, match=f"{W1} has restarted"):
+                with pytest.raises(errors.WorkerRestartedError, match=f"{W1} has restarted"):
                     await soon(session.run(there))
             assert await soon(session.run(other)) == 2.0
             assert (await soon(session.reattach())).restarted == (W1,)
@@ -344,8 +325,7 @@ async def test_a_restart_is_told_where_something_was_lost(what: str, graph: Grap
 @pytest.mark.parametrize("isolated", [False, True])
 async def test_a_restart_is_not_told_where_nothing_was_lost(graph: Graph, isolated: bool) -> None:
     x = ops.placeholder("float32", [])
-    with on(W0):
-        steps = ops.Variable(0.0)
+    steps = on(W0, lambda: ops.Variable(0.0))
     with on(W1):
         there = ops.Print(x * 2.0, [x], first_n=0) + 0.0 * ops.random_uniform([])
         inside = ops.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [there])
@@ -431,8 +411,8 @@ async def test_a_session_begins_without_a_task_that_falls_silent(kind: type[Any]
 
 async def test_a_session_does_not_begin_where_a_worker_refuses_it() -> None:
     fakes = Fakes()
-    fakes.workers[W1].answers[CreateWorkerSession] = InvalidArgumentError("not this one")
-    with pytest.raises(InvalidArgumentError, match="not this one"):
+    fakes.workers[W1].answers[CreateWorkerSession] = errors.InvalidArgumentError("not this one")
+    with pytest.raises(errors.InvalidArgumentError, match="not this one"):
         await fakes.join()
     assert all(len(w.of(DeleteWorkerSession)) == 1 for w in fakes.workers.values())
     await soon(fakes.membership.leave())
@@ -440,8 +420,8 @@ async def test_a_session_does_not_begin_where_a_worker_refuses_it() -> None:
 
 async def test_a_session_that_is_to_wait_for_all_tasks_does() -> None:
     fakes = Fakes(wait_for_all_tasks=True)
-    fakes.workers[W1].answers[GetStatus] = UnavailableError("refused")
-    with pytest.raises(DeadlineExceededError, match=r"1 of 3 tasks did not answer in time: .*refused"):
+    fakes.workers[W1].answers[GetStatus] = errors.UnavailableError("refused")
+    with pytest.raises(errors.DeadlineExceededError, match=r"1 of 3 tasks did not answer in time: .*refused"):
         await soon(fakes.membership.join(Deadline.after(0.3)))
     assert not any(worker.of(CreateWorkerSession) for worker in fakes.workers.values())
     await soon(fakes.membership.leave())
@@ -469,7 +449,7 @@ async def test_members_are_told_where_a_task_is_that_has_joined_and_does_not_ans
     where = fakes.addresses.pop(W2)
     await fakes.join()
     fakes.addresses[W2], fakes.version = where, 1
-    fakes.workers[W2].answers[GetStatus] = UnavailableError("refused")
+    fakes.workers[W2].answers[GetStatus] = errors.UnavailableError("refused")
     assert not await soon(fakes.membership.follow(Deadline.after(PATIENCE)))
     assert [m.peers for m in fakes.workers[W1].of(UpdateWorkerSession)] == [{W2: where}]
     assert names(fakes.members) == [W0, W1, W2]
@@ -483,7 +463,7 @@ async def test_members_are_told_where_a_task_is_that_has_joined_and_does_not_ans
 async def without_w1() -> Fakes:
     """Members of a session that worker 1 has not answered yet."""
     fakes = Fakes()
-    fakes.workers[W1].answers[GetStatus] = UnavailableError("refused")
+    fakes.workers[W1].answers[GetStatus] = errors.UnavailableError("refused")
     await fakes.join()
     assert list(fakes.membership.missing) == [W1]
     fakes.workers[W1].answers[GetStatus] = status(W1)
@@ -528,9 +508,9 @@ class Sought:
 
     def __init__(self) -> None:
         self.worker = FakeWorker(W1)
-        self.worker.answers[GetStatus] = UnavailableError("refused")
+        self.worker.answers[GetStatus] = errors.UnavailableError("refused")
         self.taken: list[FoundTask] = []
-        self.errors: list[OpError] = []
+        self.errors: list[errors.OpError] = []
         self.addresses = {W1: "tcp://h:1"}
         cluster: Any = SimpleNamespace(
             handle="s", links=FakeWorkerCache({W1: self.worker}), wanted=lambda: self.addresses
@@ -560,7 +540,7 @@ async def test_all_who_wait_for_a_task_share_one_search() -> None:
 
 async def test_a_search_ends_when_nobody_waits_any_more() -> None:
     sought = Sought()
-    with pytest.raises(DeadlineExceededError, match=r"1 of 1 tasks .*tcp://h:1 \(\d+ attempts?, last: ref"):
+    with pytest.raises(errors.DeadlineExceededError, match=r"1 of 1 tasks .*tcp://h:1 \(\d+ attempts?, last: ref"):
         await soon(sought.wait(0.3))
     await eventually(lambda: not len(sought.absent._children))
     assert "last: refused" in sought.absent.reasons[W1]
@@ -570,7 +550,7 @@ async def test_a_search_ends_when_nobody_waits_any_more() -> None:
 async def test_a_search_goes_on_where_what_it_has_found_is_lost_again() -> None:
     sought = Sought()
     sought.worker.answers[GetStatus] = status(W1)
-    sought.errors.append(UnavailableError("lost again"))
+    sought.errors.append(errors.UnavailableError("lost again"))
     await soon(sought.wait())
     assert (len(sought.taken), len(sought.worker.asked)) == (1, 2)
     await sought.absent.aclose()
@@ -579,8 +559,8 @@ async def test_a_search_goes_on_where_what_it_has_found_is_lost_again() -> None:
 async def test_a_task_that_refuses_ends_the_search_with_its_error() -> None:
     sought = Sought()
     sought.worker.answers[GetStatus] = status(W1)
-    sought.errors.append(InvalidArgumentError("not this one"))
-    with pytest.raises(InvalidArgumentError, match="not this one"):
+    sought.errors.append(errors.InvalidArgumentError("not this one"))
+    with pytest.raises(errors.InvalidArgumentError, match="not this one"):
         await soon(sought.wait())
     await sought.absent.aclose()
 
@@ -589,7 +569,7 @@ async def test_a_task_that_has_left_is_not_waited_for() -> None:
     sought = Sought()
     sought.worker.answers[GetStatus] = status(W1)
     sought.addresses.clear()
-    with pytest.raises(OpError, match="has left the cluster"):
+    with pytest.raises(errors.OpError, match="has left the cluster"):
         await soon(sought.wait())
     await sought.absent.aclose()
 
@@ -605,7 +585,7 @@ def test_a_program_waits_for_a_killed_task_until_it_answers(three: ProcessCluste
     assert session.wait_for("/job:worker", timeout=PATIENCE) == [W0, W1]
     where = killed(three, 1)
     assert session.wait_for("/job:worker", 1, timeout=PATIENCE) == [W0]
-    with pytest.raises(DeadlineExceededError) as info:
+    with pytest.raises(errors.DeadlineExceededError) as info:
         session.wait_for("/job:worker", timeout=0.3)
     said = info.value.message
     assert f"1 of 2 tasks of /job:worker answer in time: {W0}. Without an answer: {W1} at {where} (" in said
@@ -620,16 +600,16 @@ def test_a_program_waits_for_a_killed_task_until_it_answers(three: ProcessCluste
 async def test_a_wait_for_tasks_ends_with_an_error_that_says_what_there_is(way: str, graph: Graph) -> None:
     ops.constant(1.0)
     async with beside_nobody(graph) as (session, spec):
-        with pytest.raises(DeadlineExceededError) as info:
+        with pytest.raises(errors.DeadlineExceededError) as info:
             await soon(session.wait_for("/job:worker/task:2", timeout=0.05))
         said = info.value.message
         assert said.startswith("0 of 1 tasks of /job:worker/task:2 answer in time: none. Without an answer: ")
         assert f"{W2} at tcp://{spec.task_address('worker', 2)} (1 attempt, last: cannot reach" in said
-        with pytest.raises(DeadlineExceededError, match=r"1 of 2 tasks.*: the cluster has no others"):
+        with pytest.raises(errors.DeadlineExceededError, match=r"1 of 2 tasks.*: the cluster has no others"):
             await soon(session.wait_for("/job:worker/task:0", 2, timeout=0.05))
-        with pytest.raises(InvalidArgumentError, match="the session uses no task '/job:ps'; give a"):
+        with pytest.raises(errors.InvalidArgumentError, match="the session uses no task '/job:ps'; give a"):
             await soon(session.wait_for("/job:ps"))
-        with pytest.raises(InvalidArgumentError, match="invalid device filter"):
+        with pytest.raises(errors.InvalidArgumentError, match="invalid device filter"):
             await soon(session.wait_for("worker 7"))
 
 
@@ -653,5 +633,5 @@ def test_a_session_in_this_process_has_one_task_which_answers(graph: Graph) -> N
     with Session(graph=graph) as session:
         assert session.wait_for("/job:localhost") == ["/job:localhost/replica:0/task:0"]
         for tasks, count in (("/job:worker", None), ("/job:localhost", 2)):
-            with pytest.raises(InvalidArgumentError, match="in this process has one task"):
+            with pytest.raises(errors.InvalidArgumentError, match="in this process has one task"):
                 session.wait_for(tasks, count)

@@ -68,8 +68,7 @@ def test_the_limit_holds_while_a_session_begins(index: int, processes: LocalClus
 
 def test_the_limit_holds_while_graphs_are_registered(processes: LocalCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    with on(W1):
-        end = x + 1.0
+    end = on(W1, lambda: x + 1.0)
 
     async def main() -> None:
         async with AsyncSession(processes.target("worker"), graph=graph) as session:
@@ -83,10 +82,8 @@ def test_the_limit_holds_while_graphs_are_registered(processes: LocalCluster, gr
 
 def test_the_limit_holds_while_a_step_runs(processes: LocalCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [None, None])
-    with on(W1):
-        long = long_product(x, 2000)
-    with on(W0):
-        end = ops.reduce_sum(long)
+    long = on(W1, lambda: long_product(x, 2000))
+    end = on(W0, lambda: ops.reduce_sum(long))
     large, small = np.full([500, 500], 0.01, np.float32), np.zeros([2, 2], np.float32)
 
     async def main() -> None:
@@ -141,10 +138,8 @@ def test_close_ends_within_its_grace_beside_a_stopped_process(
     job: str, index: int, grace: float, three: ProcessCluster, graph: Graph
 ) -> None:
     """A worker that takes part in the session, or its master; and closing again is fine."""
-    with on(W1):
-        there = ops.placeholder("float32", [], name="x") + 1.0
-    with on(W0):
-        end = there * 2.0
+    there = on(W1, lambda: ops.placeholder("float32", [], name="x") + 1.0)
+    end = on(W0, lambda: there * 2.0)
     sessions = [three.session(face, three.target("worker"), graph=graph) for face in FACES]
     for session in sessions:
         assert session.run(end, {"x:0": 1.0}) == 4.0

@@ -72,14 +72,12 @@ async def test_options_and_metadata_are_taken(way: Way) -> None:
 
 async def test_a_callable_sees_a_graph_that_grew_and_a_plan_that_fell_out(way: Way, graph: Graph) -> None:
     a = ops.placeholder("float32", [], name="a")
-    with on(W1):
-        doubled = a * 2.0
+    doubled = on(W1, lambda: a * 2.0)
     config = way.config(plan_cache_size=1)
     async with AsyncSession(way.target, graph=graph, config=config) as session:
         first = session.make_callable(doubled, [a])
         assert await first(1.0) == 2
-        with on(W0):
-            grown = doubled + 1.0
+        grown = on(W0, lambda: doubled + 1.0)
         second = session.make_callable(grown, [a])
         for value in (1.0, 2.0):
             assert await second(value) == 2 * value + 1

@@ -91,8 +91,7 @@ def test_a_worker_of_a_cluster_with_an_id_serves_clients_that_have_none(graph: G
 def test_a_worker_takes_its_token_from_the_environment(graph: Graph, monkeypatch: Any) -> None:
     options = {"env": environment(**{TOKEN_VARIABLE: "secret"})}
     a = ops.placeholder("float32", [])
-    with on(W0):
-        end = a + 1.0
+    end = on(W0, lambda: a + 1.0)
     with worker(0, ONE, **options) as (_, target):
         with Session(target, graph=graph) as session, pytest.raises(UnauthenticatedError):
             session.run(end, {a: 1.0})

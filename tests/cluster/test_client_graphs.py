@@ -29,6 +29,7 @@ from actorsession.runtime import planning
 from actorsession.runtime.planning import Planning
 from tests.cluster.fakes import FakeWorker
 from tests.cluster.kit import W0, W1, eventually, on, soon
+from tests.loops import cancelled
 
 
 def in_a_minute() -> Deadline:
@@ -146,9 +147,7 @@ async def test_cancelling_the_run_that_began_a_registration_harms_no_other_run()
         first = asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute()))
         await s.workers[W0].until_asked(RegisterGraph)
         second = asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute()))
-        first.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first
+        await cancelled(first)
         answer.set_result(GraphRegistered(graph_handle="h"))
         graph = await soon(second)
         assert graph.registered
@@ -195,9 +194,7 @@ async def test_a_graph_that_was_evicted_and_abandoned_before_its_registration_is
         await s.workers[W1].until_asked(RegisterGraph)
         del s.workers[W1].answers[RegisterGraph]
         await s.graphs.acquire(signature("y"), in_a_minute())
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await run
+        await cancelled(run)
         assert s.deregistered() == []
         answer.set_result(GraphRegistered(graph_handle="late"))
         await eventually(lambda: s.deregistered() == ["late", "w0-0"])
@@ -253,8 +250,7 @@ def split(graph: Graph, feeds: list[Tensor], fetches: list[Tensor]) -> ClientGra
 
 def test_each_task_gets_its_own_feeds_and_fetches(graph: Graph) -> None:
     a, b, c = (ops.placeholder("float32", [], name=name) for name in "abc")
-    with on(W0):
-        x = a + c
+    x = on(W0, lambda: a + c)
     with on(W1):
         y = b * c
         z = y - b

@@ -36,6 +36,7 @@ from tests.cluster.kit import (
     until_root,
 )
 from tests.cluster.process_cluster import ProcessCluster
+from tests.loops import cancelled
 
 
 @pytest.fixture(autouse=True)
@@ -187,9 +188,7 @@ async def test_why_names_two_collectives_in_two_orders_that_wait_for_each_other(
         text = str(why).splitlines()[0]
         assert f"{W0}/device:CPU:0 waits in instance 1 of group 1 for {W1}/device:CPU:0" in text
         assert f"{W1}/device:CPU:0 waits in instance 2 of group 1 for {W0}/device:CPU:0" in text
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await soon(run)
+        await cancelled(run)
         await cluster.until_idle()
 
 
@@ -209,9 +208,7 @@ async def test_why_says_what_the_member_that_has_not_come_waits_for() -> None:
         kinds = {cause.kind for step in why.steps for cause in step.causes}
         assert kinds == {"suspended", "collective"}
         assert f"{W0}/device:CPU:0 waits in instance 1 of group 1 for its group" in str(why)
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await soon(run)
+        await cancelled(run)
 
 
 # -- with real processes -------------------------------------------------------------------------

@@ -12,18 +12,10 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession import errors
 from actorsession.actors import Actor, CallContext, Children, LocalRef, handles
 from actorsession.cluster.worker.collective_groups import LedGroups, TaskGroups, complete_group, shared_scope
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    ProtocolError,
-    UnavailableError,
-    error_to_wire,
-)
 from actorsession.messages.worker import CompleteGroup, EndGroup, GroupCompleted
 from actorsession.runtime.collective.groups import GroupTable, Member
 from tests.cluster.fakes import FakeWorkerCache
@@ -140,7 +132,7 @@ async def test_a_sender_waits_until_all_have_received() -> None:
         targets = [cluster.target(task) for task in (W0, W1)]
         async with replicas(targets, [W0, W1], build) as (sender, receiver):
             await soon(asyncio.gather(sender.run(1.0), receiver.run(0.0)))
-            with pytest.raises(DeadlineExceededError):
+            with pytest.raises(errors.DeadlineExceededError):
                 await soon(sender.run(2.0, timeout_in_ms=100))
 
 
@@ -176,10 +168,10 @@ async def test_sessions_that_see_only_their_own_task_meet_through_a_leader_elsew
 async def test_a_leader_that_is_no_task_of_the_cluster_is_refused_by_name() -> None:
     async with patient() as cluster:
         async with replicas([cluster.target()], [W0], total, collective_group_leader="/job:chief/task:0") as (member,):
-            with pytest.raises(InvalidArgumentError, match=r"/job:chief/task:0.*worker.*task:1"):
+            with pytest.raises(errors.InvalidArgumentError, match=r"/job:chief/task:0.*worker.*task:1"):
                 await soon(member.run(1.0))
         async with replicas([cluster.target()], [W0], total, collective_group_leader="the first") as (member,):
-            with pytest.raises(InvalidArgumentError, match="collective_group_leader: malformed"):
+            with pytest.raises(errors.InvalidArgumentError, match="collective_group_leader: malformed"):
                 await soon(member.run(1.0))
 
 
@@ -189,7 +181,7 @@ async def test_without_the_key_a_step_has_to_run_all_members() -> None:
         graph = member.graph
         with graph.as_default(), acts.device(W0):
             half = acts.collective.all_reduce(member.x, acts.collective.Group(2))
-        with pytest.raises(InvalidArgumentError, match="collective_graph_key"):
+        with pytest.raises(errors.InvalidArgumentError, match="collective_graph_key"):
             await soon(member.session.run(half, {member.x: 1.0}))
 
 
@@ -222,8 +214,8 @@ async def test_a_step_that_fails_between_two_collectives_fails_those_it_meets_an
         async with replicas(targets, [W0, W1], checked) as (one, other):
             assert await both(one.run(1.0), other.run(2.0)) == [6.0, 6.0]
             own, told = await both(one.run(-1.0), other.run(2.0))
-            assert isinstance(own, InvalidArgumentError)
-            assert isinstance(told, OpError)
+            assert isinstance(own, errors.InvalidArgumentError)
+            assert isinstance(told, errors.OpError)
             for words in (W0, "group 1", "a negative gradient"):
                 assert words in told.message
             assert await both(one.run(3.0), other.run(4.0)) == [14.0, 14.0]
@@ -247,13 +239,12 @@ async def test_a_step_fails_in_its_next_collective_if_its_group_has_ended_in_the
         targets = [cluster.target(task) for task in (W0, W1)]
         async with replicas(targets, [W0, W1], build) as (one, other):
             waiting = asyncio.create_task(other.run(2.0))
-            with pytest.raises(InvalidArgumentError, match="a negative gradient"):
+            with pytest.raises(errors.InvalidArgumentError, match="a negative gradient"):
                 await soon(one.run(-1.0))
-            worker = cluster.server(W1).actors.worker
-            assert worker is not None
+            worker: Any = cluster.server(W1).actors.worker
             await eventually(lambda: len(worker._env.groups) == 0)
             await other.session.run("go_on")
-            with pytest.raises(OpError, match=f"{W0}.*group 1.*a negative gradient"):
+            with pytest.raises(errors.OpError, match=f"{W0}.*group 1.*a negative gradient"):
                 await soon(waiting)
         await cluster.until_idle()
 
@@ -269,7 +260,7 @@ async def test_a_step_that_fails_before_its_first_collective_may_be_run_again() 
         async with replicas(targets, [W0, W1], build) as (one, other):
             assert await both(one.run(1.0), other.run(2.0)) == [3.0, 3.0]
             waiting = asyncio.create_task(other.run(5.0))
-            with pytest.raises(InvalidArgumentError, match="a negative gradient"):
+            with pytest.raises(errors.InvalidArgumentError, match="a negative gradient"):
                 await soon(one.run(-1.0))
             assert await both(one.run(4.0), waiting) == [9.0, 9.0]
 
@@ -280,7 +271,7 @@ async def test_members_that_do_not_agree_are_named_at_all_members() -> None:
         async with replicas(targets, [W0, W1], total) as (one, other):
             found = await both(one.run(np.zeros(2)), other.run(np.zeros(3)))
             for error in found:
-                assert isinstance(error, InvalidArgumentError)
+                assert isinstance(error, errors.InvalidArgumentError)
                 for words in (W0, W1, "float32 [2]", "float32 [3]"):
                     assert words in error.message
             assert await both(one.run(3.0), other.run(4.0)) == [7.0, 7.0]
@@ -293,8 +284,8 @@ async def test_the_limit_of_one_member_ends_the_instance_at_those_that_have_come
             runs = [m.run(1.0) for m in members]
             assert await soon(asyncio.gather(*runs)) == [3.0] * 3
             late, waits = await both(members[0].run(1.0, timeout_in_ms=200), members[1].run(1.0))
-            assert isinstance(late, DeadlineExceededError)
-            assert isinstance(waits, AbortedError)
+            assert isinstance(late, errors.DeadlineExceededError)
+            assert isinstance(waits, errors.AbortedError)
             assert f"{W0}/device:CPU:0 in instance 1 of group 1 has left" in waits.message
             assert f"{W0}/device:CPU:0 waits in instance 1 of group 1 for" in late.message
             runs = [m.run(2.0) for m in members]
@@ -310,7 +301,7 @@ async def test_the_end_of_a_session_ends_what_the_others_wait_for() -> None:
             server = cluster.server(W1)
             await eventually(lambda: server.statistics().steps > 0)
             await one.session.close()
-            with pytest.raises(AbortedError, match="was closed"):
+            with pytest.raises(errors.AbortedError, match="was closed"):
                 await soon(waiting)
         await cluster.until_idle()
 
@@ -344,9 +335,9 @@ async def test_a_member_that_is_killed_is_named_to_the_others_and_meets_them_whe
             await until_all(targets, lambda seen: seen.steps == 1)
             cluster.process("worker", 1).send_signal(signal.SIGKILL)
             told, own = await both(*runs)
-            assert isinstance(told, UnavailableError)
+            assert isinstance(told, errors.UnavailableError)
             assert told.task == W1
-            assert isinstance(own, OpError)
+            assert isinstance(own, errors.OpError)
         await cluster.restart("worker", 1)
         await _meet(cluster)
         await until_all(targets, is_idle)
@@ -363,7 +354,7 @@ async def test_a_member_that_is_stopped_is_named_when_its_lease_is_over() -> Non
             cluster.process("worker", 1).send_signal(signal.SIGSTOP)
             try:
                 told = await soon(asyncio.gather(runs[0], return_exceptions=True))
-                assert isinstance(told[0], UnavailableError)
+                assert isinstance(told[0], errors.UnavailableError)
                 assert W1 in str(told[0])
             finally:
                 cluster.process("worker", 1).send_signal(signal.SIGCONT)
@@ -400,16 +391,15 @@ async def _meet(cluster: acts.LocalCluster) -> None:
 def test_an_end_of_a_group_that_is_malformed_changes_nothing() -> None:
     groups = TaskGroups(RendezvousTable(W0, FakeWorkerCache()))
     joined: list[Any] = []
-    table = groups.led(shared_scope(7))
-    assert table is not None
+    table: Any = groups.led(shared_scope(7))
     member = Member(f"{W0}/device:CPU:0", 1)
     table.join(1, 1, member, joined.append)
     number = joined[0].number
-    with pytest.raises(ProtocolError):
+    with pytest.raises(errors.ProtocolError):
         groups.end(EndGroup(scope=shared_scope(7), group=1, step_id=number, error=["?"]))
     table.join(1, 1, member, joined.append)
     assert joined[1].number == number
-    error = error_to_wire(AbortedError("left"))
+    error = errors.error_to_wire(errors.AbortedError("left"))
     groups.end(EndGroup(scope=shared_scope(7), group=1, step_id=number, error=error))
     table.join(1, 1, member, joined.append)
     assert joined[2].number != number
@@ -439,7 +429,7 @@ class Here:
         return (await soon(joined)).shared
 
     def end(self, words: str, left: list[Any]) -> None:
-        error = error_to_wire(AbortedError(words))
+        error = errors.error_to_wire(errors.AbortedError(words))
         self.groups.end(EndGroup(scope=shared_scope(7), group=1, step_id=self.number, error=error, left=left))
 
     async def stop(self) -> None:
@@ -451,9 +441,9 @@ async def test_a_step_that_fails_because_its_group_has_ended_ends_nothing_again(
     here = Here()
     shared = await here.join()
     here.end("the other member has failed", [])
-    shared.abandon("the member here", AbortedError("its group has ended"))
+    shared.abandon("the member here", errors.AbortedError("its group has ended"))
     assert here.workers.told == []
-    with pytest.raises(AbortedError, match="the other member has failed"):
+    with pytest.raises(errors.AbortedError, match="the other member has failed"):
         here.table.begin(5)
     await here.stop()
 
@@ -470,7 +460,7 @@ async def test_a_member_that_leaves_lets_an_execution_end_in_which_it_took_part(
     assert shared.is_over  # the next execution forms the group anew
     shared.finish(3, here.members[0].device)
     assert shared.ended
-    with pytest.raises(AbortedError, match="closed"):
+    with pytest.raises(errors.AbortedError, match="closed"):
         here.table.begin(5)
     await here.stop()
 
@@ -497,7 +487,7 @@ async def test_a_failure_while_a_member_leaves_is_told_to_the_others() -> None:
     shared = await here.join()
     shared.begin(3, here.members[0].device)
     here.end("closed", [[3, OTHER, 1]])
-    shared.abandon("the member here", AbortedError("its step was cancelled"))
+    shared.abandon("the member here", errors.AbortedError("its step was cancelled"))
     assert [task for task, _ in here.workers.told] == [W1]
     assert shared.ended
     shared.finish(3, here.members[0].device)
@@ -529,7 +519,7 @@ async def test_a_member_that_leaves_when_nothing_is_under_way_ends_the_group() -
 async def test_a_list_of_executions_that_is_malformed_changes_nothing(left: list[Any]) -> None:
     here = Here()
     shared = await here.join()
-    with pytest.raises(ProtocolError, match="an execution is an instance"):
+    with pytest.raises(errors.ProtocolError, match="an execution is an instance"):
         here.end("closed", left)
     assert not shared.is_over
     await here.stop()

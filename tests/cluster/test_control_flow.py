@@ -42,8 +42,7 @@ async def test_loops_run_where_they_ask_and_read_what_is_elsewhere(cluster: InPr
 
 async def test_an_error_in_a_body_names_node_and_device(cluster: InProcess, way: str, graph: acts.Graph) -> None:
     n = ops.placeholder("int32", [])
-    with on(W1):
-        loop = ops.while_loop(lambda i: i < 5, lambda i: i + 10 // (n - i), [0])
+    loop = on(W1, lambda: ops.while_loop(lambda i: i < 5, lambda i: i + 10 // (n - i), [0]))
     async with acts.AsyncSession(cluster.target(), graph=graph) as session:
         with pytest.raises(InvalidArgumentError) as info:
             await soon(session.run(loop, {n: 0}))
@@ -57,8 +56,7 @@ async def test_a_loop_that_was_short_on_a_worker_ends_at_its_deadline_when_it_is
 ) -> None:
     """What a worker measured of it must not let it run where the worker hears of its end."""
     n = ops.placeholder("int32", [])
-    with on(W1):
-        loop = ops.while_loop(lambda i: ops.not_equal(i, n), lambda i: (i + 1) % 100, [0])
+    loop = on(W1, lambda: ops.while_loop(lambda i: ops.not_equal(i, n), lambda i: (i + 1) % 100, [0]))
     async with acts.AsyncSession(cluster.target(), graph=graph) as session:
         for _ in range(5):
             assert await soon(session.run(loop, {n: 3})) == 3
@@ -77,10 +75,8 @@ def looped(x: Any, w: Any) -> Any:
 async def test_lists_of_a_loop_on_one_worker_are_read_on_another(cluster: InProcess, way: str, graph: Graph) -> None:
     x = ops.placeholder("float64", [])
     w = ops.placeholder("float64", [])
-    with on(W0):
-        y = looped(x, w)
-    with on(W1):
-        grads = ops.gradients(y, [x, w])
+    y = on(W0, lambda: looped(x, w))
+    grads = on(W1, lambda: ops.gradients(y, [x, w]))
     async with AsyncSession(cluster.target(), graph=graph) as session:
         value, *found = await soon(session.run([y, *grads], {x: 0.7, w: 1.3}))
         by_x = await soon(session.run(y, {x: 0.7 + 1e-6, w: 1.3}))
@@ -93,8 +89,7 @@ async def test_gradients_that_are_built_after_a_run_go_through_what_the_master_k
     cluster: InProcess, way: str, graph: Graph
 ) -> None:
     x = ops.placeholder("float64", [])
-    with on(W1):
-        y = looped(x, x)
+    y = on(W1, lambda: looped(x, x))
     async with AsyncSession(cluster.target(), graph=graph) as session:
         before = await soon(session.run(y, {x: 0.7}))
         (grad,) = ops.gradients(y, x)
@@ -114,8 +109,7 @@ async def test_slices_that_a_loop_gathers_are_summed_elsewhere(cluster: InProces
             lambda i, a: (i + 1, a + ops.reduce_sum(ops.gather(rows, [i, 0]))),
             [0, ops.constant(0.0, "float64")],
         )
-    with on(W1):
-        grad = ops.convert_to_tensor(ops.gradients(y, rows)[0])
+    grad = on(W1, lambda: ops.convert_to_tensor(ops.gradients(y, rows)[0]))
     async with AsyncSession(cluster.target(), graph=graph) as session:
         found = await soon(session.run(grad, {rows: [[1.0, 2.0]] * 4}))
     assert found.tolist() == [[4, 4], [1, 1], [1, 1], [0, 0]]
@@ -129,10 +123,8 @@ async def test_a_loop_runs_on_both_tasks_as_its_predicate_says(cluster: InProces
     n = ops.placeholder("int32", [])
 
     def body(values: Values, _: Values) -> list[acts.Tensor]:
-        with on(W1):
-            doubled = values[1] * 2 + 1
-        with on(W0):
-            (kept,) = raw_cond(doubled % 3 < 1, lambda v: [v[0] + 1], lambda v: [v[0]], [doubled])
+        doubled = on(W1, lambda: values[1] * 2 + 1)
+        (kept,) = on(W0, lambda: raw_cond(doubled % 3 < 1, lambda v: [v[0] + 1], lambda v: [v[0]], [doubled]))
         return [values[0] + 1, kept]
 
     with on(W0):
@@ -178,10 +170,8 @@ async def test_fetching_what_is_dead_is_an_internal_error_and_targeting_it_is_fi
     cluster: InProcess, way: str, graph: acts.Graph
 ) -> None:
     taken = ops.placeholder("bool", [])
-    with on(W0):
-        ways = dataflow.switch(acts.constant(5), taken)
-    with on(W1):
-        dead = ways.output_true + 1
+    ways = on(W0, lambda: dataflow.switch(acts.constant(5), taken))
+    dead = on(W1, lambda: ways.output_true + 1)
     async with acts.AsyncSession(cluster.target(), graph=graph) as session:
         assert await soon(session.run(dead, {taken: True})) == 6
         called = session.make_callable(dead, [taken])
@@ -197,10 +187,8 @@ async def test_fetching_what_is_dead_in_a_partial_run_is_an_invalid_argument(
     cluster: InProcess, way: str, graph: acts.Graph
 ) -> None:
     taken = ops.placeholder("bool", [])
-    with on(W0):
-        ways = dataflow.switch(acts.constant(5), taken)
-    with on(W1):
-        dead = ways.output_true + 1
+    ways = on(W0, lambda: dataflow.switch(acts.constant(5), taken))
+    dead = on(W1, lambda: ways.output_true + 1)
     async with acts.AsyncSession(cluster.target(), graph=graph) as session:
         for way_taken in (True, False):
             handle = await soon(session.partial_run_setup([dead], [taken]))
@@ -217,8 +205,7 @@ async def test_an_error_in_a_loop_names_its_node_and_ends_the_step(cluster: InPr
     n = ops.placeholder("int32", [])
 
     def body(values: Values, given: Values) -> list[acts.Tensor]:
-        with on(W1):
-            return [values[0] + 1, 10 // (given[0] - values[0])]
+        return on(W1, lambda: [values[0] + 1, 10 // (given[0] - values[0])])
 
     with on(W0):
         start = [acts.constant(0), acts.constant(0)]
@@ -227,17 +214,15 @@ async def test_an_error_in_a_loop_names_its_node_and_ends_the_step(cluster: InPr
         with pytest.raises(InvalidArgumentError) as info:
             await soon(session.run(results, {n: 3}))
         assert W1 in str(info.value.device)
-        assert "test_raw_control_flow.py:" in str(info.value.source)
+        assert "test_control_flow.py:" in str(info.value.source)
     await cluster.until_idle()
 
 
 async def test_an_endless_loop_over_two_tasks_ends_at_its_deadline(cluster: InProcess, graph: acts.Graph) -> None:
     def body(values: Values, _: Values) -> list[acts.Tensor]:
-        with on(W1):
-            return [values[0] * 1]
+        return on(W1, lambda: [values[0] * 1])
 
-    with on(W0):
-        (endless,) = raw_while(lambda v, _: v[0] < 1, body, [acts.constant(0)])
+    (endless,) = on(W0, lambda: raw_while(lambda v, _: v[0] < 1, body, [acts.constant(0)]))
     async with acts.AsyncSession(cluster.target(), graph=graph) as session:
         with pytest.raises(DeadlineExceededError):
             await soon(session.run(endless, options=acts.RunOptions(timeout_in_ms=100)))

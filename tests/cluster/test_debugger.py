@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import AsyncSession, Graph, GraphDef, NodeDef, Server, Session, ops
+from actorsession import AsyncSession, Graph, GraphDef, NodeDef, Server, Session, errors, ops
 from actorsession.actors import CallContext, registry
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.cluster.master import debug_runs as master_debug_runs
@@ -24,14 +24,6 @@ from actorsession.cluster.worker import debug_runs as worker_debug_runs
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import BindPart
 from actorsession.config import CallableOptions, DebugOptions
-from actorsession.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    PermissionDeniedError,
-    ProtocolError,
-    UnavailableError,
-)
 from actorsession.messages.session import TakeStepValues
 from actorsession.messages.step_frames import RUN_STEP, StepRequest
 from actorsession.observe.debug import DebugDumpDir
@@ -54,10 +46,8 @@ class Hop:
 
     def __init__(self) -> None:
         self.x = ops.placeholder("float32", [None], name="x")
-        with on(W0):
-            self.y = ops.add(self.x, 1.0, name="y")
-        with on(W1):
-            self.z = ops.log(self.y, name="z")
+        self.y = on(W0, lambda: ops.add(self.x, 1.0, name="y"))
+        self.z = on(W1, lambda: ops.log(self.y, name="z"))
 
 
 @pytest.fixture
@@ -189,7 +179,7 @@ async def test_files_stay_below_the_file_roots_of_their_server(hop: Hop, tmp_pat
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     async with in_process(file_roots=[root]) as cluster, AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        with pytest.raises(PermissionDeniedError, match="is outside the file roots") as refused:
+        with pytest.raises(errors.PermissionDeniedError, match="is outside the file roots") as refused:
             await session.run(hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{outside}"]))
         assert refused.value.task == W1
         assert session.debug_reports() == []  # no step has run
@@ -211,7 +201,7 @@ async def test_a_directory_that_cannot_be_made_is_counted_by_its_worker(
         assert report.failures > 0
         assert f"debug sink {url} failed" in report.last_failure
         options = watch("z", debug_urls=[url], raise_sink_errors=True)
-        with pytest.raises(OpError, match=f"debug sink {url} failed"):
+        with pytest.raises(errors.OpError, match=f"debug sink {url} failed"):
             await session.run(hop.z, {hop.x: [0.0]}, options)
 
 
@@ -222,7 +212,7 @@ async def test_functions_are_called_in_the_process_of_the_client(session: AsyncS
         await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=[url]))
     # They were called before the run returned.
     assert taken == ["y", "z"]
-    with pytest.raises(InvalidArgumentError, match="no debug sink is registered for 'sink://no'"):
+    with pytest.raises(errors.InvalidArgumentError, match="no debug sink is registered for 'sink://no'"):
         await session.run(hop.z, {hop.x: [0.0]}, watch("y", debug_urls=["sink://no"]))
 
 
@@ -290,7 +280,7 @@ async def test_a_registered_decorator_decorates_the_partitions_of_each_worker(cl
     published: list[Any] = []
     with registered(DECORATORS, lambda options, default: Numbers(default, published)):
         async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-            with pytest.raises(InvalidArgumentError, match="checked") as error:
+            with pytest.raises(errors.InvalidArgumentError, match="checked") as error:
                 await session.run(hop.z, {hop.x: [-1.0]}, watch("y", "z"))
             assert (error.value.node, error.value.task) == ("numbers/z", W1)
             # The default decorator was delegated to, and what was seen before the error is there.
@@ -305,7 +295,7 @@ async def test_what_a_decorator_breaks_is_refused_with_the_reason(session: Async
             return GraphDef(tuple(n for n in graph_def.nodes if n.op not in ("_Send", "_Recv")))
 
     with registered(DECORATORS, lambda options, default: Wrong()):
-        with pytest.raises(InvalidArgumentError, match=r"sends or receives of .* were changed"):
+        with pytest.raises(errors.InvalidArgumentError, match=r"sends or receives of .* were changed"):
             await session.run(hop.z, {hop.x: [0.0]}, watch("y"))
 
 
@@ -313,7 +303,7 @@ async def test_what_a_decorator_breaks_is_refused_with_the_reason(session: Async
 @pytest.mark.usefixtures("way")
 async def test_a_break_names_node_device_and_task_and_shows_what_was_seen(session: AsyncSession, hop: Hop) -> None:
     options = watch("y", "z", break_on="nan_or_inf")
-    with pytest.raises(InvalidArgumentError, match=r"'z' \(Log\) made a NaN or Inf") as error:
+    with pytest.raises(errors.InvalidArgumentError, match=r"'z' \(Log\) made a NaN or Inf") as error:
         await session.run(hop.z, {hop.x: [-1.0]}, options)
     assert (error.value.node, error.value.device, error.value.task) == ("z", CPU1, W1)
     assert error.value.op is hop.z.op
@@ -325,9 +315,8 @@ async def test_a_break_names_node_device_and_task_and_shows_what_was_seen(sessio
 
 async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(session: AsyncSession) -> None:
     x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        end = ops.while_loop(lambda i: i > -2.0, lambda i: ops.log(i, name="inner") - 1.0, [x])
-    with pytest.raises(InvalidArgumentError, match="made a NaN or Inf") as error:
+    end = on(W1, lambda: ops.while_loop(lambda i: i > -2.0, lambda i: ops.log(i, name="inner") - 1.0, [x]))
+    with pytest.raises(errors.InvalidArgumentError, match="made a NaN or Inf") as error:
         await session.run(end, {x: 1.0}, BREAK)
     assert "inner" in (error.value.node or "")
     assert error.value.device == CPU1
@@ -337,10 +326,8 @@ async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(sess
 @pytest.mark.usefixtures("way")
 async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(cluster: InProcess, graph: Graph) -> None:
     x, y = (ops.placeholder("float32", [], name=name) for name in "xy")
-    with on(W1):
-        first = ops.add(x, 1.0, name="first")
-    with on(W0):
-        second = ops.multiply(first, y, name="second")
+    first = on(W1, lambda: ops.add(x, 1.0, name="first"))
+    second = on(W0, lambda: ops.multiply(first, y, name="second"))
     async with AsyncSession(cluster.target(), graph=graph) as session:
         watching = watch("x", "y", "first", "second")
         async with session.partial([first, second], [x, y], watching) as run:
@@ -359,10 +346,8 @@ async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(cluster
 async def test_a_step_that_ends_early_shows_what_it_has_seen(session: AsyncSession, how: str) -> None:
     gate = Gate(how)
     x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        y = ops.add(x, 1.0, name="y")
-    with on(W0):
-        z = gate(y) + 1.0
+    y = on(W1, lambda: ops.add(x, 1.0, name="y"))
+    z = on(W0, lambda: gate(y) + 1.0)
     try:
         gate.open()
         await session.run(z, {x: 0.0}, watch("y"))  # planned and registered
@@ -373,7 +358,7 @@ async def test_a_step_that_ends_early_shows_what_it_has_seen(session: AsyncSessi
         await gate.wait_entered(2)
         if how == "cancelled":
             run.cancel()
-        with pytest.raises(DeadlineExceededError if how == "late" else asyncio.CancelledError):
+        with pytest.raises(errors.DeadlineExceededError if how == "late" else asyncio.CancelledError):
             await soon(run)
         await eventually(lambda: bool(session.debug_reports()))
         said = "exceeded the run's limit of 1.5 s" if how == "late" else "cancelled by its caller"
@@ -392,8 +377,7 @@ async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
     seen are there, what worker 1 has written is read back, and the report says that the rest is lost; the session runs
     on where it needs worker 1 no more."""
     x = ops.placeholder("float32", [], name="x")
-    with on(W0):
-        y = ops.add(x, 1.0, name="y")
+    y = on(W0, lambda: ops.add(x, 1.0, name="y"))
     with on(W1):
         z = ops.multiply(y, 2.0, name="z")
         queue = ops.FIFOQueue(1, "float32", [[]], name="q")
@@ -409,7 +393,7 @@ async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
         await until_all([mortal.target("worker", 1)], lambda seen: seen.steps == 1)
         await eventually(lambda: len(DebugDumpDir(tmp_path).get_tensors("z")) == 2)
         mortal.cluster.process("worker", 1).send_signal(signal.SIGKILL)
-        with pytest.raises(UnavailableError) as error:
+        with pytest.raises(errors.UnavailableError) as error:
             await soon(run)
         assert error.value.task == W1
         report = session.debug_reports()[1]
@@ -426,7 +410,7 @@ class Silent:
     """A worker that does not answer."""
 
     async def ask(self, message: object, deadline: Deadline) -> Any:
-        raise DeadlineExceededError("no answer in 2 s")
+        raise errors.DeadlineExceededError("no answer in 2 s")
 
 
 async def test_a_task_that_does_not_answer_for_its_values_is_named() -> None:
@@ -498,7 +482,7 @@ async def test_plans_of_other_watches_are_kept_apart(session: AsyncSession, hop:
 )
 @pytest.mark.parametrize("wire", [None, [], [1, 2], {}, [{}, ["a"], {"a": 1}, [], [], [], []]])
 def test_malformed_wire_forms_are_protocol_errors(read: Any, wire: Any) -> None:
-    with pytest.raises(ProtocolError, match="this is not the wire form of"):
+    with pytest.raises(errors.ProtocolError, match="this is not the wire form of"):
         read(wire)
 
 
@@ -513,7 +497,7 @@ async def test_steps_whose_options_and_debugged_run_do_not_agree_are_refused(clu
             asked = StepRequest(plan=plan, debug_run=debug_run)
             number = next(remote.steps.calls)
             calls.request(RUN_STEP, number, number, None, asked, LocalValues.of([feed]), outcome)
-            with pytest.raises(InvalidArgumentError, match="debug_options and a debug_run"):
+            with pytest.raises(errors.InvalidArgumentError, match="debug_options and a debug_run"):
                 await outcome
 
 
@@ -525,5 +509,5 @@ async def test_a_worker_refuses_a_debugged_graph_whose_step_names_no_run(cluster
         (handle,) = work.graphs._graphs
         bind = BindPart(work.handle, handle)
         begin = worker_of(cluster.server(W1)).submit(bind, CallContext(NEVER))
-        with pytest.raises(InvalidArgumentError, match="its steps need a debug_run"):
+        with pytest.raises(errors.InvalidArgumentError, match="its steps need a debug_run"):
             begin(1, [], None, None)

@@ -30,14 +30,10 @@ class Model:
 
     def __init__(self) -> None:
         self.x = ops.placeholder("float32", [None, None], name="x")
-        with on(W1):
-            long = long_product(self.x, 1000)
-        with on(W0):
-            self.long = long + 1.0
-        with on(PS0):
-            self.v = ops.Variable(2.0, name="v")
-        with on(W0):
-            self.short = self.v * 3.0
+        long = on(W1, lambda: long_product(self.x, 1000))
+        self.long = on(W0, lambda: long + 1.0)
+        self.v = on(PS0, lambda: ops.Variable(2.0, name="v"))
+        self.short = on(W0, lambda: self.v * 3.0)
 
     def begin(self, session: AsyncSession) -> asyncio.Task[Any]:
         return asyncio.create_task(session.run(self.long, {self.x: LARGE}))

@@ -18,6 +18,7 @@ import pytest
 
 import actorsession
 import actorsession as acts
+import actorsession.errors as errors
 from actorsession import (
     AsyncSession,
     Graph,
@@ -35,15 +36,6 @@ from actorsession import (
 from actorsession.checkpoints import save, save_bundle, save_slices, write_whole
 from actorsession.config import ConfigProto, DebugOptions, file_roots
 from actorsession.config.file_roots import FileRoots, Folder
-from actorsession.errors import (
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InternalError,
-    NotFoundError,
-    OpError,
-    PermissionDeniedError,
-    UnknownError,
-)
 from actorsession.extend import registered_ops
 from actorsession.graph.registry import lookup
 from actorsession.ops import raw
@@ -119,13 +111,6 @@ def _table(path: str) -> Any:
     return actorsession.lookup.StaticHashTable(init, -1).initializer
 
 
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
-        yield made
-
-
 # More ways to files, which other operation types begin.
 MORE: dict[str, Callable[[str], Any]] = {
     "SaveV2 of a bundle": lambda path: save_v2(path, ["v"], [""], [ops.constant(1.0)], bundle=True),
@@ -183,7 +168,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 async def refusal(server: Server, graph: Graph, fetch: Any, **settings: Any) -> str:
     """What a step is refused with."""
     async with AsyncSession(server.target, graph, ConfigProto(**settings)) as session:
-        with pytest.raises(PermissionDeniedError) as caught:
+        with pytest.raises(errors.PermissionDeniedError) as caught:
             await soon(session.run(fetch))
     return caught.value.message
 
@@ -253,7 +238,7 @@ async def test_inside_of_the_roots_all_goes_on(op: str, server: Server, root: Pa
     (root / "inner").symlink_to(root)  # a link that stays inside
     async with AsyncSession(server.target, graph) as session:
         await soon(session.run(OPENERS[op](f"{root}/inner/../root/inner/x")))
-        with pytest.raises(NotFoundError):
+        with pytest.raises(errors.NotFoundError):
             await soon(session.run(opsets.read_file(f"{root}/none")))
 
 
@@ -267,16 +252,16 @@ async def test_what_is_no_file_is_refused_and_never_hangs(what: str, root: Path,
     fetches = {name: OPENERS[name](f"{root}/x") for name in sorted(OPENERS.keys() - written)}
     async with AsyncSession(server.target, graph) as session:
         for name, fetch in fetches.items():
-            with pytest.raises(OpError) as caught:
+            with pytest.raises(errors.OpError) as caught:
                 await soon(session.run(fetch))
-            assert not isinstance(caught.value, (DeadlineExceededError, InternalError)), name
+            assert not isinstance(caught.value, (errors.DeadlineExceededError, errors.InternalError)), name
 
 
 async def test_a_pattern_finds_names_in_the_roots_as_asked_for(server: Server, root: Path, graph: Graph) -> None:
     async with AsyncSession(server.target, graph) as session:
         found = await session.run(opsets.matching_files(f"{root}/*.txt"))
         assert list(found) == [f"{root}/{name}.txt".encode() for name in ("linked", "x-old", "x")]
-        with pytest.raises(PermissionDeniedError):
+        with pytest.raises(errors.PermissionDeniedError):
             await session.run(opsets.matching_files(f"{root}/fold*/x.txt"))
 
 
@@ -394,9 +379,9 @@ def run(session: Session, fetch: Any) -> None:
     """Run a step that tells nothing of what is outside, and fails for a reason if at all."""
     try:
         found = session.run(fetch)
-    except OpError as error:
+    except errors.OpError as error:
         found = error
-    assert not isinstance(found, (UnknownError, InternalError)), found
+    assert not isinstance(found, (errors.UnknownError, errors.InternalError)), found
     assert "TypeError" not in str(found), found
     assert not any(str(each) in str(found) for each in ("secret", SECRET[1])), found
 
@@ -488,7 +473,7 @@ def test_dumps_of_the_debugger_stay_in_the_folder_that_was_judged(
     for moment in MOMENTS:
         deep = afresh(root / "deep")
         swapping.at(moment, deep, outside)
-        with contextlib.suppress(OpError, OSError):
+        with contextlib.suppress(errors.OpError, OSError):
             url, files = f"file://{deep}/new", FileRoots([root])
             sink = sink_for(url, DumpStore(), DebugOptions(), files)
             sink.begin({"session_run_index": 0})
@@ -539,7 +524,7 @@ def test_a_root_that_becomes_a_link_at_any_moment_leads_nowhere(
     for moment in MOMENTS:
         root = afresh(root)
         swapping.at(moment, root, outside)
-        with contextlib.suppress(PermissionDeniedError):
+        with contextlib.suppress(errors.PermissionDeniedError):
             with open(root / "x.txt", opener=files.opener) as file:
                 assert file.read() == "old"
             write_whole(str(root / "y"), lambda file: file.writelines([b"1"]), files=files)
@@ -553,7 +538,7 @@ def test_a_root_in_a_root_that_becomes_a_link_leads_nowhere(root: Path, outside:
     _filled(root / "inner")
     files = FileRoots([root / "inner", root])
     swap(root / "inner", outside)
-    with pytest.raises(PermissionDeniedError, match="which resolves to"):
+    with pytest.raises(errors.PermissionDeniedError, match="which resolves to"):
         files.opener(str(root / "inner" / "x.txt"), os.O_RDONLY)
 
 
@@ -562,7 +547,7 @@ def test_links_of_the_kernel_lead_nowhere(root: Path, outside: Path) -> None:
     with open(outside / "x.txt") as held:
         (root / "magic").symlink_to(f"/proc/self/fd/{held.fileno()}")
         for path in (f"/proc/self/fd/{held.fileno()}", f"{root}/magic", f"/proc/self/root{outside}/x.txt"):
-            with pytest.raises(PermissionDeniedError):
+            with pytest.raises(errors.PermissionDeniedError):
                 files.opener(path, os.O_RDONLY)
 
 
@@ -571,7 +556,7 @@ async def test_a_pipe_in_a_root_keeps_no_operation_waiting(op: str, server: Serv
     for name in ("p.txt", "p.safetensors"):
         os.mkfifo(root / name)
     async with AsyncSession(server.target, graph) as session:
-        with pytest.raises(FailedPreconditionError, match=r"p\.\w+' is a FIFO"):
+        with pytest.raises(errors.FailedPreconditionError, match=r"p\.\w+' is a FIFO"):
             await soon(session.run(OPENERS[op](f"{root}/p")))
 
 
@@ -600,9 +585,9 @@ def test_a_root_is_a_folder_and_no_prefix(tmp_path: Path) -> None:
     files = FileRoots([tmp_path / "data"])
     assert files.real(str(tmp_path / "data" / "x")) == str(tmp_path / "data" / "x")
     for name in ("data2/x", "data.txt", ""):
-        with pytest.raises(PermissionDeniedError):
+        with pytest.raises(errors.PermissionDeniedError):
             files.real(str(tmp_path / name))
-    with pytest.raises(PermissionDeniedError):  # its files would lie beside the root
+    with pytest.raises(errors.PermissionDeniedError):  # its files would lie beside the root
         files.prefix(str(tmp_path / "data"))
 
 
@@ -618,7 +603,7 @@ def test_the_whole_file_system_can_be_a_root(tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_file_can_have_is_refused_as_such(tmp_path: Path) -> None:
-    with pytest.raises(OpError, match="is not the name of a file"):
+    with pytest.raises(errors.OpError, match="is not the name of a file"):
         FileRoots([tmp_path]).real("a\0b")
 
 

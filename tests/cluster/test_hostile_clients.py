@@ -48,10 +48,8 @@ async def linked(target: str) -> AsyncIterator[Link]:
 async def runs(target: str) -> None:
     """Checks that sessions get right answers over both tasks."""
     with Graph().as_default() as graph:
-        with on(W0):
-            a = ops.constant([1.0, 2.0]) * 2.0
-        with on(W1):
-            b = ops.reduce_sum(a)
+        a = on(W0, lambda: ops.constant([1.0, 2.0]) * 2.0)
+        b = on(W1, lambda: ops.reduce_sum(a))
         options = ConfigProto(operation_timeout_in_ms=10_000)
         async with AsyncSession(target, graph, options) as session:
             assert await soon(session.run(b)) == 6.0

@@ -32,13 +32,6 @@ HOURS = 3600.0
 GRACE = 0.2
 
 
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
-        yield made
-
-
 # -- in one process --------------------------------------------------------------------------------
 async def test_threads_that_are_held_by_kernels_whose_steps_are_over_are_told_of(
     graph: Graph, capsys: pytest.CaptureFixture[str]

@@ -68,8 +68,7 @@ async def another_session(cluster: InProcess) -> AsyncIterator[Any]:
     """A session of a small graph on both workers; gives a function that runs a first step of it."""
     with Graph().as_default() as graph:
         y = ops.placeholder("float32", [], name="y")
-        with on(W1):
-            z = y + 1.0
+        z = on(W1, lambda: y + 1.0)
     async with AsyncSession(cluster.target(), graph=graph) as session:
 
         async def step() -> None:
@@ -137,8 +136,7 @@ async def test_closing_a_session_at_load_leaves_nothing(
     cluster: InProcess, x: Tensor, kernels: threading.Event
 ) -> None:
     """And the plan that a thread makes ends before it has made another kernel."""
-    with on(W1):
-        y = make_one("TestSlowToMake", [make_one("TestSlowToMake", [large(x)])])
+    y = on(W1, lambda: make_one("TestSlowToMake", [make_one("TestSlowToMake", [large(x)])]))
     session = AsyncSession(cluster.target(), graph=x.graph)
     first = asyncio.ensure_future(session.run(y, {x: 1.0}))
     await eventually(lambda: len(_BEGUN) == 1)

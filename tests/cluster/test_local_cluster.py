@@ -17,23 +17,17 @@ from typing import Any
 
 import pytest
 
-from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
+from actorsession import AsyncSession, Graph, LocalCluster, Session, errors, ops
 from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    DeadlineExceededError,
-    FailedPreconditionError,
-    ResourceExhaustedError,
-    UnavailableError,
-    WorkerRestartedError,
-)
 from actorsession.rpc.exit_reports import LAST_LINES
 from actorsession.session.targets import master_addresses
 from tests.cluster.kit import PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
 from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.script import is_running, script
 from tests.leaks import take_holdings
+from tests.loops import cancelled
 
 pytestmark = pytest.mark.process
 
@@ -62,15 +56,11 @@ async def test_an_unknown_task_is_named_with_those_that_exist(processes: LocalCl
 
 
 async def test_a_step_runs_over_all_processes(processes: LocalCluster, graph: Graph) -> None:
-    with on(PS0):
-        v = ops.Variable(1.0, name="v")
+    v = on(PS0, lambda: ops.Variable(1.0, name="v"))
     a = ops.placeholder("float32", [])
-    with on(W0):
-        x = v * a
-    with on(W1):
-        y = x + v
-    with on(PS0):
-        update = v.assign_add(y)
+    x = on(W0, lambda: v * a)
+    y = on(W1, lambda: x + v)
+    update = on(PS0, lambda: v.assign_add(y))
     async with AsyncSession(processes.target("worker", 0), graph=graph) as session:
         await session.run(v.initializer)
         expected = 1.0
@@ -192,7 +182,7 @@ def test_without_a_temporary_folder_a_cluster_has_no_place_for_its_sockets(monke
 
     monkeypatch.setattr(tempfile, "gettempdir", refuse)
     monkeypatch.setattr(tempfile, "mkdtemp", refuse)
-    with pytest.raises(ResourceExhaustedError, match=r"no place for its sockets: .*No usable temp"):
+    with pytest.raises(errors.ResourceExhaustedError, match=r"no place for its sockets: .*No usable temp"):
         SocketFolder()
 
 
@@ -218,14 +208,13 @@ async def test_a_cluster_starts_and_ends_and_ends_again() -> None:
 
 
 def test_a_process_that_was_not_started_has_no_id() -> None:
-    with pytest.raises(FailedPreconditionError, match=f"{W0} was not started"):
+    with pytest.raises(errors.FailedPreconditionError, match=f"{W0} was not started"):
         _ = WorkerProcess("worker", 0).pid
 
 
 async def test_a_process_that_does_not_come_up_is_reported_with_its_last_lines() -> None:
-    with pytest.raises(UnavailableError) as info:
+    with pytest.raises(errors.UnavailableError, match="did not come up: exit code 2") as info:
         await LocalCluster({"no job": 1}).start()
-    assert "did not come up: exit code 2" in info.value.message
     assert "; its last lines:" in info.value.message
     assert "a job name is a letter" in info.value.message
     assert info.value.task == "/job:no job/replica:0/task:0"
@@ -233,7 +222,7 @@ async def test_a_process_that_does_not_come_up_is_reported_with_its_last_lines()
 
 async def test_a_start_that_takes_too_long_leaves_no_process() -> None:
     cluster = LocalCluster({"worker": 2}, start_timeout=0.05)
-    with pytest.raises(DeadlineExceededError, match="the processes of the cluster"):
+    with pytest.raises(errors.DeadlineExceededError, match="the processes of the cluster"):
         await cluster.start()
     assert not any(process.alive for process in cluster.processes.values())
 
@@ -243,9 +232,7 @@ async def test_a_start_that_is_cancelled_leaves_no_process() -> None:
     starting = asyncio.create_task(cluster.start())
     await eventually(lambda: any(p.alive for p in cluster.processes.values()))
     pid = cluster.process("worker").pid
-    starting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await starting
+    await cancelled(starting)
     assert not is_running(pid)
 
 
@@ -256,9 +243,7 @@ async def test_a_start_that_is_cancelled_in_the_middle_of_a_spawn_leaves_no_proc
     starting = asyncio.create_task(cluster.start())
     for _ in range(turns):
         await asyncio.sleep(0)
-    starting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await starting
+    await cancelled(starting)
     assert not any(process.alive for process in cluster.processes.values())
     assert not take_holdings().beyond(before).processes
 
@@ -284,7 +269,7 @@ async def test_the_error_of_a_step_says_how_the_process_it_lost_ended(mortal: Pr
     for index in (1, 0):
         cluster.process("worker", index).send_signal(signal.SIGKILL)
         for run in (session.run(end, {a: 1.0}), asyncio.to_thread(other.run, end, {a: 1.0})):
-            with pytest.raises(UnavailableError) as info:
+            with pytest.raises(errors.UnavailableError) as info:
                 await soon(run)
             task, pid = f"/job:worker/replica:0/task:{index}", cluster.process("worker", index).pid
             first, _, rest = info.value.message.partition(LAST_LINES)[0].partition("; ")
@@ -293,7 +278,7 @@ async def test_the_error_of_a_step_says_how_the_process_it_lost_ended(mortal: Pr
             for again in (task, "SIGKILL", "RunGraph", " link "):
                 assert again not in rest
     late = AsyncSession(cluster.target("worker"), graph=graph, config=config)
-    with pytest.raises(UnavailableError, match=r"was killed by SIGKILL.*: no master answers"):
+    with pytest.raises(errors.UnavailableError, match=r"was killed by SIGKILL.*: no master answers"):
         await late.list_devices()
     for open_still in (session, late):
         await open_still.close()
@@ -312,13 +297,13 @@ def test_a_plain_with_starts_and_ends_the_processes_for_a_program_that_blocks() 
         assert session.run(more) == 2.0
         former = cluster.process("worker", 1).pid
         assert cluster.do(cluster.restart("worker", 1)).pid != former
-        with pytest.raises(WorkerRestartedError):
+        with pytest.raises(errors.WorkerRestartedError):
             session.run(more)
         session.reattach(restore=v.initializer)
         assert session.run(more) == 2.0
         processes = list(cluster.processes.values())
     assert [process.alive for process in processes] == [False, False]
-    with pytest.raises(FailedPreconditionError, match="await the call itself"):
+    with pytest.raises(errors.FailedPreconditionError, match="await the call itself"):
         cluster.do(cluster.statistics())
 
 
@@ -330,7 +315,7 @@ def test_after_the_stop_of_its_cluster_a_session_says_at_once_what_happened_and_
         session.run(v.initializer)
         other.run(v.initializer)
         cluster.do(cluster.remove("worker", 1))
-        with pytest.raises(UnavailableError, match="task:1 was removed from its cluster by process"):
+        with pytest.raises(errors.UnavailableError, match="task:1 was removed from its cluster by process"):
             other.reattach()
     stopped = "its cluster was stopped in order by process"
     for call, words in (
@@ -339,7 +324,7 @@ def test_after_the_stop_of_its_cluster_a_session_says_at_once_what_happened_and_
         (lambda: session.run(v), stopped),
         (session.reattach, stopped),
     ):
-        with pytest.raises(UnavailableError, match=words) as info:
+        with pytest.raises(errors.UnavailableError, match=words) as info:
             call()
         assert "attempt" not in info.value.message or "after 1 attempt;" in info.value.message
     assert "may be tried again" not in info.value.message
@@ -350,9 +335,9 @@ def test_after_the_stop_of_its_cluster_a_session_says_at_once_what_happened_and_
 @pytest.mark.process
 def test_a_plain_with_leaves_nothing_if_a_process_does_not_come_up() -> None:
     cluster = LocalCluster({"worker": 1}, imports=["no_such_module"])
-    with pytest.raises(UnavailableError, match="no_such_module"), cluster:
+    with pytest.raises(errors.UnavailableError, match="no_such_module"), cluster:
         pass
-    with pytest.raises(FailedPreconditionError, match="plain `with`"):
+    with pytest.raises(errors.FailedPreconditionError, match="plain `with`"):
         cluster.do(cluster.statistics())
 
 
@@ -534,23 +519,23 @@ def test_a_forked_child_leaves_coroutines_without_effect_on_its_parent(tmp_path:
 # -- life cycles -----------------------------------------------------------------------------------
 async def test_a_cluster_is_started_once_and_its_processes_stay_its_own() -> None:
     cluster = LocalCluster({"worker": 1})
-    with pytest.raises(FailedPreconditionError, match="the cluster was not started"):
+    with pytest.raises(errors.FailedPreconditionError, match="the cluster was not started"):
         await cluster.restart("worker")
     starting = asyncio.create_task(cluster.start())
     await asyncio.sleep(0)
     for call in (cluster.start(), cluster.__aenter__(), cluster.add("worker")):
-        with pytest.raises(FailedPreconditionError, match="the cluster is being started"):
+        with pytest.raises(errors.FailedPreconditionError, match="the cluster is being started"):
             await call
     await starting
     pid = cluster.process("worker").pid
     for call in (cluster.start(), cluster.__aenter__()):
-        with pytest.raises(FailedPreconditionError, match="the cluster was started already"):
+        with pytest.raises(errors.FailedPreconditionError, match="the cluster was started already"):
             await call
     assert cluster.process("worker").pid == pid
     await asyncio.gather(cluster.stop(), cluster.stop())
     assert not is_running(pid)
     for call in (cluster.start(), cluster.__aenter__(), cluster.scale("worker", 2)):
-        with pytest.raises(FailedPreconditionError, match=r"the cluster was stopped.*make another one"):
+        with pytest.raises(errors.FailedPreconditionError, match=r"the cluster was stopped.*make another one"):
             await call
     await cluster.stop()
 
@@ -563,9 +548,7 @@ async def test_a_stop_that_is_cancelled_leaves_neither_process_nor_folder() -> N
             os.kill(pid, signal.SIGSTOP)
         stopping = asyncio.create_task(cluster.stop(grace=600.0))
         await asyncio.sleep(0)
-        stopping.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await soon(stopping)
+        await cancelled(stopping)
         assert not folder.exists()
         assert not any(map(is_running, pids))
 
@@ -579,7 +562,7 @@ async def test_a_stop_during_the_start_ends_it_and_leaves_nothing() -> None:
     await soon(cluster.stop())
     assert not is_running(pid)
     assert not os.path.exists(folder.path)
-    with pytest.raises(FailedPreconditionError, match="stopped while it was being started"):
+    with pytest.raises(errors.FailedPreconditionError, match="stopped while it was being started"):
         await starting
 
 
@@ -588,12 +571,12 @@ def test_a_plain_with_is_entered_once() -> None:
     cluster.close()
     with cluster:
         pid = cluster.process("worker").pid
-        with pytest.raises(FailedPreconditionError, match="started already"):
+        with pytest.raises(errors.FailedPreconditionError, match="started already"):
             cluster.do(cluster.start())
         with pytest.raises(RuntimeError, match="belongs to the event loop"):
             cluster.__enter__()
         assert cluster.process("worker").pid == pid
     assert not is_running(pid)
-    with pytest.raises(FailedPreconditionError, match="was stopped"), cluster:
+    with pytest.raises(errors.FailedPreconditionError, match="was stopped"), cluster:
         pass
     cluster.close()

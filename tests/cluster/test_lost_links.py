@@ -31,8 +31,7 @@ async def lose_link(cluster: InProcess, one: str = W0, other: str = W1) -> None:
 
 
 def variable_on_w1() -> tuple[Any, Any]:
-    with on(W1):
-        v = ops.Variable(5.0, name="v")
+    v = on(W1, lambda: ops.Variable(5.0, name="v"))
     with on(W0):
         return v, v + 1.0
 
@@ -125,10 +124,8 @@ async def test_a_value_lost_on_a_link_of_a_session_with_its_own_cluster_ends_its
     """1. Worker 1 loses what it pushes. 2. The other worker asks for the value, and worker 1 answers, over
     the links of the session, by the names that it brought along. 3. The session goes on."""
     x = ops.placeholder("float32", [])
-    with on(W2):
-        there = x + 1.0
-    with on(PS0):
-        end = there + 1.0
+    there = on(W2, lambda: x + 1.0)
+    end = on(PS0, lambda: there + 1.0)
     async with in_process({"worker": 2}) as cluster:
         jobs = {"ps": [cluster.target(W0)], "worker": {2: cluster.target(W1)}}
         config = ConfigProto(cluster_def=jobs)

@@ -8,17 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import Graph, GraphDef, ops
+from actorsession import Graph, GraphDef, errors, ops
 from actorsession.actors import Children, Deadline, LocalRef, registry
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    AbortedError,
-    InvalidArgumentError,
-    OpError,
-    ProtocolError,
-    UnavailableError,
-    UnimplementedError,
-)
 from actorsession.messages import MASTER, CloseSession, CreateSession, Done, ExtendSession, ListDevices, ResetContainers
 from actorsession.rpc import Link
 from actorsession.rpc.local_calls import LocalCalls
@@ -71,9 +63,9 @@ async def test_an_unknown_session_is_aborted_for_every_call_and_fine_to_close(cl
     extension = ExtendSession(session_handle="h", graph=[], current_graph_version=0, request_id="")
     unknown = f"'h' is not known to the master {W0}"
     for message in (extension, ListDevices(session_handle="h")):
-        with pytest.raises(AbortedError, match=unknown):
+        with pytest.raises(errors.AbortedError, match=unknown):
             await client.ask(message)
-    with pytest.raises(AbortedError, match=unknown):
+    with pytest.raises(errors.AbortedError, match=unknown):
         await client.run("h", ["x:0"])
     assert await client.ask(CloseSession(session_handle="h")) == Done()
 
@@ -82,20 +74,20 @@ async def test_an_unknown_session_is_aborted_for_every_call_and_fine_to_close(cl
 async def test_a_graph_that_cannot_be_right_makes_no_session(client: Client, graph: Graph, cluster: InProcess) -> None:
     with graph.device("/job:worker/task:9"):
         ops.constant(1.0)
-    with pytest.raises(InvalidArgumentError, match="task:9"):
+    with pytest.raises(errors.InvalidArgumentError, match="task:9"):
         await client.create(graph)
     assert all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
 
 
 @pytest.mark.parametrize("wire", [[], [1], ["x", None, []], [1, None, [["n"]]]])
 async def test_a_graph_in_another_form_is_a_protocol_error(client: Client, wire: list[Any]) -> None:
-    with pytest.raises(ProtocolError):
+    with pytest.raises(errors.ProtocolError):
         await client.ask(CreateSession(graph=wire, config={}, target="", request_id=""))
 
 
 async def test_a_setting_that_does_not_exist_is_an_invalid_argument(client: Client) -> None:
     message = CreateSession(graph=GraphDef(()).to_wire(), config={"colour": 1}, target="", request_id="")
-    with pytest.raises(InvalidArgumentError, match="colour"):
+    with pytest.raises(errors.InvalidArgumentError, match="colour"):
         await client.ask(message)
 
 
@@ -106,7 +98,7 @@ async def test_of_two_extensions_of_one_version_one_wins(client: Client, graph: 
     outcomes: list[Any] = await asyncio.gather(*map(client.ask, messages), return_exceptions=True)
     first, second = outcomes
     assert first.graph_version == created.graph_version + 1
-    assert isinstance(second, AbortedError)
+    assert isinstance(second, errors.AbortedError)
     assert f"version {first.graph_version}" in second.message
     assert f"made for {created.graph_version}" in second.message
 
@@ -118,12 +110,12 @@ async def test_a_node_that_exists_or_reads_what_does_not_is_refused_as_a_whole(c
     b = ops.identity(a, name="b")
     everything = client.extension(graph, handle, version)
     client.sent += 1
-    with pytest.raises(InvalidArgumentError, match="'b' reads 'a:0'") as info:
+    with pytest.raises(errors.InvalidArgumentError, match="'b' reads 'a:0'") as info:
         await client.ask(client.extension(graph, handle, version))
     assert info.value.node == "b"
     assert "test_master.py:" in str(info.value.source)
     version = (await client.ask(everything)).graph_version
-    with pytest.raises(InvalidArgumentError, match="'b' has a name that already exists"):
+    with pytest.raises(errors.InvalidArgumentError, match="'b' has a name that already exists"):
         await client.ask(client.extension(graph, handle, version))
     assert await client.run(handle, [b.name], a=np.float32(3)) == [3.0]
 
@@ -144,25 +136,25 @@ async def test_names_that_are_not_in_the_graph_are_invalid_arguments(client: Cli
     ops.placeholder("float32", [], name="a")
     handle = (await client.create(graph)).session_handle
     for fetch, feeds in (("b:0", {}), ("a:1", {}), ("a:0", {"b": np.float32(1.0)})):
-        with pytest.raises(InvalidArgumentError, match="is not a tensor of the graph"):
+        with pytest.raises(errors.InvalidArgumentError, match="is not a tensor of the graph"):
             await client.run(handle, [fetch], **feeds)
-    with pytest.raises(InvalidArgumentError, match="'b' is not an operation"):
+    with pytest.raises(errors.InvalidArgumentError, match="'b' is not an operation"):
         await client.run(handle, [], targets=["b"])
-    with pytest.raises(InvalidArgumentError, match="needs a fetch or a target"):
+    with pytest.raises(errors.InvalidArgumentError, match="needs a fetch or a target"):
         await client.run(handle, [])
 
 
 async def test_an_option_that_does_not_exist_is_an_invalid_argument(client: Client, graph: Graph) -> None:
     a = ops.constant(1.0)
     handle = (await client.create(graph)).session_handle
-    with pytest.raises(InvalidArgumentError, match="colour"):
+    with pytest.raises(errors.InvalidArgumentError, match="colour"):
         await client.run(handle, [a.name], options={"colour": 1})
 
 
 async def test_nothing_can_be_told_to_a_master(client: Client, graph: Graph) -> None:
     handle = (await client.create(graph)).session_handle
     for message in (CloseSession(session_handle=handle), Done()):
-        with pytest.raises(UnimplementedError):
+        with pytest.raises(errors.UnimplementedError):
             client.ref.tell(message)
     assert len((await client.ask(ListDevices(session_handle=handle))).devices) == 2
 
@@ -171,10 +163,8 @@ async def test_nothing_can_be_told_to_a_master(client: Client, graph: Graph) -> 
 async def test_a_session_ends_with_the_connection_of_its_client(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("of a client that goes")
     a = ops.placeholder("float32", [], name="a")
-    with on(W1):
-        held = gate(a)
-    with on(W0):
-        end = held + 1.0
+    held = on(W1, lambda: gate(a))
+    end = on(W0, lambda: held + 1.0)
     hello = Hello(cluster_id="", task="client", incarnation=1, pid=1)
     connection = await connect(cluster.target(), hello)
     link, children = Link(connection, serves={}), Children("a client")
@@ -188,7 +178,7 @@ async def test_a_session_ends_with_the_connection_of_its_client(cluster: InProce
     await gate.wait_entered()
     assert [s.worker_sessions for s in cluster.statistics().values()] == [1, 1]
     connection.abort()
-    assert isinstance((await asyncio.gather(run, return_exceptions=True))[0], OpError)
+    assert isinstance((await asyncio.gather(run, return_exceptions=True))[0], errors.OpError)
     gate.open()
     await eventually(lambda: cluster.server(W0).statistics().sessions == 0)
     await eventually(lambda: all(not s.worker_sessions for s in cluster.statistics().values()))
@@ -201,7 +191,7 @@ async def test_a_reset_names_a_task_that_is_not_there_and_does_not_wait_for_it(g
         client = Client(cluster)
         assert await client.ask(ResetContainers(containers=[])) == Done()
         await cluster.server(W1).stop()
-        with pytest.raises(UnavailableError, match=f"containers were not cleared on {W1}: ") as told:
+        with pytest.raises(errors.UnavailableError, match=f"containers were not cleared on {W1}: ") as told:
             await client.ask(ResetContainers(containers=[]))
         assert f"the sessions of {W0} are closed" in told.value.message
         assert f"{W0}: " not in told.value.message

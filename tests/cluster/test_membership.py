@@ -37,8 +37,7 @@ def tell(cluster: InProcess, tasks: dict[str, str], *more: Server) -> None:
 
 
 def doubled_on(task: str, x: Tensor) -> Tensor:
-    with on(task):
-        return x * 2.0
+    return on(task, lambda: x * 2.0)
 
 
 async def devices(session: AsyncSession) -> list[str]:
@@ -96,8 +95,7 @@ async def test_a_task_that_leaves_fails_what_needs_it_and_nothing_else(way: str,
 async def test_what_is_tied_to_a_departed_device_cannot_be_built_on(graph: Graph) -> None:
     async with in_process(ONE) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
         async with joined(cluster, 1):
-            with on(W1):
-                v = ops.Variable(1.0)
+            v = on(W1, lambda: ops.Variable(1.0))
             await soon(session.run(v.initializer))
         with pytest.raises(InvalidArgumentError, match="has left the cluster"):
             await soon(session.run(v.assign_add(1.0)))
@@ -137,8 +135,7 @@ async def test_a_task_that_has_joined_and_does_not_answer_is_left_out_until_it_d
 
 async def test_a_task_that_moves_keeps_its_state_if_it_is_the_same_life(graph: Graph) -> None:
     """A server may be reached by another address; nothing is lost then."""
-    with on(W1):
-        v = ops.Variable(5.0)
+    v = on(W1, lambda: ops.Variable(5.0))
     async with in_process(TWO) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
         await soon(session.run(v.initializer))
         elsewhere = cluster.target(W1).replace("127.0.0.1", "localhost")
@@ -152,8 +149,7 @@ async def test_another_life_at_another_address_is_told_and_not_used_unasked(grap
     with on(W1):
         v = ops.Variable(5.0, name="v")
         y = v.read_value() * 1.0
-    with on(W0):
-        other = ops.constant(1.0) + 1.0
+    other = on(W0, lambda: ops.constant(1.0) + 1.0)
     async with in_process(ONE) as cluster, joined(cluster, 1) as server:
         session = AsyncSession(cluster.target(), graph=graph)
         await soon(session.run(v.initializer))

@@ -165,15 +165,12 @@ async def once_more(session: AsyncSession, fetches: Any, give: Any) -> Any:
 
 async def befalls_a_worker(scene: Scene, fault: Fault, task: str) -> Outcome:
     """The task waits for the ps when the fault befalls it; then the fault ends."""
-    graph = Graph()
-    with graph.as_default():
-        with on(PS0):
-            awaited, give = waiting("for_" + task.replace("/", ".").replace(":", "_").strip("."))
+    with Graph().as_default() as graph:
+        awaited, give = on(PS0, lambda: waiting("for_" + task.replace("/", ".").replace(":", "_").strip(".")))
         with on(task):
             there = awaited + 1.0
             v = ops.Variable(3.0, name="v")
-        with on(W0):
-            end = ops.reduce_sum(there)
+        end = on(W0, lambda: ops.reduce_sum(there))
 
     async def befall() -> None:
         fault.befalls(scene, task)
@@ -190,14 +187,10 @@ async def befalls_a_worker(scene: Scene, fault: Fault, task: str) -> Outcome:
 async def never_pushed(scene: Scene) -> Outcome:
     """Two workers lose each other, while the master reaches both, before a value goes from one to the other."""
     giver, taker = FIRST_PAIR
-    graph = Graph()
-    with graph.as_default():
-        with on(PS0):
-            awaited, give = waiting("for_the_giver")
-        with on(giver):
-            given = awaited + 1.0
-        with on(taker):
-            end = ops.reduce_sum(given)
+    with Graph().as_default() as graph:
+        awaited, give = on(PS0, lambda: waiting("for_the_giver"))
+        given = on(giver, lambda: awaited + 1.0)
+        end = on(taker, lambda: ops.reduce_sum(given))
 
     async def befall() -> None:
         scene.proxies[taker].swallow(of=giver)
@@ -217,12 +210,9 @@ async def lost_on_its_way(scene: Scene) -> Outcome:
     """1. The link between two workers swallows what is sent. 2. One gets what it has waited for and pushes a
     value to the other, and its part of the step ends well. 3. The link is reset, and there is another one."""
     giver, taker = SECOND_PAIR
-    graph = Graph()
-    with graph.as_default():
-        with on(giver):
-            given, give = waiting("to_be_pushed")
-        with on(taker):
-            end = ops.reduce_sum(given + 1.0)
+    with Graph().as_default() as graph:
+        given, give = on(giver, lambda: waiting("to_be_pushed"))
+        end = on(taker, lambda: ops.reduce_sum(given + 1.0))
 
     async def befall() -> None:
         scene.proxies[taker].swallow(of=giver)
@@ -243,13 +233,10 @@ async def lost_on_its_way(scene: Scene) -> Outcome:
 
 async def goes_slowly(scene: Scene) -> Outcome:
     """A transfer takes longer than silence may last."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [])
-        with on(SLOW_TASK):
-            many = ops.fill([NUMBERS], x + 1.0)
-        with on(W0):
-            end = ops.reduce_sum(many)
+        many = on(SLOW_TASK, lambda: ops.fill([NUMBERS], x + 1.0))
+        end = on(W0, lambda: ops.reduce_sum(many))
     async with AsyncSession(scene.target(W0), graph=graph) as session:
         await session.run(x + 1.0, {x: 1.0})
         scene.proxies[SLOW_TASK].slow(4 * NUMBERS / SLOW_SECONDS)

@@ -31,6 +31,7 @@ from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, in_process, on, soon
+from tests.session.test_cost_model import two_chains
 
 FULL = RunOptions(trace_level=TraceLevel.FULL_TRACE)
 X = np.linspace(-1, 1, 4, dtype=np.float32)
@@ -44,10 +45,8 @@ def device(task: str) -> str:
 
 def two_tasks() -> tuple[Tensor, Tensor]:
     x = ops.placeholder("float32", [4], name="x")
-    with on(W1):
-        there = ops.multiply(x, 2.0, name="there")
-    with on(W0):
-        end = ops.add(there, 1.0, name="end")
+    there = on(W1, lambda: ops.multiply(x, 2.0, name="there"))
+    end = on(W0, lambda: ops.add(there, 1.0, name="end"))
     return x, end
 
 
@@ -159,24 +158,12 @@ def placing(period: int, **options: Any) -> ConfigProto:
     )
 
 
-def two_chains() -> Tensor:
-    x = ops.placeholder("float32", [4], name="x")
-    ends = []
-    for chain, kind in (("a", ops.tanh), ("b", ops.exp)):
-        y = x
-        for i in range(3):
-            y = kind(y, name=f"{chain}{i}")
-        ends.append(y)
-    return ops.add(ends[0], ends[1], name="end")
-
-
 HEAVY = {f"{chain}{i}": 0.01 for chain in "ab" for i in range(3)}
 
 
 def cost_model(cluster: InProcess) -> CostModel:
     """Return the cost model of the only session of a master."""
-    master = cluster.server(W0).actors.master
-    assert master is not None
+    master: Any = cluster.server(W0).actors.master
     [session] = master._sessions.values()
     model = session.steps.observer.cost_model
     assert model is not None
@@ -276,10 +263,8 @@ async def test_nodes_return_from_a_task_that_is_lost_and_go_there_no_more(graph:
 async def test_a_plan_made_later_starts_from_measured_times_on_every_task(way: str, graph: Graph) -> None:
     """Small tensors would run on the loop; nodes that were measured to be dear do not."""
     x = ops.placeholder("float32", [4], name="x")
-    with on(W1):
-        there = ops.tanh(ops.exp(x, name="a0"), name="a1")
-    with on(W0):
-        end = ops.tanh(ops.exp(there, name="b0"), name="b1")
+    there = on(W1, lambda: ops.tanh(ops.exp(x, name="a0"), name="a1"))
+    end = on(W0, lambda: ops.tanh(ops.exp(there, name="b0"), name="b1"))
     async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=placing(0)) as session:
 
         def offloaded() -> list[int]:

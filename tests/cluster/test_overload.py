@@ -81,8 +81,7 @@ def test_three_thousand_runs_at_once_hold_the_feeds_of_a_few(graph: Graph) -> No
 @pytest.mark.process
 def test_three_thousand_runs_at_once_over_a_process_hold_the_feeds_of_a_few(graph: Graph) -> None:
     x = ops.placeholder("float32", [None])
-    with on(W0):
-        y = ops.reduce_sum(x)
+    y = on(W0, lambda: ops.reduce_sum(x))
     config = ConfigProto(max_inflight_bytes=4 * MIB)
     feed = np.ones(MIB // 32, np.float32)  # 128 KiB, and 390 MB in all
 
@@ -224,27 +223,31 @@ async def test_a_slow_kernel_of_a_consumer_holds_its_producer_back_and_not_the_b
     x = ops.placeholder("float32", [])
     with on(W0):
         array = ops.fill([MIB // 4], x)  # 1 MiB, and small when it is fed
-    with on(W1):
-        y = ops.reduce_max(gate(array))
+    y = on(W1, lambda: ops.reduce_max(gate(array)))
     limits: dict[str, dict[str, Any]] = {"steps": {"max_inflight_steps": 4}, "bytes": {"max_inflight_bytes": 4 * MIB}}
     config = ConfigProto(**limits[how])
     async with (
         in_process(beat=0.1, lease=0.6) as cluster,
         AsyncSession(cluster.target(), graph=graph, config=config) as session,
     ):
-        # What a step weighs is known from here, and that the gate takes time.
+
+        def frames_sent() -> int:
+            return sum(link.frames_sent for link in cluster.server(W1).statistics().links)
+
+        # What a step weighs is known from here, and that the gate takes time: a beat passes.
         first = asyncio.create_task(session.run(y, {x: 7.0}))
         await gate.wait_entered()
-        await asyncio.sleep(0.1)
+        beats = frames_sent()
+        await eventually(lambda: frames_sent() > beats + 1)
         gate.open()
         assert await soon(first) == 7.0
         gate.close()
         before = cluster.server(W0).statistics().runs
         runs = [asyncio.create_task(session.run(y, {x: float(n)})) for n in range(30)]
         await eventually(lambda: cluster.server(W1).statistics().steps == 4)
-        beats = sum(link.frames_sent for link in cluster.server(W1).statistics().links)
+        beats = frames_sent()
         # Those of two leases and more go out while nothing else does.
-        await eventually(lambda: sum(link.frames_sent for link in cluster.server(W1).statistics().links) > beats + 15)
+        await eventually(lambda: frames_sent() > beats + 15)
         assert cluster.server(W0).statistics().runs == before + 4
         client = session._session.statistics().waiting
         assert client + cluster.server(W0).statistics().waiting == 26
@@ -260,8 +263,7 @@ async def test_a_link_that_is_read_slowly_holds_back_the_steps_that_send_over_it
     x = ops.placeholder("float32", [])
     with on(W0):
         array, alone = ops.fill([2 * MIB], x), x + 1.0  # 8 MiB
-    with on(W1):
-        y = ops.reduce_max(array)
+    y = on(W1, lambda: ops.reduce_max(array))
     async with in_process() as cluster, Proxy(cluster.target(W1)) as proxy:
         with_proxy(cluster, proxy)
         async with AsyncSession(cluster.target(), graph=graph) as session:
@@ -365,8 +367,7 @@ async def test_a_large_array_on_a_slow_link_holds_up_neither_beats_nor_the_end_o
     monkeypatch.setenv(SHARED_VARIABLE, "0")  # as if it were another machine
     gate = Gate("slow link")
     x = ops.placeholder("float32", [])
-    with on(W0):
-        array = ops.fill([6 * MIB], x)
+    array = on(W0, lambda: ops.fill([6 * MIB], x))
     with on(W1):
         y, held = ops.reduce_max(array), gate(x)
     async with in_process(beat=0.1, lease=0.5) as cluster, Proxy(cluster.target(W1)) as proxy:

@@ -41,12 +41,9 @@ async def test_devices_have_the_names_of_the_cluster_that_the_session_brings(clu
 
 async def test_values_go_between_its_tasks_in_both_directions(cluster: InProcess, way: str, graph: Graph) -> None:
     x = ops.placeholder("float32", [3])
-    with on(PS0):
-        a = x * 2.0
-    with on(TRAINER):
-        b = a + 1.0
-    with on(PS0):
-        c = b * b
+    a = on(PS0, lambda: x * 2.0)
+    b = on(TRAINER, lambda: a + 1.0)
+    c = on(PS0, lambda: b * b)
     feed = np.arange(3, dtype=np.float32)
     async with AsyncSession(cluster.target(), graph=graph, config=swapped(cluster)) as session:
         found = await soon(session.run([c, b], {x: feed}))
@@ -58,8 +55,7 @@ async def test_values_go_between_its_tasks_in_both_directions(cluster: InProcess
 async def test_its_state_is_its_own_and_ends_with_it(cluster: InProcess, graph: Graph) -> None:
     """Two such sessions, and one of the servers' own cluster, count for themselves."""
     initializer, add = counter(PS0)
-    plain = Graph()
-    with plain.as_default():
+    with Graph().as_default() as plain:
         plain_initializer, plain_add = counter(W1)
     async with AsyncSession(cluster.target(), graph=plain) as other:
         await soon(other.run(plain_initializer))
@@ -73,8 +69,7 @@ async def test_its_state_is_its_own_and_ends_with_it(cluster: InProcess, graph: 
 
 
 async def test_names_of_the_servers_own_cluster_are_unknown_in_it(cluster: InProcess, graph: Graph) -> None:
-    with on(W1):
-        y = ops.constant(1.0) + 1.0
+    y = on(W1, lambda: ops.constant(1.0) + 1.0)
     session = AsyncSession(cluster.target(), graph=graph, config=swapped(cluster))
     with pytest.raises(InvalidArgumentError, match=f"the devices are: {PS0}/device:CPU:0, {TRAINER}"):
         await soon(session.run(y))
@@ -85,10 +80,8 @@ async def test_two_sessions_may_use_one_name_for_different_tasks(cluster: InProc
     first = ConfigProto(cluster_def={"trainer": [cluster.target(W0), cluster.target(W1)]})
     second = ConfigProto(cluster_def={"trainer": [cluster.target(W1), cluster.target(W0)]})
     x = ops.placeholder("float32", [])
-    with on(TRAINER):
-        a = x + 1.0
-    with on(TRAINER[:-1] + "1"):
-        b = a * 2.0
+    a = on(TRAINER, lambda: x + 1.0)
+    b = on(TRAINER[:-1] + "1", lambda: a * 2.0)
     async with (
         AsyncSession(cluster.target(W0), graph=graph, config=first) as one,
         AsyncSession(cluster.target(W0), graph=graph, config=second) as other,
@@ -116,10 +109,8 @@ async def test_a_server_does_not_have_the_name_that_it_was_started_with(cluster:
 async def test_servers_that_know_of_no_cluster_can_be_joined_to_one(graph: Graph) -> None:
     """Each was started alone, all by the same name."""
     alone = {"worker": ["127.0.0.1:0"]}
-    with on(PS0):
-        v = ops.Variable([1.0, 2.0])
-    with on(TRAINER):
-        y = v.read_value() + 1.0
+    v = on(PS0, lambda: ops.Variable([1.0, 2.0]))
+    y = on(TRAINER, lambda: v.read_value() + 1.0)
     async with Server(alone, "worker") as one, Server(alone, "worker") as other:
         spec = ClusterSpec({"trainer": [one.target], "ps": [other.target]})
         async with AsyncSession(one.target, graph=graph, config=ConfigProto(cluster_def=spec)) as session:
@@ -193,8 +184,7 @@ def test_a_cluster_may_be_given_in_any_form_and_travels(given: Any) -> None:
 
 async def test_a_task_of_it_that_restarts_is_told_and_attached_anew(graph: Graph) -> None:
     alone = {"worker": ["127.0.0.1:0"]}
-    with on(PS0):
-        v = ops.Variable(3.0, name="v")
+    v = on(PS0, lambda: ops.Variable(3.0, name="v"))
     async with Server(alone, "worker") as one:
         other = Server(alone, "worker")
         await other.start()
@@ -217,8 +207,7 @@ async def test_a_task_of_it_that_restarts_is_told_and_attached_anew(graph: Graph
 def there_and_back(task: str) -> tuple[Any, Any]:
     """A step that sends to a task and from there back to the trainer."""
     x = ops.placeholder("float32", [])
-    with on(task):
-        y = x * 2.0
+    y = on(task, lambda: x * 2.0)
     with on(TRAINER):
         return y + 1.0, x
 
@@ -236,8 +225,7 @@ async def test_twenty_sessions_with_another_name_for_a_task_each_leave_no_link_a
         before, links_before = take_holdings(), links(cluster)
         for number in range(20):
             jobs = {"trainer": [cluster.target(W0)], f"ps{number}": [cluster.target(W1)]}
-            graph = Graph()
-            with graph.as_default():
+            with Graph().as_default() as graph:
                 y, x = there_and_back(f"/job:ps{number}/task:0")
             config = ConfigProto(cluster_def=jobs)
             async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
@@ -254,8 +242,7 @@ async def test_processes_keep_no_link_of_a_session_that_is_over(processes: Local
     links = [len((await read_statistics(target)).links) for target in targets]
     for number in range(5):
         jobs = {"trainer": [targets[0]], f"ps{number}": [targets[1]]}
-        graph = Graph()
-        with graph.as_default():
+        with Graph().as_default() as graph:
             y, x = there_and_back(f"/job:ps{number}/task:0")
         config = ConfigProto(cluster_def=jobs)
         async with AsyncSession(targets[0], graph=graph, config=config) as session:
@@ -267,8 +254,7 @@ async def test_processes_keep_no_link_of_a_session_that_is_over(processes: Local
 async def test_the_end_of_such_a_session_leaves_links_of_others_alone(cluster: InProcess, graph: Graph) -> None:
     """Even where its tasks have names of the servers' own cluster, those of others: the private state of a
     session would be lost with its link."""
-    with on(W1):
-        v = ops.Variable(5.0, name="v")
+    v = on(W1, lambda: ops.Variable(5.0, name="v"))
     isolated = ConfigProto(isolate_session_state=True)
     turned = [cluster.target(W1), cluster.target(W0)]
     same = ConfigProto(cluster_def={"worker": turned})
@@ -331,8 +317,7 @@ async def test_several_masters_that_bring_a_cluster_along_may_share_the_state_of
 async def test_tasks_may_have_another_name_for_each_session_that_shares_their_state(graph: Graph) -> None:
     """One of them may be a session of the server's own cluster."""
     initializer, add = counter(PS0)
-    own = Graph()
-    with own.as_default():
+    with Graph().as_default() as own:
         _, add_there = counter(W0)
     async with three_alone() as (ps, *workers):
         config = of_worker(ps, workers, experimental=SHARED)

@@ -22,6 +22,7 @@ from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle,
 from tests.cluster.master_access import Way, made_ways
 from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.remote_adapters import FACES, fixtures_of, specified
+from tests.loops import cancelled
 from tests.session import test_partial_runs
 from tests.session.inner import link_statistics, remote_session
 from tests.session.partial_kit import Clock, Stages
@@ -81,10 +82,8 @@ class Pipe:
 
     def __init__(self) -> None:
         self.a, self.b = (ops.placeholder("float32", [], name=name) for name in "ab")
-        with on(W1):
-            self.there = ops.multiply(self.a, 2.0, name="there")
-        with on(W0):
-            self.back = ops.add(self.there, self.b, name="back")
+        self.there = on(W1, lambda: ops.multiply(self.a, 2.0, name="there"))
+        self.back = on(W0, lambda: ops.add(self.there, self.b, name="back"))
         self.fetches, self.feeds = [self.there, self.back], [self.a, self.b]
 
 
@@ -145,8 +144,7 @@ async def test_a_run_that_needs_no_feed_ends_or_fails_at_setup_and_its_first_cal
 
 async def test_the_feeds_of_a_call_go_to_a_task_in_one_message(cluster: InProcess, plain_graph: Graph) -> None:
     fed = [ops.placeholder("float32", [], name=name) for name in "abc"]
-    with on(W1):
-        total = ops.add_n([f * 1.0 for f in fed])
+    total = on(W1, lambda: ops.add_n([f * 1.0 for f in fed]))
     async with AsyncSession(cluster.target(), graph=plain_graph) as session:
         handle = await session.partial_run_setup(total, fed)
         before = cluster.server(W0).statistics().pushes
@@ -280,8 +278,7 @@ class Held:
         self.a, self.b = (ops.placeholder("float32", [], name=n) for n in "ab")
         with on(W1):
             self.held: Tensor = self.gate(self.a) + 1.0
-        with on(W0):
-            self.free = self.b + 1.0
+        self.free = on(W0, lambda: self.b + 1.0)
         self.fetches, self.feeds = [self.held, self.free], [self.a, self.b]
 
 
@@ -316,9 +313,7 @@ async def test_cancelling_a_call_gives_up_that_run_only(
         handle = await session.partial_run_setup(held.fetches, held.feeds)
         call = asyncio.create_task(session.partial_run(handle, held.held, {held.a: 1}))
         await held.gate.wait_entered()
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
+        await cancelled(call)
         with pytest.raises(InvalidArgumentError, match="No partial run"):
             await session.partial_run(handle, held.free, {held.b: 1})
         assert len(master_runs(cluster)) == 1
@@ -406,8 +401,7 @@ async def test_a_client_counts_its_open_runs_as_the_master_does_whatever_ends_th
     cluster: InProcess, pipe: Pipe, plain_graph: Graph, config: ConfigProto
 ) -> None:
     """One is complete, refuses a call, is dropped, fails at a node, or is unknown by now; then the close."""
-    with on(W1):
-        failing = ops.gather(ops.constant([1.0]), ops.cast(pipe.a, "int32"))
+    failing = on(W1, lambda: ops.gather(ops.constant([1.0]), ops.cast(pipe.a, "int32")))
     async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
 
         def counts() -> tuple[int, int, int]:
@@ -457,8 +451,7 @@ async def test_the_loss_of_the_client_ends_its_runs(cluster: InProcess, pipe: Pi
     handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
     await session.partial_run(handle, [], {pipe.a: 1})
     assert not cluster.server(W1).statistics().idle or not cluster.server(W0).statistics().idle
-    link = remote_session(session).connection.master.link
-    assert link is not None
+    link: Any = remote_session(session).connection.master.link
     await link.aclose()
     await eventually(lambda: cluster.server(W0).statistics().sessions == 0)
     await cluster.until_idle()
@@ -469,8 +462,7 @@ async def test_the_loss_of_the_client_ends_its_runs(cluster: InProcess, pipe: Pi
 async def test_a_killed_worker_ends_the_runs_with_a_part_there(
     mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph
 ) -> None:
-    with on(W0):
-        near = pipe.b * 3.0
+    near = on(W0, lambda: pipe.b * 3.0)
     async with AsyncSession(mortal.target("worker"), graph=plain_graph) as session:
         idle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
         untouched = await session.partial_run_setup(near, pipe.b)

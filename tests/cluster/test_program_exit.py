@@ -166,9 +166,8 @@ async def test_a_worker_that_fails_on_import_is_reported_with_its_last_lines(tmp
     path = os.environ.get("PYTHONPATH", "")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{path}")
     cluster = LocalCluster({"worker": 2})
-    with pytest.raises(UnavailableError) as info:
+    with pytest.raises(UnavailableError, match="did not come up: exit code 1") as info:
         await cluster.start()
-    assert "did not come up: exit code 1" in info.value.message
     assert "; its last lines:\n" in info.value.message
     assert info.value.message.endswith(
         "actorsession worker: this msgpack is broken; actorsession doctor shows what is missing"

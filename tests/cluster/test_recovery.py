@@ -10,17 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import Graph, ops
+from actorsession import Graph, errors, ops
 from actorsession.cluster.server.snapshots import Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    UnavailableError,
-    WorkerRestartedError,
-)
 from actorsession.train import GradientDescentOptimizer
 from tests.cluster.kit import PS0, W0, W1, W2, on
 from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
@@ -46,8 +38,7 @@ class Regression:
             self.other = ops.Variable([1.0, 2.0], name="other")
             self.new = ops.placeholder("float32", [])
             self.restore = self.w.assign(self.new).op
-        with on(W1):
-            loss = ops.reduce_mean(ops.square(self.w * self.x - 3.0 * self.x))
+        loss = on(W1, lambda: ops.reduce_mean(ops.square(self.w * self.x - 3.0 * self.x)))
         self.step = GradientDescentOptimizer(self.RATE).minimize(loss)
         self.initial = ops.group(self.w.initializer, self.other.initializer)
 
@@ -74,14 +65,14 @@ def test_training_goes_on_with_the_right_values_after_a_restart_of_the_ps(three:
         saved = session.run(model.w)
         three.do(three.cluster.restart("ps"))
         for _ in range(2):
-            with pytest.raises(WorkerRestartedError) as info:
+            with pytest.raises(errors.WorkerRestartedError) as info:
                 session.run(model.step, {model.x: model.batch(10)})
-            assert isinstance(info.value, AbortedError)
+            assert isinstance(info.value, errors.AbortedError)
             assert info.value.task == PS0
             assert "Variables lost: w, other" in info.value.message
         found = session.reattach(restore=restorer(face, model, saved))
         assert (found.restarted, found.lost, found.restored) == ((PS0,), ("w", "other"), ())
-        with pytest.raises(FailedPreconditionError, match="other"):
+        with pytest.raises(errors.FailedPreconditionError, match="other"):
             session.run(model.other)
         for number in range(10, 20):
             session.run(model.step, {model.x: model.batch(number)})
@@ -104,16 +95,15 @@ def restorer(face: str, model: Regression, saved: Any) -> Any:
 def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: ProcessCluster, graph: Graph) -> None:
     """1. The master and the ps are lost. 2. The master is back, and a first attempt fails, because the ps is
     not. 3. The ps is back, too: the second attempt names what the session has lost."""
-    with on(PS0):
-        kept = ops.Variable(5.0, name="kept")
+    kept = on(PS0, lambda: ops.Variable(5.0, name="kept"))
     hasty = ConfigProto(operation_timeout_in_ms=2000)
     session = three.session("sync", three.target("worker"), graph=graph, config=hasty)
     session.run(kept.initializer)
     three.cluster.process("ps").send_signal(signal.SIGKILL)
     three.do(three.cluster.restart("worker", 0))
-    with pytest.raises(UnavailableError):
+    with pytest.raises(errors.UnavailableError):
         session.run(kept)
-    with pytest.raises(DeadlineExceededError, match=PS0):
+    with pytest.raises(errors.DeadlineExceededError, match=PS0):
         session.reattach()
     three.do(three.cluster.restart("ps"))
     assert session.reattach().lost == ("kept",)
@@ -135,8 +125,7 @@ def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(tmp_path
     with on(W1):
         v = ops.Variable(0.0, name="v")
         add = v.assign_add(1.0).op
-    with on(W0):
-        seen = v + 0.0
+    seen = on(W0, lambda: v + 0.0)
     with process_cluster({"worker": 2}, snapshot_dir=tmp_path, snapshot_every=0.05) as held:
         session = held.session("sync", held.target("worker"), graph=graph)
         session.run(v.initializer)
@@ -147,9 +136,8 @@ def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(tmp_path
         process.send_signal(signal.SIGKILL)
         held.do(process.wait_ended())
         held.do(held.cluster.restart("worker", 1))
-        with pytest.raises(WorkerRestartedError) as info:
+        with pytest.raises(errors.WorkerRestartedError, match="Variables lost: none") as info:
             session.run(add)
-        assert "Variables lost: none" in info.value.message
         assert f"back from the snapshot after {before.steps} steps: v" in info.value.message
         found = session.reattach()
         assert (found.restarted, found.lost, found.restored) == ((W1,), (), ("v",))
@@ -161,20 +149,18 @@ def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(tmp_path
 
 def test_tasks_are_added_to_a_cluster_of_processes_and_removed_from_it(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    with on(W0):
-        here = x + 1.0
+    here = on(W0, lambda: x + 1.0)
     with process_cluster({"worker": 2}) as held:
         session = held.session("sync", held.target("worker"), graph=graph)
         assert session.run(here, {x: 1.0}) == 2.0
         added = held.do(held.cluster.add("worker"))
         assert (added.task, added.alive) == (W2, True)
-        with on(W2):
-            there = here * 10.0
+        there = on(W2, lambda: here * 10.0)
         assert session.run(there, {x: 1.0}) == 20.0
         held.do(held.cluster.remove("worker", 2))
         assert not added.alive
         assert sorted(held.cluster.spec.tasks()) == [W0, W1]
-        with pytest.raises(InvalidArgumentError, match="has left the cluster"):
+        with pytest.raises(errors.InvalidArgumentError, match="has left the cluster"):
             session.run(there, {x: 1.0})
         assert session.run(here, {x: 2.0}) == 3.0
         assert held.do(held.cluster.add("worker")).task == W2
@@ -212,6 +198,6 @@ def test_a_cluster_that_was_stopped_starts_no_processes() -> None:
     with process_cluster({"worker": 1}) as held:
         held.do(held.cluster.stop())
         for call in (held.cluster.restart("worker"), held.cluster.add("worker")):
-            with pytest.raises(FailedPreconditionError, match="the cluster was stopped"):
+            with pytest.raises(errors.FailedPreconditionError, match="the cluster was stopped"):
                 held.do(call)
         assert not held.cluster.process("worker").alive

@@ -10,17 +10,10 @@ from typing import Any
 
 import pytest
 
-from actorsession import AsyncSession, Graph, Server, Session, ops
+from actorsession import AsyncSession, Graph, Server, Session, errors, ops
 from actorsession.actors import Deadline
 from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto, RunOptions
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    NotFoundError,
-    UnavailableError,
-)
 from actorsession.messages import GetStatus
 from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, in_process, on, soon
 from tests.cluster.master_access import Way, way
@@ -52,14 +45,14 @@ async def test_reset_clears_variables_on_all_tasks_and_ends_the_sessions(way: Wa
     await AsyncSession.reset(way.target, config=way.config())
     for session in sessions:
         for _ in range(2):
-            with pytest.raises(AbortedError, match="is not known to the master"):
+            with pytest.raises(errors.AbortedError, match="is not known to the master"):
                 await session.run(variables.all[0])
-        with pytest.raises(AbortedError):
+        with pytest.raises(errors.AbortedError):
             await session.list_devices()
         await session.close()
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         for variable in variables.all:
-            with pytest.raises(FailedPreconditionError):
+            with pytest.raises(errors.FailedPreconditionError):
                 await session.run(variable)
 
 
@@ -70,7 +63,7 @@ async def test_the_face_without_await_resets_too(way: Way, graph: Graph) -> None
         with Session(way.target, graph=graph, config=way.config()) as session:
             session.run(variables.init)
             Session.reset(way.target, config=way.config())
-            with pytest.raises(AbortedError):
+            with pytest.raises(errors.AbortedError):
                 session.run(variables.init)
 
     await soon(asyncio.to_thread(use))
@@ -86,7 +79,7 @@ async def test_only_the_containers_that_are_named_are_cleared(cluster: InProcess
     await AsyncSession.reset(cluster.target(), ["other"])
     async with AsyncSession(cluster.target(), graph=graph) as session:
         assert await session.run(kept) == 1.0
-        with pytest.raises(FailedPreconditionError):
+        with pytest.raises(errors.FailedPreconditionError):
             await session.run(other)
 
 
@@ -95,7 +88,7 @@ async def test_sessions_of_other_masters_live_on_without_their_variables(cluster
     async with AsyncSession(cluster.target(W1), graph=graph) as session:
         await session.run(variables.init)
         await AsyncSession.reset(cluster.target(W0))
-        with pytest.raises(FailedPreconditionError):
+        with pytest.raises(errors.FailedPreconditionError):
             await session.run(variables.all[0])
         await session.run(variables.init)
         assert await session.run(variables.all) == [1.0, 1.0]
@@ -103,9 +96,9 @@ async def test_sessions_of_other_masters_live_on_without_their_variables(cluster
 
 async def test_a_target_at_which_nobody_is_or_that_nobody_serves_is_an_error() -> None:
     config = ConfigProto(operation_timeout_in_ms=200)
-    with pytest.raises(DeadlineExceededError, match=r"no master answers at tcp://127\.0\.0\.1:1"):
+    with pytest.raises(errors.DeadlineExceededError, match=r"no master answers at tcp://127\.0\.0\.1:1"):
         await AsyncSession.reset("tcp://127.0.0.1:1", config=config)
-    with pytest.raises(NotFoundError):
+    with pytest.raises(errors.NotFoundError):
         await AsyncSession.reset("nowhere")
 
 
@@ -117,7 +110,7 @@ async def test_masters_at_other_kinds_of_addresses_are_reset_too(scheme: str, gr
         async with AsyncSession(server.target, graph=graph) as session:
             await session.run(v.initializer)
             await AsyncSession.reset(server.target)
-            with pytest.raises(AbortedError):
+            with pytest.raises(errors.AbortedError):
                 await session.run(v)
         await eventually(lambda: server.statistics().idle)
 
@@ -134,12 +127,12 @@ async def test_a_stopped_worker_is_named_in_time_and_others_are_cleared(mortal: 
     session = AsyncSession(target, graph=graph)
     await session.run(variables.init)
     mortal.cluster.process("worker", 1).send_signal(signal.SIGSTOP)
-    with pytest.raises(UnavailableError) as caught:
+    with pytest.raises(errors.UnavailableError) as caught:
         await soon(AsyncSession.reset(target, config=config))
     assert f"the sessions of {W0} are closed, but containers were not cleared on {W1}: " in (caught.value.message)
     assert "/task:0:" not in caught.value.message
     assert "killed" not in caught.value.message
-    with pytest.raises(AbortedError):
+    with pytest.raises(errors.AbortedError):
         await session.run(variables.all[0])
     await session.close()
     mortal.cluster.process("worker", 1).send_signal(signal.SIGCONT)
@@ -148,7 +141,7 @@ async def test_a_stopped_worker_is_named_in_time_and_others_are_cleared(mortal: 
     with small.as_default(), on(W0):
         v = ops.Variable(1.0, name="v0")
     async with AsyncSession(target, graph=small, config=only_0) as session:
-        with pytest.raises(FailedPreconditionError):
+        with pytest.raises(errors.FailedPreconditionError):
             await session.run(v)
 
 
@@ -191,8 +184,7 @@ async def test_a_client_reaches_its_master(over_links: None, graph: Graph) -> No
 async def test_a_master_reaches_a_worker_in_the_step_that_needs_it(graph: Graph) -> None:
     """1. A session has run on both. 2. The link to the worker is reset, and those after it in their hello.
     3. The next step needs the worker."""
-    with on(W1):
-        v = ops.Variable(3.0)
+    v = on(W1, lambda: ops.Variable(3.0))
     async with in_process() as cluster, proxied(cluster.target(W1)) as proxy:
         for server in cluster.servers:
             server.learn_peers({"worker": [cluster.target(W0), proxy.address]})
@@ -221,15 +213,14 @@ async def test_whoever_asks_a_server_for_its_counters_reaches_it() -> None:
 
 
 async def test_the_limit_of_a_step_holds_and_its_error_says_what_the_attempts_ended_with(graph: Graph) -> None:
-    with on(W1):
-        v = ops.Variable(3.0)
+    v = on(W1, lambda: ops.Variable(3.0))
     async with in_process() as cluster, proxied(cluster.target(W1)) as proxy:
         for server in cluster.servers:
             server.learn_peers({"worker": [cluster.target(W0), proxy.address]})
         async with AsyncSession(cluster.target(), graph=graph) as session:
             await soon(session.run(v.initializer))
             await cut(proxy, cluster)
-            with pytest.raises(DeadlineExceededError, match=f"{W1}") as info:
+            with pytest.raises(errors.DeadlineExceededError, match=f"{W1}") as info:
                 await soon(session.run(v.value(), options=RunOptions(timeout_in_ms=500)))
             assert "the registration of " in info.value.message
             proxy.heal()
@@ -240,7 +231,7 @@ async def test_who_gives_up_waiting_for_a_link_is_told_what_the_attempts_ended_w
     async with tasks(Task(W0), Task(W1)) as (a, b), proxied(b.address) as proxy:
         a.cache.learn({W1: proxy.address})
         proxy.cut()
-        with pytest.raises(DeadlineExceededError, match=r"phase hello, errno \d+ ECONNRESET") as info:
+        with pytest.raises(errors.DeadlineExceededError, match=r"phase hello, errno \d+ ECONNRESET") as info:
             await soon(a.cache.worker(W1).ask(GetStatus(), Deadline.after(0.5)))
         assert info.value.task == W1
         assert proxy.address in info.value.message
@@ -269,7 +260,7 @@ async def test_a_session_is_told_at_once_that_its_master_has_another_version(gra
 
     async with await listen("tcp://127.0.0.1:0", older(W0), never) as listener:
         session = AsyncSession(listener.address, graph=graph)
-        with pytest.raises(UnavailableError) as info:
+        with pytest.raises(errors.UnavailableError) as info:
             await soon(session.list_devices())
         await session.close()
     assert f"no master of ours is at {listener.address}: refused by the listener: no common wire version: " in (

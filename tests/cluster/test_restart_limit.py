@@ -89,8 +89,7 @@ def searches(master: Server) -> bool:
 
 async def test_a_step_waits_until_the_task_is_there_again(graph: Graph, new_server: NewServer) -> None:
     x = ops.placeholder("float32", [])
-    with on(W1):
-        y = x + 1.0
+    y = on(W1, lambda: x + 1.0)
     async with new_server(0) as master:
         async with new_server(1):
             session = AsyncSession(master.target, graph=graph)
@@ -105,8 +104,7 @@ async def test_a_step_waits_until_the_task_is_there_again(graph: Graph, new_serv
 async def test_a_step_does_not_wait_any_longer_for_a_task_that_is_given_up(graph: Graph, new_server: NewServer) -> None:
     """Nor does a later one, until the task is not given up any more."""
     x = ops.placeholder("float32", [])
-    with on(W1):
-        y = x + 1.0
+    y = on(W1, lambda: x + 1.0)
     async with new_server(0) as master:
         async with new_server(1) as worker:
             tasks = {W0: master.target, W1: worker.target}
@@ -131,10 +129,8 @@ async def test_a_step_does_not_wait_any_longer_for_a_task_that_is_given_up(graph
 async def test_a_client_waits_for_its_master_and_keeps_the_state_of_other_tasks(
     graph: Graph, new_server: NewServer, over_links: None
 ) -> None:
-    with on(W1):
-        kept = ops.Variable(5.0, name="kept")
-    with on(W0):
-        y = kept * 2.0
+    kept = on(W1, lambda: ops.Variable(5.0, name="kept"))
+    y = on(W0, lambda: kept * 2.0)
     async with new_server(1):
         async with new_server(0) as master:
             session: Any = AsyncSession(master.target, graph=graph)
@@ -152,8 +148,7 @@ async def test_a_client_waits_for_its_master_and_keeps_the_state_of_other_tasks(
 async def test_a_client_whose_state_was_lost_with_the_master_goes_on_after_reattach(
     graph: Graph, new_server: NewServer, over_links: None
 ) -> None:
-    with on(W0):
-        gone = ops.Variable(7.0, name="gone")
+    gone = on(W0, lambda: ops.Variable(7.0, name="gone"))
     async with new_server(1):
         async with new_server(0) as master:
             session: Any = AsyncSession(master.target, graph=graph)

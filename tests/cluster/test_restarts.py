@@ -15,25 +15,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
+from actorsession import AsyncSession, Graph, LocalCluster, Session, errors, ops
 from actorsession.cluster import TaskEnd
 from actorsession.cluster.launch import restart_limit
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server.snapshots import SnapshotStore
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    UnavailableError,
-    WorkerRestartedError,
-)
 from tests.cluster.exit_on_import import ExitOnImport
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, long_product, on, soon, until_all
 from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
 from tests.cluster.script import is_running
 from tests.cluster.test_recovery import saved_at
 from tests.conftest import _HELD_BEFORE
+from tests.loops import cancelled
 
 pytestmark = pytest.mark.process
 
@@ -87,10 +81,8 @@ def held(request: pytest.FixtureRequest, own_processes: ProcessCluster) -> Itera
 def test_a_session_uses_a_worker_that_died_between_steps_without_an_error(held: ProcessCluster, graph: Graph) -> None:
     """The step waits for the new process, at the same address, and has begun nothing before."""
     x = ops.placeholder("float32", [3])
-    with on(W0):
-        here = x + 1.0
-    with on(W1):
-        there = here * 2.0
+    here = on(W0, lambda: x + 1.0)
+    there = on(W1, lambda: here * 2.0)
     values = np.arange(3, dtype=np.float32)
     for face in FACES:
         session = held.session(face, held.target("worker"), graph=graph)
@@ -107,10 +99,8 @@ def test_a_session_uses_a_worker_that_died_between_steps_without_an_error(held: 
 
 def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [None, None])
-    with on(W1):
-        product = long_product(x)
-    with on(W0):
-        y = product + 0.0
+    product = on(W1, lambda: long_product(x))
+    y = on(W0, lambda: product + 0.0)
     for face in FACES:
         session = held.session(face, held.target("worker"), graph=graph)
         process = held.cluster.process("worker", 1)
@@ -119,7 +109,7 @@ def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: 
             running = thread.submit(session.run, y, {x: large})
             held.do(until_all([process.address], lambda seen: seen.steps > 0))
             process.send_signal(signal.SIGKILL)
-            with pytest.raises(UnavailableError) as info:
+            with pytest.raises(errors.UnavailableError) as info:
                 running.result(PATIENCE)
         assert info.value.task == W1
         assert f"{W1} (pid {process.pid}) was killed by SIGKILL; it " in info.value.message
@@ -129,17 +119,15 @@ def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: 
 
 
 def test_what_a_ps_without_snapshots_lost_is_an_error_until_restored(held: ProcessCluster, graph: Graph) -> None:
-    with on(PS0):
-        w = ops.Variable([1.0, 2.0], name="w")
-    with on(W1):
-        add = w.assign_add([1.0, 1.0])
+    w = on(PS0, lambda: ops.Variable([1.0, 2.0], name="w"))
+    add = on(W1, lambda: w.assign_add([1.0, 1.0]))
     for face in FACES:
         session = held.session(face, held.target("worker"), graph=graph)
         session.run(w.initializer)
         np.testing.assert_array_equal(session.run(add), [2.0, 3.0])
         kill(held, "ps")
         for _ in range(2):
-            with pytest.raises(WorkerRestartedError, match="Variables lost: w"):
+            with pytest.raises(errors.WorkerRestartedError, match="Variables lost: w"):
                 session.run(add)
         assert session.reattach(restore=w.initializer).lost == ("w",)
         np.testing.assert_array_equal(session.run(add), [2.0, 3.0])
@@ -158,7 +146,7 @@ def test_a_ps_that_is_started_again_restores_its_snapshot(tmp_path: Path, graph:
             session.run(add)
         saved_at(SnapshotStore(tmp_path, PS0), 6)
         kill(held, "ps")
-        with pytest.raises(WorkerRestartedError, match=r"Variables lost: none; back from .*: w"):
+        with pytest.raises(errors.WorkerRestartedError, match=r"Variables lost: none; back from .*: w"):
             session.run(add)
         assert session.reattach().restored == ("w",)
         session.run(add)
@@ -168,15 +156,14 @@ def test_a_ps_that_is_started_again_restores_its_snapshot(tmp_path: Path, graph:
 
 def test_a_step_waits_no_longer_than_its_limit(held: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    with on(W1):
-        y = x + 1.0
+    y = on(W1, lambda: x + 1.0)
     session = held.session("sync", held.target("worker"), graph=graph)
     assert session.run(y, {x: 1.0}) == 2.0
     process = held.cluster.process("worker", 1)
     with held.nothing_started():
         process.send_signal(signal.SIGKILL)
         asyncio.run(until_gone(held, process))
-        with pytest.raises((UnavailableError, DeadlineExceededError)):
+        with pytest.raises((errors.UnavailableError, errors.DeadlineExceededError)):
             session.run(y, {x: 1.0}, timeout=0.05)
     assert session.run(y, {x: 1.0}) == 2.0
     session.close()
@@ -184,14 +171,13 @@ def test_a_step_waits_no_longer_than_its_limit(held: ProcessCluster, graph: Grap
 
 # -- masters ---------------------------------------------------------------------------------------
 def test_a_ps_that_died_with_the_master_is_not_used_as_if_it_had_not(held: ProcessCluster, graph: Graph) -> None:
-    with on(PS0):
-        v = ops.Variable(5.0, name="v")
+    v = on(PS0, lambda: ops.Variable(5.0, name="v"))
     session = held.session("sync", held.target("worker"), graph=graph)
     session.run(v.initializer)
     for job in ("ps", "worker"):
         held.cluster.process(job).send_signal(signal.SIGKILL)
     wait_until(lambda: session.session._session.connection.lost_master)
-    with pytest.raises(WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
+    with pytest.raises(errors.WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
         session.run(v)
     assert session.reattach(restore=v.initializer).lost == ("v",)
     assert session.run(v) == 5.0
@@ -199,13 +185,12 @@ def test_a_ps_that_died_with_the_master_is_not_used_as_if_it_had_not(held: Proce
 
 
 def test_state_of_the_session_alone_ends_with_its_master(held: ProcessCluster, graph: Graph) -> None:
-    with on(PS0):
-        v = ops.Variable(5.0, name="v")
+    v = on(PS0, lambda: ops.Variable(5.0, name="v"))
     config = ConfigProto(isolate_session_state=True)
     session = held.session("sync", held.target("worker"), graph=graph, config=config)
     session.run(v.initializer)
     kill(held, "worker", 0)
-    with pytest.raises(WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
+    with pytest.raises(errors.WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
         session.run(v)
     assert session.reattach(restore=v.initializer).lost == ("v",)
     assert session.run(v) == 5.0
@@ -222,8 +207,7 @@ def exit_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExitOnImp
 def test_a_task_that_dies_at_each_start_is_given_up_and_named(exit_on_import: ExitOnImport, graph: Graph) -> None:
     """1. The limit is reached. 2. Steps fail at once and say so. 3. ``restart`` brings it back."""
     x = ops.placeholder("float32", [])
-    with on(W1):
-        y = x + 1.0
+    y = on(W1, lambda: x + 1.0)
     ends: list[TaskEnd] = []
     imports = [exit_on_import.name]
     with process_cluster({"worker": 2}, restart=2, imports=imports, on_end=ends.append) as held:
@@ -247,14 +231,14 @@ def test_a_task_that_dies_at_each_start_is_given_up_and_named(exit_on_import: Ex
         assert held.cluster.restarts == {W0: 0, W1: 2}
         for lost in (session, other):
             start = time.monotonic()
-            with pytest.raises(UnavailableError) as info:
+            with pytest.raises(errors.UnavailableError) as info:
                 lost.run(y, {x: 1.0})
             assert info.value.message.startswith(
                 f"{W1} (pid {former.pid}) was killed by SIGKILL; it was started again 2 times in 60 s, "
                 "the limit, the last time without success: the process did not come up: exit code 3"
             )
             assert time.monotonic() - start < PATIENCE / 4  # it does not wait for the task
-        with pytest.raises(UnavailableError, match="did not come up: exit code 3"):
+        with pytest.raises(errors.UnavailableError, match="did not come up: exit code 3"):
             held.do(held.cluster.restart("worker", 1))
         exit_on_import.end()
         held.do(held.cluster.restart("worker", 1))
@@ -385,7 +369,7 @@ async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothin
         await in_the_middle_of_a_restart(cluster, moment)
         cluster.kill_now()
         await eventually(lambda: running(cluster, 0) == running(cluster) == [])
-        with pytest.raises(FailedPreconditionError, match="was stopped"):
+        with pytest.raises(errors.FailedPreconditionError, match="was stopped"):
             await cluster.restart("worker", 1)
     assert running(cluster) == []
 
@@ -396,7 +380,7 @@ async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_by_hand_leav
         await eventually(lambda: any(p.alive for p in cluster._tasks.starting))
         await soon(cluster.stop())
         assert running(cluster, 0) == running(cluster) == []
-        with pytest.raises((UnavailableError, FailedPreconditionError)):
+        with pytest.raises((errors.UnavailableError, errors.FailedPreconditionError)):
             await soon(restarting)
         assert running(cluster) == []
 
@@ -415,13 +399,11 @@ async def test_a_process_that_dies_while_its_task_is_changed_is_not_started_twic
 
 async def test_a_task_that_is_started_again_knows_those_that_have_joined(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    with on(W1):
-        y = x + 1.0
+    y = on(W1, lambda: x + 1.0)
     async with LocalCluster({"worker": 2}, restart=3) as cluster:
         await in_the_middle_of_a_restart(cluster, "starting")
         added = await soon(cluster.add("worker"))
-        with on(added.task):
-            z = y * 2.0
+        z = on(added.task, lambda: y * 2.0)
         await eventually(lambda: cluster.process("worker", 1).alive)
         async with AsyncSession(cluster.target("worker", 1), graph=graph) as session:
             assert await soon(session.run(z, {x: 1.0})) == 4.0
@@ -443,9 +425,7 @@ async def cancelled_while_it_hangs_up(
         patch.setattr(master, "hang_up", held)
         running = asyncio.create_task(run)
         await soon(closed.wait())
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await soon(running)
+        await cancelled(running)
 
 
 async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_runs(
@@ -464,11 +444,11 @@ async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_r
         waiting[0].cancel()
         with pytest.raises(asyncio.CancelledError):
             await soon(waiting[0])
-        with pytest.raises(DeadlineExceededError, match="to be started again"):
+        with pytest.raises(errors.DeadlineExceededError, match="to be started again"):
             await soon(session.run(y, {x: 1.0}, timeout=0.05))
         await soon(session.close())
         for run in waiting[1:]:
-            with pytest.raises(CancelledError, match="closed"):
+            with pytest.raises(errors.CancelledError, match="closed"):
                 await soon(run)
 
 

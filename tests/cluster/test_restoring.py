@@ -74,10 +74,8 @@ class Model:
 
 async def test_after_the_restart_of_a_worker_that_held_nothing_nothing_is_restored(graph: Graph) -> None:
     """As README and docs have taught it."""
-    with on(PS0):
-        v = ops.Variable(0.0, name="v")
-    with on(W1):
-        seen = v + 0.0
+    v = on(PS0, lambda: ops.Variable(0.0, name="v"))
+    seen = on(W1, lambda: v + 0.0)
     called: list[Any] = []
     async with clustered() as cluster, AsyncSession(cluster.servers[W0].target, graph=graph) as session:
         await soon(session.run(v.assign(1000.0)))
@@ -165,8 +163,7 @@ async def test_what_another_session_has_restored_by_now_is_left_as_it_is(graph: 
 
 async def test_after_the_loss_of_the_master_what_has_no_value_is_lost(graph: Graph) -> None:
     model = Model()
-    with on(W0):
-        own = ops.Variable(3.0, name="own")
+    own = on(W0, lambda: ops.Variable(3.0, name="own"))
     async with clustered() as cluster, AsyncSession(cluster.servers[W0].target, graph=graph) as session:
         await soon(session.run([model.train, own.initializer]))
         await cluster.restart(W0)
@@ -192,10 +189,8 @@ async def test_a_restore_that_names_nothing_in_the_graph_is_refused(graph: Graph
 def test_recovery_of_processes_leaves_a_thousand_steps_alone(tmp_path: Path, graph: Graph) -> None:
     """1. A variable of the ps is worth a thousand steps. 2. A worker that holds nothing is killed; then the ps is
     stopped in order, and comes back by its snapshot. 3. The program restores as it was taught to."""
-    with on(PS0):
-        v = ops.Variable(0.0, name="v")
-    with on(W1):
-        seen = v + 0.0
+    v = on(PS0, lambda: ops.Variable(0.0, name="v"))
+    seen = on(W1, lambda: v + 0.0)
     add = v.assign_add(1000.0).op
     with process_cluster({"ps": 1, "worker": 2}, snapshot_dir=tmp_path) as held:
         sessions = [held.session(face, held.target("worker"), graph=graph) for face in FACES]

@@ -21,21 +21,12 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
-from actorsession import AsyncSession, Graph, LocalCluster, SecurityConfig, Server, ServerSettings, cli, ops
+from actorsession import AsyncSession, Graph, LocalCluster, SecurityConfig, Server, ServerSettings, cli, errors, ops
 from actorsession.cli import main
 from actorsession.cluster import read_statistics
 from actorsession.cluster.admin import certs
 from actorsession.cluster.admin.certs import LOOPBACK_HOSTS, make_certificates
 from actorsession.config import ConfigProto, RPCOptions
-from actorsession.errors import (
-    AlreadyExistsError,
-    InvalidArgumentError,
-    NotFoundError,
-    ResourceExhaustedError,
-    UnauthenticatedError,
-    UnavailableError,
-    UnknownError,
-)
 from tests.cluster.kit import W0, W1, on, soon
 from tests.cluster.script import command, environment, running
 from tests.host_names import resolve_names
@@ -101,40 +92,40 @@ async def test_an_address_that_says_tcp_is_taken_at_its_word_with_files_in_the_e
 
 
 def test_files_that_would_not_be_used_are_refused(files: SecurityConfig) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"would not use them.*write tls://127.0.0.1:0"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"would not use them.*write tls://127.0.0.1:0"):
         Server({"worker": ["tcp://127.0.0.1:0"]}, "worker", settings=ServerSettings(security=files))
 
 
 def test_an_environment_with_some_of_the_files_is_refused(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> None:
     monkeypatch.setenv(VARIABLES[0], "/certs/ca.pem")
     complaint = rf"{VARIABLES[1]} and {VARIABLES[2]} of the environment name none"
-    with pytest.raises(InvalidArgumentError, match=complaint):
+    with pytest.raises(errors.InvalidArgumentError, match=complaint):
         Server(ONE, "worker")
-    with pytest.raises(InvalidArgumentError, match=complaint):
+    with pytest.raises(errors.InvalidArgumentError, match=complaint):
         AsyncSession("tls://127.0.0.1:1", graph)
 
 
 async def test_a_server_says_which_file_is_missing(files: SecurityConfig) -> None:
     broken = replace(files, key_file="/no/such/key.pem")
-    with pytest.raises(UnknownError, match=r"the key_file '/no/such/key.pem' cannot be read"):
+    with pytest.raises(errors.UnknownError, match=r"the key_file '/no/such/key.pem' cannot be read"):
         await Server(ONE, "worker", settings=ServerSettings(security=broken)).start()
 
 
 async def test_a_session_says_at_once_which_file_is_missing(files: SecurityConfig, graph: Graph) -> None:
     broken = replace(files, ca_file="/no/such/ca.pem")
     session = AsyncSession("tls://127.0.0.1:1", graph, with_files(broken))
-    with pytest.raises(InvalidArgumentError, match=r"the ca_file '/no/such/ca.pem' cannot be read"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"the ca_file '/no/such/ca.pem' cannot be read"):
         await asyncio.wait_for(session.__aenter__(), 5)  # and does not try for 30 s
 
 
 async def test_a_session_without_files_says_how_to_name_them(graph: Graph) -> None:
     session = AsyncSession("tls://127.0.0.1:1", graph)
-    with pytest.raises(InvalidArgumentError, match=r"none were given; .*ACTORSESSION_TLS_CA"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"none were given; .*ACTORSESSION_TLS_CA"):
         await session.__aenter__()
 
 
 def test_options_take_all_three_files_or_none() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"certificate_file and key_file of RPCOptions"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"certificate_file and key_file of RPCOptions"):
         RPCOptions(ca_file="/certs/ca.pem")
 
 
@@ -151,20 +142,20 @@ async def test_a_session_with_the_certificate_of_another_ca_is_unauthenticated(
     stranger = Authority(tmp_path / "other").files()
     async with Server(ONE, "worker", settings=ServerSettings(security=files)) as server:
         session = AsyncSession(server.target, graph, with_files(stranger))
-        with pytest.raises(UnauthenticatedError, match=r"it is not signed by our CA"):
+        with pytest.raises(errors.UnauthenticatedError, match=r"it is not signed by our CA"):
             await soon(session.__aenter__())
 
 
 async def test_a_plain_session_at_a_tls_master_is_told_what_to_write(files: SecurityConfig, graph: Graph) -> None:
     async with Server(ONE, "worker", settings=ServerSettings(security=files)) as server:
         session = AsyncSession(server.target.replace("tls:", "tcp:"), graph)
-        with pytest.raises(UnavailableError, match=r"this port speaks TLS.*connect to it with tls://"):
+        with pytest.raises(errors.UnavailableError, match=r"this port speaks TLS.*connect to it with tls://"):
             await soon(session.__aenter__())
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])
 async def test_other_machines_are_served_with_a_token_or_tls_and_not_without(host: str, files: SecurityConfig) -> None:
-    with pytest.raises(UnknownError, match=r"ACTORSESSION_TOKEN.*tls://.*listen on 127.0.0.1"):
+    with pytest.raises(errors.UnknownError, match=r"ACTORSESSION_TOKEN.*tls://.*listen on 127.0.0.1"):
         await Server({"worker": [f"{host}:0"]}, "worker").start()
     async with Server({"worker": [f"{host}:0"]}, "worker", settings=ServerSettings(token="sixteen or more.")) as server:
         assert server.target.startswith(f"tcp://{host}:")
@@ -175,7 +166,7 @@ async def test_other_machines_are_served_with_a_token_or_tls_and_not_without(hos
 async def test_a_host_name_of_more_than_loopback_needs_a_token_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which address a name stands for decides, not how it looks."""
     resolve_names(monkeypatch, {"ps0.example": ["0.0.0.0"]}.__getitem__)
-    with pytest.raises(UnknownError, match=r"0.0.0.0 is not a loopback address"):
+    with pytest.raises(errors.UnknownError, match=r"0.0.0.0 is not a loopback address"):
         await Server({"worker": ["ps0.example:0"]}, "worker").start()
 
 
@@ -312,7 +303,7 @@ def test_the_certificate_names_the_hosts_and_is_for_both_ends(tmp_path: Path) ->
 @pytest.mark.parametrize("existing", sorted(FOUR))
 def test_nothing_is_overwritten_and_nothing_else_made(tmp_path: Path, existing: str) -> None:
     (tmp_path / existing).write_text("precious")
-    with pytest.raises(AlreadyExistsError, match=rf"{existing} exists and would be overwritten"):
+    with pytest.raises(errors.AlreadyExistsError, match=rf"{existing} exists and would be overwritten"):
         make_certificates(tmp_path, [])
     assert [path.name for path in tmp_path.iterdir()] == [existing]
     assert (tmp_path / existing).read_text() == "precious"
@@ -320,7 +311,7 @@ def test_nothing_is_overwritten_and_nothing_else_made(tmp_path: Path, existing: 
 
 @pytest.mark.parametrize("host", ["tls://a", "a:7000", "a b", "-", "a..b", "*.example", "a/b"])
 def test_what_is_no_host_is_refused(tmp_path: Path, host: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"is neither a host name nor an address"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"is neither a host name nor an address"):
         make_certificates(tmp_path / "certs", [host])
     assert not (tmp_path / "certs").exists()
 
@@ -334,7 +325,7 @@ def test_a_failure_half_way_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
         link(source, path, **more)
 
     monkeypatch.setattr(os, "link", fail)
-    with pytest.raises(ResourceExhaustedError, match=r"No space left"):
+    with pytest.raises(errors.ResourceExhaustedError, match=r"No space left"):
         make_certificates(tmp_path, [])
     assert list(tmp_path.iterdir()) == []
 
@@ -349,12 +340,12 @@ def test_a_machine_that_joins_later_gets_a_certificate_of_the_same_ca(tmp_path: 
 
 
 def test_a_ca_that_is_not_there_or_not_whole_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match=r"ca.pem is not there"):
+    with pytest.raises(errors.NotFoundError, match=r"ca.pem is not there"):
         make_certificates(tmp_path / "x", [], ca_folder=tmp_path)
     one = make_certificates(tmp_path / "one", [])
     two = make_certificates(tmp_path / "two", [])
     shutil.copy(two.ca_key_file, one.ca_key_file)
-    with pytest.raises(InvalidArgumentError, match=r"not the key of its certificate"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"not the key of its certificate"):
         make_certificates(tmp_path / "x", [], ca_folder=tmp_path / "one")
 
 
@@ -415,7 +406,7 @@ async def test_servers_and_clients_of_one_ca_reach_each_other_and_no_others(tmp_
     async with Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(security=_config(ours))) as server:
         assert await _reaches(_config(ours), server.target, graph)
         assert await _reaches(_config(later), server.target, graph)
-        with pytest.raises(UnauthenticatedError):
+        with pytest.raises(errors.UnauthenticatedError):
             await _reaches(_config(strangers), server.target, graph)
 
 

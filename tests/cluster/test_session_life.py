@@ -38,8 +38,7 @@ class Life:
             with on(W1):
                 self.v = ops.Variable(1.0, name="v")
                 self.first = self.v + self.a
-            with on(W0):
-                self.second = self.first * self.b
+            self.second = on(W0, lambda: self.first * self.b)
 
     async def lead(self, target: str, config: ConfigProto) -> None:
         """Create, run, extend, callable, partial run, list of devices, close; then reset."""
@@ -203,11 +202,10 @@ async def reset(server: Server) -> None:
 
 
 async def let_it_idle(server: Server) -> None:
-    master = server.actors.master
-    assert master is not None
+    master: Any = server.actors.master
     master._idle_limit = 7.0
     for session in master._sessions.values():
-        session.idle_for = lambda now: 8.0  # type: ignore[method-assign]
+        session.idle_for = lambda now: 8.0
     master._collect_idle()
 
 
@@ -216,7 +214,7 @@ async def close_by_another(server: Server) -> None:
         await server.actors.master.submit(CloseSession(session_handle=handle), CallContext())
 
 
-OWN = f"in order by its own program, process {os.getpid()}"
+OWN = "in order by its own program, process {pid}"
 ASKED = "in order at the request of client at .*: maintenance"
 # How a session ends, the class of the errors from then on, and words in all of them.
 ENDINGS: dict[str, tuple[Callable[[Server], Awaitable[Any]], type[OpError], str]] = {
@@ -242,6 +240,7 @@ async def test_every_call_after_the_end_of_a_session_says_what_has_happened(
         calls = Calls(server.target, wire=wire)
         await calls.begin()
         await end(server)
+        words = words.format(pid=os.getpid())
         assert calls.waiting is not None
         errors = {"in flight": await raised(calls.waiting), **await calls.errors()}
         for name, error in errors.items():

@@ -69,8 +69,7 @@ def test_a_handle_exists_once_and_an_unknown_one_is_aborted(at: Fixture) -> None
         with pytest.raises(AbortedError, match="is not found"):
             at.mgr.update(handle, {}, [])
         assert at.mgr.remove(handle) is None
-    removed = at.mgr.remove("s")
-    assert removed is not None
+    removed: Any = at.mgr.remove("s")
     assert removed.handle == "s"
     assert "s" not in at.mgr
 
@@ -115,8 +114,7 @@ async def test_state_that_such_a_session_shares_stays_at_its_end_and_its_own_doe
     at.create("a", task=PS0, isolate_session_state=isolated)
     state = at.parts_of("a").devices[0].resources
     state.variable("localhost", "v", TensorSpec(float32, TensorShape([]))).assign(np.float32(1))
-    session = at.mgr.remove("a")
-    assert session is not None
+    session: Any = at.mgr.remove("a")
     await session.aclose(CancelledError("the session is closed"))
     assert state.has_value("localhost", "v") is not isolated
 

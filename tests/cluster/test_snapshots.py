@@ -26,6 +26,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import actorsession.errors as errors
 from actorsession import (
     AsyncSession,
     Graph,
@@ -46,15 +47,6 @@ from actorsession.cluster.master.restart_losses import restart_losses
 from actorsession.cluster.server import snapshots
 from actorsession.cluster.server.snapshots import Owner, Saved, Snapshot, SnapshotStore, stored_cluster_id
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    OpError,
-    ResourceExhaustedError,
-    UnavailableError,
-    WorkerRestartedError,
-)
 from actorsession.extend import TensorSpec
 from actorsession.runtime.resources import DEFAULT_CONTAINER
 from tests.cluster.kit import PATIENCE, W0, W1, Gate, eventually, on, soon
@@ -72,6 +64,19 @@ def a_snapshot(*values: Any, steps: int = 7) -> Snapshot:
     return Snapshot(steps, 1_000_000, True, saved)
 
 
+def latest(store: SnapshotStore) -> Snapshot:
+    found = store.latest()
+    assert found is not None
+    return found
+
+
+def variable(value: float, gate: Callable[[Any], Any] = lambda x: x) -> tuple[Any, Any]:
+    """A variable of worker 0, and what adds 1 to it, through a gate if there is one."""
+    with on(W0):
+        v = ops.Variable(value, name="v")
+        return v, v.assign_add(gate(ops.constant(1.0)))
+
+
 VALUES = (
     np.float32(1.5),
     np.arange(6, dtype=np.int64).reshape(2, 3),
@@ -85,8 +90,7 @@ VALUES = (
 def test_values_of_all_types_and_sizes_come_back_as_they_were(tmp_path: Path) -> None:
     store = SnapshotStore(tmp_path, W0)
     store.write(a_snapshot(*VALUES))
-    found = store.latest()
-    assert found is not None
+    found = latest(store)
     assert (found.steps, found.micros, found.quiet) == (7, 1_000_000, True)
     assert [v.name for v in found.variables] == [f"v{i}" for i in range(len(VALUES))]
     for saved, value in zip(found.variables, VALUES, strict=True):
@@ -100,10 +104,7 @@ def test_the_last_two_are_kept_and_tasks_may_share_a_directory(tmp_path: Path) -
     for steps in range(5):
         mine.write(a_snapshot(np.float32(steps), steps=steps))
     assert len(list(tmp_path.iterdir())) == 3
-    found, others = mine.latest(), other.latest()
-    assert found is not None
-    assert others is not None
-    assert (found.steps, others.variables[0].value) == (4, 9)
+    assert (latest(mine).steps, latest(other).variables[0].value) == (4, 9)
 
 
 @pytest.mark.parametrize("kept", [0, 1, 10, 16, 20, 60, -1, -5])
@@ -114,9 +115,7 @@ def test_a_file_that_is_cut_short_is_passed_over_for_the_one_before(
     store.write(a_snapshot(*VALUES, steps=1))
     path = store.write(a_snapshot(*VALUES, steps=2))
     path.write_bytes(path.read_bytes()[:kept])
-    found = store.latest()
-    assert found is not None
-    assert found.steps == 1
+    assert latest(store).steps == 1
     assert f"{path} is passed over" in caplog.text
 
 
@@ -129,11 +128,9 @@ def test_a_snapshot_that_there_is_no_memory_for_is_not_passed_over_for_the_one_b
         store.write(a_snapshot(*VALUES, steps=steps))
     with monkeypatch.context() as patched:
         patched.setattr("builtins.open", mock.Mock(side_effect=error))
-        with pytest.raises(ResourceExhaustedError):
+        with pytest.raises(errors.ResourceExhaustedError):
             store.latest()
-    found = store.latest()
-    assert found is not None
-    assert found.steps == 2
+    assert latest(store).steps == 2
 
 
 def test_no_single_wrong_byte_goes_unnoticed(tmp_path: Path) -> None:
@@ -169,16 +166,14 @@ def test_without_any_there_is_none(tmp_path: Path) -> None:
 
 def test_a_directory_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidArgumentError, match="snapshot_dir cannot be written to"):
+    with pytest.raises(errors.InvalidArgumentError, match="snapshot_dir cannot be written to"):
         SnapshotStore(tmp_path / "file", W0)
 
 
 @pytest.mark.parametrize("every", [0.0, -1.0])
 def test_a_period_that_is_none_is_refused(every: float, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="snapshot_every is more than 0"):
-        Server(
-            {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(snapshot_dir=tmp_path, snapshot_every=every)
-        )
+    with pytest.raises(errors.InvalidArgumentError, match="snapshot_every is more than 0"):
+        server([0], 0, snapshot_dir=tmp_path, snapshot_every=every)
 
 
 def server(ports: list[int], index: int, **more: Any) -> Server:
@@ -207,7 +202,7 @@ async def test_variables_come_back_with_the_server_and_the_error_says_of_which_s
                 await soon(session.run(add))
             await second.stop()
             async with server(ports, 1, snapshot_dir=tmp_path) as again:
-                with pytest.raises(WorkerRestartedError) as info:
+                with pytest.raises(errors.WorkerRestartedError) as info:
                     await soon(session.run(add))
                 (path,) = tmp_path.glob("*.snapshot")
                 said = f"Variables lost: none; back from the snapshot after 4 steps: a, b (from {path})"
@@ -230,7 +225,7 @@ async def test_what_the_snapshot_does_not_have_is_lost(tmp_path: Path, graph: Gr
         await soon(session.run(a.initializer))
         await second.stop()
         async with server(ports, 1, snapshot_dir=tmp_path):
-            with pytest.raises(WorkerRestartedError, match=r"lost: b; back .* after 1 steps: a"):
+            with pytest.raises(errors.WorkerRestartedError, match=r"lost: b; back .* after 1 steps: a"):
                 await soon(session.run(a.read_value()))
             found = await soon(session.reattach(restore=b.initializer))
             assert (found.lost, found.restored) == (("b",), ("a",))
@@ -250,8 +245,7 @@ async def test_snapshots_are_taken_at_times_after_steps(tmp_path: Path, graph: G
             await soon(session.run(a.assign_add([1.0, 1.0])))
             await eventually(lambda: (found := store.latest()) is not None and found.steps == 2)
         assert sorted(p.name for p in tmp_path.iterdir()) != first
-    found = store.latest()
-    assert found is not None
+    found = latest(store)
     np.testing.assert_array_equal(found.variables[0].value, [2.0, 3.0])
 
 
@@ -280,19 +274,17 @@ async def test_a_snapshot_never_holds_half_an_update(tmp_path: Path, graph: Grap
 
 
 async def test_state_of_isolated_sessions_is_not_kept(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
-    with on(W0):
-        v = ops.Variable(1.0)
+    v = on(W0, lambda: ops.Variable(1.0))
     (port,) = hold_ports(1)
     async with server([port], 0, snapshot_dir=tmp_path):
         config = ConfigProto(isolate_session_state=True)
         target = f"tcp://127.0.0.1:{port}"
         async with AsyncSession(target, graph=graph, config=config) as session:
             await soon(session.run(v.initializer))
-    found = SnapshotStore(tmp_path, W0).latest()
-    assert found is not None
+    found = latest(SnapshotStore(tmp_path, W0))
     assert found.variables == []
     async with server([port], 0, snapshot_dir=tmp_path), AsyncSession(target, graph=graph) as session:
-        with pytest.raises(FailedPreconditionError):
+        with pytest.raises(errors.FailedPreconditionError):
             await soon(session.run(v.read_value()))
 
 
@@ -300,7 +292,8 @@ async def test_state_of_isolated_sessions_is_not_kept(tmp_path: Path, graph: Gra
 @pytest.fixture
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process of the same task is not waited for."""
-    monkeypatch.setattr(snapshots, "_REPLACED", 0.0)
+    for module, name in ((snapshots, "_REPLACED"), (managed_cluster, "_ENDING")):
+        monkeypatch.setattr(module, name, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +308,7 @@ async def test_a_folder_in_use_is_for_other_tasks_of_the_same_cluster(
     if not refused:
         await second.take()
     else:
-        with pytest.raises(FailedPreconditionError) as info:
+        with pytest.raises(errors.FailedPreconditionError) as info:
             await second.take()
         holder = f"is used by {W0} of cluster 'A' (process {os.getpid()} on "
         assert holder in info.value.message
@@ -331,7 +324,7 @@ async def test_a_folder_in_use_is_for_other_tasks_of_the_same_cluster(
 async def test_state_of_another_cluster_is_not_restored_nor_removed(task: str, cluster: str, tmp_path: Path) -> None:
     paths = [SnapshotStore(tmp_path, W0, "A").write(a_snapshot(np.float32(i))) for i in range(2)]
     store = SnapshotStore(tmp_path, task, cluster)
-    with pytest.raises(FailedPreconditionError) as info:
+    with pytest.raises(errors.FailedPreconditionError) as info:
         await store.take()
     assert f"holds the variables of {W0} of cluster 'A' ({paths[0].name}), and " in info.value.message
     assert str(Owner(cluster, task)) in info.value.message
@@ -341,8 +334,7 @@ async def test_state_of_another_cluster_is_not_restored_nor_removed(task: str, c
         store.write(a_snapshot(np.float32(10 + i)))
     assert set(paths) <= set(tmp_path.iterdir())
     assert len(list(tmp_path.iterdir())) == 4
-    found = SnapshotStore(tmp_path, W0, "A").latest()
-    assert found is not None
+    found = latest(SnapshotStore(tmp_path, W0, "A"))
     assert found.variables[0].value == 1
     assert (found.path, found.owner) == (str(paths[1]), Owner("A", W0))
 
@@ -362,15 +354,13 @@ async def test_snapshots_of_earlier_versions_are_taken_over_by_the_first_cluster
     path = SnapshotStore(tmp_path, W0).write(a_snapshot(np.float32(5)))
     without_owner(path)
     for cluster in ("A", "A", "B"):
-        server = Server(
-            {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(snapshot_dir=tmp_path, cluster_id=cluster)
-        )
+        made = server([0], 0, snapshot_dir=tmp_path, cluster_id=cluster)
         if cluster == "B":
-            with pytest.raises(FailedPreconditionError, match=f"holds the variables of {W0} of cluster 'A'"):
-                await server.start()
+            with pytest.raises(errors.FailedPreconditionError, match=f"holds the variables of {W0} of cluster 'A'"):
+                await made.start()
             break
-        async with server:
-            (device,) = server.actors.devices
+        async with made:
+            (device,) = made.actors.devices
             assert device.resources.variables()[0][2].value == 5
     assert f"the snapshot {path} is of an earlier version and does not name its cluster" in caplog.text
     assert path.exists()
@@ -407,9 +397,9 @@ async def test_without_locks_files_are_told_apart_by_their_owners(
     await store.take()
     assert "is on a file system without locks" in caplog.text
     store.write(a_snapshot(np.float32(1)))
-    with pytest.raises(FailedPreconditionError, match="of cluster 'A'"):
+    with pytest.raises(errors.FailedPreconditionError, match="of cluster 'A'"):
         await SnapshotStore(tmp_path, W0, "B").take()
-    with pytest.raises(UnavailableError, match="is in use"):  # the lock may be a living process's
+    with pytest.raises(errors.UnavailableError, match="is in use"):  # the lock may be a living process's
         stored_cluster_id(tmp_path)
     store.release()
     assert stored_cluster_id(tmp_path) == "A"
@@ -441,8 +431,7 @@ async def test_a_cluster_without_an_id_waits_for_processes_of_its_former_life(tm
     assert await soon(finding) == generated
 
 
-async def test_the_id_of_a_cluster_that_lives_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(managed_cluster, "_ENDING", 0.0)
+async def test_the_id_of_a_cluster_that_lives_is_not_taken(tmp_path: Path, no_patience: None) -> None:
     store = SnapshotStore(tmp_path, W0, LocalCluster({"ps": 1}).cluster_id)
     await store.take()
     store.write(a_snapshot(np.float32(1)))
@@ -464,7 +453,7 @@ async def test_on_a_full_disk_a_server_starts_with_its_variables(
         patch.setattr(os, "write", full)
         await stores[0].take()
         found = stores[0].latest()
-        with pytest.raises(FailedPreconditionError, match="is used by another process, and "):
+        with pytest.raises(errors.FailedPreconditionError, match="is used by another process, and "):
             await stores[1].take()
         await stores[2].take()
     assert found is not None
@@ -494,19 +483,16 @@ async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
     ]
     for name in taken:
         LINKS[what](tmp_path / name)
-    server = Server(
-        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(snapshot_dir=tmp_path, cluster_id="A")
-    )
-    await soon(server.start())
-    (device,) = server.actors.devices
-    variable = device.resources.variables()[0][2]
-    assert variable.value == 5
+    made = server([0], 0, snapshot_dir=tmp_path, cluster_id="A")
+    await soon(made.start())
+    (device,) = made.actors.devices
+    held = device.resources.variables()[0][2]
+    assert held.value == 5
     for value in range(3):
-        variable.assign(np.float32(value))
-        assert server.actors.snapshots is not None
-        await server.actors.snapshots.take()
-    await soon(server.stop())
-    assert server.lost == ""
+        held.assign(np.float32(value))
+        await taker(made).take()
+    await soon(made.stop())
+    assert made.lost == ""
     assert f"{taken[0]} is passed over" in caplog.text
     assert set(taken) <= {p.name for p in tmp_path.iterdir()}
 
@@ -515,7 +501,7 @@ async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
 @pytest.mark.parametrize("name", [".snapshots.lock", ".job-worker-replica-0-task-0.lock"])
 async def test_a_lock_whose_name_is_taken_is_refused_at_once(name: str, what: str, tmp_path: Path) -> None:
     LINKS[what](tmp_path / name)
-    with pytest.raises((InvalidArgumentError, FailedPreconditionError), match=re.escape(name)):
+    with pytest.raises((errors.InvalidArgumentError, errors.FailedPreconditionError), match=re.escape(name)):
         await soon(SnapshotStore(tmp_path, W0, "A").take())
 
 
@@ -538,13 +524,12 @@ async def test_snapshots_and_their_folders_are_their_owners_alone_whatever_the_u
 async def test_two_clusters_never_exchange_their_variables_by_a_folder(tmp_path: Path, graph: Graph) -> None:
     """1. A trains. 2. B is refused while A lives, and A has its own value after a restart. 3. A has
     ended, and another cluster without an id goes on with its value."""
-    with on("/job:ps/replica:0/task:0"):
-        v = ops.Variable(1.0, name="v")
+    v = on("/job:ps/replica:0/task:0", lambda: ops.Variable(1.0, name="v"))
     async with LocalCluster({"ps": 1}, snapshot_dir=tmp_path, snapshot_every=0.05) as a:
         async with AsyncSession(a.target("ps"), graph=graph) as session:
             await soon(session.run(v.initializer))
             await eventually(lambda: bool(list(tmp_path.glob("*.snapshot"))))
-            with pytest.raises(UnavailableError) as info:
+            with pytest.raises(errors.UnavailableError) as info:
                 async with LocalCluster({"ps": 1}, snapshot_dir=tmp_path, cluster_id="B"):
                     pass
             for cluster in (a.cluster_id, "B"):
@@ -566,10 +551,8 @@ SPEC = TensorSpec(float32, TensorShape([]))
 @asynccontextmanager
 async def serving(folder: Path, every: float = 1000.0) -> AsyncIterator[Server]:
     config = ConfigProto(inter_op_parallelism_threads=4)
-    settings = ServerSettings(config=config, snapshot_dir=folder, snapshot_every=every)
-    server = Server({"worker": ["127.0.0.1:0"]}, "worker", settings=settings)
-    async with server:
-        yield server
+    async with server([0], 0, config=config, snapshot_dir=folder, snapshot_every=every) as made:
+        yield made
 
 
 def kept(folder: Path) -> dict[str, Any]:
@@ -592,9 +575,7 @@ async def test_a_snapshot_in_the_middle_of_a_step_does_not_hide_its_effects(tmp_
     """1. A step is held before it changes a variable. 2. A snapshot is taken. 3. The step is acknowledged.
     4. No other step begins, and the server stops."""
     gate = Gate("before the effects of a long step")
-    with on(W0):
-        v = ops.Variable(0.0, name="v")
-        add = v.assign_add(gate(ops.constant(1.0)))
+    v, add = variable(0.0, gate)
     async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
         await soon(session.run(v.initializer))
         run = asyncio.create_task(session.run(add))
@@ -608,31 +589,24 @@ async def test_a_snapshot_in_the_middle_of_a_step_does_not_hide_its_effects(tmp_
 
 async def test_the_number_of_steps_is_of_those_that_had_ended(tmp_path: Path, graph: Graph) -> None:
     gate = Gate("a step that has not ended")
-    with on(W0):
-        v = ops.Variable(0.0, name="v")
-        add = v.assign_add(gate(ops.constant(1.0)))
+    v, add = variable(0.0, gate)
     async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
         await soon(session.run(v.initializer))
         run = asyncio.create_task(session.run(add))
         await soon(gate.wait_entered())
         await soon(taker(server).take())
-        found = SnapshotStore(tmp_path, W0).latest()
-        assert found is not None
+        found = latest(SnapshotStore(tmp_path, W0))
         assert (found.steps, found.quiet) == (1, False)
         gate.open()
         await soon(run)
 
 
 async def test_the_steps_of_servers_that_were_restored_are_counted_on(tmp_path: Path, graph: Graph) -> None:
-    with on(W0):
-        v = ops.Variable(0.0, name="v")
-        add = v.assign_add(1.0)
+    v, add = variable(0.0)
     for life in range(3):
         async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
             await soon(session.run(add if life else v.initializer))
-        found = SnapshotStore(tmp_path, W0).latest()
-        assert found is not None
-        assert found.steps == life + 1
+        assert latest(SnapshotStore(tmp_path, W0)).steps == life + 1
 
 
 async def test_variables_that_were_reset_do_not_come_back(tmp_path: Path, graph: Graph) -> None:
@@ -651,8 +625,7 @@ async def test_variables_that_were_reset_do_not_come_back(tmp_path: Path, graph:
 
 async def test_what_the_last_file_holds_is_not_written_again(tmp_path: Path, graph: Graph) -> None:
     """Neither after steps that only read, nor by a server that only came back."""
-    with on(W0):
-        v = ops.Variable(1.0, name="v")
+    v, _ = variable(1.0)
     async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
         await soon(session.run(v.initializer))
         await soon(taker(server).take())
@@ -680,9 +653,7 @@ async def test_foreign_files_are_no_snapshots_and_stay(
     for name in foreign:
         (tmp_path / name).write_text("mine")
     (tmp_path / f"{prefix}.000000000008.snapshot").mkdir()
-    with on(W0):
-        v = ops.Variable(1.0, name="v")
-        add = v.assign_add(1.0)
+    v, add = variable(1.0)
     async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
         await soon(session.run(v.initializer))
         for _ in range(3):
@@ -700,9 +671,7 @@ async def test_foreign_files_are_no_snapshots_and_stay(
 async def test_whatever_goes_wrong_costs_a_warning_and_the_next_snapshot_is_taken(
     fault: Exception, tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with on(W0):
-        v = ops.Variable(1.0, name="v")
-        add = v.assign_add(1.0)
+    v, add = variable(1.0)
 
     def fail(*arguments: Any) -> Any:
         raise fault
@@ -733,8 +702,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_server_whose_last_snapshot_fails_stops_all_the_same(
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with on(W0):
-        v = ops.Variable(1.0, name="v")
+    v, _ = variable(1.0)
     async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
         await soon(session.run(v.initializer))
         full_disk(monkeypatch)
@@ -778,9 +746,7 @@ async def test_a_stop_waits_for_the_file_that_is_being_written_and_writes_what_c
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """1. A snapshot is being written in its thread. 2. A step changes the variable. 3. The server stops."""
-    with on(W0):
-        v = ops.Variable(1.0, name="v")
-        add = v.assign_add(1.0)
+    v, add = variable(1.0)
     begun, go_on = threading.Event(), threading.Event()
     running: list[int] = []
 
@@ -810,9 +776,7 @@ async def test_no_step_is_confirmed_after_the_last_snapshot(
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """1. The server stops, and writes its last snapshot. 2. Meanwhile a step is asked for."""
-    with on(W0):
-        v = ops.Variable(1.0, name="v")
-        add = v.assign_add(1.0)
+    v, add = variable(1.0)
     begun, go_on = threading.Event(), threading.Event()
 
     def slowly(descriptor: int) -> None:
@@ -825,7 +789,7 @@ async def test_no_step_is_confirmed_after_the_last_snapshot(
         stopping = asyncio.create_task(server.stop())
         await eventually(begun.is_set)
         try:
-            with pytest.raises(OpError):
+            with pytest.raises(errors.OpError):
                 await soon(session.run(add))
         finally:
             go_on.set()
@@ -879,9 +843,7 @@ def test_tasks_whose_names_look_alike_keep_apart(tmp_path: Path) -> None:
     for value, store in enumerate(stores):
         store.write(one(value))
     for value, store in enumerate(stores):
-        found = store.latest()
-        assert found is not None
-        assert found.variables[0].value == value
+        assert latest(store).variables[0].value == value
 
 
 def test_a_whole_file_stays_until_there_are_two_later_ones_that_are_whole(tmp_path: Path) -> None:
@@ -907,33 +869,24 @@ def test_a_directory_that_is_full_is_refused_and_nothing_is_left_in_one_that_is_
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    with pytest.raises(InvalidArgumentError, match="No space left"):
+    with pytest.raises(errors.InvalidArgumentError, match="No space left"):
         SnapshotStore(tmp_path, W0)
+
+
+def keeping(folder: Path) -> list[str]:
+    """The command of a worker that keeps snapshots in a folder."""
+    words = ["--cluster", '{"worker": ["127.0.0.1:0"]}', "--json", "--snapshot-dir", str(folder)]
+    return [sys.executable, "-m", "actorsession", "worker", *words, "--snapshot-every", "1000"]
 
 
 # -- a process -------------------------------------------------------------------------------------
 @pytest.mark.process
 def test_a_process_that_is_told_to_stop_writes_what_it_acknowledged(tmp_path: Path, graph: Graph) -> None:
     """With files of others in its folder, and more than once: by SIGTERM, and by the command."""
-    with on(W0):
-        v = ops.Variable(0.0, name="v")
-        add = v.assign_add(1.0)
+    v, add = variable(0.0)
     (tmp_path / "job-worker-replica-0-task-0.mine.snapshot").touch()
-    command = [
-        sys.executable,
-        "-m",
-        "actorsession",
-        "worker",
-        "--cluster",
-        '{"worker": ["127.0.0.1:0"]}',
-        "--json",
-        "--snapshot-dir",
-        str(tmp_path),
-        "--snapshot-every",
-        "1000",
-    ]
     for life, by_command in enumerate((False, True)):
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(keeping(tmp_path), cwd=ROOT, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             target = json.loads(process.stdout.readline())["address"]
             with Session(target, graph=graph) as session:
@@ -959,23 +912,10 @@ def fill_disk(pid: int) -> None:
 def test_a_process_that_cannot_write_its_last_snapshot_fails_and_says_what_is_lost(
     by_command: bool, tmp_path: Path, graph: Graph
 ) -> None:
-    with on(W0):
-        v = ops.Variable(0.0, name="v")
-        add = v.assign_add(1.0)
-    command = [
-        sys.executable,
-        "-m",
-        "actorsession",
-        "worker",
-        "--cluster",
-        '{"worker": ["127.0.0.1:0"]}',
-        "--json",
-        "--snapshot-dir",
-        str(tmp_path),
-        "--snapshot-every",
-        "1000",
-    ]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    v, add = variable(0.0)
+    with subprocess.Popen(
+        keeping(tmp_path), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         target = json.loads(process.stdout.readline())["address"]
         with Session(target, graph=graph) as session:
@@ -1002,8 +942,7 @@ def test_a_process_that_cannot_write_its_last_snapshot_fails_and_says_what_is_lo
 @pytest.mark.process
 @pytest.mark.parametrize("ending", ["stop", "remove", "with"])
 async def test_a_cluster_without_last_snapshots_says_what_is_lost(ending: str, tmp_path: Path, graph: Graph) -> None:
-    with on(W0):
-        v = ops.Variable(0.0, name="v")
+    v, _ = variable(0.0)
     jobs = {"worker": 1, **({"ps": 1} if ending == "remove" else {})}
     cluster = LocalCluster(jobs, snapshot_dir=tmp_path, snapshot_every=1000.0)
     mark = ValueError("what the program has to say")
@@ -1019,7 +958,7 @@ async def test_a_cluster_without_last_snapshots_says_what_is_lost(ending: str, t
                 raise mark
             await cluster.stop()
 
-    with pytest.raises(ValueError if ending == "with" else DataLossError) as info:
+    with pytest.raises(ValueError if ending == "with" else errors.DataLossError) as info:
         await program()
     said = "\n".join(info.value.__notes__) if ending == "with" else str(info.value)
     assert f"{W0}: the last snapshot was not written" in said

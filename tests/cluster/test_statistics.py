@@ -13,7 +13,7 @@ import pytest
 
 import actorsession
 import actorsession as acts
-from actorsession import AsyncSession, Graph, Server, ServerSettings, ops
+from actorsession import AsyncSession, Graph, Server, ServerSettings, errors, ops
 from actorsession.actors import CallContext, Deadline, registry
 from actorsession.cluster import OpenSession, ServerStatistics, read_cluster, read_statistics, stop_server
 from actorsession.cluster.master.creations import Creations
@@ -21,13 +21,6 @@ from actorsession.cluster.server.control import Control, is_near
 from actorsession.cluster.server.process_memory import ProcessMemory, process_memory
 from actorsession.cluster.worker.rpc_log import RpcEvent, RpcLog
 from actorsession.config import ConfigProto, SessionMetadata
-from actorsession.errors import (
-    DeadlineExceededError,
-    PermissionDeniedError,
-    ProtocolError,
-    UnavailableError,
-    UnimplementedError,
-)
 from actorsession.messages import Done
 from actorsession.messages.server import GetCluster, KeepServer, StopServer
 from actorsession.messages.worker import WORKER, LoggingReply, LoggingRequest
@@ -56,8 +49,7 @@ async def test_a_server_says_which_process_it_is() -> None:
 async def test_a_server_names_its_sessions_their_clients_and_their_steps(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("counted")
     x = ops.placeholder("float32", [])
-    with on(W0):
-        end = gate(x)
+    end = on(W0, lambda: gate(x))
     named = ConfigProto(
         experimental=acts.config.Experimental(session_metadata=SessionMetadata(name="training", version=1))
     )
@@ -134,13 +126,13 @@ def test_fields_that_a_later_version_has_are_left_out() -> None:
     ],
 )
 def test_a_stranger_s_values_of_other_types_are_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(ProtocolError, match="not the statistics of a server"):
+    with pytest.raises(errors.ProtocolError, match="not the statistics of a server"):
         ServerStatistics.from_wire({**SEEN.to_wire(), **change})
 
 
 @pytest.mark.parametrize("value", [{}, [], None, {"task": W0}])
 def test_what_is_no_statistics_at_all_is_refused(value: Any) -> None:
-    with pytest.raises(ProtocolError, match="not the statistics of a server"):
+    with pytest.raises(errors.ProtocolError, match="not the statistics of a server"):
         ServerStatistics.from_wire(value)
 
 
@@ -177,8 +169,7 @@ async def test_an_address_may_lack_its_scheme_as_in_a_cluster(cluster: InProcess
 async def test_a_server_answers_while_a_step_is_busy(session: AsyncSession, cluster: InProcess) -> None:
     gate = Gate("an inquiry")
     a = ops.placeholder("float32", [])
-    with on(W0):
-        end = gate(a)
+    end = on(W0, lambda: gate(a))
     running = asyncio.create_task(session.run(end, {a: 1.0}))
     await gate.wait_entered()
     assert (await soon(read_statistics(cluster.target()))).steps == 1
@@ -194,7 +185,7 @@ async def test_a_server_ends_when_it_is_asked_to_and_says_which_it_was(graph: Gr
             await session.list_devices()
             assert await soon(stop_server(target, reason="a test")) == W0
             await soon(server.serve_forever())
-        with pytest.raises(UnavailableError):
+        with pytest.raises(errors.UnavailableError):
             await read_statistics(target)
         assert registry.lookup(target) is None
 
@@ -209,15 +200,15 @@ async def test_being_asked_to_end_and_stopped_at_the_same_time_is_fine() -> None
 
 
 async def test_the_end_of_nobody_is_unavailable() -> None:
-    with pytest.raises(UnavailableError, match=r"no end of tcp://127\.0\.0\.1:1"):
+    with pytest.raises(errors.UnavailableError, match=r"no end of tcp://127\.0\.0\.1:1"):
         await stop_server("127.0.0.1:1")
 
 
 @pytest.mark.parametrize("ask", [read_statistics, read_cluster, stop_server])
 async def test_every_question_has_a_deadline(ask: Any) -> None:
-    with silent_address() as address, pytest.raises(UnavailableError, match="no answer within"):
+    with silent_address() as address, pytest.raises(errors.UnavailableError, match="no answer within"):
         await soon(ask(address, deadline=Deadline.after(0.1)))
-    with pytest.raises(DeadlineExceededError, match="the deadline is over"):
+    with pytest.raises(errors.DeadlineExceededError, match="the deadline is over"):
         await ask("tcp://127.0.0.1:1", deadline=Deadline.after(0.0))
 
 
@@ -225,10 +216,10 @@ async def test_a_token_is_asked_for_before_a_server_ends(monkeypatch: Any) -> No
     async with in_process({"worker": 1}, token="secret") as cluster:
         target = cluster.target()
         for ask in (stop_server, read_cluster):
-            with pytest.raises(UnavailableError, match="token"):
+            with pytest.raises(errors.UnavailableError, match="token"):
                 await ask(target)
         monkeypatch.setenv(TOKEN_VARIABLE, "wrong")
-        with pytest.raises(UnavailableError, match="token"):
+        with pytest.raises(errors.UnavailableError, match="token"):
             await stop_server(target)
         assert (await read_cluster(target, token="secret")).task == W0
         assert await stop_server(target, token="secret") == W0
@@ -273,7 +264,9 @@ class Controlled:
 def test_a_stranger_without_token_or_certificate_ends_nothing() -> None:
     server = Controlled(trusted=False)
     for request in (StopServer(reason=""), KeepServer(seconds=1.0)):
-        with pytest.raises(PermissionDeniedError, match=r"a caller at tcp://10\.0\.0\.1:7 must not stop") as info:
+        with pytest.raises(
+            errors.PermissionDeniedError, match=r"a caller at tcp://10\.0\.0\.1:7 must not stop"
+        ) as info:
             server.ask(request, "tcp://10.0.0.1:7")
         assert (server.stopped, server.kept, info.value.task) == (0, [], W0)
     assert server.ask(GetCluster(), "tcp://10.0.0.1:7").cluster_id == "ours"
@@ -289,7 +282,7 @@ def test_those_who_may_run_graphs_may_end_a_server(trusted: bool, address: str) 
 
 def test_what_is_told_and_not_asked_is_refused() -> None:
     server = Controlled(trusted=True)
-    with pytest.raises(UnimplementedError):
+    with pytest.raises(errors.UnimplementedError):
         server.control.deliver(StopServer(reason=""))
     assert server.stopped == 0
 
@@ -309,10 +302,8 @@ def events(reply: LoggingReply) -> list[RpcEvent]:
 async def test_a_worker_logs_what_comes_and_goes_for_each_step_while_asked_to(cluster: InProcess, graph: Graph) -> None:
     """1. Off: nothing. 2. On: each run is seen at both ends of its push. 3. Cleared: nothing again."""
     x = ops.placeholder("float32", [3])
-    with on(W0):
-        a = x * 2.0
-    with on(W1):
-        b = a + 1.0
+    a = on(W0, lambda: x * 2.0)
+    b = on(W1, lambda: a + 1.0)
     feeds = {x: np.ones(3, np.float32)}
     async with AsyncSession(cluster.target(), graph=graph) as session:
         await soon(session.run(b, feeds))
@@ -349,7 +340,7 @@ def test_the_log_is_bounded() -> None:
 
 @pytest.mark.parametrize("wire", [None, [], [1, 2, "RunGraph", 0, "peer", 1, 1], [1] * 7])
 def test_an_event_in_another_form_is_a_protocol_error(wire: Any) -> None:
-    with pytest.raises(ProtocolError, match="an RPC event is"):
+    with pytest.raises(errors.ProtocolError, match="an RPC event is"):
         RpcEvent.from_wire(wire)
 
 
@@ -385,7 +376,7 @@ async def test_a_repeat_waits_for_the_first_but_not_for_ever() -> None:
     maker.held = asyncio.Event()
     first, second = asyncio.create_task(maker.once("a")), asyncio.create_task(maker.once("a"))
     await asyncio.sleep(0)
-    with pytest.raises(DeadlineExceededError, match="the first try of 'a'"):
+    with pytest.raises(errors.DeadlineExceededError, match="the first try of 'a'"):
         await maker.once("a", 0.02)
     maker.held.set()
     assert await soon(asyncio.gather(first, second)) == [1, 1]

@@ -33,21 +33,8 @@ from actorsession.extend import register_op as register
 from actorsession.graph import codec
 from actorsession.graph.codec import INLINE_LIMIT, pack
 from actorsession.graph.dtypes import ALL_TYPES
+from actorsession.messages import step_frames
 from actorsession.messages.session import MASTER, CreateSession
-from actorsession.messages.step_frames import (
-    CANCEL,
-    DONE,
-    FAIL,
-    GONE,
-    PARTIAL_RUN,
-    PUSH,
-    RUN_GRAPH,
-    RUN_STEP,
-    StepRequest,
-    WireValues,
-    read_header,
-    write_header,
-)
 from actorsession.rpc.link import Link
 from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.step_calls import StepCalls
@@ -163,7 +150,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
     run, run_from_thread, count = StepCalls.request, StepCalls.run_from_thread, threading.Lock()
 
     def counted(self: StepCalls, kind: int, *args: Any) -> None:
-        seen.of_clients += kind == RUN_STEP
+        seen.of_clients += kind == step_frames.RUN_STEP
         run(self, kind, *args)
 
     def counted_in_thread(self: StepCalls, *args: Any) -> bool:
@@ -236,10 +223,8 @@ async def test_values_of_every_dtype_size_and_order_arrive_as_they_are(session: 
 @both_ways
 @pytest.mark.parametrize("size", [3, INLINE_LIMIT, 2**20])
 async def test_fetched_arrays_are_the_callers_own(session: AsyncSession, size: int, way: str) -> None:
-    with on(W0):
-        here = ops.Variable(np.zeros(size, np.float32))
-    with on(W1):
-        there = ops.Variable(np.zeros(size, np.float32))
+    here = on(W0, lambda: ops.Variable(np.zeros(size, np.float32)))
+    there = on(W1, lambda: ops.Variable(np.zeros(size, np.float32)))
     x = ops.placeholder("float32", [size])
     fetches = [here.read_value(), there.read_value(), x * 1.0, x * 2.0]
     fed = np.ones(size, np.float32)
@@ -272,8 +257,7 @@ async def test_one_callable_and_fifty_runs_at_once_get_their_own_answers(cluster
 async def test_threads_of_a_session_get_their_answers(cluster: InProcess, graph: Graph, requests: Requests) -> None:
     x, end = two_tasks()
     large = ops.placeholder("float32", [None])
-    with on(W1):
-        total = ops.reduce_sum(large)
+    total = on(W1, lambda: ops.reduce_sum(large))
 
     def program() -> None:
         with Session(cluster.target(), graph) as session:
@@ -303,8 +287,7 @@ async def test_a_thread_writes_its_run_itself(cluster: InProcess, graph: Graph, 
     """The step runs while the loop of the session does something else."""
     began, go_on = threading.Event(), threading.Event()
     before: queue.SimpleQueue[int] = queue.SimpleQueue()
-    with on(W1):
-        counter = ops.Variable(0.0)
+    counter = on(W1, lambda: ops.Variable(0.0))
     more = counter.assign_add(1.0)
 
     def hold() -> None:
@@ -316,8 +299,7 @@ async def test_a_thread_writes_its_run_itself(cluster: InProcess, graph: Graph, 
             session.run(counter.initializer)
             while not requests.of_threads:
                 last = session.run(more)
-            thread = session._thread
-            assert thread is not None
+            thread: Any = session._thread
             thread.call(hold)
             assert began.wait(PATIENCE)
             before.put(received())
@@ -358,10 +340,8 @@ async def test_over_tls_the_loop_writes_the_runs_of_threads(
 async def test_large_values_between_processes_arrive_as_they_are(processes: LocalCluster, graph: Graph) -> None:
     """They go through shared memory, which is used again for those of the next run."""
     x = ops.placeholder("float64", [None])
-    with on(W1):
-        there = x * 2.0
-    with on(W0):
-        end = there + 1.0
+    there = on(W1, lambda: x * 2.0)
+    end = on(W0, lambda: there + 1.0)
     async with AsyncSession(processes.target("worker"), graph) as session:
         kept = []
         for number in range(5):
@@ -380,10 +360,8 @@ class Held:
     def __init__(self, name: str) -> None:
         self.gate = Wait(name)
         self.x = ops.placeholder("float32", [], name="x")
-        with on(W1):
-            there = self.gate(self.x)
-        with on(W0):
-            self.end = ops.add(there, 1.0, name="end")
+        there = on(W1, lambda: self.gate(self.x))
+        self.end = on(W0, lambda: ops.add(there, 1.0, name="end"))
 
     async def warm(self, session: AsyncSession) -> None:
         """Runs the plan, and closes the gate."""
@@ -522,8 +500,7 @@ async def test_a_run_may_be_cancelled_before_its_frame_has_left(
     """A large frame is overtaken by its own cancellation: its step does not begin, or is ended."""
     gate = Wait("frames overtaken")
     x = ops.placeholder("float32", [None])
-    with on(W1):
-        end = gate(ops.reduce_sum(x))
+    end = on(W1, lambda: gate(ops.reduce_sum(x)))
     async with AsyncSession(cluster.target(), graph) as session:
         assert await warm(session, end, {x: np.ones(1)}) == 1.0
         gate.close()
@@ -678,8 +655,7 @@ async def test_a_kernels_own_deadline_is_its_own_error(session: AsyncSession, ta
     """Only the limit of the step is told as that of the step."""
     wait = Wait("frames own deadline")
     x = ops.placeholder("float32", [], name="x")
-    with on(task):
-        end = ops.add(wait(x), 1.0)
+    end = on(task, lambda: ops.add(wait(x), 1.0))
     await warm(session, end, {x: 1.0})
     wait.error = DeadlineExceededError("the lookup took more than 3 s")
     error = await error_of(session, end, {x: 1.0})
@@ -701,12 +677,9 @@ async def error_of(session: AsyncSession, *args: Any) -> OpError:
 @pytest.mark.parametrize("failing", ["w0", "w1", "both"])
 async def test_a_kernel_error_names_node_device_task_and_line(failing: str, cluster: InProcess, graph: Graph) -> None:
     a, b = ops.placeholder("int32", [], name="a"), ops.placeholder("int32", [], name="b")
-    with on(W0):
-        on_w0 = ops.floordiv(7, a, name="on_w0")
-    with on(W1):
-        on_w1 = ops.floordiv(9, b, name="on_w1") + on_w0
-    with on(W0):
-        end = on_w1 + 1
+    on_w0 = on(W0, lambda: ops.floordiv(7, a, name="on_w0"))
+    on_w1 = on(W1, lambda: ops.floordiv(9, b, name="on_w1") + on_w0)
+    end = on(W0, lambda: on_w1 + 1)
     feeds = {a: int(failing == "w1"), b: int(failing == "w0")}
     async with AsyncSession(cluster.target(), graph) as session:
         await warm(session, end, {a: 1, b: 1})
@@ -727,8 +700,7 @@ async def test_a_lost_value_ends_its_step(cluster: InProcess, graph: Graph, monk
     end = chain(x, 2, (W1, W0))
     async with AsyncSession(cluster.target(), graph) as session:
         await warm(session, end, {x: 1.0})
-        worker = cluster.server(W1).actors.worker
-        assert worker is not None
+        worker: Any = cluster.server(W1).actors.worker
         with monkeypatch.context() as patch:
             lose_pushes(worker._workers, patch)
             error = await error_of(session, end, {x: 1.0})
@@ -772,8 +744,7 @@ async def test_runs_beyond_the_limit_wait_and_run_in_order(where: str, graph: Gr
 async def test_bytes_under_way_are_limited_too(cluster: InProcess, graph: Graph) -> None:
     gate = Wait("frames bytes")
     x = ops.placeholder("float32", [None], name="x")
-    with on(W1):
-        end = ops.reduce_sum(gate(x))
+    end = on(W1, lambda: ops.reduce_sum(gate(x)))
     config = ConfigProto(max_inflight_bytes=2**20)
     async with AsyncSession(cluster.target(), graph, config) as session:
         assert await warm(session, end, {x: np.ones(3)}) == 3.0
@@ -807,17 +778,17 @@ async def test_threads_beyond_the_limit_lose_no_run(cluster: InProcess, graph: G
 
 async def test_nothing_is_decoded_before_it_is_admitted(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held("frames decoded")
-    read: list[WireValues] = []
-    read_all = WireValues.read_all
+    read: list[step_frames.WireValues] = []
+    read_all = step_frames.WireValues.read_all
 
-    def noted(self: WireValues) -> list[Any]:
+    def noted(self: step_frames.WireValues) -> list[Any]:
         read.append(self)
         return read_all(self)
 
     async with in_process(max_inflight_steps=1) as cluster, AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
         first = await held.begin(session)
-        monkeypatch.setattr(WireValues, "read_all", noted)
+        monkeypatch.setattr(step_frames.WireValues, "read_all", noted)
         second = asyncio.create_task(session.run(held.end, {held.x: 2.0}))
         await eventually(lambda: cluster.server(W0).statistics().waiting == 1)
         decoded = len(read)
@@ -892,8 +863,7 @@ async def test_the_graph_may_grow_and_plans_run_as_before(session: AsyncSession)
 async def test_a_plan_that_was_evicted_is_made_again(cluster: InProcess, graph: Graph) -> None:
     """The master keeps one plan, and the client has two, by turns."""
     x, end = two_tasks()
-    with on(W1):
-        other = x * 3.0
+    other = on(W1, lambda: x * 3.0)
     async with AsyncSession(cluster.target(), graph, ConfigProto(plan_cache_size=1)) as session:
         for number in range(6):
             value = float(number)
@@ -1002,25 +972,25 @@ class Hostile:
         handle = created.session_handle
         plan = plan_of(handle, [fetch], [feed])
         outcome = Outcome()
-        values, asked = WireValues.of([np.float32(1.0)]), StepRequest(plan=plan)
-        self.link.steps.request(RUN_STEP, 99, self.number, None, asked, values, outcome)
+        values, asked = step_frames.WireValues.of([np.float32(1.0)]), step_frames.StepRequest(plan=plan)
+        self.link.steps.request(step_frames.RUN_STEP, 99, self.number, None, asked, values, outcome)
         await outcome
         receive = self.link.steps.receive
 
         def note(header: Any, segments: Any, wire: Any = None) -> None:
-            self.answers.put_nowait(read_header(header))
+            self.answers.put_nowait(step_frames.read_header(header))
             receive(header, segments, wire)
 
         self.link.steps.receive = note  # type: ignore[method-assign]
 
     def send(self, *wire: Any) -> None:
-        self.link._connection.write(Frame(write_header(list(wire)), ()))
+        self.link._connection.write(Frame(step_frames.write_header(list(wire)), ()))
 
     async def answer(self) -> list[Any]:
         return await soon(self.answers.get())
 
 
-ONE_VALUE = WireValues.of([np.float32(1.0)]).items
+ONE_VALUE = step_frames.WireValues.of([np.float32(1.0)]).items
 
 
 @pytest.fixture(params=[(W1, W0), (W0, W1)], ids=["fed there", "fed at the master"])
@@ -1046,9 +1016,9 @@ async def serves(cluster: InProcess) -> None:
 
 @for_each("items", [[], 2 * ONE_VALUE], ids=["none", "two"])
 async def test_a_run_with_another_number_of_values_fails(hostile: Hostile, items: Any) -> None:
-    hostile.send(RUN_STEP, 7, hostile.number, None, None, *items)
+    hostile.send(step_frames.RUN_STEP, 7, hostile.number, None, None, *items)
     kind, call, error = await hostile.answer()
-    assert (kind, call) == (FAIL, 7)
+    assert (kind, call) == (step_frames.FAIL, 7)
     assert "brings 1 values" in str(error)
 
 
@@ -1060,9 +1030,9 @@ async def test_a_run_with_another_number_of_values_fails(hostile: Hostile, items
         (None, None),
         (None, pack("text")),
         (None, pack([1, 2])),
-        tuple(WireValues.of([np.zeros(3, np.float32)]).items),
-        tuple(WireValues.of([np.int64(1)]).items),
-        tuple(WireValues.of([np.array([b"text"], object)]).items),
+        tuple(step_frames.WireValues.of([np.zeros(3, np.float32)]).items),
+        tuple(step_frames.WireValues.of([np.int64(1)]).items),
+        tuple(step_frames.WireValues.of([np.array([b"text"], object)]).items),
     ],
     ids=["no msgpack", "nothing", "dead", "text", "list", "shape", "dtype", "strings"],
 )
@@ -1070,11 +1040,11 @@ async def test_a_value_that_does_not_fit_fails_its_run_or_is_computed_and_holds_
     items: Any, hostile: Hostile, cluster: InProcess
 ) -> None:
     for call in range(3):
-        hostile.send(RUN_STEP, call, hostile.number, None, None, *items)
+        hostile.send(step_frames.RUN_STEP, call, hostile.number, None, None, *items)
         kind, answered, *_ = await hostile.answer()
-        assert (kind in (FAIL, DONE), answered) == (True, call)
-    hostile.send(RUN_STEP, 8, hostile.number, None, None, *ONE_VALUE)
-    assert (await hostile.answer())[:2] == [DONE, 8]
+        assert (kind in (step_frames.FAIL, step_frames.DONE), answered) == (True, call)
+    hostile.send(step_frames.RUN_STEP, 8, hostile.number, None, None, *ONE_VALUE)
+    assert (await hostile.answer())[:2] == [step_frames.DONE, 8]
     await cluster.until_idle()
     assert [s.steps for s in cluster.server(W0).statistics().open_sessions] == [0]
     (master,) = cluster.server(W0).actors.master._sessions.values()
@@ -1084,12 +1054,12 @@ async def test_a_value_that_does_not_fit_fails_its_run_or_is_computed_and_holds_
 @pytest.mark.parametrize(
     "wire",
     [
-        (RUN_STEP, 1, "number", None, None),
-        (RUN_STEP, 1, 2, None, None, b"\x01", b"no float"),
-        (PARTIAL_RUN, 1, 2, None, pack([["x:0"], [1]])),
-        (RUN_GRAPH, 1, 2, None, pack([1, None])),
-        (PUSH, 1, 10**6, *ONE_VALUE),
-        (FAIL, 1, "no error"),
+        (step_frames.RUN_STEP, 1, "number", None, None),
+        (step_frames.RUN_STEP, 1, 2, None, None, b"\x01", b"no float"),
+        (step_frames.PARTIAL_RUN, 1, 2, None, pack([["x:0"], [1]])),
+        (step_frames.RUN_GRAPH, 1, 2, None, pack([1, None])),
+        (step_frames.PUSH, 1, 10**6, *ONE_VALUE),
+        (step_frames.FAIL, 1, "no error"),
     ],
     ids=repr,
 )
@@ -1100,9 +1070,9 @@ async def test_a_frame_that_is_malformed_ends_the_link_and_nothing_else(wire: An
 
 
 async def test_answers_to_runs_that_the_server_has_not_requested_are_dropped(hostile: Hostile) -> None:
-    hostile.send(DONE, 5, None)
-    hostile.send(GONE, 5)
-    hostile.send(CANCEL, 5)
-    hostile.send(PUSH, 5, f"{W1};0;{W0};e;0:0", *ONE_VALUE)
-    hostile.send(RUN_STEP, 8, hostile.number, None, None, *ONE_VALUE)
-    assert (await hostile.answer())[:2] == [DONE, 8]
+    hostile.send(step_frames.DONE, 5, None)
+    hostile.send(step_frames.GONE, 5)
+    hostile.send(step_frames.CANCEL, 5)
+    hostile.send(step_frames.PUSH, 5, f"{W1};0;{W0};e;0:0", *ONE_VALUE)
+    hostile.send(step_frames.RUN_STEP, 8, hostile.number, None, None, *ONE_VALUE)
+    assert (await hostile.answer())[:2] == [step_frames.DONE, 8]

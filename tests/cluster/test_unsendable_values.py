@@ -164,10 +164,8 @@ async def test_the_first_value_over_a_link_that_is_not_there_yet(tmp_path: Path)
     """It is encoded when the link is, long after the partition that has sent it has run."""
     async with pair("tcp", tmp_path) as target:
         with acts.Graph().as_default() as graph:
-            with on(W0):
-                odd = Odd(ops.constant(1.0), "odd")
-            with on(W1):
-                there = ops.identity(odd) + 1
+            odd = on(W0, lambda: Odd(ops.constant(1.0), "odd"))
+            there = on(W1, lambda: ops.identity(odd) + 1)
         make, error, words = UNSENDABLE["elements"]
         Odd.made = make
         async with acts.AsyncSession(target, graph) as session:
@@ -184,8 +182,7 @@ async def test_one_of_many_values_is_named(kind: str, tmp_path: Path) -> None:
             with on(W1):
                 values = [ops.constant(float(number)) * 1 for number in range(3)]
                 values.insert(2, Odd(ops.constant(1.0), "odd"))
-            with on(W0):
-                total = ops.add_n(values)
+            total = on(W0, lambda: ops.add_n(values))
         async with acts.AsyncSession(target, graph, config=config(wire=True)) as session:
             for fetch in (total, values):
                 for _ in range(3):
@@ -197,10 +194,8 @@ async def test_a_value_of_a_partial_run(tmp_path: Path) -> None:
     async with pair("inproc", tmp_path) as target:
         with acts.Graph().as_default() as graph:
             x, y = (ops.placeholder(acts.float32, [], name=name) for name in "xy")
-            with on(W1):
-                odd = Odd(x, "odd")
-            with on(W0):
-                there = ops.identity(odd) + y
+            odd = on(W1, lambda: Odd(x, "odd"))
+            there = on(W0, lambda: ops.identity(odd) + y)
         async with acts.AsyncSession(target, graph, config=config(wire=True)) as session:
 
             async def call(first: Any, second: Any) -> Any:
@@ -254,8 +249,7 @@ async def test_an_element_of_a_queue_on_another_task(tmp_path: Path) -> None:
                 x = ops.placeholder(acts.string, [1])
                 put = queue.enqueue(Odd(x, "odd"))
                 taken = queue.dequeue(name="taken")
-            with on(W0):
-                there = ops.identity(taken)
+            there = on(W0, lambda: ops.identity(taken))
         async with acts.AsyncSession(target, graph) as session:
 
             async def run(make: Callable[[], Any]) -> Any:

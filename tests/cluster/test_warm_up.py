@@ -17,10 +17,8 @@ def runs(cluster: InProcess) -> int:
 @pytest.mark.parametrize("partial", [False, True], ids=["a run", "a partial run"])
 async def test_the_run_after_it_plans_and_registers_nothing(cluster: InProcess, graph: Graph, partial: bool) -> None:
     x = ops.placeholder("float32", [], name="x")
-    with on(W0):
-        y = x + 1.0
-    with on(W1):
-        z = y * 2.0
+    y = on(W0, lambda: x + 1.0)
+    z = on(W1, lambda: y * 2.0)
     async with AsyncSession(cluster.target(), graph=graph) as session:
         await soon(session.warm_up([z], [x], partial=partial))
         assert [s.graphs for s in cluster.statistics().values()] == [1, 1]
@@ -34,8 +32,7 @@ async def test_the_run_after_it_plans_and_registers_nothing(cluster: InProcess, 
 
 
 async def test_no_state_changes_on_any_task(session: AsyncSession, cluster: InProcess) -> None:
-    with on(W1):
-        v = ops.Variable(1.0)
+    v = on(W1, lambda: ops.Variable(1.0))
     initialise, update = ops.global_variables_initializer(), v.assign_add(1.0)
     await soon(session.warm_up(initialise))
     await soon(session.warm_up(update))

@@ -62,12 +62,9 @@ async def test_a_slow_kernel_of_another_task_is_the_root(graph: Graph, over_wire
     """W2 runs it; W1 waits for W2, and W0 for W1."""
     gate = Gate(f"why slow {over_wire}")
     x = ops.placeholder("float32", [], name="x")
-    with on(W2):
-        slow = gate(x)
-    with on(W1):
-        between = slow + 1.0
-    with on(W0):
-        end = ops.multiply(between, 2.0, name="end")
+    slow = on(W2, lambda: gate(x))
+    between = on(W1, lambda: slow + 1.0)
+    end = on(W0, lambda: ops.multiply(between, 2.0, name="end"))
     config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=over_wire))
     async with in_process({"worker": 3}) as cluster, AsyncSession(cluster.target(), graph, config) as session:
         running = asyncio.ensure_future(session.run(end, {x: 1.0}))
@@ -78,8 +75,7 @@ async def test_a_slow_kernel_of_another_task_is_the_root(graph: Graph, over_wire
             gate.open()
         assert await running == 4.0
         for found in (why, seen):
-            root = found.root
-            assert root is not None
+            root: Any = found.root
             assert (root.kind, root.task, root.op) == ("runs", W2, "TestGate")
             assert re.search(r"\.py:\d+$", root.source)
             assert found.silent == {}
@@ -101,8 +97,7 @@ async def test_a_lost_value_is_named_although_its_sender_waits_too(graph: Graph,
         stuck.cancel()
         await asyncio.wait([stuck])
         assert [c.kind for c in why.steps[0].causes] == ["lost"]
-        root = why.root
-        assert root is not None
+        root: Any = why.root
         key = root.keys[-1]
         assert (root.task, key.src_device, key.dst_device) == ((W1, f"{W1}/device:CPU:0", f"{W0}/device:CPU:0"))
         assert key.edge_name.endswith("add_1:0")
@@ -111,8 +106,7 @@ async def test_a_lost_value_is_named_although_its_sender_waits_too(graph: Graph,
 
 async def test_a_partial_run_on_other_tasks_says_what_it_was_not_fed(graph: Graph) -> None:
     x, y = ops.placeholder("float32", [], name="x"), ops.placeholder("float32", [], name="y")
-    with on(W1):
-        total = x + y
+    total = on(W1, lambda: x + y)
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
         async with session.partial([total], [x, y]) as run:
             await run.run([], {x: 1.0})
@@ -130,10 +124,8 @@ async def test_a_partial_run_on_other_tasks_says_what_it_was_not_fed(graph: Grap
 
 async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(graph: Graph, monkeypatch: Any) -> None:
     x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        there = x + 1.0
-    with on(W0):
-        end = there + 1.0
+    there = on(W1, lambda: x + 1.0)
+    end = on(W0, lambda: there + 1.0)
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
         free = hold_back(cluster.server(W1)._cache, monkeypatch)
         running = asyncio.ensure_future(session.run(end, {x: 1.0}))
@@ -156,8 +148,7 @@ async def test_a_held_step_is_reported_among_running_ones_by_how_long_it_has_bee
     with on(W1):
         there = x + 1.0
         slow = gate(x)
-    with on(W0):
-        end = there + 1.0
+    end = on(W0, lambda: there + 1.0)
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
         server = cluster.server(W1)
         await session.run(end, {x: 1.0})
@@ -195,8 +186,7 @@ async def test_a_step_for_which_only_values_have_come_names_its_task() -> None:
 async def test_the_synchronous_face_asks_from_another_thread(graph: Graph) -> None:
     gate = Gate("why synchronous")
     x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        end = gate(x)
+    end = on(W1, lambda: gate(x))
     async with in_process() as cluster:
         session = Session(cluster.target(), graph)
         running = asyncio.ensure_future(asyncio.to_thread(session.run, end, {x: 1.0}))
@@ -233,8 +223,7 @@ def test_a_stuck_step_of_15_000_nodes_is_explained_in_little_room(graph: Graph, 
             for _ in range(15):
                 y = ops.identity(y)
         ends.append(y)
-    with on(W0):
-        total = ops.add_n(ends)
+    total = on(W0, lambda: ops.add_n(ends))
     assert len(graph.get_operations()) > 15_000
     # On one loop: it is the time to build and plan such a graph that this test takes.
     run_to_end(_explain_the_stuck(graph, x, total, monkeypatch))
@@ -247,8 +236,7 @@ async def _explain_the_stuck(graph: Graph, x: Any, total: Any, monkeypatch: Any)
         lose_pushes(cluster.server(W1).actors.worker._workers, monkeypatch)
         stuck = asyncio.ensure_future(session.run(total, {x: 0.0}))
         await eventually(lambda: cluster.server(W0).statistics().steps == 1)
-        worker = cluster.server(W0).actors.worker
-        assert worker is not None
+        worker: Any = cluster.server(W0).actors.worker
         message = AskWhy(session_handle="", most=MOST, steps=[], keys=[])
         said = worker.submit(message, CallContext(NEVER))
         why = await soon(session.why(PATIENCE))
@@ -270,8 +258,7 @@ def _unoptimised() -> ConfigProto:
 
 async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
     async with in_process({"worker": 1}) as cluster:
-        worker = cluster.server(W0).actors.worker
-        assert worker is not None
+        worker: Any = cluster.server(W0).actors.worker
         message = AskWhy(session_handle="nobody", most=-3, steps=[1, 2], keys=["no key"])
         said = [(k["key"], k["state"]) for k in worker.submit(message, CallContext(NEVER)).waits["keys"]]
         assert said == [("no key", "unbegun")]
@@ -385,8 +372,7 @@ def test_a_step_that_only_waits_for_a_kernel_that_runs_needs_two_looks() -> None
         running = StepWaits(step_id=1, task=W0, kernels=(replace(kernel, seconds=seconds),))
         more = looks.add([TaskWaits(task=W0, steps=(running,))], now)
     assert more is None
-    root = explain(looks.waits).root
-    assert root is not None
+    root: Any = explain(looks.waits).root
     assert (root.kind, root.seconds) == ("runs", 1.01)
 
 
@@ -420,10 +406,8 @@ async def until_said(word: str, *words: str) -> tuple[int, str, str]:
 @pytest.mark.process
 def test_a_send_that_was_lost_between_processes_is_named_in_full(graph: Graph) -> None:
     x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        lost = ops.multiply(x, 3.0, name="lost")
-    with on(W0):
-        end = ops.add(lost, 1.0, name="end")
+    lost = on(W1, lambda: ops.multiply(x, 3.0, name="lost"))
+    end = on(W0, lambda: ops.add(lost, 1.0, name="end"))
 
     async def stay_stuck(session: AsyncSession) -> None:
         while True:  # a value that is owed for two leases ends its step
@@ -463,10 +447,8 @@ def causes_in(printed: str) -> list[dict[str, Any]]:
 @pytest.mark.process
 def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(mortal: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [600, 600], name="x")
-    with on(W1):
-        slow = long_product(x, 1000)
-    with on(W0):
-        end = slow + 1.0
+    slow = on(W1, lambda: long_product(x, 1000))
+    end = on(W0, lambda: slow + 1.0)
 
     async def ask() -> tuple[Any, Any, Any]:
         stopped = mortal.cluster.process("worker", 1)

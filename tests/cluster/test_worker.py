@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import Graph, Operation, Tensor, ops
+from actorsession import Graph, Operation, Tensor, errors, messages, ops
 from actorsession.actors import CallContext, Deadline, LocalRef
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import BindPart
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    ProtocolError,
-    UnavailableError,
-    UnimplementedError,
-    error_to_wire,
-)
 from actorsession.extend import DeviceSet, Partition
-from actorsession.messages import (
-    CleanupAll,
-    CleanupGraph,
-    CreateWorkerSession,
-    DeleteWorkerSession,
-    DeregisterGraph,
-    Done,
-    GetStatus,
-    RegisterGraph,
-)
 from actorsession.messages.step_frames import RUN_GRAPH, WireValues
 from actorsession.messages.worker import AskOwed, UpdateWorkerSession
 from actorsession.plan.partition import partition
@@ -46,6 +26,7 @@ from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.wait_graph import MasterWaits
 from tests.cluster.fakes import FakeWorkerCache, Outcome, joined_steps
 from tests.cluster.kit import W0, W1, Gate, eventually, on, soon
+from tests.loops import cancelled
 
 HERE, THERE = f"{W0}/device:CPU:0", f"{W1}/device:CPU:0"
 
@@ -86,7 +67,7 @@ class Bench:
 
     async def create(self, handle: str = "s", master: str = W1, life: int = 1, **more: Any) -> Any:
         return await self.ask(
-            CreateWorkerSession(
+            messages.CreateWorkerSession(
                 session_handle=handle,
                 master_task=master,
                 master_incarnation=life,
@@ -121,7 +102,7 @@ class Bench:
         session: str = "s",
     ) -> str:
         parts = self.part(graph, fetches, feeds, targets)
-        message = RegisterGraph(session_handle=session, partitions=[p.to_wire() for p in parts])
+        message = messages.RegisterGraph(session_handle=session, partitions=[p.to_wire() for p in parts])
         found = self.ref.submit(message, CallContext(None, W1, "tcp://h:1", None, self.steps.served))
         registered = await soon(found) if isinstance(found, asyncio.Future) else found
         self.programs[registered.graph_handle] = registered.program
@@ -138,10 +119,32 @@ class Bench:
             self.master.cancel(step_id)
             raise
 
+    async def receiver(self, graph: Graph) -> str:
+        """Registers a graph that adds 1 to ``b``, which comes from worker 1."""
+        await self.create()
+        a = ops.placeholder("float32", [])
+        b = on(W1, lambda: ops.identity(a, name="b"))
+        with on(W0):
+            return await self.register(graph, [b + 1.0], [a])
+
+    async def waiting(self, handle: str) -> asyncio.Task[Any]:
+        """Runs a graph, until it waits for a value from worker 1."""
+        run = asyncio.create_task(self.run(handle))
+        await eventually(lambda: self.pending() == (1, 1))
+        return run
+
     def push(self, edge: str, value: Any, step_id: int = 1) -> None:
         """What W1 would push."""
         key = build_key(THERE, self.others[0].attributes.incarnation, HERE, edge)
         self.worker.take_push(W1, step_id, [key], [value], [False])
+
+    async def sender(self, graph: Graph) -> str:
+        """Registers a graph that sends three times what it is fed to worker 1."""
+        await self.create()
+        a = ops.placeholder("float32", [])
+        b = on(W0, lambda: a * 3.0)
+        c = on(W1, lambda: b + 1.0)
+        return await self.register(graph, [c], [a])
 
     def pending(self) -> tuple[int, int]:
         found = self.worker.counts()
@@ -152,22 +155,22 @@ class Bench:
 async def bench() -> AsyncIterator[Bench]:
     made = Bench()
     yield made
-    await made.worker.aclose(UnavailableError("the test is over"))
+    await made.worker.aclose(errors.UnavailableError("the test is over"))
     made.pool.shutdown()
 
 
 # -- sessions --------------------------------------------------------------------------------------
 async def test_a_worker_says_who_it_is(bench: Bench) -> None:
-    status = await bench.ask(GetStatus())
+    status = await bench.ask(messages.GetStatus())
     assert (status.task, status.incarnation, status.statistics) == (W0, 77, {"counted": 1})
     assert status.devices == [bench.devices[0].attributes.to_wire()]
 
 
 async def test_a_session_needs_a_handle_of_its_own(bench: Bench) -> None:
-    with pytest.raises(InvalidArgumentError, match="empty"):
+    with pytest.raises(errors.InvalidArgumentError, match="empty"):
         await bench.create("")
     await bench.create("s")
-    with pytest.raises(InvalidArgumentError, match="'s' exists already"):
+    with pytest.raises(errors.InvalidArgumentError, match="'s' exists already"):
         await bench.create("s")
 
 
@@ -177,12 +180,12 @@ async def test_the_addresses_of_peers_are_learnt_from_the_master(bench: Bench) -
 
 
 async def test_an_unknown_session_is_aborted_for_graphs_and_steps_and_fine_for_releases(bench: Bench) -> None:
-    for message in (BindPart("s", "g"), RegisterGraph(session_handle="s", partitions=[])):
-        with pytest.raises(AbortedError, match=f"'s' is not found on {W0}") as info:
+    for message in (BindPart("s", "g"), messages.RegisterGraph(session_handle="s", partitions=[])):
+        with pytest.raises(errors.AbortedError, match=f"'s' is not found on {W0}") as info:
             await bench.ask(message)
         assert info.value.task == W0
-    assert await bench.ask(DeregisterGraph(session_handle="s", graph_handle="g")) == Done()
-    assert await bench.ask(DeleteWorkerSession(session_handle="s")) == Done()
+    assert await bench.ask(messages.DeregisterGraph(session_handle="s", graph_handle="g")) == messages.Done()
+    assert await bench.ask(messages.DeleteWorkerSession(session_handle="s")) == messages.Done()
 
 
 async def test_a_master_that_restarted_finds_its_earlier_sessions_gone(bench: Bench) -> None:
@@ -192,7 +195,7 @@ async def test_a_master_that_restarted_finds_its_earlier_sessions_gone(bench: Be
     assert bench.worker.counts().sessions == 3
     await bench.create("new", W1, life=2)
     assert bench.worker.counts().sessions == 2
-    with pytest.raises(AbortedError):
+    with pytest.raises(errors.AbortedError):
         await bench.ask(BindPart("old", "g"))
     await bench.create("newer", W1, life=2)
     assert bench.worker.counts().sessions == 3
@@ -205,21 +208,19 @@ async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(bench: B
         gone.append(callback)
         return lambda: None
 
-    message = CreateWorkerSession(
+    message = messages.CreateWorkerSession(
         session_handle="s", master_task=W1, master_incarnation=1, isolate_session_state=False, peers={}, task=""
     )
     await bench.ref.submit(message, CallContext(None, W1, "tcp://h:1", watch))
     a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        c = b + 1.0
+    b = on(W1, lambda: ops.identity(a))
+    c = on(W0, lambda: b + 1.0)
     handle = await bench.register(graph, [c], [a])
     run = asyncio.create_task(bench.run(handle))
     await eventually(lambda: bench.worker.counts().steps == 1)
     for callback in gone:
         callback()
-    with pytest.raises(AbortedError, match="master of the session is gone"):
+    with pytest.raises(errors.AbortedError, match="master of the session is gone"):
         await run
     await eventually(lambda: bench.worker.counts().sessions == 0)
     assert bench.pending() == (0, 0)
@@ -233,9 +234,9 @@ async def test_a_registered_graph_runs_until_it_is_deregistered(bench: Bench, gr
         handle = await bench.register(graph, [a * 3.0], [a])
     for step_id in (1, 2):
         assert await bench.run(handle, np.float32(2), step_id=step_id) == [6.0]
-    await bench.ask(DeregisterGraph(session_handle="s", graph_handle=handle))
+    await bench.ask(messages.DeregisterGraph(session_handle="s", graph_handle=handle))
     assert await bench.run(handle, np.float32(2)) == "gone"
-    with pytest.raises(AbortedError, match=f"{handle!r} is not registered"):
+    with pytest.raises(errors.AbortedError, match=f"{handle!r} is not registered"):
         await bench.ask(BindPart("s", handle))
     assert bench.worker.counts().runs == 2
 
@@ -246,19 +247,13 @@ async def test_a_step_with_another_number_of_feeds_is_refused_and_harms_nobody(b
     with on(W0):
         handle = await bench.register(graph, [a * b], [a, b])
     for feeds in ([], [1.0], [1.0, 2.0, 3.0]):
-        with pytest.raises(InvalidArgumentError, match=f"is fed 2 values, got {len(feeds)}"):
+        with pytest.raises(errors.InvalidArgumentError, match=f"is fed 2 values, got {len(feeds)}"):
             await bench.run(handle, *feeds)
     assert await bench.run(handle, np.float32(2), np.float32(3)) == [6.0]
 
 
 async def test_what_another_task_needs_is_pushed_there(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W0):
-        b = a * 3.0
-    with on(W1):
-        c = b + 1.0
-    handle = await bench.register(graph, [c], [a])
+    handle = await bench.sender(graph)
     assert await bench.run(handle, np.float32(2)) == []
     ((task, message),) = bench.pushed
     assert (task, message.step_id, message.values) == (W1, 1, [6.0])
@@ -267,19 +262,13 @@ async def test_what_another_task_needs_is_pushed_there(bench: Bench, graph: Grap
 
 @pytest.mark.parametrize("push_first", [True, False])
 async def test_a_value_may_come_before_the_step_or_after_it(bench: Bench, graph: Graph, push_first: bool) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a, name="b")
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
+    handle = await bench.receiver(graph)
     if push_first:
         bench.push("edge_0_b:0", np.float32(4))
         assert bench.pending() == (0, 1)
         run = asyncio.create_task(bench.run(handle))
     else:
-        run = asyncio.create_task(bench.run(handle))
-        await eventually(lambda: bench.pending() == (1, 1))
+        run = await bench.waiting(handle)
         bench.push("edge_0_b:0", np.float32(4))
     assert await soon(run) == [5.0]
     assert bench.pending() == (0, 0)
@@ -288,63 +277,31 @@ async def test_a_value_may_come_before_the_step_or_after_it(bench: Bench, graph:
 
 
 async def test_a_step_that_is_cancelled_leaves_nothing(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.run(handle))
-    await eventually(lambda: bench.pending() == (1, 1))
-    run.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await run
+    run = await bench.waiting(await bench.receiver(graph))
+    await cancelled(run)
     await eventually(lambda: bench.pending() == (0, 0))
 
 
-async def test_a_clean_up_ends_a_step_with_its_error(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.run(handle))
-    await eventually(lambda: bench.pending() == (1, 1))
-    error = UnavailableError("lost", task=W1)
-    bench.ref.tell(CleanupGraph(step_id=1, error=error_to_wire(error)))
-    with pytest.raises(UnavailableError, match="lost"):
-        await soon(run)
-    assert bench.pending() == (0, 0)
-
-
 async def test_a_clean_up_that_comes_before_the_step_keeps_it_from_beginning(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
-    assert await bench.ask(CleanupGraph(step_id=1, error=None)) == Done()
-    with pytest.raises(CancelledError, match="over"):
+    handle = await bench.receiver(graph)
+    assert await bench.ask(messages.CleanupGraph(step_id=1, error=None)) == messages.Done()
+    with pytest.raises(errors.CancelledError, match="over"):
         await bench.run(handle)
     assert bench.pending() == (0, 0)
 
 
 async def test_closing_a_session_cancels_its_steps_and_no_others(bench: Bench, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a, name="b")
-    with on(W0):
-        c = b + 1.0
+    b = on(W1, lambda: ops.identity(a, name="b"))
+    c = on(W0, lambda: b + 1.0)
     runs = {}
     for step_id, session in enumerate(("one", "two"), start=1):
         await bench.create(session)
         handle = await bench.register(graph, [c], [a], session=session)
         runs[session] = asyncio.create_task(bench.run(handle, step_id=step_id))
     await eventually(lambda: bench.worker.counts().steps == 2)
-    await bench.ask(DeleteWorkerSession(session_handle="one"))
-    with pytest.raises(CancelledError, match=r"Session has been closed\."):
+    await bench.ask(messages.DeleteWorkerSession(session_handle="one"))
+    with pytest.raises(errors.CancelledError, match=r"Session has been closed\."):
         await soon(runs["one"])
     bench.push("edge_0_b:0", np.float32(1), step_id=2)
     assert await soon(runs["two"]) == [2.0]
@@ -364,7 +321,7 @@ async def test_closing_a_session_puts_back_what_its_steps_took_unconfirmed(bench
     assert await bench.run(await bench.register(graph, [taken], session="one"), step_id=2) == [1.0]
     counted = await bench.register(graph, [size], session="two")
     assert await bench.run(counted, step_id=3) == [1]
-    await bench.ask(DeleteWorkerSession(session_handle="one"))
+    await bench.ask(messages.DeleteWorkerSession(session_handle="one"))
     assert await bench.run(counted, step_id=4) == [2]
 
 
@@ -384,16 +341,10 @@ async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(bench: 
 
 
 async def test_a_plan_made_for_an_earlier_life_of_the_worker_is_refused(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W0):
-        b = a * 3.0
-    with on(W1):
-        c = b + 1.0
     before, bench.devices = bench.devices, make_devices(W0, {})
     assert before[0].name == bench.devices[0].name
-    with pytest.raises(AbortedError, match="the worker has probably restarted"):
-        await bench.register(graph, [c], [a])
+    with pytest.raises(errors.AbortedError, match="the worker has probably restarted"):
+        await bench.sender(graph)
 
 
 async def test_a_worker_that_knows_its_session_devices_refuses_exchange_with_others(bench: Bench, graph: Graph) -> None:
@@ -401,23 +352,19 @@ async def test_a_worker_that_knows_its_session_devices_refuses_exchange_with_oth
     refuses what sends there, or waits for a value from there."""
     await bench.create()
     a = ops.placeholder("float32", [])
-    with on(W0):
-        b = a * 3.0
-    with on(W1):
-        c = ops.identity(a)
-    with on(W0):
-        d = c + 1.0
-    with on(W1):
-        e = b + 1.0
+    b = on(W0, lambda: a * 3.0)
+    c = on(W1, lambda: ops.identity(a))
+    d = on(W0, lambda: c + 1.0)
+    e = on(W1, lambda: b + 1.0)
     ours, theirs = (device.attributes.to_wire() for device in (*bench.devices, *bench.others))
     for known in ([], [ours, theirs], []):
         await bench.ask(devices_are(known))
         await bench.register(graph, [d, e], [a])
     await bench.ask(devices_are([ours]))
     for fetch in (d, e):
-        with pytest.raises(InvalidArgumentError, match=f"{THERE}, which is none of .*: {HERE}"):
+        with pytest.raises(errors.InvalidArgumentError, match=f"{THERE}, which is none of .*: {HERE}"):
             await bench.register(graph, [fetch], [a])
-    with pytest.raises(ProtocolError, match="device attributes are"):
+    with pytest.raises(errors.ProtocolError, match="device attributes are"):
         await bench.ask(devices_are([["nonsense"]]))
 
 
@@ -428,7 +375,7 @@ def devices_are(devices: list[Any]) -> UpdateWorkerSession:
 async def test_values_owed_to_a_session_that_is_gone_are_answered_with_an_error(bench: Bench) -> None:
     """Its links, over which the answer would go, have ended."""
     key = build_key(HERE, bench.devices[0].attributes.incarnation, THERE, "e")
-    with pytest.raises(AbortedError, match="'gone' is not found"):
+    with pytest.raises(errors.AbortedError, match="'gone' is not found"):
         await bench.ask(AskOwed(steps=[1], keys=[key], reply_to=W1, session_handle="gone"))
 
 
@@ -441,52 +388,49 @@ async def test_clearing_containers_leaves_variables_uninitialised(bench: Bench, 
     handle = await bench.register(graph, [read])
     await bench.run(init)
     assert await bench.run(handle) == [1.0]
-    await bench.ask(CleanupAll(containers=[]))
-    with pytest.raises(FailedPreconditionError):
+    await bench.ask(messages.CleanupAll(containers=[]))
+    with pytest.raises(errors.FailedPreconditionError):
         await bench.run(handle)
 
 
 # -- what peers may not do to it -------------------------------------------------------------------
-async def test_a_push_that_makes_no_sense_fails_its_step_and_not_the_worker(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.run(handle))
-    await eventually(lambda: bench.pending() == (1, 1))
-    bench.worker.take_push(W1, 1, ["nonsense"], [1], [False])
-    with pytest.raises(InvalidArgumentError):
-        await soon(run)
-    assert (await bench.ask(GetStatus())).task == W0
+LOST = messages.CleanupGraph(step_id=1, error=errors.error_to_wire(errors.UnavailableError("lost", task=W1)))
+WHAT_ENDS_A_STEP: dict[str, tuple[Callable[[Bench], object], type[errors.OpError], str]] = {
+    "a clean-up with its error": (lambda bench: bench.ref.tell(LOST), errors.UnavailableError, "lost"),
+    "a clean-up whose error makes no sense": (
+        lambda bench: bench.ref.tell(messages.CleanupGraph(step_id=1, error=["nonsense"])),
+        errors.ProtocolError,
+        "nonsense",
+    ),
+    "a push that makes no sense": (
+        lambda bench: bench.worker.take_push(W1, 1, ["nonsense"], [1], [False]),
+        errors.InvalidArgumentError,
+        "invalid rendezvous key 'nonsense'",
+    ),
+}
 
 
-async def test_a_clean_up_with_an_error_that_makes_no_sense_is_a_clean_up_still(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.run(handle))
-    await eventually(lambda: bench.pending() == (1, 1))
-    bench.ref.tell(CleanupGraph(step_id=1, error=["nonsense"]))
-    with pytest.raises(ProtocolError):
+@pytest.mark.parametrize("what", WHAT_ENDS_A_STEP)
+async def test_what_a_peer_says_fails_its_step_and_not_the_worker(bench: Bench, graph: Graph, what: str) -> None:
+    says, error, words = WHAT_ENDS_A_STEP[what]
+    run = await bench.waiting(await bench.receiver(graph))
+    says(bench)
+    with pytest.raises(error, match=words):
         await soon(run)
-    assert (await bench.ask(GetStatus())).task == W0
+    assert bench.pending() == (0, 0)
+    assert (await bench.ask(messages.GetStatus())).task == W0
 
 
 async def test_what_must_be_asked_cannot_be_told(bench: Bench) -> None:
-    for message in (GetStatus(), DeleteWorkerSession(session_handle="s")):
-        with pytest.raises(UnimplementedError):
+    for message in (messages.GetStatus(), messages.DeleteWorkerSession(session_handle="s")):
+        with pytest.raises(errors.UnimplementedError):
             bench.ref.tell(message)
-    assert (await bench.ask(GetStatus())).task == W0
+    assert (await bench.ask(messages.GetStatus())).task == W0
 
 
 async def test_partitions_that_make_no_sense_are_refused(bench: Bench) -> None:
     await bench.create()
     for partitions in ([5], [["/job:x", []]], [[f"{W0}/device:CPU:0", [["n"]], []]]):
-        with pytest.raises(ProtocolError):
-            await bench.ask(RegisterGraph(session_handle="s", partitions=partitions))
+        with pytest.raises(errors.ProtocolError):
+            await bench.ask(messages.RegisterGraph(session_handle="s", partitions=partitions))
     assert bench.worker.counts().graphs == 0

@@ -10,16 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import errors
 from actorsession.actors import Actor, CallContext, Deadline, handles
 from actorsession.cluster.peer_links import LinkOptions
 from actorsession.cluster.worker_cache import WorkerCache
-from actorsession.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    UnavailableError,
-    WorkerRestartedError,
-)
 from actorsession.messages import WORKER, CleanupGraph, GetStatus, WorkerStatus
 from actorsession.rpc.pushes import Pushed
 from tests.cluster.kit import PS0, W0, W1, W2, eventually, silent_address, soon
@@ -48,7 +42,7 @@ class Task:
     def __init__(self, name: str, incarnation: int = 1, cluster_id: str = "c") -> None:
         self.name = name
         self.post = Post(name)
-        self.lost: list[tuple[int, OpError]] = []
+        self.lost: list[tuple[int, errors.OpError]] = []
         self.cache = WorkerCache(
             name,
             Hello(cluster_id=cluster_id, task=name, incarnation=incarnation, pid=1),
@@ -123,8 +117,7 @@ async def test_a_link_that_was_lost_is_dialled_again() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, _):
         ref = a.cache.worker(W1)
         await soon(ref.ask(GetStatus()))
-        link = a.cache.links.in_use.get(W1)
-        assert link is not None
+        link: Any = a.cache.links.in_use.get(W1)
         await link.aclose(1.0)
         assert a.cache.links.in_use.get(W1) is None
         assert (await soon(ref.ask(GetStatus()))).task == W1
@@ -142,13 +135,13 @@ async def test_who_gives_up_waiting_for_a_link_does_not_end_the_attempt_for_othe
 
 async def test_a_task_that_is_not_there_is_named_with_its_address() -> None:
     async with tasks(Task(W0)) as (a,):
-        with pytest.raises(UnavailableError, match=f"no address is known for {W1}") as info:
+        with pytest.raises(errors.UnavailableError, match=f"no address is known for {W1}") as info:
             await soon(a.cache.worker(W1).ask(GetStatus()))
         a.cache.learn({W1: "tcp://127.0.0.1:1"})
-        with pytest.raises(UnavailableError, match=f"cannot reach {W1} at tcp://127.0.0.1:1") as info:
+        with pytest.raises(errors.UnavailableError, match=f"cannot reach {W1} at tcp://127.0.0.1:1") as info:
             await soon(a.cache.worker(W1).ask(GetStatus()))
         assert info.value.task == W1
-        with pytest.raises(UnavailableError, match=f"no link to {W1}"):
+        with pytest.raises(errors.UnavailableError, match=f"no link to {W1}"):
             a.cache.worker(W1).tell(CleanupGraph(step_id=1, error=None))
 
 
@@ -156,7 +149,7 @@ async def test_waiting_for_a_task_that_does_not_answer_ends_at_the_deadline() ->
     with silent_address() as address:
         async with tasks(Task(W0)) as (a,):
             a.cache.learn({W1: address})
-            with pytest.raises(DeadlineExceededError, match=f"a connection to {W1} at {address}"):
+            with pytest.raises(errors.DeadlineExceededError, match=f"a connection to {W1} at {address}"):
                 await soon(a.cache.worker(W1).ask(GetStatus(), Deadline.after(0.05)))
 
 
@@ -164,7 +157,7 @@ async def test_waiting_for_a_task_that_does_not_answer_ends_at_the_deadline() ->
 async def test_another_life_of_a_task_is_not_the_one_that_was_meant() -> None:
     async with tasks(Task(W0), Task(W1, incarnation=2)) as (a, _):
         assert (await soon(a.cache.worker(W1, 2).ask(GetStatus()))).task == W1
-        with pytest.raises(WorkerRestartedError, match=f"{W1} has restarted") as info:
+        with pytest.raises(errors.WorkerRestartedError, match=f"{W1} has restarted") as info:
             await soon(a.cache.worker(W1, 1).ask(GetStatus()))
         assert info.value.task == W1
 
@@ -172,7 +165,7 @@ async def test_another_life_of_a_task_is_not_the_one_that_was_meant() -> None:
 async def test_nothing_is_submitted_to_another_life_over_the_link_to_it() -> None:
     async with tasks(Task(W0), Task(W1, incarnation=2)) as (a, _):
         await soon(a.cache.worker(W1).ask(GetStatus()))
-        with pytest.raises(WorkerRestartedError, match=f"{W1} has restarted"):
+        with pytest.raises(errors.WorkerRestartedError, match=f"{W1} has restarted"):
             a.cache.worker(W1, 1).submit(GetStatus(), CallContext(Deadline.after(1.0)))
 
 
@@ -184,8 +177,7 @@ async def test_the_link_of_a_task_that_came_back_takes_the_place_of_the_old_one(
         again.cache.learn({W0: a.address})
         await soon(again.cache.worker(W0).ask(GetStatus()))
         await eventually(lambda: a.peers() == [W1])
-        link = a.cache.links.in_use.get(W1)
-        assert link is not None
+        link: Any = a.cache.links.in_use.get(W1)
         assert link.peer.incarnation == 2
         await again.stop()
 
@@ -239,7 +231,7 @@ async def test_pushes_to_a_task_that_is_not_there_are_reported_by_step() -> None
         await eventually(lambda: len(a.lost) == 2)
         assert [step_id for step_id, _ in a.lost] == [1, 2]
         for _, error in a.lost:
-            assert isinstance(error, UnavailableError)
+            assert isinstance(error, errors.UnavailableError)
             assert error.task == W1
         a.cache.push(W1, push(3))  # tried anew
         await eventually(lambda: len(a.lost) == 3)
@@ -252,7 +244,7 @@ async def test_a_value_that_does_not_travel_is_reported_for_its_step_alone() -> 
         a.cache.push(W1, push(2))
         ((step_id, error),) = a.lost
         assert step_id == 1
-        assert isinstance(error, InvalidArgumentError)
+        assert isinstance(error, errors.InvalidArgumentError)
         await eventually(lambda: [m.step_id for m in b.post.pushed] == [2])
 
 
@@ -292,7 +284,7 @@ async def test_what_comes_after_the_end_of_a_session_dials_nobody() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, b):
         own = a.cache.for_session("s", PS0, {PS0: a.address, W1: b.address})
         own.release()
-        with pytest.raises(UnavailableError, match=f"session of the link to {W1} has ended"):
+        with pytest.raises(errors.UnavailableError, match=f"session of the link to {W1} has ended"):
             await soon(own.worker(W1).ask(GetStatus()))
         own.push(W1, push(1))
         again = a.cache.for_session("s", PS0, {PS0: a.address, W1: b.address})

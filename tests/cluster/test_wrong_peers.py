@@ -37,10 +37,8 @@ def cluster(tasks: Mapping[int, int]) -> str:
 def refusal(target: str, graph: Graph) -> str:
     """What a step says that needs all tasks."""
     x = ops.placeholder("float32", [])
-    with on(W1):
-        there = x + 1.0
-    with on(W0):
-        end = there + 1.0
+    there = on(W1, lambda: x + 1.0)
+    end = on(W0, lambda: there + 1.0)
     with Session(target, graph=graph, config=SOON) as session, pytest.raises(DeadlineExceededError) as info:
         session.run(end, {x: 1.0})
     return info.value.message
@@ -78,8 +76,7 @@ def test_our_worker_refuses_a_master_of_another_cluster_with_both_ids(graph: Gra
         said = refusal(stranger, graph)
         assert "'ours'" in said
         assert "'theirs'" in said
-        with on(W1):
-            end = ops.constant(2.0) * 3.0
+        end = on(W1, lambda: ops.constant(2.0) * 3.0)
         with Session(target, graph=graph) as session:
             assert session.run(end) == 6.0
 

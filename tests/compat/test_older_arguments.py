@@ -14,6 +14,7 @@ import pytest
 import actorsession as acts
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.ops.arguments import ROWS
+from actorsession.extend import REQUIRED, OpDef, register_op
 from tests.rows import for_each
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -306,20 +307,18 @@ def test_a_graph_without_variables_needs_no_saver(tmp_path: Path) -> None:
 
 
 def test_a_graph_that_has_no_message_is_left_out_beside_its_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, registrations: None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise ValueError("no such form")
-
     v = tf.Variable(1.0)
     saver = tf.train.Saver()
-    monkeypatch.setattr("actorsession.interop.export_meta_graph", refuse)
+    register_op(OpDef(name="TestOfAny", infer=lambda ctx: (), kernel=lambda ctx: lambda: None, attrs={"of": REQUIRED}))
+    acts.get_default_graph().create_op("TestOfAny", attrs={"of": object()})
     with tf.Session() as sess:
         sess.run(v.initializer)
         path = str(saver.save(sess, str(tmp_path / "m")))
         saver.restore(sess, path)
     assert not Path(path + ".meta").exists()
-    assert "no such form" in caplog.text
+    assert "an attribute that is a object cannot be exported" in caplog.text
 
 
 def test_arrays_and_messages_of_tensors_are_turned_into_each_other() -> None:

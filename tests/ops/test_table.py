@@ -265,7 +265,7 @@ FOUND_BY_THE_STEP = """
     FractionalMaxPool ListDiff NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
     NonMaxSuppressionWithOverlaps ParseExample ParseExampleV2 ParseSequenceExampleV2 ParseSingleExample
     ParseTensor Reshape SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum SerializeManySparse
-    SparseAdd SparseConcat SparseFillEmptyRows SparseReduceMaxSparse SparseReduceSumSparse
+    SparseAdd SparseFillEmptyRows SparseReduceMaxSparse SparseReduceSumSparse
     SparseSegmentMean SparseSegmentSqrtN SparseSegmentSum SparseSlice SparseSparseMaximum
     SparseSparseMinimum SparseSplit SparseToSparseSetOperation StringSplit StringSplitV2 Unique
     UniqueWithCounts Where
@@ -278,7 +278,7 @@ LESS_IS_KNOWN = """
     HSVToRGB LowerBound MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 MaxPool3DGrad MaxPoolGrad
     MaxPoolGradWithArgmax Qr RGBToHSV Reshape ScatterNd SpaceToBatchND SparseReduceMax SparseReduceSum
     SparseSplit Squeeze StridedSlice Substr Svd TensorScatterAdd TensorScatterMax TensorScatterMin
-    TensorScatterSub TensorScatterUpdate Tile TridiagonalMatMul TridiagonalSolve UpperBound
+    TensorScatterSub TensorScatterUpdate TridiagonalMatMul TridiagonalSolve UpperBound
 """
 
 
@@ -286,8 +286,7 @@ LESS_IS_KNOWN_OF_THE_RANK = """
     DrawBoundingBoxes DrawBoundingBoxesV2 CTCLoss MatrixSetDiagV3 ClipByValue ReducedShape
     ResizeBilinearGrad ResizeBicubicGrad UnsortedSegmentMin UnsortedSegmentMax UnsortedSegmentProd
     TensorScatterUpdate TensorScatterAdd TensorScatterSub TensorScatterMin TensorScatterMax
-    DynamicPartition SparseSoftmax SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv Substr
-    TridiagonalMatMul TridiagonalSolve
+    DynamicPartition Substr TridiagonalMatMul TridiagonalSolve
 """
 RANK_IS_A_VALUE = """
     All Any DecodeImage EuclideanNorm MatrixDiagPartV3 MatrixDiagV3 Max Mean Min Prod ParseTensor ReduceJoin

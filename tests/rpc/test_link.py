@@ -13,18 +13,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from actorsession import errors
 from actorsession.actors import Children, Deadline
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-    ProtocolError,
-    ResourceExhaustedError,
-    UnavailableError,
-)
 from actorsession.graph.codec import pack
 from actorsession.messages import Call, Cancel, Reply, Tell, decode, encode
 from actorsession.rpc import Link, RemoteRef
@@ -47,6 +37,7 @@ from tests.actors.kit import (
     turns,
 )
 from tests.allocation_failures import Shortage
+from tests.loops import cancelled
 from tests.rpc.link_kit import frame_of, start
 from transports import ConnectionClosed, Frame, encode_frame
 
@@ -104,7 +95,7 @@ async def test_large_arrays_arrive_whole(scheme: str) -> None:
 @pytest.mark.parametrize("late", [False, True])
 async def test_an_error_arrives_as_its_class_with_the_task_named(scheme: str, late: bool) -> None:
     async with linked(scheme, serves={"desk": Desk().ref}) as (here, _):
-        with pytest.raises(FailedPreconditionError, match="broken") as caught:
+        with pytest.raises(errors.FailedPreconditionError, match="broken") as caught:
             await soon(here.ask("desk", Break(kind="ours", late=late)))
         assert caught.value.task == SERVER
 
@@ -138,9 +129,7 @@ async def test_cancelling_an_ask_cancels_the_remote_handler(scheme: str) -> None
     async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
         asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
         await desk.until("a began")
-        asker.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asker
+        await cancelled(asker)
         await desk.until("a cancelled")
         assert (here.statistics().pending, there.statistics().serving) == (0, 0)
 
@@ -149,7 +138,7 @@ async def test_cancelling_an_ask_cancels_the_remote_handler(scheme: str) -> None
 async def test_the_deadline_holds_at_both_ends(scheme: str) -> None:
     desk = Desk()
     async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
-        with pytest.raises(DeadlineExceededError, match=r"Hold to .*'desk'.* within"):
+        with pytest.raises(errors.DeadlineExceededError, match=r"Hold to .*'desk'.* within"):
             await soon(here.ask("desk", Hold(name="a"), Deadline.after(0.05)))
         await desk.until("a cancelled")
         left = desk.contexts[0].deadline.time_left
@@ -159,7 +148,7 @@ async def test_the_deadline_holds_at_both_ends(scheme: str) -> None:
 
 async def test_a_deadline_that_is_over_sends_nothing() -> None:
     async with linked("inproc", serves={"desk": Desk().ref}) as (here, _):
-        with pytest.raises(DeadlineExceededError, match=f"was not sent to {SERVER} at inproc://"):
+        with pytest.raises(errors.DeadlineExceededError, match=f"was not sent to {SERVER} at inproc://"):
             await here.ask("desk", Say(text=""), Deadline.after(0))
         assert here.statistics().calls_sent == 0
 
@@ -173,9 +162,9 @@ async def test_without_a_deadline_thirty_seconds_travel() -> None:
 
 async def test_what_does_not_travel_is_the_senders_error_and_the_link_stays() -> None:
     async with linked("inproc", serves={"desk": Desk().ref}) as (here, _):
-        with pytest.raises(InvalidArgumentError):
+        with pytest.raises(errors.InvalidArgumentError):
             await here.ask("desk", Say(text=object()))  # type: ignore[arg-type]
-        with pytest.raises(InvalidArgumentError):
+        with pytest.raises(errors.InvalidArgumentError):
             here.tell("desk", object())
         assert await soon(here.ask("desk", Say(text="next"))) == Said(text="next")
 
@@ -187,7 +176,7 @@ async def test_a_remote_ref_asks_and_tells_its_target() -> None:
         assert await soon(ref.ask(Say(text="hi"))) == Said(text="hi")
         ref.tell(Note(number=7))
         await desk.until("note 7")
-        with pytest.raises(DeadlineExceededError):
+        with pytest.raises(errors.DeadlineExceededError):
             await soon(ref.ask(Hold(name="a"), Deadline.after(0.02)))
 
 
@@ -201,7 +190,7 @@ async def test_an_actor_of_a_third_process_is_reached_through_a_ref() -> None:
             await desk.until("a began")
             asker.cancel()
             await desk.until("a cancelled")
-            with pytest.raises(NotFoundError, match="no actor 'nobody' here; there are: desk"):
+            with pytest.raises(errors.NotFoundError, match="no actor 'nobody' here; there are: desk"):
                 await soon(client.ask("nobody", Say(text="")))
 
 
@@ -231,7 +220,7 @@ async def test_statistics_count_both_directions(scheme: str) -> None:
 
 async def test_a_lease_that_is_too_short_is_refused() -> None:
     async with connected("inproc") as (dialled, _):
-        with pytest.raises(InvalidArgumentError, match="at least two beats"):
+        with pytest.raises(errors.InvalidArgumentError, match="at least two beats"):
             Link(dialled, serves={}, beat=1.0, lease=1.0)
 
 
@@ -258,7 +247,7 @@ async def test_a_message_without_memory_fails_its_call_and_the_link_goes_on(sche
                     shortage = Shortage(patched, nth)
                     try:
                         answer = await soon(here.ask("desk", Say(text=text)))
-                    except ResourceExhaustedError as error:
+                    except errors.ResourceExhaustedError as error:
                         failed += "no memory for the " in error.message
                     else:
                         assert np.array_equal(answer.text, expected)
@@ -276,7 +265,7 @@ async def test_what_cannot_be_encoded_without_memory_is_not_sent_and_the_link_st
     async with linked("tcp", serves={"desk": Desk().ref}) as (here, _):
         with monkeypatch.context() as patched:
             patched.setattr("transports.stream.connection.encode_frame", mock.Mock(side_effect=MemoryError))
-            with pytest.raises(ResourceExhaustedError, match="no memory to send a Call"):
+            with pytest.raises(errors.ResourceExhaustedError, match="no memory to send a Call"):
                 await soon(here.ask("desk", Say(text="x" * 2**17)))
         assert await soon(here.ask("desk", Say(text="hi"))) == Said(text="hi")
 
@@ -334,7 +323,7 @@ async def test_a_lost_link_fails_every_pending_ask_at_once(scheme: str, cut: Cal
             await desk.until(f"{i} began")
         await cut(here, there)
         for outcome in await soon(asyncio.gather(*askers, return_exceptions=True)):
-            assert isinstance(outcome, UnavailableError)
+            assert isinstance(outcome, errors.UnavailableError)
             assert outcome.task == SERVER
             told = f"the connection to {SERVER} at {here.address} was closed by the peer"
             assert str(outcome).startswith(told)
@@ -342,7 +331,7 @@ async def test_a_lost_link_fails_every_pending_ask_at_once(scheme: str, cut: Cal
         for i in range(3):
             await desk.until(f"{i} cancelled")
         assert here.closed
-        assert isinstance(await soon(here.wait_closed()), UnavailableError)
+        assert isinstance(await soon(here.wait_closed()), errors.UnavailableError)
 
 
 @each_transport
@@ -350,9 +339,9 @@ async def test_after_the_loss_asks_and_tells_fail_with_the_same_reason(scheme: s
     async with linked(scheme, serves={"desk": Desk().ref}) as (here, there):
         await there.aclose()
         await soon(here.wait_closed())
-        with pytest.raises(UnavailableError, match="Say to 'desk' has no answer"):
+        with pytest.raises(errors.UnavailableError, match="Say to 'desk' has no answer"):
             await here.ask("desk", Say(text=""))
-        with pytest.raises(UnavailableError, match="was closed by the peer"):
+        with pytest.raises(errors.UnavailableError, match="was closed by the peer"):
             here.tell("desk", Note(number=1))
 
 
@@ -364,13 +353,13 @@ async def test_closing_it_ourselves_cancels_pending_asks_and_says_who_did(scheme
         await desk.until("a began")
         await here.aclose()
         expected = r"was closed here\nHold to 'desk' has no answer"
-        with pytest.raises(CancelledError, match=expected) as caught:
+        with pytest.raises(errors.CancelledError, match=expected) as caught:
             await soon(asker)
         assert caught.value.task is None
-        with pytest.raises(CancelledError, match="closed here"):
+        with pytest.raises(errors.CancelledError, match="closed here"):
             await here.ask("desk", Say(text=""))
         await desk.until("a cancelled")
-        assert isinstance(await soon(there.wait_closed()), UnavailableError)
+        assert isinstance(await soon(there.wait_closed()), errors.UnavailableError)
 
 
 @each_transport
@@ -413,12 +402,10 @@ async def test_cancelling_the_receive_loop_ends_the_link() -> None:
         runner = asyncio.create_task(here.run())
         asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
         await desk.until("a began")
-        runner.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await runner
-        with pytest.raises(CancelledError, match="its receive loop was cancelled"):
+        await cancelled(runner)
+        with pytest.raises(errors.CancelledError, match="its receive loop was cancelled"):
             await soon(asker)
-        assert isinstance(await soon(there.wait_closed()), UnavailableError)
+        assert isinstance(await soon(there.wait_closed()), errors.UnavailableError)
         await owner.stop()
 
 
@@ -432,9 +419,9 @@ async def test_the_receive_loop_runs_once() -> None:
 async def test_callbacks_are_called_once_with_the_reason_after_pending_asks_have_failed(scheme: str) -> None:
     desk = Desk()
     async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
-        heard: list[tuple[type[OpError], int]] = []
+        heard: list[tuple[type[errors.OpError], int]] = []
 
-        def callback(error: OpError) -> None:
+        def callback(error: errors.OpError) -> None:
             heard.append((type(error), here.statistics().pending))
 
         here.on_closed(callback)
@@ -446,15 +433,15 @@ async def test_callbacks_are_called_once_with_the_reason_after_pending_asks_have
         here.on_closed(callback)  # too late: called soon
         await turns()
         await here.aclose()
-        assert heard == [(UnavailableError, 0)] * 2
+        assert heard == [(errors.UnavailableError, 0)] * 2
         await soon(asyncio.gather(asker, return_exceptions=True))
 
 
 async def test_a_callback_that_fails_does_not_hold_up_the_others(caplog: pytest.LogCaptureFixture) -> None:
     async with linked("inproc") as (here, there):
-        heard: list[OpError] = []
+        heard: list[errors.OpError] = []
 
-        def fail(_: OpError) -> None:
+        def fail(_: errors.OpError) -> None:
             raise KeyError("mine")
 
         here.on_closed(fail)
@@ -508,8 +495,8 @@ async def test_an_ask_over_a_link_ends_once_whatever_comes_first(first: str, sec
         expected: dict[str, Any] = {
             "answer": Said,
             "cancel": asyncio.CancelledError,
-            "peer goes": UnavailableError,
-            "we go": CancelledError,
+            "peer goes": errors.UnavailableError,
+            "we go": errors.CancelledError,
         }
         assert type(outcome) in {expected[first], expected[second]}
         if "cancel" in (first, second):
@@ -534,7 +521,7 @@ async def test_a_peer_that_says_nothing_is_lost_when_the_lease_is_over(scheme: s
         here = Link(dialled, serves={}, beat=0.02, lease=0.1)
         await start(here, owner)
         started = time.monotonic()
-        with pytest.raises(UnavailableError, match=r"nothing came from it for 0\.\d+ s; the conn"):
+        with pytest.raises(errors.UnavailableError, match=r"nothing came from it for 0\.\d+ s; the conn"):
             await soon(here.ask("desk", Say(text="")))
         assert 0.05 < time.monotonic() - started < 5
         await owner.stop()
@@ -583,7 +570,7 @@ async def test_the_lease_is_measured_by_the_clock_that_was_given() -> None:
             clock.time += 0.01
             await another_beat()
         assert here.closed
-        assert isinstance(await soon(here.wait_closed()), UnavailableError)
+        assert isinstance(await soon(here.wait_closed()), errors.UnavailableError)
         await owner.stop()
 
 
@@ -604,7 +591,7 @@ async def test_an_ask_waits_for_a_peer_that_reads_slowly_beats_and_cancels_do_no
         for _ in range(16):
             here.tell("desk", big)
         written = here.statistics().frames_sent
-        with pytest.raises(DeadlineExceededError, match=f"{SERVER} at .* to read on, before the"):
+        with pytest.raises(errors.DeadlineExceededError, match=f"{SERVER} at .* to read on, before the"):
             await soon(here.ask("desk", large, Deadline.after(0.05)))
         assert here.statistics().calls_sent == 1
         early.cancel()
@@ -630,7 +617,7 @@ async def test_an_ask_that_waits_for_room_fails_when_the_link_is_lost() -> None:
         await turns()
         assert here.statistics().calls_sent == 0
         accepted.abort()
-        with pytest.raises(UnavailableError, match="Say to 'desk' has no answer"):
+        with pytest.raises(errors.UnavailableError, match="Say to 'desk' has no answer"):
             await soon(asker)
         await owner.stop()
 
@@ -648,7 +635,7 @@ async def test_a_flood_of_frames_lets_the_loop_have_its_turn() -> None:
         assert max(steps) <= 64
 
 
-async def send_raw(header: bytes, scheme: str = "inproc") -> tuple[list[Any], OpError | None]:
+async def send_raw(header: bytes, scheme: str = "inproc") -> tuple[list[Any], errors.OpError | None]:
     """Sends a header to a link, then a good call.
 
     Returns:
@@ -661,7 +648,7 @@ async def send_raw(header: bytes, scheme: str = "inproc") -> tuple[list[Any], Op
         dialled.write(Frame(header))
         dialled.write(frame_of(Call(99, "desk", None, Say(text="good"))))
         answers: list[Any] = []
-        over: OpError | None = None
+        over: errors.OpError | None = None
         try:
             while not answers or answers[-1].call_id != 99:
                 frame = await soon(dialled.recv())
@@ -686,7 +673,7 @@ async def send_raw(header: bytes, scheme: str = "inproc") -> tuple[list[Any], Op
 async def test_a_bad_call_is_answered_with_a_protocol_error_and_the_link_stays(wire: Any, words: str) -> None:
     (failure, good), over = await send_raw(pack(wire))
     assert over is None
-    assert (failure.call_id, type(failure.error)) == (5, ProtocolError)
+    assert (failure.call_id, type(failure.error)) == (5, errors.ProtocolError)
     assert words in str(failure.error)
     assert good == Reply(99, Said(text="good"))
 
@@ -709,7 +696,7 @@ async def test_what_cannot_be_understood_at_all_ends_the_link_and_is_logged(
 ) -> None:
     answers, over = await send_raw(header, scheme)
     assert answers == []
-    assert isinstance(over, UnavailableError)
+    assert isinstance(over, errors.UnavailableError)
     assert words in str(over)
     assert f"closing the link to {CLIENT}" in caplog.text
 
@@ -723,7 +710,7 @@ async def test_a_bad_answer_fails_its_ask_and_the_link_stays(answer: Any) -> Non
         asker = asyncio.create_task(here.ask("desk", Say(text="")))
         await soon(accepted.recv())
         accepted.write(Frame(pack(answer)))
-        with pytest.raises(ProtocolError, match="Say to 'desk'") as caught:
+        with pytest.raises(errors.ProtocolError, match="Say to 'desk'") as caught:
             await soon(asker)
         assert caught.value.task == SERVER
         assert not here.closed
@@ -743,7 +730,7 @@ async def test_a_tell_that_finds_no_room_ends_the_link() -> None:
         asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
         await desk.until("a began")
         here.tell("desk", Note(number=1))
-        with pytest.raises(UnavailableError):
+        with pytest.raises(errors.UnavailableError):
             await soon(asker)
         assert "the mailbox of actor 'desk' is full" in str(await soon(there.wait_closed()))
 
@@ -755,5 +742,5 @@ async def test_bytes_that_are_no_frame_end_the_link(scheme: str) -> None:
         there = Link(accepted, serves={})
         await start(there, owner)
         dialled._transport.write(b"GET / HTTP/1.1\r\n\r\n")  # type: ignore[attr-defined]
-        assert isinstance(await soon(there.wait_closed()), UnavailableError)
+        assert isinstance(await soon(there.wait_closed()), errors.UnavailableError)
         await owner.stop()

@@ -6,20 +6,12 @@ from typing import Any
 
 import pytest
 
+from actorsession import errors
 from actorsession.actors import Deadline
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-    ProtocolError,
-    UnavailableError,
-)
 from actorsession.messages import Call, Cancel, Done, Envelope, Failure, Reply, UnreadableMessage
 from actorsession.rpc.pending_calls import PendingCalls
 from tests.actors.kit import Note, Said, Say, soon, turns
+from tests.loops import cancelled
 
 PEER, ADDRESS = "/job:ps/task:0", "tcp://127.0.0.1:7000"
 
@@ -29,7 +21,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.sent: list[Envelope] = []
-        self.broken: OpError | None = None
+        self.broken: errors.OpError | None = None
         self.calls = PendingCalls(PEER, ADDRESS, self._send)
 
     def _send(self, envelope: Envelope) -> None:
@@ -83,8 +75,8 @@ async def test_an_error_of_the_peer_names_its_task_unless_it_names_another() -> 
         asker = wire.ask()
         await turns()
         call_id = wire.calls.sent - 1
-        wire.calls.failed(Failure(call_id, FailedPreconditionError("no", task=task)))
-        with pytest.raises(FailedPreconditionError, match="no") as caught:
+        wire.calls.failed(Failure(call_id, errors.FailedPreconditionError("no", task=task)))
+        with pytest.raises(errors.FailedPreconditionError, match="no") as caught:
             await soon(asker)
         assert caught.value.task == shown
 
@@ -94,7 +86,7 @@ async def test_an_answer_of_the_wrong_class_is_a_protocol_error() -> None:
     asker = wire.ask()
     await turns()
     wire.calls.replied(Reply(0, Done()))
-    with pytest.raises(ProtocolError, match="Say to 'desk': expected Said, found Done") as caught:
+    with pytest.raises(errors.ProtocolError, match="Say to 'desk': expected Said, found Done") as caught:
         await soon(asker)
     assert caught.value.task == PEER
 
@@ -104,14 +96,14 @@ async def test_an_unreadable_answer_is_a_protocol_error_for_its_caller() -> None
     asker = wire.ask()
     await turns()
     wire.calls.unreadable(UnreadableMessage("field 'text' is missing", call_id=0, answer=True))
-    with pytest.raises(ProtocolError, match="the answer to Say to 'desk': field 'text'"):
+    with pytest.raises(errors.ProtocolError, match="the answer to Say to 'desk': field 'text'"):
         await soon(asker)
 
 
 async def test_answers_to_unknown_calls_are_dropped() -> None:
     calls = Wire().calls
     calls.replied(Reply(7, Said(text="")))
-    calls.failed(Failure(7, NotFoundError("")))
+    calls.failed(Failure(7, errors.NotFoundError("")))
     calls.unreadable(UnreadableMessage("", call_id=7, answer=True))
     calls.expired(7, 1.0)
     assert len(calls) == 0
@@ -119,15 +111,15 @@ async def test_answers_to_unknown_calls_are_dropped() -> None:
 
 async def test_a_message_without_a_reply_cannot_be_asked() -> None:
     wire = Wire()
-    with pytest.raises(InvalidArgumentError, match="Note has no reply; it can only be told"):
+    with pytest.raises(errors.InvalidArgumentError, match="Note has no reply; it can only be told"):
         await wire.calls.submit("desk", Note(number=1), Deadline.never())
     assert wire.sent == []
 
 
 async def test_a_call_that_cannot_be_sent_is_not_pending() -> None:
     wire = Wire()
-    wire.broken = UnavailableError("no way")
-    with pytest.raises(UnavailableError, match="no way"):
+    wire.broken = errors.UnavailableError("no way")
+    with pytest.raises(errors.UnavailableError, match="no way"):
         await wire.calls.submit("desk", Say(text=""), Deadline.after(10))
     assert (len(wire.calls), wire.calls.sent) == (0, 0)
 
@@ -140,13 +132,13 @@ async def test_a_call_whose_sending_ends_the_link_fails_once() -> None:
     await turns()
 
     def send(envelope: Envelope) -> None:
-        wire.calls.fail_all(UnavailableError)
-        raise UnavailableError("gone")
+        wire.calls.fail_all(errors.UnavailableError)
+        raise errors.UnavailableError("gone")
 
     wire.calls._send = send
-    with pytest.raises(UnavailableError, match="gone"):
+    with pytest.raises(errors.UnavailableError, match="gone"):
         await wire.calls.submit("desk", Say(text=""), Deadline.after(10))
-    with pytest.raises(UnavailableError, match="Say to 'desk'"):
+    with pytest.raises(errors.UnavailableError, match="Say to 'desk'"):
         await soon(first)
 
 
@@ -154,17 +146,15 @@ async def test_a_cancelled_call_sends_a_cancel_even_if_that_fails() -> None:
     wire = Wire()
     asker = wire.ask()
     await turns()
-    wire.broken = UnavailableError("no way")
-    asker.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asker
+    wire.broken = errors.UnavailableError("no way")
+    await cancelled(asker)
     assert len(wire.calls) == 0
 
 
 async def test_the_deadline_names_peer_address_actor_message_and_time() -> None:
     wire = Wire()
     expected = rf"{PEER} at {ADDRESS} did not answer Say to 'desk' within 0\.0\d* s"
-    with pytest.raises(DeadlineExceededError, match=expected):
+    with pytest.raises(errors.DeadlineExceededError, match=expected):
         await soon(wire.ask(0.02))
     assert wire.sent[1:] == [Cancel(0)]
 
@@ -176,10 +166,13 @@ Event = Callable[[Wire, "asyncio.Task[Any]"], Any]
 # What can end a call, and what its caller then sees.
 ENDINGS: dict[str, tuple[Event, Any]] = {
     "reply": (lambda wire, _: wire.calls.replied(Reply(0, Said(text="hi"))), Said),
-    "failure": (lambda wire, _: wire.calls.failed(Failure(0, FailedPreconditionError("no"))), FailedPreconditionError),
-    "deadline": (lambda wire, _: wire.calls.expired(0, 1.0), DeadlineExceededError),
-    "loss": (lambda wire, _: wire.calls.fail_all(UnavailableError), UnavailableError),
-    "close": (lambda wire, _: wire.calls.fail_all(CancelledError), CancelledError),
+    "failure": (
+        lambda wire, _: wire.calls.failed(Failure(0, errors.FailedPreconditionError("no"))),
+        errors.FailedPreconditionError,
+    ),
+    "deadline": (lambda wire, _: wire.calls.expired(0, 1.0), errors.DeadlineExceededError),
+    "loss": (lambda wire, _: wire.calls.fail_all(errors.UnavailableError), errors.UnavailableError),
+    "close": (lambda wire, _: wire.calls.fail_all(errors.CancelledError), errors.CancelledError),
     "cancel": (lambda _, asker: asker.cancel(), asyncio.CancelledError),
 }
 

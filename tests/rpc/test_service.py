@@ -6,21 +6,8 @@ from typing import Any
 
 import pytest
 
+from actorsession import errors
 from actorsession.actors import SYSTEM_CLOCK, Actor, CallContext, Children, Ref, handles
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InternalError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-    ProtocolError,
-    ResourceExhaustedError,
-    UnavailableError,
-    UnimplementedError,
-)
 from actorsession.messages import Call, Cancel, Done, Envelope, Failure, Reply, Tell, UnreadableMessage
 from actorsession.rpc.service import Service
 from tests.actors.kit import Break, Desk, Hold, Note, Said, Say, Stranger, turns
@@ -33,7 +20,7 @@ class Wire:
 
     def __init__(self, serves: Mapping[str, Ref]) -> None:
         self.sent: list[Any] = []
-        self.refuse: Callable[[Envelope], OpError | None] = lambda _: None
+        self.refuse: Callable[[Envelope], errors.OpError | None] = lambda _: None
         self.watched: list[Callable[[], None]] = []
         self.children = Children("test")
         self.service = Service(
@@ -60,7 +47,7 @@ class Wire:
         self.service.call(Call(call_id, "desk", time_left, message))
 
     @property
-    def error(self) -> OpError:
+    def error(self) -> errors.OpError:
         """The error that the only envelope sent carries."""
         (failure,) = self.sent
         assert isinstance(failure, Failure)
@@ -125,12 +112,14 @@ async def test_the_time_left_becomes_the_handlers_deadline() -> None:
     wire.call(Hold(name="a"), time_left=0.02)
     await desk.until("a cancelled")
     await turns()
-    assert isinstance(wire.error, DeadlineExceededError)
+    assert isinstance(wire.error, errors.DeadlineExceededError)
 
 
 @pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize(("kind", "error"), [("ours", FailedPreconditionError), ("foreign", InvalidArgumentError)])
-async def test_an_error_becomes_a_failure(kind: str, error: type[OpError], late: bool) -> None:
+@pytest.mark.parametrize(
+    ("kind", "error"), [("ours", errors.FailedPreconditionError), ("foreign", errors.InvalidArgumentError)]
+)
+async def test_an_error_becomes_a_failure(kind: str, error: type[errors.OpError], late: bool) -> None:
     _, wire = desk_and_wire()
     wire.call(Break(kind=kind, late=late))
     await turns()
@@ -142,7 +131,7 @@ async def test_an_error_becomes_a_failure(kind: str, error: type[OpError], late:
 async def test_an_unknown_target_is_not_found_and_the_known_ones_are_named() -> None:
     wire = Wire({"master": Desk().ref, "worker": Desk().ref})
     wire.call(Say(text=""))
-    assert isinstance(wire.error, NotFoundError)
+    assert isinstance(wire.error, errors.NotFoundError)
     assert str(wire.error) == "there is no actor 'desk' here; there are: master, worker"
 
 
@@ -162,7 +151,7 @@ async def test_a_target_that_is_served_later_is_found() -> None:
 async def test_a_message_that_cannot_be_asked_is_unimplemented(message: Any, words: str) -> None:
     desk, wire = desk_and_wire()
     wire.call(message)
-    assert isinstance(wire.error, UnimplementedError)
+    assert isinstance(wire.error, errors.UnimplementedError)
     assert words in str(wire.error)
     assert desk.seen == []
 
@@ -175,20 +164,20 @@ async def test_an_answer_that_the_vocabulary_does_not_know_is_our_own_error() ->
 
     wire = Wire({"desk": Wrong("wrong").ref})
     wire.call(Say(text=""))
-    assert isinstance(wire.error, InternalError)
+    assert isinstance(wire.error, errors.InternalError)
     assert "actor 'desk' answered Say with Done; the vocabulary says Said" in str(wire.error)
 
 
 async def test_an_answer_that_does_not_travel_becomes_a_failure() -> None:
     _, wire = desk_and_wire()
-    wire.refuse = lambda e: InvalidArgumentError("too large") if isinstance(e, Reply) else None
+    wire.refuse = lambda e: errors.InvalidArgumentError("too large") if isinstance(e, Reply) else None
     wire.call(Say(text=""))
     assert str(wire.error) == "too large"
 
 
 async def test_an_answer_after_the_end_of_the_link_is_dropped() -> None:
     _, wire = desk_and_wire()
-    wire.refuse = lambda _: UnavailableError("over")
+    wire.refuse = lambda _: errors.UnavailableError("over")
     wire.call(Say(text=""))
     wire.call(Stranger())
     assert wire.sent == []
@@ -197,14 +186,14 @@ async def test_an_answer_after_the_end_of_the_link_is_dropped() -> None:
 async def test_an_unreadable_call_is_answered_with_a_protocol_error() -> None:
     _, wire = desk_and_wire()
     wire.service.unreadable(UnreadableMessage("unknown message tag", call_id=9, answer=False))
-    assert type(wire.error) is ProtocolError
+    assert type(wire.error) is errors.ProtocolError
     assert (wire.sent[0].call_id, wire.error.message) == (9, "unknown message tag")
 
 
 async def test_a_call_id_that_is_in_use_is_a_protocol_error() -> None:
     desk, wire = desk_and_wire()
     wire.call(Hold(name="a"), 5)
-    with pytest.raises(ProtocolError, match="call id 5 is used twice"):
+    with pytest.raises(errors.ProtocolError, match="call id 5 is used twice"):
         wire.call(Say(text=""), 5)
     wire.service.cancel_all()
     await desk.stop()
@@ -245,7 +234,7 @@ async def test_a_tell_to_a_stopped_actor_is_no_ones_fault(caplog: pytest.LogCapt
 async def test_a_tell_without_room_is_raised_for_the_link_to_end() -> None:
     desk, wire = desk_and_wire(limit=1)
     wire.call(Hold(name="a"))
-    with pytest.raises(ResourceExhaustedError, match="Note was not accepted"):
+    with pytest.raises(errors.ResourceExhaustedError, match="Note was not accepted"):
         wire.service.tell(Tell("desk", Note(number=1)))
     await desk.stop()
 
@@ -301,7 +290,7 @@ async def test_a_call_that_was_cancelled_elsewhere_is_a_failure() -> None:
     await turns()
     elsewhere.answer.cancel()
     await turns()
-    assert type(wire.error) is CancelledError
+    assert type(wire.error) is errors.CancelledError
 
 
 # --- races ---------------------------------------------------------------------------------------
@@ -330,7 +319,7 @@ async def test_a_call_is_answered_once_or_cancelled(first: str, second: str) -> 
     if happened & {"cancel", "link loss"}:
         assert wire.sent == []
     elif "actor stop" in happened:
-        assert isinstance(wire.error, AbortedError)
+        assert isinstance(wire.error, errors.AbortedError)
     else:
         assert wire.sent == [Reply(0, Said(text="a"))]
     assert len(wire.service) == 0

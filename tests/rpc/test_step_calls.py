@@ -8,17 +8,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from actorsession import errors
 from actorsession.actors import Children
-from actorsession.errors import (
-    CancelledError,
-    InternalError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-    ProtocolError,
-    ResourceExhaustedError,
-    UnavailableError,
-)
 from actorsession.graph.codec import Buffer
 from actorsession.messages.step_frames import (
     CANCEL,
@@ -55,11 +46,11 @@ class End:
         self.pushed: list[Pushed] = []
         self.busy = False
         self.meanwhile: Callable[[], object] = lambda: None  # done before a thread sends
-        self.error: OpError | None = None
+        self.error: errors.OpError | None = None
         self.read_on = asyncio.Event()
         self.children = Children("test")
         self.calls = StepCalls(peer, self, self, self.children)
-        self.lost: list[tuple[int, OpError]] = []
+        self.lost: list[tuple[int, errors.OpError]] = []
         self.calls.served.on_plan = self._plan
         self.planned: list[Any] = []  # the plans that were brought
         self.program: StepProgram = Program()  # what becomes of each
@@ -77,6 +68,9 @@ class End:
         if self.error is not None:
             raise self.error
         self.sent.append((read_header(header), tuple(segments)))
+
+    def write_short(self, header: bytes) -> bool:
+        return False
 
     def write_from_thread(self, header: bytes) -> bool:
         self.meanwhile()
@@ -105,6 +99,12 @@ def carry(sender: End, receiver: End) -> None:
         receiver.receive(*wire, segments=[bytearray(segment) for segment in segments])
 
 
+def exchange(here: End, there: End) -> None:
+    """Takes over what one end has sent, and then what the other answers."""
+    carry(here, there)
+    carry(there, here)
+
+
 class Waiter:
     """Who waits for a run."""
 
@@ -114,7 +114,7 @@ class Waiter:
     def done(self, values: WireValues, extra: Any) -> None:
         self.told.append(([float(value) for value in values.read_all()], extra))
 
-    def failed(self, error: OpError) -> None:
+    def failed(self, error: errors.OpError) -> None:
         self.told.append(error)
 
     def gone(self) -> None:
@@ -172,15 +172,14 @@ async def test_a_run_may_be_answered_later_and_out_of_order() -> None:
 
 async def test_an_error_keeps_its_class_and_gets_the_task_of_the_peer() -> None:
     def refuse(run: ServedRun) -> None:
-        raise NotFoundError("no such thing")
+        raise errors.NotFoundError("no such thing")
 
     here, there = End("/job:w/task:1"), End()
     waiter = Waiter()
     run_graph(here, 1, there.calls.served.register(Program(refuse)), WireValues([]), waiter)
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     (error,) = waiter.told
-    assert isinstance(error, NotFoundError)
+    assert isinstance(error, errors.NotFoundError)
     assert (error.message, error.task) == ("no such thing", "/job:w/task:1")
 
 
@@ -191,9 +190,8 @@ async def test_an_exception_that_is_no_error_of_ours_is_answered_as_one() -> Non
     here, there = End(), End()
     waiter = Waiter()
     run_graph(here, 1, there.calls.served.register(Program(fail)), WireValues([]), waiter)
-    carry(here, there)
-    carry(there, here)
-    assert isinstance(waiter.told[0], OpError)
+    exchange(here, there)
+    assert isinstance(waiter.told[0], errors.OpError)
     assert "a mistake" in str(waiter.told[0])
 
 
@@ -204,8 +202,7 @@ async def test_a_program_that_is_not_known_is_gone() -> None:
     there.calls.served.drop(number)
     waiter = Waiter()
     run_graph(here, 1, number, WireValues([]), waiter)
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert waiter.told == ["gone"]
 
 
@@ -229,7 +226,7 @@ async def test_a_cancelled_run_is_not_answered() -> None:
     (run,) = program.runs
     assert not run.waits
     run.done(WireValues([]))
-    run.fail(InternalError("too late"))
+    run.fail(errors.InternalError("too late"))
     assert there.sent == []
     here.receive(DONE, 1, None)  # it was on its way
     assert waiter.told == []
@@ -275,7 +272,7 @@ async def test_the_end_of_the_link_fails_what_waits_here_and_cancels_what_runs_h
     number = end.calls.served.register(program)
     end.receive(RUN_GRAPH, 3, number, None, None)
     run_graph(end, 1, 2, WireValues([]), waiter)
-    end.calls.end(lambda: UnavailableError("lost"))
+    end.calls.end(lambda: errors.UnavailableError("lost"))
     assert [str(told) for told in waiter.told] == ["lost"]
     assert program.cancelled == [3]
     assert (end.calls.pending, len(end.calls.served)) == (0, 0)
@@ -283,8 +280,8 @@ async def test_the_end_of_the_link_fails_what_waits_here_and_cancels_what_runs_h
     assert end.take()[-1] == [GONE, 4]
 
 
-@for_each("error", [UnavailableError("over"), CancelledError("closed here")], ids=repr)
-async def test_a_run_that_cannot_be_sent_is_refused_and_does_not_wait(error: OpError) -> None:
+@for_each("error", [errors.UnavailableError("over"), errors.CancelledError("closed here")], ids=repr)
+async def test_a_run_that_cannot_be_sent_is_refused_and_does_not_wait(error: errors.OpError) -> None:
     end = End()
     end.error = error
     waiter = Waiter()
@@ -302,8 +299,7 @@ async def test_a_thread_requests_a_run_if_its_frame_can_be_sent_at_once() -> Non
     seen: list[int] = []
     assert await asyncio.to_thread(here.calls.run_from_thread, 5, 7, 2.5, PLAN, values, waiter)
     assert seen == [1]  # it waits before the frame leaves, because the answer may come at once
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert waiter.told == [([6.0], 7)]
     assert (here.calls.sent, there.calls.served.received) == (1, 1)
     here.busy = True
@@ -321,9 +317,9 @@ async def test_a_run_with_large_arrays_is_not_for_a_thread_to_request() -> None:
 async def test_a_link_that_ends_while_a_thread_requests_a_run_tells_it_once(busy: bool) -> None:
     here, waiter = End(), Waiter()
     here.busy = busy
-    here.meanwhile = lambda: here.calls.end(lambda: UnavailableError("over"))
+    here.meanwhile = lambda: here.calls.end(lambda: errors.UnavailableError("over"))
     assert here.calls.run_from_thread(1, 1, None, None, WireValues([]), waiter)
-    assert [type(told) for told in waiter.told] == [UnavailableError]
+    assert [type(told) for told in waiter.told] == [errors.UnavailableError]
     here.meanwhile = lambda: None
     # After the end the loop is to find out why.
     assert not here.calls.run_from_thread(2, 1, None, None, WireValues([]), waiter)
@@ -331,7 +327,7 @@ async def test_a_link_that_ends_while_a_thread_requests_a_run_tells_it_once(busy
     assert here.calls.pending == 0
 
 
-NO_MEMORY = ResourceExhaustedError("no memory")
+NO_MEMORY = errors.ResourceExhaustedError("no memory")
 
 
 # -- plans of a client -----------------------------------------------------------------------------
@@ -377,8 +373,7 @@ async def test_a_number_without_a_plan_is_gone_until_the_plan_is_brought(asked: 
     here, there = End(), End()
     there.program = Program(double)
     waiters = [run_plan(here, call, 7, each) for call, each in enumerate([asked, PLAN, asked])]
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert [waiter.told for waiter in waiters] == [["gone"], [([2.0], 7)], [([4.0], 7)]]
 
 
@@ -388,19 +383,17 @@ async def test_the_numbers_of_plans_and_of_graphs_are_not_mixed_up() -> None:
     of_plan, of_graph = run_plan(here, 1, number), Waiter()
     run_plan(here, 2, number + 1, PLAN)
     run_graph(here, 3, number + 1, WireValues([]), of_graph)
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert (of_plan.told, of_graph.told) == (["gone"], ["gone"])
 
 
-@for_each("error", [InvalidArgumentError("no such name"), RuntimeError("no such name")], ids=repr)
+@for_each("error", [errors.InvalidArgumentError("no such name"), RuntimeError("no such name")], ids=repr)
 async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_kept(error: Exception) -> None:
     here, there = End(), End()
     there.calls.served.on_plan = mock.Mock(side_effect=error)
     waiters = [run_plan(here, call, 7, asked) for call, asked in enumerate([PLAN, None])]
-    carry(here, there)
-    carry(there, here)
-    assert isinstance(waiters[0].told[0], OpError)
+    exchange(here, there)
+    assert isinstance(waiters[0].told[0], errors.OpError)
     assert "no such name" in str(waiters[0].told[0])
     assert waiters[1].told == ["gone"]
 
@@ -412,8 +405,7 @@ async def test_of_too_many_plans_the_oldest_is_dropped() -> None:
     for number in range(count):
         run_plan(here, number, number, PLAN)
     waiters = [run_plan(here, count + number, number) for number in (0, 1, count - 1)]
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert [waiter.told[0] == "gone" for waiter in waiters] == [True, False, False]
 
 
@@ -427,7 +419,7 @@ SETTLING: dict[str, tuple[Callable[[End], object], bool]] = {
     "received": (lambda end: end.receive(RECEIVED, 1), True),
     "received, without memory": (lambda end: end.calls.lost(write_header([RECEIVED, 1]), NO_MEMORY), True),
     "given up": (lambda end: end.receive(CANCEL, 1), False),
-    "the end": (lambda end: end.calls.end(lambda: UnavailableError("lost")), False),
+    "the end": (lambda end: end.calls.end(lambda: errors.UnavailableError("lost")), False),
 }
 
 
@@ -448,7 +440,7 @@ async def test_a_client_says_whether_it_has_received_values(received: bool, fram
     end = End()
     end.calls.confirm(1, received=received)
     assert end.take() == [frame]
-    end.error = UnavailableError("over")
+    end.error = errors.UnavailableError("over")
     end.calls.confirm(1, received=received)  # the end of the link says it
 
 
@@ -459,7 +451,7 @@ async def test_what_a_run_has_taken_is_put_back_if_its_peer_has_cancelled_it_or_
     for call in (1, 2):
         end.receive(RUN_GRAPH, call, number, None, None)
     end.receive(CANCEL, 1)
-    end.calls.end(lambda: UnavailableError("lost"))
+    end.calls.end(lambda: errors.UnavailableError("lost"))
     for run in program.runs:
         run.done(run.values, None, settled.append)
     assert (settled, end.calls.served.unsettled, end.sent) == ([False, False], 0, [])
@@ -519,7 +511,7 @@ async def test_one_that_cannot_be_settled_does_not_concern_the_link(caplog: pyte
         end.receive(RUN_GRAPH, call, number, None, None)
         program.runs[call].done(WireValues([]), None, settle)
     end.receive(RECEIVED, 0)
-    end.calls.end(lambda: UnavailableError("lost"))
+    end.calls.end(lambda: errors.UnavailableError("lost"))
     assert settled == [False]
     assert len(caplog.records) == 2
 
@@ -579,8 +571,7 @@ async def test_the_calls_of_a_partial_run_go_to_what_its_setup_has_opened_until_
     assert called.told == [([4.0], 7)]
     setup.close()
     late, unknown = call_partial(here, 3), call_partial(here, 4, setup=99)
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert (late.told, unknown.told, len(setup.runs)) == (["gone"], ["gone"], 1)
     assert setup.abandoned == 0
 
@@ -603,7 +594,7 @@ async def test_the_end_of_the_link_cancels_calls_and_abandons_what_is_open() -> 
     setup.setups[0].done(WireValues([]), "handle")
     call_partial(here, 2)
     carry(here, there)
-    there.calls.end(lambda: UnavailableError("lost"))
+    there.calls.end(lambda: errors.UnavailableError("lost"))
     assert (setup.cancelled, setup.abandoned, there.calls.served.setups) == ([2], 1, {})
 
 
@@ -632,7 +623,7 @@ async def test_a_run_without_memory_for_its_feeds_fails_alone() -> None:
     there.calls.lost(write_header(here.take()[0]), NO_MEMORY)
     carry(there, here)
     (error,) = waiters[0].told
-    assert isinstance(error, ResourceExhaustedError)
+    assert isinstance(error, errors.ResourceExhaustedError)
     assert (error.message, error.task) == ("no memory", "there")
     assert (waiters[1].told, here.calls.pending, len(there.calls.served)) == ([], 1, 0)
 
@@ -668,7 +659,7 @@ async def test_a_run_without_memory_that_was_cancelled_is_not_answered() -> None
 
 
 async def test_a_frame_whose_beginning_means_nothing_is_a_protocol_error() -> None:
-    with pytest.raises(ProtocolError, match="start of a message"):
+    with pytest.raises(errors.ProtocolError, match="start of a message"):
         End().calls.lost(b"\x95", NO_MEMORY)
 
 
@@ -676,7 +667,7 @@ async def test_an_answer_after_the_end_of_the_link_is_dropped() -> None:
     end = End()
     program = Program()
     end.receive(RUN_GRAPH, 1, end.calls.served.register(program), None, None)
-    end.error = UnavailableError("over")
+    end.error = errors.UnavailableError("over")
     program.runs[0].done(WireValues([]))
     assert len(end.calls.served) == 0
 
@@ -685,7 +676,7 @@ async def test_an_answer_that_cannot_be_sent_is_answered_by_the_reason() -> None
     end = End()
     program = Program()
     end.receive(RUN_GRAPH, 1, end.calls.served.register(program), None, None)
-    refused = iter([InvalidArgumentError("a step is too large")])
+    refused = iter([errors.InvalidArgumentError("a step is too large")])
     send = end.write
 
     def refuse_once(header: bytes, segments: Sequence[Buffer]) -> None:
@@ -855,7 +846,7 @@ async def test_keys_beyond_the_limit_travel_as_text() -> None:
 )
 async def test_a_malformed_frame_is_a_protocol_error(wire: list[Any], words: str) -> None:
     end = End()
-    with pytest.raises(ProtocolError) as info:
+    with pytest.raises(errors.ProtocolError) as info:
         end.receive(*wire)
     assert words in str(info.value)
     assert (end.sent, end.pushed, len(end.calls.served)) == ([], [], 0)
@@ -867,7 +858,7 @@ async def test_only_a_number_that_was_given_names_a_key(named: Any) -> None:
     value = [None, None]  # dead
     end.receive(PUSH, 1, "a", *value, "b", *value)
     end.receive(PUSH, 2, 1, *value)
-    with pytest.raises(ProtocolError) as info:
+    with pytest.raises(errors.ProtocolError) as info:
         end.receive(PUSH, 3, 0, *value, named, *value)
     assert str(info.value) == f"a key is text or one of 2 numbers, found {named!r}"
     assert [message.keys for message in end.pushed] == [["a", "b"], ["b"]]
@@ -877,7 +868,7 @@ async def test_a_call_must_not_be_used_twice_at_the_same_time() -> None:
     end = End()
     number = end.calls.served.register(Program())
     end.receive(RUN_GRAPH, 1, number, None, None)
-    with pytest.raises(ProtocolError, match="run 1 is requested twice"):
+    with pytest.raises(errors.ProtocolError, match="run 1 is requested twice"):
         end.receive(RUN_GRAPH, 1, number, None, None)
 
 

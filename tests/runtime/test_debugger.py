@@ -162,8 +162,7 @@ def test_a_debug_op_that_does_not_exist_is_refused_with_what_does(text: str, sai
 
 # -- decorated graphs ------------------------------------------------------------------------------
 def chain() -> tuple[Graph, Tensor, Tensor]:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [None], name="x")
         with graph.device("/cpu:0"):
             y = ops.add(x, x, name="y")
@@ -217,8 +216,7 @@ def test_the_parts_that_are_decorated_stay_as_they_were() -> None:
 
 
 def test_a_node_of_the_debuggers_kind_in_a_users_graph_does_nothing_but_fail() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.constant(1.0)
         graph.create_op("_DebugWatch", [x], attrs={"number": 0}, name="spy")
         with graph.control_dependencies([graph.get_operation_by_name("spy")]):

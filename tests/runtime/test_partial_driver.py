@@ -58,6 +58,7 @@ from actorsession.runtime.partial.run_state import (
 )
 from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRunDriver
 from actorsession.runtime.rendezvous import Rendezvous
+from tests.loops import cancelled
 from tests.rows import for_each
 from tests.runtime.kit import turns_until
 
@@ -122,8 +123,7 @@ class Loaded:
 
 
 def in_two_stages(*, on_loop: bool = False, **options: Any) -> Loaded:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         a = ops.placeholder("float32", [2], name="a")
         b = ops.placeholder("float32", [2], name="b")
         with graph.device("/cpu:1"):
@@ -165,8 +165,7 @@ def test_all_parts_start_with_nothing_fed_and_run_as_feeds_come(two_stages: Load
 @pytest.mark.parametrize("on_loop", [False, True], ids=["in threads", "on a loop"])
 def test_nothing_runs_before_all_feeds_of_a_call_are_there(on_loop: bool) -> None:
     """What the first of them lets fail ends the call, and not the sending of the others."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         divisor, b = (ops.placeholder("int32", [], name=name) for name in ("divisor", "b"))
         y = ops.add(ops.floordiv(7, divisor), b, name="y")
     loaded = Loaded(graph, [y], [divisor, b], on_loop=on_loop)
@@ -224,8 +223,7 @@ def test_a_call_that_nobody_would_ever_answer_is_an_internal_error(threaded: Loa
 async def test_giving_up_while_a_kernel_runs_answers_at_once_and_the_step_ends_with_the_kernel() -> None:
     """1. The pool's only thread is busy, so a dear segment waits behind it. 2. The run is given up: its call
     is answered, its handle gone. 3. The thread comes back. 4. The step is done."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [600, 600], name="x")
         y = ops.matmul(x, x, name="y")
     pool = KernelPool(1)
@@ -439,8 +437,7 @@ class Delayed:
 
     def __init__(self) -> None:
         self.gate = threading.Event()
-        graph = Graph()
-        with graph.as_default():
+        with Graph().as_default() as graph:
             x = ops.placeholder("float32", [2], name="x")
             y = ops.py_func(self.passed, [x], "float32", name="y")
         assert isinstance(y, Tensor)
@@ -492,9 +489,7 @@ async def test_a_late_call_names_the_tasks_still_at_work(delayed: Delayed, monke
 async def test_cancelling_the_wait_for_an_answer_aborts_the_run(delayed: Delayed) -> None:
     waiting = asyncio.create_task(wait_for_answer(delayed.loaded.run, delayed.call, NEVER))
     await asyncio.sleep(0)
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
+    await cancelled(waiting)
     with pytest.raises(CancelledError, match="cancelled by its caller"):
         delayed.call.result()
 
@@ -544,8 +539,7 @@ async def test_a_stopped_actor_has_no_timer_left() -> None:
     actor = PartialRunActor(10.0)
     loaded = in_two_stages(on_loop=True)
     await actor.ref.ask(BeginRun(loaded.run))
-    timer = actor.runs._timer
-    assert timer is not None
+    timer: Any = actor.runs._timer
     await actor.stop()
     assert timer.cancelled()
     assert actor.runs._timer is None

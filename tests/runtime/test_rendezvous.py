@@ -6,17 +6,11 @@ import asyncio
 
 import pytest
 
+from actorsession import errors
 from actorsession.actors import Deadline
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    UnavailableError,
-)
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
+from tests.loops import cancelled
 from tests.rows import for_each
 from tests.runtime.kit import turns_until
 
@@ -32,9 +26,9 @@ class Taken:
     """A receiver that notes what it was called with."""
 
     def __init__(self) -> None:
-        self.outcomes: list[Arrival | OpError] = []
+        self.outcomes: list[Arrival | errors.OpError] = []
 
-    def __call__(self, outcome: Arrival | OpError) -> None:
+    def __call__(self, outcome: Arrival | errors.OpError) -> None:
         self.outcomes.append(outcome)
 
     @property
@@ -59,7 +53,7 @@ class Part:
     def received(self, key: str, value: object, dead: bool) -> None:
         self.seen.append((value, dead))
 
-    def aborted(self, error: OpError) -> None:
+    def aborted(self, error: errors.OpError) -> None:
         self.seen.append(error)
 
 
@@ -112,9 +106,9 @@ def test_a_dead_value_arrives_as_dead() -> None:
 @for_each("bad", ["", "a;b;c;d;e", f"{CPU0};1;{CPU1};x;0:0", key() + ";more"])
 def test_a_malformed_key_is_refused_and_nothing_is_stored(bad: str) -> None:
     rendezvous = Rendezvous()
-    with pytest.raises(InvalidArgumentError, match="invalid rendezvous key"):
+    with pytest.raises(errors.InvalidArgumentError, match="invalid rendezvous key"):
         rendezvous.send(bad, 1)
-    with pytest.raises(InvalidArgumentError, match="invalid rendezvous key"):
+    with pytest.raises(errors.InvalidArgumentError, match="invalid rendezvous key"):
         rendezvous.recv_async(bad, Taken())
     assert rendezvous.pending == (0, 0)
 
@@ -124,7 +118,7 @@ def test_abort_ends_all_waiting_with_the_error_and_drops_what_was_sent() -> None
     rendezvous.recv_async(key("x"), first)
     rendezvous.recv_async(key("y"), second)
     rendezvous.send(key("z"), 1)
-    error = UnavailableError("gone")
+    error = errors.UnavailableError("gone")
     rendezvous.abort(error)
     assert first.outcomes == [error]
     assert second.outcomes == [error]
@@ -135,16 +129,16 @@ def test_abort_ends_everybody_who_waits_under_one_key() -> None:
     rendezvous, waiting = Rendezvous(), [Taken() for _ in range(3)]
     for taken in waiting:
         rendezvous.recv_async(key(), taken)
-    error = UnavailableError("gone")
+    error = errors.UnavailableError("gone")
     rendezvous.abort(error)
     assert [taken.outcomes for taken in waiting] == [[error]] * 3
 
 
 def test_after_an_abort_sends_and_receives_fail_with_its_error() -> None:
     rendezvous, taken = Rendezvous(), Taken()
-    error = AbortedError("step given up")
+    error = errors.AbortedError("step given up")
     rendezvous.abort(error)
-    with pytest.raises(AbortedError, match="step given up"):
+    with pytest.raises(errors.AbortedError, match="step given up"):
         rendezvous.send(key(), 1)
     rendezvous.recv_async(key(), taken)
     assert taken.outcomes == [error]
@@ -152,9 +146,9 @@ def test_after_an_abort_sends_and_receives_fail_with_its_error() -> None:
 
 def test_the_first_abort_wins() -> None:
     rendezvous = Rendezvous()
-    first = UnavailableError("the root cause")
+    first = errors.UnavailableError("the root cause")
     rendezvous.abort(first)
-    rendezvous.abort(CancelledError("a consequence", derived=True))
+    rendezvous.abort(errors.CancelledError("a consequence", derived=True))
     assert rendezvous.aborted is first
 
 
@@ -182,7 +176,7 @@ def test_closing_ends_receivers_with_a_derived_cancellation() -> None:
     rendezvous.recv_async(key(), taken)
     rendezvous.close()
     (outcome,) = taken.outcomes
-    assert isinstance(outcome, CancelledError)
+    assert isinstance(outcome, errors.CancelledError)
     assert outcome.derived
 
 
@@ -245,13 +239,13 @@ def test_the_end_of_a_step_reaches_a_receiver_once(close: bool) -> None:
     if close:
         rendezvous.close()
     else:
-        rendezvous.abort(UnavailableError("gone"))
+        rendezvous.abort(errors.UnavailableError("gone"))
     rendezvous.expect(late.keys, late)
     rendezvous.receive([key("x")], [1], [False])
     assert rendezvous.pending == (0, 0)
     for seen in (part.seen, late.seen):
         (error,) = seen
-        assert isinstance(error, CancelledError if close else UnavailableError)
+        assert isinstance(error, errors.CancelledError if close else errors.UnavailableError)
 
 
 # -- waiting ---------------------------------------------------------------------------------------
@@ -266,14 +260,14 @@ async def test_recv_awaits_a_value_that_is_sent_later() -> None:
 
 async def test_recv_raises_the_error_of_an_abort() -> None:
     rendezvous = Rendezvous()
-    asyncio.get_running_loop().call_soon(rendezvous.abort, UnavailableError("ps is gone"))
-    with pytest.raises(UnavailableError, match="ps is gone"):
+    asyncio.get_running_loop().call_soon(rendezvous.abort, errors.UnavailableError("ps is gone"))
+    with pytest.raises(errors.UnavailableError, match="ps is gone"):
         await rendezvous.recv(key())
 
 
 async def test_recv_past_its_deadline_names_the_key_and_leaves_nothing() -> None:
     rendezvous = Rendezvous()
-    with pytest.raises(DeadlineExceededError, match="edge_that_never_comes"):
+    with pytest.raises(errors.DeadlineExceededError, match="edge_that_never_comes"):
         await rendezvous.recv(key("edge_that_never_comes"), Deadline.after(0.01))
     assert rendezvous.pending == (0, 0)
 
@@ -283,9 +277,7 @@ async def test_a_cancelled_recv_leaves_others_on_its_key_untouched() -> None:
     first = asyncio.create_task(rendezvous.recv(key()))
     second = asyncio.create_task(rendezvous.recv(key()))
     await turns_until(lambda: rendezvous.pending == (0, 2))
-    first.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await first
+    await cancelled(first)
     rendezvous.send(key(), 1)
     assert await second == Arrival(1)
 
@@ -297,9 +289,7 @@ async def test_a_value_that_meets_a_receiver_in_the_moment_of_its_cancellation_i
     first = asyncio.create_task(rendezvous.recv(key()))
     await turns_until(lambda: rendezvous.pending == (0, 1))
     rendezvous.send(key(), 9)
-    first.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await first
+    await cancelled(first)
     assert await rendezvous.recv(key()) == Arrival(9)
 
 

@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    error_from_wire,
-    error_to_wire,
-)
+from actorsession import errors
 from actorsession.graph import shared_arrays
 from actorsession.graph.node import spec
 from actorsession.runtime import resources
@@ -37,7 +31,7 @@ def made(value: np.ndarray | None = None) -> Variable:
 
 def test_the_error_of_an_uninitialised_variable_travels_as_not_found() -> None:
     error = UninitializedVariableError("v")
-    assert type(error_from_wire(error_to_wire(error))) is NotFoundError
+    assert type(errors.error_from_wire(errors.error_to_wire(error))) is errors.NotFoundError
 
 
 def test_a_string_scalar_is_plain_bytes() -> None:
@@ -46,9 +40,9 @@ def test_a_string_scalar_is_plain_bytes() -> None:
     assert variable.read() == b"text"
     variable.assign(np.array(b"array", object))
     assert variable.read() == b"array"
-    with pytest.raises(InvalidArgumentError, match=r"holds string .* float32 of shape \(3,\)"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"holds string .* float32 of shape \(3,\)"):
         variable.assign(vector(1, 2, 3))
-    with pytest.raises(InvalidArgumentError, match=r"holds float32 .* string of shape \(\)"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"holds float32 .* string of shape \(\)"):
         made().assign(b"text")
     assert variable.read() == b"array"
 
@@ -114,7 +108,7 @@ def test_a_scalar_variable_is_updated_by_value() -> None:
 @pytest.mark.parametrize("value", [np.zeros(4, np.float32), np.zeros(3, np.float64), np.zeros((3, 1), np.float32)])
 def test_a_value_of_another_type_is_refused_and_the_old_one_stays(value: np.ndarray) -> None:
     variable = made()
-    with pytest.raises(InvalidArgumentError, match=r"holds float32 of shape \(3,\)"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"holds float32 of shape \(3,\)"):
         variable.assign(value)
     np.testing.assert_array_equal(variable.read(), [1, 2, 3])
 
@@ -174,7 +168,9 @@ def test_things_of_different_kinds_may_share_a_name() -> None:
 def test_asking_for_another_spec_says_what_is_there_and_changes_nothing() -> None:
     manager = ResourceManager()
     box = manager.lookup_or_create("c", "x", "box", Box, spec=("FIFO", 3))
-    with pytest.raises(InvalidArgumentError, match=r"box 'x' exists in container 'c' as \('FIFO', 3\).*'FIFO', 4"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"box 'x' exists in container 'c' as \('FIFO', 3\).*'FIFO', 4"
+    ):
         manager.lookup_or_create("c", "x", "box", Box, spec=("FIFO", 4))
     assert manager.lookup_or_create("c", "x", "box", Box, spec=("FIFO", 3)) is box
     assert box.items == [1]
@@ -183,9 +179,9 @@ def test_asking_for_another_spec_says_what_is_there_and_changes_nothing() -> Non
 def test_a_lookup_of_what_is_not_there_says_what_has_that_name() -> None:
     manager = ResourceManager()
     manager.lookup_or_create("c", "x", "box", Box)
-    with pytest.raises(NotFoundError, match=r"no queue 'x' in container 'c'; that name has a box"):
+    with pytest.raises(errors.NotFoundError, match=r"no queue 'x' in container 'c'; that name has a box"):
         manager.lookup("c", "x", "queue")
-    with pytest.raises(NotFoundError, match=r"no box 'x' in container 'localhost'$"):
+    with pytest.raises(errors.NotFoundError, match=r"no box 'x' in container 'localhost'$"):
         manager.lookup("", "x", "box")
 
 
@@ -193,9 +189,9 @@ def test_a_maker_that_fails_leaves_nothing_behind() -> None:
     manager = ResourceManager()
 
     def fail() -> Box:
-        raise InvalidArgumentError("no")
+        raise errors.InvalidArgumentError("no")
 
-    with pytest.raises(InvalidArgumentError, match="no"):
+    with pytest.raises(errors.InvalidArgumentError, match="no"):
         manager.lookup_or_create("", "x", "box", fail)
     assert manager.lookup_or_create("", "x", "box", Box).items == [1]
 
@@ -217,7 +213,7 @@ def test_a_cleared_resource_may_be_asked_for_with_another_spec() -> None:
     manager.clear()
     second = manager.lookup_or_create("", "x", "box", Box, "of doubles")
     assert second is not first
-    with pytest.raises(InvalidArgumentError, match="exists in container"):
+    with pytest.raises(errors.InvalidArgumentError, match="exists in container"):
         manager.lookup_or_create("", "x", "box", Box, "of floats")
 
 
@@ -373,5 +369,5 @@ def test_without_room_values_stay_where_they_are() -> None:
 
 
 def test_lending_an_uninitialised_variable_is_reading_it() -> None:
-    with pytest.raises(FailedPreconditionError, match=r"'weights'.*read.*initializer"):
+    with pytest.raises(errors.FailedPreconditionError, match=r"'weights'.*read.*initializer"):
         Variable("weights", VECTOR).lend()

@@ -8,15 +8,8 @@ import threading
 import numpy as np
 import pytest
 
-from actorsession import Graph, Tensor, ops
+from actorsession import Graph, Tensor, errors, ops
 from actorsession.actors import Deadline
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InternalError,
-    InvalidArgumentError,
-    UnavailableError,
-)
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
@@ -33,8 +26,7 @@ def new_step(loaded: Loaded, *, trace: bool = False, pool: KernelPool | None = N
 
 def ping_pong(hops: int) -> tuple[Graph, Tensor, Tensor]:
     """A value that goes to and fro between two devices, one more at each hop."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = y = ops.placeholder("float32", [])
         for hop in range(hops):
             with graph.device(f"/cpu:{hop % 2}"):
@@ -68,8 +60,7 @@ def test_a_step_leaves_nothing_in_its_rendezvous() -> None:
 
 
 def test_control_edges_between_devices_order_side_effects() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         with graph.device("/cpu:0"):
             v = ops.Variable(np.float32(1), name="v")
             first = v.assign_add(10.0)
@@ -87,8 +78,7 @@ def test_control_edges_between_devices_order_side_effects() -> None:
 
 def test_values_that_came_before_the_step_began_are_used_and_end_it_once() -> None:
     """A worker's rendezvous may be filled by pushes before RunGraph arrives."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [])
         with graph.device("/cpu:0"):
             first, second = x + 1.0, x + 2.0
@@ -120,7 +110,7 @@ def test_the_error_of_a_kernel_names_node_device_and_line() -> None:
     loaded = Loaded(graph, [quotient], [divisor])
     step = new_step(loaded)
     step.begin(loaded.graph.parts, [np.int32(0)])
-    with pytest.raises(InvalidArgumentError, match="division by zero") as caught:
+    with pytest.raises(errors.InvalidArgumentError, match="division by zero") as caught:
         step.result()
     assert caught.value.node == quotient.op.name
     assert caught.value.device == "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -139,7 +129,7 @@ def test_an_error_on_one_device_ends_the_others_and_is_the_one_that_is_raised() 
     step = new_step(loaded)
     step.begin(loaded.graph.parts, [np.int32(0)])
     assert step.done
-    with pytest.raises(InvalidArgumentError, match="division by zero"):
+    with pytest.raises(errors.InvalidArgumentError, match="division by zero"):
         step.result()
     assert step.rendezvous.pending == (0, 0)
 
@@ -149,9 +139,9 @@ def test_the_first_error_wins() -> None:
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded)
     step.begin(loaded.graph.parts[1:], [np.float32(0)])
-    step.fail(UnavailableError("the root cause"))
-    step.fail(CancelledError("a consequence"))
-    with pytest.raises(UnavailableError, match="the root cause"):
+    step.fail(errors.UnavailableError("the root cause"))
+    step.fail(errors.CancelledError("a consequence"))
+    with pytest.raises(errors.UnavailableError, match="the root cause"):
         step.result()
 
 
@@ -163,7 +153,7 @@ def test_a_step_that_waits_says_for_which_keys() -> None:
     step.begin([waiting], [np.float32(0)])
     assert not step.done
     assert [key.split(";")[2] for key in step.rendezvous.waiting_keys()] == [waiting.bound.device]
-    with pytest.raises(InternalError, match="waits for"):
+    with pytest.raises(errors.InternalError, match="waits for"):
         step.result()
 
 
@@ -172,7 +162,7 @@ def test_failing_a_step_that_is_over_changes_nothing() -> None:
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded)
     step.begin(loaded.graph.parts, [np.float32(0)])
-    step.fail(CancelledError("too late"))
+    step.fail(errors.CancelledError("too late"))
     assert step.result() == [2.0]
 
 
@@ -188,10 +178,10 @@ def test_a_step_that_is_over_keeps_its_values_past_its_limit_but_not_if_it_was_c
     clock.time += 2.0
     looks.append(step.abort_error)
     assert looks[0] is None
-    assert isinstance(looks[1], DeadlineExceededError)
+    assert isinstance(looks[1], errors.DeadlineExceededError)
     assert step.result() == [2.0]
-    step.cancel(CancelledError("nobody waits for it"))
-    with pytest.raises(CancelledError, match="nobody waits for it"):
+    step.cancel(errors.CancelledError("nobody waits for it"))
+    with pytest.raises(errors.CancelledError, match="nobody waits for it"):
         step.result()
 
 
@@ -247,11 +237,11 @@ async def test_a_cancelled_step_is_done_only_when_its_kernel_is_back() -> None:
     pool.submit(gate.wait, 10)  # the only thread is busy, so the segment waits behind it
     step = new_step(loaded, pool=pool)
     step.begin(loaded.graph.parts, [np.ones([600, 600], np.float32)])
-    step.fail(CancelledError("given up"))
+    step.fail(errors.CancelledError("given up"))
     assert not step.done
     gate.set()
     await step.wait()
-    with pytest.raises(CancelledError, match="given up"):
+    with pytest.raises(errors.CancelledError, match="given up"):
         step.result()
     pool.shutdown()
 
@@ -264,13 +254,12 @@ async def test_a_step_whose_pool_is_shut_down_is_cancelled() -> None:
     pool.shutdown()
     step = new_step(loaded, pool=pool)
     step.begin(loaded.graph.parts, [np.ones([600, 600], np.float32)])
-    with pytest.raises(CancelledError, match="shut down"):
+    with pytest.raises(errors.CancelledError, match="shut down"):
         step.result()
 
 
 def test_a_graph_of_one_segment_is_one_call() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
         difference, total = a - b, a + b
     loaded = Loaded(graph, [difference, total], [b, a])
@@ -285,8 +274,7 @@ def test_a_graph_that_sends_is_not_one_call() -> None:
 
 
 def test_stateful_kernels_are_shared_by_all_plans_with_the_same_states() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         drawn = ops.random_normal([3], seed=7)
         doubled = drawn * 2.0
     first = Loaded(graph, [drawn])

@@ -45,8 +45,7 @@ class Context(SegmentContext):
 
 @pytest.fixture
 def linked() -> BoundPartition:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [2], name="x")
         y = ops.tanh(x, name="y")
     return Loaded(graph, [y], [x]).graph.parts[0].bound
@@ -116,8 +115,7 @@ def test_a_record_does_not_keep_the_tensor(linked: BoundPartition) -> None:
 
 # -- the values themselves -------------------------------------------------------------------------
 def traced_node(name: str = "y") -> NodeStats:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [2], name="x")
         y = ops.tanh(x, name=name)
     linked = Loaded(graph, [y], [x]).graph.parts[0].bound

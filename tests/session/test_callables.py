@@ -13,19 +13,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    GraphOptions,
-    OptimizerOptions,
-    RunMetadata,
-    RunOptions,
-    Session,
-    TraceLevel,
-    ops,
-    opsets,
-)
+from actorsession import ops, opsets
 from actorsession.config import CallableOptions, DebugOptions, DebugTensorWatch, OptLevel, TensorConnection
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, NotFoundError
 from tests.ops.raw_control import raw_while
@@ -137,7 +125,7 @@ async def test_an_unknown_keyword_is_refused(session: Any) -> None:
 
 async def test_options_are_taken_when_they_were_announced(session: Any) -> None:
     a, b, total = sum_of_two()
-    options, metadata = RunOptions(trace_level=TraceLevel.FULL_TRACE), RunMetadata()
+    options, metadata = acts.RunOptions(trace_level=acts.TraceLevel.FULL_TRACE), acts.RunMetadata()
     announced = session.callable(total, [a, b], accept_options=True)
     assert await announced(1, 2, options=options, run_metadata=metadata) == 3.0
     assert metadata.step_stats is not None
@@ -201,18 +189,18 @@ async def test_a_callable_that_is_dropped_is_no_longer_counted(session: Any) -> 
     assert session.session.statistics().callables == 0
 
 
-async def test_many_children_call_one_callable_at_once(graph: Graph) -> None:
+async def test_many_children_call_one_callable_at_once(graph: acts.Graph) -> None:
     a, b, total = sum_of_two()
-    async with AsyncSession(graph=graph) as session:
+    async with acts.AsyncSession(graph=graph) as session:
         run = session.make_callable(total, [a, b])
         found = await asyncio.gather(*[run(i, 1) for i in range(100)])
     assert found == [i + 1 for i in range(100)]
 
 
-def test_many_threads_call_one_callable_at_once(graph: Graph) -> None:
+def test_many_threads_call_one_callable_at_once(graph: acts.Graph) -> None:
     a, b, total = sum_of_two()
     right: list[bool] = []
-    with Session(graph=graph) as session:
+    with acts.Session(graph=graph) as session:
         run = session.make_callable(total, [a, b])
 
         def work(offset: int) -> None:
@@ -227,9 +215,9 @@ def test_many_threads_call_one_callable_at_once(graph: Graph) -> None:
     assert all(right)
 
 
-async def test_a_callable_that_blocks_is_refused_on_a_running_loop_like_a_run(graph: Graph) -> None:
+async def test_a_callable_that_blocks_is_refused_on_a_running_loop_like_a_run(graph: acts.Graph) -> None:
     a, b, total = sum_of_two()
-    session = Session(graph=graph)
+    session = acts.Session(graph=graph)
     run = session.make_callable(total, [a, b])
     with pytest.raises(RuntimeError, match="inside a running event loop: use AsyncSession"):
         run(1, 2)
@@ -249,7 +237,7 @@ async def test_nodes_added_before_each_call_are_counted_and_warned_of_once(sessi
             ops.identity(x)
             assert await call(i) == i + 1
 
-    with pytest.warns(acts.debugging.GraphGrowthWarning, match=r"growth_of_callables.py:\d+") as told:
+    with pytest.warns(acts.debugging.GraphGrowthWarning, match=r"test_callables.py:\d+") as told:
         await careless_loop()
     assert len(told) == 1
     counted = session.session.statistics()
@@ -271,7 +259,7 @@ def make(session: Any, **options: Any) -> Any:
 
 
 @pytest.fixture
-def chain(graph: Graph) -> Any:
+def chain(graph: acts.Graph) -> Any:
     """a = [1, 2]; x is fed; y = x * 2; z = y + 1; w = -z."""
     a = ops.constant([1.0, 2.0], name="a")
     x = ops.placeholder("float32", [2], name="x")
@@ -289,7 +277,7 @@ async def test_values_are_fed_and_returned_in_the_order_of_the_names(session: An
     np.testing.assert_array_equal(found, [[3, 5], [6, 8], [3, 5]])
 
 
-async def test_targets_run_without_a_value(session: Any, graph: Graph) -> None:
+async def test_targets_run_without_a_value(session: Any, graph: acts.Graph) -> None:
     v = ops.Variable(1.0, name="v")
     raised = v.assign_add(1.0)
     await session.run(v.initializer)
@@ -357,36 +345,36 @@ async def test_what_are_no_options_is_refused(session: Any, chain: Any) -> None:
 
 # -- run options -----------------------------------------------------------------------------------
 async def test_the_run_options_are_those_of_each_call(session: Any, chain: Any) -> None:
-    options = RunOptions(trace_level=TraceLevel.FULL_TRACE, output_partition_graphs=True)
+    options = acts.RunOptions(trace_level=acts.TraceLevel.FULL_TRACE, output_partition_graphs=True)
     run = make(session, feed=["x:0"], fetch=["z:0"], run_options=options)
-    metadata = RunMetadata()
+    metadata = acts.RunMetadata()
     np.testing.assert_array_equal((await run([1, 2], run_metadata=metadata))[0], [3, 5])
     assert metadata.step_stats is not None
     assert len(metadata.partition_graphs) == 1
     with pytest.raises(TypeError, match="takes no others: set their run_options"):
-        await run([1, 2], options=RunOptions())
+        await run([1, 2], options=acts.RunOptions())
     plain = make(session, feed=["x:0"], fetch=["z:0"])
     await plain([1, 2], run_metadata=metadata)
     assert metadata.step_stats is None
 
 
-async def test_the_limit_of_the_run_options_ends_a_call(session: Any, graph: Graph) -> None:
+async def test_the_limit_of_the_run_options_ends_a_call(session: Any, graph: acts.Graph) -> None:
     queue = ops.FIFOQueue(1, "float32", [[]])
     element = queue.dequeue()
-    run = make(session, fetch=[element.name], run_options=RunOptions(timeout_in_ms=50))
+    run = make(session, fetch=[element.name], run_options=acts.RunOptions(timeout_in_ms=50))
     with pytest.raises(DeadlineExceededError):
         await run()
 
 
 async def test_the_pool_of_the_run_options_is_checked(session: Any, chain: Any) -> None:
-    run = make(session, fetch=["a:0"], run_options=RunOptions(inter_op_thread_pool=7))
+    run = make(session, fetch=["a:0"], run_options=acts.RunOptions(inter_op_thread_pool=7))
     with pytest.raises(InvalidArgumentError, match="7"):
         await run()
 
 
 async def test_watched_tensors_are_dumped_in_each_call(session: Any, chain: Any) -> None:
     watch = DebugTensorWatch(node_name="y", output_slot=0, debug_urls=["memory://"])
-    options = RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=[watch]))
+    options = acts.RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=[watch]))
     run = make(session, fetch=["z:0"], run_options=options, tensor_connection=connect(("a:0", "x:0")))
     np.testing.assert_array_equal((await run())[0], [3, 5])
     (dump,) = session.session.debug_dumps()
@@ -402,7 +390,7 @@ async def test_a_tensor_is_used_in_the_place_of_another(session: Any, chain: Any
     np.testing.assert_array_equal(await session.run("w:0", {"x:0": [1, 1]}), [-3, -3])
 
 
-async def test_one_tensor_is_used_in_the_place_of_several(session: Any, graph: Graph) -> None:
+async def test_one_tensor_is_used_in_the_place_of_several(session: Any, graph: acts.Graph) -> None:
     p, q = (ops.placeholder("float32", [], name=name) for name in "pq")
     ops.subtract(p * 10.0, q, name="d")
     ops.constant(3.0, name="three")
@@ -410,7 +398,7 @@ async def test_one_tensor_is_used_in_the_place_of_several(session: Any, graph: G
     assert await make(session, fetch=["d:0"], tensor_connection=connected)() == [27.0]
 
 
-async def test_a_value_that_is_fed_passes_on_through_connections_in_any_order(session: Any, graph: Graph) -> None:
+async def test_a_value_that_is_fed_passes_on_through_connections_in_any_order(session: Any, graph: acts.Graph) -> None:
     """TensorFlow lets the order of the connections decide; see docs/semantics.md."""
     p, q, r = (ops.placeholder("float32", [], name=name) for name in "pqr")
     ops.add(p * 100.0 + q * 10.0, r, name="sum")
@@ -420,7 +408,9 @@ async def test_a_value_that_is_fed_passes_on_through_connections_in_any_order(se
         assert await run(2.0) == [222.0]
 
 
-async def test_what_runs_after_a_connected_placeholder_runs_after_its_substitute(session: Any, graph: Graph) -> None:
+async def test_what_runs_after_a_connected_placeholder_runs_after_its_substitute(
+    session: Any, graph: acts.Graph
+) -> None:
     v = ops.Variable(1.0, name="v")
     raised = v.assign_add(4.0)
     p = ops.placeholder("float32", [], name="p")
@@ -477,7 +467,7 @@ async def test_a_connection_that_cannot_be_made_is_refused_where_the_callable_is
         make(session, tensor_connection=connect(*pairs), **{"fetch": ["z:0"], **options})
 
 
-async def test_connections_that_only_together_are_a_cycle_are_refused(session: Any, graph: Graph) -> None:
+async def test_connections_that_only_together_are_a_cycle_are_refused(session: Any, graph: acts.Graph) -> None:
     p, q = (ops.placeholder("float32", [], name=name) for name in "pq")
     ops.add(p, 1.0, name="above_p")
     ops.add(q, 1.0, name="above_q")
@@ -506,7 +496,7 @@ async def test_runs_with_other_connections_have_other_plans(session: Any, chain:
 
 
 # -- devices ---------------------------------------------------------------------------------------
-def transfers(metadata: RunMetadata) -> list[tuple[str, str]]:
+def transfers(metadata: acts.RunMetadata) -> list[tuple[str, str]]:
     """The pairs of devices between which the step sent something, by number."""
     keys = [
         node.attrs["key"].split(";")
@@ -517,12 +507,14 @@ def transfers(metadata: RunMetadata) -> list[tuple[str, str]]:
     return sorted((key[0][-1], key[2][-1]) for key in keys)
 
 
-async def test_feeds_enter_and_fetches_leave_at_the_devices_named_for_them(make_session: Any, graph: Graph) -> None:
-    session = make_session(ConfigProto(device_count={"CPU": 4}))
+async def test_feeds_enter_and_fetches_leave_at_the_devices_named_for_them(
+    make_session: Any, graph: acts.Graph
+) -> None:
+    session = make_session(acts.ConfigProto(device_count={"CPU": 4}))
     x = ops.placeholder("float32", [], name="x")
     with graph.device("/device:CPU:1"):
         ops.multiply(x, 2.0, name="y")
-    traced = RunOptions(output_partition_graphs=True)
+    traced = acts.RunOptions(output_partition_graphs=True)
     expected = {
         (): [("0", "1")],  # the client's device
         ("feed",): [("2", "1")],
@@ -533,7 +525,7 @@ async def test_feeds_enter_and_fetches_leave_at_the_devices_named_for_them(make_
         devices = {"feed": {"x:0": CPU.format(2)}, "fetch": {"y": CPU.format(3)}}
         given: Any = {f"{kind}_devices": devices[kind] for kind in kinds}
         run = make(session, feed=["x"], fetch=["y:0"], run_options=traced, **given)
-        metadata = RunMetadata()
+        metadata = acts.RunMetadata()
         assert await run(4.0, run_metadata=metadata) == [8.0]
         assert transfers(metadata) == sent, kinds
 
@@ -541,7 +533,7 @@ async def test_feeds_enter_and_fetches_leave_at_the_devices_named_for_them(make_
 async def test_older_spellings_of_a_device_are_taken_and_permission_to_return_early_is_not_needed(
     make_session: Any, chain: Any
 ) -> None:
-    session = make_session(ConfigProto(device_count={"CPU": 2}))
+    session = make_session(acts.ConfigProto(device_count={"CPU": 2}))
     run = make(
         session,
         feed=["x:0"],
@@ -577,10 +569,10 @@ async def test_a_device_that_cannot_be_used_is_refused_where_the_callable_is_mad
 @for_each("level", [OptLevel.L0, OptLevel.L1])
 @for_each("pruned", [False, True])
 async def test_loops_of_single_operations_are_fed_fetched_and_connected_at_any_device(
-    make_session: Any, graph: Graph, level: OptLevel, pruned: bool
+    make_session: Any, graph: acts.Graph, level: OptLevel, pruned: bool
 ) -> None:
-    options = GraphOptions(place_pruned_graph=pruned, optimizer_options=OptimizerOptions(opt_level=level))
-    session = make_session(ConfigProto(device_count={"CPU": 4}, graph_options=options))
+    options = acts.GraphOptions(place_pruned_graph=pruned, optimizer_options=acts.OptimizerOptions(opt_level=level))
+    session = make_session(acts.ConfigProto(device_count={"CPU": 4}, graph_options=options))
     n, _ = (ops.placeholder("int32", [], name=name) for name in "nm")
     with graph.device("/device:CPU:1"):
         (counted,) = raw_while(lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1], [ops.constant(0)], [n])

@@ -27,8 +27,7 @@ from tests.cluster.kit import PATIENCE
 @pytest.fixture
 def long_graph() -> Iterator[tuple[Graph, Tensor, Tensor, Tensor]]:
     """A graph with a chain of products that takes seconds, a counter at its start, and a short way."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = y = ops.placeholder("float32", [700, 700], name="x")
         for _ in range(400):
             y = ops.matmul(y, x) * 0.01
@@ -77,8 +76,7 @@ async def test_a_run_that_is_dear_does_not_hold_up_another(long_graph: Any) -> N
 
 
 async def test_a_program_of_short_steps_lets_others_have_the_loop() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [])
         y = x + 1.0
     async with AsyncSession(graph=graph) as session:
@@ -100,8 +98,7 @@ async def test_a_program_of_short_steps_lets_others_have_the_loop() -> None:
 
 
 async def test_many_runs_in_flight_keep_their_values_apart() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [8])
         with graph.device("/cpu:1"):
             y = x * 2.0
@@ -134,8 +131,7 @@ def in_threads(count: int, work: Any) -> None:
 
 
 def test_many_threads_share_a_session_while_the_graph_grows() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [], name="x")
         total = ops.Variable(0.0, name="total")
         add = total.assign_add(1.0)

@@ -10,18 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    GraphOptions,
-    RunMetadata,
-    RunOptions,
-    Session,
-    Tensor,
-    TraceLevel,
-    ops,
-)
+import actorsession as acts
+from actorsession import ops
 from actorsession.config import NodeStats, StepStats
 from tests.rows import for_each
 from tests.session.inner import direct_session
@@ -32,19 +22,19 @@ NEVER = 10**6
 X = np.linspace(-1, 1, 4, dtype=np.float32)
 
 
-def measuring(every: int = 1, after: int = 0) -> ConfigProto:
-    options = GraphOptions(build_cost_model=every, build_cost_model_after=after)
-    return ConfigProto(device_count={"CPU": 2}, graph_options=options)
+def measuring(every: int = 1, after: int = 0) -> acts.ConfigProto:
+    options = acts.GraphOptions(build_cost_model=every, build_cost_model_after=after)
+    return acts.ConfigProto(device_count={"CPU": 2}, graph_options=options)
 
 
-def placing(period: int = 1, devices: int = 3, **options: Any) -> ConfigProto:
-    return ConfigProto(
+def placing(period: int = 1, devices: int = 3, **options: Any) -> acts.ConfigProto:
+    return acts.ConfigProto(
         device_count={"CPU": devices},
         placement_period=period,
         # Two threads wherever the tests run: on one nothing is won by a second device.
         inter_op_parallelism_threads=2,
         use_per_session_threads=True,
-        graph_options=GraphOptions(build_cost_model=1, build_cost_model_after=NEVER, **options),
+        graph_options=acts.GraphOptions(build_cost_model=1, build_cost_model_after=NEVER, **options),
     )
 
 
@@ -58,7 +48,7 @@ def model_of(session: Any) -> Any:
     return session._session.cost_model
 
 
-def two_chains() -> Tensor:
+def two_chains() -> acts.Tensor:
     """Two chains of three nodes on one input, and their sum."""
     x = ops.placeholder("float32", [4], name="x")
     ends = []
@@ -79,7 +69,7 @@ HEAVY = {f"{chain}{i}": 0.01 for chain in "ab" for i in range(3)}
     [(1, 0, [0, 1, 2, 3, 4, 5]), (2, 0, [1, 3, 5]), (2, 1, [2, 4]), (3, 2, [4]), (1, 4, [4, 5])],
 )
 async def test_every_nth_run_of_a_plan_is_recorded_after_those_left_out(
-    make_session: Any, graph: Graph, every: int, after: int, recorded: list[int]
+    make_session: Any, graph: acts.Graph, every: int, after: int, recorded: list[int]
 ) -> None:
     """As in TensorFlow: run ``i`` counts if ``(i - after + 1) % every == 0``."""
     face = make_session(measuring(every, after))
@@ -88,7 +78,7 @@ async def test_every_nth_run_of_a_plan_is_recorded_after_those_left_out(
     for other in (y, ops.multiply(x, 2.0, name="z")):
         seen = []
         for i in range(6):
-            metadata = RunMetadata()
+            metadata = acts.RunMetadata()
             await face.run(other, {x: 1.0}, run_metadata=metadata)
             if metadata.cost_graph.node:
                 seen.append(i)
@@ -99,9 +89,9 @@ async def test_every_nth_run_of_a_plan_is_recorded_after_those_left_out(
     assert face.session.statistics().model_steps == 2 * len(recorded)
 
 
-async def test_the_cost_graph_has_each_node_with_what_it_took(make_session: Any, graph: Graph) -> None:
+async def test_the_cost_graph_has_each_node_with_what_it_took(make_session: Any, graph: acts.Graph) -> None:
     face = make_session(measuring())
-    metadata = RunMetadata()
+    metadata = acts.RunMetadata()
     await face.run(two_chains(), {"x:0": X}, run_metadata=metadata)
     nodes = {n.name: n for n in metadata.cost_graph.node}
     assert set(HEAVY) | {"end", "_arg/x/0"} == set(nodes)
@@ -115,28 +105,28 @@ async def test_the_cost_graph_has_each_node_with_what_it_took(make_session: Any,
     assert end.compute_cost == round(measured.most_seconds * 1e6)
 
 
-async def test_tracing_alone_feeds_no_model_and_gives_no_cost_graph(make_session: Any, graph: Graph) -> None:
+async def test_tracing_alone_feeds_no_model_and_gives_no_cost_graph(make_session: Any, graph: acts.Graph) -> None:
     face = make_session(measuring(after=NEVER))
-    metadata = RunMetadata()
-    traced = RunOptions(trace_level=TraceLevel.FULL_TRACE)
+    metadata = acts.RunMetadata()
+    traced = acts.RunOptions(trace_level=acts.TraceLevel.FULL_TRACE)
     await face.run(two_chains(), {"x:0": X}, options=traced, run_metadata=metadata)
     assert metadata.step_stats is not None
     assert metadata.cost_graph.node == ()
     assert len(model_of(face.session)) == 0
 
 
-async def test_a_debugged_run_is_not_measured(make_session: Any, graph: Graph) -> None:
+async def test_a_debugged_run_is_not_measured(make_session: Any, graph: acts.Graph) -> None:
     from actorsession.config import DebugOptions, DebugTensorWatch
 
     face = make_session(measuring())
     watch = DebugTensorWatch(node_name="a0", debug_ops=("DebugIdentity",), debug_urls=("memory://",))
-    options = RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=(watch,)))
+    options = acts.RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=(watch,)))
     await face.run(two_chains(), {"x:0": X}, options=options)
     assert face.session.statistics().model_steps == 0
     face.session.clear_debug_dumps()
 
 
-async def test_averages_follow_the_steps(make_session: Any, graph: Graph) -> None:
+async def test_averages_follow_the_steps(make_session: Any, graph: acts.Graph) -> None:
     face = make_session(measuring())
     end = two_chains()
     for _ in range(3):
@@ -148,10 +138,10 @@ async def test_averages_follow_the_steps(make_session: Any, graph: Graph) -> Non
 
 
 # -- inline or in the pool -------------------------------------------------------------------------
-async def test_a_plan_made_later_starts_from_measured_times(graph: Graph) -> None:
+async def test_a_plan_made_later_starts_from_measured_times(graph: acts.Graph) -> None:
     """Small tensors would run on the loop; nodes that were measured to be dear do not."""
     end = two_chains()
-    async with AsyncSession(graph=graph, config=measuring(after=NEVER)) as session:
+    async with acts.AsyncSession(graph=graph, config=measuring(after=NEVER)) as session:
         first = await session.run(end, {"x:0": X})
         assert session.statistics().offloaded == 0
         teach(session, **HEAVY)
@@ -164,7 +154,7 @@ async def test_a_plan_made_later_starts_from_measured_times(graph: Graph) -> Non
 
 
 # -- placement -------------------------------------------------------------------------------------
-async def test_two_heavy_chains_land_on_two_devices(make_session: Any, graph: Graph) -> None:
+async def test_two_heavy_chains_land_on_two_devices(make_session: Any, graph: acts.Graph) -> None:
     face = make_session(placing(period=2))
     end = two_chains()
     session = face.session
@@ -182,7 +172,9 @@ async def test_two_heavy_chains_land_on_two_devices(make_session: Any, graph: Gr
     np.testing.assert_array_equal(await face.run(end, {"x:0": X}), before)
 
 
-async def test_a_new_placement_drops_the_plans_and_the_next_run_plans_anew(make_session: Any, graph: Graph) -> None:
+async def test_a_new_placement_drops_the_plans_and_the_next_run_plans_anew(
+    make_session: Any, graph: acts.Graph
+) -> None:
     face = make_session(placing(period=3))
     end = two_chains()
     teach(face.session, **HEAVY)
@@ -193,8 +185,8 @@ async def test_a_new_placement_drops_the_plans_and_the_next_run_plans_anew(make_
     await face.run(end, {"x:0": X})
     placed = face.session.statistics()
     assert (placed.placements, placed.cache.plans) == (1, 0)
-    metadata = RunMetadata()
-    both = RunOptions(trace_level=TraceLevel.FULL_TRACE, output_partition_graphs=True)
+    metadata = acts.RunMetadata()
+    both = acts.RunOptions(trace_level=acts.TraceLevel.FULL_TRACE, output_partition_graphs=True)
     await face.run(end, {"x:0": X}, options=both, run_metadata=metadata)
     after = face.session.statistics()
     assert (after.placements, after.cache.plans, after.cache.misses) == (1, 1, 2)
@@ -204,7 +196,7 @@ async def test_a_new_placement_drops_the_plans_and_the_next_run_plans_anew(make_
     assert all(name.startswith("actorsession-kernel") for name in threads), "each chain in the pool"
 
 
-async def test_once_placed_well_nothing_moves_again(make_session: Any, graph: Graph) -> None:
+async def test_once_placed_well_nothing_moves_again(make_session: Any, graph: acts.Graph) -> None:
     face = make_session(placing(period=1))
     end = two_chains()
     teach(face.session, **HEAVY)
@@ -232,7 +224,7 @@ async def test_looks_that_change_nothing_become_rare(make_session: Any, monkeypa
     assert looks == [2, 6, 14, 30]
 
 
-async def test_nothing_moves_without_a_period_or_without_measurements(make_session: Any, graph: Graph) -> None:
+async def test_nothing_moves_without_a_period_or_without_measurements(make_session: Any, graph: acts.Graph) -> None:
     end = two_chains()
     unmeasured, without = make_session(placing(period=1)), make_session(measuring(after=NEVER))
     teach(without.session, **HEAVY)
@@ -242,7 +234,7 @@ async def test_nothing_moves_without_a_period_or_without_measurements(make_sessi
         assert face.session.statistics().placements == 0
 
 
-async def test_cheap_nodes_stay_together(make_session: Any, graph: Graph) -> None:
+async def test_cheap_nodes_stay_together(make_session: Any, graph: acts.Graph) -> None:
     face = make_session(placing(period=1))
     end = two_chains()
     teach(face.session, **dict.fromkeys(HEAVY, 20e-6))
@@ -250,7 +242,7 @@ async def test_cheap_nodes_stay_together(make_session: Any, graph: Graph) -> Non
     assert face.session.statistics().placements == 0
 
 
-async def test_what_somebody_asked_for_or_what_has_state_stays(make_session: Any, graph: Graph) -> None:
+async def test_what_somebody_asked_for_or_what_has_state_stays(make_session: Any, graph: acts.Graph) -> None:
     x = ops.placeholder("float32", [4], name="x")
     with graph.device("/cpu:0"):
         asked = ops.tanh(x, name="asked")
@@ -275,7 +267,9 @@ async def test_what_somebody_asked_for_or_what_has_state_stays(make_session: Any
     assert placed["free"].device != f"{DEVICE}0"
 
 
-async def test_the_plan_that_takes_most_decides_and_the_others_must_not_lose(make_session: Any, graph: Graph) -> None:
+async def test_the_plan_that_takes_most_decides_and_the_others_must_not_lose(
+    make_session: Any, graph: acts.Graph
+) -> None:
     """Apart, the chains win by two devices; a step that runs ``end`` alone does not see them."""
     face = make_session(placing(period=4))
     end = two_chains()
@@ -287,7 +281,7 @@ async def test_the_plan_that_takes_most_decides_and_the_others_must_not_lose(mak
     assert direct_session(face.session).placement()["small"].device == f"{DEVICE}0"
 
 
-async def test_a_node_that_new_nodes_are_tied_to_goes_back(make_session: Any, graph: Graph) -> None:
+async def test_a_node_that_new_nodes_are_tied_to_goes_back(make_session: Any, graph: acts.Graph) -> None:
     face = make_session(placing(period=1))
     end = two_chains()
     teach(face.session, **HEAVY)
@@ -300,19 +294,21 @@ async def test_a_node_that_new_nodes_are_tied_to_goes_back(make_session: Any, gr
     assert placed["tied"].device == placed[moved[0]].device
 
 
-async def test_a_pruned_placement_is_placed_anew_too(make_session: Any, graph: Graph) -> None:
+async def test_a_pruned_placement_is_placed_anew_too(make_session: Any, graph: acts.Graph) -> None:
     face = make_session(placing(period=1, place_pruned_graph=True))
     end = two_chains()
     teach(face.session, **HEAVY)
     before = await face.run(end, {"x:0": X})
-    metadata = RunMetadata()
-    graphs = RunOptions(output_partition_graphs=True)
+    metadata = acts.RunMetadata()
+    graphs = acts.RunOptions(output_partition_graphs=True)
     after = await face.run(end, {"x:0": X}, options=graphs, run_metadata=metadata)
     np.testing.assert_array_equal(before, after)
     assert len(metadata.partition_graphs) == 2
 
 
-async def test_a_new_placement_is_logged(make_session: Any, graph: Graph, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_new_placement_is_logged(
+    make_session: Any, graph: acts.Graph, caplog: pytest.LogCaptureFixture
+) -> None:
     face = make_session(placing(period=1))
     teach(face.session, **HEAVY)
     with caplog.at_level(logging.INFO, "actorsession.session"):
@@ -320,7 +316,7 @@ async def test_a_new_placement_is_logged(make_session: Any, graph: Graph, caplog
     assert "3 nodes moved; cost model: a step is estimated to take" in caplog.text
 
 
-async def test_a_callable_keeps_giving_the_same_value(make_session: Any, graph: Graph) -> None:
+async def test_a_callable_keeps_giving_the_same_value(make_session: Any, graph: acts.Graph) -> None:
     face = make_session(placing(period=1))
     end = two_chains()
     prepared = face.callable(end, ["x:0"])
@@ -336,10 +332,9 @@ BINARY = (ops.add, ops.multiply, ops.maximum)
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> tuple[Graph, list[Tensor], dict[str, float]]:
+def graphs(draw: st.DrawFn) -> tuple[acts.Graph, list[acts.Tensor], dict[str, float]]:
     """A graph over three devices, all its tensors, and what its nodes are said to cost."""
-    graph = Graph()
-    with graph.as_default():
+    with acts.Graph().as_default() as graph:
         tensors = [ops.placeholder("float32", [4], name="x")]
         v = ops.Variable(X, name="v")
         for i in range(draw(st.integers(2, 10))):
@@ -363,9 +358,9 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, list[Tensor], dict[str, float]]:
 
 @settings(max_examples=40, deadline=None)
 @given(graphs())
-def test_values_are_the_same_before_and_after(drawn: tuple[Graph, list[Tensor], dict[str, float]]) -> None:
+def test_values_are_the_same_before_and_after(drawn: tuple[acts.Graph, list[acts.Tensor], dict[str, float]]) -> None:
     graph, tensors, costs = drawn
-    with Session(graph=graph, config=placing(period=2)) as session:
+    with acts.Session(graph=graph, config=placing(period=2)) as session:
         session.run(graph.get_operation_by_name("v/Assign"))
         before = session.run(tensors, {"x:0": X})
         teach(session, **costs)

@@ -25,17 +25,11 @@ from actorsession import (
     RunOptions,
     Session,
     TraceLevel,
+    errors,
     get_default_graph,
     ops,
 )
 from actorsession import RunMetadata as Metadata
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    UnavailableError,
-)
 from actorsession.extend import DeviceAttributes, register_device_factory
 from actorsession.runtime.devices import CPU_PRIORITY
 from actorsession.session.targets import is_local, master_addresses, names_master
@@ -104,7 +98,7 @@ async def test_incarnations_stay_and_are_different_in_every_session(make_session
 
 async def test_list_devices_of_a_closed_session_is_cancelled(session: Any) -> None:
     await session.close()
-    with pytest.raises(CancelledError, match=r"Session has been closed\."):
+    with pytest.raises(errors.CancelledError, match=r"Session has been closed\."):
         await devices_of(session)
 
 
@@ -145,7 +139,7 @@ async def test_a_plug_in_that_nobody_asked_for_is_not_loaded(make_session: Any) 
     assert "toy_plugin" not in sys.modules
     with get_default_graph().device("/device:TOY:0"):
         x = ops.constant(1.0) * 2.0
-    with pytest.raises(InvalidArgumentError, match=r"TOY:0, which does not exist here; .*CPU:0"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"TOY:0, which does not exist here; .*CPU:0"):
         await face.run(x)
 
 
@@ -170,7 +164,7 @@ async def test_an_operation_without_a_kernel_on_its_device_is_named(make_session
         fine = ops.ones([2, 2]) + 1.0
         product = ops.matmul(fine, fine, name="product")
     with pytest.raises(
-        InvalidArgumentError,
+        errors.InvalidArgumentError,
         match=r"'product' requests /device:TOY:0, but there is no kernel for MatMul\. "
         r"Devices that have one: /job:localhost.*CPU:0\.",
     ) as caught:
@@ -198,7 +192,7 @@ async def test_what_must_share_a_device_with_state_that_cannot_run_it_is_named(m
         v = ops.Variable(1.0, name="v")
     await face.run(v.initializer)
     update = v.assign_add(1.0, name="update", read_value=False)  # built after the variable was placed
-    with pytest.raises(InvalidArgumentError, match="no kernel for AssignAddVariableOp") as caught:
+    with pytest.raises(errors.InvalidArgumentError, match="no kernel for AssignAddVariableOp") as caught:
         await face.run(update)
     assert caught.value.node == update.name
 
@@ -228,10 +222,9 @@ async def test_what_asks_for_no_device_stays_on_the_cpu_beside_a_type_of_low_pri
 def test_a_broken_plug_in_is_named_where_asked_for_and_alone_fails(kind: Any, tmp_path: Path, monkeypatch: Any) -> None:
     write_distribution(tmp_path, "toy_broken", "raise OSError('no driver')", ["TOY = toy_broken:T"])
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(FailedPreconditionError, match=r"toy_broken 1\.0 is broken: OSError: no driver"):
+    with pytest.raises(errors.FailedPreconditionError, match=r"toy_broken 1\.0 is broken: OSError: no driver"):
         kind(graph=Graph(), config=ConfigProto(device_count={"TOY": 1}))
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.constant(1.0) + 1.0
     with Session(graph=graph) as session:
         assert session.run(x) == 2
@@ -331,13 +324,13 @@ async def test_an_op_cannot_be_placed_on_a_device_that_is_filtered_out(make_sess
     with graph.device("/cpu:1"):
         y = ops.constant(1.0) + 1.0
     session = make_session(ConfigProto(device_count={"CPU": 2}, device_filters=["/cpu:0"]))
-    with pytest.raises(InvalidArgumentError, match=r"device:CPU:1, which does not exist"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"device:CPU:1, which does not exist"):
         await session.run(y)
 
 
 @pytest.mark.parametrize("kind", [AsyncSession, Session])
 def test_a_malformed_filter_is_an_invalid_argument(kind: Any, graph: Graph) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"invalid device filter: .*'nonsense::'"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"invalid device filter: .*'nonsense::'"):
         kind(graph=graph, config=ConfigProto(device_filters=["nonsense::"]))
 
 
@@ -347,13 +340,13 @@ async def test_soft_placement_takes_types_and_numbers_there_are_but_keeps_tasks(
 ) -> None:
     with graph.device("/device:GPU:7"):
         y = ops.constant(1.0) + 1.0
-    with pytest.raises(InvalidArgumentError, match="GPU:7"):
+    with pytest.raises(errors.InvalidArgumentError, match="GPU:7"):
         await make_session().run(y)
     soft = ConfigProto(allow_soft_placement=True)
     assert await make_session(soft).run(y) == 2.0
     with graph.device(NOWHERE):
         z = y + 1.0
-    with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
+    with pytest.raises(errors.InvalidArgumentError, match="/job:nowhere"):
         await make_session(soft).run(z)
 
 
@@ -396,10 +389,10 @@ async def test_place_pruned_graph_forgives_a_bad_device_of_an_unneeded_node(make
         z = y + 1.0
     session = make_session(pruned())
     assert await session.run(y) == 2.0
-    with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
+    with pytest.raises(errors.InvalidArgumentError, match="/job:nowhere"):
         await session.run(z)
     assert await session.run(y) == 2.0
-    with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
+    with pytest.raises(errors.InvalidArgumentError, match="/job:nowhere"):
         await make_session().run(y)
 
 
@@ -453,11 +446,11 @@ MALFORMED = {
 
 
 def test_nobody_is_at_port_0() -> None:
-    with pytest.raises(UnavailableError, match="nobody can be reached at port 0 of 'tcp://loft:0'"):
+    with pytest.raises(errors.UnavailableError, match="nobody can be reached at port 0 of 'tcp://loft:0'"):
         master_addresses("tcp://loft:0")
-    with pytest.raises(UnavailableError, match="port 0"):
+    with pytest.raises(errors.UnavailableError, match="port 0"):
         Session.reset("grpc://localhost:0")
-    with pytest.raises(DeadlineExceededError, match="port 0"):
+    with pytest.raises(errors.DeadlineExceededError, match="port 0"):
         tf.Session.reset("grpc://localhost:0", ["c"], tf.ConfigProto(operation_timeout_in_ms=5))
 
 
@@ -476,7 +469,7 @@ async def test_this_process_has_two_names_on_a_loop(target: str, graph: Graph) -
     async with AsyncSession(target, graph=graph) as session:
         assert await session.run(ops.constant(1) + 1) == 2
         await AsyncSession.reset(target)
-        with pytest.raises(CancelledError, match="Session has been closed"):
+        with pytest.raises(errors.CancelledError, match="Session has been closed"):
             await session.list_devices()
 
 
@@ -530,7 +523,7 @@ def makers() -> dict[str, Callable[[str], Any]]:
 @for_each("maker", makers())
 @for_each("target", MALFORMED)
 def test_a_malformed_target_is_refused_where_it_is_given(target: str, maker: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=MALFORMED[target]) as refused:
+    with pytest.raises(errors.InvalidArgumentError, match=MALFORMED[target]) as refused:
         makers()[maker](target)
     assert f"malformed target {target!r}" in refused.value.message
     assert "Targets are '' or 'local' for this process; host:port, tcp://" in refused.value.message

@@ -17,19 +17,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    IndexedSlices,
-    Session,
-    SparseTensor,
-    Tensor,
-    get_default_graph,
-    get_static_value,
-    ops,
-    opsets,
-)
+from actorsession import ops, opsets
 from actorsession.errors import InaccessibleTensorError, InvalidArgumentError, RequestError, ResourceExhaustedError
 from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
@@ -51,7 +39,7 @@ def _witness(value: Any) -> Any:
 register(
     OpDef(
         name="TestWitness",
-        infer=lambda ctx: [ops.constant(0.0, graph=Graph()).spec],
+        infer=lambda ctx: [ops.constant(0.0, graph=acts.Graph()).spec],
         kernel=lambda ctx: _witness,
         gradient=NOT_DIFFERENTIABLE,
         stateful=True,
@@ -133,7 +121,7 @@ async def test_an_operation_is_no_key(session: Any) -> None:
 
 async def test_a_tensor_of_another_graph_is_no_key(session: Any) -> None:
     a = ops.placeholder("float32", [])
-    with Graph().as_default():
+    with acts.Graph().as_default():
         stranger = ops.placeholder("float32", [])
     with pytest.raises(TypeError, match="Cannot interpret feed_dict key"):
         await session.run(a + 1.0, {stranger: 1})
@@ -477,9 +465,9 @@ class _Stored:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        self.asked: list[Tensor] = []
+        self.asked: list[acts.Tensor] = []
 
-    def _feed_value(self, tensor: Tensor, owner: Any) -> Any:
+    def _feed_value(self, tensor: acts.Tensor, owner: Any) -> Any:
         self.asked.append(tensor)
         return self.value
 
@@ -562,7 +550,7 @@ async def test_a_tensor_whose_static_value_was_asked_for_can_no_longer_be_fed(se
     x = ops.constant([2, 2])
     y = x + 1
     np.testing.assert_array_equal(await session.run(y, {x: [5, 5]}), [6, 6])
-    np.testing.assert_array_equal(get_static_value(x), [2, 2])
+    np.testing.assert_array_equal(acts.get_static_value(x), [2, 2])
     with pytest.raises(ValueError, match="may not be fed"):
         await session.run(y, {x: [5, 5]})
 
@@ -577,23 +565,23 @@ async def test_a_value_that_only_a_shape_function_saw_may_still_be_fed(session: 
     assert (value.shape, summed) == ((4, 1), 4)
 
 
-def test_static_evaluation_marks_what_its_answer_was_made_of(graph: Graph) -> None:
+def test_static_evaluation_marks_what_its_answer_was_made_of(graph: acts.Graph) -> None:
     a, b, x = ops.constant(2), ops.constant(3, "int64"), ops.placeholder("float32", [2, 3])
     cast, same, of_x = ops.cast(a, "int64"), ops.identity(b), ops.shape(x)
     fixed, part = ops.stack([cast, same]), ops.stack([b, ops.placeholder("int64", [])])
     unused = ops.constant(4)
-    assert get_static_value(ops.placeholder("float32")) is None
-    assert get_static_value(ops.Variable(1)) is None
-    assert get_static_value(7) == 7
-    np.testing.assert_array_equal(get_static_value(of_x), [2, 3])
+    assert acts.get_static_value(ops.placeholder("float32")) is None
+    assert acts.get_static_value(ops.Variable(1)) is None
+    assert acts.get_static_value(7) == 7
+    np.testing.assert_array_equal(acts.get_static_value(of_x), [2, 3])
     assert not graph.is_feedable(of_x)
     assert graph.is_feedable(x)
-    assert get_static_value(part) is None
+    assert acts.get_static_value(part) is None
     assert graph.is_feedable(b)
-    np.testing.assert_array_equal(get_static_value(fixed), [2, 3])
+    np.testing.assert_array_equal(acts.get_static_value(fixed), [2, 3])
     assert [graph.is_feedable(t) for t in (a, b, cast, same, fixed)] == [False] * 5
     assert graph.is_feedable(unused)
-    partly = get_static_value(part, partial=True)
+    partly = acts.get_static_value(part, partial=True)
     assert partly.tolist() == [3, None]
     assert not graph.is_feedable(part)
     assert graph.restrictions == 7
@@ -641,16 +629,16 @@ async def test_any_memory_layout_may_be_fed(session: Any, order: Any) -> None:
 
 # -- whose array it is -----------------------------------------------------------------------------
 @for_each("dtype", ["float32", "int64", "bool", "bfloat16", "string"])
-def test_an_array_of_the_right_type_is_not_copied_on_the_way_in(graph: Graph, dtype: str) -> None:
+def test_an_array_of_the_right_type_is_not_copied_on_the_way_in(graph: acts.Graph, dtype: str) -> None:
     x = ops.placeholder(dtype, [2])
     fed = np.array([b"a", b"b"], object) if dtype == "string" else np.zeros(2, x.dtype.np_dtype)
     assert converter(x)(fed) is fed
 
 
-def test_consumers_see_the_fed_array_itself(graph: Graph, seen: list[Any]) -> None:
+def test_consumers_see_the_fed_array_itself(graph: acts.Graph, seen: list[Any]) -> None:
     x = ops.placeholder("float32", [3])
     fed = np.arange(3, dtype=np.float32)
-    with Session(graph=graph) as session:
+    with acts.Session(graph=graph) as session:
         session.run(make_one("TestWitness", [ops.identity(x)]), {x: fed})
     assert np.shares_memory(seen[0], fed)
 
@@ -713,7 +701,7 @@ async def test_fetched_constants_and_variables_are_the_callers_own(session: Any)
     np.testing.assert_array_equal(nested[0], [3, 4])
 
 
-async def test_a_step_that_waits_does_not_see_later_changes_of_its_feed(graph: Graph) -> None:
+async def test_a_step_that_waits_does_not_see_later_changes_of_its_feed(graph: acts.Graph) -> None:
     """While a step is suspended, its caller's program goes on and may write to what it fed. 1. The step begins and
     waits for a function that holds a gate. 2. The program changes the fed array, and opens the gate. 3. What the step
     computes behind the gate is of the array as it was fed."""
@@ -732,7 +720,7 @@ async def test_a_step_that_waits_does_not_see_later_changes_of_its_feed(graph: G
     with graph.control_dependencies([held]):
         stored = v.assign(x)
     fed = np.array([1, 2, 3], np.float32)
-    async with AsyncSession(graph=graph) as session, asyncio.TaskGroup() as group:
+    async with acts.AsyncSession(graph=graph) as session, asyncio.TaskGroup() as group:
         await session.run(v.initializer)
         running = group.create_task(session.run([behind, stored], {x: fed}))
         assert await asyncio.to_thread(entered.wait, 30)
@@ -753,7 +741,7 @@ if "TestReference" not in registered_ops():
     register(
         OpDef(
             name="TestReference",
-            infer=lambda ctx: [ops.constant(0.0, graph=Graph()).spec],
+            infer=lambda ctx: [ops.constant(0.0, graph=acts.Graph()).spec],
             kernel=lambda ctx: _see,
             gradient=NOT_DIFFERENTIABLE,
             stateful=True,
@@ -792,9 +780,9 @@ async def test_between_two_devices_of_a_synchronous_step_it_is_the_fed_memory_st
     make_session: Any, seen: list[Any]
 ) -> None:
     """An asynchronous step may be suspended between two devices, and so keeps a copy."""
-    face = make_session(ConfigProto(device_count={"CPU": 2}))
+    face = make_session(acts.ConfigProto(device_count={"CPU": 2}))
     x = ops.placeholder("float32", [3])
-    with get_default_graph().device("/cpu:1"):
+    with acts.get_default_graph().device("/cpu:1"):
         fetch = make_one("TestReference", [x])
     fed = np.arange(3, dtype=np.float32)
     await face.run([fetch, x * 1.0], {x: fed})
@@ -845,7 +833,7 @@ def _same(found: Any, expected: Any) -> None:
 
 
 async def test_a_sparse_tensor_gives_a_sparse_tensor_value(session: Any) -> None:
-    sparse = SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
+    sparse = acts.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
     found = await session.run(sparse)
     _same(found, acts.sparse.SparseTensorValue([[0, 0], [1, 2]], [1, 2], [2, 3]))
     assert [part.dtype.name for part in found] == ["int64", "float32", "int64"]
@@ -861,11 +849,11 @@ async def test_a_value_whose_parts_are_tensors_is_an_ordinary_named_tuple(sessio
 
 async def test_slices_give_their_value_and_no_shape_when_they_have_none(session: Any) -> None:
     rows, indices = ops.constant([[1.0, 2.0]]), ops.constant([0])
-    found = await session.run(IndexedSlices(rows, indices))
+    found = await session.run(acts.IndexedSlices(rows, indices))
     assert found.dense_shape is None
     _same(found[:2], ([[1, 2]], [0]))
     assert type(found) is acts.sparse.IndexedSlicesValue
-    whole = IndexedSlices(rows, indices, ops.constant([4, 2]))
+    whole = acts.IndexedSlices(rows, indices, ops.constant([4, 2]))
     found = await session.run(whole)
     assert type(found) is acts.sparse.IndexedSlicesValue
     _same(tuple(found), ([[1, 2]], [0], [4, 2]))
@@ -920,7 +908,7 @@ async def test_a_value_without_parts_is_refused(session: Any, value: Any) -> Non
 async def test_a_sparse_tensor_is_no_value(session: Any) -> None:
     sparse = opsets.sparse_placeholder("float32")
     with pytest.raises(TypeError):
-        await session.run(sparse, {sparse: SparseTensor([[0, 0]], [1.0], [2, 3])})
+        await session.run(sparse, {sparse: acts.SparseTensor([[0, 0]], [1.0], [2, 3])})
 
 
 async def test_the_parts_of_a_sparse_feed_have_shapes_that_are_checked(session: Any) -> None:
@@ -930,14 +918,14 @@ async def test_the_parts_of_a_sparse_feed_have_shapes_that_are_checked(session: 
 
 
 async def test_a_sparse_tensor_with_a_constant_shape_cannot_be_fed(session: Any) -> None:
-    sparse = SparseTensor([[0, 0]], [1.0], [2, 3])
+    sparse = acts.SparseTensor([[0, 0]], [1.0], [2, 3])
     with pytest.raises(ValueError, match="dense_shape:0 may not be fed"):
         await session.run(sparse, {sparse: FED})
 
 
 async def test_slices_are_fed_a_tuple_or_a_value(session: Any) -> None:
-    slices = IndexedSlices(ops.constant([[1.0, 2.0]]), ops.constant([0]))
-    whole = IndexedSlices(slices.values, slices.indices, ops.constant([4, 2]))
+    slices = acts.IndexedSlices(ops.constant([[1.0, 2.0]]), ops.constant([0]))
+    whole = acts.IndexedSlices(slices.values, slices.indices, ops.constant([4, 2]))
     fed = acts.sparse.IndexedSlicesValue(np.array([[3, 4]]), np.array([1]), np.array([5, 2]))
     for key in (slices, whole):
         found = await session.run(key, {key: fed})
@@ -949,8 +937,8 @@ async def test_slices_are_fed_a_tuple_or_a_value(session: Any) -> None:
 
 async def test_sparse_fetches_are_remembered_like_others(make_session: Any) -> None:
     face = make_session()
-    sparse = SparseTensor([[0, 0]], [1.0], [2, 3])
-    slices = IndexedSlices(sparse.values, sparse.indices)
+    sparse = acts.SparseTensor([[0, 0]], [1.0], [2, 3])
+    slices = acts.IndexedSlices(sparse.values, sparse.indices)
     for _ in range(3):
         await face.run({"a": sparse, "b": [slices]})
     assert len(face.session._requests) == 1

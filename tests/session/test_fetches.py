@@ -381,8 +381,7 @@ async def test_bad_fetches_are_refused_with_tensorflows_classes(session: Any, ba
 
 async def test_an_element_of_another_graph_is_refused(session: Any) -> None:
     ops.constant(1)
-    other = Graph()
-    with other.as_default():
+    with Graph().as_default():
         stranger, variable = ops.constant(1), ops.Variable(1)
     for fetches in (stranger, stranger.op, variable, [stranger], {"a": (stranger,)}):
         with pytest.raises(ValueError, match="another"):

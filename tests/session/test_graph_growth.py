@@ -71,8 +71,7 @@ async def test_a_failed_extend_changes_nothing(make_session: Any) -> None:
 
 def test_a_cycle_is_refused_and_names_its_nodes() -> None:
     """Only a graph from elsewhere can have one: building cannot make it."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         a = ops.placeholder("float32", [], name="a")
         b = ops.identity(a, name="b")
         c = ops.identity(b, name="c")
@@ -285,7 +284,7 @@ def two_chains_of(x: Any) -> Any:
     return a + b
 
 
-LINE = r"test_changed_nodes.py:\d+"
+LINE = r"test_graph_growth.py:\d+"
 
 
 async def test_another_input_of_a_node_that_ran_is_reported_once_and_has_no_effect(session: Any) -> None:

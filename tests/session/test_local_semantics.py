@@ -13,17 +13,10 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+import actorsession.errors as errors
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Session, get_default_graph, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
-from actorsession.errors import (
-    InaccessibleTensorError,
-    InvalidArgumentError,
-    OpError,
-    OutOfRangeError,
-    ResourceExhaustedError,
-    UnimplementedError,
-    UnknownError,
-)
+from tests.loops import cancelled
 from tests.rows import for_each
 from tests.session.probe import Probe
 
@@ -50,9 +43,9 @@ async def test_what_was_built_in_a_branch_cannot_be_fetched_or_fed(session: Any,
     result = ops.cond(ops.placeholder_with_default(True, []), branch, lambda: ops.constant(0.0))
     wanted = inside[0].name if as_name else inside[0]
     for fetches in (wanted, [result, wanted], inside[0].op):
-        with pytest.raises(InaccessibleTensorError, match="inside 'cond'"):
+        with pytest.raises(errors.InaccessibleTensorError, match="inside 'cond'"):
             await session.run(fetches)
-    with pytest.raises(InaccessibleTensorError, match="inside 'cond'"):
+    with pytest.raises(errors.InaccessibleTensorError, match="inside 'cond'"):
         await session.run(result, {wanted: 1.0})
     assert await session.run(result) == 2
 
@@ -77,9 +70,9 @@ async def test_what_was_built_in_a_loop_cannot_be_fetched_or_fed(session: Any, a
     loop = ops.while_loop(lambda i: i < 3, turn, [0])
     wanted = inside[0].name if as_name else inside[0]
     for fetches in (wanted, [loop, wanted], inside[0].op):
-        with pytest.raises(InaccessibleTensorError, match="inside 'while'"):
+        with pytest.raises(errors.InaccessibleTensorError, match="inside 'while'"):
             await session.run(fetches)
-    with pytest.raises(InaccessibleTensorError, match="inside 'while'"):
+    with pytest.raises(errors.InaccessibleTensorError, match="inside 'while'"):
         await session.run(loop, {wanted: 1})
     assert await session.run(loop) == 3
 
@@ -200,16 +193,16 @@ async def test_only_the_branch_taken_and_the_iterations_made_have_effects(sessio
 @pytest.mark.parametrize(
     ("raised", "kind"),
     [
-        (ValueError("v"), InvalidArgumentError),
-        (StopIteration(), OutOfRangeError),
-        (MemoryError(), ResourceExhaustedError),
-        (NotImplementedError(), UnimplementedError),
-        (KeyError("k"), UnknownError),
+        (ValueError("v"), errors.InvalidArgumentError),
+        (StopIteration(), errors.OutOfRangeError),
+        (MemoryError(), errors.ResourceExhaustedError),
+        (NotImplementedError(), errors.UnimplementedError),
+        (KeyError("k"), errors.UnknownError),
     ],
     ids=lambda v: v.__name__ if isinstance(v, type) else type(v).__name__,
 )
 async def test_an_error_of_a_python_function_ends_the_run_and_not_the_session(
-    session: Any, raised: Exception, kind: type[OpError]
+    session: Any, raised: Exception, kind: type[errors.OpError]
 ) -> None:
     x = ops.placeholder("float32", [])
 
@@ -219,7 +212,7 @@ async def test_an_error_of_a_python_function_ends_the_run_and_not_the_session(
         return value
 
     y = ops.py_func(may_fail, [x], "float32", name="mine")
-    with pytest.raises(OpError) as caught:
+    with pytest.raises(errors.OpError) as caught:
         await session.run(y, {x: -1})
     assert type(caught.value) is kind
     assert caught.value.node == "mine"
@@ -321,9 +314,7 @@ async def test_a_kernel_that_does_not_come_back_is_waited_for_no_longer_than_a_l
         running = asyncio.create_task(session.run(held))
         assert await asyncio.to_thread(entered.wait, 20)
         with caplog.at_level(logging.WARNING, "actorsession.runtime"):
-            running.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await running
+            await cancelled(running)
         assert "kernels of a cancelled step" in caplog.text
         assert session.statistics().steps == 0
         gate.set()

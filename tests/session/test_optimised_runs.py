@@ -12,42 +12,32 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actorsession import (
-    ConfigProto,
-    Graph,
-    GraphOptions,
-    Operation,
-    OptimizerOptions,
-    Session,
-    Tensor,
-    bitwise,
-    ops,
-    strings,
-)
+import actorsession as acts
+from actorsession import ops
 from actorsession.config import OptLevel
 from actorsession.errors import InvalidArgumentError, OpError
 from tests.rows import for_each
 
 LEVELS = {
-    "nothing": OptimizerOptions(opt_level=OptLevel.L0),
-    "everything": OptimizerOptions(opt_level=OptLevel.L1),
-    "folding": OptimizerOptions(opt_level=OptLevel.L0, do_constant_folding=True),
-    "merging": OptimizerOptions(opt_level=OptLevel.L0, do_common_subexpression_elimination=True),
+    "nothing": acts.OptimizerOptions(opt_level=OptLevel.L0),
+    "everything": acts.OptimizerOptions(opt_level=OptLevel.L1),
+    "folding": acts.OptimizerOptions(opt_level=OptLevel.L0, do_constant_folding=True),
+    "merging": acts.OptimizerOptions(opt_level=OptLevel.L0, do_common_subexpression_elimination=True),
 }
 
 
-def config_of(level: str, devices: int = 1) -> ConfigProto:
-    options = GraphOptions(optimizer_options=LEVELS[level])
-    return ConfigProto(device_count={"CPU": devices}, graph_options=options)
+def config_of(level: str, devices: int = 1) -> acts.ConfigProto:
+    options = acts.GraphOptions(optimizer_options=LEVELS[level])
+    return acts.ConfigProto(device_count={"CPU": devices}, graph_options=options)
 
 
 # -- cases -----------------------------------------------------------------------------------------
-def unknown_zero() -> Tensor:
+def unknown_zero() -> acts.Tensor:
     """A zero whose value only folding tells: shapes do not follow exclusive ors."""
-    return bitwise.bitwise_xor(ops.constant(1), ops.constant(1))
+    return acts.bitwise.bitwise_xor(ops.constant(1), ops.constant(1))
 
 
-FAILING: dict[str, Callable[[Tensor], Tensor]] = {
+FAILING: dict[str, Callable[[acts.Tensor], acts.Tensor]] = {
     "axis": lambda x: ops.reduce_prod(x[0], unknown_zero()),
     "gather": lambda x: ops.gather(x, unknown_zero() + 7),
     "reshape": lambda x: ops.reshape(x, ops.stack([unknown_zero() + 5, unknown_zero() + 3])),
@@ -60,7 +50,9 @@ FAILING: dict[str, Callable[[Tensor], Tensor]] = {
 
 @for_each("level", list(LEVELS))
 @for_each("failing", list(FAILING))
-def test_an_error_that_folding_could_foresee_comes_when_its_node_runs(failing: str, level: str, graph: Graph) -> None:
+def test_an_error_that_folding_could_foresee_comes_when_its_node_runs(
+    failing: str, level: str, graph: acts.Graph
+) -> None:
     """Not before: what runs earlier has had its effects, and the error names node and line."""
     x = ops.placeholder("float32", [2], name="x")
     v = ops.Variable(0.0, name="v")
@@ -68,7 +60,7 @@ def test_an_error_that_folding_could_foresee_comes_when_its_node_runs(failing: s
     with graph.control_dependencies([count]):
         x = ops.identity(x)
     bad = FAILING[failing](x)
-    with Session(graph=graph, config=config_of(level)) as session:
+    with acts.Session(graph=graph, config=config_of(level)) as session:
         session.run(v.initializer)
         for run in (1, 2):
             with pytest.raises(InvalidArgumentError) as raised:
@@ -78,15 +70,15 @@ def test_an_error_that_folding_could_foresee_comes_when_its_node_runs(failing: s
             assert session.run(v) == run
 
 
-def hidden(value: Any) -> Tensor:
+def hidden(value: Any) -> acts.Tensor:
     """A constant whose value and rank only folding tells: shapes do not follow numbers in texts."""
     dims = np.array([*np.shape(value), 7], np.int32)
-    marks = strings.to_number(ops.constant([b"1"] * np.ndim(value) + [b"0"]), "int32")
+    marks = acts.strings.to_number(ops.constant([b"1"] * np.ndim(value) + [b"0"]), "int32")
     kept = ops.boolean_mask(ops.constant(dims), ops.cast(marks, "bool"))
     return ops.reshape(ops.constant(value), kept)
 
 
-ODD: dict[str, Callable[[], Tensor]] = {
+ODD: dict[str, Callable[[], acts.Tensor]] = {
     "sum of two shapes": lambda: ops.add_n([hidden([[0, 1]]), ops.constant(1)]),
     "axis of two": lambda: ops.argmax(hidden([[0, 1], [1, 0]]), hidden([0, 0])),
     "filled with nothing": lambda: ops.fill(hidden(2), hidden(np.zeros((2, 0), np.float32))),
@@ -99,12 +91,12 @@ ODD: dict[str, Callable[[], Tensor]] = {
 
 @for_each("level", list(LEVELS))
 @for_each("odd", list(ODD))
-def test_what_folding_finds_out_is_checked_like_what_building_knew(odd: str, level: str, graph: Graph) -> None:
+def test_what_folding_finds_out_is_checked_like_what_building_knew(odd: str, level: str, graph: acts.Graph) -> None:
     """Kernels that are made for known operands trust that somebody looked at them."""
     bad = ODD[odd]()
     said = []
     for each in (level, "nothing"):
-        with Session(graph=graph, config=config_of(each)) as session:
+        with acts.Session(graph=graph, config=config_of(each)) as session:
             with pytest.raises(InvalidArgumentError) as raised:
                 session.run(bad)
             assert raised.value.node == bad.op.name
@@ -113,12 +105,12 @@ def test_what_folding_finds_out_is_checked_like_what_building_knew(odd: str, lev
 
 
 @for_each("level", list(LEVELS))
-def test_a_fed_constant_is_no_constant(level: str, graph: Graph) -> None:
+def test_a_fed_constant_is_no_constant(level: str, graph: acts.Graph) -> None:
     two = ops.constant(2.0, name="two")
     three = ops.add(two, 1.0, name="three")
     six = ops.multiply(two, three, name="six")
     same = ops.add(two, 1.0, name="same")  # as "three", which a feed tells apart
-    with Session(graph=graph, config=config_of(level)) as session:
+    with acts.Session(graph=graph, config=config_of(level)) as session:
         assert session.run([six, same]) == [6, 3]
         assert session.run([six, same], {two: 5.0}) == [30, 6]
         assert session.run([six, same], {three: 10.0}) == [20, 3]
@@ -128,12 +120,12 @@ def test_a_fed_constant_is_no_constant(level: str, graph: Graph) -> None:
 
 
 @for_each("level", list(LEVELS))
-def test_fetched_constants_are_the_callers_own_and_writable(level: str, graph: Graph) -> None:
+def test_fetched_constants_are_the_callers_own_and_writable(level: str, graph: acts.Graph) -> None:
     values = np.arange(4, dtype=np.float32)
     constant = ops.constant(values)
     folded = constant * 2.0
     fetches = [constant, folded, ops.identity(constant), constant * 2.0, ops.reshape(folded, [2, 2])]
-    with Session(graph=graph, config=config_of(level)) as session:
+    with acts.Session(graph=graph, config=config_of(level)) as session:
         for _ in range(2):
             found = session.run(fetches)
             for i, array in enumerate(found):
@@ -173,9 +165,9 @@ TWO_FLOATS: list[Callable[[Any, Any], Any]] = [
 class Program:
     """A graph with what may be fetched, fed and run of it."""
 
-    graph: Graph = field(default_factory=Graph)
-    tensors: list[Tensor] = field(default_factory=list)
-    targets: list[Operation] = field(default_factory=list)
+    graph: acts.Graph = field(default_factory=acts.Graph)
+    tensors: list[acts.Tensor] = field(default_factory=list)
+    targets: list[acts.Operation] = field(default_factory=list)
     variables: list[Any] = field(default_factory=list)
 
 
@@ -231,7 +223,7 @@ def test_any_graph_has_the_same_values_errors_and_effects_at_every_level(program
             feeds[tensor] = 2.0
     seen = {}
     for level in LEVELS:
-        with Session(graph=program.graph, config=config_of(level, devices=2)) as session:
+        with acts.Session(graph=program.graph, config=config_of(level, devices=2)) as session:
             session.run([v.initializer for v in program.variables])
             seen[level] = [
                 outcome(lambda s=session: s.run([fetches, targets], feeds)[0]),  # type: ignore[misc]

@@ -12,17 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    GraphOptions,
-    OptimizerOptions,
-    RunMetadata,
-    RunOptions,
-    Session,
-    ops,
-)
+import actorsession as acts
+from actorsession import ops
 from actorsession.config import Experimental, OptLevel, SessionMetadata
 from actorsession.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
 from actorsession.extend import OptimiserSettings
@@ -34,17 +25,17 @@ Make = Callable[..., Any]
 
 
 # -- state and names -------------------------------------------------------------------------------
-def serving(name: str, version: int) -> ConfigProto:
+def serving(name: str, version: int) -> acts.ConfigProto:
     metadata = SessionMetadata(name=name, version=version)
-    return ConfigProto(experimental=Experimental(session_metadata=metadata))
+    return acts.ConfigProto(experimental=Experimental(session_metadata=metadata))
 
 
-def test_a_session_that_could_not_be_made_takes_no_name(graph: Graph) -> None:
+def test_a_session_that_could_not_be_made_takes_no_name(graph: acts.Graph) -> None:
     metadata = SessionMetadata(name="failed", version=1)
-    bad = ConfigProto(experimental=Experimental(session_metadata=metadata), device_filters=["nonsense::"])
+    bad = acts.ConfigProto(experimental=Experimental(session_metadata=metadata), device_filters=["nonsense::"])
     with pytest.raises(InvalidArgumentError, match="filter"):
-        Session(graph=graph, config=bad)
-    with Session(graph=graph, config=serving("failed", 1)):
+        acts.Session(graph=graph, config=bad)
+    with acts.Session(graph=graph, config=serving("failed", 1)):
         pass
 
 
@@ -52,20 +43,22 @@ def test_a_session_that_could_not_be_made_takes_no_name(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        (ConfigProto(placement_period=5), "placement_period=5 has no effect without a cost model"),
+        (acts.ConfigProto(placement_period=5), "placement_period=5 has no effect without a cost model"),
         (
-            ConfigProto(graph_options=GraphOptions(build_cost_model_after=3)),
+            acts.ConfigProto(graph_options=acts.GraphOptions(build_cost_model_after=3)),
             r"graph_options\.build_cost_model_after=3 has no effect without a cost model",
         ),
         (
-            ConfigProto(placement_period=5, graph_options=GraphOptions(timeline_step=2)),
+            acts.ConfigProto(placement_period=5, graph_options=acts.GraphOptions(timeline_step=2)),
             "set graph_options.build_cost_model to the number of runs",
         ),
     ],
     ids=["placement", "after", "placement with timelines"],
 )
-def test_what_needs_a_cost_model_is_refused_where_none_is_built(config: ConfigProto, said: str, graph: Graph) -> None:
-    for face in (Session, AsyncSession):
+def test_what_needs_a_cost_model_is_refused_where_none_is_built(
+    config: acts.ConfigProto, said: str, graph: acts.Graph
+) -> None:
+    for face in (acts.Session, acts.AsyncSession):
         with pytest.raises(InvalidArgumentError, match=said):
             face(graph=graph, config=config)
 
@@ -77,13 +70,13 @@ async def test_options_and_metadata_of_a_wrong_type_are_refused_before_anything_
     session = make_session()
     await session.run(v.initializer)
     call = session.callable(count, accept_options=True)
-    wrong: list[Any] = [{}, {"timeout_in_ms": 3}, ConfigProto(), RunOptions, 5, "x"]
+    wrong: list[Any] = [{}, {"timeout_in_ms": 3}, acts.ConfigProto(), acts.RunOptions, 5, "x"]
     for options in wrong:
         with pytest.raises(TypeError, match="options is a RunOptions, got"):
             await session.run(count, options=options)
         with pytest.raises(TypeError, match="options is a RunOptions, got"):
             await call(options=options)
-    wrong = [{}, RunOptions(), RunMetadata, 5, "x"]
+    wrong = [{}, acts.RunOptions(), acts.RunMetadata, 5, "x"]
     for metadata in wrong:
         with pytest.raises(TypeError, match="run_metadata is a RunMetadata, got"):
             await session.run(count, run_metadata=metadata)
@@ -95,28 +88,28 @@ async def test_options_and_metadata_of_a_wrong_type_are_refused_before_anything_
 
 
 @for_each("limit", [2**31, 2**62, 2**63 - 1])
-async def test_a_limit_of_any_length_is_a_limit(limit: int, make_session: Make, graph: Graph) -> None:
+async def test_a_limit_of_any_length_is_a_limit(limit: int, make_session: Make, graph: acts.Graph) -> None:
     x = ops.placeholder("float32", [])
     y = ops.py_func(lambda value: value, [x], "float32")  # which leaves the event loop
-    session = make_session(ConfigProto(operation_timeout_in_ms=limit))
+    session = make_session(acts.ConfigProto(operation_timeout_in_ms=limit))
     assert await session.run(y, {x: 1.0}) == 1
-    assert await session.run(y, {x: 1.0}, options=RunOptions(timeout_in_ms=limit)) == 1
+    assert await session.run(y, {x: 1.0}, options=acts.RunOptions(timeout_in_ms=limit)) == 1
 
 
 # -- planning --------------------------------------------------------------------------------------
 @for_each(
     "options, settings",
     [
-        (OptimizerOptions(), (True, True, 0)),
-        (OptimizerOptions(max_folded_constant_in_bytes=9), (True, True, 9)),
-        (OptimizerOptions(opt_level=OptLevel.L0), (False, False, 0)),
-        (OptimizerOptions(opt_level=OptLevel.L0, do_constant_folding=True), (False, True, 0)),
-        (OptimizerOptions(opt_level=OptLevel.L0, do_common_subexpression_elimination=True), (True, False, 0)),
+        (acts.OptimizerOptions(), (True, True, 0)),
+        (acts.OptimizerOptions(max_folded_constant_in_bytes=9), (True, True, 9)),
+        (acts.OptimizerOptions(opt_level=OptLevel.L0), (False, False, 0)),
+        (acts.OptimizerOptions(opt_level=OptLevel.L0, do_constant_folding=True), (False, True, 0)),
+        (acts.OptimizerOptions(opt_level=OptLevel.L0, do_common_subexpression_elimination=True), (True, False, 0)),
     ],
     ids=["L1", "L1 with a limit", "L0", "L0 and folding", "L0 and merging"],
 )
 def test_level_1_stands_for_all_optimisations_and_level_0_for_those_that_are_named(
-    options: OptimizerOptions, settings: tuple[bool, bool, int]
+    options: acts.OptimizerOptions, settings: tuple[bool, bool, int]
 ) -> None:
     merges, folds, limit = settings
     assert optimiser_settings(options) == OptimiserSettings(
@@ -131,31 +124,31 @@ def test_level_1_stands_for_all_optimisations_and_level_0_for_those_that_are_nam
 @for_each(
     "options, folds, merges",
     [
-        (OptimizerOptions(), True, True),
-        (OptimizerOptions(opt_level=OptLevel.L0), False, False),
-        (OptimizerOptions(opt_level=OptLevel.L0, do_constant_folding=True), True, False),
-        (OptimizerOptions(opt_level=OptLevel.L0, do_common_subexpression_elimination=True), False, True),
-        (OptimizerOptions(max_folded_constant_in_bytes=3), False, True),
+        (acts.OptimizerOptions(), True, True),
+        (acts.OptimizerOptions(opt_level=OptLevel.L0), False, False),
+        (acts.OptimizerOptions(opt_level=OptLevel.L0, do_constant_folding=True), True, False),
+        (acts.OptimizerOptions(opt_level=OptLevel.L0, do_common_subexpression_elimination=True), False, True),
+        (acts.OptimizerOptions(max_folded_constant_in_bytes=3), False, True),
     ],
     ids=["L1", "L0", "L0 and folding", "L0 and merging", "L1 with a limit"],
 )
 async def test_optimizer_options_change_what_a_run_computes_and_not_its_values(
-    options: OptimizerOptions, folds: bool, merges: bool, make_session: Make, graph: Graph
+    options: acts.OptimizerOptions, folds: bool, merges: bool, make_session: Make, graph: acts.Graph
 ) -> None:
     x = ops.placeholder("float32", [], name="x")
     sum_ = ops.add(ops.constant(1.0), ops.constant(2.0), name="sum")
     one, other = ops.multiply(x, sum_, name="one"), ops.multiply(x, sum_, name="other")
     y = ops.subtract(one, other) + one
-    session = make_session(ConfigProto(graph_options=GraphOptions(optimizer_options=options)))
-    metadata = RunMetadata()
-    asked = RunOptions(output_partition_graphs=True)
+    session = make_session(acts.ConfigProto(graph_options=acts.GraphOptions(optimizer_options=options)))
+    metadata = acts.RunMetadata()
+    asked = acts.RunOptions(output_partition_graphs=True)
     assert await session.run(y, {x: 2.0}, options=asked, run_metadata=metadata) == 6.0
     types = {n.name: n.op for g in metadata.partition_graphs for n in g.nodes}
     assert types["sum"] == ("Const" if folds else "AddV2")
     assert ("other" in types) != merges
 
 
-async def test_between_devices_of_one_process_nothing_is_narrowed(make_session: Make, graph: Graph) -> None:
+async def test_between_devices_of_one_process_nothing_is_narrowed(make_session: Make, graph: acts.Graph) -> None:
     """As in TensorFlow: bfloat16 is for what travels from task to task."""
     x = ops.placeholder("float32", [3])
     with graph.device("/cpu:0"):
@@ -163,17 +156,17 @@ async def test_between_devices_of_one_process_nothing_is_narrowed(make_session: 
     with graph.device("/cpu:1"):
         y = a + 0.0
     session = make_session(
-        ConfigProto(device_count={"CPU": 2}, graph_options=GraphOptions(enable_bfloat16_sendrecv=True))
+        acts.ConfigProto(device_count={"CPU": 2}, graph_options=acts.GraphOptions(enable_bfloat16_sendrecv=True))
     )
     exact = np.array([1.0001, 3.14159, 7e-3], np.float32)
     np.testing.assert_array_equal(await session.run(y, {x: exact}), exact)
 
 
 # -- static graphs ---------------------------------------------------------------------------------
-STATIC = ConfigProto(experimental=Experimental(optimize_for_static_graph=True))
+STATIC = acts.ConfigProto(experimental=Experimental(optimize_for_static_graph=True))
 
 
-async def test_a_static_graph_is_complete_at_the_first_run(make_session: Make, graph: Graph) -> None:
+async def test_a_static_graph_is_complete_at_the_first_run(make_session: Make, graph: acts.Graph) -> None:
     """1. Nodes may be added until the first run. 2. What needs a new plan then fails while there are nodes
     that were added later. 3. What was planned before goes on."""
     session = make_session(STATIC)
@@ -189,11 +182,11 @@ async def test_a_static_graph_is_complete_at_the_first_run(make_session: Make, g
 
 
 KERNEL = "actorsession-kernel"
-OWN_THREADS = ConfigProto(device_count={"CPU": 2}, use_per_session_threads=True)
+OWN_THREADS = acts.ConfigProto(device_count={"CPU": 2}, use_per_session_threads=True)
 
 
 # -- limits in time --------------------------------------------------------------------------------
-def slow_then_more(graph: Graph, far: bool) -> tuple[Any, Probe, threading.Event]:
+def slow_then_more(graph: acts.Graph, far: bool) -> tuple[Any, Probe, threading.Event]:
     """A node that takes longer than the limit, one behind it, and a switch that makes it fast."""
     fast = threading.Event()
     slow = Probe("slow", lambda: None if fast.is_set() else time.sleep(0.05), dear=False)
@@ -204,20 +197,23 @@ def slow_then_more(graph: Graph, far: bool) -> tuple[Any, Probe, threading.Event
 
 
 LIMITS = {
-    "the session's": (ConfigProto(operation_timeout_in_ms=20), None),
-    "the run's": (ConfigProto(), RunOptions(timeout_in_ms=20)),
-    "the run's before the session's": (ConfigProto(operation_timeout_in_ms=60_000), RunOptions(timeout_in_ms=20)),
-    "in the caller's thread": (ConfigProto(inter_op_parallelism_threads=-1), RunOptions(timeout_in_ms=20)),
+    "the session's": (acts.ConfigProto(operation_timeout_in_ms=20), None),
+    "the run's": (acts.ConfigProto(), acts.RunOptions(timeout_in_ms=20)),
+    "the run's before the session's": (
+        acts.ConfigProto(operation_timeout_in_ms=60_000),
+        acts.RunOptions(timeout_in_ms=20),
+    ),
+    "in the caller's thread": (acts.ConfigProto(inter_op_parallelism_threads=-1), acts.RunOptions(timeout_in_ms=20)),
 }
 
 
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("far", [False, True], ids=["one call", "two devices"])
 async def test_a_run_that_is_too_long_ends_between_two_nodes_with_deadline_exceeded(
-    limit: str, far: bool, make_session: Make, graph: Graph
+    limit: str, far: bool, make_session: Make, graph: acts.Graph
 ) -> None:
     config, options = LIMITS[limit]
-    config = ConfigProto(
+    config = acts.ConfigProto(
         **{n: getattr(config, n) for n in ("operation_timeout_in_ms", "inter_op_parallelism_threads")},
         device_count={"CPU": 2},
     )
@@ -229,25 +225,25 @@ async def test_a_run_that_is_too_long_ends_between_two_nodes_with_deadline_excee
     assert after.threads == []
     assert session.session.statistics().steps == 0
     fast.set()
-    assert await session.run(y, options=RunOptions(timeout_in_ms=60_000)) == 1.0
+    assert await session.run(y, options=acts.RunOptions(timeout_in_ms=60_000)) == 1.0
     assert len(after.threads) == 1
 
 
-async def test_a_step_that_has_done_everything_wins_over_its_limit(make_session: Make, graph: Graph) -> None:
+async def test_a_step_that_has_done_everything_wins_over_its_limit(make_session: Make, graph: acts.Graph) -> None:
     """Nothing could end its last node, which holds the thread; to raise would hide what the step did."""
     y = Probe("last", lambda: time.sleep(0.05), dear=False)(ops.constant(1.0))
     session = make_session()
-    assert await session.run(y, options=RunOptions(timeout_in_ms=20)) == 1.0
+    assert await session.run(y, options=acts.RunOptions(timeout_in_ms=20)) == 1.0
 
 
-async def test_a_limit_ends_a_step_in_a_pool_of_the_session(make_session: Make, graph: Graph) -> None:
+async def test_a_limit_ends_a_step_in_a_pool_of_the_session(make_session: Make, graph: acts.Graph) -> None:
     slow = Probe("pooled slow", lambda: time.sleep(0.5))
     after = Probe("pooled after")
     held = slow(ops.constant(1.0))
     y = after(held)
-    session = make_session(ConfigProto(use_per_session_threads=True))
+    session = make_session(acts.ConfigProto(use_per_session_threads=True))
     with pytest.raises(DeadlineExceededError, match=r"exceeded the run's limit of 0\.25 s") as info:
-        await session.run(y, options=RunOptions(timeout_in_ms=250))
+        await session.run(y, options=acts.RunOptions(timeout_in_ms=250))
     assert info.value.op is held.op
     assert slow.threads == [f"{KERNEL}-session_0"]
     assert after.threads == []
@@ -257,7 +253,7 @@ async def test_a_limit_ends_a_step_in_a_pool_of_the_session(make_session: Make, 
 async def test_the_error_of_a_limit_names_the_node_that_was_awaited_and_its_line(make_session: Make) -> None:
     queue = ops.FIFOQueue(1, ["float32"], [[]])
     taken = queue.dequeue(name="taken")
-    session = make_session(ConfigProto(operation_timeout_in_ms=50))
+    session = make_session(acts.ConfigProto(operation_timeout_in_ms=50))
     with pytest.raises(DeadlineExceededError) as info:
         await session.run(taken + 1.0)
     error = info.value
@@ -275,7 +271,7 @@ def hold(begun: threading.Event, gate: threading.Event, back: threading.Event) -
     back.set()
 
 
-def fails_while_another_runs(graph: Graph) -> tuple[Any, threading.Event, threading.Event]:
+def fails_while_another_runs(graph: acts.Graph) -> tuple[Any, threading.Event, threading.Event]:
     """A step of which one part is held in the pool while the other fails, what lets it go, and whether it
     has come back."""
     begun, gate, back = threading.Event(), threading.Event(), threading.Event()
@@ -296,7 +292,7 @@ async def test_without_sync_on_finish_a_failed_step_does_not_wait_for_its_kernel
     variable: str,
     word: str,
     make_session: Make,
-    graph: Graph,
+    graph: acts.Graph,
     monkeypatch: pytest.MonkeyPatch,
     settle: Callable[[float], None],
 ) -> None:
@@ -314,7 +310,7 @@ async def test_without_sync_on_finish_a_failed_step_does_not_wait_for_its_kernel
 async def test_a_failed_step_waits_for_its_kernels_by_default(
     word: str | None,
     make_session: Make,
-    graph: Graph,
+    graph: acts.Graph,
     monkeypatch: pytest.MonkeyPatch,
     settle: Callable[[float], None],
     caplog: pytest.LogCaptureFixture,
@@ -336,15 +332,15 @@ async def test_a_failed_step_waits_for_its_kernels_by_default(
 
 
 async def test_a_step_given_up_without_sync_on_finish_leaves_its_kernel_behind(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch, settle: Callable[[float], None]
+    graph: acts.Graph, monkeypatch: pytest.MonkeyPatch, settle: Callable[[float], None]
 ) -> None:
     monkeypatch.setenv("ACTORSESSION_SYNC_ON_FINISH", "false")
     settle(60.0)
     begun, gate, back = threading.Event(), threading.Event(), threading.Event()
     held = Probe("behind", lambda: hold(begun, gate, back))(ops.constant(1.0))
-    async with AsyncSession(graph=graph) as session:
+    async with acts.AsyncSession(graph=graph) as session:
         with pytest.raises(DeadlineExceededError):
-            await session.run(held, options=RunOptions(timeout_in_ms=20))
+            await session.run(held, options=acts.RunOptions(timeout_in_ms=20))
         assert not back.is_set()
         gate.set()
         assert await session.run(held) == 1.0

@@ -25,8 +25,7 @@ BEHIND = {name: needs for name, (needs, _) in FETCHES.items()}
 
 
 def build() -> Graph:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         a, b, c = (ops.placeholder("float32", [], name=name) for name in FEEDS)
         x = ops.add(a, 1.0, name="x")
         with graph.device("/cpu:1"):

@@ -27,6 +27,7 @@ from actorsession.errors import (
 )
 from actorsession.ops.flow import dataflow
 from actorsession.session.conversions import _CONVERSIONS
+from tests.loops import cancelled
 from tests.rows import for_each
 from tests.session.inner import direct_session
 from tests.session.partial_kit import LARGE, Clock, Dear, Stages, collect, offloaded, run_of, set_clock
@@ -314,8 +315,7 @@ async def test_several_devices_each_get_the_feeds_they_read(make_session: Any, s
 
 
 async def test_many_children_have_runs_open_at_once() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         stages = Stages()
     async with AsyncSession(graph=graph, config=ConfigProto(device_count={"CPU": 2})) as session:
 
@@ -333,8 +333,7 @@ async def test_many_children_have_runs_open_at_once() -> None:
 
 
 def test_thirty_two_threads_share_a_session() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         stages = Stages()
     with Session(graph=graph, config=ConfigProto(device_count={"CPU": 2})) as session:
 
@@ -353,8 +352,7 @@ def test_thirty_two_threads_share_a_session() -> None:
 
 
 def test_threads_that_race_for_one_handle_feed_it_once() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         stages = Stages()
     with Session(graph=graph) as session:
         handle = session.partial_run_setup(stages.fetches, stages.feeds)
@@ -453,9 +451,7 @@ async def test_cancelling_a_call_gives_up_that_run_only(graph: Graph, dear: Dear
         handle = await session.partial_run_setup([dear.product, dear.short], [dear.x, dear.s])
         call = asyncio.create_task(session.partial_run(handle, dear.product, {dear.x: LARGE}))
         await offloaded(session)
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
+        await cancelled(call)
         statistics = session.statistics()
         assert (statistics.partial_runs, statistics.steps) == (1, 1)
         with pytest.raises(InvalidArgumentError, match="No partial run"):
@@ -966,8 +962,7 @@ def runs_until_the_end(session: Session, stages: Stages, end: Callable[[], None]
 
 @pytest.mark.parametrize("how", ["close", "reset"])
 def test_nothing_is_left_when_a_session_ends_while_threads_run_it(how: str) -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         stages = Stages()
     for _ in range(10):
         session = Session(graph=graph)

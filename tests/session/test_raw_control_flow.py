@@ -18,6 +18,7 @@ from actorsession import Graph, GraphOptions, Operation, OptimizerOptions, Tenso
 from actorsession.config import OptLevel
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.ops.flow import dataflow
+from tests.loops import cancelled
 from tests.nodes import make
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.rows import for_each
@@ -312,9 +313,7 @@ async def test_an_endless_loop_leaves_the_event_loop_to_others_and_can_be_cancel
         for _ in range(20):
             await asyncio.sleep(0)
             assert await session.run(one) == 1
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await cancelled(task)
         assert await session.run(one) == 1
 
 
@@ -328,9 +327,7 @@ async def test_an_endless_loop_that_is_compiled_within_others_leaves_the_event_l
         for _ in range(20):
             await asyncio.sleep(0)
             assert await session.run(one) == 1
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await cancelled(task)
 
 
 async def test_an_operation_that_waits_in_a_loop_lets_others_go_on(graph: Graph) -> None:

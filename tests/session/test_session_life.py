@@ -31,8 +31,7 @@ def test_arguments_of_a_wrong_type_are_refused(kind: Any, wrong: dict[str, Any])
 
 
 async def test_the_synchronous_face_inside_a_loop_says_which_class_to_use() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.constant(1)
     session = Session(graph=graph)
     with pytest.raises(RuntimeError, match="use AsyncSession"):

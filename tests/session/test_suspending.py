@@ -10,21 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    Operation,
-    RunMetadata,
-    RunOptions,
-    Session,
-    Tensor,
-    TraceLevel,
-    convert_to_tensor,
-    float32,
-    get_default_graph,
-    ops,
-)
+import actorsession as acts
+from actorsession import ops
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from actorsession.extend import NOT_DIFFERENTIABLE, Completion, OpDef, registered_ops
 from actorsession.extend import register_op as register
@@ -49,14 +36,14 @@ class Later:
         self.begun: list[tuple[Future[Any], tuple[Any, ...]]] = []
         self._all[name] = self
 
-    def node(self, *inputs: Any) -> Operation:
+    def node(self, *inputs: Any) -> acts.Operation:
         attrs = {"later": self.name, "outputs": self.outputs}
-        return get_default_graph().create_op("TestLater", [convert_to_tensor(x) for x in inputs], attrs)
+        return acts.get_default_graph().create_op("TestLater", [acts.convert_to_tensor(x) for x in inputs], attrs)
 
-    def __call__(self, *inputs: Any) -> Tensor:
+    def __call__(self, *inputs: Any) -> acts.Tensor:
         return self.node(*inputs).outputs[0]
 
-    def scalar(self, x: Any) -> Tensor:
+    def scalar(self, x: Any) -> acts.Tensor:
         made = self(x)
         made.set_shape([])
         return made
@@ -87,7 +74,7 @@ if "TestLater" not in registered_ops():
     register(
         OpDef(
             name="TestLater",
-            infer=lambda ctx: [spec(float32, None)] * ctx.attrs["outputs"],
+            infer=lambda ctx: [spec(acts.float32, None)] * ctx.attrs["outputs"],
             kernel=Later.kernel,
             gradient=NOT_DIFFERENTIABLE,
             attrs={"later": "", "outputs": 1},
@@ -98,7 +85,7 @@ if "TestLater" not in registered_ops():
     )
 
 
-ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1)
+ONE_THREAD = acts.ConfigProto(inter_op_parallelism_threads=1)
 
 
 async def test_the_rest_of_the_step_goes_on_and_what_waited_runs_when_the_value_is_there() -> None:
@@ -111,7 +98,7 @@ async def test_the_rest_of_the_step_goes_on_and_what_waited_runs_when_the_value_
 
     other = ops.py_func(note, [x], "float32")
     y = later(x * 2.0) + 1.0
-    async with AsyncSession(config=ONE_THREAD) as session:
+    async with acts.AsyncSession(config=ONE_THREAD) as session:
         run = asyncio.ensure_future(session.run([y, other], {x: [1.0, 2.0]}))
         await later.until_begun()
         assert await asyncio.to_thread(ran.wait, PATIENCE)
@@ -125,7 +112,7 @@ async def test_the_rest_of_the_step_goes_on_and_what_waited_runs_when_the_value_
 async def test_a_value_that_is_there_at_once_is_taken_at_once() -> None:
     later = Later("at once")
     later.ready = True
-    async with AsyncSession() as session:
+    async with acts.AsyncSession() as session:
         assert await soon(session.run(ops.sqrt(later(4.0)))) == 2.0
 
 
@@ -151,7 +138,7 @@ async def test_a_kernel_may_return_a_completion(how: str) -> None:
     register(
         OpDef(
             name=name,
-            infer=lambda ctx: [spec(float32, [])],
+            infer=lambda ctx: [spec(acts.float32, [])],
             kernel=lambda ctx: begin,
             gradient=NOT_DIFFERENTIABLE,
             attrs={},
@@ -159,8 +146,8 @@ async def test_a_kernel_may_return_a_completion(how: str) -> None:
             suspends=True,
         )
     )
-    y = get_default_graph().create_op(name, [convert_to_tensor(1.0)], {}).outputs[0] + 1.0
-    async with AsyncSession() as session:
+    y = acts.get_default_graph().create_op(name, [acts.convert_to_tensor(1.0)], {}).outputs[0] + 1.0
+    async with acts.AsyncSession() as session:
         run = asyncio.ensure_future(session.run(y))
         await eventually(lambda: bool(begun))
         if how == "end of the step":
@@ -184,7 +171,7 @@ async def test_hundreds_wait_at_once_beside_one_pool_thread() -> None:
     y = later(x) + 1.0
     short = x * 2.0
     threads = threading.active_count()
-    async with AsyncSession(config=ONE_THREAD) as session:
+    async with acts.AsyncSession(config=ONE_THREAD) as session:
         runs = [asyncio.ensure_future(session.run(y, {x: i})) for i in range(300)]
         await later.until_begun(300)
         assert threading.active_count() <= threads + 1
@@ -198,7 +185,7 @@ async def test_a_node_may_have_several_outputs_or_none() -> None:
     two, none = Later("two", 2), Later("none", 0)
     a, b = two.node(1.0).outputs
     done = none.node(1.0)
-    async with AsyncSession() as session:
+    async with acts.AsyncSession() as session:
         run = asyncio.ensure_future(session.run([a + b, b, done]))
         await two.until_begun()
         await none.until_begun()
@@ -208,7 +195,7 @@ async def test_a_node_may_have_several_outputs_or_none() -> None:
         assert await soon(run) == [3.0, 2.0, None]
 
 
-async def test_a_control_edge_waits_for_it_too(graph: Graph) -> None:
+async def test_a_control_edge_waits_for_it_too(graph: acts.Graph) -> None:
     none, seen = Later("control", 0), threading.Event()
 
     def note() -> Any:
@@ -217,7 +204,7 @@ async def test_a_control_edge_waits_for_it_too(graph: Graph) -> None:
 
     with graph.control_dependencies([none.node(1.0)]):
         after = ops.py_func(note, [], "float32")
-    async with AsyncSession() as session:
+    async with acts.AsyncSession() as session:
         run = asyncio.ensure_future(session.run(after))
         await none.until_begun()
         assert not seen.is_set()
@@ -228,7 +215,7 @@ async def test_a_control_edge_waits_for_it_too(graph: Graph) -> None:
 async def test_one_node_may_wait_for_what_another_of_its_step_waits_for() -> None:
     first, second = Later("first"), Later("second")
     y = second(first(1.0) + 1.0) * 10.0
-    async with AsyncSession() as session:
+    async with acts.AsyncSession() as session:
         run = asyncio.ensure_future(session.run(y))
         await first.until_begun()
         assert second.begun == []
@@ -241,7 +228,7 @@ async def test_one_node_may_wait_for_what_another_of_its_step_waits_for() -> Non
 def test_a_synchronous_session_waits_on_a_loop_of_its_own() -> None:
     later = Later("sync")
     y = later(3.0) + 1.0
-    with Session(config=ONE_THREAD) as session:
+    with acts.Session(config=ONE_THREAD) as session:
         giver = threading.Thread(target=asyncio.run, args=[_give_soon(later)])
         giver.start()
         assert session.run(y) == 4.0
@@ -256,7 +243,7 @@ async def _give_soon(later: Later) -> None:
 async def test_what_it_raises_names_the_node_and_its_line() -> None:
     later = Later("raises")
     y = later(1.0) + 1.0
-    async with AsyncSession() as session:
+    async with acts.AsyncSession() as session:
         run = asyncio.ensure_future(session.run(y))
         await later.until_begun()
         later.begun[0][0].set_exception(InvalidArgumentError("of no use"))
@@ -276,8 +263,8 @@ async def test_a_step_that_ends_early_cancels_what_it_waits_for(how: str) -> Non
 
     y = later(1.0) + 1.0
     fetches = [y, ops.py_func(stop, [1.0], "float32")] if how == "other error" else [y]
-    options = RunOptions(timeout_in_ms=100) if how == "limit" else None
-    session = AsyncSession()
+    options = acts.RunOptions(timeout_in_ms=100) if how == "limit" else None
+    session = acts.AsyncSession()
     run = asyncio.ensure_future(session.run(fetches, options=options))
     await later.until_begun()
     if how == "cancel":
@@ -312,10 +299,10 @@ async def test_in_loops_and_branches_a_thread_waits_that_is_none_of_the_pool(fac
 
     giving = asyncio.ensure_future(give())
     if face == "async":
-        async with AsyncSession(config=ONE_THREAD) as session:
+        async with acts.AsyncSession(config=ONE_THREAD) as session:
             assert await soon(session.run([total, y], {x: 0.0})) == [3.0, 0.0]
     else:
-        with Session(config=ONE_THREAD) as other:
+        with acts.Session(config=ONE_THREAD) as other:
             found = await asyncio.to_thread(other.run, [total, y], {x: 0.0})
             assert found == [3.0, 0.0]
     await giving
@@ -324,16 +311,16 @@ async def test_in_loops_and_branches_a_thread_waits_that_is_none_of_the_pool(fac
 async def test_a_wait_in_a_loop_ends_with_its_step() -> None:
     later = Later("loop ends")
     total = ops.while_loop(lambda i: i < 3.0, lambda i: later.scalar(i) + 1.0, [ops.constant(0.0)])
-    async with AsyncSession() as session:
+    async with acts.AsyncSession() as session:
         with pytest.raises(DeadlineExceededError):
-            await session.run(total, options=RunOptions(timeout_in_ms=100))
+            await session.run(total, options=acts.RunOptions(timeout_in_ms=100))
         await eventually(lambda: later.begun[0][0].cancelled())
 
 
 async def test_a_session_says_what_it_waits_for() -> None:
     later = Later("why")
     y = later(1.0) + 1.0
-    async with AsyncSession() as session:
+    async with acts.AsyncSession() as session:
         run = asyncio.ensure_future(session.run(y))
         await later.until_begun()
         why = await session.why()
@@ -346,10 +333,10 @@ async def test_a_session_says_what_it_waits_for() -> None:
 
 
 async def test_a_trace_notes_when_it_began() -> None:
-    later, metadata = Later("trace", 2), RunMetadata()
+    later, metadata = Later("trace", 2), acts.RunMetadata()
     a, b = later.node(1.0).outputs
-    async with AsyncSession() as session:
-        options = RunOptions(trace_level=TraceLevel.FULL_TRACE)
+    async with acts.AsyncSession() as session:
+        options = acts.RunOptions(trace_level=acts.TraceLevel.FULL_TRACE)
         run = asyncio.ensure_future(session.run(a + b, None, options, metadata))
         await later.until_begun()
         later.give(0, (np.float32(1.0), np.float32(2.0)))
@@ -363,12 +350,12 @@ async def test_a_partial_run_waits_on_a_loop_which_a_synchronous_session_has_for
     later = Later("partial")
     x = ops.placeholder("float32", [])
     y = later(x) + 1.0
-    async with AsyncSession() as session, session.partial([y], [x]) as run:
+    async with acts.AsyncSession() as session, session.partial([y], [x]) as run:
         call = asyncio.ensure_future(run.run(y, {x: 2.0}))
         await later.until_begun()
         later.give(0)
         assert await soon(call) == 3.0
-    with Session() as other:
+    with acts.Session() as other:
         handle = await asyncio.to_thread(other.partial_run_setup, [y], [x])
         call = asyncio.ensure_future(asyncio.to_thread(other.partial_run, handle, y, {x: 4.0}))
         await later.until_begun(2)
@@ -376,13 +363,13 @@ async def test_a_partial_run_waits_on_a_loop_which_a_synchronous_session_has_for
         assert await soon(call) == 5.0
 
 
-async def test_it_waits_on_other_tasks_as_well(graph: Graph) -> None:
+async def test_it_waits_on_other_tasks_as_well(graph: acts.Graph) -> None:
     later = Later("remote")
     with graph.device("/job:worker/task:1"):
         y = later(3.0) * 2.0
     with graph.device("/job:worker/task:0"):
         z = y + 1.0
-    async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
+    async with in_process() as cluster, acts.AsyncSession(cluster.target(), graph) as session:
         run = asyncio.ensure_future(session.run(z))
         await later.until_begun()
         later.give(0)

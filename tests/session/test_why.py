@@ -14,24 +14,8 @@ import pytest
 from actorsession import AsyncSession, ConfigProto, Graph, Session, ops
 from actorsession.errors import ProtocolError
 from actorsession.plan.rendezvous_key import build_key
+from actorsession.runtime import wait_graph
 from actorsession.runtime.hang_report import CIRCLE, awaited_keys, explain
-from actorsession.runtime.wait_graph import (
-    HELD,
-    NOBODY,
-    QUEUED,
-    RUNS,
-    SENT,
-    UNBEGUN,
-    WAITS,
-    HeldPool,
-    KernelNow,
-    MasterWaits,
-    PartialWaits,
-    SentKey,
-    StepWaits,
-    TaskWaits,
-    Waiter,
-)
 from tests.cluster.kit import W0, W1, W2, Gate, eventually
 from tests.rows import for_each
 
@@ -46,30 +30,33 @@ A = key(W1, W0, "a")  # what W0 waits for
 B = key(W2, W1, "b")
 
 
-def waiting(task: str, *keys: str, **more: Any) -> StepWaits:
+def waiting(task: str, *keys: str, **more: Any) -> wait_graph.StepWaits:
     """A step at a task, where one node waits for some values."""
-    waiter = Waiter(device=f"{task}/device:CPU:0", nodes=("reader",), more_nodes=0, keys=keys, more_keys=0)
-    return StepWaits(step_id=STEP, session="s", task=task, seconds=3.0, unfinished=1, waiters=(waiter,), **more)
+    waiter = wait_graph.Waiter(device=f"{task}/device:CPU:0", nodes=("reader",), more_nodes=0, keys=keys, more_keys=0)
+    return wait_graph.StepWaits(
+        step_id=STEP, session="s", task=task, seconds=3.0, unfinished=1, waiters=(waiter,), **more
+    )
 
 
-def says(*steps: StepWaits, keys: tuple[SentKey, ...] = (), **more: Any) -> TaskWaits:
+def says(*steps: wait_graph.StepWaits, keys: tuple[wait_graph.SentKey, ...] = (), **more: Any) -> wait_graph.TaskWaits:
     task = steps[0].task if steps else ""
-    return TaskWaits(task=task, names={"s": task}, steps=steps, keys=keys, **more)
+    return wait_graph.TaskWaits(task=task, names={"s": task}, steps=steps, keys=keys, **more)
 
 
-def sent(key: str, state: str, **more: Any) -> SentKey:
-    return SentKey(step_id=STEP, key=key, state=state, **more)
+def sent(key: str, state: str, **more: Any) -> wait_graph.SentKey:
+    return wait_graph.SentKey(step_id=STEP, key=key, state=state, **more)
 
 
-SLOW = KernelNow(node="slow", op="MatMul", device=f"{W2}/device:CPU:0", source="model.py:12", seconds=9.0, step_id=STEP)
+SLOW = wait_graph.KernelNow(
+    node="slow", op="MatMul", device=f"{W2}/device:CPU:0", source="model.py:12", seconds=9.0, step_id=STEP
+)
 
 
 # -- causes ----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("state", [SENT, NOBODY])
+@pytest.mark.parametrize("state", [wait_graph.SENT, wait_graph.NOBODY])
 def test_a_lost_value_is_named_in_full(state: str) -> None:
     why = explain([says(waiting(W0, A)), says(keys=(sent(A, state, over=True),))])
-    root = why.root
-    assert root is not None
+    root: Any = why.root
     assert (root.kind, root.task, root.chain, root.waiters) == ("lost", W1, (A,), ("reader",))
     found = root.keys[0]
     assert (found.edge_name, found.src_device, found.dst_device) == (
@@ -82,18 +69,17 @@ def test_a_lost_value_is_named_in_full(state: str) -> None:
 
 def test_a_kernel_at_the_end_of_a_chain_is_the_root() -> None:
     """W0 waits for W1, which waits for W2, which runs a kernel."""
-    keys = (sent(A, WAITS, keys=(B,)), sent(B, RUNS, kernel=SLOW))
+    keys = (sent(A, wait_graph.WAITS, keys=(B,)), sent(B, wait_graph.RUNS, kernel=SLOW))
     why = explain([says(waiting(W0, A)), says(waiting(W1, B)), says(keys=keys)])
-    root = why.root
-    assert root is not None
-    assert (root.kind, root.node, root.task, root.seconds) == (RUNS, "slow", W2, 9.0)
-    assert [cause.kind for cause in why.steps[0].causes] == [RUNS]  # one cause, however one gets there
+    root: Any = why.root
+    assert (root.kind, root.node, root.task, root.seconds) == (wait_graph.RUNS, "slow", W2, 9.0)
+    assert [cause.kind for cause in why.steps[0].causes] == [wait_graph.RUNS]  # one cause, however one gets there
     assert str(why).splitlines()[0].startswith("'slow' (MatMul) [model.py:12] has been running on")
 
 
 def test_values_that_wait_for_each_other_are_named_as_a_circle() -> None:
     back = key(W0, W1, "back")
-    keys = (sent(A, WAITS, keys=(back,)), sent(back, WAITS, keys=(A,)))
+    keys = (sent(A, wait_graph.WAITS, keys=(back,)), sent(back, wait_graph.WAITS, keys=(A,)))
     why = explain([says(waiting(W0, A)), says(waiting(W1, back)), says(keys=keys)])
     assert [cause.kind for cause in why.steps[0].causes] == [CIRCLE]
     first = str(why).splitlines()[0]
@@ -111,45 +97,45 @@ def test_a_task_that_does_not_answer_is_the_root_with_the_reason() -> None:
 
 def test_a_lost_value_is_told_before_a_kernel_that_runs() -> None:
     other = key(W2, W0, "other")
-    keys = (sent(A, SENT), sent(other, RUNS, kernel=SLOW))
+    keys = (sent(A, wait_graph.SENT), sent(other, wait_graph.RUNS, kernel=SLOW))
     why = explain([says(waiting(W0, A, other)), says(keys=keys)])
-    assert [cause.kind for cause in why.steps[0].causes] == ["lost", RUNS]
+    assert [cause.kind for cause in why.steps[0].causes] == ["lost", wait_graph.RUNS]
 
 
 def test_backpressure_is_named_with_the_task_that_does_not_read() -> None:
-    held = StepWaits(step_id=STEP, session="s", task=W1, state=HELD, link=W2)
-    why = explain([says(waiting(W0, A)), says(held, keys=(sent(A, HELD, link=W2),))])
+    held = wait_graph.StepWaits(step_id=STEP, session="s", task=W1, state=wait_graph.HELD, link=W2)
+    why = explain([says(waiting(W0, A)), says(held, keys=(sent(A, wait_graph.HELD, link=W2),))])
     assert why.root is not None
-    assert (why.root.kind, why.root.task, why.root.link) == (HELD, W1, W2)
+    assert (why.root.kind, why.root.task, why.root.link) == (wait_graph.HELD, W1, W2)
     assert f"until {W2} reads" in str(why).splitlines()[0]
 
 
 def test_a_task_that_has_not_begun_the_step_is_named() -> None:
-    why = explain([says(waiting(W0, A)), says(keys=(sent(A, UNBEGUN),))])
+    why = explain([says(waiting(W0, A)), says(keys=(sent(A, wait_graph.UNBEGUN),))])
     assert f"{W1} has not begun its part of the step" in str(why.root)
 
 
 def test_a_kernel_that_waits_for_a_thread_is_not_said_to_run() -> None:
-    queued = KernelNow(**{**_fields(SLOW), "queued": True})
+    queued = wait_graph.KernelNow(**{**_fields(SLOW), "queued": True})
     why = explain([says(waiting(W0, A, kernels=(queued,)))], {})
-    assert QUEUED in [cause.kind for cause in why.steps[0].causes]
+    assert wait_graph.QUEUED in [cause.kind for cause in why.steps[0].causes]
     assert "free thread of the kernel pool" in str(why)
 
 
 def test_a_kernel_that_gets_no_thread_is_told_with_what_holds_them_all() -> None:
-    queued = KernelNow(**{**_fields(SLOW), "queued": True})
-    full = HeldPool(task=W0, threads=2, held=2, kernels=(SLOW,))
+    queued = wait_graph.KernelNow(**{**_fields(SLOW), "queued": True})
+    full = wait_graph.HeldPool(task=W0, threads=2, held=2, kernels=(SLOW,))
     held = f"2 of 2 threads of the kernel pool are held by kernels whose steps are over: {SLOW.node!r}"
     why = explain([says(waiting(W0, A, kernels=(queued,)), pools=(full,))])
-    (cause,) = [cause for cause in why.steps[0].causes if cause.kind == QUEUED]
+    (cause,) = [cause for cause in why.steps[0].causes if cause.kind == wait_graph.QUEUED]
     assert held in str(cause)
     assert f"{W0}: {held}" in str(why)
-    half = HeldPool(task=W0, threads=3, held=2, kernels=(SLOW,))
+    half = wait_graph.HeldPool(task=W0, threads=3, held=2, kernels=(SLOW,))
     why = explain([says(waiting(W0, A, kernels=(queued,)), pools=(half,))])
-    assert [c.reason for c in why.steps[0].causes if c.kind == QUEUED] == [""]
+    assert [c.reason for c in why.steps[0].causes if c.kind == wait_graph.QUEUED] == [""]
 
 
-def _fields(kernel: KernelNow) -> dict[str, Any]:
+def _fields(kernel: wait_graph.KernelNow) -> dict[str, Any]:
     return {name: getattr(kernel, name) for name in kernel.__slots__}
 
 
@@ -157,9 +143,11 @@ def _fields(kernel: KernelNow) -> dict[str, Any]:
 def test_a_partial_run_waits_for_its_feed_or_has_lost_it(pending: tuple[str, ...]) -> None:
     device = f"{W0}/device:CPU:0"
     feed = build_key(device, 1, f"{W1}/device:CPU:0", "feed_0_x:0")
-    run = PartialWaits(handle="h", step_id=STEP, session="s", seconds=5.0, feeds=pending, fetches=("y:0",), calls=0)
-    master = MasterWaits(session="s", task=W0, partial_runs=(run,))
-    why = explain([says(waiting(W1, feed), masters=(master,), keys=(sent(feed, NOBODY),))])
+    run = wait_graph.PartialWaits(
+        handle="h", step_id=STEP, session="s", seconds=5.0, feeds=pending, fetches=("y:0",), calls=0
+    )
+    master = wait_graph.MasterWaits(session="s", task=W0, partial_runs=(run,))
+    why = explain([says(waiting(W1, feed), masters=(master,), keys=(sent(feed, wait_graph.NOBODY),))])
     assert why.root is not None
     assert why.root.kind == ("unfed" if pending else "lost")
     assert why.steps[0].partial == run
@@ -171,8 +159,8 @@ def test_nothing_under_way_is_said_in_one_line() -> None:
 
 
 def test_runs_that_wait_to_begin_are_counted() -> None:
-    master = MasterWaits(session="s", task=W0, in_flight=4, waiting=9, registering=((W0, W1),))
-    text = str(explain([TaskWaits(task=W0, masters=(master,))], waiting=2))
+    master = wait_graph.MasterWaits(session="s", task=W0, in_flight=4, waiting=9, registering=((W0, W1),))
+    text = str(explain([wait_graph.TaskWaits(task=W0, masters=(master,))], waiting=2))
     assert text.splitlines() == [
         "No step is under way; some wait to begin.",
         "session s: 9 steps wait until fewer than 4 are in flight",
@@ -183,9 +171,9 @@ def test_runs_that_wait_to_begin_are_counted() -> None:
 
 def test_a_long_chain_and_many_causes_are_cut_and_counted() -> None:
     chain = [key(W1, W0, f"n{i}") for i in range(40)]
-    links = tuple(sent(a, WAITS, keys=(b,)) for a, b in itertools.pairwise(chain))
+    links = tuple(sent(a, wait_graph.WAITS, keys=(b,)) for a, b in itertools.pairwise(chain))
     lost = [key(W2, W0, f"lost{i}") for i in range(9)]
-    keys = (*links, sent(chain[-1], SENT), *[sent(k, SENT) for k in lost])
+    keys = (*links, sent(chain[-1], wait_graph.SENT), *[sent(k, wait_graph.SENT) for k in lost])
     step = explain([says(waiting(W0, chain[0], *lost)), says(keys=keys)]).steps[0]
     assert (len(step.causes), step.more_causes) == (5, 5)
     longest = max(step.causes, key=lambda cause: len(cause.chain))
@@ -195,8 +183,8 @@ def test_a_long_chain_and_many_causes_are_cut_and_counted() -> None:
 
 # -- what travels ----------------------------------------------------------------------------------
 def test_what_a_task_says_travels() -> None:
-    run = PartialWaits(handle="h", step_id=3, session="s", seconds=1.0, feeds=("x:0",), fetches=(), calls=1)
-    master = MasterWaits(
+    run = wait_graph.PartialWaits(handle="h", step_id=3, session="s", seconds=1.0, feeds=("x:0",), fetches=(), calls=1)
+    master = wait_graph.MasterWaits(
         session="s",
         task=W0,
         steps=((STEP, 1.5, (W0, W1)),),
@@ -208,12 +196,12 @@ def test_what_a_task_says_travels() -> None:
     )
     waits = says(
         waiting(W0, A, kernels=(SLOW,), more_waiters=3),
-        keys=(sent(A, RUNS, kernel=SLOW, keys=(B,)), sent(B, SENT)),
+        keys=(sent(A, wait_graph.RUNS, kernel=SLOW, keys=(B,)), sent(B, wait_graph.SENT)),
         masters=(master,),
         kernels=(SLOW,),
-        pools=(HeldPool(task=W0, threads=2, held=1, kernels=(SLOW,)),),
+        pools=(wait_graph.HeldPool(task=W0, threads=2, held=1, kernels=(SLOW,)),),
     )
-    assert TaskWaits.from_wire(json.loads(json.dumps(waits.to_wire()))) == waits
+    assert wait_graph.TaskWaits.from_wire(json.loads(json.dumps(waits.to_wire()))) == waits
 
 
 @for_each(
@@ -225,23 +213,23 @@ def test_what_a_task_says_travels() -> None:
         {"task": 3},
         {"task": W0, "steps": [{}]},
         {"task": W0, "steps": [{"step_id": "one"}]},
-        {"task": W0, "keys": [{"step_id": 1, "key": "k", "state": RUNS, "kernel": {"node": 1}}]},
+        {"task": W0, "keys": [{"step_id": 1, "key": "k", "state": wait_graph.RUNS, "kernel": {"node": 1}}]},
         {"task": W0, "masters": [{"session": "s", "task": W0, "steps": [[1]]}]},
     ],
     ids=str,
 )
 def test_nonsense_of_a_task_is_refused(wrong: Any) -> None:
     with pytest.raises(ProtocolError):
-        TaskWaits.from_wire(wrong)
+        wait_graph.TaskWaits.from_wire(wrong)
 
 
 def test_the_keys_to_ask_for_are_those_that_somebody_waits_for() -> None:
-    said = [says(waiting(W0, A)), says(keys=(sent(A, WAITS, keys=(B,)),))]
+    said = [says(waiting(W0, A)), says(keys=(sent(A, wait_graph.WAITS, keys=(B,)),))]
     assert awaited_keys(said) == {(STEP, A): "s", (STEP, B): ""}
 
 
 def test_json_has_each_key_in_its_parts() -> None:
-    made = explain([says(waiting(W0, A)), says(keys=(sent(A, SENT),))]).to_json()
+    made = explain([says(waiting(W0, A)), says(keys=(sent(A, wait_graph.SENT),))]).to_json()
     cause = json.loads(json.dumps(made))["steps"][0]["causes"][0]
     assert cause["keys"] == [{"edge": "edge_0_a:0", "from": f"{W1}/device:CPU:0", "to": f"{W0}/device:CPU:0"}]
     assert cause["words"].startswith("a value was lost: a:0")
@@ -266,7 +254,7 @@ async def test_a_session_names_the_kernel_that_its_step_waits_for(graph: Graph) 
             gate.open()
         assert await running == 4.0
         assert why.root is not None
-        assert (why.root.kind, why.root.op) == (RUNS, "TestGate")
+        assert (why.root.kind, why.root.op) == (wait_graph.RUNS, "TestGate")
         assert why.root.device.endswith("CPU:1")
         assert why.root.source.rpartition(":")[0].endswith(".py")
         part = why.steps[0].tasks[0]
@@ -303,7 +291,7 @@ async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(g
         assert (await asyncio.gather(*runs))[-1] == 6.0
         step = next(s for s in why.steps if s.tasks[0].waiters)
         waits = [cause for cause in step.causes if cause.device.endswith("CPU:0")]
-        kind = QUEUED if queued else RUNS
+        kind = wait_graph.QUEUED if queued else wait_graph.RUNS
         assert [(c.kind, c.op, c.waiters) for c in waits] == [(kind, "TestGate", ("end",))]
 
 

@@ -44,6 +44,12 @@ async def echo(connection: Connection) -> None:
         await connection.drain()
 
 
+async def assert_echoes(connection: Connection) -> None:
+    """Check that a peer sends back what it is sent."""
+    connection.write(numbered(1))
+    assert await connection.recv() == numbered(1)
+
+
 async def refuse_to_serve(connection: Connection) -> None:
     """Stand for a handler that no connection may reach."""
     raise AssertionError(f"{connection!r} was accepted")

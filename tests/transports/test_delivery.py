@@ -141,15 +141,17 @@ async def test_what_a_callback_raises_ends_the_connection_and_is_its_end(address
             await dialled.recv()
 
 
-async def test_an_end_that_came_before_is_reported_to_callbacks(accepted: Connection, address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        dialled.write(numbered(1))
-        await dialled.aclose()
-        await until(lambda: accepted.statistics().frames_received == 1)
-        consumer = Consumer(accepted)
-        await consumer.over.wait()
-        assert consumer.frames == [numbered(1)]
-        assert not consumer.only_end().by_us
+async def test_an_end_that_came_before_is_reported_to_callbacks(dialled: Connection, accepted: Connection) -> None:
+    dialled.write(numbered(1))
+    await dialled.aclose()
+    await until(lambda: accepted.statistics().frames_received == 1)
+    consumer = Consumer(accepted)
+    await consumer.over.wait()
+    assert consumer.frames == [numbered(1)]
+    assert not consumer.only_end().by_us
+
+
+async def test_our_own_end_that_came_before_is_reported_to_callbacks(accepted: Connection) -> None:
     accepted.abort()
     consumer = Consumer(accepted)
     await consumer.over.wait()

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.transports.peers import PS, WORKER, echo, log_of_transports, numbered, refuse_to_serve, start
+from tests.loops import cancelled
+from tests.transports.peers import PS, WORKER, assert_echoes, echo, log_of_transports, numbered, refuse_to_serve, start
 from transports import (
     AuthenticationError,
     BindError,
@@ -40,8 +41,7 @@ async def test_with_the_same_token_both_are_served(address: str) -> None:
         await listen(address, PS, echo, token="secret") as listener,
         await connect(listener.address, WORKER, token="secret") as connection,
     ):
-        connection.write(numbered(1))
-        assert await connection.recv() == numbered(1)
+        await assert_echoes(connection)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,7 @@ async def test_an_address_is_listened_on_once(address: str) -> None:
         assert caught.value.errno == errno.EADDRINUSE
         assert caught.value.address == listener.address
         async with await connect(listener.address, WORKER) as connection:
-            connection.write(numbered(1))
-            assert await connection.recv() == numbered(1)
+            await assert_echoes(connection)
 
 
 async def test_an_address_is_free_once_its_listener_is_closed(address: str) -> None:
@@ -138,8 +137,7 @@ async def test_a_failing_handler_is_logged_and_others_serve_on(address: str, cap
             with pytest.raises(ConnectionClosed):
                 await connection.recv()
         async with await connect(listener.address, WORKER) as connection:
-            connection.write(numbered(2))
-            assert await connection.recv() == numbered(2)
+            await assert_echoes(connection)
     (record,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert record.name == "transports"
     assert WORKER.task in record.getMessage()
@@ -198,8 +196,7 @@ async def test_closing_a_listener_may_leave_its_connections(address: str) -> Non
         await listener.aclose(connections=False)
         with pytest.raises(ConnectError):
             await connect(listener.address, WORKER)
-        connection.write(numbered(1))
-        assert await connection.recv() == numbered(1)
+        await assert_echoes(connection)
         assert "closed" in repr(listener)
     await listener.aclose()
 
@@ -253,9 +250,7 @@ async def test_a_close_that_is_cancelled_cuts_everything_off(address: str) -> No
     listener = await listen(address, PS, hang)
     async with await connect(listener.address, WORKER) as connection:
         closing = await start(listener.aclose(grace=30), "close")
-        closing.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await closing
+        await cancelled(closing)
         await ended.wait()
         with pytest.raises(ConnectionClosed):
             await connection.recv()
@@ -285,5 +280,4 @@ async def test_cancelling_a_connect_leaves_nothing_open(address: str) -> None:
             if not dialling.cancelled():
                 await dialling.result().aclose()
         async with await connect(listener.address, WORKER) as connection:
-            connection.write(numbered(1))
-            assert await connection.recv() == numbered(1)
+            await assert_echoes(connection)

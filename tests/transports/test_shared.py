@@ -48,7 +48,6 @@ from transports.stream.bytestream import ByteReader
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="files in memory are Linux's")
 
 LOOPBACK = "tcp://127.0.0.1:0"
-US = os.getpid()
 # More than a writer may have unsent.
 MUCH = 2 * HIGH_WATER
 
@@ -56,7 +55,7 @@ MUCH = 2 * HIGH_WATER
 @asynccontextmanager
 async def neighbours(address: str = LOOPBACK) -> AsyncIterator[tuple[Connection, Connection]]:
     """Yield both ends of a connection whose peers have found each other's memory."""
-    ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
+    ps, worker = replace(PS, pid=os.getpid()), replace(WORKER, pid=os.getpid())
     async with linked(address, ps=ps, worker=worker) as (dialled, accepted):
         for writer, reader in ((dialled, accepted), (accepted, dialled)):
             writer.write(large(0), bulk=True)  # with it comes the offer
@@ -113,7 +112,7 @@ async def test_a_large_array_comes_through_shared_memory_which_its_reader_cannot
 
 
 async def test_a_connection_without_large_arrays_has_no_memory_to_share() -> None:
-    ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
+    ps, worker = replace(PS, pid=os.getpid()), replace(WORKER, pid=os.getpid())
     async with linked(LOOPBACK, ps=ps, worker=worker) as (dialled, accepted):
         before = os.listdir("/proc/self/fd")
         await carry(dialled, accepted, large(1, SHARE_FROM - 1))
@@ -240,7 +239,7 @@ async def over_tls(files: SecurityConfig) -> AsyncIterator[tuple[Connection, Con
         accepted.set_result(connection)
         await done.wait()
 
-    here = replace(PS, pid=US)
+    here = replace(PS, pid=os.getpid())
     async with await listen("tls://127.0.0.1:0", here, hand_over, security=files) as listener:
         async with await connect(listener.address, here, security=files) as dialled:
             yield dialled, await accepted
@@ -333,7 +332,7 @@ def test_strict_overcommit_is_where_the_system_refuses_pages(says: str, expected
 
 @pytest.mark.parametrize("function", ["memfd_create", "open"])
 async def test_without_descriptors_for_the_lane_arrays_are_sent(function: str) -> None:
-    ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
+    ps, worker = replace(PS, pid=os.getpid()), replace(WORKER, pid=os.getpid())
     none = OSError(errno.EMFILE, "Too many open files")
     async with linked(LOOPBACK, ps=ps, worker=worker) as (dialled, accepted):
         with patch.object(os, function, side_effect=none):
@@ -388,8 +387,7 @@ def test_parts_of_an_arena_never_overlap_and_come_together_again(source: st.Data
                 taken.append((part[0], length))
         for part_taken in taken:
             whole.free(*part_taken)
-        everything = whole.take(16 * page)
-        assert everything is not None
+        everything: Any = whole.take(16 * page)
         assert everything[0] == 0
         everything[1].release()
     finally:
@@ -548,7 +546,7 @@ async def test_a_reader_that_keeps_much_and_has_no_memory_for_a_copy_loses_that_
 
 @pytest.mark.parametrize("error", [OSError(12, "no memory"), MemoryError(), ValueError("too large")])
 async def test_an_arena_for_which_there_is_no_address_space_is_refused(error: Exception) -> None:
-    ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
+    ps, worker = replace(PS, pid=os.getpid()), replace(WORKER, pid=os.getpid())
     with patch.object(mmap, "mmap", side_effect=error):
         async with linked(LOOPBACK, ps=ps, worker=worker) as (dialled, accepted):
             for fill in range(3):
@@ -611,7 +609,7 @@ async def test_a_killed_sender_leaves_whole_arrays_or_none(reads: str) -> None:
         except ConnectionClosed as error:
             result.set_result((frames, error))
 
-    async with await listen(LOOPBACK, replace(PS, pid=US), serve) as listener:
+    async with await listen(LOOPBACK, replace(PS, pid=os.getpid()), serve) as listener:
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-c", _SENDER, listener.address, cwd=Path(__file__).parents[2]
         )
@@ -646,8 +644,7 @@ async def lend(writer: Connection, reader: Connection, array: Bytes) -> Bytes:
 
 def places() -> int:
     """How many places of this process's arena are in use."""
-    current = arena.current_arena()
-    assert current is not None
+    current: Any = arena.current_arena()
     current.sweep()
     return len(current._places)
 
@@ -876,7 +873,7 @@ async def test_what_was_lent_to_a_process_returns_when_it_is_killed_and_not_when
         lent.set_result(connection)
         await done.wait()
 
-    async with neighbours(), await listen(LOOPBACK, replace(PS, pid=US), serve) as listener:
+    async with neighbours(), await listen(LOOPBACK, replace(PS, pid=os.getpid()), serve) as listener:
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-c", _READER, listener.address, cwd=Path(__file__).parents[2]
         )

@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 
+import transports
 from tests.transports.peers import (
     PS,
     WORKER,
+    assert_echoes,
     echo,
     linked,
     log_of_transports,
@@ -31,20 +33,6 @@ from tests.transports.peers import (
     refuse_to_serve,
     start,
     until,
-)
-from transports import (
-    BindError,
-    Buffer,
-    ConnectError,
-    Connection,
-    ConnectionClosed,
-    Frame,
-    Listener,
-    ProtocolError,
-    connect,
-    encode_frame,
-    listen,
-    parse_address,
 )
 from transports.decoder import READ_SIZE
 from transports.delivery import FRAMES_PER_TURN
@@ -60,15 +48,15 @@ from transports.stream.port_owner import port_owner
 
 async def test_bytes_that_are_no_frame_end_the_connection(socket_address: str) -> None:
     async with raw_peer(socket_address) as (connection, reader, writer):
-        writer.writelines(encode_frame(numbered(1)))
+        writer.writelines(transports.encode_frame(numbered(1)))
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         assert await connection.recv() == numbered(1)
-        with pytest.raises(ProtocolError, match=r"received b'GET / HTTP/1'") as caught:
+        with pytest.raises(transports.ProtocolError, match=r"received b'GET / HTTP/1'") as caught:
             await connection.recv()
         assert caught.value.address == connection.peer_address
         assert WORKER.task in str(caught.value)
         assert connection.closed
-        with pytest.raises(ConnectionClosed, match=r"by us: it sent data that is not a frame") as end:
+        with pytest.raises(transports.ConnectionClosed, match=r"by us: it sent data that is not a frame") as end:
             await connection.recv()
         assert end.value.by_us
         assert await reader.read() == b""
@@ -77,47 +65,47 @@ async def test_bytes_that_are_no_frame_end_the_connection(socket_address: str) -
 async def test_bytes_that_are_no_frame_do_not_wait_for_more(socket_address: str) -> None:
     """The bad byte comes in one read with a good frame, and nothing after it."""
     async with raw_peer(socket_address) as (connection, _, writer):
-        writer.write(b"".join([*encode_frame(numbered(1)), bytes(PREFIX.size)]))
+        writer.write(b"".join([*transports.encode_frame(numbered(1)), bytes(PREFIX.size)]))
         assert await connection.recv() == numbered(1)
-        with pytest.raises(ProtocolError):
+        with pytest.raises(transports.ProtocolError):
             await connection.recv()
 
 
 @pytest.mark.parametrize("cut", [1, PREFIX.size, PREFIX.size + 10, -1])
 async def test_a_peer_that_ends_inside_a_frame_has_closed_and_it_is_said_where(socket_address: str, cut: int) -> None:
-    whole = b"".join(bytes(piece) for piece in encode_frame(Frame(b"head", (bytes(100),))))
+    whole = b"".join(bytes(piece) for piece in transports.encode_frame(transports.Frame(b"head", (bytes(100),))))
     async with raw_peer(socket_address) as (connection, _, writer):
         writer.write(whole)
         writer.write(whole[:cut])
         writer.write_eof()
-        assert await connection.recv() == Frame(b"head", (bytes(100),))
-        with pytest.raises(ConnectionClosed, match=r"truncated: the stream ended after") as caught:
+        assert await connection.recv() == transports.Frame(b"head", (bytes(100),))
+        with pytest.raises(transports.ConnectionClosed, match=r"truncated: the stream ended after") as caught:
             await connection.recv()
         assert not caught.value.by_us
-        assert isinstance(caught.value.__cause__, ProtocolError)
+        assert isinstance(caught.value.__cause__, transports.ProtocolError)
 
 
 @pytest.mark.parametrize("bulk", [False, True], ids=["urgent", "bulk"])
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 async def test_a_frame_is_on_the_wire_as_it_is_encoded_whichever_way_it_takes(
-    socket_address: str, kind: Callable[[bytes], Buffer], bulk: bool
+    socket_address: str, kind: Callable[[bytes], transports.Buffer], bulk: bool
 ) -> None:
     sizes = (0, 1, JOIN_BELOW - 1, JOIN_BELOW, JOIN_BELOW + 1)
-    frames = [Frame(kind(b"h" * size), s) for size in sizes for s in ((), (kind(b"s"),))]
+    frames = [transports.Frame(kind(b"h" * size), s) for size in sizes for s in ((), (kind(b"s"),))]
     async with raw_peer(socket_address) as (connection, reader, _):
         for frame in frames:
             connection.write(frame, bulk=bulk)
-        sent = b"".join(bytes(piece) for frame in frames for piece in encode_frame(frame))
+        sent = b"".join(bytes(piece) for frame in frames for piece in transports.encode_frame(frame))
         assert await reader.readexactly(len(sent)) == sent
         assert connection.statistics().bytes_sent == len(sent)
         assert connection.statistics().frames_sent == len(frames)
 
 
 async def test_a_frame_that_trickles_in_arrives(socket_address: str) -> None:
-    frame = Frame(b"head", (b"segment", b""))
+    frame = transports.Frame(b"head", (b"segment", b""))
     async with raw_peer(socket_address) as (connection, _, writer):
         receiving = await start(connection.recv(), "recv")
-        for byte in b"".join(encode_frame(frame)):
+        for byte in b"".join(transports.encode_frame(frame)):
             assert not receiving.done()
             writer.write(bytes([byte]))
             await asyncio.sleep(0)
@@ -127,15 +115,15 @@ async def test_a_frame_that_trickles_in_arrives(socket_address: str) -> None:
 async def test_a_peer_that_vanishes_has_closed(socket_address: str) -> None:
     """It dies with bytes of ours unread: a reset, not an end, is what the kernel reports."""
     async with raw_peer(socket_address) as (connection, reader, writer):
-        connection.write(Frame(b"", (bytes(2**25),)))
+        connection.write(transports.Frame(b"", (bytes(2**25),)))
         await reader.readexactly(100)
         draining = await start(connection.drain(), "drain")
         writer.transport.abort()
-        with pytest.raises(ConnectionClosed) as drained:
+        with pytest.raises(transports.ConnectionClosed) as drained:
             await draining
-        with pytest.raises(ConnectionClosed) as received:
+        with pytest.raises(transports.ConnectionClosed) as received:
             await connection.recv()
-        with pytest.raises(ConnectionClosed) as written:
+        with pytest.raises(transports.ConnectionClosed) as written:
             connection.write(numbered(1))
         assert not drained.value.by_us
         assert not received.value.by_us
@@ -146,13 +134,13 @@ async def test_a_peer_that_vanishes_has_closed(socket_address: str) -> None:
 async def test_a_frame_over_the_limit_is_refused_before_it_comes(socket_address: str) -> None:
     async with raw_peer(socket_address) as (connection, _, writer):
         writer.write(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 2**32 - 1, 0))
-        with pytest.raises(ProtocolError, match=r"header of 4294967295 bytes is announced; the limit is"):
+        with pytest.raises(transports.ProtocolError, match=r"header of 4294967295 bytes is announced; the limit is"):
             await connection.recv()
 
 
 async def test_decoded_frames_are_returned_without_awaiting(socket_address: str) -> None:
     async with raw_peer(socket_address) as (connection, _, writer):
-        burst = b"".join(bytes(p) for n in range(20) for p in encode_frame(numbered(n)))
+        burst = b"".join(bytes(p) for n in range(20) for p in transports.encode_frame(numbered(n)))
         writer.write(burst)
         assert await connection.recv() == numbered(0)
         for number in range(1, 20):
@@ -165,17 +153,17 @@ async def test_decoded_frames_are_returned_without_awaiting(socket_address: str)
 async def test_a_flood_lets_the_loop_turn(socket_address: str) -> None:
     """Frames that have come are returned without awaiting, but not for ever."""
     async with raw_peer(socket_address) as (connection, _, writer):
-        burst = (bytes(p) for n in range(3 * FRAMES_PER_TURN) for p in encode_frame(numbered(n)))
+        burst = (bytes(p) for n in range(3 * FRAMES_PER_TURN) for p in transports.encode_frame(numbered(n)))
         writer.write(b"".join(burst))
         assert await connection.recv() == numbered(0)
         assert FRAMES_PER_TURN / 2 < await recv_until_the_loop_turns(connection) <= FRAMES_PER_TURN + 1
 
 
 async def test_cancelling_recv_while_it_lets_the_loop_turn_loses_no_frame(socket_address: str) -> None:
-    found: list[Frame] = []
+    found: list[transports.Frame] = []
     sent = [numbered(number) for number in range(3 * FRAMES_PER_TURN)]
     async with raw_peer(socket_address) as (connection, _, writer):
-        writer.write(b"".join(bytes(piece) for frame in sent for piece in encode_frame(frame)))
+        writer.write(b"".join(bytes(piece) for frame in sent for piece in transports.encode_frame(frame)))
         cancelled = 0
         while len(found) < len(sent):
             pending = await start(connection.recv(), "recv")
@@ -200,7 +188,7 @@ async def test_a_peer_that_never_hears_the_end_costs_a_close_little(socket_addre
 async def test_the_handshake_takes_no_byte_of_what_follows(socket_address: str) -> None:
     """A dialler's first frame may come in the same read as its confirm."""
     async with raw_peer(socket_address) as (connection, _, writer):
-        writer.writelines(encode_frame(numbered(7)))
+        writer.writelines(transports.encode_frame(numbered(7)))
         assert await connection.recv() == numbered(7)
 
 
@@ -234,11 +222,10 @@ async def test_a_handshake_that_trickles_in_succeeds(chop: int) -> None:
     assert [child.result() for child in shaking] == [Establish(PS, WIRE_VERSION), Establish(WORKER, WIRE_VERSION)]
 
 
-async def assert_serves(listener: Listener) -> None:
+async def assert_serves(listener: transports.Listener) -> None:
     """Check that a listener still does what it is there for."""
-    async with await connect(listener.address, WORKER, timeout=60) as connection:
-        connection.write(numbered(1))
-        assert await connection.recv() == numbered(1)
+    async with await transports.connect(listener.address, WORKER, timeout=60) as connection:
+        await assert_echoes(connection)
 
 
 @pytest.fixture(params=["bound", "share of the descriptors"])
@@ -249,7 +236,7 @@ def room_for_three(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(*limit)
 
 
-async def wait_for_handshakes(listener: Listener, count: int) -> None:
+async def wait_for_handshakes(listener: transports.Listener, count: int) -> None:
     assert isinstance(listener, StreamListener)
     handshakes = listener._in_handshake
     await until(lambda: len(handshakes) == count)
@@ -258,7 +245,7 @@ async def wait_for_handshakes(listener: Listener, count: int) -> None:
 @pytest.mark.usefixtures("room_for_three")
 async def test_one_stranger_too_many_pushes_out_the_one_that_has_waited_longest(socket_address: str) -> None:
     with log_of_transports() as records:
-        async with await listen(socket_address, PS, echo) as listener:
+        async with await transports.listen(socket_address, PS, echo) as listener:
             streams = []
             for count in (1, 2, 3):
                 streams.append(await open_raw(listener))
@@ -277,7 +264,7 @@ async def test_one_stranger_too_many_pushes_out_the_one_that_has_waited_longest(
 
 @pytest.mark.usefixtures("room_for_three")
 async def test_idle_strangers_keep_no_peer_out(socket_address: str) -> None:
-    async with await listen(socket_address, PS, echo) as listener:
+    async with await transports.listen(socket_address, PS, echo) as listener:
         streams = [await open_raw(listener) for _ in range(10)]
         for _ in range(5):
             await assert_serves(listener)
@@ -287,8 +274,8 @@ async def test_idle_strangers_keep_no_peer_out(socket_address: str) -> None:
 
 @pytest.mark.usefixtures("room_for_three")
 async def test_who_has_shaken_hands_is_no_stranger_and_takes_no_room(socket_address: str) -> None:
-    async with await listen(socket_address, PS, echo) as listener:
-        peers = [await connect(listener.address, WORKER, timeout=60) for _ in range(8)]
+    async with await transports.listen(socket_address, PS, echo) as listener:
+        peers = [await transports.connect(listener.address, WORKER, timeout=60) for _ in range(8)]
         await wait_for_handshakes(listener, 0)
         for number, peer in enumerate(peers):
             peer.write(numbered(number))
@@ -299,13 +286,16 @@ async def test_who_has_shaken_hands_is_no_stranger_and_takes_no_room(socket_addr
 async def test_a_peer_that_would_take_a_descriptor_of_the_processs_own_is_told_so_and_may_come_later(
     socket_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with await listen(socket_address, PS, echo) as listener, await connect(listener.address, WORKER, timeout=60):
+    async with (
+        await transports.listen(socket_address, PS, echo) as listener,
+        await transports.connect(listener.address, WORKER, timeout=60),
+    ):
         with monkeypatch.context() as patch:
             # The next descriptor is in the lower half of the kept ones, the last quarter.
             held = [os.dup(0) for _ in range(100)]
             patch.setattr(resource, "getrlimit", lambda which: 2 * (held[-1] * 5 // 4,))
-            with pytest.raises(ConnectError, match="are kept for its files") as info:
-                await connect(listener.address, WORKER, timeout=60)
+            with pytest.raises(transports.ConnectError, match="are kept for its files") as info:
+                await transports.connect(listener.address, WORKER, timeout=60)
             assert (info.value.phase, info.value.errno) == ("hello", EMFILE)
             for descriptor in held:
                 os.close(descriptor)
@@ -315,7 +305,7 @@ async def test_a_peer_that_would_take_a_descriptor_of_the_processs_own_is_told_s
 async def test_where_hardly_a_descriptor_is_left_a_stranger_is_not_even_asked_who_he_is(
     socket_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with await listen(socket_address, PS, echo) as listener:
+    async with await transports.listen(socket_address, PS, echo) as listener:
         with monkeypatch.context() as patch, log_of_transports() as records:
             patch.setattr(resource, "getrlimit", lambda which: (1, 1))
             reader, writer = await open_raw(listener)
@@ -361,11 +351,11 @@ async def test_a_stranger_that_floods_is_not_read_ahead(socket_address: str) -> 
 
 async def _listen_by(
     address: str, secure: Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[ByteStreams]]
-) -> Listener:
+) -> transports.Listener:
     family, name = place(address)
     sock = socket.socket(family)
     sock.bind(name)
-    wanted = parse_address(address)
+    wanted = transports.parse_address(address)
     found = wanted if wanted.port is None else sockets.tcp_address(wanted.scheme, sock)
     listener = StreamListener(found, PS, echo, token=None, handshake_timeout=10, secure=secure)
     await listener.start(sock)
@@ -373,9 +363,9 @@ async def _listen_by(
 
 
 async def test_a_peer_may_say_more_than_a_stranger(socket_address: str) -> None:
-    large = Frame(b"head", (bytes(8 * 2**20),))
-    async with await listen(socket_address, PS, echo) as listener:
-        async with await connect(listener.address, WORKER, timeout=60) as peer:
+    large = transports.Frame(b"head", (bytes(8 * 2**20),))
+    async with await transports.listen(socket_address, PS, echo) as listener:
+        async with await transports.connect(listener.address, WORKER, timeout=60) as peer:
             peer.write(large)
             assert await peer.recv() == large
 
@@ -387,15 +377,15 @@ async def test_a_hello_of_the_largest_size_is_read_and_one_byte_more_is_not() ->
     assert isinstance(said, Send)
     padded = said.header + bytes(MAX_MESSAGE - len(said.header))
     with log_of_transports() as records:
-        async with await listen("tcp://127.0.0.1:0", PS, echo) as listener:
+        async with await transports.listen("tcp://127.0.0.1:0", PS, echo) as listener:
             for header, complaint in (
                 (padded, "is not msgpack"),  # read whole; what follows a map is no msgpack
                 (padded + b"x", f"the limit is {MAX_MESSAGE}"),
             ):
                 reader, writer = await open_raw(listener)
-                prefix = encode_frame(Frame(b""), HANDSHAKE_VERSION)[0]
+                prefix = transports.encode_frame(transports.Frame(b""), HANDSHAKE_VERSION)[0]
                 assert len(prefix) == PREFIX.size
-                writer.writelines(encode_frame(Frame(header), HANDSHAKE_VERSION))
+                writer.writelines(transports.encode_frame(transports.Frame(header), HANDSHAKE_VERSION))
                 with suppress(ConnectionResetError):
                     await reader.read()
                 assert complaint in (await records.get()).getMessage()
@@ -419,7 +409,7 @@ async def test_a_stranger_that_sends_garbage_is_closed_and_the_listener_serves_o
     socket_address: str, garbage: bytes
 ) -> None:
     with log_of_transports() as records:
-        async with await listen(socket_address, PS, echo) as listener:
+        async with await transports.listen(socket_address, PS, echo) as listener:
             reader, writer = await open_raw(listener)
             writer.write(garbage)
             record = await records.get()
@@ -432,7 +422,7 @@ async def test_a_stranger_that_sends_garbage_is_closed_and_the_listener_serves_o
 
 async def test_a_silent_stranger_is_dropped_after_the_handshake_timeout(socket_address: str) -> None:
     with log_of_transports() as records:
-        async with await listen(socket_address, PS, echo, handshake_timeout=0.6) as listener:
+        async with await transports.listen(socket_address, PS, echo, handshake_timeout=0.6) as listener:
             reader, writer = await open_raw(listener)
             assert await reader.read() == b""
             writer.transport.abort()
@@ -444,7 +434,7 @@ async def test_a_stranger_that_hangs_up_at_once_is_nothing_to_warn_of(
     socket_address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with log_of_transports() as records:
-        async with await listen(socket_address, PS, echo) as listener:
+        async with await transports.listen(socket_address, PS, echo) as listener:
             _, writer = await open_raw(listener)
             writer.close()
             await writer.wait_closed()
@@ -455,7 +445,7 @@ async def test_a_stranger_that_hangs_up_at_once_is_nothing_to_warn_of(
 
 
 async def test_silent_strangers_do_not_hold_up_a_close(socket_address: str) -> None:
-    listener = await listen(socket_address, PS, echo)
+    listener = await transports.listen(socket_address, PS, echo)
     streams = [await open_raw(listener) for _ in range(3)]
     async with asyncio.timeout(60):
         await listener.aclose()
@@ -468,7 +458,7 @@ async def test_silent_strangers_do_not_hold_up_a_close(socket_address: str) -> N
 async def test_who_connects_while_a_listener_closes_is_hung_up_on(socket_address: str) -> None:
     """The stock loop accepts in two steps; a close may come before, between or after them."""
     for turns in range(6):
-        listener = await listen(socket_address, PS, echo)
+        listener = await transports.listen(socket_address, PS, echo)
         family, name = place(listener.address)
         with socket.socket(family) as stranger:
             stranger.connect(name)  # waits in the backlog
@@ -485,8 +475,8 @@ async def test_who_connects_while_a_listener_closes_is_hung_up_on(socket_address
 @pytest.mark.parametrize(
     ("answer", "kind", "complaint"),
     [
-        (b"SSH-2.0-OpenSSH_9.7\r\n", ProtocolError, "does not speak this protocol: received b'SSH-2.0"),
-        (b"", ConnectError, "closed the connection during the hello"),
+        (b"SSH-2.0-OpenSSH_9.7\r\n", transports.ProtocolError, "does not speak this protocol: received b'SSH-2.0"),
+        (b"", transports.ConnectError, "closed the connection during the hello"),
     ],
     ids=["ssh", "nothing"],
 )
@@ -500,83 +490,81 @@ async def test_a_server_of_another_kind_is_not_talked_to(answer: bytes, kind: ty
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     with pytest.raises(kind, match=complaint) as caught:
-        await connect(f"tcp://127.0.0.1:{port}", WORKER, timeout=60)
+        await transports.connect(f"tcp://127.0.0.1:{port}", WORKER, timeout=60)
     server.close()
-    if isinstance(caught.value, ConnectError):
+    if isinstance(caught.value, transports.ConnectError):
         assert caught.value.phase == "hello"
 
 
 async def test_a_server_that_never_answers_is_given_up_on() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
-        with pytest.raises(ConnectError, match=r"no answer within 0.05 s \(phase hello") as caught:
-            await connect(address, WORKER, timeout=0.05)
+        with pytest.raises(transports.ConnectError, match=r"no answer within 0.05 s \(phase hello") as caught:
+            await transports.connect(address, WORKER, timeout=0.05)
     assert (caught.value.errno, caught.value.address) == (errno.ETIMEDOUT, address)
 
 
 async def test_a_timeout_of_the_caller_is_the_callers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
-            await connect(f"tcp://127.0.0.1:{silent.getsockname()[1]}", WORKER, timeout=30)
+            await transports.connect(f"tcp://127.0.0.1:{silent.getsockname()[1]}", WORKER, timeout=30)
 
 
 async def test_port_0_takes_a_free_port_of_loopback_and_tells_which() -> None:
-    async with await listen("tcp://127.0.0.1:0", PS, echo) as listener:
-        address = parse_address(listener.address)
+    async with await transports.listen("tcp://127.0.0.1:0", PS, echo) as listener:
+        address = transports.parse_address(listener.address)
         assert address.host == "127.0.0.1"
         assert address.port
         await assert_serves(listener)
 
 
 async def test_a_host_name_is_resolved_and_listened_on_once() -> None:
-    async with await listen("tcp://localhost:0", PS, echo) as listener:
-        assert parse_address(listener.address).host in ("127.0.0.1", "::1")
-        port = parse_address(listener.address).port
-        async with await connect(f"tcp://localhost:{port}", WORKER) as connection:
-            connection.write(numbered(1))
-            assert await connection.recv() == numbered(1)
+    async with await transports.listen("tcp://localhost:0", PS, echo) as listener:
+        assert transports.parse_address(listener.address).host in ("127.0.0.1", "::1")
+        port = transports.parse_address(listener.address).port
+        async with await transports.connect(f"tcp://localhost:{port}", WORKER) as connection:
+            await assert_echoes(connection)
 
 
 async def test_an_ipv6_address_is_served() -> None:
-    async with await listen("tcp://[::1]:0", PS, echo) as listener:
+    async with await transports.listen("tcp://[::1]:0", PS, echo) as listener:
         assert listener.address.startswith("tcp://[::1]:")
         await assert_serves(listener)
 
 
 async def test_a_host_that_does_not_resolve_says_so() -> None:
-    with pytest.raises(ConnectError, match=r"the host name does not resolve"):
-        await connect("tcp://no-such-host.invalid:1", WORKER)
-    with pytest.raises(BindError, match=r"the host name does not resolve"):
-        await listen("tcp://no-such-host.invalid:1", PS, echo)
+    with pytest.raises(transports.ConnectError, match=r"the host name does not resolve"):
+        await transports.connect("tcp://no-such-host.invalid:1", WORKER)
+    with pytest.raises(transports.BindError, match=r"the host name does not resolve"):
+        await transports.listen("tcp://no-such-host.invalid:1", PS, echo)
 
 
 async def test_a_refused_connection_by_name_keeps_its_number() -> None:
-    async with await listen("tcp://127.0.0.1:0", PS, echo) as listener:
-        port = parse_address(listener.address).port
-    with pytest.raises(ConnectError) as caught:
-        await connect(f"tcp://localhost:{port}", WORKER)
+    async with await transports.listen("tcp://127.0.0.1:0", PS, echo) as listener:
+        port = transports.parse_address(listener.address).port
+    with pytest.raises(transports.ConnectError) as caught:
+        await transports.connect(f"tcp://localhost:{port}", WORKER)
     assert caught.value.errno == errno.ECONNREFUSED
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])
 async def test_all_interfaces_need_a_token(host: str) -> None:
-    with pytest.raises(BindError, match=r"not a loopback address and there is no token"):
-        await listen(f"tcp://{host}:0", PS, refuse_to_serve)
+    with pytest.raises(transports.BindError, match=r"not a loopback address and there is no token"):
+        await transports.listen(f"tcp://{host}:0", PS, refuse_to_serve)
 
 
 async def test_all_interfaces_are_served_with_a_token() -> None:
-    async with await listen("tcp://0.0.0.0:0", PS, echo, token=TOKEN) as listener:
-        port = parse_address(listener.address).port
-        async with await connect(f"tcp://127.0.0.1:{port}", WORKER, token=TOKEN) as connection:
-            connection.write(numbered(1))
-            assert await connection.recv() == numbered(1)
+    async with await transports.listen("tcp://0.0.0.0:0", PS, echo, token=TOKEN) as listener:
+        port = transports.parse_address(listener.address).port
+        async with await transports.connect(f"tcp://127.0.0.1:{port}", WORKER, token=TOKEN) as connection:
+            await assert_echoes(connection)
 
 
 async def test_a_bound_socket_is_taken_over_and_closed() -> None:
     sock = socket.socket()
     sock.bind(("127.0.0.1", 0))
     port = sock.getsockname()[1]
-    async with await listen("tcp://127.0.0.1:0", PS, echo, sock=sock) as listener:
+    async with await transports.listen("tcp://127.0.0.1:0", PS, echo, sock=sock) as listener:
         assert listener.address == f"tcp://127.0.0.1:{port}"
         await assert_serves(listener)
     assert sock.fileno() == -1
@@ -585,8 +573,8 @@ async def test_a_bound_socket_is_taken_over_and_closed() -> None:
 async def test_a_bound_socket_that_others_can_reach_needs_a_token_too() -> None:
     sock = socket.socket()
     sock.bind(("0.0.0.0", 0))
-    with pytest.raises(BindError, match=r"no token"):
-        await listen("tcp://127.0.0.1:0", PS, refuse_to_serve, sock=sock)
+    with pytest.raises(transports.BindError, match=r"no token"):
+        await transports.listen("tcp://127.0.0.1:0", PS, refuse_to_serve, sock=sock)
     assert sock.fileno() == -1
 
 
@@ -595,9 +583,9 @@ async def test_two_may_bind_a_port_and_one_may_listen() -> None:
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.bind(("127.0.0.1", 0))
-    async with await listen(f"tcp://127.0.0.1:{sock.getsockname()[1]}", PS, echo):
-        with pytest.raises(BindError) as caught:
-            await listen("tcp://127.0.0.1:0", PS, echo, sock=sock)
+    async with await transports.listen(f"tcp://127.0.0.1:{sock.getsockname()[1]}", PS, echo):
+        with pytest.raises(transports.BindError) as caught:
+            await transports.listen("tcp://127.0.0.1:0", PS, echo, sock=sock)
     assert caught.value.errno == errno.EADDRINUSE
 
 
@@ -612,39 +600,41 @@ async def test_the_dialled_end_has_the_address_that_was_dialled() -> None:
     async with linked("tcp://127.0.0.1:0") as (dialled, accepted):
         assert dialled.peer_address == accepted.local_address
         assert accepted.peer_address == dialled.local_address
-        assert parse_address(dialled.local_address).port != parse_address(dialled.peer_address).port
+        assert (
+            transports.parse_address(dialled.local_address).port != transports.parse_address(dialled.peer_address).port
+        )
 
 
 async def test_a_socket_file_is_gone_with_its_listener(socket_path: Path) -> None:
-    async with await listen(f"unix://{socket_path}", PS, echo):
+    async with await transports.listen(f"unix://{socket_path}", PS, echo):
         assert socket_path.exists()
     assert not socket_path.exists()
 
 
 async def test_a_socket_file_that_is_anothers_by_now_is_left(socket_path: Path) -> None:
-    first = await listen(f"unix://{socket_path}", PS, echo)
+    first = await transports.listen(f"unix://{socket_path}", PS, echo)
     socket_path.rename(socket_path.with_name("moved"))
-    async with await listen(f"unix://{socket_path}", PS, echo) as second:
+    async with await transports.listen(f"unix://{socket_path}", PS, echo) as second:
         await first.aclose()
         await assert_serves(second)
 
 
 async def test_a_path_that_is_too_long_says_so(tmp_path: Path) -> None:
     address = f"unix://{tmp_path}/{'x' * 120}"
-    with pytest.raises(BindError, match=r"too long"):
-        await listen(address, PS, echo)
-    with pytest.raises(ConnectError, match=r"too long|No such file|Invalid argument"):
-        await connect(address, WORKER)
+    with pytest.raises(transports.BindError, match=r"too long"):
+        await transports.listen(address, PS, echo)
+    with pytest.raises(transports.ConnectError, match=r"too long|No such file|Invalid argument"):
+        await transports.connect(address, WORKER)
 
 
 async def test_200_starts_and_stops_on_one_port_leak_no_descriptor() -> None:
-    listener = await listen("tcp://127.0.0.1:0", PS, echo)
+    listener = await transports.listen("tcp://127.0.0.1:0", PS, echo)
     address = listener.address
     await assert_serves(listener)
     await listener.aclose()
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(200):
-        listener = await listen(address, PS, echo)
+        listener = await transports.listen(address, PS, echo)
         await assert_serves(listener)
         await listener.aclose()
     for _ in range(10):  # the last sockets go in the next turns of the loop
@@ -677,10 +667,10 @@ async def test_a_peer_process_that_is_killed_has_closed() -> None:
     assert process.stdout is not None
     try:
         address = (await process.stdout.readline()).decode().strip()
-        async with await connect(address, WORKER, timeout=60) as connection:
-            assert await connection.recv() == Frame(b"head", (bytes(2**20),))
+        async with await transports.connect(address, WORKER, timeout=60) as connection:
+            assert await connection.recv() == transports.Frame(b"head", (bytes(2**20),))
             process.send_signal(signal.SIGKILL)
-            with pytest.raises(ConnectionClosed) as caught:
+            with pytest.raises(transports.ConnectionClosed) as caught:
                 await _recv_until_the_end(connection)
             assert not caught.value.by_us
     finally:
@@ -690,7 +680,7 @@ async def test_a_peer_process_that_is_killed_has_closed() -> None:
         process._transport.close()  # type: ignore[attr-defined]  # its pipe, at once
 
 
-async def _recv_until_the_end(connection: Connection) -> None:
+async def _recv_until_the_end(connection: transports.Connection) -> None:
     """Receive for ever."""
     while True:
         await connection.recv()
@@ -747,8 +737,8 @@ needs_proc = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="need
 async def test_the_error_of_a_port_that_is_taken_names_the_process() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        with pytest.raises(BindError, match=rf"in use, by process {os.getpid()} \(") as caught:
-            await listen(f"tcp://127.0.0.1:{port}", PS, echo)
+        with pytest.raises(transports.BindError, match=rf"in use, by process {os.getpid()} \(") as caught:
+            await transports.listen(f"tcp://127.0.0.1:{port}", PS, echo)
     assert caught.value.owner_pid == os.getpid()
 
 

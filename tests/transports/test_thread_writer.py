@@ -155,8 +155,7 @@ async def test_the_rest_of_a_frame_is_written_before_all_else(interrupted: bool,
     async with raw_peer(socket_address) as (connection, reader, _writer):
         connection.open_to_threads()
         assert isinstance(connection, StreamConnection)
-        threads = connection._threads
-        assert threads is not None
+        threads: Any = connection._threads
         threads._socket = Sparing(fileno=threads._socket.detach())
         if interrupted:
             loop: Any = SimpleNamespace(call_soon_threadsafe=raise_interrupt)

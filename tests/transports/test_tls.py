@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from tests.transports.authority import Authority, trusting
-from tests.transports.peers import PS, WORKER, echo, log_of_transports, numbered, open_raw, refuse_to_serve
+from tests.transports.peers import PS, WORKER, assert_echoes, echo, log_of_transports, open_raw, refuse_to_serve
 from transports import (
     AuthenticationError,
     BindError,
@@ -59,8 +59,7 @@ async def listening(
 async def assert_serves(listener: Listener, files: SecurityConfig) -> None:
     """Check that a listener still does what it is there for."""
     async with await connect(listener.address, WORKER, timeout=60, security=files) as connection:
-        connection.write(numbered(1))
-        assert await connection.recv() == numbered(1)
+        await assert_echoes(connection)
 
 
 # -- peers that belong together ----------------------------------------------------------------------
@@ -108,8 +107,7 @@ async def test_other_machines_may_be_served_without_a_token(files: SecurityConfi
         port = parse_address(listener.address).port
         address = f"tls://localhost:{port}"
         async with await connect(address, WORKER, security=files, timeout=60) as connection:
-            connection.write(numbered(1))
-            assert await connection.recv() == numbered(1)
+            await assert_echoes(connection)
 
 
 async def test_a_token_is_asked_for_inside_tls_where_there_is_one(files: SecurityConfig) -> None:

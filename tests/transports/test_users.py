@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.transports.peers import PS, WORKER, echo, log_of_transports, numbered, refuse_to_serve
+from tests.transports.peers import PS, WORKER, assert_echoes, echo, log_of_transports, refuse_to_serve
 from transports import AuthenticationError, ConnectError, connect, listen, parse_address
 from transports.stream import peer_user as users
 
@@ -256,8 +256,7 @@ def test_a_connection_of_another_network_namespace_is_not_looked_up_in_ours() ->
 async def test_its_own_user_is_served_over_each_loop() -> None:
     async with await listen("tcp://127.0.0.1:0", PS, echo) as listener:
         async with await connect(listener.address, WORKER) as connection:
-            connection.write(numbered(1))
-            assert await connection.recv() == numbered(1)
+            await assert_echoes(connection)
 
 
 async def test_a_forwarder_of_the_same_user_hands_on_its_own_right(tmp_path: Path) -> None:
@@ -278,8 +277,7 @@ async def test_a_forwarder_of_the_same_user_hands_on_its_own_right(tmp_path: Pat
         server = await asyncio.start_server(forward, "127.0.0.1", 0)
         via = server.sockets[0].getsockname()[1]
         async with await connect(f"tcp://127.0.0.1:{via}", WORKER) as connection:
-            connection.write(numbered(1))
-            assert await connection.recv() == numbered(1)
+            await assert_echoes(connection)
         server.close()
 
 

@@ -62,10 +62,10 @@ class StrictVersion(LooseVersion):
         Raises:
             ValueError: if it is of another form.
         """
-        found = re.fullmatch(r"(\d+)\.(\d+)(?:\.(\d+))?(?:([ab])(\d+))?", vstring)
-        if found is None:
+        match = re.fullmatch(r"(\d+)\.(\d+)(?:\.(\d+))?(?:([ab])(\d+))?", vstring)
+        if match is None:
             raise ValueError(f"invalid version number '{vstring}'")
-        major, minor, patch, word, count = found.groups()
+        major, minor, patch, word, count = match.groups()
         self.version = (int(major), int(minor), int(patch or 0))
         self.prerelease = (word, int(count)) if word else None
 

@@ -62,26 +62,26 @@ def restore_version_2(h5py: Any) -> str:
 def _read_text(h5py: Any, getitem: Any) -> Any:
     @functools.wraps(getitem)
     def read(self: Any, name: Any) -> Any:
-        found = getitem(self, name)
-        if isinstance(found, np.ndarray) and not found.size:
-            return found.view(Empty)
-        if isinstance(found, str) or (isinstance(found, np.ndarray) and found.dtype == object):
+        value = getitem(self, name)
+        if isinstance(value, np.ndarray) and not value.size:
+            return value.view(Empty)
+        if isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object):
             kind = h5py.check_string_dtype(self.get_id(name).dtype)
             if kind is not None and kind.length is None:
                 ascii = kind.encoding == "ascii"
-                return _each(found, lambda x: os.fsencode(x) if ascii else Text(x))
-        return found
+                return _each(value, lambda x: os.fsencode(x) if ascii else Text(x))
+        return value
 
     return read
 
 
-def _each(found: Any, change: Callable[[Any], Any]) -> Any:
+def _each(texts: Any, change: Callable[[Any], Any]) -> Any:
     """Return a text, or an array of texts, with each of them changed."""
-    if not isinstance(found, np.ndarray):
-        return change(found)
-    made = np.empty(found.size, object)
-    made[:] = [change(x) for x in found.flat]
-    return made.reshape(found.shape)
+    if not isinstance(texts, np.ndarray):
+        return change(texts)
+    changed = np.empty(texts.size, object)
+    changed[:] = [change(x) for x in texts.flat]
+    return changed.reshape(texts.shape)
 
 
 def _written_as_bytes(create: Any) -> Any:
@@ -108,11 +108,11 @@ def _opened_for_writing(init: Any) -> Any:
 def _as_texts(h5py: Any, getitem: Any) -> Any:
     @functools.wraps(getitem)
     def read(self: Any, *args: Any, **named: Any) -> Any:
-        found = getitem(self, *args, **named)
+        value = getitem(self, *args, **named)
         kind = h5py.check_string_dtype(self.dtype)
-        texts = isinstance(found, bytes) or (isinstance(found, np.ndarray) and found.dtype == object)
+        texts = isinstance(value, bytes) or (isinstance(value, np.ndarray) and value.dtype == object)
         if kind is None or kind.length is not None or kind.encoding != "utf-8" or not texts:
-            return found
-        return _each(found, lambda x: x.decode("utf-8", "surrogateescape"))
+            return value
+        return _each(value, lambda x: x.decode("utf-8", "surrogateescape"))
 
     return read

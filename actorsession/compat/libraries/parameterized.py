@@ -28,7 +28,7 @@ class _Rows:
 
     def methods(self, name: str) -> dict[str, Callable[..., Any]]:
         """Return the methods that run the test, by name."""
-        made: dict[str, Callable[..., Any]] = {}
+        methods: dict[str, Callable[..., Any]] = {}
         inner = self.test.methods(name) if isinstance(self.test, _Rows) else {name: self.test}
         for (called, test), (place, row) in itertools.product(inner.items(), enumerate(self.rows)):
             ending, kwargs = str(place), dict[str, Any]()
@@ -43,8 +43,8 @@ class _Rows:
             else:
                 args = (row,)
             glue = "" if self.named and ending.startswith("_") else "_" if self.named else ""
-            made[f"{called}{glue}{ending}"] = _bound(test, args, kwargs)
-        return made
+            methods[f"{called}{glue}{ending}"] = _bound(test, args, kwargs)
+        return methods
 
 
 def _bound(test: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
@@ -58,16 +58,16 @@ def _bound(test: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable
 def _decorator(rows: tuple[Any, ...], named: bool) -> Callable[[Any], Any]:
     only = rows[0] if len(rows) == 1 else None
     several = only is not None and not isinstance(only, (tuple, Mapping, str, bytes))
-    given = list(only) if several and isinstance(only, Iterable) else list(rows)
+    listed = list(only) if several and isinstance(only, Iterable) else list(rows)
 
     def decorate(test: Any) -> Any:
         if isinstance(test, type):
             for name, method in list(vars(test).items()):
                 if name.startswith("test") and callable(method):
-                    setattr(test, name, _Rows(method, given, named))
+                    setattr(test, name, _Rows(method, listed, named))
             _spread(test)
             return test
-        return _Rows(test, given, named)
+        return _Rows(test, listed, named)
 
     return decorate
 
@@ -100,10 +100,10 @@ def product(*kwargs_seqs: Any, **testgrid: Any) -> Callable[[Any], Any]:
 
 
 def _spread(cls: type) -> None:
-    for name, found in list(vars(cls).items()):
-        if isinstance(found, _Rows):
+    for name, rows in list(vars(cls).items()):
+        if isinstance(rows, _Rows):
             delattr(cls, name)
-            for called, method in found.methods(name).items():
+            for called, method in rows.methods(name).items():
                 setattr(cls, called, method)
 
 

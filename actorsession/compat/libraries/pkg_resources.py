@@ -28,10 +28,10 @@ DistributionNotFound = importlib.metadata.PackageNotFoundError
 
 def _path(package: str, name: str) -> Path:
     """The path of a file beside a module."""
-    found = importlib.import_module(package)
-    if found.__file__ is None:
-        return Path(next(iter(found.__path__))) / name
-    return Path(found.__file__).parent / name
+    module = importlib.import_module(package)
+    if module.__file__ is None:
+        return Path(next(iter(module.__path__))) / name
+    return Path(module.__file__).parent / name
 
 
 def resource_filename(package_or_requirement: str, resource_name: str) -> str:
@@ -51,7 +51,7 @@ def resource_isdir(package_or_requirement: str, resource_name: str) -> bool:
 
 def resource_listdir(package_or_requirement: str, resource_name: str) -> list[str]:
     """Return the names in a folder of a package."""
-    return sorted(found.name for found in _path(package_or_requirement, resource_name).iterdir())
+    return sorted(path.name for path in _path(package_or_requirement, resource_name).iterdir())
 
 
 def resource_stream(package_or_requirement: str, resource_name: str) -> BinaryIO:
@@ -75,8 +75,8 @@ def get_distribution(dist: str) -> Any:
 
 def iter_entry_points(group: str, name: str | None = None) -> Iterator[Any]:
     """Return the entry points of a group."""
-    found = importlib.metadata.entry_points(group=group)
-    return iter(found if name is None else found.select(name=name))
+    points = importlib.metadata.entry_points(group=group)
+    return iter(points if name is None else points.select(name=name))
 
 
 def parse_version(v: str) -> LooseVersion:

@@ -25,8 +25,8 @@ def serving(name: str, ours: ModuleType) -> Callable[[Any, str], Callable[..., A
 
     def function_for(message: Any, function: str) -> Callable[..., Any]:
         theirs = None if isinstance(message, Message) else protobuf_module(name)
-        found: Callable[..., Any] = getattr(ours if theirs is None else theirs, function)
-        return found
+        chosen: Callable[..., Any] = getattr(ours if theirs is None else theirs, function)
+        return chosen
 
     return function_for
 
@@ -42,7 +42,7 @@ def protobuf_module(name: str) -> ModuleType | None:
         spec = PathFinder.find_spec(f"google.protobuf.{name}", package.__path__)
         if spec is None or spec.loader is None:
             return None
-        made = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(made)
-        sys.modules[kept] = made
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[kept] = module
     return sys.modules[kept]

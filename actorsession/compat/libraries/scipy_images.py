@@ -64,8 +64,8 @@ def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, lo
     if span < 0:
         raise ValueError("`cmax` should be larger than `cmin`.")
     scaled = (numbers - first) * ((high - low) / float(span or 1)) + low
-    made: np.ndarray[Any, Any] = (scaled.clip(low, high) + 0.5).astype(np.uint8)
-    return made
+    octets: np.ndarray[Any, Any] = (scaled.clip(low, high) + 0.5).astype(np.uint8)
+    return octets
 
 
 def toimage(
@@ -120,12 +120,12 @@ def _of_matrix(image: Any, data: np.ndarray[Any, Any], scale: tuple[Any, ...], p
     size = data.shape[::-1]
     cmin, cmax, high, low = scale
     if mode in (None, "L", "P"):
-        made = image.frombytes("L", size, bytescale(data, cmin, cmax, high, low).tobytes())
+        converted = image.frombytes("L", size, bytescale(data, cmin, cmax, high, low).tobytes())
         if pal is not None:
-            made.putpalette(np.asarray(pal, np.uint8).tobytes())
+            converted.putpalette(np.asarray(pal, np.uint8).tobytes())
         elif mode == "P":
-            made.putpalette(np.repeat(np.arange(256, dtype=np.uint8), 3).tobytes())
-        return made
+            converted.putpalette(np.repeat(np.arange(256, dtype=np.uint8), 3).tobytes())
+        return converted
     if mode == "F":
         return image.frombytes("F", size, data.astype(np.float32).tobytes())
     if mode == "1":
@@ -186,10 +186,10 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = N
     if isinstance(size, (int, np.integer)):
         size = size / 100.0
     if isinstance(size, (float, np.floating)):
-        wanted = [int(n * size) for n in image.size]
+        extent = [int(n * size) for n in image.size]
     else:
-        wanted = [int(size[1]), int(size[0])]
-    return fromimage(image.resize(wanted, resample=_RESAMPLING[interp]))
+        extent = [int(size[1]), int(size[0])]
+    return fromimage(image.resize(extent, resample=_RESAMPLING[interp]))
 
 
 def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> np.ndarray[Any, Any]:

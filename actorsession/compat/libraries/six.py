@@ -168,8 +168,8 @@ def add_metaclass(metaclass: type) -> Callable[[type], type]:
         for slot in [cls.__dict__.get("__slots__", ())]:
             for name in [slot] if isinstance(slot, str) else slot:
                 body.pop(name, None)
-        made: type = metaclass(cls.__name__, cls.__bases__, body)
-        return made
+        copied: type = metaclass(cls.__name__, cls.__bases__, body)
+        return copied
 
     return again
 
@@ -182,8 +182,8 @@ def with_metaclass(meta: type, *bases: type) -> type:
 
     class Between(type):
         def __new__(cls, name: str, _: Any, body: dict[str, Any]) -> type:
-            made: type = meta(name, bases, body)
-            return made
+            created: type = meta(name, bases, body)
+            return created
 
         @classmethod
         def __prepare__(cls, name: str, _: Any, **kwargs: Any) -> Any:  # type: ignore[override]
@@ -222,13 +222,13 @@ class _Moves(ModuleType):
         if name not in _MOVED:
             raise AttributeError(f"module 'six.moves' has no attribute {name!r}", name=name)
         where, _, attribute = _MOVED[name].partition(":")
-        found: Any = importlib.import_module(where)
+        value: Any = importlib.import_module(where)
         if name == "urllib":
             for inner in "parse", "request", "error", "response", "robotparser":
                 importlib.import_module(f"urllib.{inner}")
-        found = getattr(found, attribute) if attribute else found
-        setattr(self, name, found)
-        return found
+        value = getattr(value, attribute) if attribute else value
+        setattr(self, name, value)
+        return value
 
 
 moves = _Moves()

@@ -145,7 +145,7 @@ def _keras() -> Any:
 
 def __getattr__(name: str) -> Any:
     try:
-        found = _keras() if name == "keras" else _load(name)
+        value = _keras() if name == "keras" else _load(name)
     except AttributeError:
         from actorsession.compat.absent import reason_for
 
@@ -160,4 +160,4 @@ def __getattr__(name: str) -> Any:
     from actorsession.compat.v1.graphs.graph import adopt_fallback
 
     adopt_fallback()
-    return found
+    return value

@@ -14,14 +14,14 @@ _HELP = ("--help", "-help", "-h", "--h", "--helpshort", "--helpfull")
 
 
 def _errors_of_absl() -> tuple[Any, ...]:
-    found = sys.modules.get("absl.flags")
-    return (found.Error,) if found is not None and hasattr(found, "Error") else ()
+    module = sys.modules.get("absl.flags")
+    return (module.Error,) if module is not None and hasattr(module, "Error") else ()
 
 
 def absl_flags() -> Any:
     """Return the flags of ``absl`` itself, if the program has imported it; else ``None``."""
-    found = sys.modules.get("absl.flags")
-    return None if found is None else getattr(found, "FLAGS", None)
+    module = sys.modules.get("absl.flags")
+    return None if module is None else getattr(module, "FLAGS", None)
 
 
 def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> None:

@@ -45,14 +45,14 @@ class _Made(ModuleType):
 
 def _folder(folder: str) -> ModuleType:
     """A module with a module for each file of a folder."""
-    found = _Made(folder, f"Modules that programs import from ``tensorflow.core.{folder}``.", dict[str, Any])
+    package = _Made(folder, f"Modules that programs import from ``tensorflow.core.{folder}``.", dict[str, Any])
     front = f"{folder}."
     for file in file_list():
         if file.startswith(front):
             doc = f"The messages of TensorFlow's file ``{file}.proto``."
-            made = _Made(f"{file}_pb2", doc, functools.partial(file_names, file))
-            setattr(found, f"{file.removeprefix(front)}_pb2", made)
-    return found
+            module = _Made(f"{file}_pb2", doc, functools.partial(file_names, file))
+            setattr(package, f"{file.removeprefix(front)}_pb2", module)
+    return package
 
 
 example, framework, profiler, protobuf, util = map(_folder, __all__)

@@ -126,33 +126,33 @@ class Flag(_OfProgram):
     using_default_value: bool = True
     checks: list[Callable[[], None]] = field(default_factory=list)
 
-    def read(self, given: Any) -> None:
+    def read(self, setting: Any) -> None:
         """Set the value from one appearance on the command line, or from an assignment.
 
         Raises:
             IllegalFlagValueError: for a value that the flag does not take.
         """
-        several = self.multi and isinstance(given, list)
-        value = [self.checked(one) for one in given] if several else self.checked(given)
+        several = self.multi and isinstance(setting, list)
+        value = [self.checked(one) for one in setting] if several else self.checked(setting)
         if self.multi and not several and value is not None:
             value = [*(self.value if self.present else []), value]
         self.value, self.using_default_value = value, False
 
-    def checked(self, given: Any) -> Any:
+    def checked(self, setting: Any) -> Any:
         """Return one value as the flag has it."""
-        if given is None:
+        if setting is None:
             return None
         try:
-            return self.parse(given)
+            return self.parse(setting)
         except (TypeError, ValueError) as exc:
-            raise IllegalFlagValueError(f"flag --{self.name}={given}: {exc}") from None
+            raise IllegalFlagValueError(f"flag --{self.name}={setting}: {exc}") from None
 
     def reset(self) -> None:
         """Set the value to the default."""
         default = self.default
         if self.multi and default is not None:
-            given = default if isinstance(default, (list, tuple)) else [default]
-            self.value = [self.checked(one) for one in given]
+            listed = default if isinstance(default, (list, tuple)) else [default]
+            self.value = [self.checked(one) for one in listed]
         else:
             self.value = self.checked(default)
         self.present, self.using_default_value = 0, True
@@ -221,8 +221,8 @@ class FlagValues(_OfProgram):
                 rest += words
             elif not word.startswith("-") or word == "-":
                 rest.append(word)
-            elif (found := self._find(word)) is not None:
-                _read_word(*found, words)
+            elif (match := self._find(word)) is not None:
+                _read_word(*match, words)
             elif known_only:
                 rest.append(word)
             else:
@@ -296,8 +296,8 @@ class FlagValues(_OfProgram):
             raise
 
     def __getitem__(self, name: str) -> Flag:
-        found: Flag = self.__dict__["_flags"][name]
-        return found
+        flag: Flag = self.__dict__["_flags"][name]
+        return flag
 
     def __delattr__(self, name: str) -> None:
         if self.__dict__["_flags"].pop(name, None) is None:
@@ -386,35 +386,35 @@ FLAGS = FlagValues()
 # -- kinds -------------------------------------------------------------------------------------------
 
 
-def _boolean(given: Any) -> bool:
-    if given in (True, False):
-        return bool(given)
-    if isinstance(given, str) and given.lower() in (*_TRUE, *_FALSE):
-        return given.lower() in _TRUE
-    raise ValueError(f"Non-boolean argument to boolean flag: {given}")
+def _boolean(setting: Any) -> bool:
+    if setting in (True, False):
+        return bool(setting)
+    if isinstance(setting, str) and setting.lower() in (*_TRUE, *_FALSE):
+        return setting.lower() in _TRUE
+    raise ValueError(f"Non-boolean argument to boolean flag: {setting}")
 
 
-def _string(given: Any) -> str:
-    if not isinstance(given, str):
-        raise TypeError(f"flag value must be a string, found {given!r:.80}")
-    return given
+def _string(setting: Any) -> str:
+    if not isinstance(setting, str):
+        raise TypeError(f"flag value must be a string, found {setting!r:.80}")
+    return setting
 
 
-def _integer(given: Any) -> int:
-    if isinstance(given, str):
-        text = given.lower()
-        return int(given, 16 if "0x" in text else 8 if "0o" in text else 10)
-    return int(given)
+def _integer(setting: Any) -> int:
+    if isinstance(setting, str):
+        text = setting.lower()
+        return int(setting, 16 if "0x" in text else 8 if "0o" in text else 10)
+    return int(setting)
 
 
-def _comma_list(given: Any) -> list[str]:
-    if isinstance(given, str):
-        return [part.strip() for part in given.split(",")] if given else []
-    return list(given)
+def _comma_list(setting: Any) -> list[str]:
+    if isinstance(setting, str):
+        return [part.strip() for part in setting.split(",")] if setting else []
+    return list(setting)
 
 
-def _space_list(given: Any) -> list[str]:
-    return given.split() if isinstance(given, str) else list(given)
+def _space_list(setting: Any) -> list[str]:
+    return setting.split() if isinstance(setting, str) else list(setting)
 
 
 def _definer(parse: Callable[[Any], Any], *, boolean: bool = False, multi: bool = False) -> Any:
@@ -444,10 +444,10 @@ def _definer(parse: Callable[[Any], Any], *, boolean: bool = False, multi: bool 
         """
         low, high = args.get("lower_bound"), args.get("upper_bound")
 
-        def bounded(given: Any) -> Any:
-            value = parse(given)
+        def bounded(setting: Any) -> Any:
+            value = parse(setting)
             if (low is not None and value < low) or (high is not None and value > high):
-                raise ValueError(f"{given} is not {_range_text(low, high)}")
+                raise ValueError(f"{setting} is not {_range_text(low, high)}")
             return value
 
         flag = Flag(
@@ -492,9 +492,9 @@ DEFINE_multi_float = _definer(float, multi=True)
 
 
 def _choice(values: Sequence[str], case_sensitive: bool) -> Callable[[Any], str]:
-    def parse(given: Any) -> str:
+    def parse(setting: Any) -> str:
         for value in values:
-            if given == value or (not case_sensitive and given.lower() == value.lower()):
+            if setting == value or (not case_sensitive and setting.lower() == value.lower()):
                 return value
         raise ValueError(f"value should be one of <{'|'.join(values)}>")
 
@@ -549,8 +549,8 @@ def DEFINE_enum_class(
     """Add a flag with a member of an ``enum.Enum``; the other arguments are those of ``DEFINE_enum``."""
     read = _choice([member.name for member in enum_class], case_sensitive)
 
-    def parse(given: Any) -> Any:
-        return given if isinstance(given, enum_class) else enum_class[read(given)]
+    def parse(setting: Any) -> Any:
+        return setting if isinstance(setting, enum_class) else enum_class[read(setting)]
 
     flag = Flag(name=name, default=default, help=help, parse=parse, module=_calling_module())
     return _added(flag, flag_values, required)
@@ -667,10 +667,10 @@ def mark_bool_flags_as_mutual_exclusive(
 
 
 def _at_most_one(
-    names: Sequence[str], required: bool, flags: FlagValues, given: Callable[[Any], bool], what: str
+    names: Sequence[str], required: bool, flags: FlagValues, is_given: Callable[[Any], bool], what: str
 ) -> None:
     def check(values: dict[str, Any]) -> bool:
-        count = sum(map(given, values.values()))
+        count = sum(map(is_given, values.values()))
         return count == 1 if required else count <= 1
 
     listed = ", ".join(str(getattr(name, "name", name)) for name in names)

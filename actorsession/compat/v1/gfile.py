@@ -309,11 +309,11 @@ def _matching(pattern: str) -> list[str]:
     root = "/" if pattern.startswith("/") and not folder else folder or "."
     parents = [root] if root in ("/", ".") else _matching(root)
     matches = re.compile(fnmatch.translate(re.sub(r"\\(.)", r"[\1]", name))).match
-    found = []
+    paths = []
     for parent in parents:
         with contextlib.suppress(OSError):
-            found += [os.path.join(parent, each) for each in os.listdir(parent) if matches(each)]
-    return found
+            paths += [os.path.join(parent, each) for each in os.listdir(parent) if matches(each)]
+    return paths
 
 
 def Walk(top: Path, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -350,8 +350,8 @@ def Stat(filename: Path) -> FileStatistics:
     """
     path = path_text(filename)
     with _known_errors(path):
-        found = os.stat(path)
-    return FileStatistics(found.st_size, found.st_mtime_ns, stat.S_ISDIR(found.st_mode))
+        status = os.stat(path)
+    return FileStatistics(status.st_size, status.st_mtime_ns, stat.S_ISDIR(status.st_mode))
 
 
 def Remove(filename: Path) -> None:

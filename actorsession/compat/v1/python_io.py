@@ -83,10 +83,10 @@ class TFRecordOptions:
             return ""
         if isinstance(options, TFRecordOptions):
             return cls.get_compression_type_string(options.compression_type)
-        found = cls.compression_type_map.get(options, options)
-        if found not in COMPRESSIONS:
+        compression = cls.compression_type_map.get(options, options)
+        if compression not in COMPRESSIONS:
             raise ValueError(f'Not a valid compression_type: "{options}"')
-        return str(found)
+        return str(compression)
 
     def _settings(self) -> dict[str, int]:
         """Return the further settings for the record writer."""

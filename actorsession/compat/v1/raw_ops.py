@@ -16,8 +16,8 @@ def __getattr__(name: str) -> Any:
     # The namespace is that of the library's functions, which take inputs by position too.
     if name not in raw.__all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = globals()[name] = _by_name(getattr(raw, name))
-    return made
+    function = globals()[name] = _by_name(getattr(raw, name))
+    return function
 
 
 def __dir__() -> list[str]:

@@ -161,6 +161,8 @@ def _infer_blocks(ctx: InferContext) -> list[TensorShape]:
         return [unknown_shape]
     if axes is not None and rank < axes + 1:
         raise ValueError(f"{ctx.op}: {axes} axes of blocks and a batch need more than {shape}")
+    if axes == 0:
+        return [shape]
     if block is None or margins is None:
         rest = shape[rank if axes is None else axes + 1 :]
         front = TensorShape([None] * (rank - len(rest)))

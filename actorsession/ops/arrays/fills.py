@@ -58,12 +58,12 @@ def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize:
 def _like(number: int, op_type: str, tensor: Any, dtype: Any, name: str) -> Tensor:
     value = convert_to_tensor(tensor)
     # ``False`` is no dtype, as programs write that mean another argument.
-    wanted = value.dtype if dtype is None or dtype is False else as_dtype(dtype)
-    if value.shape.is_fully_defined() and wanted is not variant:
-        return _filled(value.shape.as_tuple(), number, wanted, name, value)
-    if wanted is value.dtype:
+    element_type = value.dtype if dtype is None or dtype is False else as_dtype(dtype)
+    if value.shape.is_fully_defined() and element_type is not variant:
+        return _filled(value.shape.as_tuple(), number, element_type, name, value)
+    if element_type is value.dtype:
         return make_one(op_type, [value], None, name)
-    return fill(shape(value), _number(number, wanted), name)
+    return fill(shape(value), _number(number, element_type), name)
 
 
 def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
@@ -90,9 +90,9 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """
     graph = graph_of(dims, value)
     with graph.name_scope(name or "Fill") as scope:
-        wanted = shape_operand(dims, graph, "dims")
+        extents = shape_operand(dims, graph, "dims")
         number = convert_to_tensor(value, name="value", graph=graph)
-        return raw.Fill(wanted, number, name=scope)
+        return raw.Fill(extents, number, name=scope)
 
 
 def _number(number: int, dtype: DType) -> Any:
@@ -174,12 +174,12 @@ def _fill_kernel(ctx: KernelContext) -> Kernel:
     dims, dtype = constant_ints(ctx, 0), ctx.outputs[0].dtype.np_dtype
 
     def filled(shape: Any, value: Any) -> Any:
-        wanted = ints(shape) if dims is None else dims
-        if min(wanted, default=0) < 0:
-            raise InvalidArgumentError(f"Fill: dimensions are at least 0, got {list(wanted)}")
+        extents = ints(shape) if dims is None else dims
+        if min(extents, default=0) < 0:
+            raise InvalidArgumentError(f"Fill: dimensions are at least 0, got {list(extents)}")
         if np.ndim(value):
             raise InvalidArgumentError(f"Fill: value must be a scalar, got shape {list(value.shape)}")
-        out = np.empty(wanted, dtype)
+        out = np.empty(extents, dtype)
         out[...] = value
         return out
 
@@ -220,23 +220,23 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
         A vector.
     """
     first, last = (0, start) if limit is None else (start, limit)
-    given = (first, last, delta)
-    graph = graph_of(*given)
+    ends = (first, last, delta)
+    graph = graph_of(*ends)
     with graph.name_scope(name) as scope:
-        wanted = as_dtype(dtype) if dtype is not None else _widest(given)
+        element_type = as_dtype(dtype) if dtype is not None else _widest(ends)
         names = ("start", "limit", "delta")
-        operands = [_number_operand(v, wanted, n, graph) for v, n in zip(given, names, strict=True)]
+        operands = [_number_operand(v, element_type, n, graph) for v, n in zip(ends, names, strict=True)]
         return raw.Range(*operands, name=scope)
 
 
 def _widest(values: Sequence[Any]) -> DType:
     """Return the dtype that holds all operands, in TensorFlow's order."""
     order = (int32, int64, float32, float64)
-    found = [
+    present = [
         v._as_graph_element().dtype if hasattr(v, "_as_graph_element") else as_dtype(to_array(v).dtype) for v in values
     ]
-    others = [d for d in found if d not in order]
-    return others[0] if others else max(found, key=order.index)
+    others = [d for d in present if d not in order]
+    return others[0] if others else max(present, key=order.index)
 
 
 def _number_operand(value: Any, dtype: DType, name: str, graph: Any) -> Tensor:
@@ -292,8 +292,8 @@ def _only_number(name: str, value: Any) -> Any:
 def _range_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype.np_dtype
 
-    def values(*given: Any) -> Any:
-        start, limit, delta = map(_only_number, _RANGE, given)
+    def values(*numbers: Any) -> Any:
+        start, limit, delta = map(_only_number, _RANGE, numbers)
         return _range_values(start, limit, delta, dtype)
 
     return values

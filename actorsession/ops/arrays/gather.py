@@ -81,10 +81,10 @@ def _leading(batch: int, index_rank: int | None) -> int:
 
 
 def _out_of_range(indices: Any, limit: int) -> InvalidArgumentError:
-    found = np.asarray(indices)
-    bad = np.argwhere((found < 0) | (found >= limit))
+    places = np.asarray(indices)
+    bad = np.argwhere((places < 0) | (places >= limit))
     where = ", ".join(map(str, bad[0]))
-    return InvalidArgumentError(f"GatherV2: indices[{where}] = {found[tuple(bad[0])]} is not in [0, {limit})")
+    return InvalidArgumentError(f"GatherV2: indices[{where}] = {places[tuple(bad[0])]} is not in [0, {limit})")
 
 
 def _gathered(params: Any, indices: Any, axis: int) -> Any:
@@ -118,11 +118,11 @@ def _gathered_in_batch(params: Any, indices: Any, axis: int, batch: int) -> Any:
     count, between = prod(params.shape[:batch]), params.shape[batch:axis]
     # Not -1, which is undetermined for arrays without elements.
     rows = params.reshape(count, prod(between), extent, prod(params.shape[axis + 1 :]))
-    wanted = indices.reshape(count, prod(indices.shape[batch:]))
+    positions = indices.reshape(count, prod(indices.shape[batch:]))
     # Batch and index come first in the result, because a slice is between them.
-    found = rows[np.arange(count)[:, None], :, wanted].swapaxes(1, 2)
+    gathered = rows[np.arange(count)[:, None], :, positions].swapaxes(1, 2)
     dims = (*params.shape[:axis], *indices.shape[batch:], *params.shape[axis + 1 :])
-    return found.reshape(dims)
+    return gathered.reshape(dims)
 
 
 def _gather_kernel(ctx: KernelContext) -> Kernel:
@@ -175,11 +175,11 @@ def _summed_back(op: Operation, grad: Tensor, dims: Tensor) -> Tensor:
     batch = _leading(op.attrs["batch_dims"], indices.shape.rank)
     count, between = _product(dims[:batch]), _product(dims[batch:where])
     extent, behind = dims[where], _product(dims[where + 1 :])
-    found = size(indices) // raw.Maximum(count, constant(1, int32, graph=grad.graph))
+    per_batch = size(indices) // raw.Maximum(count, constant(1, int32, graph=grad.graph))
     offsets = reshape(raw.Cast(range_(count) * extent, DstT=indices.dtype), [-1, 1])
-    places = reshape(reshape(indices, stack([count, found])) + offsets, [-1])
-    by_row = transpose(reshape(grad, stack([count, between, found, behind])), [0, 2, 1, 3])
-    rows = reshape(by_row, stack([count * found, between, behind]))
+    places = reshape(reshape(indices, stack([count, per_batch])) + offsets, [-1])
+    by_row = transpose(reshape(grad, stack([count, between, per_batch, behind])), [0, 2, 1, 3])
+    rows = reshape(by_row, stack([count * per_batch, between, behind]))
     total = unsorted_segment_sum(rows, places, count * extent)
     parts = reshape(total, stack([count, extent, between, behind]))
     return reshape(transpose(parts, [0, 2, 1, 3]), dims)
@@ -232,13 +232,13 @@ def _batch_coordinates(params: Tensor, indices: Tensor, batch: int) -> list[Tens
     """Return for each batch axis the coordinate of each row of the indices."""
     size, dims = len(indices.shape), shape_tensor(params, indices.dtype)
     one = constant([1], graph=params.graph)
-    wanted = concat([shape_tensor(indices)[:-1], one], 0)
-    found = []
+    extents = concat([shape_tensor(indices)[:-1], one], 0)
+    coordinates = []
     for axis in range(batch):
         places = range_(convert_to_tensor(0, indices.dtype, graph=params.graph), dims[axis])
         along = [-1 if i == axis else 1 for i in range(size)]
-        found.append(broadcast_to(reshape(places, along), wanted))
-    return found
+        coordinates.append(broadcast_to(reshape(places, along), extents))
+    return coordinates
 
 
 def _infer_gather_nd(ctx: InferContext) -> list[TensorShape]:

@@ -228,8 +228,8 @@ def _parallel_kernel(ctx: KernelContext) -> Kernel:
 
     def joined(*rows: Any) -> Any:
         if any(row.shape != (1, *shape[1:]) for row in rows):
-            found = ", ".join(str(list(row.shape)) for row in rows)
-            raise InvalidArgumentError(f"rows have shape {[1, *shape[1:]]}, got {found}")
+            shapes = ", ".join(str(list(row.shape)) for row in rows)
+            raise InvalidArgumentError(f"rows have shape {[1, *shape[1:]]}, got {shapes}")
         return np.concatenate(rows)
 
     return joined

@@ -35,10 +35,10 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
         values: tensors of one dtype and rank, equal in all dimensions but ``axis``.
         axis: scalar, may be negative.
     """
-    given = list(values) if isinstance(values, (list, tuple)) else [values]
-    if not given:
+    listed = list(values) if isinstance(values, (list, tuple)) else [values]
+    if not listed:
         raise ValueError("concat needs at least one tensor, got none")
-    tensors = convert_all(given)
+    tensors = convert_all(listed)
     if len(tensors) == 1:
         _check_scalar(axis)
         return raw.Identity(tensors[0], name=name)
@@ -74,8 +74,8 @@ def _joined_shape(shapes: Sequence[TensorShape], axis: int) -> TensorShape:
     try:
         rest = merge_all([TensorShape([*s[:axis], *s[axis + 1 :]]) for s in shapes]).as_list()
     except ValueError:
-        found = ", ".join(map(str, shapes))
-        raise ValueError(f"ConcatV2: shapes may differ on axis {axis} only, got {found}") from None
+        listed = ", ".join(map(str, shapes))
+        raise ValueError(f"ConcatV2: shapes may differ on axis {axis} only, got {listed}") from None
     along = [s[axis] for s in shapes]
     rest.insert(axis, None if None in along else sum(d for d in along if d is not None))
     return TensorShape(rest)
@@ -147,8 +147,8 @@ def _infer_offsets(ctx: InferContext) -> list[TensorShape]:
     try:
         common = merge_all([spec.shape.with_rank(1) for spec in shapes])
     except ValueError:
-        found = ", ".join(str(spec.shape) for spec in shapes)
-        raise ValueError(f"ConcatOffset: vectors of one length, got {found}") from None
+        listed = ", ".join(str(spec.shape) for spec in shapes)
+        raise ValueError(f"ConcatOffset: vectors of one length, got {listed}") from None
     return [common] * len(shapes)
 
 
@@ -157,7 +157,7 @@ def _offsets(axis: Any, *shapes: Any) -> Any:
     if len(ranks) > 1:
         raise InvalidArgumentError(f"tensors of one rank are joined, got ranks {sorted(ranks)}")
     where = normal_axis(int(axis), len(shapes[0]), "ConcatOffset", InvalidArgumentError)
-    found: list[Array] = []
+    offsets: list[Array] = []
     begin = 0
     for dims in shapes:
         others = np.delete(dims, where)
@@ -168,8 +168,8 @@ def _offsets(axis: Any, *shapes: Any) -> Any:
         offset = np.zeros_like(dims)
         offset[where] = begin
         begin += int(dims[where])
-        found.append(offset)
-    return tuple(found) if len(found) > 1 else found[0]
+        offsets.append(offset)
+    return tuple(offsets) if len(offsets) > 1 else offsets[0]
 
 
 op("ConcatOffset", _infer_offsets, _offsets, NOT_DIFFERENTIABLE)
@@ -196,8 +196,8 @@ def _infer_pack(ctx: InferContext) -> list[TensorShape]:
     try:
         shape = merge_all([v.shape for v in ctx.inputs])
     except ValueError:
-        found = ", ".join(str(v.shape) for v in ctx.inputs)
-        raise ValueError(f"Pack: tensors of one shape are stacked, got {found}") from None
+        listed = ", ".join(str(v.shape) for v in ctx.inputs)
+        raise ValueError(f"Pack: tensors of one shape are stacked, got {listed}") from None
     if shape.rank is None:
         return [unknown_shape]
     dims = shape.as_list()
@@ -273,8 +273,8 @@ def _infer_unpack(ctx: InferContext) -> list[TensorShape]:
     if shape.rank is None:
         return [unknown_shape] * num
     dims = shape.as_list()
-    found = dims.pop(normal_axis(axis, len(dims), "Unpack"))
-    if found not in (None, num):
+    extent = dims.pop(normal_axis(axis, len(dims), "Unpack"))
+    if extent not in (None, num):
         raise ValueError(f"Unpack: axis {axis} of shape {shape} has not {num} positions")
     return [TensorShape(dims)] * num
 

@@ -181,10 +181,11 @@ def _infer_tile(ctx: InferContext) -> list[TensorShape]:
         raise ValueError(f"Tile: {length} multiples for the shape {shape}")
     if times is not None and any(m is not None and m < 0 for m in times):
         raise ValueError(f"Tile: multiples are at least 0, got {list(times)}")
-    if size is None or times is None:
-        return [shape_of_rank(length if size is None else size)]
-    pairs = zip(shape, times, strict=True)
-    dims = [None if d is None or m is None else d * m for d, m in pairs]
+    known = shape_of_rank(length) if size is None else shape
+    if known.rank is None:
+        return [known]
+    pairs = zip(known, [None] * known.rank if times is None else times, strict=True)
+    dims = [0 if 0 in (d, m) else None if d is None or m is None else d * m for d, m in pairs]
     return [TensorShape(dims)]
 
 
@@ -252,13 +253,13 @@ def pad(
         if isinstance(paddings, Tensor) or margins.op.type != "Const":
             get_static_value(margins, partial=True)  # as TensorFlow's does
         if kind != "CONSTANT":
-            made = raw.MirrorPad(value, margins, mode=kind, name=scope)
+            padded = raw.MirrorPad(value, margins, mode=kind, name=scope)
         elif not hasattr(constant_values, "_as_graph_element") and constant_values == 0:
-            made = raw.Pad(value, margins, name=scope)
+            padded = raw.Pad(value, margins, name=scope)
         else:
             filler = convert_to_tensor(constant_values, value.dtype, graph=value.graph)
-            made = raw.PadV2(value, margins, filler, name=scope)
-    return made
+            padded = raw.PadV2(value, margins, filler, name=scope)
+    return padded
 
 
 def margins_of(value: Any) -> list[tuple[int, int]]:

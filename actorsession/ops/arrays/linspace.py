@@ -75,9 +75,9 @@ def _composed(first: Tensor, last: Tensor, count: Tensor, axis: int) -> Tensor:
     result = where_v2(at_end, expand_dims(last + raw.ZerosLike(first), axis), inner)
     known = constant_ints_of(count)
     if spread.shape.sizes is not None and known is not None:
-        found = list(spread.shape.sizes)
-        found.insert(axis if axis >= 0 else len(found) + 1 + axis, known[0])
-        result.set_shape(found)
+        sizes = list(spread.shape.sizes)
+        sizes.insert(axis if axis >= 0 else len(sizes) + 1 + axis, known[0])
+        result.set_shape(sizes)
     return result
 
 

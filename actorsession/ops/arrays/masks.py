@@ -62,10 +62,10 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int |
 def _first_axis(axis: Any, value: Tensor) -> int:
     known = 0 if axis is None else axis
     if hasattr(known, "_as_graph_element"):
-        found = constant_ints_of(convert_to_tensor(known))
-        if found is None:
+        fixed = constant_ints_of(convert_to_tensor(known))
+        if fixed is None:
             raise ValueError("boolean_mask needs an axis that is known while the graph is built")
-        known = found[0]
+        known = fixed[0]
     if known < 0:
         if value.shape.rank is None:
             raise ValueError(f"boolean_mask: axis {known} counts from the end of an unknown rank")
@@ -128,8 +128,8 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: st
         known = constant_value(ends)
         if maxlen is None and known is not None:
             mask.set_shape(ends.shape.concatenate([max(0, int(known.max(initial=0)))]))
-        wanted = as_dtype(dtype)
-        return mask if wanted is bool_ else cast(mask, wanted)
+        element_type = as_dtype(dtype)
+        return mask if element_type is bool_ else cast(mask, element_type)
 
 
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:

@@ -80,8 +80,8 @@ def _partition_kernel(ctx: KernelContext) -> Kernel:
             place = np.argwhere(bad.reshape(partitions.shape))[0].tolist()
             raise InvalidArgumentError(f"partitions{place} = {parts[bad.argmax()]} is not in [0, {count})")
         rows = data.reshape(parts.size, *data.shape[partitions.ndim :])
-        found = tuple([rows[parts == part] for part in range(count)])
-        return found if count > 1 else found[0]
+        outputs = tuple([rows[parts == part] for part in range(count)])
+        return outputs if count > 1 else outputs[0]
 
     return dealt
 
@@ -146,8 +146,8 @@ def _infer_stitch(ctx: InferContext) -> list[TensorShape]:
     try:
         rest = merge_all(rests)
     except ValueError:
-        found = ", ".join(map(str, rests))
-        raise ValueError(f"{ctx.op}: rows have one shape, got {found}") from None
+        listed = ", ".join(map(str, rests))
+        raise ValueError(f"{ctx.op}: rows have one shape, got {listed}") from None
     return [TensorShape([_known_rows(ctx, count)]).concatenate(rest)]
 
 

@@ -37,22 +37,22 @@ def ensure_shape(x: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
 
 
 def _infer_ensure(ctx: InferContext) -> list[TensorShape]:
-    shape, wanted = ctx.inputs[0].shape, as_shape(ctx.attrs["shape"])
-    if not shape.is_compatible_with(wanted):
-        raise ValueError(f"EnsureShape: shape {wanted} is wanted, got {shape}")
-    return [shape.merge_with(wanted)]
+    shape, required = ctx.inputs[0].shape, as_shape(ctx.attrs["shape"])
+    if not shape.is_compatible_with(required):
+        raise ValueError(f"EnsureShape: shape {required} is wanted, got {shape}")
+    return [shape.merge_with(required)]
 
 
 def _ensure_kernel(ctx: KernelContext) -> Kernel:
-    wanted = as_shape(ctx.attrs["shape"])
-    if ctx.inputs[0].shape.is_fully_defined() or wanted.sizes is None:
+    required = as_shape(ctx.attrs["shape"])
+    if ctx.inputs[0].shape.is_fully_defined() or required.sizes is None:
         return lambda x: x
-    dims = wanted.sizes
+    dims = required.sizes
 
     def checked(x: Any) -> Any:
-        found = np.shape(x)
-        if len(found) != len(dims) or any(d not in (None, n) for d, n in zip(dims, found, strict=True)):
-            raise InvalidArgumentError(f"shape {wanted} is wanted, got {list(found)}")
+        actual = np.shape(x)
+        if len(actual) != len(dims) or any(d not in (None, n) for d, n in zip(dims, actual, strict=True)):
+            raise InvalidArgumentError(f"shape {required} is wanted, got {list(actual)}")
         return x
 
     return checked

@@ -53,9 +53,9 @@ def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = No
 
 
 def _infer_default(ctx: InferContext) -> list[TensorShape]:
-    given, shape = ctx.inputs[0].shape, as_shape(ctx.attrs["shape"])
-    if not given.is_compatible_with(shape):
-        raise ValueError(f"PlaceholderWithDefault: a default of shape {given} does not fit {shape}")
+    default, shape = ctx.inputs[0].shape, as_shape(ctx.attrs["shape"])
+    if not default.is_compatible_with(shape):
+        raise ValueError(f"PlaceholderWithDefault: a default of shape {default} does not fit {shape}")
     return [shape]
 
 

@@ -61,10 +61,10 @@ reverse_v2 = reverse
 
 
 def _reversed_axes(axes: Ints, rank: int, error: Callable[[str], Exception]) -> Ints:
-    found = tuple(normal_axis(a, rank, "ReverseV2", error) for a in axes)
-    if len(set(found)) < len(found):
+    positions = tuple(normal_axis(a, rank, "ReverseV2", error) for a in axes)
+    if len(set(positions)) < len(positions):
         raise error(f"ReverseV2: each axis is given once, got {list(axes)}")
-    return found
+    return positions
 
 
 def _infer_reverse(ctx: InferContext) -> list[TensorShape]:
@@ -82,8 +82,8 @@ def _reverse_kernel(ctx: KernelContext) -> Kernel:
         if axis.ndim != 1:
             raise InvalidArgumentError(f"axes are a vector, got shape {list(axis.shape)}")
         axes = ints(axis) if fixed is None else fixed
-        found = _reversed_axes(axes, x.ndim, InvalidArgumentError)
-        return x[tuple([slice(None, None, -1 if i in found else None) for i in range(x.ndim)])]
+        backward_axes = _reversed_axes(axes, x.ndim, InvalidArgumentError)
+        return x[tuple([slice(None, None, -1 if i in backward_axes else None) for i in range(x.ndim)])]
 
     return with_boxed(backwards, ctx.inputs[0])
 

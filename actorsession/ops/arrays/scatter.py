@@ -108,14 +108,18 @@ def one_hot(
     index = convert_to_tensor(as_integers(indices))
     graph = index.graph
     on, off = on_value, off_value
-    wanted = as_dtype(dtype) if dtype is not None else None
+    element_type = as_dtype(dtype) if dtype is not None else None
     for value in (on, off):
-        if wanted is None and value is not None:
-            wanted = as_dtype((value if hasattr(value, "dtype") else to_array(value)).dtype)
-    wanted = wanted or float32
+        if element_type is None and value is not None:
+            element_type = as_dtype((value if hasattr(value, "dtype") else to_array(value)).dtype)
+    element_type = element_type or float32
     with graph.name_scope(name or "one_hot") as scope:
-        on = convert_to_tensor(np.array(1, wanted.np_dtype) if on is None else on, wanted, "on_value", graph=graph)
-        off = convert_to_tensor(np.array(0, wanted.np_dtype) if off is None else off, wanted, "off_value", graph=graph)
+        on = convert_to_tensor(
+            np.array(1, element_type.np_dtype) if on is None else on, element_type, "on_value", graph=graph
+        )
+        off = convert_to_tensor(
+            np.array(0, element_type.np_dtype) if off is None else off, element_type, "off_value", graph=graph
+        )
         size = convert_to_tensor(depth, name="depth", graph=graph)
         place = -1 if axis is None else int(axis)
         return raw.OneHot(index, size, on, off, axis=place, name=scope)
@@ -175,18 +179,18 @@ def _written(dtype: Any, indices: Any, depth: Any, on: Any, off: Any) -> Any:
 
 def _one_hot_kernel(ctx: KernelContext) -> Kernel:
     depth, on, off = constant_ints(ctx, 1), ctx.constant(2), ctx.constant(3)
-    made: Kernel = partial(_written, ctx.outputs[0].dtype.np_dtype)  # a fed string has no dtype
+    encode: Kernel = partial(_written, ctx.outputs[0].dtype.np_dtype)  # a fed string has no dtype
     if depth is not None and on is not None and off is not None and depth[0] <= _TABLE_DEPTH:
         _check_scalars(ctx.constant(1), on, off)
-        made = _table_kernel(depth[0], on, off)
+        encode = _table_kernel(depth[0], on, off)
     axis = ctx.attrs["axis"]
     if axis == -1 or axis == ctx.inputs[0].shape.rank:
-        return made
+        return encode
 
     def moved(indices: Any, *rest: Any) -> Any:
         if axis > indices.ndim:
             raise InvalidArgumentError(f"OneHot: axis is -1 or in [0, {indices.ndim}], got {axis}")
-        return np.moveaxis(made(indices, *rest), -1, axis)
+        return np.moveaxis(encode(indices, *rest), -1, axis)
 
     return moved
 
@@ -320,10 +324,10 @@ def _segment_sums(data: Any, ids: Any, num_segments: Any) -> Any:
 def _segment_sum_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     data, ids = op.inputs[:2]
     zero = convert_to_tensor(0, ids.dtype, graph=ids.graph)
-    found = raw.GatherV2(grad, raw.Maximum(ids, zero), 0)
+    gathered = raw.GatherV2(grad, raw.Maximum(ids, zero), 0)
     # Rows that were left out get zeros; their id was replaced by one that can be looked up.
     counted = raw.Cast(raw.GreaterEqual(ids, zero), DstT=data.dtype)
-    return [found * _spread(counted, found), None, None]
+    return [gathered * _spread(counted, gathered), None, None]
 
 
 def _spread(counted: Tensor, like: Tensor) -> Tensor:

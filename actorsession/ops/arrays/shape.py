@@ -70,25 +70,25 @@ def _infer_reshape(ctx: InferContext) -> list[TensorShape]:
     return [shape]
 
 
-def _filled(asked: Sequence[int | None], given: TensorShape) -> list[Dim]:
+def _filled(asked: Sequence[int | None], source: TensorShape) -> list[Dim]:
     """Return the wanted dimensions with -1, or an only unknown one, replaced if that is possible."""
     dims = [-1 if d is None else d for d in asked]
     if list(asked).count(-1) > 1 or min(dims, default=0) < -1:
         raise ValueError(f"Reshape: one dimension may be -1, others are at least 0: {list(asked)}")
-    total, product = given.num_elements(), prod(d for d in dims if d != -1)
+    total, product = source.num_elements(), prod(d for d in dims if d != -1)
     if total is None or dims.count(-1) > 1 or (-1 in dims and product == 0):
         return [None if d == -1 else d for d in dims]
     fits = total % product == 0 if -1 in dims else total == product
     if not fits:
-        wanted = str(list(dims)).replace(" ", "")
+        target = str(list(dims)).replace(" ", "")
         if -1 in dims:
             raise ValueError(
                 f"Dimension size must be evenly divisible by {product} but is {total}: Reshape of {total} "
-                f"elements of shape {given} to {wanted}"
+                f"elements of shape {source} to {target}"
             )
         raise ValueError(
-            f"Cannot reshape a tensor with {total} elements to shape {wanted} ({product} elements): Reshape "
-            f"of shape {given}"
+            f"Cannot reshape a tensor with {total} elements to shape {target} ({product} elements): Reshape "
+            f"of shape {source}"
         )
     return [total // product if d == -1 else d for d in dims]
 
@@ -109,8 +109,8 @@ def _reshaped(x: Any, dims: Ints) -> Any:
 
 def _room(dims: Ints) -> str:
     """How many elements a shape has, as far as it is known."""
-    found = prod(d for d in dims if d != -1)
-    return f"a multiple of {found}" if -1 in dims else str(found)
+    product = prod(d for d in dims if d != -1)
+    return f"a multiple of {product}" if -1 in dims else str(product)
 
 
 def _reshaped_empty(x: Any, dims: Ints) -> Any:
@@ -318,15 +318,15 @@ def _broadcast_to_kernel(ctx: KernelContext) -> Kernel:
     fixed = constant_ints(ctx, 1)
 
     def broadcast(x: Any, dims: Any) -> Any:
-        wanted = ints(dims) if fixed is None else fixed
+        extents = ints(dims) if fixed is None else fixed
         try:
-            if prod(wanted) > _COPIED_BROADCAST:
-                return np.broadcast_to(x, wanted)
-            out = np.empty(wanted, x.dtype)
+            if prod(extents) > _COPIED_BROADCAST:
+                return np.broadcast_to(x, extents)
+            out = np.empty(extents, x.dtype)
             out[...] = x
         except ValueError as exc:
             raise InvalidArgumentError(
-                f"a tensor of shape {list(x.shape)} does not broadcast to {list(wanted)}"
+                f"a tensor of shape {list(x.shape)} does not broadcast to {list(extents)}"
             ) from exc
         return out
 
@@ -338,9 +338,9 @@ def summed_to(grad: Tensor, value: Tensor) -> Tensor:
     if value.shape.is_fully_defined() and grad.shape.is_fully_defined():
         dims, wide = value.shape.as_tuple(), grad.shape.as_tuple()
         padded = (1,) * (len(wide) - len(dims)) + dims
-        found = [i for i, (d, w) in enumerate(zip(padded, wide, strict=True)) if d != w]
-        found += range(len(wide) - len(dims))
-        axes = constant(np.array(sorted(set(found)), np.int32), graph=grad.graph)
+        repeated = [i for i, (d, w) in enumerate(zip(padded, wide, strict=True)) if d != w]
+        repeated += range(len(wide) - len(dims))
+        axes = constant(np.array(sorted(set(repeated)), np.int32), graph=grad.graph)
     else:
         axes = raw.BroadcastGradientArgs(shape(value), shape(grad))[0]
     total = raw.Sum(grad, axes, keep_dims=True)

@@ -96,24 +96,24 @@ def _scattered(what: str, tensor: Any, indices: Any, updates: Any, policy: str, 
     op_type = f"TensorScatter{what}"
     with value.graph.name_scope(name or op_type) as scope:
         places = convert_to_tensor(indices, name="indices", graph=value.graph)
-        given = convert_to_tensor(updates, value.dtype, "updates", graph=value.graph)
+        rows = convert_to_tensor(updates, value.dtype, "updates", graph=value.graph)
         attrs = {"bad_indices_policy": policy}
-        return make_one(op_type, [value, places, given], attrs, scope)
+        return make_one(op_type, [value, places, rows], attrs, scope)
 
 
 def _infer_scatter(ctx: InferContext) -> list[TensorShape]:
     if ctx.attrs["bad_indices_policy"] not in _POLICIES:
-        found = ctx.attrs["bad_indices_policy"]
-        raise ValueError(f"{ctx.op}: bad_indices_policy is one of {_POLICIES}, got {found!r}")
+        policy = ctx.attrs["bad_indices_policy"]
+        raise ValueError(f"{ctx.op}: bad_indices_policy is one of {_POLICIES}, got {policy!r}")
     value, indices, updates = (spec.shape for spec in ctx.inputs)
     if value.rank == 0 or indices.rank == 0:
         raise ValueError(f"{ctx.op}: tensor and indices have rank at least 1, got {value}, {indices}")
     if None not in (value.rank, indices.rank) and indices[-1] is not None:
         depth = indices[-1]
-        wanted = indices[:-1].concatenate(value[depth:])
-        if depth > len(value) or not wanted.is_compatible_with(updates):
+        expected = indices[:-1].concatenate(value[depth:])
+        if depth > len(value) or not expected.is_compatible_with(updates):
             raise ValueError(
-                f"{ctx.op}: indices of shape {indices} into {value} need updates of shape {wanted}, got {updates}"
+                f"{ctx.op}: indices of shape {indices} into {value} need updates of shape {expected}, got {updates}"
             )
     return [value]
 
@@ -121,11 +121,11 @@ def _infer_scatter(ctx: InferContext) -> list[TensorShape]:
 def _checked(op: str, x: Any, indices: Any, updates: Any, *, ignore: bool) -> tuple[Array, Array]:
     """Return positions in the flattened first axes of ``x``, and the rows for them."""
     depth = indices.shape[-1] if indices.ndim else 0
-    wanted = (*indices.shape[:-1], *x.shape[depth:])
-    if not indices.ndim or not x.ndim or depth > x.ndim or updates.shape != wanted:
+    expected = (*indices.shape[:-1], *x.shape[depth:])
+    if not indices.ndim or not x.ndim or depth > x.ndim or updates.shape != expected:
         raise InvalidArgumentError(
             f"{op}: indices of shape {list(indices.shape)} into a tensor of shape {list(x.shape)} need "
-            f"updates of shape {list(wanted)}, got {list(updates.shape)}"
+            f"updates of shape {list(expected)}, got {list(updates.shape)}"
         )
     count, front = prod(indices.shape[:-1]), x.shape[:depth]
     positions = indices.reshape(count, depth).astype(np.intp)

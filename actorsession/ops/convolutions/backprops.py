@@ -81,6 +81,6 @@ conv3d_backprop_filter_v2 = conv3d_backprop_filter
 
 def _by_filter(op: str, input: Any, sizes: Any, back: Any, attrs: dict[str, Any], name: str | None) -> Tensor:
     images = convert_to_tensor(input)
-    wanted = shape_operand(sizes, images.graph, "filter_sizes")
+    filter_size = shape_operand(sizes, images.graph, "filter_sizes")
     grad = convert_to_tensor(back, images.dtype, "out_backprop", graph=images.graph)
-    return make_one(op, [images, wanted, grad], attrs, name)
+    return make_one(op, [images, filter_size, grad], attrs, name)

@@ -70,15 +70,15 @@ def _convolved(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 def _like_images(ctx: InferContext) -> Sequence[TensorShape]:
-    wanted, kernel = known_sizes(ctx, 0, 4), known_dims(ctx, 1, 4)
-    merged(ctx, 2, _result_dims(wanted, kernel, windows_of_node(ctx), ctx.op))
-    return [TensorShape(wanted)]
+    dims, kernel = known_sizes(ctx, 0, 4), known_dims(ctx, 1, 4)
+    merged(ctx, 2, _result_dims(dims, kernel, windows_of_node(ctx), ctx.op))
+    return [TensorShape(dims)]
 
 
 def _like_filter(ctx: InferContext) -> Sequence[TensorShape]:
-    images, wanted = known_dims(ctx, 0, 4), known_sizes(ctx, 1, 4)
-    merged(ctx, 2, _result_dims(images, wanted, windows_of_node(ctx), ctx.op))
-    return [TensorShape(wanted)]
+    images, dims = known_dims(ctx, 0, 4), known_sizes(ctx, 1, 4)
+    merged(ctx, 2, _result_dims(images, dims, windows_of_node(ctx), ctx.op))
+    return [TensorShape(dims)]
 
 
 # -- kernels -------------------------------------------------------------------------------------
@@ -113,13 +113,13 @@ def _phases(s: Sliding, axis: int) -> list[_Phase]:
     """Return the phases of an axis that have any elements; only one with stride 1."""
     window, stride, apart = s.window[axis], s.strides[axis], s.dilations[axis]
     every = stride // math.gcd(stride, apart)
-    found = []
+    phases = []
     for first in range(min(every, window)):
         offset, place = divmod(first * apart, stride)
         step, count = apart * every // stride, len(range(first, window, every))
         at = slice(first, window, every)
-        found.append(_Phase(place, at, offset, step, offset + step * (count - 1)))
-    return found
+        phases.append(_Phase(place, at, offset, step, offset + step * (count - 1)))
+    return phases
 
 
 def _each_image(work: Callable[[Sequence[int]], _R], images: Array, s: Sliding, size: int) -> list[_R]:
@@ -232,10 +232,10 @@ def _by_input(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
                     (each, line * down.step, pixel * across.step, line, item),
                     writeable=False,
                 )
-                made = out[image] if wide is None else np.empty((*counts, channels), g.dtype)
-                np.einsum("tijrx,tijx->rx", rows, factors, out=made.reshape(counts[0], -1))
+                gradient = out[image] if wide is None else np.empty((*counts, channels), g.dtype)
+                np.einsum("tijrx,tijx->rx", rows, factors, out=gradient.reshape(counts[0], -1))
                 if wide is not None:
-                    wide[down.place :: s.strides[0], across.place :: s.strides[1]] = made
+                    wide[down.place :: s.strides[0], across.place :: s.strides[1]] = gradient
             if wide is not None:
                 out[image] = wide[within]
 
@@ -257,8 +257,8 @@ def _by_filter(x: Array, g: Array, s: Sliding, times: int) -> Array:
     total, *others = _each_image(add_up, x, s, g.size)
     for other in others:
         total += other
-    made: Array = total.reshape(*s.window, x.shape[-1], times)
-    return made
+    gradient: Array = total.reshape(*s.window, x.shape[-1], times)
+    return gradient
 
 
 def _forward_kernel(ctx: KernelContext) -> Kernel:
@@ -292,13 +292,13 @@ def _by_filter_kernel(ctx: KernelContext) -> Kernel:
     w, op = windows_of_node(ctx), ctx.op
 
     def kernel(images: Any, sizes: Any, back: Any) -> Any:
-        wanted = shape_value(sizes, 4, "filter_sizes")
-        slides, shape = sliding(w, images.shape, wanted, op, _result_dims)
+        filter_size = shape_value(sizes, 4, "filter_sizes")
+        slides, shape = sliding(w, images.shape, filter_size, op, _result_dims)
         check_back(back, shape)
-        if not math.prod(wanted) or not back.size:
-            return np.zeros(wanted, back.dtype)
+        if not math.prod(filter_size) or not back.size:
+            return np.zeros(filter_size, back.dtype)
         x, g = channels_last(images, w.data_format), channels_last(back, w.data_format)
-        return _by_filter(x, g, slides, wanted[3])
+        return _by_filter(x, g, slides, filter_size[3])
 
     return halves_widened(kernel, ctx.outputs[0].dtype)
 

@@ -58,17 +58,17 @@ def erosion2d(value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, n
         f = convert_to_tensor(kernel, images.dtype, "kernel", graph=images.graph)
         attrs = {"strides": tuple(strides), "rates": tuple(rates), "padding": padding}
         turned = reverse(f, [0, 1])
-        made = make_one("Dilation2D", [negative(images), turned], attrs, scope)
-        return negative(made)
+        dilated = make_one("Dilation2D", [negative(images), turned], attrs, scope)
+        return negative(dilated)
 
 
 def _windows(ctx: InferContext | KernelContext) -> Windows:
     attrs = {**ctx.attrs, "dilations": ctx.attrs["rates"]}
     windows = windows_of(attrs, 4, ctx.op)
     for key in ("strides", "rates"):
-        given = ctx.attrs[key]
-        if (given[0], given[3]) != (1, 1):
-            raise ValueError(f"{key} of {ctx.op} are 1 for batch and channels, got {list(given)}")
+        steps = ctx.attrs[key]
+        if (steps[0], steps[3]) != (1, 1):
+            raise ValueError(f"{key} of {ctx.op} are 1 for batch and channels, got {list(steps)}")
     return windows
 
 
@@ -83,11 +83,11 @@ def _result_dims(
 
 def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
     images, kernel = known_dims(ctx, 0, 4), known_dims(ctx, 1, 3)
-    made = TensorShape(_result_dims(images, kernel, _windows(ctx), ctx.op))
+    result = TensorShape(_result_dims(images, kernel, _windows(ctx), ctx.op))
     if ctx.op == "Dilation2D":
-        return [made]
-    if not ctx.inputs[2].shape.is_compatible_with(made):
-        raise ValueError(f"{ctx.op}: the gradient has shape {made}, got {ctx.inputs[2].shape}")
+        return [result]
+    if not ctx.inputs[2].shape.is_compatible_with(result):
+        raise ValueError(f"{ctx.op}: the gradient has shape {result}, got {ctx.inputs[2].shape}")
     return [TensorShape(images if ctx.op.endswith("Input") else kernel)]
 
 
@@ -95,9 +95,9 @@ def _sliding(w: Windows, x: Array, f: Array, op: str) -> tuple[Sliding, Ints]:
     if x.ndim != 4 or f.ndim != 3:
         raise InvalidArgumentError(f"images of rank 4 and a filter of rank 3, got {list(x.shape)} and {list(f.shape)}")
     dims = _result_dims(x.shape, f.shape, w, op, InvalidArgumentError)
-    made = tuple(int(n or 0) for n in dims)
+    result_dims = tuple(int(n or 0) for n in dims)
     sizes, window = x.shape[1:3], f.shape[:2]
-    return Sliding(made[1:3], window, w.strides, w.dilations, w.pads(sizes, window)), made
+    return Sliding(result_dims[1:3], window, w.strides, w.dilations, w.pads(sizes, window)), result_dims
 
 
 def _views(wide: Array, s: Sliding) -> list[Array]:
@@ -123,9 +123,9 @@ def _kernel(ctx: KernelContext) -> Kernel:
     w, op = _windows(ctx), ctx.op
 
     def kernel(x: Any, f: Any) -> Any:
-        slides, made = _sliding(w, x, f, op)
-        if 0 in made:
-            return np.zeros(made, x.dtype)
+        slides, extents = _sliding(w, x, f, op)
+        if 0 in extents:
+            return np.zeros(extents, x.dtype)
         return _dilated(x, f, slides)[0]
 
     return halves_widened(kernel, ctx.outputs[0].dtype)
@@ -136,10 +136,10 @@ def _back_kernel(ctx: KernelContext) -> Kernel:
     by_images = op.endswith("Input")
 
     def kernel(x: Any, f: Any, grad: Any) -> Any:
-        slides, made = _sliding(w, x, f, op)
-        if grad.shape != made:
-            raise InvalidArgumentError(f"the gradient has shape {list(made)}, got {list(grad.shape)}")
-        if 0 in made:
+        slides, extents = _sliding(w, x, f, op)
+        if grad.shape != extents:
+            raise InvalidArgumentError(f"the gradient has shape {list(extents)}, got {list(grad.shape)}")
+        if 0 in extents:
             return np.zeros((x if by_images else f).shape, x.dtype)
         which = _dilated(x, f, slides)[1]
         return (_to_images if by_images else _to_filter)(x, f, grad, which, slides)

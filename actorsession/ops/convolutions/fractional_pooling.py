@@ -102,8 +102,8 @@ def _pool(
         "seed": int(seed),
         "seed2": int(seed2),
     }
-    made = make(op_type, [convert_to_tensor(value, name="value")], attrs, name)
-    return FractionalPool(*made.outputs)
+    pool = make(op_type, [convert_to_tensor(value, name="value")], attrs, name)
+    return FractionalPool(*pool.outputs)
 
 
 # -- static types ----------------------------------------------------------------------------------
@@ -157,13 +157,13 @@ def _generators(seeds: Sequence[int] | None) -> tuple[np.random.SeedSequence, An
 def _reduced(x: Any, starts: Array, axis: int, overlapping: bool, most: bool) -> Any:
     """Return the maxima or the sums of the regions along an axis."""
     combine = np.fmax if most else np.add
-    found = combine.reduceat(x, starts[:-1], axis=axis)
+    reduced = combine.reduceat(x, starts[:-1], axis=axis)
     if overlapping and len(starts) > 2:
         # All regions but the last also include the start of the next one.
         shared = np.take(x, starts[1:-1], axis=axis)
         part = (slice(None),) * axis + (slice(0, -1),)
-        found[part] = combine(found[part], shared)
-    return combine(found, as_dtype(x.dtype).min) if most else found
+        reduced[part] = combine(reduced[part], shared)
+    return combine(reduced, as_dtype(x.dtype).min) if most else reduced
 
 
 def _lengths(starts: Array, overlapping: bool) -> Array:
@@ -189,8 +189,8 @@ def _pool_kernel(ctx: KernelContext) -> Kernel:
     attrs, most = ctx.attrs, ctx.op == "FractionalMaxPool"
     overlapping, even = attrs["overlapping"], attrs["pseudo_random"]
     ratio = attrs["pooling_ratio"]
-    given = [attrs["seed"], attrs["seed2"]]
-    seeds = [abs(n) for n in given] if any(given) else None
+    numbers = [attrs["seed"], attrs["seed2"]]
+    seeds = [abs(n) for n in numbers] if any(numbers) else None
     start, moving = ctx.state(lambda: _generators(seeds))
 
     def pooled(x: Any) -> Any:
@@ -201,13 +201,13 @@ def _pool_kernel(ctx: KernelContext) -> Kernel:
             )
         random = np.random.default_rng(start) if attrs["deterministic"] else moving
         rows, columns = (_sequence(random, x.shape[i], int(x.shape[i] / ratio[i]), even) for i in (1, 2))
-        found = _reduced(_reduced(x, rows, 1, overlapping, most), columns, 2, overlapping, most)
+        pooled = _reduced(_reduced(x, rows, 1, overlapping, most), columns, 2, overlapping, most)
         if not most:
             high, wide = _lengths(rows, overlapping), _lengths(columns, overlapping)
             counts = (high[:, np.newaxis] * wide)[..., np.newaxis].astype(x.dtype)
             # Integers are truncated towards zero, as in TensorFlow.
-            found = found / counts if x.dtype.kind == "f" else np.trunc(found / counts)
-        return found.astype(x.dtype), rows, columns
+            pooled = pooled / counts if x.dtype.kind == "f" else np.trunc(pooled / counts)
+        return pooled.astype(x.dtype), rows, columns
 
     return pooled
 
@@ -215,12 +215,12 @@ def _pool_kernel(ctx: KernelContext) -> Kernel:
 def _check_sequences(op: str, shape: Any, grad: Any, rows: Any, columns: Any) -> None:
     fits = len(shape) == 4 and grad.ndim == 4 and rows.ndim == columns.ndim == 1
     if fits:
-        wanted = (shape[0], len(rows) - 1, len(columns) - 1, shape[3])
+        expected = (shape[0], len(rows) - 1, len(columns) - 1, shape[3])
         ends = [
             len(s) > 1 and s[0] == 0 and s[-1] == n and (np.diff(s) > 0).all()
             for s, n in ((rows, shape[1]), (columns, shape[2]))
         ]
-        fits = grad.shape == wanted and all(ends)
+        fits = grad.shape == expected and all(ends)
     if not fits:
         raise InvalidArgumentError(
             f"{op}: regions go from 0 to the size of images, and the gradient has a number for each, got "
@@ -283,6 +283,6 @@ def _means_gradient(op: Operation, grad: Tensor | None, *others: Any) -> list[Te
 
 
 op("FractionalMaxPool", _pooled, kernel=_pool_kernel, grad=_largest_gradient)
-op("FractionalMaxPoolGrad", lambda ctx: [ctx.inputs[0].shape], kernel=_largest_back_kernel)
+op("FractionalMaxPoolGrad", lambda ctx: [ctx.inputs[0].shape.with_rank(4)], kernel=_largest_back_kernel)
 op("FractionalAvgPool", _pooled, kernel=_pool_kernel, grad=_means_gradient)
 op("FractionalAvgPoolGrad", _means_back, kernel=_means_back_kernel)

@@ -21,8 +21,8 @@ _ACTIVATIONS = ("Elu", "LeakyRelu", "Relu", "Relu6", "Sigmoid", "Tanh")
 def _padded(body: Body, images: Value, paddings: Value, filters: Value) -> Value:
     margins = body.MirrorPad(images, paddings, mode=body.attrs["mode"])
     strides, padding = body.attrs["strides"], body.attrs["padding"]
-    found: Value = body.Conv2D(margins, filters, strides=strides, padding=padding)
-    return found
+    convolved: Value = body.Conv2D(margins, filters, strides=strides, padding=padding)
+    return convolved
 
 
 def _resized(body: Body, images: Value, size: Value, paddings: Value, filters: Value) -> Value:
@@ -35,12 +35,12 @@ def _resized(body: Body, images: Value, size: Value, paddings: Value, filters: V
     return _padded(body, resized, paddings, filters)
 
 
-def epilogue(body: Body, made: Value, args: Sequence[Value], fused: Sequence[str]) -> Value:
+def epilogue(body: Body, value: Value, args: Sequence[Value], fused: Sequence[str]) -> Value:
     """Return a product or convolution after the operations that are fused with it.
 
     Args:
         body: the body of the node.
-        made: the product.
+        value: the product.
         args: the further inputs: a bias, or the vectors of a batch normalisation.
         fused: names of operations, in order.
 
@@ -51,20 +51,20 @@ def epilogue(body: Body, made: Value, args: Sequence[Value], fused: Sequence[str
     left = list(args)
     for name in fused:
         if name == "BiasAdd":
-            made = body.BiasAdd(made, left.pop(0), data_format=data_format)
+            value = body.BiasAdd(value, left.pop(0), data_format=data_format)
         elif name == "FusedBatchNorm":
-            made = body.FusedBatchNormV3(
-                made, *left[:4], epsilon=body.attrs["epsilon"], data_format=data_format, is_training=False
+            value = body.FusedBatchNormV3(
+                value, *left[:4], epsilon=body.attrs["epsilon"], data_format=data_format, is_training=False
             )[0]
             del left[:4]
         elif name in _ACTIVATIONS:
-            made = getattr(body, name)(made, alpha=body.attrs["leakyrelu_alpha"])
+            value = getattr(body, name)(value, alpha=body.attrs["leakyrelu_alpha"])
         else:
             raise ValueError(
                 f"fused_ops of {list(fused)}: BiasAdd, FusedBatchNorm and "
                 f"{', '.join(_ACTIVATIONS)} are fused with products, got {name!r}"
             )
-    return made
+    return value
 
 
 def _fused(kind: str) -> Any:
@@ -72,8 +72,8 @@ def _fused(kind: str) -> Any:
         attrs = {key: value for key, value in body.attrs.items() if key != "T"}
         if attrs.pop("filter_format", "HWIO") != "HWIO":
             raise ValueError(f"filter_format is HWIO, got {body.attrs['filter_format']!r}")
-        made = getattr(body, kind)(images, filters, **attrs)
-        return epilogue(body, made, args, body.attrs["fused_ops"])
+        result = getattr(body, kind)(images, filters, **attrs)
+        return epilogue(body, result, args, body.attrs["fused_ops"])
 
     return composition
 

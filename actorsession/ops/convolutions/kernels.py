@@ -266,8 +266,8 @@ def _added_rows(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
             out[images] = np.moveaxis(total[(slice(None), slice(None), *inner)], 0, -1)
 
     row = math.prod(s.counts[1:-1]) * sizes[-1] * depth * g.itemsize
-    found = list(blocks(len(g), s.counts[0] if n > 1 else 1, row))
-    share_products(add_all, _by_images(found), g.size * last * len(matrix))
+    parts = list(blocks(len(g), s.counts[0] if n > 1 else 1, row))
+    share_products(add_all, _by_images(parts), g.size * last * len(matrix))
     return out
 
 

@@ -57,9 +57,9 @@ def windows_of_node(ctx: InferContext | KernelContext) -> Windows:
     rank = _rank(ctx.op)
     windows = windows_of(ctx.attrs, rank, ctx.op, explicit=rank == 4)
     for key in ("strides", "dilations"):
-        given = ctx.attrs[key]
-        if any(given[i] != 1 for i in range(rank) if i not in windows.axes):
-            raise ValueError(f"{key} of {ctx.op} are 1 for batch and channels, got {list(given)}")
+        steps = ctx.attrs[key]
+        if any(steps[i] != 1 for i in range(rank) if i not in windows.axes):
+            raise ValueError(f"{key} of {ctx.op} are 1 for batch and channels, got {list(steps)}")
     return windows
 
 
@@ -84,8 +84,8 @@ def known_sizes(ctx: InferContext, index: int, rank: int) -> Dims:
     length = vector_length(ctx.inputs[index])
     if length is not None and length != rank:
         raise ValueError(f"{ctx.op}: input {index} gives {rank} sizes, got {length}")
-    found = partial_ints(ctx, index)
-    return [None] * rank if found is None else [None if n is None or n < 0 else n for n in found]
+    sizes = partial_ints(ctx, index)
+    return [None] * rank if sizes is None else [None if n is None or n < 0 else n for n in sizes]
 
 
 def _output_dims(
@@ -106,17 +106,17 @@ def _output_dims(
     return dims
 
 
-def merged(ctx: InferContext, index: int, wanted: Dims) -> Dims:
-    """Return the dimensions of the gradient of an output whose own dimensions are ``wanted``.
+def merged(ctx: InferContext, index: int, output_dims: Dims) -> Dims:
+    """Return the dimensions of the gradient of an output whose own dimensions are ``output_dims``.
 
     Raises:
         ValueError: if the two contradict each other.
     """
-    found = known_dims(ctx, index, len(wanted))
-    shape = TensorShape(found)
-    if not shape.is_compatible_with(wanted):
-        raise ValueError(f"{ctx.op}: the gradient of the output has shape {TensorShape(wanted)}, got {shape}")
-    return shape.merge_with(wanted).as_list()
+    own = known_dims(ctx, index, len(output_dims))
+    shape = TensorShape(own)
+    if not shape.is_compatible_with(output_dims):
+        raise ValueError(f"{ctx.op}: the gradient of the output has shape {TensorShape(output_dims)}, got {shape}")
+    return shape.merge_with(output_dims).as_list()
 
 
 def _convolved(ctx: InferContext) -> Sequence[TensorShape]:
@@ -191,14 +191,14 @@ def sliding(w: Windows, images: Ints, kernel: Ints, op: str, dims: Callable[...,
     return slides, tuple(int(n or 0) for n in result)
 
 
-def check_back(g: Array, wanted: Ints) -> None:
+def check_back(g: Array, expected: Ints) -> None:
     """Check the shape of the gradient of an output.
 
     Raises:
         InvalidArgumentError: for another shape.
     """
-    if g.shape != wanted:
-        raise InvalidArgumentError(f"the gradient of the output has shape {list(wanted)}, got {list(g.shape)}")
+    if g.shape != expected:
+        raise InvalidArgumentError(f"the gradient of the output has shape {list(expected)}, got {list(g.shape)}")
 
 
 def _groups(channels: int, taken: int, deep: int) -> list[tuple[slice, slice]]:
@@ -233,10 +233,10 @@ def shape_value(sizes: Any, rank: int, what: str) -> Ints:
     Raises:
         InvalidArgumentError: for another number of them, or negative ones.
     """
-    found = ints(sizes)
-    if len(found) != rank or min(found) < 0:
-        raise InvalidArgumentError(f"{what} are {rank} sizes of at least 0, got {list(found)}")
-    return found
+    numbers = ints(sizes)
+    if len(numbers) != rank or min(numbers) < 0:
+        raise InvalidArgumentError(f"{what} are {rank} sizes of at least 0, got {list(numbers)}")
+    return numbers
 
 
 def _completed(spatial: Ints, f: Array, back: Array, w: Windows) -> Ints:
@@ -280,16 +280,16 @@ def _filter_gradient_kernel(ctx: KernelContext) -> Kernel:
     data_format = windows.data_format
 
     def kernel(images: Any, sizes: Any, back: Any) -> Any:
-        wanted = shape_value(sizes, rank, "filter_sizes")
-        slides, shape = sliding(windows, images.shape, wanted, op, _output_dims)
+        filter_size = shape_value(sizes, rank, "filter_sizes")
+        slides, shape = sliding(windows, images.shape, filter_size, op, _output_dims)
         check_back(back, shape)
-        if not math.prod(wanted) or not back.size:
-            return np.zeros(wanted, back.dtype)
+        if not math.prod(filter_size) or not back.size:
+            return np.zeros(filter_size, back.dtype)
         x, g = channels_last(images, data_format), channels_last(back, data_format)
-        if x.shape[-1] == wanted[-2]:
+        if x.shape[-1] == filter_size[-2]:
             return filter_gradient(x, g, slides)
-        out = np.zeros(wanted, back.dtype)
-        for ours, theirs in _groups(x.shape[-1], wanted[-2], wanted[-1]):
+        out = np.zeros(filter_size, back.dtype)
+        for ours, theirs in _groups(x.shape[-1], filter_size[-2], filter_size[-1]):
             out[..., theirs] = filter_gradient(x[..., ours], g[..., theirs], slides)
         return out
 

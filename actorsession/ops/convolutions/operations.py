@@ -88,9 +88,9 @@ def _with_batches(
         front = constant([-1], graph=images.graph)
         flat = reshape(images, concat([front, where[-3:]], 0))
         flat.set_shape([None, *inner])
-        made = _conv2d(flat, kernel, strides, padding, layout, dilations, None)
-        result = reshape(made, concat([where[:-3], shape(made)[-3:]], 0), scope)
-        result.set_shape(images.shape[:-3].concatenate(made.shape[-3:]))
+        convolved = _conv2d(flat, kernel, strides, padding, layout, dilations, None)
+        result = reshape(convolved, concat([where[:-3], shape(convolved)[-3:]], 0), scope)
+        result.set_shape(images.shape[:-3].concatenate(convolved.shape[-3:]))
         return result
 
 
@@ -123,8 +123,8 @@ def conv1d(
         layout, row = row_layout(data_format)
         attrs = row_attrs(stride, padding, layout, dilations)
         images, kernel = expand_dims(sequences, row), expand_dims(f, 0)
-        made = make_one("Conv2D", [images, kernel], attrs, scope)
-        return squeeze(made, [row])
+        convolved = make_one("Conv2D", [images, kernel], attrs, scope)
+        return squeeze(convolved, [row])
 
 
 def row_layout(data_format: str | None) -> tuple[str, int]:

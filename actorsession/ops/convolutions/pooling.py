@@ -108,8 +108,8 @@ def _pool1d(
         steps = list(per_axis(strides, flat, "strides"))
         sizes.insert(row, 1)
         steps.insert(row, 1)
-        made = _node(op, expand_dims(values, row), sizes, steps, padding, layout, scope)
-        return squeeze(made, [row])
+        pooled = _node(op, expand_dims(values, row), sizes, steps, padding, layout, scope)
+        return squeeze(pooled, [row])
 
 
 def max_pool1d(

@@ -90,11 +90,11 @@ def _pooled(ctx: InferContext) -> Sequence[TensorShape]:
 def _places(x: Array, y: Array, s: Sliding, whole: bool) -> Array:
     """Return the positions of the maxima as indices into the flattened image, or batch if ``whole``."""
     batch, height, width, channels = x.shape
-    found = window_argmax(x, y, s)
+    argmax = window_argmax(x, y, s)
     positions = np.array([*s.positions, s.positions[0]], np.int64)  # NaN counts as the first position
     starts = [np.arange(s.counts[i]) * s.strides[i] - s.pads[i][0] for i in range(2)]
-    rows = positions[:, 0][found] + starts[0][:, None, None]
-    columns = positions[:, 1][found] + starts[1][:, None]
+    rows = positions[:, 0][argmax] + starts[0][:, None, None]
+    columns = positions[:, 1][argmax] + starts[1][:, None]
     flat = (np.maximum(rows, 0) * width + np.maximum(columns, 0)) * channels + np.arange(channels)
     if whole:
         flat += (np.arange(batch) * (height * width * channels))[:, None, None, None]
@@ -122,11 +122,11 @@ def _kernel(ctx: KernelContext) -> Kernel:
 def _back(ctx: InferContext) -> Sequence[TensorShape]:
     pool = _pool(ctx)
     images = known_dims(ctx, 0, 4)
-    made = pool.output_dims(images)
+    pooled = pool.output_dims(images)
     for index in (1, 2):
-        if not ctx.inputs[index].shape.is_compatible_with(made):
-            found = ctx.inputs[index].shape
-            raise ValueError(f"{ctx.op}: input {index} has shape {TensorShape(made)}, got {found}")
+        if not ctx.inputs[index].shape.is_compatible_with(pooled):
+            shape = ctx.inputs[index].shape
+            raise ValueError(f"{ctx.op}: input {index} has shape {TensorShape(pooled)}, got {shape}")
     same_dtype(ctx, 0, 1)
     return [TensorShape(images)]
 
@@ -137,10 +137,10 @@ def _back_kernel(ctx: KernelContext) -> Kernel:
     def kernel(x: Any, grad: Any, places: Any) -> Any:
         if x.ndim != 4:
             raise InvalidArgumentError(f"images have rank 4, got shape {list(x.shape)}")
-        made = tuple(pool.output_dims(x.shape, InvalidArgumentError))
-        if grad.shape != made or places.shape != made:
+        pooled = tuple(pool.output_dims(x.shape, InvalidArgumentError))
+        if grad.shape != pooled or places.shape != pooled:
             raise InvalidArgumentError(
-                f"gradient and places have shape {list(made)}, got {list(grad.shape)} and {list(places.shape)}"
+                f"gradient and places have shape {list(pooled)}, got {list(grad.shape)} and {list(places.shape)}"
             )
         each = math.prod(x.shape[1:])
         flat = places.astype(np.int64)

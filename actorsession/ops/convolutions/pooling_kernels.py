@@ -82,25 +82,25 @@ def window_argmax(x: Array, y: Array, s: Sliding) -> Array:
     wide = padded(x, s.pads, lowest(x.dtype))
     positions = s.positions
     small = np.uint8 if len(positions) < 255 else np.int32
-    found = np.full(y.shape, len(positions), small)
+    argmax = np.full(y.shape, len(positions), small)
     # Backwards, so that the first equal element is the one that remains.
     for number in range(len(positions) - 1, -1, -1):
         view = wide[(slice(None), *s.at(positions[number], _whole(s)))]
-        np.copyto(found, small(number), where=view == y)
-    return found
+        np.copyto(argmax, small(number), where=view == y)
+    return argmax
 
 
 def spread(x: Array, y: Array, g: Array, s: Sliding) -> Array:
     """Return the gradient of max pooling by the images: all of it goes to the first maximum."""
     if _tiled(s, x.shape[1:-1]):
         return _spread_over_tiles(x, y, g, s)
-    found = window_argmax(x, y, s)
+    argmax = window_argmax(x, y, s)
     sizes = x.shape[1:-1]
     wide = _room(x.shape, g.dtype, s)
     zero = g.dtype.type(0)
     for number, position in enumerate(s.positions):
         view = wide[(slice(None), *s.at(position, _whole(s)))]
-        view += np.where(found == number, g, zero)
+        view += np.where(argmax == number, g, zero)
     return _inner(wide, sizes, s)
 
 
@@ -156,12 +156,12 @@ def _spread_over_tiles(x: Array, y: Array, g: Array, s: Sliding) -> Array:
 
 def chosen(x: Array, y: Array, g: Array, s: Sliding) -> Array:
     """Return the elements of ``g``, shaped like the images, at the maxima: the derivative of ``spread``."""
-    found = window_argmax(x, y, s)
+    argmax = window_argmax(x, y, s)
     wide = padded(g, s.pads)
     out = np.zeros(y.shape, g.dtype)
     for number, position in enumerate(s.positions):
         view = wide[(slice(None), *s.at(position, _whole(s)))]
-        np.copyto(out, view, where=found == number)
+        np.copyto(out, view, where=argmax == number)
     return out
 
 

@@ -138,11 +138,11 @@ def _pooled(ctx: InferContext) -> Sequence[TensorShape]:
     return [TensorShape(pool.output_dims(known_dims(ctx, 0, pool.rank)))]
 
 
-def _merged(ctx: InferContext, index: int, wanted: Sequence[Dim]) -> TensorShape:
+def _merged(ctx: InferContext, index: int, dims: Sequence[Dim]) -> TensorShape:
     shape = ctx.inputs[index].shape
-    if not shape.is_compatible_with(wanted):
-        raise ValueError(f"{ctx.op}: input {index} has shape {TensorShape(wanted)}, got {shape}")
-    return shape.merge_with(wanted)
+    if not shape.is_compatible_with(dims):
+        raise ValueError(f"{ctx.op}: input {index} has shape {TensorShape(dims)}, got {shape}")
+    return shape.merge_with(dims)
 
 
 def _maxima_back(ctx: InferContext) -> Sequence[TensorShape]:
@@ -152,10 +152,10 @@ def _maxima_back(ctx: InferContext) -> Sequence[TensorShape]:
     result = _merged(ctx, 1, pool.output_dims(images))
     forward = ctx.op.endswith("GradGrad")
     back = _merged(ctx, 2, images if forward else result.as_list())
-    found = result if forward else TensorShape(images)
-    if found.rank is not None and found[0] is None:
-        found = TensorShape([back[0], *found.as_list()[1:]])
-    return [found]
+    gradient = result if forward else TensorShape(images)
+    if gradient.rank is not None and gradient[0] is None:
+        gradient = TensorShape([back[0], *gradient.as_list()[1:]])
+    return [gradient]
 
 
 def _means_back(ctx: InferContext) -> Sequence[TensorShape]:
@@ -179,9 +179,9 @@ def _check_rank(pool: Pool, shape: Ints) -> None:
         raise InvalidArgumentError(f"images have rank {pool.rank}, got shape {list(shape)}")
 
 
-def _check_shape(what: str, found: Ints, wanted: Sequence[Any]) -> None:
-    if found != tuple(wanted):
-        raise InvalidArgumentError(f"{what} has shape {list(wanted)}, got {list(found)}")
+def _check_shape(what: str, actual: Ints, expected: Sequence[Any]) -> None:
+    if actual != tuple(expected):
+        raise InvalidArgumentError(f"{what} has shape {list(expected)}, got {list(actual)}")
 
 
 def _pool_kernel(ctx: KernelContext) -> Kernel:
@@ -208,9 +208,9 @@ def _max_back_kernel(ctx: KernelContext) -> Kernel:
 
     def kernel(images: Any, result: Any, back: Any) -> Any:
         _check_rank(pool, images.shape)
-        made = pool.output_dims(images.shape, InvalidArgumentError)
-        _check_shape("the pool's result", result.shape, made)
-        _check_shape("the gradient", back.shape, images.shape if forward else made)
+        pooled = pool.output_dims(images.shape, InvalidArgumentError)
+        _check_shape("the pool's result", result.shape, pooled)
+        _check_shape("the gradient", back.shape, images.shape if forward else pooled)
         if not images.size or not result.size:
             return np.zeros(result.shape if forward else images.shape, images.dtype)
         x = channels_last(images, pool.windows.data_format)

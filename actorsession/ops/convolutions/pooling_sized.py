@@ -49,7 +49,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
         attrs = {**ctx.attrs, "ksize": ksize, "strides": strides}
         return kernel_of(ctx, _older(ctx.op), ctx.inputs[:count], attrs)
 
-    return lambda *given: of_sizes(ints(given[count]), ints(given[count + 1]))(*given[:count])
+    return lambda *inputs: of_sizes(ints(inputs[count]), ints(inputs[count + 1]))(*inputs[:count])
 
 
 def _forward_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:

@@ -71,12 +71,12 @@ def conv1d_transpose(
         layout, row = row_layout(data_format)
         attrs = row_attrs(strides, padding, layout, dilations)
         f = convert_to_tensor(filters, values.dtype, "filters", graph=values.graph)
-        wanted = shape_operand(output_shape, values.graph, "output_shape")
-        one = convert_to_tensor([1], wanted.dtype, graph=values.graph)
+        extents = shape_operand(output_shape, values.graph, "output_shape")
+        one = convert_to_tensor([1], extents.dtype, graph=values.graph)
         images, kernel = expand_dims(values, row), expand_dims(f, 0)
-        sizes = concat([wanted[:row], one, wanted[row:]], 0)
-        made = make_one("Conv2DBackpropInput", [sizes, kernel, images], attrs, scope)
-        return squeeze(made, [row])
+        sizes = concat([extents[:row], one, extents[row:]], 0)
+        convolved = make_one("Conv2DBackpropInput", [sizes, kernel, images], attrs, scope)
+        return squeeze(convolved, [row])
 
 
 def conv3d_transpose(

@@ -117,12 +117,12 @@ class Windows:
             return self.explicit
         if self.padding == "VALID":
             return ((0, 0),) * len(sizes)
-        found = []
+        pads = []
         for i, (size, wide) in enumerate(zip(sizes, window, strict=True)):
             last = (-(-size // self.strides[i]) - 1) * self.strides[i]
             missing = max(last + (wide - 1) * self.dilations[i] + 1 - size, 0)
-            found.append((missing // 2, missing - missing // 2))
-        return tuple(found)
+            pads.append((missing // 2, missing - missing // 2))
+        return tuple(pads)
 
 
 def per_axis(value: Any, data_format: str, what: str) -> Ints:

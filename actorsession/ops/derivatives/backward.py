@@ -73,10 +73,10 @@ def connect(
     xs = list(xs)
     connected = {x for x in xs if carries_gradient(x.dtype)}
     path = []
-    found = _upstream(ys, within)
-    if within is None and found and add_stand_ins(found, connected):
-        found = _upstream(ys, within)
-    for op in found:
+    upstream = _upstream(ys, within)
+    if within is None and upstream and add_stand_ins(upstream, connected):
+        upstream = _upstream(ys, within)
+    for op in upstream:
         if gradient_of(op) is NOT_DIFFERENTIABLE or connected.isdisjoint(sources(op)):
             continue
         reached = [t for t in op.outputs if carries_gradient(t.dtype) and t not in stops]
@@ -88,34 +88,34 @@ def connect(
 
 def _upstream(ys: Sequence[Tensor], within: Collection[Operation] | None) -> list[Operation]:
     """Return the operations (among ``within``, if given) that ``ys`` depend on by data, in building order."""
-    found = {y.op for y in ys if within is None or y.op in within}
-    waiting = list(found)
+    upstream = {y.op for y in ys if within is None or y.op in within}
+    waiting = list(upstream)
     while waiting:
         for tensor in sources(waiting.pop()):
-            if tensor.op not in found and (within is None or tensor.op in within):
-                found.add(tensor.op)
+            if tensor.op not in upstream and (within is None or tensor.op in within):
+                upstream.add(tensor.op)
                 waiting.append(tensor.op)
-    order = sorted(found, key=lambda op: op.number)
+    order = sorted(upstream, key=lambda op: op.number)
     stand_ins = order[0].graph.stand_ins if order else {}
-    return order if stand_ins.keys().isdisjoint(found) else _in_order(order, found)
+    return order if stand_ins.keys().isdisjoint(upstream) else _in_order(order, upstream)
 
 
-def _in_order(order: Sequence[Operation], found: Collection[Operation]) -> list[Operation]:
+def _in_order(order: Sequence[Operation], among: Collection[Operation]) -> list[Operation]:
     """Return operations in topological order: stand-ins for loops were built after the loops' readers."""
     done: dict[Operation, bool] = {}  # False while its sources are being visited
-    made: list[Operation] = []
+    sorted_ops: list[Operation] = []
     for root in order:
         stack = [root]
         while stack:
             op = stack[-1]
-            waiting = [t.op for t in sources(op) if t.op in found and t.op not in done]
+            waiting = [t.op for t in sources(op) if t.op in among and t.op not in done]
             if waiting and op not in done:
                 done[op] = False
                 stack.extend(waiting)
             elif not done.get(stack.pop()):
                 done[op] = True
-                made.append(op)
-    return made
+                sorted_ops.append(op)
+    return sorted_ops
 
 
 # -- traversal -----------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
 def _variables_read(graph: Graph, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Variable]:
     """Return the trainable variables that results depend on, without a search beyond the arguments."""
     by_handle = {v.handle: v for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES) if isinstance(v, Variable)}
-    found: dict[Variable, None] = {}
+    read: dict[Variable, None] = {}
     seen = {t.op for t in inputs}
     waiting = [t.op for t in outputs]
     while waiting:
@@ -115,34 +115,34 @@ def _variables_read(graph: Graph, outputs: Sequence[Tensor], inputs: Sequence[Te
         seen.add(op)
         for tensor in op.inputs:
             if tensor in by_handle:
-                found[by_handle[tensor]] = None
+                read[by_handle[tensor]] = None
             waiting.append(tensor.op)
-    return list(found)
+    return list(read)
 
 
 def _gradient(
     grad_fn: Callable[..., Any], results: int, arguments: int, variables: Sequence[Variable]
 ) -> Callable[..., Sequence[Any]]:
     def gradient(op: Operation, *grads: Any) -> Sequence[Any]:
-        given = [
+        dense = [
             zeros_like(t) if g is None and t.dtype.kind in "fc" else g
             for t, g in zip(op.outputs[:results], grads[:results], strict=True)
         ]
         if variables:
-            answer, of_variables = grad_fn(*given, variables=list(variables))
+            answer, of_variables = grad_fn(*dense, variables=list(variables))
             of_variables = flatten(of_variables)
             if len(of_variables) != len(variables):
                 raise ValueError(f"a custom gradient gave {len(of_variables)} gradients of {len(variables)} variables")
         else:
-            answer, of_variables = grad_fn(*given), []
+            answer, of_variables = grad_fn(*dense), []
         back = list(answer) if isinstance(answer, (list, tuple)) else [answer]
         if len(back) != arguments:
             raise ValueError(f"a custom gradient gave {len(back)} gradients of {arguments} arguments")
-        found = [
+        by_input = [
             g if g is None or hasattr(g, "_operand") else convert_to_tensor(g, graph=op.graph)
             for g in (*back, *of_variables)
         ]
-        return [*[None] * results, *found]
+        return [*[None] * results, *by_input]
 
     return gradient
 
@@ -188,13 +188,13 @@ def _hessian(gradient: Any, x: Any, options: dict[str, Any]) -> Tensor:
     count = size(flat)
 
     def row(k: Any, rows: Any) -> Any:
-        (found,) = gradients(flat[k], [x], unconnected_gradients="zero", **options)
-        return k + 1, tensor_list_set_item(rows, k, to_dense(found))
+        (second,) = gradients(flat[k], [x], unconnected_gradients="zero", **options)
+        return k + 1, tensor_list_set_item(rows, k, to_dense(second))
 
     rows = tensor_list_reserve(dense.shape, count, dense.dtype)
     _, filled = while_loop(lambda k, _: k < count, row, [0, rows])
     stacked = tensor_list_stack(filled, dense.dtype, element_shape=dense.shape)
     whole = shape(dense)
-    made = reshape(stacked, concat([whole, whole], 0))
-    made.set_shape(dense.shape.concatenate(dense.shape))
-    return made
+    hessian = reshape(stacked, concat([whole, whole], 0))
+    hessian.set_shape(dense.shape.concatenate(dense.shape))
+    return hessian

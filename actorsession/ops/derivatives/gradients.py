@@ -101,10 +101,12 @@ def gradients(
         with extending(graph, scope.rstrip("/")):
             by_end = backward.run(targets, starts, path, ends)
             rest = iter(by_end[len(points) :])
-            found = [_sum([by_end[index], *itertools.islice(rest, len(more))]) for index, more in enumerate(handles)]
+            derivatives = [
+                _sum([by_end[index], *itertools.islice(rest, len(more))]) for index, more in enumerate(handles)
+            ]
         if unconnected is UnconnectedGradients.ZERO:
-            return [_zeros(x) if g is None else g for x, g in zip(sources, found, strict=True)]
-        return list(found)
+            return [_zeros(x) if g is None else g for x, g in zip(sources, derivatives, strict=True)]
+        return list(derivatives)
 
 
 # -- arguments -----------------------------------------------------------------------------------
@@ -134,8 +136,8 @@ def _handles(point: Tensor) -> list[Tensor]:
 
 
 def _sum(parts: Sequence[SparseGradient | None]) -> SparseGradient | None:
-    given = [part for part in parts if part is not None]
-    return sum_gradients(given) if len(given) > 1 else given[0] if given else None
+    present = [part for part in parts if part is not None]
+    return sum_gradients(present) if len(present) > 1 else present[0] if present else None
 
 
 def _check_loop_starts(graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], stops: frozenset[Tensor]) -> None:
@@ -164,13 +166,13 @@ def _one_graph(tensors: Sequence[Tensor]) -> Graph:
 
 
 def _start_gradients(
-    graph: Graph, ys: Sequence[Tensor], given: Sequence[Any], absent: bool, colocate: bool
+    graph: Graph, ys: Sequence[Tensor], grad_ys: Sequence[Any], absent: bool, colocate: bool
 ) -> list[SparseGradient]:
-    if not absent and len(given) != len(ys):
-        raise ValueError(f"got {len(given)} grad_ys for {len(ys)} ys; one is needed for each")
+    if not absent and len(grad_ys) != len(ys):
+        raise ValueError(f"got {len(grad_ys)} grad_ys for {len(ys)} ys; one is needed for each")
     starts = []
     for index, y in enumerate(ys):
-        grad = None if absent else given[index]
+        grad = None if absent else grad_ys[index]
         with beside(graph, y.op if colocate else None):
             starts.append(_ones(y, index) if grad is None else _given_gradient(y, grad, index))
     return starts

@@ -90,8 +90,8 @@ def gradient_of(op: Operation) -> Gradient | None:
     name = op.attrs.get(GRADIENT_NAME)
     if name is not None:
         return op.graph.gradient_functions.get(name) or _NAMED.get(name) or _of_type(name)
-    found = op.op_def.gradient
-    return _NAMED.get(op.type) if found is None and _NAMED else found
+    own = op.op_def.gradient
+    return _NAMED.get(op.type) if own is None and _NAMED else own
 
 
 def named_gradient(name: str) -> Gradient | None:
@@ -119,10 +119,10 @@ def _as_gradient(function: Callable[..., Any]) -> Gradient:
 
     @functools.wraps(function)
     def gradient(op: Operation, *grads: Any) -> Sequence[Any]:
-        given = [
+        dense = [
             zeros_like(t) if g is None and t.dtype.kind in "fc" else g for t, g in zip(op.outputs, grads, strict=True)
         ]
-        answer = function(op, *given)
+        answer = function(op, *dense)
         back = list(answer) if isinstance(answer, (list, tuple)) else [answer]
         return [g if g is None or isinstance(g, IndexedSlices) else convert_to_tensor(g, graph=op.graph) for g in back]
 

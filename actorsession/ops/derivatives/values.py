@@ -34,12 +34,12 @@ __all__ = [
 
 def parts_of(op: Operation) -> Construct:
     """Return the ``Construct`` of a loop or branch, rebuilt from its functions if it was not built here."""
-    found = op.graph.constructs.get(op)
-    if found is None:
+    construct = op.graph.constructs.get(op)
+    if construct is None:
         keys = ("cond", "body") if op.type in LOOPS else ("then_branch", "else_branch")
-        found = op.graph.constructs[op] = rebuilt(op, keys)
-    assert isinstance(found, Construct)
-    return found
+        construct = op.graph.constructs[op] = rebuilt(op, keys)
+    assert isinstance(construct, Construct)
+    return construct
 
 
 def zeros_for(tensor: Tensor) -> Tensor:
@@ -80,8 +80,8 @@ def gradient_shape(tensor: Tensor) -> Tensor:
 def made_again(tensor: Tensor, name: str = "again") -> Tensor:
     """Return a copy of a constant, or of the result of a cheap operation, built in the current scope."""
     op = tensor.op
-    made = op.graph.create_op(op.type, op.inputs, op.attrs, name)
-    return made.outputs[tensor.value_index]
+    copied = op.graph.create_op(op.type, op.inputs, op.attrs, name)
+    return copied.outputs[tensor.value_index]
 
 
 def refuse_handle(tensor: Tensor) -> None:

@@ -37,13 +37,13 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         ``x`` itself if it has the type already.
     """
     if isinstance(x, CompositeTensor):
-        found: Tensor = x.with_values(cast(x._values, dtype, name))
-        return found
+        converted: Tensor = x.with_values(cast(x._values, dtype, name))
+        return converted
     tensor = convert_to_tensor(x)
-    wanted = as_dtype(dtype)
-    if tensor.dtype is wanted:
+    target = as_dtype(dtype)
+    if tensor.dtype is target:
         return tensor
-    return raw.Cast(tensor, DstT=wanted, name=name)
+    return raw.Cast(tensor, DstT=target, name=name)
 
 
 def _to_numbers(ctx: InferContext) -> Sequence[TensorShape]:
@@ -57,8 +57,8 @@ def _kernel(ctx: KernelContext) -> Kernel:
     source, target = ctx.inputs[0].dtype, ctx.outputs[0].dtype
     np_dtype = target.np_dtype
     if source.is_quantized or target.is_quantized:  # the integers alone count
-        taken, made = source.integers, target.integers
-        return lambda x: np.asarray(x).view(taken).astype(made).view(np_dtype)[()]
+        taken, integers_out = source.integers, target.integers
+        return lambda x: np.asarray(x).view(taken).astype(integers_out).view(np_dtype)[()]
     if ctx.attrs.get("Truncate") and source.is_floating and target.is_floating:
         return lambda x: _truncated(np.asarray(x), target)[()]
     if source.is_complex and not target.is_complex:

@@ -95,11 +95,11 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
     """Return the norm of a list of tensors, ``IndexedSlices`` and ``None`` together, a scalar."""
-    given = _listed(t_list)
-    graph = graph_of(*[_part(t) for t in given if t is not None])
+    tensors = _listed(t_list)
+    graph = graph_of(*[_part(t) for t in tensors if t is not None])
     with graph.name_scope(name or "global_norm"):
         halves = []
-        for i, t in enumerate(given):
+        for i, t in enumerate(tensors):
             if t is not None:
                 value = convert_to_tensor(_part(t), name=f"t_{i}", graph=graph)
                 with graph.colocate_with(value):
@@ -127,15 +127,15 @@ def clip_by_global_norm(
     Raises:
         TypeError: if ``t_list`` is not a list.
     """
-    given = _listed(t_list)
-    graph = graph_of(*[_part(t) for t in given if t is not None])
-    norm = global_norm(given, name) if use_norm is None else use_norm
+    tensors = _listed(t_list)
+    graph = graph_of(*[_part(t) for t in tensors if t is not None])
+    norm = global_norm(tensors, name) if use_norm is None else use_norm
     norm = convert_to_tensor(norm, graph=graph)
     with graph.name_scope(name or "clip_by_global_norm") as scope:
         finite = clip_norm * minimum(1.0 / norm, scalar_like(1, norm) / clip_norm)
         # The difference of infinities is NaN, so that a failure shows in every value.
         scale = finite + (norm - norm)
-        scaled = [_scaled(t, scale, f"{scope}_{i}") for i, t in enumerate(given)]
+        scaled = [_scaled(t, scale, f"{scope}_{i}") for i, t in enumerate(tensors)]
     return scaled, norm
 
 

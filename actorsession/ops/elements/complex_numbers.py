@@ -80,9 +80,9 @@ def _typed_by(made_of: Mapping[DType, DType], shapes: Shapes) -> Shapes:
     """Return a shape rule that also checks the attribute ``Tout``, which repeats what the inputs say."""
 
     def checked(ctx: InferContext) -> Sequence[TensorShape]:
-        found, wanted = ctx.inputs[0].dtype, as_dtype(ctx.attrs["Tout"])
-        if made_of.get(found) is not wanted:
-            raise TypeError(f"{ctx.op} cannot make {wanted.name} of {found.name}")
+        source, target = ctx.inputs[0].dtype, as_dtype(ctx.attrs["Tout"])
+        if made_of.get(source) is not target:
+            raise TypeError(f"{ctx.op} cannot make {target.name} of {source.name}")
         return shapes(ctx)
 
     return checked

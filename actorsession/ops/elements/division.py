@@ -153,10 +153,10 @@ def _quotient_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tenso
 
 def _divided(x: Any, y: Any) -> Any:
     """Return ``x / y``; a finite complex number by an infinite one is 0, where numpy has NaN for some."""
-    made = x / y
-    if made.dtype.kind == "c" and (lost := np.isinf(y) & np.isfinite(x)).any():
-        return np.where(lost, made.dtype.type(0), made)[()]
-    return made
+    quotient = x / y
+    if quotient.dtype.kind == "c" and (lost := np.isinf(y) & np.isfinite(x)).any():
+        return np.where(lost, quotient.dtype.type(0), quotient)[()]
+    return quotient
 
 
 _real_back = summed(_quotient_back)

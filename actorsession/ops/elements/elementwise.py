@@ -123,15 +123,15 @@ def reciprocal_of(x: Any, out: Array | None = None) -> Any:
     if x.dtype.kind != "c":
         return np.reciprocal(x, out=out)
     infinite, pole = np.isinf(x), np.copysign(np.inf, x.real) * np.where(x == 0, 1, np.nan)
-    made = np.where(infinite, x.dtype.type(0), np.reciprocal(x, out=out))
-    made.real = np.where(np.isnan(pole), made.real, pole)
-    return made[()]
+    inverse = np.where(infinite, x.dtype.type(0), np.reciprocal(x, out=out))
+    inverse.real = np.where(np.isnan(pole), inverse.real, pole)
+    return inverse[()]
 
 
 def _rsqrt_array(x: Array, out: Array | None = None) -> Array:
     root = np.sqrt(x, out)
-    found: Array = reciprocal_of(root, root)
-    return found
+    inverse: Array = reciprocal_of(root, root)
+    return inverse
 
 
 def _reciprocal_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:

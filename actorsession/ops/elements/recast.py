@@ -71,16 +71,16 @@ def _bitcast_kernel(ctx: KernelContext) -> Kernel:
     ratio = target.itemsize // source.itemsize
 
     def bitcast(x: Any) -> Any:
-        given: Array = np.ascontiguousarray(x).reshape(np.shape(x))
+        array: Array = np.ascontiguousarray(x).reshape(np.shape(x))
         if ratio > 1:
-            if not given.ndim or given.shape[-1] != ratio:
-                raise InvalidArgumentError(_wrong_length(source, target, str(list(given.shape))))
-            dims: tuple[int, ...] = given.shape[:-1]
+            if not array.ndim or array.shape[-1] != ratio:
+                raise InvalidArgumentError(_wrong_length(source, target, str(list(array.shape))))
+            dims: tuple[int, ...] = array.shape[:-1]
         elif ratio == 1:
-            dims = given.shape
+            dims = array.shape
         else:
-            dims = (*given.shape, source.itemsize // target.itemsize)
-        return given.reshape(-1).view(target.np_dtype).reshape(dims)
+            dims = (*array.shape, source.itemsize // target.itemsize)
+        return array.reshape(-1).view(target.np_dtype).reshape(dims)
 
     return bitcast
 
@@ -96,23 +96,23 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
     Of complex numbers, a real type gets the real part.
     """
-    given, wanted = convert_to_tensor(value), as_dtype(dtype)
-    for found in (given.dtype, wanted):
-        if not found.is_numeric:
-            raise TypeError(f"saturate_cast converts numbers; {found.name} has no range")
-    with given.graph.name_scope(name or "saturate_cast") as scope:
-        if given.dtype.is_complex and wanted.is_complex:
-            first, second = (_clamped(t, _part_dtype(wanted)) for t in (real(given), imag(given)))
-            return cast(complex_(first, second), wanted, scope)
-        return cast(_clamped(real(given), _part_dtype(wanted)), wanted, scope)
+    tensor, target = convert_to_tensor(value), as_dtype(dtype)
+    for each in (tensor.dtype, target):
+        if not each.is_numeric:
+            raise TypeError(f"saturate_cast converts numbers; {each.name} has no range")
+    with tensor.graph.name_scope(name or "saturate_cast") as scope:
+        if tensor.dtype.is_complex and target.is_complex:
+            first, second = (_clamped(t, _part_dtype(target)) for t in (real(tensor), imag(tensor)))
+            return cast(complex_(first, second), target, scope)
+        return cast(_clamped(real(tensor), _part_dtype(target)), target, scope)
 
 
 def _part_dtype(dtype: DType) -> DType:
     return as_dtype(f"float{dtype.itemsize * 4}") if dtype.is_complex else dtype
 
 
-def _clamped(value: Tensor, wanted: DType) -> Tensor:
-    (low, high), (lowest, highest) = _range(value.dtype), _range(wanted)
+def _clamped(value: Tensor, target: DType) -> Tensor:
+    (low, high), (lowest, highest) = _range(value.dtype), _range(target)
     if low >= lowest and high <= highest:
         return value
     ends = [
@@ -134,7 +134,7 @@ def _range(dtype: DType) -> tuple[int, int]:
 
 def _nearest(number: int, dtype: DType, *, up: bool) -> Array:
     """Return the value of ``dtype`` that is nearest to an integer and not beyond it."""
-    made = np.array(number, dtype.np_dtype)
-    if dtype.is_floating and (float(made) < number if up else float(made) > number):
-        made = np.nextafter(made, np.zeros((), dtype.np_dtype))
-    return np.asarray(made)
+    nearest = np.array(number, dtype.np_dtype)
+    if dtype.is_floating and (float(nearest) < number if up else float(nearest) > number):
+        nearest = np.nextafter(nearest, np.zeros((), dtype.np_dtype))
+    return np.asarray(nearest)

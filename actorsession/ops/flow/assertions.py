@@ -56,12 +56,12 @@ def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, na
     graph = graph_of(condition, *items)
     with graph.as_default(), graph.name_scope(name or "Assert"):
         shown = [convert_to_tensor(item) for item in items]
-        wanted = convert_to_tensor(condition, bool_)
+        predicate = convert_to_tensor(condition, bool_)
         few = _FEW if summarize is None else summarize
         # As in TensorFlow, where a branch guards those that show more than texts and whole numbers.
         plain = all(item.dtype in (string, int32) for item in shown)
         own = "Assert" if plain else "AssertGuard/Merge"
-        return raw.Assert(wanted, shown, summarize=few, name=own)
+        return raw.Assert(predicate, shown, summarize=few, name=own)
 
 
 def Print(
@@ -221,8 +221,8 @@ def _numerics_kernel(ctx: KernelContext) -> Kernel:
 
     def check(value: Any) -> Any:
         if not np.isfinite(value).all():
-            found = [word for word, test in (("Inf", np.isinf), ("NaN", np.isnan)) if test(value).any()]
-            raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(found)} values")
+            kinds_present = [word for word, test in (("Inf", np.isinf), ("NaN", np.isnan)) if test(value).any()]
+            raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(kinds_present)} values")
         return value
 
     return check
@@ -239,8 +239,8 @@ def _kinds_kernel(ctx: KernelContext) -> Kernel:
 
     def check(value: Any) -> Any:
         if not np.isfinite(value).all():
-            found = [word for word, test in kinds if test(value).any()]
-            raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(found)} values")
+            kinds_present = [word for word, test in kinds if test(value).any()]
+            raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(kinds_present)} values")
         return value
 
     return check

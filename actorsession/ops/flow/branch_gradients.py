@@ -42,27 +42,29 @@ Grads = Sequence["SparseGradient | None"]
 def if_gradient(op: Operation, *grads: Tensor | None) -> Grads:
     """Return the gradient of an ``If``."""
     parts, graph = parts_of(op), op.graph
-    given = [(k, g) for k, g in enumerate(grads) if g is not None]
+    numbered = [(k, g) for k, g in enumerate(grads) if g is not None]
     captures = [t for t in dict.fromkeys(op.inputs[1:]) if carries_gradient(t.dtype) and is_wanted(t)]
     with (
         graph.name_scope(op.name.rpartition("/")[2]) as scope,
         ConstructBuilder(graph, scope, is_loop=False) as builder,
     ):
-        bodies, found = [], []
+        bodies, by_branch = [], []
         for branch, forward in enumerate(parts.bodies):
             body = builder.function()
             body.mirrors, body.bring = forward, _from_branch(parts, branch, body)
-            ys = [parts.results[branch][k] for k, _ in given]
+            ys = [parts.results[branch][k] for k, _ in numbered]
             with body.building():
-                found.append(gradients_within(forward, ys, captures, [g for _, g in given]))
+                by_branch.append(gradients_within(forward, ys, captures, [g for _, g in numbered]))
             bodies.append(body)
         results: list[list[Tensor]] = [[], []]
-        places = [_both(bodies, results, tensor, [column[j] for column in found]) for j, tensor in enumerate(captures)]
+        places = [
+            _both(bodies, results, tensor, [column[j] for column in by_branch]) for j, tensor in enumerate(captures)
+        ]
         if not results[0]:
             return [None] * len(op.inputs)
         keys = ("then_branch", "else_branch")
-        made = builder.construct(IF, [op.inputs[0]], keys, bodies, results)
-    back = {t: _handed_out(made, place, t) for t, place in zip(captures, places, strict=True)}
+        conditional = builder.construct(IF, [op.inputs[0]], keys, bodies, results)
+    back = {t: _handed_out(conditional, place, t) for t, place in zip(captures, places, strict=True)}
     return once_each(op.inputs, back)
 
 
@@ -102,15 +104,15 @@ def _both(
     bodies: Sequence[FunctionBody],
     results: Sequence[list[Tensor]],
     tensor: Tensor,
-    found: Sequence[SparseGradient | None],
+    by_branch: Sequence[SparseGradient | None],
 ) -> tuple[int, ...]:
     """Append the gradient of a captured tensor to the results of both branches; return its positions."""
-    if all(each is None for each in found):
+    if all(each is None for each in by_branch):
         return ()
     start = len(results[0])
-    sparse = all(each is None or isinstance(each, IndexedSlices) for each in found)
-    like = next(each for each in found if each is not None)
-    for body, out, each in zip(bodies, results, found, strict=True):
+    sparse = all(each is None or isinstance(each, IndexedSlices) for each in by_branch)
+    like = next(each for each in by_branch if each is not None)
+    for body, out, each in zip(bodies, results, by_branch, strict=True):
         with body.building():
             if not sparse:
                 out.append(zeros_for(tensor) if each is None else to_dense(each))

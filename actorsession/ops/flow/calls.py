@@ -107,16 +107,16 @@ def specialised(
     if tuple(inputs) == function.arguments:
         return function
     known = {} if known is None else known
-    if (found := known.get((id(function), tuple(inputs)))) is not None:
-        return found
+    if (cached := known.get((id(function), tuple(inputs)))) is not None:
+        return cached
     try:
         merged = tuple(map(_merged, function.arguments, inputs))
         nodes = tuple(_inferred(function.nodes, merged, known))
     except ValueError as exc:
         raise ValueError(f"{name!r} cannot take arguments of these shapes: {exc}") from exc
     own = len(function.inputs)
-    made = replace(function, inputs=merged[:own], captures=merged[own:], nodes=nodes)
-    return known.setdefault((id(function), tuple(inputs)), made)
+    specialized = replace(function, inputs=merged[:own], captures=merged[own:], nodes=nodes)
+    return known.setdefault((id(function), tuple(inputs)), specialized)
 
 
 def _merged(known: TensorSpec, more: TensorSpec) -> TensorSpec:
@@ -136,8 +136,8 @@ def _inferred(nodes: Iterable[NodeDef], arguments: Sequence[TensorSpec], known: 
             values = tuple([constants.get(ref) for ref in node.inputs])
             context = InferContext(node.op, inputs, node.attrs, values)
             definition = lookup(node.op)
-            found = definition.infer(context)
-            node = replace(node, outputs=tuple(map(_merged, node.outputs, found)))
+            inferred = definition.infer(context)
+            node = replace(node, outputs=tuple(map(_merged, node.outputs, inferred)))
             value = None if definition.static_value is None else definition.static_value(context)
             if value is not None:
                 constants[node.name, 0] = value
@@ -157,13 +157,13 @@ def instantiate(function: FunctionDef, arguments: Sequence[Tensor], graph: Graph
     Returns:
         The results of the function.
     """
-    made = {(ARGUMENT, k): tensor for k, tensor in enumerate(arguments)}
+    values = {(ARGUMENT, k): tensor for k, tensor in enumerate(arguments)}
     ops: dict[str, Operation] = {}
     for node in function.nodes:
-        op = _built(node, [made[ref] for ref in node.inputs], ops, graph)
+        op = _built(node, [values[ref] for ref in node.inputs], ops, graph)
         ops[node.name] = op
-        made.update({(node.name, k): tensor for k, tensor in enumerate(op.outputs)})
-    return [made[ref] for ref in function.outputs]
+        values.update({(node.name, k): tensor for k, tensor in enumerate(op.outputs)})
+    return [values[ref] for ref in function.outputs]
 
 
 def _built(node: NodeDef, inputs: Sequence[Tensor], ops: Mapping[str, Operation], graph: Graph) -> Operation:
@@ -184,14 +184,14 @@ def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
         with op.graph.device(op.device if op.op_def.name == REMOTE_CALL else ""):
             back = gradient_call(op.attrs["f"], op.inputs[leading:], grads, op.graph)
         return [*[None] * leading, *back]
-    given = [
+    dense = [
         fills.zeros_like(output) if grad is None and output.dtype.kind in "fc" else grad
         for output, grad in zip(op.outputs, grads, strict=True)
     ]
-    answer = known.gradient(op, *given)
-    found = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+    answer = known.gradient(op, *dense)
+    answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
     # Inputs without an answer of the user's function are the captures of the body.
-    return [*[None] * leading, *found, *[None] * (len(op.inputs) - leading - len(found))]
+    return [*[None] * leading, *answers, *[None] * (len(op.inputs) - leading - len(answers))]
 
 
 def gradient_call(
@@ -216,14 +216,14 @@ def gradient_call(
     with graph.as_default(), graph.name_scope(name) as scope, ConstructBuilder(graph, scope, is_loop=False) as builder:
         body = builder.function()
         with body.building():
-            found = _gradients_inside(function, inputs, grads, graph)
-        results = [g for g in found if g is not None]
+            inner = _gradients_inside(function, inputs, grads, graph)
+        results = [g for g in inner if g is not None]
         if not results:
             graph.nodes.remove_body(body)
-            return list(found)
+            return list(inner)
         op = builder.construct(SYMBOLIC_GRADIENT, [], ("f",), [body], [results])
     outputs = iter(op.outputs)
-    return [None if g is None else next(outputs) for g in found]
+    return [None if g is None else next(outputs) for g in inner]
 
 
 def _gradients_inside(
@@ -233,13 +233,13 @@ def _gradients_inside(
     # first argument that passes it gets the whole gradient.
     points = [t if t.dtype is resource else raw.Identity(t) for t in inputs]
     ys = instantiate(function, points, graph)
-    wanted = [(y, g) for y, g in zip(ys, grads, strict=True) if g is not None]
-    if not wanted:
+    paired = [(y, g) for y, g in zip(ys, grads, strict=True) if g is not None]
+    if not paired:
         return [None] * len(points)
-    found = gradients([y for y, _ in wanted], points, [g for _, g in wanted], stop_gradients=points)
+    inner = gradients([y for y, _ in paired], points, [g for _, g in paired], stop_gradients=points)
     seen: set[Tensor] = set()
     back: list[Tensor | None] = []
-    for point, grad in zip(points, found, strict=True):
+    for point, grad in zip(points, inner, strict=True):
         back.append(None if grad is None or point in seen else to_dense(grad))
         seen.add(point)
     return back

@@ -72,7 +72,7 @@ def case(
 def _checked_pairs(pairs: Any) -> list[tuple[Tensor, _Action]]:
     if not isinstance(pairs, (list, tuple, Mapping)):
         raise TypeError(f"case: pred_fn_pairs must be a list, tuple or dict, got {type(pairs).__name__}")
-    found = []
+    checked = []
     for pair in pairs.items() if isinstance(pairs, Mapping) else pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"case: each of pred_fn_pairs must be a pair, got {pair!r:.100}")
@@ -83,8 +83,8 @@ def _checked_pairs(pairs: Any) -> list[tuple[Tensor, _Action]]:
             raise TypeError(f"case: a predicate must be of type bool, got {predicate!r}")
         if not callable(function):
             raise TypeError(f"case: the function for {predicate.name} must be callable")
-        found.append((predicate, function))
-    return found
+        checked.append((predicate, function))
+    return checked
 
 
 def _either(predicate: Tensor, action: _Action, otherwise: _Action, strict: bool) -> _Action:
@@ -103,8 +103,8 @@ def _if_any(predicates: Sequence[Tensor], last: Tensor, action: _Action) -> _Act
 
     def run() -> Any:
         words = f"None of the conditions is true: {', '.join([p.name for p in predicates])}, and there is no default"
-        found = Assert(last, [words, *predicates], summarize=len(predicates) + 1)
-        with last.graph.control_dependencies([found]):
+        assertion = Assert(last, [words, *predicates], summarize=len(predicates) + 1)
+        with last.graph.control_dependencies([assertion]):
             returned = action()
             # Values that were built outside would be available before the assertion has run.
             waited = [raw.Identity(as_value(v, last.graph)) for v in flatten(returned)]

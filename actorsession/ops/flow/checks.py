@@ -202,12 +202,12 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
     Raises:
         TypeError: if it has another.
     """
-    wanted: DType = as_dtype(tf_type)
-    found = convert_to_tensor(tensor)
-    with found.graph.as_default(), found.graph.name_scope(name or "assert_type"):
-        if found.dtype is not wanted:
+    expected: DType = as_dtype(tf_type)
+    value = convert_to_tensor(tensor)
+    with value.graph.as_default(), value.graph.name_scope(name or "assert_type"):
+        if value.dtype is not expected:
             head = f"{message}  " if message else ""
-            raise TypeError(f"{head}{found.name} must be of type {wanted.name}; got {found.dtype.name}")
+            raise TypeError(f"{head}{value.name} must be of type {expected.name}; got {value.dtype.name}")
         return no_op(name="statically_determined_correct_type")
 
 
@@ -276,23 +276,23 @@ def _check_rank(
     tensor = convert_to_tensor(x)
     graph = tensor.graph
     with graph.as_default(), graph.name_scope(name or opname):
-        wanted = [convert_to_tensor(r, "int32") for r in ranks]
-        known = [get_static_value(r) for r in wanted]
-        for value, given in zip(known, wanted, strict=True):
-            if (value is not None and value.ndim) or given.shape.rank not in (0, None):
+        rank_tensors = [convert_to_tensor(r, "int32") for r in ranks]
+        known = [get_static_value(r) for r in rank_tensors]
+        for value, rank_tensor in zip(known, rank_tensors, strict=True):
+            if (value is not None and value.ndim) or rank_tensor.shape.rank not in (0, None):
                 raise ValueError(f"{opname}: a rank must be a scalar, got {ranks}")
-        found = tensor.shape.rank
-        if found is not None and all(value is not None for value in known):
+        rank = tensor.shape.rank
+        if rank is not None and all(value is not None for value in known):
             numbers = tuple(int(value) for value in known if value is not None)
-            fits = found >= numbers[0] if build is greater_equal else found in numbers
+            fits = rank >= numbers[0] if build is greater_equal else rank in numbers
             if fits:
                 return no_op(name="static_checks_determined_all_ok")
             said = numbers if opname == "assert_rank_in" else numbers[0]
             head = f"{message}.  " if message else ""
-            raise ValueError(f"{head}Tensor {tensor.name} {words} {said}.  Received rank {found}, shape {tensor.shape}")
-        holds = [build(rank_of(tensor), r) for r in wanted]
+            raise ValueError(f"{head}Tensor {tensor.name} {words} {said}.  Received rank {rank}, shape {tensor.shape}")
+        holds = [build(rank_of(tensor), r) for r in rank_tensors]
         condition = holds[0] if len(holds) == 1 else reduce_any(stack(holds))
-        shown = [message or "", f"Tensor {tensor.name} {words}", *wanted, "Received shape: ", shape_of(tensor)]
+        shown = [message or "", f"Tensor {tensor.name} {words}", *rank_tensors, "Received shape: ", shape_of(tensor)]
         return Assert(condition, shown if data is None else list(data), summarize)
 
 
@@ -302,8 +302,8 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
     Raises:
         ValueError: if it is statically known that it is not.
     """
-    found = convert_to_tensor(tensor)
-    if found.shape.rank not in (0, None):
+    value = convert_to_tensor(tensor)
+    if value.shape.rank not in (0, None):
         head = message or ""
-        raise ValueError(f"{head}Expected scalar shape for {found.name}, saw shape: {found.shape}.")
-    return found
+        raise ValueError(f"{head}Expected scalar shape for {value.name}, saw shape: {value.shape}.")
+    return value

@@ -84,12 +84,12 @@ def as_predicate(value: Any, graph: Graph, what: str) -> Tensor:
     """
     if value is None:
         raise ValueError(f"{what} is a bool scalar, got None")
-    found = convert_to_tensor(value, graph=graph)
-    if found.dtype is not bool_:
-        raise TypeError(f"{what} is a bool scalar, got {found.dtype.name}: {found!r}")
-    if found.shape.rank not in (None, 0):
-        raise ValueError(f"{what} is a bool scalar, got one of shape {found.shape}: {found!r}")
-    return found
+    predicate = convert_to_tensor(value, graph=graph)
+    if predicate.dtype is not bool_:
+        raise TypeError(f"{what} is a bool scalar, got {predicate.dtype.name}: {predicate!r}")
+    if predicate.shape.rank not in (None, 0):
+        raise ValueError(f"{what} is a bool scalar, got one of shape {predicate.shape}: {predicate!r}")
+    return predicate
 
 
 def as_value(leaf: Any, graph: Graph) -> Tensor:

@@ -76,19 +76,19 @@ def _gather(graph: Graph, name: str | None, device: str | None, ops: Sequence[Op
 
 
 def _operations(inputs: Iterable[Any]) -> list[Operation]:
-    found: dict[Operation, None] = {}
+    operations: dict[Operation, None] = {}
     for item in flatten(list(inputs)):
         if item is None:
             continue
         if hasattr(item, "_as_graph_element"):
             element = item._as_graph_element()
-            found[element.op if isinstance(element, Tensor) else element] = None
+            operations[element.op if isinstance(element, Tensor) else element] = None
         else:
             raise TypeError(
                 "group takes operations, tensors, variables and structures of them, "
                 f"got {type(item).__name__}: {item!r:.100}"
             )
-    return list(found)
+    return list(operations)
 
 
 def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None = None) -> Tensor:

@@ -185,12 +185,12 @@ class _Loop:
             self.first.insert(0, zero)
             self.shapes.insert(0, scalar_shape)
 
-    def _invariants(self, given: Any) -> list[TensorShape]:
+    def _invariants(self, invariants: Any) -> list[TensorShape]:
         varying = varying_shapes(self.loop_vars)
         entering = [t.shape if shape is None else shape for t, shape in zip(self.first, varying, strict=True)]
-        if given is None:
+        if invariants is None:
             return entering
-        said = about_leaves(self.loop_vars, given, "loop_vars and shape_invariants")
+        said = about_leaves(self.loop_vars, invariants, "loop_vars and shape_invariants")
         shapes = []
         for tensor, known, leaf in zip(self.first, entering, said, strict=True):
             if leaf is not None and not isinstance(leaf, TensorShape):
@@ -281,9 +281,9 @@ def _allows(declared: TensorShape, shape: TensorShape) -> bool:
 
 
 def _maximum(value: Any, graph: Graph) -> Tensor:
-    found = convert_to_tensor(value, name="maximum_iterations", graph=graph)
-    if not found.dtype.is_integer:
-        raise TypeError(f"while_loop: maximum_iterations is an integer scalar, got {found.dtype.name}")
-    if found.shape.rank not in (None, 0):
-        raise ValueError(f"while_loop: maximum_iterations is a scalar, got one of shape {found.shape}")
-    return found
+    maximum = convert_to_tensor(value, name="maximum_iterations", graph=graph)
+    if not maximum.dtype.is_integer:
+        raise TypeError(f"while_loop: maximum_iterations is an integer scalar, got {maximum.dtype.name}")
+    if maximum.shape.rank not in (None, 0):
+        raise ValueError(f"while_loop: maximum_iterations is a scalar, got one of shape {maximum.shape}")
+    return maximum

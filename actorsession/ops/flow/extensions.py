@@ -65,11 +65,6 @@ class Construct:
         for body in bodies:
             body.owner = self
 
-    @property
-    def is_changed(self) -> bool:
-        """Whether there is anything to flush."""
-        return bool(self._added)
-
     # -- further outputs -----------------------------------------------------------------------
 
     def inside(self, body: FunctionBody) -> contextlib.AbstractContextManager[object]:
@@ -78,9 +73,9 @@ class Construct:
         return entered(self.op.graph, **changes)
 
     def _output(self, spec: TensorSpec) -> Tensor:
-        made = Tensor(self.op, len(self.op.outputs) + len(self._added), spec)
-        self._added.append(made)
-        return made
+        output = Tensor(self.op, len(self.op.outputs) + len(self._added), spec)
+        self._added.append(output)
+        return output
 
     def save_from_branch(self, tensor: Tensor, branch: int, nothing: Callable[[], Tensor]) -> Tensor:
         """Return the output with a value from a branch; it is added if missing.
@@ -174,27 +169,27 @@ def rebuilt(op: Operation, keys: Sequence[str]) -> Construct:
         body = FunctionBody(graph, op.name, is_loop=op.type in LOOPS)
         body.outer = graph.nodes.bodies.get(op)
         bodies.append(body)
-    made = Construct(op, keys, bodies, [[] for _ in bodies], first)
-    for body, function, out in zip(bodies, functions, made.results, strict=True):
-        with made.inside(body):
+    construct = Construct(op, keys, bodies, [[] for _ in bodies], first)
+    for body, function, out in zip(bodies, functions, construct.results, strict=True):
+        with construct.inside(body):
             for spec in function.inputs:
                 attrs = {"dtype": spec.dtype, "shape": spec.shape}
                 body.parameters.append(make_one("Placeholder", (), attrs, "again", graph))
             out.extend(_built(function, [*body.parameters, *op.inputs[first:]], op))
-    return made
+    return construct
 
 
 def _built(function: FunctionDef, arguments: Sequence[Tensor], op: Operation) -> list[Tensor]:
     """Build the nodes of a function in the current scopes, and return its results."""
     graph = op.graph
     values: dict[tuple[str, int], Tensor] = {(ARGUMENT, k): t for k, t in enumerate(arguments)}
-    made: dict[str, Operation] = {}
+    operations: dict[str, Operation] = {}
     for node in function.nodes:
-        before = [made[name] for name in node.control_inputs]
+        before = [operations[name] for name in node.control_inputs]
         name = node.name.rpartition("/")[2]
         with graph.device(node.device or None), graph.control_dependencies(before):
             inner = graph.create_op(node.op, [values[r] for r in node.inputs], node.attrs, name)
-        made[node.name] = inner
+        operations[node.name] = inner
         for tensor, spec in zip(inner.outputs, node.outputs, strict=True):
             tensor.set_shape(spec.shape)
             values[node.name, tensor.value_index] = tensor

@@ -82,13 +82,15 @@ def symbolic_gradient(input: Sequence[Any], Tout: Sequence[Any], f: Function, na
         raise ValueError(f"symbolic_gradient: {known.name!r} captures {known.captures[0]!r}: pass it as an argument")
     _check_dtypes(inputs, Tout, "symbolic_gradient")
     results = known.definition.output_specs()
-    given = input[count:]
-    if len(given) != len(results):
-        raise ValueError(f"symbolic_gradient: {known.name!r} has {len(results)} results, got {len(given)} gradients")
-    grads = [convert_to_tensor(g, spec.dtype, graph=graph) for g, spec in zip(given, results, strict=True)]
+    of_results = input[count:]
+    if len(of_results) != len(results):
+        raise ValueError(
+            f"symbolic_gradient: {known.name!r} has {len(results)} results, got {len(of_results)} gradients"
+        )
+    grads = [convert_to_tensor(g, spec.dtype, graph=graph) for g, spec in zip(of_results, results, strict=True)]
     body = specialised(known.definition, [t.spec for t in inputs], known.name)
-    found = gradient_call(body, inputs, grads, graph, name or "SymbolicGradient")
-    return [zeros_like(t) if g is None else g for t, g in zip(inputs, found, strict=True)]
+    back = gradient_call(body, inputs, grads, graph, name or "SymbolicGradient")
+    return [zeros_like(t) if g is None else g for t, g in zip(inputs, back, strict=True)]
 
 
 def Gradient(inputs: Sequence[Any], f: Function, name: str | None = None) -> list[Tensor]:
@@ -120,14 +122,14 @@ def If(
     graph = graph_of(cond, *inputs)
     tensors = [convert_to_tensor(value, graph=graph) for value in inputs]
     with graph.as_default():
-        found = branch(
+        results = branch(
             _holds(convert_to_tensor(cond, graph=graph)),
             lambda: _as_list(then_branch(*tensors)),
             lambda: _as_list(else_branch(*tensors)),
             strict=True,
             name=name or "If",
         )
-    return list(found)
+    return list(results)
 
 
 def _holds(value: Tensor) -> Tensor:
@@ -158,7 +160,7 @@ def While(input_: Sequence[Any], cond: Function, body: Function, name: str | Non
     def next_values(*values: Tensor) -> list[Tensor]:
         return _counted(function(*values), len(tensors), "While")
 
-    found = while_loop(
+    results = while_loop(
         lambda *values: _holds(cond(*values)),
         next_values,
         tensors,
@@ -166,7 +168,7 @@ def While(input_: Sequence[Any], cond: Function, body: Function, name: str | Non
         name=name or "While",
         return_same_structure=True,
     )
-    return list(found)
+    return list(results)
 
 
 def For(
@@ -196,13 +198,13 @@ def For(
         return logical_or(ahead, logical_and(less(step, 0), greater(number, end)))
 
     def next_values(number: Tensor, *values: Tensor) -> list[Tensor]:
-        given = _counted(function(number, *values), len(tensors), "For")
-        return [add(number, step), *given]
+        after = _counted(function(number, *values), len(tensors), "For")
+        return [add(number, step), *after]
 
     variables = [begin, *tensors]
     invariants = [begin.shape, *_invariants(function, variables, graph, first=1)]
-    found = while_loop(goes_on, next_values, variables, shape_invariants=invariants, name=name or "For")
-    return list(found[1:])
+    results = while_loop(goes_on, next_values, variables, shape_invariants=invariants, name=name or "For")
+    return list(results[1:])
 
 
 # -- helpers -------------------------------------------------------------------------------------
@@ -218,11 +220,11 @@ def _with_arguments(f: Function, args: Sequence[Any], graph: Graph) -> tuple[Def
     return f, f.converted(args, graph)
 
 
-def _check_dtypes(tensors: Sequence[Tensor], wanted: Sequence[Any], what: str) -> None:
-    found = [t.dtype for t in tensors]
-    asked: list[DType] = [as_dtype(dtype) for dtype in wanted]
-    if found != asked:
-        raise ValueError(f"{what}: dtypes are {[d.name for d in found]}, Tout says {[d.name for d in asked]}")
+def _check_dtypes(tensors: Sequence[Tensor], types: Sequence[Any], what: str) -> None:
+    actual = [t.dtype for t in tensors]
+    asked: list[DType] = [as_dtype(dtype) for dtype in types]
+    if actual != asked:
+        raise ValueError(f"{what}: dtypes are {[d.name for d in actual]}, Tout says {[d.name for d in asked]}")
 
 
 def _as_list(results: Any) -> list[Any]:

@@ -138,7 +138,7 @@ class DefinedFunction:
     ) -> None:
         self._func = func
         self._input_types = tuple(input_types)
-        self._wanted_name = func_name or _name_of(func)
+        self._requested_name = func_name or _name_of(func)
         self._grad_func = grad_func
         self._python_grad_func = python_grad_func
         self._shape_func = shape_func
@@ -192,7 +192,7 @@ class DefinedFunction:
             ValueError: if there is another gradient function already.
         """
         if self._grad_func is not None and self._grad_func is not grad_func:
-            raise ValueError(f"{self._wanted_name!r} has a gradient function already")
+            raise ValueError(f"{self._requested_name!r} has a gradient function already")
         self._grad_func = grad_func
 
     def add_to_graph(self, g: Graph) -> None:
@@ -228,12 +228,12 @@ class DefinedFunction:
 
     def converted(self, args: Sequence[Any], graph: Graph) -> list[Tensor]:
         """Return arguments as tensors of the declared dtypes."""
-        wanted = self._input_types
-        if len(args) != len(wanted):
-            raise ValueError(f"{self._wanted_name!r}: expected {len(wanted)} arguments, got {len(args)}")
+        types = self._input_types
+        if len(args) != len(types):
+            raise ValueError(f"{self._requested_name!r}: expected {len(types)} arguments, got {len(args)}")
         return [
-            _argument(arg, dtype, f"argument {k} of {self._wanted_name!r}", graph)
-            for k, (arg, dtype) in enumerate(zip(args, wanted, strict=True))
+            _argument(arg, dtype, f"argument {k} of {self._requested_name!r}", graph)
+            for k, (arg, dtype) in enumerate(zip(args, types, strict=True))
         ]
 
     def results(self, op: Operation) -> Any:
@@ -259,20 +259,20 @@ class DefinedFunction:
                 return known.function
         if self in _BUILDING.get():
             raise RecursionError(
-                f"{self._wanted_name!r} calls itself: what a graph calls is written out in the place of "
+                f"{self._requested_name!r} calls itself: what a graph calls is written out in the place of "
                 "the call, so no function can be inside itself; use while_loop"
             )
         token = _BUILDING.set((*_BUILDING.get(), self))
         try:
-            made = self._define(graph, home)
+            definition = self._define(graph, home)
         finally:
             _BUILDING.reset(token)
-        graph.library.add(made.function)
-        self._known.setdefault(graph, []).append(made)
-        return made.function
+        graph.library.add(definition.function)
+        self._known.setdefault(graph, []).append(definition)
+        return definition.function
 
     def _define(self, graph: Graph, home: FunctionBody | None) -> _Definition:
-        name = graph.library.unique_name(self._wanted_name)
+        name = graph.library.unique_name(self._requested_name)
         # As in a separate graph: the scopes around the first call do not apply to the function.
         around = entered(graph, name=name, devices=(), control=(), colocation=())
         with around, graph.as_default(), ConstructBuilder(graph, name, is_loop=False) as builder:
@@ -304,7 +304,7 @@ class DefinedFunction:
             return []
         values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
         if any(value is None for value in values):
-            raise ValueError(f"function {self._wanted_name!r} cannot return None among its results")
+            raise ValueError(f"function {self._requested_name!r} cannot return None among its results")
         return [as_value(value, graph) for value in values]
 
     def _gradient(self) -> Callable[..., Any] | None:

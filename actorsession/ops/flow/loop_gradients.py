@@ -90,7 +90,7 @@ class _Loop:
 
     def _active(self, grads: Sequence[Tensor | None]) -> list[int]:
         """Return the loop variables between inputs that need a gradient and results that have one."""
-        made_of = [self._made_of(value) for value in self.values]
+        made_of = [self._sources_of(value) for value in self.values]
         place = {t: k for k, t in enumerate(self.parameters)}
         reached = {k for k, g in enumerate(grads) if g is not None and k < len(self.values)}
         while True:
@@ -98,29 +98,29 @@ class _Loop:
             if not more:
                 break
             reached |= more
-        wanted = set(self.captures)
+        ends = set(self.captures)
         moving = {k for k in range(self.given) if is_wanted(self.op.inputs[k])}
-        moving |= {k for k, found in enumerate(made_of) if found & wanted}
+        moving |= {k for k, sources in enumerate(made_of) if sources & ends}
         while True:
             moved = {self.parameters[k] for k in moving}
-            more = {k for k, found in enumerate(made_of) if found & moved} - moving
+            more = {k for k, sources in enumerate(made_of) if sources & moved} - moving
             if not more:
                 break
             moving |= more
         self.captures = [t for t in self.captures if any(t in made_of[k] for k in reached)]
         return sorted(k for k in reached & moving if carries_gradient(self.parameters[k].dtype))
 
-    def _made_of(self, value: Tensor) -> set[Tensor]:
+    def _sources_of(self, value: Tensor) -> set[Tensor]:
         """Return the parameters and captured tensors that a value depends on differentiably."""
-        own, found, waiting = set(self.forward.operations), {value}, [value]
+        own, reached, waiting = set(self.forward.operations), {value}, [value]
         while waiting:
             tensor = waiting.pop()
             if tensor.op in own and gradient_of(tensor.op) is not NOT_DIFFERENTIABLE:
-                more = {t for t in tensor.op.inputs if carries_gradient(t.dtype)} - found
-                found |= more
+                more = {t for t in tensor.op.inputs if carries_gradient(t.dtype)} - reached
+                reached |= more
                 waiting.extend(more)
         ends = set(self.parameters) | set(self.captures)
-        return found & ends
+        return reached & ends
 
     # -- the backward loop ---------------------------------------------------------------------
 
@@ -145,14 +145,14 @@ class _Loop:
             with self.turn.building():
                 results = [brought_in(graph, t) for t in self.results]
             keys, bodies = ("cond", "body"), [self.test, self.turn]
-            made = builder.construct(WHILE, self.first, keys, bodies, [[goes_on], results])
+            loop = builder.construct(WHILE, self.first, keys, bodies, [[goes_on], results])
         back: dict[Tensor, SparseGradient | None] = {
-            t: finish[t]([made.outputs[p] for p in place]) for t, place in places.items()
+            t: finish[t]([loop.outputs[p] for p in place]) for t, place in places.items()
         }
         firsts: list[SparseGradient | None] = [None] * self.given
         for at, k in enumerate(self.active):
             if k < self.given:
-                firsts[k] = made.outputs[1 + at]
+                firsts[k] = loop.outputs[1 + at]
         return [*firsts, *once_each(self.op.inputs[self.given :], back)]
 
     def _variable(self, first: Tensor, known: TensorShape) -> Tensor:
@@ -175,31 +175,31 @@ class _Loop:
         ys = [self.values[k] for k in self.active]
         xs = [self.parameters[k] for k in self.active] + self.captures
         with self.turn.building():
-            found = gradients_within(self.forward, ys, xs, starts)
+            inner = gradients_within(self.forward, ys, xs, starts)
             for at, k in enumerate(self.active):
-                each = found[at]
+                each = inner[at]
                 self.results[1 + at] = zeros_for(self.parameters[k]) if each is None else to_dense(each)
         places: dict[Tensor, tuple[int, ...]] = {}
         finish: dict[Tensor, _Finish] = {}
-        for tensor, each in zip(self.captures, found[len(self.active) :], strict=True):
+        for tensor, each in zip(self.captures, inner[len(self.active) :], strict=True):
             if each is not None:
                 start = len(self.results)
                 finish[tensor] = self._gather(tensor, each)
                 places[tensor] = tuple(range(start, len(self.results)))
         return places, finish
 
-    def _gather(self, tensor: Tensor, found: SparseGradient) -> _Finish:
+    def _gather(self, tensor: Tensor, gradient: SparseGradient) -> _Finish:
         """Sum the gradients of the iterations for a captured tensor, and return how to read the sum."""
-        if isinstance(found, IndexedSlices):
-            return self._gather_slices(tensor, found)
+        if isinstance(gradient, IndexedSlices):
+            return self._gather_slices(tensor, gradient)
         total = self._variable(zeros_for(tensor), gradient_spec(tensor).shape)
         with self.turn.building():
-            total = sum_gradients([total, found])  # type: ignore[assignment]
+            total = sum_gradients([total, gradient])  # type: ignore[assignment]
         self.results[-1] = total
         return lambda outputs: outputs[0]
 
-    def _gather_slices(self, tensor: Tensor, found: IndexedSlices) -> _Finish:
-        for part in (found.values, found.indices):
+    def _gather_slices(self, tensor: Tensor, gradient: IndexedSlices) -> _Finish:
+        for part in (gradient.values, gradient.indices):
             items = self._variable(empty_tensor_list(None, part.dtype), scalar_shape)
             with self.turn.building():
                 self.results[-1] = tensor_list_push_back(items, part)
@@ -207,8 +207,8 @@ class _Loop:
         def finish(outputs: Sequence[Tensor]) -> SparseGradient:
             whole = gradient_shape(tensor)
             minus = constant([-1], int32, graph=self.graph)
-            values, _ = tensor_list_concat(outputs[0], found.dtype, concat([minus, whole[1:]], 0))
-            indices, _ = tensor_list_concat(outputs[1], found.indices.dtype, [None])
+            values, _ = tensor_list_concat(outputs[0], gradient.dtype, concat([minus, whole[1:]], 0))
+            indices, _ = tensor_list_concat(outputs[1], gradient.indices.dtype, [None])
             return IndexedSlices(values, indices, whole)
 
         return finish

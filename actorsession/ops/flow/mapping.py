@@ -54,21 +54,21 @@ def map_fn(
     graph = graph_of(*flatten(elems))
     with graph.as_default(), graph.name_scope(name or "map"):
         items = _Items(elems, graph, "map_fn")
-        wanted = elems if signature is None else signature
-        dtypes = [_dtype(leaf) for leaf in flatten(wanted if signature is not None else items.all)]
+        structure = elems if signature is None else signature
+        dtypes = [_dtype(leaf) for leaf in flatten(structure if signature is not None else items.all)]
         arrays = [
             TensorArray(d, size=items.count, infer_shape=infer_shape, element_shape=_shape(leaf))
-            for d, leaf in zip(dtypes, flatten(wanted), strict=True)
+            for d, leaf in zip(dtypes, flatten(structure), strict=True)
         ]
 
-        def turn(i: Tensor, found: list[TensorArray]) -> Any:
+        def turn(i: Tensor, written: list[TensorArray]) -> Any:
             values = fn(items.at(i))
-            check_same_structure(wanted, values, "the signature and the result of fn")
+            check_same_structure(structure, values, "the signature and the result of fn")
             leaves = flatten(values)
-            return i + 1, [a.write(i, v) for a, v in zip(found, leaves, strict=True)]
+            return i + 1, [a.write(i, v) for a, v in zip(written, leaves, strict=True)]
 
         _, arrays = while_loop(lambda i, _: i < items.count, turn, (constant(0), arrays), back_prop=back_prop)
-        return pack(wanted, _stacked(arrays, items))
+        return pack(structure, _stacked(arrays, items))
 
 
 def scan(
@@ -104,29 +104,29 @@ def scan(
     with graph.as_default(), graph.name_scope(name or "scan"):
         items = _Items(elems, graph, "scan")
         last = items.count - 1
-        start, done, made = items.start(initializer, last if reverse else 0)
+        start, done, first = items.start(initializer, last if reverse else 0)
         arrays = [
             TensorArray(
                 t.dtype, size=items.count, infer_shape=infer_shape, element_shape=t.shape if infer_shape else None
             )
-            for t in made
+            for t in first
         ]
 
         def place(i: Any) -> Any:
             return last - i if reverse else i
 
         if done:  # the first item itself is a result
-            arrays = [a.write(place(0), t) for a, t in zip(arrays, made, strict=True)]
+            arrays = [a.write(place(0), t) for a, t in zip(arrays, first, strict=True)]
 
-        def turn(i: Tensor, before: list[Tensor], found: list[TensorArray]) -> Any:
+        def turn(i: Tensor, before: list[Tensor], arrays_before: list[TensorArray]) -> Any:
             values = fn(pack(start, before), items.at(place(i)))
             check_same_structure(start, values, "the initializer and the result of fn")
             leaves = _like(flatten(values), before)
-            written = [a.write(place(i), v) for a, v in zip(found, leaves, strict=True)]
+            written = [a.write(place(i), v) for a, v in zip(arrays_before, leaves, strict=True)]
             return i + 1, leaves, written
 
         _, _, arrays = while_loop(
-            lambda i, *_: i < items.count, turn, (constant(done), made, arrays), back_prop=back_prop
+            lambda i, *_: i < items.count, turn, (constant(done), first, arrays), back_prop=back_prop
         )
         return pack(start, _stacked(arrays, items))
 
@@ -164,15 +164,15 @@ def _fold(fn: Callable[..., Any], elems: Any, initializer: Any, back_prop: bool,
     with graph.as_default(), graph.name_scope(name):
         items = _Items(elems, graph, what)
         last = items.count - 1
-        start, done, made = items.start(initializer, last if backwards else 0)
+        start, done, first = items.start(initializer, last if backwards else 0)
 
         def turn(i: Tensor, before: list[Tensor]) -> Any:
             values = fn(pack(start, before), items.at(last - i if backwards else i))
             check_same_structure(start, values, "the initializer and the result of fn")
             return i + 1, _like(flatten(values), before)
 
-        _, found = while_loop(lambda i, _: i < items.count, turn, (constant(done), made), back_prop=back_prop)
-        return pack(start, found)
+        _, last_values = while_loop(lambda i, _: i < items.count, turn, (constant(done), first), back_prop=back_prop)
+        return pack(start, last_values)
 
 
 # -- helpers -------------------------------------------------------------------------------------

@@ -74,8 +74,10 @@ def py_func(
         ValueError: if ``func`` cannot be called.
         TypeError: if ``inp`` is not a list, or an entry of ``Tout`` is not a dtype.
     """
-    made: Tensor | list[Tensor] | Operation = _build("PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name)
-    return made
+    result: Tensor | list[Tensor] | Operation = _build(
+        "PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name
+    )
+    return result
 
 
 def async_py_func(func: Callable[..., Awaitable[Any]], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
@@ -167,10 +169,10 @@ class _Token(str):
     function: Callable[..., Any]
 
     def __new__(cls, function: Callable[..., Any]) -> _Token:
-        made = super().__new__(cls, f"pyfunc_{next(_NUMBERS)} of {_this_process()} {_SECRET}")
-        made.function = function
-        _TOKENS[str(made)] = made
-        return made
+        token = super().__new__(cls, f"pyfunc_{next(_NUMBERS)} of {_this_process()} {_SECRET}")
+        token.function = function
+        _TOKENS[str(token)] = token
+        return token
 
 
 _TOKENS: weakref.WeakValueDictionary[str, _Token] = weakref.WeakValueDictionary()
@@ -187,9 +189,9 @@ def _function(token: Any) -> Callable[..., Any]:
     Raises:
         InvalidArgumentError: if this process does not have it.
     """
-    found = _TOKENS.get(token) if isinstance(token, str) else None
-    if found is not None:
-        return found.function
+    known = _TOKENS.get(token) if isinstance(token, str) else None
+    if known is not None:
+        return known.function
     form = _FORM.fullmatch(token) if isinstance(token, str) else None
     if form is None:
         raise InvalidArgumentError(f"{token!r:.100} stands for no function of any process")
@@ -234,11 +236,11 @@ def _async_kernel(ctx: KernelContext) -> Kernel:
 
     def begin(*inputs: Any) -> Coroutine[Any, Any, Any]:
         function = _function(token)
-        given = [_given(x) for x in inputs]
+        arguments = [_given(x) for x in inputs]
 
         async def call() -> Any:
             try:
-                return _taken(await function(*given), outputs, label)
+                return _taken(await function(*arguments), outputs, label)
             except _Refused as exc:
                 raise exc.error from exc.__cause__
             except Exception as exc:
@@ -318,7 +320,7 @@ def _take(values: list[Any], i: int, spec: TensorSpec, label: str) -> None:
     values[i] = array if array.ndim else array[()]
 
 
-def _converted(value: Any, i: int, wanted: DType, label: str) -> Array:
+def _converted(value: Any, i: int, expected: DType, label: str) -> Array:
     """Return a new array of a returned value."""
     array = np.asarray(value)
     if array.dtype.kind in "SU" and array is not value:
@@ -326,13 +328,13 @@ def _converted(value: Any, i: int, wanted: DType, label: str) -> Array:
         array = np.asarray(value, dtype=object)
     if array.dtype.kind in "SUO":
         strings = [_as_bytes(x) for x in array.astype(object).flat]
-    found = _dtype_of(array)
-    if found is not wanted:
+    actual = _dtype_of(array)
+    if actual is not expected:
         raise _Refused(
-            InvalidArgumentError(f"{i}-th value returned by {label} is {found.name}, but expects {wanted.name}")
+            InvalidArgumentError(f"{i}-th value returned by {label} is {actual.name}, but expects {expected.name}")
         )
-    if wanted.kind != "s":
-        return np.array(array, wanted.np_dtype, order="C")
+    if expected.kind != "s":
+        return np.array(array, expected.np_dtype, order="C")
     out = np.empty(array.shape, object)
     out.reshape(-1)[:] = strings
     return out

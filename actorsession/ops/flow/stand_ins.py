@@ -32,25 +32,25 @@ _ATTEMPTS = 4
 
 def sources(op: Operation) -> Sequence[Tensor]:
     """Return the tensors an operation depends on: its inputs, or the stand-in of the loop that it leaves."""
-    found = op.graph.stand_ins.get(op)
-    return op.inputs if found is None else (found,)
+    stand_in = op.graph.stand_ins.get(op)
+    return op.inputs if stand_in is None else (stand_in,)
 
 
-def add_stand_ins(found: Iterable[Operation], xs: Iterable[Tensor]) -> bool:
+def add_stand_ins(upstream: Iterable[Operation], xs: Iterable[Tensor]) -> bool:
     """Add stand-ins for loops of single operations, and return whether any was added.
 
     Args:
-        found: all operations that the differentiated values depend on.
+        upstream: all operations that the differentiated values depend on.
         xs: the tensors to differentiate by. A loop that depends on none of them is left alone.
     """
-    ops = list(found)
+    ops = list(upstream)
     graph = ops[0].graph
     exits = [op for op in ops if op.type == "Exit" and op not in graph.stand_ins]
     if not exits:
         return False
     made_of_xs = _downstream(ops, xs)
-    wanted = [op for op in exits if op in made_of_xs]
-    return bool(wanted) and _add(graph, wanted)
+    needed = [op for op in exits if op in made_of_xs]
+    return bool(needed) and _add(graph, needed)
 
 
 def _downstream(ops: Sequence[Operation], xs: Iterable[Tensor]) -> set[Operation]:
@@ -69,8 +69,8 @@ def _downstream(ops: Sequence[Operation], xs: Iterable[Tensor]) -> set[Operation
     return reached
 
 
-def _add(graph: Graph, wanted: Sequence[Operation]) -> bool:
-    ops = sorted(_with_siblings(wanted), key=lambda op: op.number)
+def _add(graph: Graph, needed: Sequence[Operation]) -> bool:
+    ops = sorted(_with_siblings(needed), key=lambda op: op.number)
     nodes = {op.name: op.plain for op in ops}
     exits = [op for op in ops if op.type == "Exit"]
     try:
@@ -92,7 +92,7 @@ def _add(graph: Graph, wanted: Sequence[Operation]) -> bool:
             return False
     else:
         return False
-    leaving = {frames[op.inputs[0].op.name] for op in wanted}
+    leaving = {frames[op.inputs[0].op.name] for op in needed}
     for name, node in lifted.items():
         if draft.loops[name].frame in leaving:
             devices = asked.get(draft.loops[name].frame, ())
@@ -102,20 +102,20 @@ def _add(graph: Graph, wanted: Sequence[Operation]) -> bool:
     return True
 
 
-def _with_siblings(wanted: Sequence[Operation]) -> set[Operation]:
+def _with_siblings(exits: Sequence[Operation]) -> set[Operation]:
     """Return the operations that some Exits need, and those of the other Exits of the same loops."""
-    found: set[Operation] = set()
-    waiting = list(wanted)
+    reached: set[Operation] = set()
+    waiting = list(exits)
     while waiting:
         op = waiting.pop()
-        if op in found:
+        if op in reached:
             continue
-        found.add(op)
+        reached.add(op)
         waiting.extend([tensor.op for tensor in op.inputs])
         waiting.extend(op.control_inputs)
         if op.type == "Switch":
             waiting.extend([r for t in op.outputs for r in t.consumers() if r.type == "Exit"])
-    return found
+    return reached
 
 
 def _devices_asked(nodes: Mapping[str, NodeDef], frames: Mapping[str, Frame]) -> dict[Frame, set[str]]:
@@ -142,9 +142,9 @@ def _lifted(draft: GraphRewriter, refused: set[Frame]) -> dict[str, NodeDef]:
                 functionalize_loop(draft, frame)
     Predicates(draft, ROOT)
     order = in_order(draft.nodes, sorted(draft.nodes, key=draft.position.__getitem__))
-    made = {name for name in draft.loops if draft.frames.get(name) == ROOT and name in draft.nodes}
-    nodes = with_known_shapes({name: draft.nodes[name] for name in order}, made)
-    return {name: nodes[name] for name in order if name in made and not function_fault(nodes[name])}
+    loops = {name for name in draft.loops if draft.frames.get(name) == ROOT and name in draft.nodes}
+    nodes = with_known_shapes({name: draft.nodes[name] for name in order}, loops)
+    return {name: nodes[name] for name in order if name in loops and not function_fault(nodes[name])}
 
 
 def _stand_in(graph: Graph, node: NodeDef, exits: Sequence[tuple[int, Operation]], device: str | None) -> None:
@@ -157,6 +157,6 @@ def _stand_in(graph: Graph, node: NodeDef, exits: Sequence[tuple[int, Operation]
         graph.control_dependencies([of(name) for name in node.control_inputs]),
         graph.device(device),
     ):
-        made = make(WHILE, inputs, attrs, "stand_in", graph)
+        loop = make(WHILE, inputs, attrs, "stand_in", graph)
     for k, op in exits:
-        graph.stand_ins[op] = made.outputs[k]
+        graph.stand_ins[op] = loop.outputs[k]

@@ -46,11 +46,11 @@ def merge_gradient(op: Operation, grad: Tensor | None, index: Tensor | None = No
     """Return the gradient of a ``Merge``: dead for each input but the one whose value was taken."""
     if any(t.op.type in NEXT_ITERATIONS for t in op.inputs):
         raise _of_a_loop(op)
-    found: list[Tensor | None] = []
+    gradients: list[Tensor | None] = []
     for number in range(len(op.inputs)):
         taken = equal(op.outputs[1], constant(number, op.outputs[1].dtype, graph=op.graph))
-        found.append(None if grad is None else raw.Switch(grad, taken)[_TRUE])
-    return found
+        gradients.append(None if grad is None else raw.Switch(grad, taken)[_TRUE])
+    return gradients
 
 
 def exit_gradient(op: Operation, grad: Tensor | None) -> Grads:

@@ -166,12 +166,12 @@ class LinearOperatorComposition(_OfSeveral):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        found = _several(operators)
-        matrix = functools.reduce(ops.matmul, [each.to_dense() for each in found])
+        members = _several(operators)
+        matrix = functools.reduce(ops.matmul, [each.to_dense() for each in members])
         if is_non_singular is None:
-            is_non_singular = _all_of(found, "is_non_singular")
+            is_non_singular = _all_of(members, "is_non_singular")
         known = (is_non_singular, is_self_adjoint, is_positive_definite, is_square)
-        super().__init__(found, matrix, known, name or "_o_".join(each.name for each in found))
+        super().__init__(members, matrix, known, name or "_o_".join(each.name for each in members))
 
     def _product(self, x: Tensor, adjoint: bool, name: str) -> Tensor:
         for each in self.operators if adjoint else reversed(self.operators):
@@ -185,8 +185,8 @@ class LinearOperatorComposition(_OfSeveral):
 
     def determinant(self, name: str = "det") -> Tensor:
         """Return the determinant."""
-        found: Tensor = functools.reduce(ops.multiply, [e.determinant() for e in self.operators])
-        return ops.identity(found, name)
+        product: Tensor = functools.reduce(ops.multiply, [e.determinant() for e in self.operators])
+        return ops.identity(product, name)
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
         """Return the logarithm of the size of the determinant."""
@@ -206,14 +206,14 @@ class LinearOperatorBlockDiag(_OfSeveral):
         is_square: bool | None = True,
         name: str | None = None,
     ) -> None:
-        found = _several(operators)
+        members = _several(operators)
         hints = {
             "is_non_singular": is_non_singular,
             "is_self_adjoint": is_self_adjoint,
             "is_positive_definite": is_positive_definite,
         }
-        known = [_all_of(found, key) if hint is None else hint for key, hint in hints.items()]
-        blocks = [each.to_dense() for each in found]
+        known = [_all_of(members, key) if hint is None else hint for key, hint in hints.items()]
+        blocks = [each.to_dense() for each in members]
         rows = []
         for at, block in enumerate(blocks):
             before, behind = (
@@ -224,10 +224,10 @@ class LinearOperatorBlockDiag(_OfSeveral):
             margins = ops.concat([none, [ops.stack([before, behind])]], 0)
             rows.append(ops.pad(block, margins))
         matrix = ops.concat(rows, -2)
-        sizes = [[each.shape[axis] for each in found] for axis in (-1, -2)]
+        sizes = [[each.shape[axis] for each in members] for axis in (-1, -2)]
         wide, tall = (None if None in each else sum(each) for each in sizes)
-        matrix.set_shape(found[0].batch_shape.concatenate([tall, wide]))
-        super().__init__(found, matrix, (*known, is_square), name or "_ds_".join(e.name for e in found))
+        matrix.set_shape(members[0].batch_shape.concatenate([tall, wide]))
+        super().__init__(members, matrix, (*known, is_square), name or "_ds_".join(e.name for e in members))
 
     def _parts(self, x: Tensor, adjoint: bool) -> list[Tensor]:
         axis = -2 if adjoint else -1
@@ -245,8 +245,8 @@ class LinearOperatorBlockDiag(_OfSeveral):
 
     def determinant(self, name: str = "det") -> Tensor:
         """Return the determinant."""
-        found: Tensor = functools.reduce(ops.multiply, [e.determinant() for e in self.operators])
-        return ops.identity(found, name)
+        product: Tensor = functools.reduce(ops.multiply, [e.determinant() for e in self.operators])
+        return ops.identity(product, name)
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
         """Return the logarithm of the size of the determinant."""
@@ -266,15 +266,15 @@ class LinearOperatorKronecker(_OfSeveral):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        found = _several(operators)
-        matrix = functools.reduce(_kronecker, [each.to_dense() for each in found])
+        members = _several(operators)
+        matrix = functools.reduce(_kronecker, [each.to_dense() for each in members])
         hints = {
             "is_non_singular": is_non_singular,
             "is_self_adjoint": is_self_adjoint,
             "is_positive_definite": is_positive_definite,
         }
-        known = [_all_of(found, key) if hint is None else hint for key, hint in hints.items()]
-        super().__init__(found, matrix, (*known, is_square), name or "_x_".join(e.name for e in found))
+        known = [_all_of(members, key) if hint is None else hint for key, hint in hints.items()]
+        super().__init__(members, matrix, (*known, is_square), name or "_x_".join(e.name for e in members))
 
 
 def _kronecker(a: Tensor, b: Tensor) -> Tensor:
@@ -467,19 +467,19 @@ class LinearOperatorCirculant(LinearOperator):
         is_square: bool | None = True,
         name: str = "LinearOperatorCirculant",
     ) -> None:
-        given = ops.convert_to_tensor(spectrum)
-        wide = given.dtype if given.dtype.is_complex else complex64
-        self.spectrum = ops.cast(given, wide)
+        values = ops.convert_to_tensor(spectrum)
+        wide = values.dtype if values.dtype.is_complex else complex64
+        self.spectrum = ops.cast(values, wide)
         self._kind = as_dtype(input_output_dtype)
-        eye = ops.eye(ops.shape(given)[-1], dtype=self._kind)
+        eye = ops.eye(ops.shape(values)[-1], dtype=self._kind)
         known = (is_non_singular, is_self_adjoint, is_positive_definite, True)
         super().__init__(self._filtered(eye, self.spectrum), known, name)
 
     def _filtered(self, x: Tensor, factors: Tensor) -> Tensor:
         """Return columns whose Fourier transforms are multiplied."""
         turned = ops.matrix_transpose(ops.cast(x, self.spectrum.dtype))
-        found = raw.IFFT(raw.FFT(turned) * factors[..., None, :])
-        return ops.cast(ops.matrix_transpose(found), self._kind)
+        filtered = raw.IFFT(raw.FFT(turned) * factors[..., None, :])
+        return ops.cast(ops.matrix_transpose(filtered), self._kind)
 
     def _product(self, x: Tensor, adjoint: bool, name: str) -> Tensor:
         return self._filtered(x, ops.conj(self.spectrum) if adjoint else self.spectrum)
@@ -494,5 +494,5 @@ class LinearOperatorCirculant(LinearOperator):
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
         """Return the logarithm of the size of the determinant."""
-        found = ops.reduce_sum(ops.log(ops.abs(self.spectrum)), -1)
-        return ops.cast(found, self._kind, name)
+        logarithms = ops.reduce_sum(ops.log(ops.abs(self.spectrum)), -1)
+        return ops.cast(logarithms, self._kind, name)

@@ -51,7 +51,7 @@ def eye(
     Raises:
         ValueError: for a negative number.
     """
-    wanted = as_dtype(dtype)
+    element_type = as_dtype(dtype)
     parts = list(batch_shape) if isinstance(batch_shape, (list, tuple)) else [batch_shape]
     graph = graph_of(num_rows, num_columns, *parts)
     for count in (num_rows, num_columns):
@@ -59,7 +59,7 @@ def eye(
             raise ValueError(f"eye: rows and columns are at least 0, got {count}")
     with graph.as_default(), graph.name_scope(name or "eye"):
         batch = shape_operand([] if batch_shape is None else batch_shape, graph)
-        one, zero = (constant(to_array(n).astype(wanted.np_dtype), graph=graph) for n in (1, 0))
+        one, zero = (constant(to_array(n).astype(element_type.np_dtype), graph=graph) for n in (1, 0))
         if num_columns is None:
             return matrix_diag(fill(_with_batch(batch, [num_rows]), one), name="diag")
         both = [num_rows, num_columns]
@@ -232,14 +232,14 @@ def norm(
     with value.graph.name_scope(name or "norm"):
         if ord in ("fro", "euclidean") or (ord == 2 and not matrices):
             squares = reduce_sum(value * conj(value), chosen, keepdims=True)
-            found = sqrt(squares)
+            norms = sqrt(squares)
         elif ord == 2:
-            found = _greatest_singular(value, chosen)
+            norms = _greatest_singular(value, chosen)
         else:
-            found = _other_norm(abs_(value), ord, chosen)
+            norms = _other_norm(abs_(value), ord, chosen)
         if keep:
-            return found
-        return squeeze(found) if chosen is None else squeeze(found, chosen)
+            return norms
+        return squeeze(norms) if chosen is None else squeeze(norms, chosen)
 
 
 def _check_norm(ord: Any, axis: Any) -> None:
@@ -274,8 +274,8 @@ def _greatest_singular(value: Tensor, axes: list[int]) -> Tensor:
     summed = [normal_axis(axis, rank, "norm") for axis in axes]
     perm = [axis for axis in range(rank) if axis not in summed] + summed
     values = svd(transpose(value, perm), compute_uv=False)
-    found = expand_dims(reduce_max(values, -1, keepdims=True), -1)
-    return transpose(found, list(np.argsort(perm)))
+    greatest = expand_dims(reduce_max(values, -1, keepdims=True), -1)
+    return transpose(greatest, list(np.argsort(perm)))
 
 
 def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:

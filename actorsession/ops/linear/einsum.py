@@ -90,18 +90,18 @@ def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
         raise ValueError(f"einsum: a label occurs twice in the result of {equation!r}")
     operands = convert_all(inputs)
     with operands[0].graph.name_scope(name or "einsum"):
-        found, mine = operands[0], labels[0]
+        product, mine = operands[0], labels[0]
         if len(operands) == 1:
-            return _einsum(_Equation((mine,), output), [found])
+            return _einsum(_Equation((mine,), output), [product])
         for number, (operand, theirs) in enumerate(zip(operands[1:], labels[1:], strict=True), 2):
             later = set(output).union(*labels[number:])
             both = mine + theirs
             kept = "".join(dict.fromkeys(c for c in both if c in later))
             last = number == len(operands)
             between = output if last else kept
-            found = _einsum(_Equation((mine, theirs), between), [found, operand])
+            product = _einsum(_Equation((mine, theirs), between), [product, operand])
             mine = between
-        return found
+        return product
 
 
 def _einsum(equation: _Equation, operands: Sequence[Tensor]) -> Tensor:
@@ -210,11 +210,11 @@ def _without(labels: _Labels, x: Array, kept: set[str | int]) -> tuple[_Labels, 
     return tuple(label for label in labels if label in kept), x.sum(gone, dtype=x.dtype)
 
 
-def _arranged(labels: _Labels, x: Array, wanted: Sequence[str | int]) -> Array:
+def _arranged(labels: _Labels, x: Array, order: Sequence[str | int]) -> Array:
     """Return an operand with its axes in another order, with length 1 where a label is missing."""
-    present = [labels.index(label) for label in wanted if label in labels]
+    present = [labels.index(label) for label in order if label in labels]
     turned = x.transpose(present)
-    index = tuple(slice(None) if label in labels else None for label in wanted)
+    index = tuple(slice(None) if label in labels else None for label in order)
     return turned[index]
 
 
@@ -239,9 +239,9 @@ def _product(
     heads = len(batch)
     a = a.reshape(*a.shape[:heads], count(rows), count(inner))
     b = b.reshape(*b.shape[:heads], count(inner), count(columns))
-    found = batch_product(a, b)
+    product = batch_product(a, b)
     shape = [sizes[c] for c in (*batch, *rows, *columns)]
-    return (*batch, *rows, *columns), found.reshape(shape)
+    return (*batch, *rows, *columns), product.reshape(shape)
 
 
 def _doubled(labels: _Labels, x: Array, output: Sequence[str | int]) -> Array:
@@ -270,15 +270,15 @@ def _kernel(ctx: KernelContext) -> Kernel:
         dots = sorted(c for c in sizes if isinstance(c, int))
         if dots and _DOT not in output:
             raise InvalidArgumentError(f"Einsum {equation!r}: the operands have axes for '...', so the result needs it")
-        wanted = [c for part in output for c in (dots if part == _DOT else [part])]
+        result_labels = [c for part in output for c in (dots if part == _DOT else [part])]
         parts = [_diagonal(labels, x) for labels, x in parts]
-        others = [set(wanted) | set(labels) for labels, _ in reversed(parts)]
+        others = [set(result_labels) | set(labels) for labels, _ in reversed(parts)]
         if len(parts) == 1:
-            others = [set(wanted)]
+            others = [set(result_labels)]
         parts = [_without(labels, x, kept) for (labels, x), kept in zip(parts, others, strict=True)]
-        different = list(dict.fromkeys(wanted))
-        found = parts[0] if len(parts) == 1 else _product(parts[0], parts[1], different, sizes)
-        result = _doubled(found[0], found[1], wanted).astype(dtype.np_dtype, copy=False)
+        different = list(dict.fromkeys(result_labels))
+        contracted = parts[0] if len(parts) == 1 else _product(parts[0], parts[1], different, sizes)
+        result = _doubled(contracted[0], contracted[1], result_labels).astype(dtype.np_dtype, copy=False)
         shared = any(np.may_share_memory(result, np.asarray(x)) for x in operands)
         return result.copy() if shared or not result.flags.writeable else result
 
@@ -293,16 +293,16 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     if len(subscripts) == 1:
         return [_by_operand(subscripts[0], op.inputs[0], output, grad, [], [])]
     (x, y), (mine, theirs) = op.inputs, subscripts
-    found = [
+    by_operand = [
         _by_operand(mine, x, output, grad, [theirs], [conj(y)]),
         _by_operand(theirs, y, output, grad, [mine], [conj(x)]),
     ]
     if _DOT not in mine and _DOT not in theirs:
-        return found
+        return by_operand
     axes = broadcast_gradient_args(_dots_shape(mine, x), _dots_shape(theirs, y))
     return [
         _summed_dots(value, operand, part, over)
-        for value, operand, part, over in zip(found, (x, y), subscripts, axes, strict=True)
+        for value, operand, part, over in zip(by_operand, (x, y), subscripts, axes, strict=True)
     ]
 
 
@@ -314,19 +314,19 @@ def _by_operand(
     known = set(output).union(*other_labels) - {_DOT}
     named = part.replace(_DOT, "")
     kept = "".join(c for c in named if c in known)
-    found = _einsum(_Equation((output, *other_labels), dots + kept), [grad, *others])
+    gradient = _einsum(_Equation((output, *other_labels), dots + kept), [grad, *others])
     missing = [c for c in dict.fromkeys(named) if c not in known]
-    wanted = part if _DOT in part else dots + part
-    if not missing and wanted == dots + kept:
-        return found
+    target = part if _DOT in part else dots + part
+    if not missing and target == dots + kept:
+        return gradient
     # Axes that were summed are restored by ones of their length; a repeated label makes a diagonal.
     free = "".join(dict.fromkeys(kept))
     if free != kept:
-        found = _einsum(_Equation((output, *other_labels), dots + free), [grad, *others])
+        gradient = _einsum(_Equation((output, *other_labels), dots + free), [grad, *others])
     if not missing:
-        return _einsum(_Equation((dots + free,), wanted), [found])
+        return _einsum(_Equation((dots + free,), target), [gradient])
     ones = _ones_of(operand, part, missing)
-    return _einsum(_Equation((dots + free, "".join(missing)), wanted), [found, ones])
+    return _einsum(_Equation((dots + free, "".join(missing)), target), [gradient, ones])
 
 
 def _axis_of(part: str, label: str) -> int:

@@ -249,27 +249,27 @@ def eliminated(x: Array) -> tuple[Array, Array]:
         LinAlgError: if a matrix is not invertible.
     """
     size = x.shape[-1]
-    found = np.array(x.reshape(math.prod(x.shape[:-2]), size, size))
-    order = np.tile(np.arange(size), (len(found), 1))
-    every = np.arange(len(found))
+    factors = np.array(x.reshape(math.prod(x.shape[:-2]), size, size))
+    order = np.tile(np.arange(size), (len(factors), 1))
+    every = np.arange(len(factors))
     for k in range(size):
-        pivot = k + np.argmax(np.abs(found[:, k:, k]), axis=1)
-        for array in (found, order):
+        pivot = k + np.argmax(np.abs(factors[:, k:, k]), axis=1)
+        for array in (factors, order):
             array[every, pivot], array[:, k] = array[:, k].copy(), array[every, pivot]
-        head = found[:, k, k]
+        head = factors[:, k, k]
         if not (head != 0).all() or np.isnan(head).any():
             raise np.linalg.LinAlgError("singular")
-        found[:, k + 1 :, k] /= head[:, None]
-        found[:, k + 1 :, k + 1 :] -= found[:, k + 1 :, k, None] * found[:, k, None, k + 1 :]
-    return found.reshape(x.shape), order.reshape(x.shape[:-1])
+        factors[:, k + 1 :, k] /= head[:, None]
+        factors[:, k + 1 :, k + 1 :] -= factors[:, k + 1 :, k, None] * factors[:, k, None, k + 1 :]
+    return factors.reshape(x.shape), order.reshape(x.shape[:-1])
 
 
 def _lu_kernel(ctx: KernelContext) -> Kernel:
     index = ctx.outputs[1].dtype.np_dtype
 
     def factors(x: Array) -> tuple[Array, Array]:
-        found, order = eliminated(x)
-        return found, order.astype(index)
+        both, order = eliminated(x)
+        return both, order.astype(index)
 
     return matrix_kernel(factors, "invertible")(ctx)
 

@@ -136,8 +136,10 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     dims = op.inputs[0].shape.sizes
     if dims is None or dims[-1] is None or dims[-2] is None:
         rows, columns = (shape_tensor(op.inputs[0])[axis] for axis in (-2, -1))
-        found = cond(greater_equal(rows, columns), lambda: _deep_gradient(op, grad), lambda: _wide_gradient(op, grad))
-        return [*found, None]
+        gradients = cond(
+            greater_equal(rows, columns), lambda: _deep_gradient(op, grad), lambda: _wide_gradient(op, grad)
+        )
+        return [*gradients, None]
     chosen = _deep_gradient if dims[-2] >= dims[-1] else _wide_gradient
     return [*chosen(op, grad), None]
 

@@ -269,8 +269,8 @@ def _widened(body: Body, x: Value, y: Value) -> Value:
         value if value.spec.dtype is wide else body.Cast(value, SrcT=value.spec.dtype, DstT=wide) for value in (x, y)
     ]
     adj_x, adj_y = body.attrs["adj_x"], body.attrs["adj_y"]
-    found: Value = body.BatchMatMulV2(*operands, adj_x=adj_x, adj_y=adj_y)
-    return found
+    product: Value = body.BatchMatMulV2(*operands, adj_x=adj_x, adj_y=adj_y)
+    return product
 
 
 def _widened_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -280,8 +280,8 @@ def _widened_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         return raw.BatchMatMulV3(a, b, Tout=grad.dtype, adj_x=adj_a, adj_y=adj_b)
 
     by_x, by_y = _back(multiply, x, y, op.attrs["adj_x"], op.attrs["adj_y"], grad)
-    found = sum_to_operands(x, y, by_x, by_y, trailing=2)
-    return [None if by is None else cast(by, operand.dtype) for by, operand in zip(found, op.inputs, strict=True)]
+    summed = sum_to_operands(x, y, by_x, by_y, trailing=2)
+    return [None if by is None else cast(by, operand.dtype) for by, operand in zip(summed, op.inputs, strict=True)]
 
 
 compound("BatchMatMulV3", _widened, _widened_gradient, cost=_cost)

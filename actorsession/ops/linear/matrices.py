@@ -93,8 +93,8 @@ def require_pairing(ctx: InferContext, rows: Dim) -> tuple[TensorShape, Dim]:
     Raises:
         ValueError: if they have another number of rows.
     """
-    batch, found, columns = split_shape(ctx, 1)
-    if rows is not None and found is not None and rows != found:
+    batch, own_rows, columns = split_shape(ctx, 1)
+    if rows is not None and own_rows is not None and rows != own_rows:
         raise ValueError(
             f"{ctx.op} takes a matrix and right sides of as many rows; got shapes "
             f"{ctx.inputs[0].shape} and {ctx.inputs[1].shape}"
@@ -211,14 +211,14 @@ def matrix_kernel(
             elif x.ndim < 2:
                 raise InvalidArgumentError(f"{op} takes matrices; got shape {list(x.shape)}")
             try:
-                made = function(widened(x, dtype))
+                results = function(widened(x, dtype))
             except np.linalg.LinAlgError as error:
                 raise InvalidArgumentError(
                     f"{op} takes matrices that are {refusal}; got one that is not, among shape {list(x.shape)}"
                 ) from error
-            if isinstance(made, tuple):
-                return tuple(part if part.dtype.kind == "i" else narrowed(part, dtype) for part in made)
-            return narrowed(made, dtype)
+            if isinstance(results, tuple):
+                return tuple(part if part.dtype.kind == "i" else narrowed(part, dtype) for part in results)
+            return narrowed(results, dtype)
 
         return kernel
 

@@ -96,9 +96,9 @@ def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 
     """
     value = convert_to_tensor(input)
     with value.graph.name_scope(name) as scope:
-        given = convert_to_tensor(diagonal, value.dtype, "diagonal", graph=value.graph)
+        entries = convert_to_tensor(diagonal, value.dtype, "diagonal", graph=value.graph)
         which = convert_to_tensor(k, int32, "k", graph=value.graph)
-        return raw.MatrixSetDiagV3(value, given, which, align=align, name=scope)
+        return raw.MatrixSetDiagV3(value, entries, which, align=align, name=scope)
 
 
 def _padding(value: Any, beside: Tensor) -> Tensor:
@@ -210,20 +210,20 @@ def _extents(
     if rows == columns == -1:
         side = max(least_rows, least_columns)
         return side, side
-    found = least_rows if rows == -1 else rows, least_columns if columns == -1 else columns
-    fits = found[0] >= least_rows and found[1] >= least_columns
-    if not fits or (found[0] != least_rows and found[1] != least_columns):
+    extents = least_rows if rows == -1 else rows, least_columns if columns == -1 else columns
+    fits = extents[0] >= least_rows and extents[1] >= least_columns
+    if not fits or (extents[0] != least_rows and extents[1] != least_columns):
         raise error(
             f"{op}: diagonals {ends[0]} to {ends[1]} of length {width} are those of matrices of "
             f"{least_rows} rows or {least_columns} columns, got {rows} and {columns}"
         )
-    return found
+    return extents
 
 
 def _check_count(op: str, ends: tuple[int, int], count: Dim, error: _ErrorClass) -> None:
-    wanted = ends[1] - ends[0] + 1
-    if count not in (None, wanted):
-        raise error(f"{op}: {wanted} diagonals were announced, got {count}")
+    expected = ends[1] - ends[0] + 1
+    if count not in (None, expected):
+        raise error(f"{op}: {expected} diagonals were announced, got {count}")
 
 
 def _matrix_diag_shape(ctx: InferContext) -> list[TensorShape]:
@@ -257,8 +257,8 @@ def _matrix_diag_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"{op}: diagonals have more axes than {list(x.shape)}")
         if several:
             _check_count(op, ends, x.shape[-2], InvalidArgumentError)
-        wanted = int(num_rows), int(num_cols)
-        rows, columns = _extents(op, ends, x.shape[-1], *wanted, InvalidArgumentError)
+        given_extents = int(num_rows), int(num_cols)
+        rows, columns = _extents(op, ends, x.shape[-1], *given_extents, InvalidArgumentError)
         batch = x.shape[: x.ndim - 1 - several]
         out = np.full([*batch, rows * columns], filler, x.dtype)
         lines = x if several else x[..., None, :]
@@ -325,14 +325,16 @@ def _matrix_diag_part_gradient(op: Operation, grad: Tensor) -> list[Tensor | Non
 
 def _matrix_set_diag_shape(ctx: InferContext) -> list[TensorShape]:
     _check_align(ctx)
-    ends, parts, given = _known_ends(ctx, 2), _split_matrix(ctx), ctx.inputs[1].shape
+    ends, parts, actual = _known_ends(ctx, 2), _split_matrix(ctx), ctx.inputs[1].shape
     shape = ctx.inputs[0].shape
     if ends is not None and parts is not None:
-        wanted = _band_shape(ctx, ends, *parts)
-        if not wanted.is_compatible_with(given):
-            raise ValueError(f"{ctx.op}: diagonals {ends[0]} to {ends[1]} of {shape} have shape {wanted}, got {given}")
-        if given.rank is not None:
-            batch = parts[0].merge_with(given[: len(parts[0])])
+        expected = _band_shape(ctx, ends, *parts)
+        if not expected.is_compatible_with(actual):
+            raise ValueError(
+                f"{ctx.op}: diagonals {ends[0]} to {ends[1]} of {shape} have shape {expected}, got {actual}"
+            )
+        if actual.rank is not None:
+            batch = parts[0].merge_with(actual[: len(parts[0])])
             return [batch.concatenate(shape[-2:])]
     return [shape]
 

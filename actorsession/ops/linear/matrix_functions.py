@@ -64,8 +64,8 @@ def expm(input: Any, name: str | None = None) -> Tensor:
     with value.graph.as_default(), value.graph.name_scope(name or "matrix_exponential"):
         times = _halvings(value, bound)
         half = cast(pow_(scalar_like(0.5, abs_(value)), times), value.dtype)
-        found = _approximated(value * _over_matrices(half), degree)
-        return _squared(found, cast(times, int32))
+        approximated = _approximated(value * _over_matrices(half), degree)
+        return _squared(approximated, cast(times, int32))
 
 
 def logm(input: Any, name: str | None = None) -> Tensor:
@@ -124,14 +124,14 @@ def _squared(x: Tensor, times: Tensor) -> Tensor:
     """Square each matrix as often as it was halved."""
     most = reduce_max(times)
 
-    def body(number: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
+    def body(number: Tensor, power: Tensor) -> tuple[Tensor, Tensor]:
         more = _over_matrices(less(number, times))
-        return number + 1, where_v2(more, matmul(found, found), found)
+        return number + 1, where_v2(more, matmul(power, power), power)
 
     start = [constant(0, graph=x.graph), x]
-    _, found = while_loop(lambda number, found: less(number, most), body, start)
-    assert isinstance(found, Tensor)
-    return found
+    _, power = while_loop(lambda number, power: less(number, most), body, start)
+    assert isinstance(power, Tensor)
+    return power
 
 
 # -- Schur's form --------------------------------------------------------------------------------
@@ -178,13 +178,13 @@ def _logarithm_of_triangle(t: Array) -> Array:
     while np.abs(near - unit).sum(0).max(initial=0) > 0.25 and halvings < 100:
         near, halvings = _root_of_triangle(near), halvings + 1
     # log(1 + x) is the integral of x / (1 + s x) over s from 0 to 1; ten points give full precision.
-    rest, found = near - unit, np.zeros_like(t)
+    rest, logarithm = near - unit, np.zeros_like(t)
     for point, weight in zip(*np.polynomial.legendre.leggauss(10), strict=True):
         s = (point + 1) / 2
-        found += weight / 2 * np.linalg.solve(unit + s * rest, rest)
-    found *= 2.0**halvings
-    np.fill_diagonal(found, np.log(np.diagonal(t)))
-    return found
+        logarithm += weight / 2 * np.linalg.solve(unit + s * rest, rest)
+    logarithm *= 2.0**halvings
+    np.fill_diagonal(logarithm, np.log(np.diagonal(t)))
+    return logarithm
 
 
 def _through_schur(x: Array, function: Callable[[Array], Array]) -> Array:
@@ -210,8 +210,8 @@ def _real_part(root: Array) -> Array:
 
 
 def _root(x: Array) -> Array:
-    found = _through_schur(x, _root_of_triangle)
-    return found if x.dtype.kind == "c" else _real_part(found)
+    root = _through_schur(x, _root_of_triangle)
+    return root if x.dtype.kind == "c" else _real_part(root)
 
 
 def _kronecker(x: Tensor, y: Tensor) -> Tensor:

@@ -51,8 +51,8 @@ class LinearOperator:
     @property
     def batch_shape(self) -> TensorShape:
         """The static shape of the batch."""
-        found: TensorShape = self.shape[:-2]
-        return found
+        batch: TensorShape = self.shape[:-2]
+        return batch
 
     @property
     def tensor_rank(self) -> int | None:
@@ -91,8 +91,8 @@ class LinearOperator:
             name: wanted name.
         """
         if isinstance(x, LinearOperator):
-            found = self.matmul(x.to_dense(), adjoint, adjoint_arg, name)
-            return LinearOperatorFullMatrix(found, name=f"{self.name}_{x.name}")
+            product = self.matmul(x.to_dense(), adjoint, adjoint_arg, name)
+            return LinearOperatorFullMatrix(product, name=f"{self.name}_{x.name}")
         right = ops.convert_to_tensor(x, self.dtype)
         return self._product(adjoint_of(right) if adjoint_arg else right, adjoint, name)
 
@@ -242,8 +242,8 @@ class LinearOperatorDiag(_Structured):
         return ops.identity(self._diagonal, name)
 
     def _factors(self, adjoint: bool) -> Tensor:
-        found = ops.conj(self._diagonal) if adjoint else self._diagonal
-        return ops.expand_dims(found, -1)
+        factors = ops.conj(self._diagonal) if adjoint else self._diagonal
+        return ops.expand_dims(factors, -1)
 
     def _product(self, x: Tensor, adjoint: bool, name: str) -> Tensor:
         return ops.multiply(self._factors(adjoint), x, name=name)

@@ -44,8 +44,8 @@ def accumulate_n(inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = N
         raise ValueError(f"accumulate_n takes tensors of one dtype; got {names}")
     merge_all([as_shape(shape), *[tensor.shape for tensor in tensors]])
     if tensor_dtype is not None and as_dtype(tensor_dtype) is not tensors[0].dtype:
-        wanted = as_dtype(tensor_dtype).name
-        raise TypeError(f"accumulate_n was to sum tensors of {wanted}; got {names[0]}")
+        expected = as_dtype(tensor_dtype).name
+        raise TypeError(f"accumulate_n was to sum tensors of {expected}; got {names[0]}")
     if len(tensors) == 1:
         return tensors[0] if name is None else identity(tensors[0], name)
     return add_n(tensors, name)
@@ -87,11 +87,11 @@ def polyval(coeffs: list[Any], x: Any, name: str | None = None) -> Tensor:
     with at.graph.name_scope(name or "polyval") as scope:
         if not coeffs:
             return raw.ZerosLike(at, name=scope)
-        made = [
+        coefficients = [
             convert_to_tensor(c, None if hasattr(c, "_as_graph_element") else at.dtype, graph=at.graph) for c in coeffs
         ]
-        total = made[0]
-        for coefficient in made[1:]:
+        total = coefficients[0]
+        for coefficient in coefficients[1:]:
             total = coefficient + total * at
         return total
 

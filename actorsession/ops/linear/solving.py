@@ -119,10 +119,10 @@ def _solve_kernel(ctx: KernelContext) -> Kernel:
         check_rows("MatrixSolve", matrix, rhs)
         left, right = widened(matrix, dtype), widened(rhs, dtype)
         try:
-            found = np.linalg.solve(adjoint_array(left) if turned else left, right)
+            solved = np.linalg.solve(adjoint_array(left) if turned else left, right)
         except np.linalg.LinAlgError as error:
             raise InvalidArgumentError("MatrixSolve: the matrix is not invertible") from error
-        return narrowed(found, dtype)
+        return narrowed(solved, dtype)
 
     return solve
 
@@ -185,8 +185,8 @@ def _triangular_kernel(ctx: KernelContext) -> Kernel:
         left = widened(matrix, dtype)
         left = adjoint_array(left) if turned else left
         with np.errstate(divide="ignore", invalid="ignore"):  # of a 0 on the diagonal
-            found = solve_triangular(left, widened(rhs, dtype), lower != turned)
-        return narrowed(found, dtype)
+            solved = solve_triangular(left, widened(rhs, dtype), lower != turned)
+        return narrowed(solved, dtype)
 
     return solve
 

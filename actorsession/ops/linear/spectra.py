@@ -126,17 +126,17 @@ def _svd_kernel(ctx: KernelContext) -> Kernel:
     def values(x: Array) -> Any:
         return np.linalg.svd(x, compute_uv=False), np.empty(0, x.dtype), np.empty(0, x.dtype)
 
-    wanted = both if ctx.attrs["compute_uv"] else values
+    decompose = both if ctx.attrs["compute_uv"] else values
 
     def guarded(x: Array) -> Any:
         broken: Array = np.asarray(~np.isfinite(x).all(axis=(-1, -2)))
         if not broken.any():
-            return wanted(x)
+            return decompose(x)
         # LAPACK would reject the whole batch.
-        found = wanted(np.where(broken[..., None, None], x.dtype.type(0), x))
-        for part in found if ctx.attrs["compute_uv"] else found[:1]:
+        parts = decompose(np.where(broken[..., None, None], x.dtype.type(0), x))
+        for part in parts if ctx.attrs["compute_uv"] else parts[:1]:
             part[broken] = np.nan
-        return found
+        return parts
 
     return matrix_kernel(guarded, "of finite numbers", square=False)(ctx)
 

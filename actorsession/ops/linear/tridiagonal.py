@@ -99,10 +99,10 @@ def tridiagonal_solve(
             right = adjoint(right) if conjugate_rhs else matrix_transpose(right)
         elif conjugate_rhs:
             right = conj(right)
-        found = raw.TridiagonalSolve(
+        solution = raw.TridiagonalSolve(
             compact, right, partial_pivoting=bool(partial_pivoting), perturb_singular=bool(perturb_singular), name=name
         )
-        return squeeze(found, [-1]) if one else found
+        return squeeze(solution, [-1]) if one else solution
 
 
 def _is_one(compact: Tensor, right: Tensor) -> bool:
@@ -158,10 +158,10 @@ def _product_shape(ctx: InferContext) -> list[TensorShape]:
         return [unknown_shape]
     if right.rank < 2:
         raise ValueError(f"{ctx.op}: rhs has at least two axes, got shape {right}")
-    wanted = [*right.as_list()[:-2], 1, right[-2]]
-    if not all(spec.shape.is_compatible_with(wanted) for spec in ctx.inputs[:3]):
+    expected = [*right.as_list()[:-2], 1, right[-2]]
+    if not all(spec.shape.is_compatible_with(expected) for spec in ctx.inputs[:3]):
         raise ValueError(
-            f"{ctx.op}: diagonals have shape {TensorShape(wanted)} for rhs of shape {right}, got "
+            f"{ctx.op}: diagonals have shape {TensorShape(expected)} for rhs of shape {right}, got "
             f"{', '.join(str(spec.shape) for spec in ctx.inputs[:3])}"
         )
     return [right]
@@ -174,10 +174,10 @@ def _solution_shape(ctx: InferContext) -> list[TensorShape]:
     if right.rank is not None:
         if right.rank < 2:
             raise ValueError(f"{ctx.op}: rhs has at least two axes, got shape {right}")
-        wanted = [*right.as_list()[:-2], 3, right[-2]]
-        if not diagonals.is_compatible_with(wanted):
+        expected = [*right.as_list()[:-2], 3, right[-2]]
+        if not diagonals.is_compatible_with(expected):
             raise ValueError(
-                f"{ctx.op}: diagonals have shape {TensorShape(wanted)} for rhs of shape {right}, got {diagonals}"
+                f"{ctx.op}: diagonals have shape {TensorShape(expected)} for rhs of shape {right}, got {diagonals}"
             )
     return [right]
 
@@ -186,10 +186,10 @@ def _solution_shape(ctx: InferContext) -> list[TensorShape]:
 
 
 def _product(above: Any, main: Any, below: Any, right: Any) -> Any:
-    wanted = (*right.shape[:-2], 1, right.shape[-2]) if right.ndim > 1 else ()
-    if right.ndim < 2 or any(part.shape != wanted for part in (above, main, below)):
+    expected = (*right.shape[:-2], 1, right.shape[-2]) if right.ndim > 1 else ()
+    if right.ndim < 2 or any(part.shape != expected for part in (above, main, below)):
         raise InvalidArgumentError(
-            f"TridiagonalMatMul: diagonals have shape {list(wanted)} for rhs of shape {list(right.shape)}, "
+            f"TridiagonalMatMul: diagonals have shape {list(expected)} for rhs of shape {list(right.shape)}, "
             f"got {list(above.shape)}, {list(main.shape)} and {list(below.shape)}"
         )
     out = main[..., 0, :, np.newaxis] * right
@@ -202,10 +202,10 @@ def _solve_kernel(ctx: KernelContext) -> Kernel:
     pivots = ctx.attrs["partial_pivoting"]
 
     def solved(diagonals: Any, right: Any) -> Any:
-        wanted = (*right.shape[:-2], 3, right.shape[-2]) if right.ndim > 1 else ()
-        if diagonals.shape != wanted or right.ndim < 2:
+        expected = (*right.shape[:-2], 3, right.shape[-2]) if right.ndim > 1 else ()
+        if diagonals.shape != expected or right.ndim < 2:
             raise InvalidArgumentError(
-                f"{ctx.op}: diagonals have shape {list(wanted)} for rhs of shape {list(right.shape)}, got "
+                f"{ctx.op}: diagonals have shape {list(expected)} for rhs of shape {list(right.shape)}, got "
                 f"{list(diagonals.shape)}"
             )
         if not right.size:

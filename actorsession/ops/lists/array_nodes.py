@@ -72,8 +72,8 @@ def _array_kernel(ctx: KernelContext) -> Kernel:
     with_flow = len(ctx.outputs) == 2
 
     def array(size: Any) -> Any:
-        made = StepArray(dtype, int(size), shape, dynamic=dynamic, clears=clears, alike=alike)
-        return (made, _flow()) if with_flow else made
+        new = StepArray(dtype, int(size), shape, dynamic=dynamic, clears=clears, alike=alike)
+        return (new, _flow()) if with_flow else new
 
     return array
 
@@ -162,12 +162,12 @@ def _array(op: Operation, flow: Tensor) -> Sequence[Tensor]:
     # Not at the top: ``backward`` imports modules that register these gradients.
     from actorsession.ops.derivatives.backward import gradient_source
 
-    found = _node(op, "Grad", op.inputs[0], flow, source=gradient_source())
-    if isinstance(found, tuple):
-        return found
+    gradient_array = _node(op, "Grad", op.inputs[0], flow, source=gradient_source())
+    if isinstance(gradient_array, tuple):
+        return gradient_array
     # The older types have no flow out of this node, and begin with that of the array.
-    with found.graph.control_dependencies([found]):
-        return found, identity(flow)
+    with gradient_array.graph.control_dependencies([gradient_array]):
+        return gradient_array, identity(flow)
 
 
 def _read_gradient(op: Operation, grad: Tensor) -> Grads:
@@ -179,9 +179,9 @@ def _read_gradient(op: Operation, grad: Tensor) -> Grads:
 def _write_gradient(op: Operation, grad: Tensor) -> Grads:
     _, index, value, _ = op.inputs
     array, order = _array(op, grad)
-    found = _node(op, "Read", array, index, order, dtype=value.dtype)
-    found.set_shape(value.shape)
-    return [None, None, found, grad]
+    read = _node(op, "Read", array, index, order, dtype=value.dtype)
+    read.set_shape(value.shape)
+    return [None, None, read, grad]
 
 
 def _gather_gradient(op: Operation, grad: Tensor) -> Grads:
@@ -206,16 +206,16 @@ def _concat_gradient(op: Operation, grad: Tensor | None, lengths: Tensor | None 
 def _split_gradient(op: Operation, grad: Tensor) -> Grads:
     value = op.inputs[1]
     array, order = _array(op, grad)
-    found, _ = _node(op, "Concat", array, order, dtype=value.dtype)
-    return [None, found, None, grad]
+    joined, _ = _node(op, "Concat", array, order, dtype=value.dtype)
+    return [None, joined, None, grad]
 
 
 # An array is released with its step, so there is nothing to close.
 _CLOSED: Kernel = lambda handle: None  # noqa: E731
 
-for _end, _made in (("", _ANY), ("V2", _PAIR), ("V3", _PAIR_AND_FLOW)):
+for _end, _outputs in (("", _ANY), ("V2", _PAIR), ("V3", _PAIR_AND_FLOW)):
     _of = f"TensorArray{{}}{_end}".format
-    op(_of(""), _made, kernel=_array_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(0,))
+    op(_of(""), _outputs, kernel=_array_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(0,))
     op(_of("Write"), _FLOW, _write, _write_gradient, keeps=frozenset({2}))
     op(_of("Read"), _ANY, _read, _read_gradient, aliases=True)
     op(_of("Gather"), _gathered, kernel=_gather_kernel, grad=_gather_gradient)
@@ -223,7 +223,7 @@ for _end, _made in (("", _ANY), ("V2", _PAIR), ("V3", _PAIR_AND_FLOW)):
     op(_of("Split"), _FLOW, _split, _split_gradient, keeps=frozenset({1}))
     op(_of("Concat"), _joined, _concat, _concat_gradient)
     op(_of("Size"), _FLOW, lambda array, _: np.array(len(array), np.int32), NOT_DIFFERENTIABLE)
-    op(_of("Grad"), _made, kernel=_gradient_kernel, grad=NOT_DIFFERENTIABLE)
+    op(_of("Grad"), _outputs, kernel=_gradient_kernel, grad=NOT_DIFFERENTIABLE)
     op(_of("Close"), _NOTHING, _CLOSED, NOT_DIFFERENTIABLE)
 op("TensorArrayGradWithShape", _PAIR_AND_FLOW, kernel=_gradient_kernel, grad=NOT_DIFFERENTIABLE)
 # The first form packed and unpacked whole arrays, without indices.

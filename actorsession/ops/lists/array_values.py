@@ -170,9 +170,9 @@ class StepArray:
         with self._lock:
             if source not in self._gradients:
                 shape = TensorShape(ahead).concatenate(self._element_shape)
-                made = StepArray(self._dtype, len(self), shape, clears=False, adds=True)
-                made._shapes.update({place: (*ahead, *sizes) for place, sizes in self._shapes.items()})
-                self._gradients[source] = made
+                gradients = StepArray(self._dtype, len(self), shape, clears=False, adds=True)
+                gradients._shapes.update({place: (*ahead, *sizes) for place, sizes in self._shapes.items()})
+                self._gradients[source] = gradients
             return self._gradients[source]
 
 

@@ -97,13 +97,13 @@ def _stacked(ctx: InferContext) -> list[TensorShape]:
 
 
 def _stack_kernel(ctx: KernelContext) -> Kernel:
-    dtype, wanted = ctx.attrs["element_dtype"], ctx.attrs["num_elements"]
+    dtype, count = ctx.attrs["element_dtype"], ctx.attrs["num_elements"]
     read = shape_reader(ctx, 1)
 
-    def stack(given: TensorList, element_shape: Any) -> Any:
-        if wanted >= 0 and len(given) != wanted:
-            raise InvalidArgumentError(f"a list of {len(given)} elements is stacked as one of {wanted}")
-        items, dims = of_dtype(given, dtype).values(read(element_shape))
+    def stack(elements: TensorList, element_shape: Any) -> Any:
+        if count >= 0 and len(elements) != count:
+            raise InvalidArgumentError(f"a list of {len(elements)} elements is stacked as one of {count}")
+        items, dims = of_dtype(elements, dtype).values(read(element_shape))
         out = np.empty((len(items), *dims), dtype.np_dtype)
         for k, item in enumerate(items):
             out[k] = item
@@ -127,10 +127,10 @@ def _from_tensor_kernel(ctx: KernelContext) -> Kernel:
 
     def from_tensor(tensor: Any, element_shape: Any) -> TensorList:
         items = PersistentVector.of(rows_of(tensor, "TensorListFromTensor"))
-        made = TensorList(dtype, read(element_shape), items, reads(ctx))
-        if len(made):
-            made.check(made.items[0])
-        return made
+        elements = TensorList(dtype, read(element_shape), items, reads(ctx))
+        if len(elements):
+            elements.check(elements.items[0])
+        return elements
 
     return from_tensor
 
@@ -195,14 +195,14 @@ def _gathered(ctx: InferContext) -> list[TensorShape]:
 def _gather_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 2)
 
-    def gather_items(given: TensorList, indices: Any, element_shape: Any) -> Any:
-        places, held = indices.tolist(), of_dtype(given, dtype).items
+    def gather_items(elements: TensorList, indices: Any, element_shape: Any) -> Any:
+        places, held = indices.tolist(), of_dtype(elements, dtype).items
         bad = next((p for p in places if not 0 <= p < len(held)), None)
         if bad is not None:
             raise InvalidArgumentError(f"element {bad} was asked for of a list of {len(held)} elements")
-        given.read(*places)
+        elements.read(*places)
         items_of = PersistentVector.of([held[p] for p in places])
-        chosen = TensorList(given.element_dtype, given.element_shape, items_of)
+        chosen = TensorList(elements.element_dtype, elements.element_shape, items_of)
         items, dims = chosen.values(read(element_shape))
         out = np.empty((len(items), *dims), dtype.np_dtype)
         for k, item in enumerate(items):
@@ -213,11 +213,11 @@ def _gather_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _gather_gradient(op: Operation, grad: Tensor) -> Grads:
-    given, indices, element_shape = op.inputs
+    handle, indices, element_shape = op.inputs
     # An element that is read twice has two contributions, of which TensorFlow's gradient keeps the last.
     places, at = raw.Unique(indices)
     sums = raw.UnsortedSegmentSum(grad, at, raw.Size(places))
-    back = raw.TensorListScatterV2(sums, places, element_shape, tensor_list_length(given))
+    back = raw.TensorListScatterV2(sums, places, element_shape, tensor_list_length(handle))
     return [back, None, None]
 
 
@@ -227,34 +227,34 @@ def _scattered_list(ctx: InferContext) -> list[TensorShape]:
     return [scalar_shape]
 
 
-def _scattered(given: TensorList, tensor: Any, indices: Any, grows: bool) -> TensorList:
+def _scattered(elements: TensorList, tensor: Any, indices: Any, grows: bool) -> TensorList:
     places, rows = indices.tolist(), rows_of(tensor, "TensorListScatter")
     if len(places) != len(rows):
         raise InvalidArgumentError(f"{len(rows)} items are put at {len(places)} places")
     if grows and places:
-        given = resized(given, max(len(given), max(places) + 1))
-    items = given.items
+        elements = resized(elements, max(len(elements), max(places) + 1))
+    items = elements.items
     for place, row in zip(places, rows, strict=True):
         if not 0 <= place < len(items):
             raise InvalidArgumentError(f"element {place} was to be set in a list of {len(items)} elements")
-        given.check(row)
+        elements.check(row)
         items = items.replace(place, row)
-    return given.like(items)
+    return elements.like(items)
 
 
 def _scatter_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 2)
 
     def scatter(tensor: Any, indices: Any, element_shape: Any, count: Any) -> TensorList:
-        made = new_list(dtype, read(element_shape), max(int(count), 0))
-        return _scattered(made, tensor, indices, count < 0)
+        elements = new_list(dtype, read(element_shape), max(int(count), 0))
+        return _scattered(elements, tensor, indices, count < 0)
 
     return scatter
 
 
 def _scatter_into_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.attrs["element_dtype"]
-    return lambda given, tensor, indices: _scattered(of_dtype(given, dtype), tensor, indices, True)
+    return lambda elements, tensor, indices: _scattered(of_dtype(elements, dtype), tensor, indices, True)
 
 
 def _read_back(grad: Tensor, indices: Tensor, tensor: Tensor) -> Tensor:
@@ -267,9 +267,9 @@ def _scatter_gradient(op: Operation, grad: Tensor) -> Grads:
 
 
 def _scatter_into_gradient(op: Operation, grad: Tensor) -> Grads:
-    given, tensor, indices = op.inputs
+    handle, tensor, indices = op.inputs
     before = tensor_list_scatter(zeros_like(tensor), indices, input_handle=grad)
-    before = raw.TensorListResize(before, tensor_list_length(given))
+    before = raw.TensorListResize(before, tensor_list_length(handle))
     return [before, _read_back(grad, indices, tensor), None]
 
 

@@ -106,9 +106,9 @@ def _reserve_kernel(ctx: KernelContext) -> Kernel:
     def reserve(element_shape: Any, count: Any) -> TensorList:
         if count < 0:
             raise InvalidArgumentError(f"a list of {count} elements was asked for")
-        made = new_list(dtype, read(element_shape), int(count))
-        made.once = reads(ctx)
-        return made
+        elements = new_list(dtype, read(element_shape), int(count))
+        elements.once = reads(ctx)
+        return elements
 
     return reserve
 
@@ -135,7 +135,7 @@ def tensor_list_pop_back(
 
 def _push_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.attrs["element_dtype"]
-    return lambda given, item: of_dtype(given, dtype).appended(item)
+    return lambda elements, item: of_dtype(elements, dtype).appended(item)
 
 
 def _push_gradient(op: Operation, grad: Tensor) -> Grads:
@@ -146,11 +146,11 @@ def _push_gradient(op: Operation, grad: Tensor) -> Grads:
 def _pop_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], item_reader(ctx, 1)
 
-    def pop(given: TensorList, element_shape: Any) -> tuple[TensorList, Any]:
-        items = of_dtype(given, dtype).items
+    def pop(elements: TensorList, element_shape: Any) -> tuple[TensorList, Any]:
+        items = of_dtype(elements, dtype).items
         if not len(items):
             raise InvalidArgumentError("an element was asked for of a list without any")
-        return given.like(items.pop()), read(given, len(items) - 1, element_shape)
+        return elements.like(items.pop()), read(elements, len(items) - 1, element_shape)
 
     return pop
 
@@ -185,8 +185,8 @@ def tensor_list_resize(input_handle: Tensor, size: Any, name: str | None = None)
 def _element_shape_kernel(ctx: KernelContext) -> Kernel:
     numpy = ctx.attrs["shape_type"].np_dtype
 
-    def read(given: TensorList) -> Any:
-        dims = given.element_shape.sizes
+    def read(elements: TensorList) -> Any:
+        dims = elements.element_shape.sizes
         if dims is None:
             return numpy.type(-1)
         return np.array([-1 if d is None else d for d in dims], numpy)
@@ -194,18 +194,18 @@ def _element_shape_kernel(ctx: KernelContext) -> Kernel:
     return read
 
 
-def resized(given: TensorList, count: int) -> TensorList:
+def resized(elements: TensorList, count: int) -> TensorList:
     """Return the list with ``count`` elements; see ``tensor_list_resize``."""
     if count < 0:
         raise InvalidArgumentError(f"a list of {count} elements was asked for")
-    items = given.items
+    items = elements.items
     if count < len(items) - count:
-        return given.like(type(items).of([items[k] for k in range(count)]))
+        return elements.like(type(items).of([items[k] for k in range(count)]))
     while len(items) > count:
         items = items.pop()
     while len(items) < count:
         items = items.append(None)
-    return given.like(items)
+    return elements.like(items)
 
 
 op("TensorListLength", of_lists(scalar), lambda given: np.int32(len(given)), NOT_DIFFERENTIABLE)
@@ -264,39 +264,39 @@ def _set_kernel(ctx: KernelContext) -> Kernel:
     dtype, grows = ctx.attrs["element_dtype"], ctx.attrs["resize_if_index_out_of_bounds"]
     once = ctx.attrs.get("_write_once", False)
 
-    def set_item(given: TensorList, index: Any, item: Any) -> TensorList:
+    def set_item(elements: TensorList, index: Any, item: Any) -> TensorList:
         place = int(index)
-        of_dtype(given, dtype).check(item)
-        if grows and place >= len(given):
-            given = resized(given, place + 1)
-        if not 0 <= place < len(given):
-            raise InvalidArgumentError(f"element {place} was to be set in a list of {len(given)} elements")
-        if once and given.items[place] is not None:
+        of_dtype(elements, dtype).check(item)
+        if grows and place >= len(elements):
+            elements = resized(elements, place + 1)
+        if not 0 <= place < len(elements):
+            raise InvalidArgumentError(f"element {place} was to be set in a list of {len(elements)} elements")
+        if once and elements.items[place] is not None:
             raise InvalidArgumentError(
                 f"Could not write to TensorArray index {place} because it has already been written to."
             )
-        return given.like(given.items.replace(place, item))
+        return elements.like(elements.items.replace(place, item))
 
     return set_item
 
 
 def _set_gradient(op: Operation, grad: Tensor) -> Grads:
-    given, index, item = op.inputs
+    handle, index, item = op.inputs
     nothing = zeros_like(item)
     before = tensor_list_set_item(grad, index, nothing)
     if op.attrs["resize_if_index_out_of_bounds"]:
-        before = tensor_list_resize(before, tensor_list_length(given))
+        before = tensor_list_resize(before, tensor_list_length(handle))
     return [before, None, tensor_list_get_item(grad, index, item.dtype, shape_of(item))]
 
 
 def _get_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], item_reader(ctx, 2)
-    return lambda given, index, element_shape: read(of_dtype(given, dtype), int(index), element_shape)
+    return lambda elements, index, element_shape: read(of_dtype(elements, dtype), int(index), element_shape)
 
 
 def _get_gradient(op: Operation, grad: Tensor) -> Grads:
-    given, index, element_shape = op.inputs
-    nothing = tensor_list_reserve(element_shape, tensor_list_length(given), grad.dtype)
+    handle, index, element_shape = op.inputs
+    nothing = tensor_list_reserve(element_shape, tensor_list_length(handle), grad.dtype)
     return [tensor_list_set_item(nothing, index, grad), None, None]
 
 

@@ -40,11 +40,11 @@ __all__ = [
 Grads = Sequence["Tensor | None"]
 
 
-def element_shape_operand(given: Any, graph: Any) -> Tensor:
+def element_shape_operand(shape: Any, graph: Any) -> Tensor:
     """Return an element shape as the operand of list ops, in which -1 stands for unknown."""
-    if isinstance(given, Tensor):
-        return given
-    known = given if isinstance(given, TensorShape) else TensorShape(given)
+    if isinstance(shape, Tensor):
+        return shape
+    known = shape if isinstance(shape, TensorShape) else TensorShape(shape)
     dims = -1 if known.sizes is None else [-1 if d is None else d for d in known.sizes]
     return constant(np.array(dims, np.int32), name="element_shape", graph=graph)
 
@@ -60,35 +60,35 @@ def _as_shape(value: Any) -> TensorShape:
 
 def known_shape(ctx: InferContext, index: int) -> TensorShape:
     """Return the static value of an element shape operand."""
-    found = ctx.constant(index)
-    if found is not None:
-        return _as_shape(found)
+    value = ctx.constant(index)
+    if value is not None:
+        return _as_shape(value)
     rank = ctx.inputs[index].shape.sizes
     return TensorShape([None] * rank[0]) if rank and rank[0] is not None else unknown_shape
 
 
 def shape_reader(ctx: KernelContext, index: int) -> Callable[[Any], TensorShape]:
     """Return the function from an element shape's value to the shape, precomputed if that is constant."""
-    found = ctx.constant(index)
-    if found is None:
+    value = ctx.constant(index)
+    if value is None:
         return _as_shape
-    known = _as_shape(found)
+    known = _as_shape(value)
     return lambda value: known
 
 
 def item_reader(ctx: KernelContext, index: int) -> Callable[[TensorList, int, Any], Any]:
     """Return the function from a list, an index and an element shape's value to the element."""
-    read, found = shape_reader(ctx, index), ctx.constant(index)
-    known = None if found is None else _as_shape(found)
+    read, shape_value = shape_reader(ctx, index), ctx.constant(index)
+    known = None if shape_value is None else _as_shape(shape_value)
 
     # Loops read one or more elements in each iteration, and merging shapes would cost more than everything
     # else.
-    def item(given: TensorList, place: int, element_shape: Any) -> Any:
-        if known is not None and given.once is None and 0 <= place < len(given.items):
-            found = given.items[place]
-            if found is not None and fits(known, np.shape(found)):
-                return found
-        return given.item(place, read(element_shape))
+    def item(elements: TensorList, place: int, element_shape: Any) -> Any:
+        if known is not None and elements.once is None and 0 <= place < len(elements.items):
+            element = elements.items[place]
+            if element is not None and fits(known, np.shape(element)):
+                return element
+        return elements.item(place, read(element_shape))
 
     return item
 
@@ -126,21 +126,21 @@ def _check_list(ctx: InferContext, index: int, spec: TensorSpec) -> None:
 
 
 def _check_element(ctx: InferContext, index: int, spec: TensorSpec) -> None:
-    wanted = ctx.attrs["element_dtype"]
-    if spec.dtype is not wanted:
-        raise TypeError(f"{ctx.op}: input {index} is of the list's {wanted.name}, got {spec.dtype.name}")
+    dtype = ctx.attrs["element_dtype"]
+    if spec.dtype is not dtype:
+        raise TypeError(f"{ctx.op}: input {index} is of the list's {dtype.name}, got {spec.dtype.name}")
 
 
 one_list = of_lists(scalar)
 
 
-def of_dtype(given: TensorList, dtype: DType) -> TensorList:
+def of_dtype(elements: TensorList, dtype: DType) -> TensorList:
     """Return the list if its elements are of ``dtype``; InvalidArgumentError otherwise."""
-    if given.element_dtype is not dtype:
-        if given.element_dtype is None:
-            return TensorList(dtype, given.element_shape, given.items, given.once)
-        raise InvalidArgumentError(f"a list of {given.element_dtype.name} is used as one of {dtype.name}")
-    return given
+    if elements.element_dtype is not dtype:
+        if elements.element_dtype is None:
+            return TensorList(dtype, elements.element_shape, elements.items, elements.once)
+        raise InvalidArgumentError(f"a list of {elements.element_dtype.name} is used as one of {dtype.name}")
+    return elements
 
 
 def once_mark(read_once: bool) -> dict[str, bool]:

@@ -70,18 +70,18 @@ def tensor_list_split(
 @of_lists
 def _joined(ctx: InferContext) -> list[TensorShape]:
     dims = known_shape(ctx, 1).sizes
-    made = unknown_shape if not dims else TensorShape([None, *dims[1:]])
-    return [made, TensorShape([None])]
+    joined = unknown_shape if not dims else TensorShape([None, *dims[1:]])
+    return [joined, TensorShape([None])]
 
 
 def _concat_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 1)
 
-    def concat(given: TensorList, element_shape: Any, leading: Any) -> Any:
+    def concat(elements: TensorList, element_shape: Any, leading: Any) -> Any:
         known = read(element_shape)
-        given.read(*range(len(given)))
-        items = list(of_dtype(given, dtype).items)
-        parts = [given.zeros(known) if item is None else item for item in items]
+        elements.read(*range(len(elements)))
+        items = list(of_dtype(elements, dtype).items)
+        parts = [elements.zeros(known) if item is None else item for item in items]
         scalar = next((k for k, part in enumerate(parts) if not np.ndim(part)), None)
         if scalar is not None:
             raise InvalidArgumentError(f"Concat saw a scalar shape at index {scalar} but requires at least vectors.")
@@ -130,10 +130,10 @@ def _split_kernel(ctx: KernelContext) -> Kernel:
         ends = np.cumsum(lengths).tolist()
         starts = [0, *ends[:-1]]
         parts = [tensor[a:b] for a, b in zip(starts, ends, strict=False)]
-        made = TensorList(dtype, read(element_shape), PersistentVector.of(parts), reads(ctx))
+        elements = TensorList(dtype, read(element_shape), PersistentVector.of(parts), reads(ctx))
         if parts:
-            made.check(parts[0])
-        return made
+            elements.check(parts[0])
+        return elements
 
     return split
 

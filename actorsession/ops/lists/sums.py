@@ -31,5 +31,5 @@ def add_lists(lists: Sequence[Tensor]) -> Tensor:
     return total
 
 
-def _is_single(given: Tensor) -> bool:
-    return given.op.type == "TensorListSetItem" and given.op.inputs[0].op.type == "TensorListReserve"
+def _is_single(handle: Tensor) -> bool:
+    return handle.op.type == "TensorListSetItem" and handle.op.inputs[0].op.type == "TensorListReserve"

@@ -92,9 +92,9 @@ class TensorArray(Composite, GraphBound):
             graph = graph_of(size)
             with graph.as_default():
                 self._size = convert_to_tensor(size, int32, graph=graph)
-                wanted = name or "TensorArray"
+                own_name = name or "TensorArray"
                 once = self._clears and bool(graph.shown_prefix)
-                flow = tensor_list_reserve(self._shapes[0], self._size, self._dtype, wanted, once)
+                flow = tensor_list_reserve(self._shapes[0], self._size, self._dtype, own_name, once)
         self._flow = flow
 
     # -- properties ----------------------------------------------------------------------------
@@ -133,10 +133,10 @@ class TensorArray(Composite, GraphBound):
 
     def _with(self, flow: Tensor) -> TensorArray:
         """Return this array with another list."""
-        made = TensorArray(self._dtype, flow=flow, infer_shape=self._infer_shape)
-        made._dynamic_size, made._size, made._shapes = self._dynamic_size, self._size, self._shapes
-        made._clears = self._clears
-        return made
+        array = TensorArray(self._dtype, flow=flow, infer_shape=self._infer_shape)
+        array._dynamic_size, array._size, array._shapes = self._dynamic_size, self._size, self._shapes
+        array._clears = self._clears
+        return array
 
     def _value(self, value: Any) -> Tensor:
         return convert_to_tensor(value, self._dtype, graph=self._flow.graph)

@@ -23,18 +23,18 @@ from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
 __all__ = ["TensorList", "as_element", "empty_list", "fits", "new_list"]
 
 
-def fits(shape: TensorShape, found: tuple[int, ...]) -> bool:
+def fits(shape: TensorShape, extents: tuple[int, ...]) -> bool:
     """Return whether a static shape is compatible with the shape of a value.
 
     The result is that of ``is_compatible_with``, but no shape object is made: gradients of loops call this
     for each item of each iteration.
     """
     sizes = shape.sizes
-    if sizes is None or sizes == found:
+    if sizes is None or sizes == extents:
         return True
-    if len(sizes) != len(found):
+    if len(sizes) != len(extents):
         return False
-    for size, extent in zip(sizes, found, strict=True):  # noqa: SIM110 - all() would take twice as long
+    for size, extent in zip(sizes, extents, strict=True):  # noqa: SIM110 - all() would take twice as long
         if size is not None and size != extent:
             return False
     return True
@@ -42,9 +42,9 @@ def fits(shape: TensorShape, found: tuple[int, ...]) -> bool:
 
 def as_element(value: Any) -> Array:
     """Return an array of rank 0 that holds a value of a variant tensor, which numpy would take apart."""
-    made: Array = np.empty((), object)
-    made[()] = value
-    return made
+    element: Array = np.empty((), object)
+    element[()] = value
+    return element
 
 
 class TensorList:
@@ -121,12 +121,12 @@ class TensorList:
         if not 0 <= index < len(self.items):
             raise InvalidArgumentError(f"element {index} was asked for of a list of {len(self.items)} elements")
         self.read(index)
-        found = self.items[index]
-        if found is None:
+        element = self.items[index]
+        if element is None:
             return self.zeros(shape)
-        if not fits(shape, np.shape(found)):
-            raise InvalidArgumentError(f"element {index} has shape {list(np.shape(found))}; {shape} was asked for")
-        return found
+        if not fits(shape, np.shape(element)):
+            raise InvalidArgumentError(f"element {index} has shape {list(np.shape(element))}; {shape} was asked for")
+        return element
 
     def read(self, *indices: int) -> None:
         """Record that items are read.
@@ -156,8 +156,8 @@ class TensorList:
         known = self._merged(shape)
         if not known.is_fully_defined():
             shapes = {np.shape(item) for item in self.items if item is not None}
-            if len(shapes) == 1 and fits(known, found := shapes.pop()):
-                known = TensorShape(found)
+            if len(shapes) == 1 and fits(known, common := shapes.pop()):
+                known = TensorShape(common)
         if not known.is_fully_defined():
             raise InvalidArgumentError(
                 f"an element that was never set has shape {known}, which says too little to read it as zeros"
@@ -184,13 +184,13 @@ class TensorList:
         known = self._merged(shape)
         for index, item in enumerate(items):
             if item is not None:
-                found = np.shape(item)
-                if not fits(known, found):
+                extents = np.shape(item)
+                if not fits(known, extents):
                     raise InvalidArgumentError(
-                        f"element {index} has shape {list(found)}; {known} is what the others have, or what "
+                        f"element {index} has shape {list(extents)}; {known} is what the others have, or what "
                         "was asked for"
                     )
-                known = TensorShape(found)
+                known = TensorShape(extents)
         if not known.is_fully_defined():
             raise InvalidArgumentError(
                 f"a list of {len(items)} elements of which none was set has elements of shape {known}, which "

@@ -59,9 +59,9 @@ def softmax_cross_entropy_with_logits(
         The loss, of the shape of ``logits`` without that axis.
     """
     _check_both(labels, logits)
-    given = convert_to_tensor(labels)
+    distribution = convert_to_tensor(labels)
     return softmax_cross_entropy_with_logits_v2(
-        stop_gradient(given), logits, axis, name or "softmax_cross_entropy_with_logits_sg"
+        stop_gradient(distribution), logits, axis, name or "softmax_cross_entropy_with_logits_sg"
     )
 
 
@@ -73,12 +73,12 @@ def softmax_cross_entropy_with_logits_v2(
     graph = scores.graph
     with graph.name_scope(name or "softmax_cross_entropy_with_logits"):
         precise = _float32_if_half(scores)
-        wanted = _as(convert_to_tensor(labels, graph=graph), precise)
+        targets = _as(convert_to_tensor(labels, graph=graph), precise)
         where = -1 if axis is None else int(axis)
         if where != -1 and where != (precise.shape.rank or 0) - 1:
             order = _last_behind(precise, where)
-            precise, wanted = transpose(precise, order), transpose(wanted, order)
-        matrices = _as_matrix(precise), _as_matrix(wanted)
+            precise, targets = transpose(precise, order), transpose(targets, order)
+        matrices = _as_matrix(precise), _as_matrix(targets)
         # The result has the name that it has in TensorFlow, where it is reshaped in any case.
         last, flat = "Reshape_2", precise.shape.rank == 2
         loss, _ = raw.SoftmaxCrossEntropyWithLogits(*matrices, name=last if flat else None)
@@ -224,8 +224,8 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = N
     _check_both(labels, logits)
     scores = convert_to_tensor(logits)
     classes = convert_to_tensor(labels, graph=scores.graph)
-    have, wanted = classes.shape, scores.shape[:-1] if scores.shape.rank else unknown_shape
-    if scores.shape.rank == 0 or not have.is_compatible_with(wanted):
+    have, expected = classes.shape, scores.shape[:-1] if scores.shape.rank else unknown_shape
+    if scores.shape.rank == 0 or not have.is_compatible_with(expected):
         raise ValueError(f"labels have the shape of logits without the last axis, got {have} for {scores.shape}")
     base = name or "SparseSoftmaxCrossEntropyWithLogits"
     with scores.graph.name_scope(base):

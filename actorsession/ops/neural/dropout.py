@@ -45,18 +45,18 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
         return _dropped(value, dropped, noise_shape, seed, scope)
 
 
-def _noise_shape(value: Tensor, wanted: Any) -> Any:
-    """Return ``wanted`` with each ``None`` replaced by the extent of ``value``."""
-    if not isinstance(wanted, (list, tuple, TensorShape)):
-        return wanted
-    listed = list(wanted)
+def _noise_shape(value: Tensor, noise_shape: Any) -> Any:
+    """Return ``noise_shape`` with each ``None`` replaced by the extent of ``value``."""
+    if not isinstance(noise_shape, (list, tuple, TensorShape)):
+        return noise_shape
+    listed = list(noise_shape)
     if None not in listed:
-        return wanted
+        return noise_shape
     if value.shape.rank not in (None, len(listed)):
-        raise ValueError(f"a noise_shape of {wanted!r} does not fit values of shape {value.shape}")
+        raise ValueError(f"a noise_shape of {noise_shape!r} does not fit values of shape {value.shape}")
     known = value.shape.sizes or (None,) * len(listed)
-    found = [have if want is None else want for have, want in zip(known, listed, strict=True)]
-    return [shape(value)[i] if dim is None else dim for i, dim in enumerate(found)]
+    dims = [have if want is None else want for have, want in zip(known, listed, strict=True)]
+    return [shape(value)[i] if dim is None else dim for i, dim in enumerate(dims)]
 
 
 def _dropped(value: Tensor, rate: Any, noise_shape: Any, seed: int | None, scope: str) -> Tensor:

@@ -90,13 +90,13 @@ def _looked_up(parts: Sequence[Any], ids: Tensor, strategy: str) -> Tensor:
     flat = reshape(ids, [-1])
     assigned, inside = _dealt(parts, flat, strategy)
     count = len(parts)
-    wanted = dynamic_partition(inside, assigned, count)
+    by_part = dynamic_partition(inside, assigned, count)
     places = dynamic_partition(fills.range_(size(flat)), assigned, count)
-    found = []
-    for part, numbers in zip(parts, wanted, strict=True):
+    gathered = []
+    for part, numbers in zip(parts, by_part, strict=True):
         with ids.graph.colocate_with(_place(part)):
-            found.append(gather(part, numbers))
-    rows = parallel_dynamic_stitch(places, found)
+            gathered.append(gather(part, numbers))
+    rows = parallel_dynamic_stitch(places, gathered)
     row = _row_shape(parts)
     behind: Any = row.as_list() if row.is_fully_defined() else shape(parts[0])[1:]
     rows = reshape(rows, concat([shape(ids), behind], 0))

@@ -19,8 +19,8 @@ def _product(body: Body, a: Value, b: Value, *args: Value) -> Value:
 
 def _normalised(body: Body, x: Value, *vectors_and_side: Value) -> list[Value]:
     keys = ("epsilon", "exponential_avg_factor", "data_format", "is_training")
-    made = body.FusedBatchNormV3(x, *vectors_and_side[:4], **{key: body.attrs[key] for key in keys})
-    y, *others = made
+    outputs = body.FusedBatchNormV3(x, *vectors_and_side[:4], **{key: body.attrs[key] for key in keys})
+    y, *others = outputs
     for side in vectors_and_side[4:]:
         y = body.AddV2(y, side)
     if body.attrs["activation_mode"] not in ("Identity", "Relu"):

@@ -115,10 +115,10 @@ def _check(ctx: InferContext, images: Sequence[int], vectors: Sequence[int]) -> 
         for index in vectors:
             length = length.merge_with(ctx.inputs[index].shape)
     except ValueError:
-        found = ", ".join(str(spec.shape) for spec in ctx.inputs)
+        shapes = ", ".join(str(spec.shape) for spec in ctx.inputs)
         raise ValueError(
             f"{ctx.op} takes images of rank {rank} ({data_format}) and vectors with a number for "
-            f"each channel, got {found}"
+            f"each channel, got {shapes}"
         ) from None
     dims[channel_axis(data_format, rank)] = length[0]
     return TensorShape(dims)
@@ -174,10 +174,10 @@ def _kernel(ctx: KernelContext) -> Kernel:
     def kernel(images: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
         x = channels_last(images, data_format) if images.ndim == rank else images
         channels = x.shape[-1] if x.ndim else 0
-        given = [scale, offset]
+        vectors = [scale, offset]
         if not training or factor != 1:
-            given += [mean, variance]
-        _check_values(rank, images, channels, *given)
+            vectors += [mean, variance]
+        _check_values(rank, images, channels, *vectors)
         flat = np.ascontiguousarray(x, wide).reshape(-1, channels)
         if training:
             now, spread, centred = _moments(flat)
@@ -192,8 +192,8 @@ def _kernel(ctx: KernelContext) -> Kernel:
         centred *= scale / np.sqrt(spread + wide.type(epsilon))
         centred += offset
         y = restored(centred.astype(narrow, copy=False).reshape(x.shape), data_format)
-        made = (y, *outputs, now.copy(), spread.copy())
-        return (*made, np.zeros((), wide)) if more else made
+        results = (y, *outputs, now.copy(), spread.copy())
+        return (*results, np.zeros((), wide)) if more else results
 
     return kernel
 

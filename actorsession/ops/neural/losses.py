@@ -68,9 +68,9 @@ def _pair(
     _check_given(labels=labels, **{what: values})
     graph = graph_of(values, labels)
     with graph.as_default(), graph.name_scope(scope or base) as entered:
-        found, wanted = cast(values, float32), cast(labels, float32)
-        _check_same_shape(found.shape, wanted.shape, what)
-        yield wanted, found, entered
+        predicted, expected = cast(values, float32), cast(labels, float32)
+        _check_same_shape(predicted.shape, expected.shape, what)
+        yield expected, predicted, entered
 
 
 def _check_given(**operands: Any) -> None:
@@ -79,9 +79,9 @@ def _check_given(**operands: Any) -> None:
             raise ValueError(f"{name} must be given, got None")
 
 
-def _check_same_shape(found: TensorShape, wanted: TensorShape, what: str) -> None:
-    if not found.is_compatible_with(wanted):
-        raise ValueError(f"labels and {what} have one shape, got {wanted} and {found}")
+def _check_same_shape(predicted: TensorShape, expected: TensorShape, what: str) -> None:
+    if not predicted.is_compatible_with(expected):
+        raise ValueError(f"labels and {what} have one shape, got {expected} and {predicted}")
 
 
 def absolute_difference(
@@ -105,8 +105,8 @@ def absolute_difference(
     Raises:
         ValueError: if the shapes differ, or labels or predictions are ``None``.
     """
-    with _pair("absolute_difference", labels, predictions, scope) as (wanted, found, entered):
-        each = elementwise.abs(found - wanted)
+    with _pair("absolute_difference", labels, predictions, scope) as (expected, predicted, entered):
+        each = elementwise.abs(predicted - expected)
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
 
 
@@ -119,8 +119,8 @@ def mean_squared_error(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
     """Return the loss ``(predictions - labels) ** 2``; arguments as for ``absolute_difference``."""
-    with _pair("mean_squared_error", labels, predictions, scope) as (wanted, found, entered):
-        each = arithmetic.squared_difference(found, wanted)
+    with _pair("mean_squared_error", labels, predictions, scope) as (expected, predicted, entered):
+        each = arithmetic.squared_difference(predicted, expected)
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
 
 
@@ -137,8 +137,8 @@ def huber_loss(
 
     The arguments are those of ``absolute_difference``; ``delta`` is a number or scalar.
     """
-    with _pair("huber_loss", labels, predictions, scope) as (wanted, found, entered):
-        error = elementwise.abs(found - wanted)
+    with _pair("huber_loss", labels, predictions, scope) as (expected, predicted, entered):
+        error = elementwise.abs(predicted - expected)
         near = arithmetic.minimum(error, delta)
         # Not max(error - delta, 0): where the two are equal, its gradient would be added to that of near.
         each = 0.5 * (near * near) + delta * (error - near)
@@ -158,8 +158,10 @@ def log_loss(
 
     The arguments are those of ``absolute_difference``; ``epsilon`` is added inside the logarithms.
     """
-    with _pair("log_loss", labels, predictions, scope) as (wanted, found, entered):
-        each = -(wanted * elementwise.log(found + epsilon)) - (1.0 - wanted) * elementwise.log(1.0 - found + epsilon)
+    with _pair("log_loss", labels, predictions, scope) as (expected, predicted, entered):
+        each = -(expected * elementwise.log(predicted + epsilon)) - (1.0 - expected) * elementwise.log(
+            1.0 - predicted + epsilon
+        )
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
 
 
@@ -181,8 +183,8 @@ def cosine_distance(
     """
     if axis is None:
         raise ValueError("You must specify 'axis'.")
-    with _pair("cosine_distance_loss", labels, predictions, scope) as (wanted, found, entered):
-        each = 1.0 - reduce_sum(found * wanted, axis=[axis], keepdims=True)
+    with _pair("cosine_distance_loss", labels, predictions, scope) as (expected, predicted, entered):
+        each = 1.0 - reduce_sum(predicted * expected, axis=[axis], keepdims=True)
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
 
 
@@ -198,9 +200,9 @@ def hinge_loss(
 
     The arguments are those of ``absolute_difference``.
     """
-    with _pair("hinge_loss", labels, logits, scope, "logits") as (wanted, found, entered):
-        ones = fills.ones_like(wanted)
-        each = relu(ones - (2.0 * wanted - ones) * found)
+    with _pair("hinge_loss", labels, logits, scope, "logits") as (expected, scores, entered):
+        ones = fills.ones_like(expected)
+        each = relu(ones - (2.0 * expected - ones) * scores)
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
 
 
@@ -228,10 +230,10 @@ def mean_pairwise_squared_error(
         ValueError: as ``absolute_difference``.
     """
     base = "mean_pairwise_squared_error"
-    with _pair(base, labels, predictions, scope) as (wanted, found, _entered):
+    with _pair(base, labels, predictions, scope) as (expected, predicted, _entered):
         weight = cast(weights, float32)
-        fitted_weights(weight, wanted)
-        diffs = found - wanted
+        fitted_weights(weight, expected)
+        diffs = predicted - expected
         known = diffs.shape.rank
         axes: Any = fills.range_(1, rank(diffs)) if known is None else list(range(1, known))
         count = reduce_sum(present_elements(diffs, weight), axis=axes, keepdims=True)
@@ -277,11 +279,11 @@ def sigmoid_cross_entropy(
     base = "sigmoid_cross_entropy_loss"
     with graph.as_default(), graph.name_scope(scope or base) as entered:
         scores = convert_to_tensor(logits)
-        wanted = cast(multi_class_labels, scores.dtype)
-        _check_same_shape(scores.shape, wanted.shape, "logits")
+        expected = cast(multi_class_labels, scores.dtype)
+        _check_same_shape(scores.shape, expected.shape, "logits")
         if label_smoothing > 0:
-            wanted = wanted * (1 - label_smoothing) + 0.5 * label_smoothing
-        each = sigmoid_cross_entropy_with_logits(labels=wanted, logits=scores, name="xentropy")
+            expected = expected * (1 - label_smoothing) + 0.5 * label_smoothing
+        each = sigmoid_cross_entropy_with_logits(labels=expected, logits=scores, name="xentropy")
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
 
 
@@ -304,13 +306,13 @@ def softmax_cross_entropy(
     base = "softmax_cross_entropy_loss"
     with graph.as_default(), graph.name_scope(scope or base) as entered:
         scores = convert_to_tensor(logits)
-        wanted = cast(onehot_labels, scores.dtype)
-        _check_same_shape(scores.shape, wanted.shape, "logits")
+        expected = cast(onehot_labels, scores.dtype)
+        _check_same_shape(scores.shape, expected.shape, "logits")
         if label_smoothing > 0:
-            classes = cast(shape(wanted)[-1], scores.dtype)
-            wanted = wanted * (1.0 - label_smoothing) + label_smoothing / classes
-        wanted = stop_gradient(wanted, name="labels_stop_gradient")
-        each = softmax_cross_entropy_with_logits_v2(wanted, scores, name="xentropy")
+            classes = cast(shape(expected)[-1], scores.dtype)
+            expected = expected * (1.0 - label_smoothing) + label_smoothing / classes
+        expected = stop_gradient(expected, name="labels_stop_gradient")
+        each = softmax_cross_entropy_with_logits_v2(expected, scores, name="xentropy")
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
 
 
@@ -338,8 +340,8 @@ def sparse_softmax_cross_entropy(
         return compute_weighted_loss(each, weight, entered, loss_collection, reduction)
 
 
-def _squeezed(value: Tensor, wanted: int | None) -> Tensor:
-    """Drop the last axis if it has extent 1 and the rank exceeds ``wanted`` by one."""
-    if wanted is None or value.shape.rank != wanted + 1 or value.spec.shape[-1] not in (1, None):
+def _squeezed(value: Tensor, target_rank: int | None) -> Tensor:
+    """Drop the last axis if it has extent 1 and the rank exceeds ``target_rank`` by one."""
+    if target_rank is None or value.shape.rank != target_rank + 1 or value.spec.shape[-1] not in (1, None):
         return value
     return squeeze(value, [-1])

@@ -42,10 +42,10 @@ def _precise(value: Tensor) -> Tensor:
     return _cast(value, float32) if value.dtype in (float16, bfloat16) else value
 
 
-def _finished(made: Sequence[Tensor], axes: Any, keep: bool, dtype: DType) -> tuple[Tensor, Tensor]:
+def _finished(both: Sequence[Tensor], axes: Any, keep: bool, dtype: DType) -> tuple[Tensor, Tensor]:
     if not keep:
-        made = [squeeze(value, axes) for value in made]
-    mean, variance = (_cast(value, dtype) for value in made)
+        both = [squeeze(value, axes) for value in both]
+    mean, variance = (_cast(value, dtype) for value in both)
     return mean, variance
 
 

@@ -95,11 +95,11 @@ def compute_weighted_loss(
     Reduction.validate(reduction)
     graph = graph_of(losses, weights)
     with graph.as_default(), graph.name_scope(scope or "weighted_loss"):
-        given = convert_to_tensor(losses)
-        values = cast(given, float32)
+        tensor = convert_to_tensor(losses)
+        values = cast(tensor, float32)
         weight = fitted_weights(cast(weights, float32), values)
         loss = _reduced(values, weight, reduction)
-        loss = cast(loss, given.dtype)
+        loss = cast(loss, tensor.dtype)
         add_loss(loss, loss_collection)
         return loss
 
@@ -139,19 +139,19 @@ def fitted_weights(weight: Tensor, values: Tensor) -> Tensor:
     Raises:
         ValueError: if they can never fit.
     """
-    have, wanted = weight.shape, values.shape
-    if have.rank == 0:
+    own, whole = weight.shape, values.shape
+    if own.rank == 0:
         return weight
-    if have.rank is not None and wanted.rank is not None:
-        fits = have.rank == wanted.rank and all(
-            h is None or w is None or h in (1, w) for h, w in zip(have, wanted, strict=True)
+    if own.rank is not None and whole.rank is not None:
+        fits = own.rank == whole.rank and all(
+            h is None or w is None or h in (1, w) for h, w in zip(own, whole, strict=True)
         )
         if not fits:
             raise ValueError(
                 "weights are a scalar, or have the rank of the values and each dimension 1 or the "
-                f"same; got weights of shape {have} for values of shape {wanted}"
+                f"same; got weights of shape {own} for values of shape {whole}"
             )
-        if have.is_fully_defined() and wanted.is_fully_defined():
+        if own.is_fully_defined() and whole.is_fully_defined():
             return weight
     # The op rejects weights that would widen the values instead of being widened to them.
     return broadcast_to(weight, shape(values))
@@ -180,8 +180,8 @@ def get_regularization_losses(scope: str | None = None) -> list[Any]:
 
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
     """Return the sum of the regularisation losses, 0 if there are none; see ``get_losses``."""
-    found = get_regularization_losses(scope)
-    return arithmetic.add_n(found, name=name) if found else constant(0.0)
+    losses = get_regularization_losses(scope)
+    return arithmetic.add_n(losses, name=name) if losses else constant(0.0)
 
 
 def get_total_loss(
@@ -196,7 +196,7 @@ def get_total_loss(
     Raises:
         ValueError: if there are none.
     """
-    found = get_losses(scope)
+    losses = get_losses(scope)
     if add_regularization_losses:
-        found += get_regularization_losses(scope)
-    return arithmetic.add_n(found, name=name)
+        losses += get_regularization_losses(scope)
+    return arithmetic.add_n(losses, name=name)

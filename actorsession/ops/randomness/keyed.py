@@ -86,12 +86,12 @@ Whole = Callable[..., Any]
 
 def _generator(*words: Any) -> np.random.Generator:
     """Return the generator of a key and a counter, which are vectors."""
-    found = [int(word) & _WORD for part in words for word in np.ravel(part)]
-    if any(np.ndim(part) != 1 for part in words) or not found:
+    seeds = [int(word) & _WORD for part in words for word in np.ravel(part)]
+    if any(np.ndim(part) != 1 for part in words) or not seeds:
         raise InvalidArgumentError(
             f"key and counter are vectors of numbers, got shapes {[list(np.shape(w)) for w in words]}"
         )
-    return np.random.Generator(np.random.SFC64(found))
+    return np.random.Generator(np.random.SFC64(seeds))
 
 
 # -- what is drawn ---------------------------------------------------------------------------------
@@ -176,8 +176,8 @@ def _key_kernel(ctx: KernelContext) -> Kernel:
     def key(seed: Any) -> Any:
         if np.shape(seed) != (2,):
             raise InvalidArgumentError(f"seed must have shape [2], not {list(np.shape(seed))}")
-        made = philox.key_and_counter(seed)
-        return (*made, np.int32(_PHILOX)) if names_algorithm else made
+        state = philox.key_and_counter(seed)
+        return (*state, np.int32(_PHILOX)) if names_algorithm else state
 
     return key
 
@@ -338,9 +338,9 @@ _SKIPPED = 256
 
 
 def _check_state(ctx: InferContext) -> None:
-    found = ctx.inputs[0]
-    if found.dtype is not resource:
-        raise TypeError(f"{ctx.op} takes the handle of a variable, got {found.dtype.name}")
+    handle = ctx.inputs[0]
+    if handle.dtype is not resource:
+        raise TypeError(f"{ctx.op} takes the handle of a variable, got {handle.dtype.name}")
 
 
 def _advanced(var: Any, op_type: str, delta: int) -> Any:
@@ -357,10 +357,10 @@ def _advanced(var: Any, op_type: str, delta: int) -> Any:
         low, high = (int(word) & _WORD for word in old[:2])
         total = (low + (high << 64) + delta) & ((1 << 128) - 1)
         words = np.array([total & _WORD, total >> 64, int(old[2]) & _WORD], np.uint64)
-        made = words.view(np.int64)
+        advanced = words.view(np.int64)
         if out is None:
-            return made
-        out[...] = made
+            return advanced
+        out[...] = advanced
         return out
 
     var.update(advance)

@@ -152,12 +152,12 @@ def truncated_normal(
 
 def _normal(op_type: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str) -> Tensor:
     graph = graph_of(*_parts(shape), mean, stddev)
-    wanted = as_dtype(dtype)
+    element_type = as_dtype(dtype)
     with graph.name_scope(name) as scope:
         dims = shape_operand(shape, graph)
-        factor = _unless(1, stddev, wanted, "stddev", graph)
-        shift = _unless(0, mean, wanted, "mean", graph)
-        attrs = {"dtype": wanted, **seed_attrs(seed, graph)}
+        factor = _unless(1, stddev, element_type, "stddev", graph)
+        shift = _unless(0, mean, element_type, "mean", graph)
+        attrs = {"dtype": element_type, **seed_attrs(seed, graph)}
         return _scaled(op_type, dims, attrs, factor, shift, scope)
 
 
@@ -181,27 +181,27 @@ def random_uniform(
     Raises:
         ValueError: for integers without ``maxval``, or another dtype.
     """
-    wanted = as_dtype(dtype)
-    if not wanted.is_floating and wanted not in (int32, int64):
-        raise ValueError(f"random_uniform draws a floating type, int32 or int64, got dtype {wanted.name}")
-    if maxval is None and wanted.is_integer:
+    element_type = as_dtype(dtype)
+    if not element_type.is_floating and element_type not in (int32, int64):
+        raise ValueError(f"random_uniform draws a floating type, int32 or int64, got dtype {element_type.name}")
+    if maxval is None and element_type.is_integer:
         raise ValueError("random_uniform needs a maxval for an integer dtype")
     upper = 1 if maxval is None else maxval
     graph = graph_of(*_parts(shape), minval, upper)
     with graph.name_scope(name or "random_uniform") as scope:
         dims = shape_operand(shape, graph)
-        if wanted.is_integer:
-            low = convert_to_tensor(minval, wanted, "min", graph=graph)
-            high = convert_to_tensor(upper, wanted, "max", graph=graph)
+        if element_type.is_integer:
+            low = convert_to_tensor(minval, element_type, "min", graph=graph)
+            high = convert_to_tensor(upper, element_type, "max", graph=graph)
             return raw.RandomUniformInt(dims, low, high, name=scope, **seed_attrs(seed, graph))
-        attrs = {"dtype": wanted, **seed_attrs(seed, graph)}
-        shift = _unless(0, minval, wanted, "min", graph)
+        attrs = {"dtype": element_type, **seed_attrs(seed, graph)}
+        shift = _unless(0, minval, element_type, "min", graph)
         if shift is None:
-            factor = _unless(1, upper, wanted, "max", graph)
+            factor = _unless(1, upper, element_type, "max", graph)
         elif not _symbolic(upper) and not _symbolic(minval):
-            factor = _unless(1, np.subtract(upper, minval), wanted, "sub", graph)
+            factor = _unless(1, np.subtract(upper, minval), element_type, "sub", graph)
         else:
-            factor = convert_to_tensor(upper, wanted, "max", graph=graph) - shift
+            factor = convert_to_tensor(upper, element_type, "max", graph=graph) - shift
         return _scaled("RandomUniform", dims, attrs, factor, shift, scope)
 
 

@@ -85,8 +85,8 @@ class Philox:
     def of_64_bits(self, count: int) -> Array:
         """Return the first numbers, each of two of 32 bits."""
         pairs = self.of_32_bits(2 * count).reshape(-1, 2)
-        made: Array = pairs[:, 0] | pairs[:, 1] << _HALF
-        return made
+        numbers: Array = pairs[:, 0] | pairs[:, 1] << _HALF
+        return numbers
 
     def blocks(self, first: Array) -> Array:
         """Return blocks of four numbers."""
@@ -104,8 +104,8 @@ def uniform(numbers: Philox, dims: Ints, dtype: DType) -> Array:
         return _as_doubles(numbers.of_32_bits(2 * count)).reshape(dims)
     digits = {2: 7 if dtype is bfloat16 else 10, 4: 23}[dtype.size]
     kept = numbers.of_32_bits(count) & np.uint64(2**digits - 1)
-    made: Array = (kept.astype(np.float64) / 2**digits).astype(dtype.np_dtype)
-    return made.reshape(dims)
+    fractions: Array = (kept.astype(np.float64) / 2**digits).astype(dtype.np_dtype)
+    return fractions.reshape(dims)
 
 
 def _pairs(first: Array, second: Array, wide: Any) -> tuple[Array, Array]:
@@ -117,15 +117,15 @@ def _pairs(first: Array, second: Array, wide: Any) -> tuple[Array, Array]:
 
 def _as_floats(numbers: Array) -> Array:
     """Return numbers of 32 bits as uniform ones of float32."""
-    made: Array = (numbers & np.uint64(2**23 - 1)).astype(np.float32) / np.float32(2**23)
-    return made
+    floats: Array = (numbers & np.uint64(2**23 - 1)).astype(np.float32) / np.float32(2**23)
+    return floats
 
 
 def _as_doubles(numbers: Array) -> Array:
     """Return uniform numbers of float64 for pairs of numbers of 32 bits, the high bits first."""
     high, low = numbers[..., ::2] & np.uint64(2**20 - 1), numbers[..., 1::2]
-    made: Array = (high << _HALF | low).astype(np.float64) / 2.0**52
-    return made
+    doubles: Array = (high << _HALF | low).astype(np.float64) / 2.0**52
+    return doubles
 
 
 def normal(numbers: Philox, dims: Ints, dtype: DType) -> Array:
@@ -146,7 +146,7 @@ def truncated_normal(numbers: Philox, dims: Ints, dtype: DType) -> Array:
     wide, size = (np.float64, 2) if dtype is float64 else (np.float32, 4)
     count = prod(dims)
     groups = (count + size - 1) // size
-    made = np.empty((groups, size), wide)
+    normals = np.empty((groups, size), wide)
     waiting, drawn = np.arange(groups), np.empty((groups, 0), wide)
     used, some = 0, 4
     while waiting.size:
@@ -158,9 +158,9 @@ def truncated_normal(numbers: Philox, dims: Ints, dtype: DType) -> Array:
         order = np.argsort(np.abs(drawn) >= _MOST, 1, kind="stable")[:, :size]
         kept = np.take_along_axis(drawn, order, 1)
         done = (np.abs(kept) < _MOST).all(1)
-        made[waiting[done]] = kept[done]
+        normals[waiting[done]] = kept[done]
         waiting, drawn, used = waiting[~done], drawn[~done], used + some
-    return made.reshape(-1)[:count].astype(dtype.np_dtype).reshape(dims)
+    return normals.reshape(-1)[:count].astype(dtype.np_dtype).reshape(dims)
 
 
 def integers(numbers: Philox, dims: Ints, dtype: DType) -> Array:
@@ -177,8 +177,8 @@ def between(numbers: Philox, dims: Ints, dtype: DType, low: Any, high: Any) -> A
     unsigned = integers(numbers, dims, dtype).view(np.dtype(f"u{dtype.size}"))
     offsets = unsigned % unsigned.dtype.type(int(high) - int(low))
     with np.errstate(over="ignore"):
-        made: Array = offsets.view(dtype.np_dtype) + low
-    return made
+        result: Array = offsets.view(dtype.np_dtype) + low
+    return result
 
 
 def key_and_counter(seed: Any) -> tuple[Array, Array]:

@@ -46,8 +46,8 @@ def multinomial(
     with graph.name_scope(name or "multinomial"):
         weights = convert_to_tensor(logits, name="logits", graph=graph)
         count = convert_to_tensor(num_samples, int32, "num_samples", graph=graph)
-        wanted = int64 if output_dtype is None else as_dtype(output_dtype)
-        return raw.Multinomial(weights, count, output_dtype=wanted, **seed_attrs(seed, graph))
+        class_type = int64 if output_dtype is None else as_dtype(output_dtype)
+        return raw.Multinomial(weights, count, output_dtype=class_type, **seed_attrs(seed, graph))
 
 
 def categorical(
@@ -70,16 +70,16 @@ def random_gamma(
         dtype: a floating type.
         seed: the op's own seed.
     """
-    wanted = as_dtype(dtype)
+    element_type = as_dtype(dtype)
     graph = graph_of(alpha, beta, shape)
     with graph.name_scope(name or "random_gamma"):
         dims = shape_operand(shape, graph)
-        each = convert_to_tensor(alpha, wanted, "alpha", graph=graph)
-        rate = convert_to_tensor(1.0 if beta is None else beta, wanted, "beta", graph=graph)
+        each = convert_to_tensor(alpha, element_type, "alpha", graph=graph)
+        rate = convert_to_tensor(1.0 if beta is None else beta, element_type, "beta", graph=graph)
         both = each if beta is None else each + raw.ZerosLike(rate)
         drawn = raw.RandomGamma(dims, both, **seed_attrs(seed, graph))
         scaled = drawn if beta is None else drawn / rate
-        least = scalar_like(float(np.finfo(_wide(wanted)).tiny), scaled)
+        least = scalar_like(float(np.finfo(_wide(element_type)).tiny), scaled)
         return raw.Maximum(least, scaled)
 
 
@@ -153,12 +153,12 @@ def drawn_classes(generator: np.random.Generator, logits: Array, count: Any) -> 
         raise InvalidArgumentError("each row of logits needs a finite one, got a row without")
     ends = np.cumsum(np.exp(wide - most), axis=1)
     places = generator.random((len(wide), int(count)))
-    found = np.empty(places.shape, np.int64)
+    classes = np.empty(places.shape, np.int64)
     for row, (end, place) in enumerate(zip(ends, places, strict=True)):
         # The product is below the last end, and the first end above it never belongs to a class without
         # weight.
-        found[row] = np.searchsorted(end, place * end[-1], side="right")
-    return np.asarray(np.minimum(found, logits.shape[1] - 1))
+        classes[row] = np.searchsorted(end, place * end[-1], side="right")
+    return np.asarray(np.minimum(classes, logits.shape[1] - 1))
 
 
 def _classes_kernel(ctx: KernelContext) -> Kernel:

@@ -73,24 +73,24 @@ def stateless_uniform(
     Raises:
         ValueError: for integers with one end, or unsigned ones with ends.
     """
-    wanted = as_dtype(dtype)
+    element_type = as_dtype(dtype)
     graph = graph_of(seed, minval, maxval, shape)
     with graph.name_scope(name or "stateless_random_uniform") as scope:
         dims, word = shape_operand(shape, graph), _seed(seed, graph)
-        if not wanted.is_integer:
+        if not element_type.is_integer:
             low = 0 if minval is None else minval
-            drawn = raw.StatelessRandomUniform(dims, word, dtype=wanted)
+            drawn = raw.StatelessRandomUniform(dims, word, dtype=element_type)
             return _stretched(drawn, (1 if maxval is None else maxval), low, scope, ends=True)
         if (minval is None) != (maxval is None):
             raise ValueError(
-                f"stateless_uniform of {wanted.name} takes both ends or None for both, got minval "
+                f"stateless_uniform of {element_type.name} takes both ends or None for both, got minval "
                 f"{minval!r} and maxval {maxval!r}"
             )
         if minval is None:
-            return raw.StatelessRandomUniformFullInt(dims, word, dtype=wanted, name=scope)
-        if wanted not in (int32, int64):
-            raise ValueError(f"stateless_uniform draws int32 or int64 between ends, got {wanted.name}")
-        ends = [convert_to_tensor(end, wanted, graph=graph) for end in (minval, maxval)]
+            return raw.StatelessRandomUniformFullInt(dims, word, dtype=element_type, name=scope)
+        if element_type not in (int32, int64):
+            raise ValueError(f"stateless_uniform draws int32 or int64 between ends, got {element_type.name}")
+        ends = [convert_to_tensor(end, element_type, graph=graph) for end in (minval, maxval)]
         return raw.StatelessRandomUniformInt(dims, word, *ends, name=scope)
 
 
@@ -156,16 +156,16 @@ def stateless_gamma(
         beta: their inverse scales, 1 if left out.
         dtype: a floating type.
     """
-    wanted = as_dtype(dtype)
+    element_type = as_dtype(dtype)
     graph = graph_of(seed, alpha, beta, shape)
     with graph.name_scope(name or "stateless_random_gamma"):
         dims = shape_operand(shape, graph)
-        each = convert_to_tensor(alpha, wanted, "alpha", graph=graph)
-        rate = convert_to_tensor(1.0 if beta is None else beta, wanted, "beta", graph=graph)
+        each = convert_to_tensor(alpha, element_type, "alpha", graph=graph)
+        rate = convert_to_tensor(1.0 if beta is None else beta, element_type, "beta", graph=graph)
         both = each if beta is None else each + raw.ZerosLike(rate)
         drawn = raw.StatelessRandomGammaV2(dims, _seed(seed, graph), both)
         scaled = drawn if beta is None else drawn / rate
-        wide = np.float64 if wanted is float64 else np.float32
+        wide = np.float64 if element_type is float64 else np.float32
         return raw.Maximum(scalar_like(float(np.finfo(wide).tiny), scaled), scaled)
 
 
@@ -214,9 +214,9 @@ def _seeded(shapes: Shapes, index: int = 1) -> Shapes:
     """Return a shape rule that also checks the shape of the seed, the operand ``index``."""
 
     def checked(ctx: InferContext) -> Sequence[TensorShape]:
-        found = ctx.inputs[index].shape
-        if not found.is_compatible_with([2]):
-            raise ValueError(f"{ctx.op}: a seed is two integers, got shape {found}")
+        seed_shape = ctx.inputs[index].shape
+        if not seed_shape.is_compatible_with([2]):
+            raise ValueError(f"{ctx.op}: a seed is two integers, got shape {seed_shape}")
         return shapes(ctx)
 
     return checked

@@ -63,7 +63,7 @@ def _kernel(search: Callable[[Array, int], Any], never: float) -> Callable[[Kern
     """
 
     def kernel(ctx: KernelContext) -> Kernel:
-        wanted = ctx.outputs[0].dtype.np_dtype
+        index_type = ctx.outputs[0].dtype.np_dtype
         floating = ctx.inputs[0].dtype.is_floating
 
         def along(x: Array, axis: Any) -> Any:
@@ -72,10 +72,10 @@ def _kernel(search: Callable[[Array, int], Any], never: float) -> Callable[[Kern
             if not -x.ndim <= axis < x.ndim or not x.shape[axis]:
                 raise InvalidArgumentError(f"{ctx.op}: no elements along axis {axis} of {x.shape}")
             if floating and np.isnan(x).any():
-                found = search(np.where(np.isnan(x), x.dtype.type(never), x), axis)
+                positions = search(np.where(np.isnan(x), x.dtype.type(never), x), axis)
             else:
-                found = search(x, axis)
-            return found if found.dtype == wanted else found.astype(wanted)
+                positions = search(x, axis)
+            return positions if positions.dtype == index_type else positions.astype(index_type)
 
         fixed = constant_ints(ctx, 1)
         if fixed is None:

@@ -98,14 +98,14 @@ def _kernel(accumulate: Kernel, identity: float) -> Any:
                 raise InvalidArgumentError(f"{op}: axis is a scalar, got shape {axis.shape}")
             at = normal_axis(int(axis), x.ndim, op, InvalidArgumentError)
             out = np.empty(x.shape, x.dtype)
-            given, made = np.moveaxis(x, at, 0), np.moveaxis(out, at, 0)
+            terms, totals = np.moveaxis(x, at, 0), np.moveaxis(out, at, 0)
             if reverse:
-                given, made = given[::-1], made[::-1]
+                terms, totals = terms[::-1], totals[::-1]
             if exclusive:
-                made[:1] = identity
-                given, made = given[:-1], made[1:]
-            if given.size:
-                accumulate(given, 0, x.dtype, made)
+                totals[:1] = identity
+                terms, totals = terms[:-1], totals[1:]
+            if terms.size:
+                accumulate(terms, 0, x.dtype, totals)
             return out
 
         return cumulative

@@ -64,11 +64,11 @@ def bincount(
         if maxlength is not None:
             length = minimum(cast(convert_to_tensor(maxlength, graph=graph), values.dtype), length)
         if weights is None:
-            given = convert_to_tensor(np.zeros(0, as_dtype(dtype).np_dtype), graph=graph)
+            factors = convert_to_tensor(np.zeros(0, as_dtype(dtype).np_dtype), graph=graph)
         else:
-            given = reshape(convert_to_tensor(weights, name="weights", graph=graph), [-1])
+            factors = reshape(convert_to_tensor(weights, name="weights", graph=graph), [-1])
         flat = reshape(values, [-1])
-        return raw.DenseBincount(flat, length, given, binary_output=False)
+        return raw.DenseBincount(flat, length, factors, binary_output=False)
 
 
 def _infer_bincount(ctx: InferContext) -> list[TensorShape]:
@@ -136,11 +136,11 @@ def histogram_fixed_width(
         nbins: number of bins.
         dtype: dtype of the counts, int32 or int64.
     """
-    given = convert_to_tensor(values)
-    with given.graph.name_scope(name or "histogram_fixed_width") as scope:
-        ends = convert_to_tensor(value_range, given.dtype, graph=given.graph)
-        count = convert_to_tensor(nbins, int32, "nbins", graph=given.graph)
-        return raw.HistogramFixedWidth(given, ends, count, dtype=dtype, name=scope)
+    numbers = convert_to_tensor(values)
+    with numbers.graph.name_scope(name or "histogram_fixed_width") as scope:
+        ends = convert_to_tensor(value_range, numbers.dtype, graph=numbers.graph)
+        count = convert_to_tensor(nbins, int32, "nbins", graph=numbers.graph)
+        return raw.HistogramFixedWidth(numbers, ends, count, dtype=dtype, name=scope)
 
 
 def histogram_fixed_width_bins(values: Any, value_range: Any, nbins: Any = 100, name: str | None = None) -> Tensor:
@@ -151,16 +151,16 @@ def histogram_fixed_width_bins(values: Any, value_range: Any, nbins: Any = 100, 
         value_range: vector of the lower and the upper end, of the same dtype.
         nbins: number of bins.
     """
-    given = convert_to_tensor(values)
-    graph = given.graph
+    numbers = convert_to_tensor(values)
+    graph = numbers.graph
     with graph.name_scope(name or "histogram_fixed_width_bins"):
-        ends = convert_to_tensor(value_range, given.dtype, "value_range", graph=graph)
+        ends = convert_to_tensor(value_range, numbers.dtype, "value_range", graph=graph)
         count = convert_to_tensor(nbins, int32, "nbins", graph=graph)
         known = constant_ints_of(count)
         if known is not None and known[0] < 1:
             raise ValueError(f"a histogram has at least 1 bin; got nbins={known[0]}")
-        bins = cast(count, given.dtype)
-        scaled = truediv(given - ends[0], ends[1] - ends[0])
+        bins = cast(count, numbers.dtype)
+        scaled = truediv(numbers - ends[0], ends[1] - ends[0])
         place = floor(cast(bins, scaled.dtype) * scaled)
         last = cast(bins, scaled.dtype) - 1
         return cast(maximum(minimum(place, last), 0), int32)
@@ -237,9 +237,9 @@ def confusion_matrix(
         if weights is None:
             counted = ones_like(guess, dtype)
         else:
-            given = convert_to_tensor(weights, name="weights", graph=graph)
-            guess.shape.merge_with(given.shape)
-            counted = cast(given, dtype)
+            factors = convert_to_tensor(weights, name="weights", graph=graph)
+            guess.shape.merge_with(factors.shape)
+            counted = cast(factors, dtype)
         indices = stack([right, guess], axis=1)
         return scatter_nd(indices, counted, stack([classes, classes]), name=scope)
 

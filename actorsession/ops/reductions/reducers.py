@@ -57,10 +57,10 @@ def bound_to_axes(ctx: KernelContext, reducer: Reducer) -> Kernel:
 @functools.lru_cache(maxsize=1024)  # a program has few; computing one takes 1 us
 def _normal(axes: tuple[int, ...], rank: int) -> Axes:
     """Return the axes counted from the front and sorted, or ``None`` for all."""
-    found = tuple(sorted({a + rank if a < 0 else a for a in axes}))
-    if len(found) < len(axes) or (found and not 0 <= found[0] <= found[-1] < rank):
+    positive = tuple(sorted({a + rank if a < 0 else a for a in axes}))
+    if len(positive) < len(axes) or (positive and not 0 <= positive[0] <= positive[-1] < rank):
         raise InvalidArgumentError(f"axes {list(axes)} are not different axes of a tensor of rank {rank}")
-    return None if len(found) == rank else found
+    return None if len(positive) == rank else positive
 
 
 # -- sums ----------------------------------------------------------------------------------------
@@ -141,8 +141,8 @@ def euclidean_norm(dtype: DType) -> Reducer:
     wide, narrow = accumulation_dtype(dtype.np_dtype), dtype.np_dtype
 
     def reduce(x: Any, axes: Axes, keep: bool) -> Any:
-        given = x.astype(wide, copy=False)
-        squares = np.conjugate(given) * given if dtype.is_complex else given * given
+        widened = x.astype(wide, copy=False)
+        squares = np.conjugate(widened) * widened if dtype.is_complex else widened * widened
         return np.sqrt(_ADD(squares, axes, wide, None, keep)).astype(narrow, copy=False)
 
     return reduce

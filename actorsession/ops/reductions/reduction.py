@@ -187,8 +187,8 @@ def _kept(op: Operation, value: Tensor) -> Tensor:
         reduced = _normal_axes(known, len(x.shape), op.type)
         dims = [1 if i in reduced else d for i, d in enumerate(x.shape.sizes)]
         if dims.count(None) == 0 or (dims.count(None) == 1 and 0 not in dims):
-            wanted = np.array([-1 if d is None else d for d in dims], np.int32)
-            return reshape(value, constant(wanted, graph=x.graph))
+            extents = np.array([-1 if d is None else d for d in dims], np.int32)
+            return reshape(value, constant(extents, graph=x.graph))
     return reshape(value, raw.ReducedShape(shape(x), axes))
 
 
@@ -226,14 +226,14 @@ def _others(x: Tensor, axes: Tensor) -> Tensor:
     if known is not None and x.shape.rank is not None and len(known) == 1:
         return _along(x, known[0])
     count = rank(x)
-    given = reshape(cast(axes, int32), [-1])
-    first = where_v2(given < 0, given + count, given)
+    flat = reshape(cast(axes, int32), [-1])
+    first = where_v2(flat < 0, flat + count, flat)
     order = raw.ConcatV2([first, raw.ListDiff(raw.Range(0, count, 1), first)[0]], 0)
     turned = raw.Transpose(x, order)
     sizes = shape_tensor(turned)
     kept = raw.GatherV2(sizes, raw.Range(size(first), count, 1), 0)
-    found = _along(reshape(turned, raw.ConcatV2([[-1], kept], 0)), 0)
-    return raw.Transpose(reshape(found, sizes), raw.InvertPermutation(order))
+    others = _along(reshape(turned, raw.ConcatV2([[-1], kept], 0)), 0)
+    return raw.Transpose(reshape(others, sizes), raw.InvertPermutation(order))
 
 
 def _along(x: Tensor, axis: int) -> Tensor:

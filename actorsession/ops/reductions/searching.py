@@ -53,9 +53,9 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side is 'left' or 'right', got {side!r}")
-    sequences, wanted = convert_all([sorted_sequence, values])
-    dims = shape_tensor(wanted)
-    flat = [reshape(t, stack([-1, shape_tensor(t)[-1]])) for t in (sequences, wanted)]
+    sequences, sought = convert_all([sorted_sequence, values])
+    dims = shape_tensor(sought)
+    flat = [reshape(t, stack([-1, shape_tensor(t)[-1]])) for t in (sequences, sought)]
     bound = raw.LowerBound if side == "left" else raw.UpperBound
     return reshape(bound(*flat, out_type=out_type, name=name), dims)
 
@@ -77,18 +77,18 @@ def _bound_kernel(ctx: KernelContext) -> Kernel:
     op, dtype = ctx.op, ctx.outputs[0].dtype.np_dtype
     side: Any = "left" if op == "LowerBound" else "right"
 
-    def found(sequences: Any, values: Any) -> Any:
+    def bounds(sequences: Any, values: Any) -> Any:
         if sequences.ndim != 2 or values.ndim != 2 or len(sequences) != len(values):
             raise InvalidArgumentError(
                 f"{op}: sequences and values have rank 2 and as many rows, got shapes "
                 f"{list(sequences.shape)} and {list(values.shape)}"
             )
         out = np.empty(values.shape, dtype)
-        for row, (sequence, wanted) in enumerate(zip(sequences, values, strict=True)):
-            out[row] = np.searchsorted(sequence, wanted, side)
+        for row, (sequence, sought) in enumerate(zip(sequences, values, strict=True)):
+            out[row] = np.searchsorted(sequence, sought, side)
         return out
 
-    return found
+    return bounds
 
 
 op("LowerBound", _infer_bound, kernel=_bound_kernel)
@@ -146,8 +146,8 @@ def _sorted(values: Any, axis: Any, direction: str, name: str, *, indices: bool)
         keys = value if direction == "DESCENDING" else _reversed_order(value)
         order = _swap_with_last(value, axis, name)
         keys = keys if order is None else transpose(keys, order)
-        found = top_k(keys, shape_tensor(keys)[-1])
-        out = found.indices if indices else found.values
+        best = top_k(keys, shape_tensor(keys)[-1])
+        out = best.indices if indices else best.values
         out = out if order is None else transpose(out, order)
         return out if indices or direction == "DESCENDING" else _reversed_order(out)
 
@@ -165,8 +165,8 @@ def _swap_with_last(value: Tensor, axis: Any, name: str) -> Tensor | None:
     """Return the permutation that exchanges ``axis`` with the last one, ``None`` if it is the last."""
     known = axis
     if hasattr(axis, "_as_graph_element"):
-        found = constant_ints_of(convert_to_tensor(axis))
-        known = None if found is None else found[0]
+        number = constant_ints_of(convert_to_tensor(axis))
+        known = None if number is None else number[0]
     dims = value.shape.rank
     if known is not None and dims is not None:
         where = normal_axis(int(known), dims, name)
@@ -175,8 +175,8 @@ def _swap_with_last(value: Tensor, axis: Any, name: str) -> Tensor | None:
         return None if where == dims - 1 else constant(order, graph=value.graph)
     if known == -1:
         return None
-    given = cast(convert_to_tensor(axis, graph=value.graph), int32)
+    position = cast(convert_to_tensor(axis, graph=value.graph), int32)
     count = rank(value)
-    place, last, axes = (given + count) % count, count - 1, range_(count)
+    place, last, axes = (position + count) % count, count - 1, range_(count)
     swapped = where_v2(equal(axes, last), place, axes)
     return where_v2(equal(axes, place), last, swapped)

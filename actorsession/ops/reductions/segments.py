@@ -145,7 +145,7 @@ def _total(op: Operation, rows: Tensor) -> Tensor:
     return unsorted_segment_sum(rows, op.inputs[1], op.inputs[2])
 
 
-def _found(op: Operation, rows: Tensor) -> Tensor:
+def _gathered(op: Operation, rows: Tensor) -> Tensor:
     """Return for each row of data the row of its id, or that of id 0 for rows that were left out."""
     ids = op.inputs[1]
     return gather(rows, ids if len(op.inputs) == 2 else maximum(ids, scalar_like(0, ids)))
@@ -166,23 +166,23 @@ def _padded(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
 
 
 def _sum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return _padded(op, _found(op, grad))
+    return _padded(op, _gathered(op, grad))
 
 
 def _mean_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     ids = op.inputs[1]
     behind = ones(expand_dims(rank(op.inputs[0]) - 1, 0), int32)
     one = ones(concat([shape(ids), behind], 0), grad.dtype)
-    return _padded(op, _found(op, grad / segment_sum(one, ids)))
+    return _padded(op, _gathered(op, grad / segment_sum(one, ids)))
 
 
 def _extremum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     """Return the gradient in equal shares for all elements that attain the extremum."""
     data = op.inputs[0]
-    attained = equal(data, _found(op, op.outputs[0]))
+    attained = equal(data, _gathered(op, op.outputs[0]))
     share = grad / _total(op, cast(attained, grad.dtype))
     zero = scalar_like(0, grad)
-    return _padded(op, _counted(op, where_v2(attained, _found(op, share), zero)))
+    return _padded(op, _counted(op, where_v2(attained, _gathered(op, share), zero)))
 
 
 def _prod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -193,12 +193,12 @@ def _prod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     useful = where_v2(greater(zeros, 1), scalar_like(0, grad), grad)
     nonzero = where_v2(is_zero, scalar_like(1, data), data)
     product = make_one(op.type, [nonzero, *op.inputs[1:]])
-    quotient = _found(op, product) / nonzero
-    alone = logical_and(greater(_found(op, zeros), 0), is_zero)
-    none = equal(_found(op, zeros), 0)
+    quotient = _gathered(op, product) / nonzero
+    alone = logical_and(greater(_gathered(op, zeros), 0), is_zero)
+    none = equal(_gathered(op, zeros), 0)
     kept = where_v2(none, quotient, scalar_like(0, data))
-    others = where_v2(alone, _found(op, product), kept)
-    return _padded(op, _counted(op, _found(op, useful) * others))
+    others = where_v2(alone, _gathered(op, product), kept)
+    return _padded(op, _counted(op, _gathered(op, useful) * others))
 
 
 # -- ops -----------------------------------------------------------------------------------------

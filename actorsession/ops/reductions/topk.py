@@ -81,12 +81,12 @@ def _largest(keys: Array, k: int) -> Array:
     if keys.shape[-1] < _PARTITION_FROM or 4 * k > keys.shape[-1] or k == 0:
         return np.argsort(keys, axis=-1, kind="stable")[..., :k]
     chosen = np.sort(np.argpartition(keys, k - 1, axis=-1)[..., :k], axis=-1)
-    found = np.take_along_axis(keys, chosen, -1)
-    limit = found.max(axis=-1, keepdims=True)
+    best = np.take_along_axis(keys, chosen, -1)
+    limit = best.max(axis=-1, keepdims=True)
     # The partition chooses arbitrarily among equal keys at the limit; in that case sort everything.
     if not ((keys <= limit).sum(axis=-1) == k).all():
         return np.argsort(keys, axis=-1, kind="stable")[..., :k]
-    order = np.argsort(found, axis=-1, kind="stable")
+    order = np.argsort(best, axis=-1, kind="stable")
     return np.take_along_axis(chosen, order, -1)
 
 

@@ -83,8 +83,8 @@ _VECTOR = TensorShape([None])
 
 def _infer_unique(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 0, rank=1)
-    made = [_VECTOR, ctx.inputs[0].shape.merge_with(_VECTOR)]
-    return [*made, _VECTOR] if ctx.op == "UniqueWithCounts" else made
+    shapes = [_VECTOR, ctx.inputs[0].shape.merge_with(_VECTOR)]
+    return [*shapes, _VECTOR] if ctx.op == "UniqueWithCounts" else shapes
 
 
 def _require_vectors(op: str, *values: Any) -> None:
@@ -106,11 +106,11 @@ def _distinct(x: Array, index_type: np.dtype[Any]) -> tuple[Array, Array, Array]
 
 def _unique_kernel(ctx: KernelContext) -> Kernel:
     op, index_type = ctx.op, ctx.outputs[1].dtype.np_dtype
-    wanted = len(ctx.outputs)
+    outputs = len(ctx.outputs)
 
     def distinct(x: Any) -> Any:
         _require_vectors(op, x)
-        return _distinct(x, index_type)[:wanted]
+        return _distinct(x, index_type)[:outputs]
 
     return distinct
 

@@ -34,10 +34,10 @@ class _Scratch(threading.local):
         self._blocks: dict[np.dtype[Any], Array] = {}
 
     def block(self, dtype: np.dtype[Any], length: int) -> Array:
-        found = self._blocks.get(dtype)
-        if found is None or found.size < length:
-            found = self._blocks[dtype] = np.empty(length, dtype)
-        return found[:length]
+        block = self._blocks.get(dtype)
+        if block is None or block.size < length:
+            block = self._blocks[dtype] = np.empty(length, dtype)
+        return block[:length]
 
 
 _SCRATCH = _Scratch()

@@ -185,8 +185,8 @@ def _led(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays, sl
 
 def _powered(accum: Array, power: Array) -> Array:
     """Return ``accum ** -power``; the usual power is that of a square root."""
-    found: Array = np.sqrt(accum) if power == -0.5 else accum**-power
-    return found
+    root: Array = np.sqrt(accum) if power == -0.5 else accum**-power
+    return root
 
 
 def proximal_gradient_descent(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:

@@ -83,8 +83,8 @@ def _kernel(rule: rules.Rule, ctx: KernelContext) -> Kernel:
     behind = where + (2 if sparse else 1)
     names = [arg.name for arg in (*args[count:where], *args[behind:])]
 
-    def kernel(var: Any, *given: Any) -> None:
-        grad, rates = given[where], given[count:where] + given[behind:]
+    def kernel(var: Any, *operands: Any) -> None:
+        grad, rates = operands[where], operands[count:where] + operands[behind:]
         _check_scalars(op_type, names, rates)
 
         def move(*slots: Array) -> None:
@@ -96,7 +96,7 @@ def _kernel(rule: rules.Rule, ctx: KernelContext) -> Kernel:
             def step_of_rows(whole: Array) -> Array:
                 for slot in slots:
                     check_same_shape(op_type, whole, slot)
-                rows, summed = sum_duplicates(*flat_rows(op_type, whole, given[where + 1], grad))
+                rows, summed = sum_duplicates(*flat_rows(op_type, whole, operands[where + 1], grad))
                 some = [slot[rows] for slot in slots]
                 whole[rows] = _computed(rule, attrs, whole[rows], some, summed, rates, None)
                 for slot, moved in zip(slots, some, strict=True):
@@ -108,7 +108,7 @@ def _kernel(rule: rules.Rule, ctx: KernelContext) -> Kernel:
             else:
                 var.update(step)
 
-        with_slots(given[:count], move)
+        with_slots(operands[:count], move)
 
     return kernel
 

@@ -23,8 +23,8 @@ def _changed(ref: Any) -> Variable:
     # What an update gives inside of loop bodies and branches is the value that it left.
     if isinstance(ref, Tensor) and (reference := reference_read(ref)) is not None:
         return variable_of(reference, [ref.op])
-    found: Variable = ref
-    return found
+    variable: Variable = ref
+    return variable
 
 
 def assign(ref: Variable | Tensor, value: Any, validate_shape: bool | None = None, name: str | None = None) -> Any:

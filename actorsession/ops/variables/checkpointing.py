@@ -139,11 +139,11 @@ _PLACES = ("tensor_names", "shape_and_slices")
 
 def _saved(ctx: InferContext) -> Sequence[TensorShape]:
     places = 1 if ctx.op == "Save" else 2
-    found = [spec.dtype for spec in ctx.inputs[1 + places :]]
-    dtypes = [as_dtype(t) for t in ctx.attrs.get("dtypes", found)]
-    if found != dtypes:
-        wanted, got = (", ".join(t.name for t in some) for some in (dtypes, found))
-        raise TypeError(f"{ctx.op} says that it saves {wanted}; its inputs are {got}")
+    actual = [spec.dtype for spec in ctx.inputs[1 + places :]]
+    dtypes = [as_dtype(t) for t in ctx.attrs.get("dtypes", actual)]
+    if actual != dtypes:
+        expected, input_types = (", ".join(t.name for t in some) for some in (dtypes, actual))
+        raise TypeError(f"{ctx.op} says that it saves {expected}; its inputs are {input_types}")
     _check_addressed(ctx, dtypes, places)
     return []
 
@@ -194,11 +194,11 @@ def _texts(op: str, value: Any) -> list[str]:
 
 
 def _lists(op: str, count: int, names: Any, slices: Any) -> tuple[list[str], list[str]]:
-    found = _texts(op, names), _texts(op, slices)
-    for what, texts in zip(("tensor_names", "shape_and_slices"), found, strict=True):
+    columns = _texts(op, names), _texts(op, slices)
+    for what, texts in zip(("tensor_names", "shape_and_slices"), columns, strict=True):
         if len(texts) != count:
             raise InvalidArgumentError(f"{op} has {count} tensors and {len(texts)} {what}")
-    return found
+    return columns
 
 
 def _save_kernel(ctx: KernelContext) -> Kernel:
@@ -233,40 +233,40 @@ def _restore_kernel(ctx: KernelContext) -> Kernel:
         chosen, specs = _lists(op, len(outputs), names, slices)
         path = _text(op, prefix)
         with CheckpointReader(host.files.prefix(path), host.files) as reader:
-            found = tuple(
-                _restored(reader, path, name, spec, wanted)
-                for name, spec, wanted in zip(chosen, specs, outputs, strict=True)
+            values = tuple(
+                _restored(reader, path, name, spec, output)
+                for name, spec, output in zip(chosen, specs, outputs, strict=True)
             )
-        return found if len(found) != 1 else found[0]
+        return values if len(values) != 1 else values[0]
 
     return restore
 
 
 def _restore_one_kernel(ctx: KernelContext) -> Kernel:
-    op, wanted, host = ctx.op, ctx.outputs[0], ctx.resources
+    op, output, host = ctx.op, ctx.outputs[0], ctx.resources
 
     def restore(pattern: Any, name: Any, place: Any = "") -> Any:
         path = _text(op, pattern)
         with CheckpointReader(host.files.prefix(path), host.files) as reader:
-            return _restored(reader, path, _text(op, name), _text(op, place), wanted)
+            return _restored(reader, path, _text(op, name), _text(op, place), output)
 
     return restore
 
 
-def _restored(reader: CheckpointReader, path: str, name: str, spec: str, wanted: TensorSpec) -> Array | Any:
+def _restored(reader: CheckpointReader, path: str, name: str, spec: str, expected: TensorSpec) -> Array | Any:
     """Return one tensor of a checkpoint, after a check of its dtype and shape."""
     part = checkpoints.parse_spec(spec)
     entry = reader.entry(name)
     # The variants that are saved, positions of iterators, consist of bytes, as strings do.
-    dtype = string if wanted.dtype is variant else wanted.dtype
+    dtype = string if expected.dtype is variant else expected.dtype
     if entry.dtype is not dtype:
         raise InvalidArgumentError(
-            f"{name!r} is {entry.stored} in the checkpoint {path!r}; {wanted.dtype.name} is wanted here"
+            f"{name!r} is {entry.stored} in the checkpoint {path!r}; {expected.dtype.name} is wanted here"
         )
     shape = entry.shape if part is None else part[1].sizes
-    if not wanted.shape.is_compatible_with(shape):
+    if not expected.shape.is_compatible_with(shape):
         raise InvalidArgumentError(
-            f"{name!r} has shape {list(shape)} in the checkpoint {path!r}; shape {wanted.shape} is wanted here"
+            f"{name!r} has shape {list(shape)} in the checkpoint {path!r}; shape {expected.shape} is wanted here"
         )
     return (entry.read(name, path) if part is None else reader.read(name, part))[()]
 
@@ -298,11 +298,11 @@ def _load_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"{op}: {shape[0]} rows and {shape[1]} columns are needed, got {len(rows)} and {len(columns)}"
             )
-        for what, given, limit in (("row", rows, len(old)), ("column", columns, old.shape[1])):
-            kept = given[given >= 0]
+        for what, places, limit in (("row", rows, len(old)), ("column", columns, old.shape[1])):
+            kept = places[places >= 0]
             if len(np.unique(kept)) < len(kept) or (kept >= limit).any():
                 raise InvalidArgumentError(
-                    f"{op}: an old {what} below {limit} is used once at most, got {given.tolist()}"
+                    f"{op}: an old {what} below {limit} is used once at most, got {places.tolist()}"
                 )
         fresh = (rows[:, None] < 0) | (columns < 0)
         if fresh.sum() != initial.size:

@@ -80,7 +80,7 @@ class CreatedByScope(type):
         # Neither creators nor the kinds of variables apply to subclasses.
         if "_asks_creators" not in cls.__dict__:
             return super().__call__(*args, **kwargs)
-        create: Creator = functools.partial(_made, super().__call__)
+        create: Creator = functools.partial(_create, super().__call__)
         if not creators:
             return create(*args, **kwargs)
         for creator in creators:
@@ -94,7 +94,7 @@ class CreatedByScope(type):
         return create(**{**rest, **dict(zip(rest, args, strict=False)), **kwargs})
 
 
-def _made(resource: Creator, *args: Any, **kwargs: Any) -> Any:
+def _create(resource: Creator, *args: Any, **kwargs: Any) -> Any:
     """Return a new variable of the kind that is asked for, or that the graph has by default."""
     if kwargs.get("variable_def") is not None:
         if kwargs.get("initial_value", args[0] if args else None) is not None:
@@ -138,19 +138,19 @@ def trainable_by_default(trainable: bool | None, synchronization: VariableSynchr
     return synchronization is not VariableSynchronization.ON_READ
 
 
-def joined_collections(given: Iterable[str] | None, trainable: bool) -> list[str]:
+def joined_collections(collections: Iterable[str] | None, trainable: bool) -> list[str]:
     """Return the collections that a new variable joins.
 
     Args:
-        given: names of collections; the global variables if left out.
+        collections: names of collections; the global variables if left out.
         trainable: whether it joins the trainable variables as well.
 
     Raises:
-        ValueError: if ``given`` is not a list, tuple or set.
+        ValueError: if ``collections`` is not a list, tuple or set.
     """
-    if given is not None and not isinstance(given, (list, tuple, set)):
-        raise ValueError(f"collections is a list, tuple or set of names, got {given!r:.100}")
-    joined = [GraphKeys.GLOBAL_VARIABLES] if given is None else list(dict.fromkeys(given))
+    if collections is not None and not isinstance(collections, (list, tuple, set)):
+        raise ValueError(f"collections is a list, tuple or set of names, got {collections!r:.100}")
+    joined = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(dict.fromkeys(collections))
     if trainable and GraphKeys.TRAINABLE_VARIABLES not in joined:
         joined.append(GraphKeys.TRAINABLE_VARIABLES)
     return joined

@@ -183,8 +183,8 @@ class identity_initializer(FloatingInitializer):
             raise ValueError(f"an identity matrix has rank 2, got shape {list(whole)}")
         row, column = (0, 0) if partition_info is None else partition_info.var_offset
         matrix = self.gain * np.eye(dims[0], dims[1], row - column)
-        wanted = self.dtype if dtype is None else as_dtype(dtype)
-        return constant_tensor(matrix.astype(wanted.np_dtype))
+        element_type = self.dtype if dtype is None else as_dtype(dtype)
+        return constant_tensor(matrix.astype(element_type.np_dtype))
 
 
 # -- shorter names ---------------------------------------------------------------------------------

@@ -95,8 +95,8 @@ def is_variable_initialized(variable: Any) -> Tensor:
         variable: a variable, or the tensor that refers to one, as a graph has it under its name.
     """
     if not isinstance(variable, Tensor):
-        found: Tensor = variable.is_initialized()
-        return found
+        initialized: Tensor = variable.is_initialized()
+        return initialized
     if isinstance(variable, ReferenceTensor):
         return raw.IsVariableInitialized(variable)
     return raw.VarIsInitializedOp(variable)

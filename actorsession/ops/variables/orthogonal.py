@@ -59,10 +59,10 @@ class orthogonal_initializer(FloatingInitializer):
         wide = dtype if dtype is float64 else float32
         count, length = min(rows, columns), max(rows, columns)
         drawn = numbers.random_normal((count, length), dtype=wide, seed=self.seed)
-        found = _orthonormal(drawn, count)
+        orthonormal = _orthonormal(drawn, count)
         if rows > columns:
-            found = transpose(found)
-        scaled: Tensor = reshape(found, shape) * self.gain
+            orthonormal = transpose(orthonormal)
+        scaled: Tensor = reshape(orthonormal, shape) * self.gain
         return cast(scaled, dtype)
 
 

@@ -266,10 +266,10 @@ def cuts(shape: tuple[int, ...], partitions: Sequence[int]) -> list[tuple[tuple[
     """
     axis = next((i for i, n in enumerate(partitions) if n > 1), 0)
     each, longer = divmod(shape[axis], partitions[axis])
-    found, start = [], 0
+    parts, start = [], 0
     for number in range(partitions[axis]):
         extent = each + (number < longer)
         offset = tuple(start if i == axis else 0 for i in range(len(shape)))
-        found.append((offset, (*shape[:axis], extent, *shape[axis + 1 :])))
+        parts.append((offset, (*shape[:axis], extent, *shape[axis + 1 :])))
         start += extent
-    return found
+    return parts

@@ -101,8 +101,8 @@ def _checked(shape: ShapeLike, axis: int) -> tuple[tuple[int, ...], int]:
 
 
 def _itemsize(dtype: DType | Any, bytes_per_string_element: int) -> int:
-    found = as_dtype(dtype)
-    return bytes_per_string_element if found.kind == "s" else found.itemsize
+    element_type = as_dtype(dtype)
+    return bytes_per_string_element if element_type.kind == "s" else element_type.itemsize
 
 
 def _cut(dims: tuple[int, ...], axis: int, shards: int) -> list[int]:

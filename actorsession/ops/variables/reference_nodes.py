@@ -63,9 +63,9 @@ def _taking(stands_for: str, count: int, gives: bool) -> Callable[[InferContext]
         attrs["dtype"] = variable.dtype
         attrs["shape"] = unknown_shape if is_open else variable.shape
         inputs = (*[_HANDLE] * count, *ctx.inputs[count:])
-        made = sibling.infer(InferContext(stands_for, inputs, attrs, ctx.constants))
+        specs = sibling.infer(InferContext(stands_for, inputs, attrs, ctx.constants))
         if not gives:
-            return made
+            return specs
         if stands_for == "AssignVariableOp":
             shape = value.shape if is_open else variable.shape.merge_with(value.shape)
             return [TensorSpec(variable.dtype, shape)]

@@ -267,18 +267,18 @@ def _inner_handle(reference: Tensor) -> Tensor:
     """Return the handle of a reference, for use inside of loop bodies and branches."""
     graph = reference.graph
     kept: dict[Tensor, Tensor] = graph.handles_of_references
-    found = kept.get(reference)
-    if found is None:
+    handle = kept.get(reference)
+    if handle is None:
         with (
             graph.control_dependencies(None),
             graph.name_scope(f"{reference.op.name}/"),
             graph.colocate_with(reference.op),
         ):
-            found = make_one(
+            handle = make_one(
                 "ReferenceHandle", [reference], {"dtype": reference.spec.dtype, "shape": reference.spec.shape}, "handle"
             )
-        kept[reference] = found
-    return found
+        kept[reference] = handle
+    return handle
 
 
 def variable_of(reference: Tensor, after: Sequence[Operation] = ()) -> ReferenceVariable:
@@ -288,8 +288,8 @@ def variable_of(reference: Tensor, after: Sequence[Operation] = ()) -> Reference
         reference: a reference, such as the output of a ``VariableV2`` or what an assignment returned.
         after: operations that run before what those methods build.
     """
-    found = object.__new__(ReferenceVariable)
-    found._after = after
+    variable = object.__new__(ReferenceVariable)
+    variable._after = after
     parts: Mapping[str, Any] = {
         "_handle": reference,
         "_element": reference._operand(),
@@ -303,8 +303,8 @@ def variable_of(reference: Tensor, after: Sequence[Operation] = ()) -> Reference
         "_kinds": (False, VariableSynchronization.AUTO, VariableAggregation.NONE),
     }
     for name, value in parts.items():
-        setattr(found, name, value)
-    return found
+        setattr(variable, name, value)
+    return variable
 
 
 def reference_read(value: Tensor) -> Tensor | None:

@@ -87,11 +87,11 @@ def _scattered_nd(ctx: InferContext) -> Sequence[TensorShape]:
             f"{ctx.op}: indices with {depth} positions each; a variable of shape "
             f"{variable.shape} takes 1 to {variable.shape.rank}"
         )
-    wanted = where.shape[:-1].concatenate(variable.shape[depth:])
-    if not updates.shape.is_compatible_with(wanted):
+    expected = where.shape[:-1].concatenate(variable.shape[depth:])
+    if not updates.shape.is_compatible_with(expected):
         raise ValueError(
             f"{ctx.op}: updates have shape {updates.shape}; with indices of shape {where.shape} "
-            f"and a variable of shape {variable.shape} they must have {wanted}"
+            f"and a variable of shape {variable.shape} they must have {expected}"
         )
     return []
 
@@ -110,10 +110,10 @@ def _places(op: str, whole: Array, indices: Any, updates: Any) -> tuple[Any, ...
         raise InvalidArgumentError(
             f"{op}: indices[{position}] = {flat[position].tolist()} is not in a variable of shape {list(whole.shape)}"
         )
-    wanted = indices.shape[:-1] + whole.shape[depth:]
-    if np.shape(updates) != wanted:
+    expected = indices.shape[:-1] + whole.shape[depth:]
+    if np.shape(updates) != expected:
         raise InvalidArgumentError(
-            f"{op}: updates have shape {list(np.shape(updates))}, these indices need {list(wanted)}"
+            f"{op}: updates have shape {list(np.shape(updates))}, these indices need {list(expected)}"
         )
     return tuple(flat[:, axis] for axis in range(depth))
 

@@ -59,9 +59,9 @@ _EMPTY: Mapping[Graph, _Present] = {}
 
 
 def _present(graph: Graph) -> _Present:
-    found = _PRESENT.get(_EMPTY).get(graph)
-    if found is not None:
-        return found
+    present = _PRESENT.get(_EMPTY).get(graph)
+    if present is not None:
+        return present
     kept = graph.get_collection_ref(_KEY)
     if not kept:
         kept.append(_Roots())
@@ -157,10 +157,10 @@ class variable_scope(Reentrant[VariableScope]):
         self, name: str | None, outer: _Present, stack: contextlib.ExitStack
     ) -> tuple[VariableScope, dict[str, int]]:
         if name is None:
-            wanted = self._default_name
-            assert wanted is not None, "checked when the block was made"
-            name_scope = self._enter_names(wanted, stack)
-            name = _unique(wanted, outer)
+            default = self._default_name
+            assert default is not None, "checked when the block was made"
+            name_scope = self._enter_names(default, stack)
+            name = _unique(default, outer)
         else:
             name_scope = self._enter_names(name, stack)
         scope = copy.copy(outer.scope)
@@ -214,11 +214,11 @@ def _check_scope(name_or_scope: Any, default_name: str | None, reuse: Reuse, aux
 def _unique(name: str, present: _Present) -> str:
     """Return the name, with ``_1``, ``_2``, ... if a scope of that name was entered in this one."""
     prefix = f"{present.scope.name}/" if present.scope.name else ""
-    found, number = name, 0
-    while present.entered.get(prefix + found):
+    unique, number = name, 0
+    while present.entered.get(prefix + unique):
         number += 1
-        found = f"{name}_{number}"
-    return found
+        unique = f"{name}_{number}"
+    return unique
 
 
 def _chained(inner: Getter, outer: Getter | None) -> Getter:

@@ -99,10 +99,10 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
         ValueError: if the handle does not end with the name of a device.
         TypeError: if ``dtype`` is not a dtype.
     """
-    wanted = as_dtype(dtype)
+    element_type = as_dtype(dtype)
     with get_default_graph().device(handle_device(handle)):
-        holder = _holder(wanted)
-        return holder, raw.GetSessionTensor(holder, dtype=wanted, name=name)
+        holder = _holder(element_type)
+        return holder, raw.GetSessionTensor(holder, dtype=element_type, name=name)
 
 
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
@@ -183,10 +183,10 @@ def _as_text(ctx: KernelContext, handle: Any) -> str:
 
 
 def _handle_kernel(ctx: KernelContext) -> Kernel:
-    found = _store_of(ctx)
-    if found is None:
+    store_or_none = _store_of(ctx)
+    if store_or_none is None:
         return _refused(ctx)
-    store, node, device = found, ctx.name, ctx.device
+    store, node, device = store_or_none, ctx.name, ctx.device
 
     def keep(value: Any) -> UnsavedHandle:
         handle = UnsavedHandle(store.new_handle(node, device).encode())
@@ -197,10 +197,10 @@ def _handle_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _tensor_kernel(ctx: KernelContext) -> Kernel:
-    found = _store_of(ctx)
-    if found is None:
+    store_or_none = _store_of(ctx)
+    if store_or_none is None:
         return _refused(ctx)
-    store, device, dtype = found, ctx.device, ctx.outputs[0].dtype
+    store, device, dtype = store_or_none, ctx.device, ctx.outputs[0].dtype
 
     def read(holder: Any) -> Any:
         value = store.get(_as_text(ctx, holder), device)
@@ -217,10 +217,10 @@ def _tensor_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _delete_kernel(ctx: KernelContext) -> Kernel:
-    found = _store_of(ctx)
-    if found is None:
+    store_or_none = _store_of(ctx)
+    if store_or_none is None:
         return _refused(ctx)
-    store = found
+    store = store_or_none
     return lambda holder: store.remove(_as_text(ctx, holder))
 
 

@@ -190,8 +190,8 @@ class VariableScope:
             name: name, relative to that of the scope.
             **asked: the other arguments of ``get_variable``, and ``reuse``.
         """
-        given = {key: value for key, value in asked.items() if value is not None}
-        custom = given.pop("custom_getter", self._custom_getter)
+        chosen = {key: value for key, value in asked.items() if value is not None}
+        custom = chosen.pop("custom_getter", self._custom_getter)
         if custom is not None and not callable(custom):
             raise ValueError(f"a custom_getter is a function, got {custom!r:.100}")
         defaults = {
@@ -203,7 +203,7 @@ class VariableScope:
             "use_resource": self._use_resource,
             "constraint": self._constraint,
         }
-        filled = {**asked, **defaults, **given}
+        filled = {**asked, **defaults, **chosen}
         filled.pop("custom_getter", None)
         # Only the arguments for this variable determine its dtype; a scope's initialiser may serve many
         # dtypes.

@@ -53,9 +53,9 @@ def check_handle(ctx: InferContext, index: int = 0) -> TensorSpec:
     Raises:
         TypeError: if the input is not a handle.
     """
-    found = ctx.inputs[index].dtype
-    if found is not resource:
-        raise TypeError(f"{ctx.op} takes a variable's handle as input {index}, got a {found.name} tensor")
+    dtype = ctx.inputs[index].dtype
+    if dtype is not resource:
+        raise TypeError(f"{ctx.op} takes a variable's handle as input {index}, got a {dtype.name} tensor")
     return variable_spec(ctx.attrs)
 
 
@@ -76,13 +76,13 @@ def check_value(ctx: InferContext, index: int, variable: TensorSpec) -> None:
         )
 
 
-def fits_always(declared: TensorShape, given: TensorShape) -> bool:
-    """Return whether every value of static shape ``given`` fits the shape ``declared``."""
+def fits_always(declared: TensorShape, static: TensorShape) -> bool:
+    """Return whether every value of static shape ``static`` fits the shape ``declared``."""
     if declared.sizes is None:
         return True
-    if given.sizes is None or len(given.sizes) != len(declared.sizes):
+    if static.sizes is None or len(static.sizes) != len(declared.sizes):
         return False
-    return all(d is None or d == g for d, g in zip(declared.sizes, given.sizes, strict=True))
+    return all(d is None or d == g for d, g in zip(declared.sizes, static.sizes, strict=True))
 
 
 def check_same_shape(op: str, old: Any, value: Any) -> None:
@@ -174,12 +174,12 @@ def _assign_kernel(ctx: KernelContext) -> Kernel:
     def assign(handle: VariableHolder, value: Any) -> None:
         shape = getattr(value, "shape", ())  # a string scalar is plain bytes
         # Another graph may have given a reference variable another shape, so that what counts is its value.
-        wanted = handle.shape if validates and handle.by_reference else None
-        if wanted is not None:
-            if wanted != shape:
+        expected = handle.shape if validates and handle.by_reference else None
+        if expected is not None:
+            if expected != shape:
                 raise InvalidArgumentError(
                     "Assign requires shapes of both tensors to match. "
-                    f"lhs shape= {list(wanted)} rhs shape= {list(shape)}"
+                    f"lhs shape= {list(expected)} rhs shape= {list(shape)}"
                 )
         elif not declared.is_compatible_with(shape):
             raise InvalidArgumentError(
@@ -290,11 +290,11 @@ def check_scattered(ctx: InferContext, updates: int, indices: int, variable: Ten
         raise TypeError(f"{ctx.op}: the variable holds {variable.dtype.name}, the updates {rows.dtype.name}")
     if variable.shape.rank == 0:
         raise ValueError(f"{ctx.op}: a scalar variable has no rows to update")
-    wanted = where.shape.concatenate(variable.shape[1:])
-    if not rows.shape.is_compatible_with(wanted):
+    expected = where.shape.concatenate(variable.shape[1:])
+    if not rows.shape.is_compatible_with(expected):
         raise ValueError(
             f"{ctx.op}: updates have shape {rows.shape}; with indices of shape {where.shape} and a "
-            f"variable of shape {variable.shape} they must have {wanted}"
+            f"variable of shape {variable.shape} they must have {expected}"
         )
 
 
@@ -327,10 +327,10 @@ def flat_rows(op: str, whole: Array, indices: Any, updates: Any) -> tuple[Array,
         position = int(outside.argmax())
         raise InvalidArgumentError(f"{op}: indices[{position}] = {where[position]} is not in [0, {whole.shape[0]})")
     rows = np.asarray(updates)
-    wanted = np.shape(indices) + whole.shape[1:]
-    if rows.ndim and rows.shape != wanted:
-        raise InvalidArgumentError(f"{op}: updates have shape {list(rows.shape)}, these indices need {list(wanted)}")
-    return where, np.broadcast_to(rows, wanted).reshape(where.size, *whole.shape[1:])
+    expected = np.shape(indices) + whole.shape[1:]
+    if rows.ndim and rows.shape != expected:
+        raise InvalidArgumentError(f"{op}: updates have shape {list(rows.shape)}, these indices need {list(expected)}")
+    return where, np.broadcast_to(rows, expected).reshape(where.size, *whole.shape[1:])
 
 
 def sum_duplicates(where: Array, rows: Array) -> tuple[Array, Array]:

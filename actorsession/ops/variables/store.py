@@ -116,14 +116,14 @@ class VariableStore:
     # -- single variables ----------------------------------------------------------------------
 
     def _get_single(self, asked: VariableRequest, part: PartitionInfo | None) -> Any:
-        found = self._variables.get(asked.name)
-        if found is not None:
-            _check_may_share(asked, found, "Variable")
-            return found
+        shared = self._variables.get(asked.name)
+        if shared is not None:
+            _check_may_share(asked, shared, "Variable")
+            return shared
         if asked.reuse is True:
             raise ValueError(_unknown("Variable", asked.name))
         initial_value, dtype, shape = _initial(asked, part)
-        made = Variable(
+        variable = Variable(
             initial_value=initial_value,
             trainable=asked.trainable,
             collections=asked.collections,
@@ -137,19 +137,19 @@ class VariableStore:
             aggregation=asked.aggregation,
             shape=shape,
         )
-        self._variables[asked.name] = made
+        self._variables[asked.name] = variable
         if asked.regularizer is not None:
-            self._regularize(asked.name, made, asked.regularizer)
-        return made
+            self._regularize(asked.name, variable, asked.regularizer)
+        return variable
 
-    def _regularize(self, name: str, made: Any, regularizer: Callable[[Tensor], Any]) -> None:
+    def _regularize(self, name: str, variable: Any, regularizer: Callable[[Tensor], Any]) -> None:
         # Outside of loops and branches, like the variable itself.
         with (
             self._graph.control_dependencies(None),
-            self._graph.colocate_with(made.op),
+            self._graph.colocate_with(variable.op),
             self._graph.name_scope(f"{name}/Regularizer/"),
         ):
-            loss = regularizer(made)
+            loss = regularizer(variable)
         if loss is not None:
             self._graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
@@ -167,21 +167,21 @@ class VariableStore:
         partitions = None
         if asked.partitioner is not None:
             partitions = called_partitioner(asked.partitioner, asked.shape, asked.dtype)
-        found = self._partitioned.get(name)
-        if found is not None:
-            _check_may_share(asked, found, "Partitioned variable")
-            if partitions is not None and found._get_partitions() != partitions:
+        shared = self._partitioned.get(name)
+        if shared is not None:
+            _check_may_share(asked, shared, "Partitioned variable")
+            if partitions is not None and shared._get_partitions() != partitions:
                 raise ValueError(
-                    f"partitioned variable {name!r} is cut as {found._get_partitions()}; it is asked for "
+                    f"partitioned variable {name!r} is cut as {shared._get_partitions()}; it is asked for "
                     f"as {partitions}"
                 )
-            return found
+            return shared
         if asked.reuse is True:
             raise ValueError(_unknown("PartitionedVariable", name))
         assert partitions is not None, "without a partitioner only known variables are asked for"
-        made = self._make_parts(asked, partitions)
-        self._partitioned[name] = made
-        return made
+        variable = self._make_parts(asked, partitions)
+        self._partitioned[name] = variable
+        return variable
 
     def _make_parts(self, asked: VariableRequest, partitions: list[int]) -> PartitionedVariable:
         full, parts = asked.shape.as_tuple(), []
@@ -192,8 +192,8 @@ class VariableStore:
                 with self._graph.name_scope(f"{name}/PartitionedInitializer"):
                     initializer = slice_(initializer, offset, extent)
                 shape = TensorShape(None)
-            wanted = replace(asked, name=name, shape=shape, initializer=initializer)
-            part = self._get_single(wanted, PartitionInfo(full, offset))
+            request = replace(asked, name=name, shape=shape, initializer=initializer)
+            part = self._get_single(request, PartitionInfo(full, offset))
             part._set_save_slice_info(SaveSliceInfo(asked.name, full, offset, extent))
             parts.append(part)
         return PartitionedVariable(asked.name, asked.shape, parts[0].dtype, parts, partitions)
@@ -206,21 +206,21 @@ def _unknown(kind: str, name: str) -> str:
     )
 
 
-def _check_may_share(asked: VariableRequest, found: Any, kind: str) -> None:
+def _check_may_share(asked: VariableRequest, shared: Any, kind: str) -> None:
     if not asked.reuse:
         raise ValueError(
             f"{kind} {asked.name} already exists, disallowed. Did you mean to set reuse=True or "
             "reuse=tf.AUTO_REUSE in VarScope?"
         )
-    if not asked.shape.is_compatible_with(found.shape):
+    if not asked.shape.is_compatible_with(shared.shape):
         raise ValueError(
             f"Trying to share {kind.lower()} {asked.name}, but specified shape {asked.shape} and found shape "
-            f"{found.shape}."
+            f"{shared.shape}."
         )
-    if asked.dtype is not as_dtype(found.dtype):
+    if asked.dtype is not as_dtype(shared.dtype):
         raise ValueError(
             f"Trying to share {kind.lower()} {asked.name}, but specified dtype {asked.dtype.name} and found "
-            f"dtype {found.dtype.name}."
+            f"dtype {shared.dtype.name}."
         )
 
 
@@ -276,9 +276,11 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter] | 
 
 def _takes_arguments(function: Callable[..., Any]) -> bool:
     """Return whether a function requires arguments."""
-    found = _parameters(function)
+    parameters = _parameters(function)
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return found is None or any(p.default is inspect.Parameter.empty and p.kind not in variadic for p in found.values())
+    return parameters is None or any(
+        p.default is inspect.Parameter.empty and p.kind not in variadic for p in parameters.values()
+    )
 
 
 # -- the store of a graph --------------------------------------------------------------------------
@@ -299,23 +301,23 @@ def request_dtype(dtype: Any, initializer: Any, default: DType) -> DType:
     Raises:
         ValueError: if a value does not fit the dtype given.
     """
-    given = None if dtype is None else as_dtype(dtype)
+    asked = None if dtype is None else as_dtype(dtype)
     if initializer is None or callable(initializer):
-        return given or default
+        return asked or default
     try:
-        found = initializer.dtype if hasattr(initializer, "_operand") else _dtype_of(initializer, given)
+        own = initializer.dtype if hasattr(initializer, "_operand") else _dtype_of(initializer, asked)
     except TypeError as exc:
         raise ValueError(f"the initializer does not fit the dtype asked for: {exc}") from exc
-    if given is not None and found is not given:
-        raise ValueError(f"the initializer holds {found.name}, asked is dtype {given.name}")
-    return as_dtype(found)
+    if asked is not None and own is not asked:
+        raise ValueError(f"the initializer holds {own.name}, asked is dtype {asked.name}")
+    return as_dtype(own)
 
 
-def _dtype_of(value: Any, given: DType | None) -> DType:
+def _dtype_of(value: Any, dtype: DType | None) -> DType:
     try:
-        array = to_array(value, given)
+        array = to_array(value, dtype)
     except TypeError:
-        if given is not None:
+        if dtype is not None:
             raise
         return convert_to_tensor(value).dtype  # a list that holds tensors
     return string if array.dtype == object else as_dtype(array.dtype)

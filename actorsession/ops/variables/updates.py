@@ -208,8 +208,8 @@ class VariableUpdates:
         masks = {key: part.op.attrs[key] for key in MASKS}
         operands = [*bounds, self._converted(value)]
         with part.graph.name_scope(None if name else f"{part.op.name}/"):
-            wanted = name or "_assign"
-            update = self.add_update("ResourceStridedSliceAssign", operands, wanted, **masks)
+            own_name = name or "_assign"
+            update = self.add_update("ResourceStridedSliceAssign", operands, own_name, **masks)
         return self.read_after(update)
 
     # -- construction of updates ---------------------------------------------------------------

@@ -275,8 +275,8 @@ class Variable(VariableUpdates, OperatorMixin, GraphBound, metaclass=CreatedBySc
             ValueError: for names that are not a variable's.
         """
         read = PROTO_VIEWS.get("Variable.from_proto")
-        found: Variable = read(variable_def, import_scope)
-        return found
+        variable: Variable = read(variable_def, import_scope)
+        return variable
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -379,8 +379,8 @@ def _asked_spec(dtype: Any, shape: ShapeLike) -> tuple[DType | None, TensorShape
 def first_value(graph: Graph, value: Any, dtype: DType | None) -> Tensor:
     """Return an initial value as a tensor."""
     with graph.name_scope("Initializer"):
-        made = value() if callable(value) else value
-        return convert_to_tensor(made, dtype, name="initial_value", graph=graph)
+        initial = value() if callable(value) else value
+        return convert_to_tensor(initial, dtype, name="initial_value", graph=graph)
 
 
 def static_spec(first: Tensor, shape: TensorShape | None, validate_shape: bool) -> TensorSpec:

@@ -181,5 +181,5 @@ class uniform_unit_scaling_initializer(FloatingInitializer):
         dims = TensorShape(shape).as_tuple()
         whole = dims if partition_info is None else tuple(partition_info.full_shape)
         limit = math.sqrt(3.0 / max(1.0, math.prod(whole[:-1]))) * self.factor
-        wanted = self.dtype if dtype is None else as_dtype(dtype)
-        return numbers.random_uniform(dims, -limit, limit, wanted, seed=self.seed)
+        element_type = self.dtype if dtype is None else as_dtype(dtype)
+        return numbers.random_uniform(dims, -limit, limit, element_type, seed=self.seed)

@@ -233,10 +233,10 @@ def _applied(ctx: InferContext) -> Sequence[TensorShape]:
     return []
 
 
-def _check_dtype(ctx: InferContext, index: int, wanted: DType) -> None:
-    found = ctx.inputs[index].dtype
-    if found is not wanted:
-        raise TypeError(f"{ctx.op}: input {index} is {wanted.name}, got {found.name}")
+def _check_dtype(ctx: InferContext, index: int, expected: DType) -> None:
+    actual = ctx.inputs[index].dtype
+    if actual is not expected:
+        raise TypeError(f"{ctx.op}: input {index} is {expected.name}, got {actual.name}")
 
 
 def _apply_kernel(ctx: KernelContext) -> Kernel:
@@ -275,25 +275,25 @@ def _sparse_apply_kernel(ctx: KernelContext) -> Kernel:
 def _check_sparse(label: str, whole: TensorShape, indices: Any, rows: Any, shape: Any) -> None:
     """Check a gradient. The shape of an accumulator is that of its first axes: a gradient may have more."""
     dims = whole.sizes or ()
-    given, known = ([int(size) for size in shape], [(i, d) for i, d in enumerate(dims) if d is not None])
-    found = [int(size) for size in np.shape(rows)]
+    claimed, known = ([int(size) for size in shape], [(i, d) for i, d in enumerate(dims) if d is not None])
+    sizes = [int(size) for size in np.shape(rows)]
     wrong = range(len(indices)) if np.ndim(indices) == 1 and dims else range(0)
     beyond = [i for i in wrong if dims[0] is not None and not 0 <= indices[i] < dims[0]]
     checks: list[tuple[bool, str]] = [
         (np.ndim(indices) == 1, f"Input indices should be vector but received shape: {np.shape(indices)}"),
-        (bool(found), "Values cannot be 0-dimensional."),
+        (bool(sizes), "Values cannot be 0-dimensional."),
         (
-            bool(found) and np.ndim(indices) == 1 and 0 < len(indices) == found[0],
-            f"Expected {np.size(indices)} non-empty input values, got {found[0] if found else 0}",
+            bool(sizes) and np.ndim(indices) == 1 and 0 < len(indices) == sizes[0],
+            f"Expected {np.size(indices)} non-empty input values, got {sizes[0] if sizes else 0}",
         ),
         (
-            not given or len(given) >= len(dims),
-            f"Shape mismatch: expected shape rank at least {len(dims)}, got {len(given)}",
+            not claimed or len(claimed) >= len(dims),
+            f"Shape mismatch: expected shape rank at least {len(dims)}, got {len(claimed)}",
         ),
         *(
-            (given[i] == d, f"Shape mismatch: expected shape dim {i} to be {d}, got {given[i]}")
+            (claimed[i] == d, f"Shape mismatch: expected shape dim {i} to be {d}, got {claimed[i]}")
             for i, d in known
-            if i < len(given)
+            if i < len(claimed)
         ),
         *(
             (
@@ -303,11 +303,11 @@ def _check_sparse(label: str, whole: TensorShape, indices: Any, rows: Any, shape
             )
             for i in beyond
         ),
-        (len(found) >= len(dims), f"Shape mismatch: expected values rank at least {len(dims)}, got {len(found)}"),
+        (len(sizes) >= len(dims), f"Shape mismatch: expected values rank at least {len(dims)}, got {len(sizes)}"),
         *(
-            (found[i] == d, f"Shape mismatch: expected values dim {i} to be {d}, got {found[i]}")
+            (sizes[i] == d, f"Shape mismatch: expected values dim {i} to be {d}, got {sizes[i]}")
             for i, d in known
-            if 0 < i < len(found)
+            if 0 < i < len(sizes)
         ),
     ]
     for holds, said in checks:

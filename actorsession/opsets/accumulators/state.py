@@ -96,8 +96,8 @@ class SparseSum:
         for i in set(indices.tolist()):
             self._counts[i] = self._counts.get(i, 0) + 1
         for i, row in zip(indices.tolist(), rows, strict=True):
-            found = self._rows.get(i)
-            self._rows[i] = np.array(row) if found is None else found + row
+            total = self._rows.get(i)
+            self._rows[i] = np.array(row) if total is None else total + row
 
     def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
         """Return ascending indices, rows and a function that adds the rows again, and reset the sum."""
@@ -105,8 +105,8 @@ class SparseSum:
 
         def undo() -> None:
             for i, row in taken_rows.items():
-                found = self._rows.get(i)
-                self._rows[i] = row if found is None else found + row
+                total = self._rows.get(i)
+                self._rows[i] = row if total is None else total + row
                 self._counts[i] = self._counts.get(i, 0) + taken_counts[i]
 
         order = sorted(self._rows)
@@ -160,21 +160,21 @@ class AccumulatorState:
             outcomes = self._serve()
         _tell(outcomes)
 
-    def take(self, wanted: int, shape: Callable[[Any], Any]) -> Completion:
+    def take(self, count: int, shape: Callable[[Any], Any]) -> Completion:
         """Take the gradients as soon as there are enough.
 
         Args:
-            wanted: required number, at least 1.
+            count: required number, at least 1.
             shape: a function of the gradients that returns the values of the node.
 
         Raises:
-            InvalidArgumentError: if ``wanted`` is less than 1.
+            InvalidArgumentError: if ``count`` is less than 1.
         """
-        if wanted < 1:
-            raise InvalidArgumentError(f"{self.label}: num_required is at least 1, got {wanted}")
+        if count < 1:
+            raise InvalidArgumentError(f"{self.label}: num_required is at least 1, got {count}")
         completion = Completion(self._forget)
         with self._lock:
-            self._takers[completion] = wanted, shape
+            self._takers[completion] = count, shape
             outcomes = self._serve()
         _tell(outcomes)
         return completion
@@ -204,8 +204,8 @@ class AccumulatorState:
     def _serve(self) -> list[_Served]:
         outcomes: list[_Served] = []
         while self._takers:
-            completion, (wanted, shape) = next(iter(self._takers.items()))
-            if self._count < wanted:
+            completion, (required, shape) = next(iter(self._takers.items()))
+            if self._count < required:
                 break
             del self._takers[completion]
             total, again = self._total.take(self._count, mean=self._mean)

@@ -85,8 +85,8 @@ def _nth_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 def _neighbour_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     points, centers = (spec.shape.with_rank(2) for spec in ctx.inputs[:2])
     k = constant_ints(ctx, 2)
-    found = None if k is None or centers[0] is None else min(k[0], centers[0])
-    return [TensorShape([points[0], found])] * 2
+    count = None if k is None or centers[0] is None else min(k[0], centers[0])
+    return [TensorShape([points[0], count])] * 2
 
 
 def _neighbours(points: Any, centers: Any, k: Any) -> Any:
@@ -112,7 +112,7 @@ def _unique_shapes(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 def _unique_kernel(ctx: KernelContext) -> Kernel:
-    name, index_type, wanted = ctx.op, ctx.outputs[1].dtype.np_dtype, len(ctx.outputs)
+    name, index_type, outputs = ctx.op, ctx.outputs[1].dtype.np_dtype, len(ctx.outputs)
 
     def distinct(x: Any, axes: Any) -> Any:
         if axes.ndim != 1 or len(axes) > 1 or (not len(axes) and x.ndim != 1):
@@ -126,7 +126,7 @@ def _unique_kernel(ctx: KernelContext) -> Kernel:
         begins = np.unique(places, return_index=True)[1]
         values = np.moveaxis(rows[begins], 0, axis)
         counts = np.bincount(places, minlength=len(numbers)).astype(index_type)
-        return (np.ascontiguousarray(values), places, counts)[:wanted]
+        return (np.ascontiguousarray(values), places, counts)[:outputs]
 
     return distinct
 

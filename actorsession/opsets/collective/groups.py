@@ -87,8 +87,8 @@ class Group(GraphBound):
     def node(self, make: Callable[..., Any], value: Tensor, **attrs: Any) -> Tensor:
         """Add a node of this group on the device of a value, and return its output."""
         with self._graph.as_default(), self._graph.device(value.op.device or None):
-            made: Tensor = make(value, *self.next_keys(value.op.device), timeout_seconds=self._timeout, **attrs)
-        return made
+            output: Tensor = make(value, *self.next_keys(value.op.device), timeout_seconds=self._timeout, **attrs)
+        return output
 
 
 def _reduction(op: str) -> dict[str, str]:
@@ -110,8 +110,8 @@ def _differentiable(tensor: Any, forward: Callable[[Tensor], Tensor], back: Call
 
         return forward(x), placed
 
-    made: Tensor = custom_gradient(function)(tensor)
-    return made
+    result: Tensor = custom_gradient(function)(tensor)
+    return result
 
 
 def all_reduce(tensor: Any, group: Group, op: str = "sum") -> Tensor:

@@ -107,16 +107,16 @@ def _rows(ctx: InferContext) -> list[int | None] | None:
 def _joined(ctx: InferContext) -> Sequence[TensorShape]:
     dims, size = _rows(ctx), _group_size(ctx)
     if dims is None:
-        found = unknown_shape
+        shape = unknown_shape
     else:
         rows = None if size is None or dims[0] is None else dims[0] * size
-        found = TensorShape([rows, *dims[1:]])
+        shape = TensorShape([rows, *dims[1:]])
     if "shape" not in ctx.attrs:
-        return [found]
-    wanted = as_shape(ctx.attrs["shape"])
-    if not found.is_compatible_with(wanted):
-        raise ValueError(f"{ctx.op}: the members' values joined have shape {found}, not {wanted}")
-    return [wanted]
+        return [shape]
+    claimed = as_shape(ctx.attrs["shape"])
+    if not shape.is_compatible_with(claimed):
+        raise ValueError(f"{ctx.op}: the members' values joined have shape {shape}, not {claimed}")
+    return [claimed]
 
 
 def _split(ctx: InferContext) -> Sequence[TensorShape]:

@@ -88,11 +88,11 @@ def ctc_loss(
 
 def _loss(ctx: InferContext) -> Sequence[TensorShape]:
     inputs, indices, values, lengths = (spec.shape for spec in ctx.inputs)
-    found = [spec.dtype for spec in ctx.inputs[1:]]
-    if found != [int64, int32, int32]:
+    dtypes = [spec.dtype for spec in ctx.inputs[1:]]
+    if dtypes != [int64, int32, int32]:
         raise TypeError(
             f"{ctx.op} takes labels of int64 and int32 and int32 lengths; got "
-            f"{', '.join(dtype.name for dtype in found)}"
+            f"{', '.join(dtype.name for dtype in dtypes)}"
         )
     for shape, rank in ((inputs, 3), (indices, 2), (values, 1), (lengths, 1)):
         if shape.rank not in (None, rank):
@@ -137,14 +137,14 @@ def ctc_loss_v2(
         raise ValueError("the number of classes, the last size of logits, has to be known")
     blank = (blank_index or 0) % classes
     with value.graph.name_scope(name or ("ctc_loss" if sparse else "ctc_loss_dense")):
-        given = labels if sparse else _as_sparse(labels, label_length)
+        targets = labels if sparse else _as_sparse(labels, label_length)
         if blank != classes - 1:
             parts = [value[:, :, :blank], value[:, :, blank + 1 :], value[:, :, blank : blank + 1]]
             value = concat(parts, 2)
-            found = given.values
-            moved = where_v2(less(found, blank), found, found - 1)
-            given = SparseTensor(given.indices, moved, given.dense_shape)
-        return ctc_loss(given, value, logit_length, time_major=logits_time_major)
+            numbers = targets.values
+            moved = where_v2(less(numbers, blank), numbers, numbers - 1)
+            targets = SparseTensor(targets.indices, moved, targets.dense_shape)
+        return ctc_loss(targets, value, logit_length, time_major=logits_time_major)
 
 
 def _as_sparse(labels: Any, lengths: Any) -> SparseTensor:
@@ -169,11 +169,11 @@ def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Ten
     with value.graph.name_scope(name or "ctc_unique_labels"):
 
         def of_row(row: Any) -> tuple[Tensor, Tensor]:
-            found, places = raw.Unique(row)
-            return pad(found, [[0, shape_tensor(row)[0] - shape_tensor(found)[0]]]), places
+            distinct, places = raw.Unique(row)
+            return pad(distinct, [[0, shape_tensor(row)[0] - shape_tensor(distinct)[0]]]), places
 
-        found, places = map_fn(of_row, cast(value, int64), fn_output_signature=(int64, int32))
-        return found, places
+        distinct, places = map_fn(of_row, cast(value, int64), fn_output_signature=(int64, int32))
+        return distinct, places
 
 
 def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
@@ -197,8 +197,8 @@ def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> 
         place = boolean_mask(cumsum(cast(kept, int64), 1) - 1, kept)
         most = reduce_max(lengths)
         shape = stack([shape_tensor(value)[0], most])
-        made = raw.ScatterNd(stack([rows, place], 1), boolean_mask(value, kept), cast(shape, int64))
-        return made, cast(lengths, convert_to_tensor(seq_length).dtype)
+        collapsed = raw.ScatterNd(stack([rows, place], 1), boolean_mask(value, kept), cast(shape, int64))
+        return collapsed, cast(lengths, convert_to_tensor(seq_length).dtype)
 
 
 # -- labels ----------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def _check_values(inputs: Any, indices: Any, values: Any, lengths: Any) -> None:
 
 def _sequences(indices: Any, values: Any, batch: int, blank: int) -> list[Array]:
     """Return the labels of each sequence; it ends before the first class that is not below ``blank``."""
-    found = []
+    sequences = []
     for row in range(batch):
         labels = values[indices[:, 0] == row]
         if (labels < 0).any():
@@ -257,8 +257,8 @@ def _sequences(indices: Any, values: Any, batch: int, blank: int) -> list[Array]
         labels = labels[real]
         if not len(labels):
             raise InvalidArgumentError(f"CTCLoss: Labels length is zero in batch {row}")
-        found.append(labels)
-    return found
+        sequences.append(labels)
+    return sequences
 
 
 def _late(sequences: list[Array], lengths: Any, ignores: bool) -> Array:
@@ -307,9 +307,9 @@ def _stepped(before: Array, stays: Array, skips: Array) -> Array:
 
     ``stays`` masks the states that may follow themselves, ``skips`` those that may be reached past a blank.
     """
-    found = np.where(stays, before, -np.inf)
-    found = np.logaddexp(found, _moved(before, 1))
-    return np.asarray(np.logaddexp(found, np.where(skips, _moved(before, 2), -np.inf)))
+    stepped = np.where(stays, before, -np.inf)
+    stepped = np.logaddexp(stepped, _moved(before, 1))
+    return np.asarray(np.logaddexp(stepped, np.where(skips, _moved(before, 2), -np.inf)))
 
 
 def _forward(scores: Array, stays: Array, skips: Array) -> Array:
@@ -391,8 +391,8 @@ def _loss_kernel(ctx: KernelContext) -> Kernel:
         sequences = _sequences(indices, values, inputs.shape[1], blank)
         targets = _targets(sequences, blank, _late(sequences, lengths, ignores), collapse)
         with np.errstate(invalid="ignore"):
-            found, slope = _losses(inputs.astype(np.float64), targets, lengths, merges)
-        return found.astype(dtype), slope.astype(dtype)
+            losses, slope = _losses(inputs.astype(np.float64), targets, lengths, merges)
+        return losses.astype(dtype), slope.astype(dtype)
 
     return loss
 

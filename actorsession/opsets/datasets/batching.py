@@ -76,14 +76,14 @@ def padded_batch(
         TypeError: for sparse tensors, or values of other dtypes.
         ValueError: for shapes of another rank.
     """
-    found = leaves(self._structure)
-    if any(not isinstance(leaf, TensorSpec) for leaf in found):
+    components = leaves(self._structure)
+    if any(not isinstance(leaf, TensorSpec) for leaf in components):
         raise TypeError(
             "`padded_batch` is only supported for datasets that produce tensor elements but its "
             f"elements are {said_of(self._structure)}."
         )
     if padded_shapes is None:
-        for number, leaf in enumerate(found):
+        for number, leaf in enumerate(components):
             if leaf.shape.rank is None:
                 raise ValueError(
                     f"You must provide `padded_shapes` argument because component {number} has unknown rank."
@@ -92,7 +92,7 @@ def padded_batch(
     size = static_size(batch_size, drop_remainder)
     specs, vectors = [], []
     shapes = taken(self._structure, padded_shapes, "padded_shapes")
-    for leaf, shape in zip(found, shapes, strict=True):
+    for leaf, shape in zip(components, shapes, strict=True):
         vector, known = _padded_shape(shape, leaf.shape)
         vectors.append(vector)
         sizes = TensorShape(None) if known is None else TensorShape([size, *known])
@@ -108,15 +108,15 @@ def padded_batch(
 
 
 def _fillers(self: Dataset, padding_values: Any) -> list[Tensor]:
-    found = leaves(self._structure)
+    components = leaves(self._structure)
     if padding_values is None:
-        given: list[Any] = [None] * len(found)
-    elif len(found) > 1 and not isinstance(padding_values, (tuple, list, Mapping)):
-        given = [padding_values] * len(found)
+        values: list[Any] = [None] * len(components)
+    elif len(components) > 1 and not isinstance(padding_values, (tuple, list, Mapping)):
+        values = [padding_values] * len(components)
     else:
-        given = taken(self._structure, padding_values, "padding_values")
-    made = []
-    for leaf, value in zip(found, given, strict=True):
+        values = taken(self._structure, padding_values, "padding_values")
+    fillers = []
+    for leaf, value in zip(components, values, strict=True):
         plain = (b"" if leaf.dtype.kind == "s" else 0) if value is None else value
         if leaf.dtype.is_bool and value is None:
             plain = False
@@ -130,8 +130,8 @@ def _fillers(self: Dataset, padding_values: Any) -> list[Tensor]:
             )
         if filler.shape.rank not in (None, 0):
             raise ValueError(f"Padding value should be a scalar, but is {value!r:.100}")
-        made.append(filler)
-    return made
+        fillers.append(filler)
+    return fillers
 
 
 def _padded_shape(shape: Any, element: TensorShape) -> tuple[Any, list[int | None] | None]:
@@ -151,8 +151,8 @@ def _padded_shape(shape: Any, element: TensorShape) -> tuple[Any, list[int | Non
             f"The padded shape {tuple(known)} is not compatible with the shape {element} of the "
             "corresponding input component."
         )
-    for wanted, found in zip(known, element.sizes or (), strict=False):
-        if wanted is not None and found is not None and found > wanted:
+    for padded, size in zip(known, element.sizes or (), strict=False):
+        if padded is not None and size is not None and size > padded:
             raise ValueError(
                 f"The padded shape {tuple(known)} is not compatible with the shape {element} of the "
                 "corresponding input component."
@@ -251,9 +251,9 @@ def group_by_window(
     """
     if (window_size is None) == (window_size_func is None):
         raise ValueError("Either the `window_size` argument or the `window_size_func` argument must be specified.")
-    key, found = self._traced(key_func, "key_function")
-    if not isinstance(found, TensorSpec) or found.dtype is not int64:
-        raise ValueError(f"Invalid `key_func`. It must return a single `int64` scalar tensor, got {found}")
+    key, key_spec = self._traced(key_func, "key_function")
+    if not isinstance(key_spec, TensorSpec) or key_spec.dtype is not int64:
+        raise ValueError(f"Invalid `key_func`. It must return a single `int64` scalar tensor, got {key_spec}")
     graph = self._dataset_tensor.graph
     scalar = TensorSpec(int64, scalar_shape)
 

@@ -186,15 +186,15 @@ def assert_element_shape(expected_shapes: Any) -> Step:
     """
 
     def step(dataset: Dataset) -> Dataset:
-        wanted = taken(dataset._structure, expected_shapes, "expected_shapes")
+        shapes = taken(dataset._structure, expected_shapes, "expected_shapes")
 
         def checked(*element: Any) -> Any:
-            found = spec_of(element)[1]
-            made = [
+            tensors = spec_of(element)[1]
+            ensured = [
                 tensor if as_shape(shape).rank is None else ops.ensure_shape(tensor, as_shape(shape))
-                for tensor, shape in zip(found, wanted, strict=True)
+                for tensor, shape in zip(tensors, shapes, strict=True)
             ]
-            return like(dataset._structure, made)
+            return like(dataset._structure, ensured)
 
         return dataset.map(checked)
 
@@ -216,35 +216,35 @@ def parse_example_dataset(
     """
     if features is None:
         raise ValueError("Missing: features was None.")
-    wanted = wanted_of(with_blocks(features))
+    layout = wanted_of(with_blocks(features))
 
     def step(dataset: Dataset) -> Dataset:
-        given = dataset._structure
-        if not isinstance(given, TensorSpec) or given.dtype is not string or given.shape.rank not in (None, 1):
+        spec = dataset._structure
+        if not isinstance(spec, TensorSpec) or spec.dtype is not string or spec.shape.rank not in (None, 1):
             raise TypeError("Input dataset should be a dataset of vectors of strings.")
-        batch = TensorShape([None]) if given.shape.rank is None else given.shape
+        batch = TensorShape([None]) if spec.shape.rank is None else spec.shape
         specs: dict[str, Any] = {
-            key: SparseSpec(dtype, batch.concatenate(TensorShape([None]))) for key, dtype in wanted.sparse.items()
+            key: SparseSpec(dtype, batch.concatenate(TensorShape([None]))) for key, dtype in layout.sparse.items()
         }
-        for key, dtype in wanted.dense.items():
-            specs[key] = TensorSpec(dtype, batch.concatenate(wanted.shapes[key]))
+        for key, dtype in layout.dense.items():
+            specs[key] = TensorSpec(dtype, batch.concatenate(layout.shapes[key]))
         inputs = {
             "num_parallel_calls": num_parallel_calls,
-            "dense_defaults": wanted.default_tensors(dataset._dataset_tensor.graph),
+            "dense_defaults": layout.default_tensors(dataset._dataset_tensor.graph),
         }
-        made = dataset._then(
+        parsed = dataset._then(
             "ParseExampleDatasetV2",
             inputs,
             None,
             dict(sorted(specs.items())),
-            sparse_keys=tuple(wanted.sparse),
-            dense_keys=tuple(wanted.dense),
-            sparse_types=tuple(wanted.sparse.values()),
-            dense_shapes=tuple(wanted.shapes.values()),
+            sparse_keys=tuple(layout.sparse),
+            dense_keys=tuple(layout.dense),
+            sparse_types=tuple(layout.sparse.values()),
+            dense_shapes=tuple(layout.shapes.values()),
         )
         if any(isinstance(feature, SparseFeature) for feature in features.values()):
-            made = made.map(lambda found: assembled(features, found), num_parallel_calls)
-        return made
+            parsed = parsed.map(lambda values: assembled(features, values), num_parallel_calls)
+        return parsed
 
     return step
 

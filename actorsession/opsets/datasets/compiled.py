@@ -79,21 +79,21 @@ class Compiled:
         self.definition = function
         name = f"{ctx.name}/f{number}"
         arguments = function.arguments
-        given = [
+        arg_nodes = [
             NodeDef(name=f"_arg/{k}", op=ARG, attrs={"index": k}, outputs=(spec,)) for k, spec in enumerate(arguments)
         ]
         call = NodeDef(
             name=name,
             op=STATEFUL_CALL,
             attrs={"f": function},
-            inputs=tuple([(node.name, 0) for node in given]),
+            inputs=tuple([(node.name, 0) for node in arg_nodes]),
             outputs=function.output_specs(),
         )
         fault = function_fault(call)
         if fault is not None:
             raise InvalidArgumentError(f"{ctx.name!r} {fault}")
         fetches = tuple([(k, name, k) for k in range(len(function.outputs))])
-        part = Partition(ctx.device, (*given, call), fetches)
+        part = Partition(ctx.device, (*arg_nodes, call), fetches)
         states: Kept = ctx.state(Kept)
         compiled = compile_partition(part, own_fetches=False)
         self._bound = BoundPartition(compiled, ctx.resources, states.setdefault(name, Kept()))
@@ -113,10 +113,10 @@ class Compiled:
         """
         try:
             with np.errstate(all="ignore"):
-                found = self._segment.function(run, *[values[place] for place in self._places])
+                results = self._segment.function(run, *[values[place] for place in self._places])
         except Exception as exc:
             raise self._located(exc) from exc
-        return tuple([found[k] for k in self._order])
+        return tuple([results[k] for k in self._order])
 
     def _located(self, exc: Exception) -> OpError:
         if getattr(exc, "_in_dataset", False):
@@ -130,11 +130,11 @@ class Compiled:
                 if number is not None:
                     node = self._bound.compiled.nodes[number]
                     where = f" built at {node.source}" if node.source else ""
-                    made = type(error)(
+                    located = type(error)(
                         f"{error.message}\n\t [[{{{{node {node.name}}}}}]] in the function of {self.label!r}{where}"
                     )
-                    made._in_dataset = True  # type: ignore[attr-defined]
-                    return made
+                    located._in_dataset = True  # type: ignore[attr-defined]
+                    return located
             frame = frame.tb_next
         return error
 

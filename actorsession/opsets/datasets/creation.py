@@ -43,8 +43,8 @@ def from_tensors(cls: type[Dataset], tensors: Any, name: str | None = None) -> D
         tensors: the element: a nest of tensors.
         name: wanted name.
     """
-    structure, found = spec_of(tensors, "component")
-    return cls._made("TensorDataset", structure, {"components": found}, name=name)
+    structure, components = spec_of(tensors, "component")
+    return cls._of_node("TensorDataset", structure, {"components": components}, name=name)
 
 
 def from_tensor_slices(cls: type[Dataset], tensors: Any, name: str | None = None) -> Dataset:
@@ -57,7 +57,7 @@ def from_tensor_slices(cls: type[Dataset], tensors: Any, name: str | None = None
     Raises:
         ValueError: for scalars, or first dimensions that differ.
     """
-    whole, found = spec_of(tensors, "component", by_rows=True)
+    whole, components = spec_of(tensors, "component", by_rows=True)
     specs: list[Any] = []
     size: int | None = None
     for leaf in leaves(whole):
@@ -73,7 +73,7 @@ def from_tensor_slices(cls: type[Dataset], tensors: Any, name: str | None = None
     if not specs:
         raise ValueError("Invalid `element`. `element` should not be empty.")
     structure = like(whole, specs)
-    return cls._made("TensorSliceDataset", structure, {"components": found}, name=name)
+    return cls._of_node("TensorSliceDataset", structure, {"components": components}, name=name)
 
 
 def from_sparse_tensor_slices(cls: type[Dataset], sparse_tensor: Any) -> Dataset:
@@ -85,7 +85,7 @@ def from_sparse_tensor_slices(cls: type[Dataset], sparse_tensor: Any) -> Dataset
         TensorSpec(int64, TensorShape([None if rank is None else rank - 1])),
     )
     parts = {key: getattr(sparse_tensor, key) for key in ("indices", "values", "dense_shape")}
-    return cls._made("SparseTensorSliceDataset", specs, parts)
+    return cls._of_node("SparseTensorSliceDataset", specs, parts)
 
 
 def range_(cls: type[Dataset], *args: Any, **kwargs: Any) -> Dataset:
@@ -101,7 +101,7 @@ def range_(cls: type[Dataset], *args: Any, **kwargs: Any) -> Dataset:
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     spec = TensorSpec(dtype, scalar_shape)
     limits = {"start": start, "stop": stop, "step": step}
-    return cls._made("RangeDataset", spec, limits, name=kwargs.get("name"))
+    return cls._of_node("RangeDataset", spec, limits, name=kwargs.get("name"))
 
 
 def random(
@@ -110,9 +110,9 @@ def random(
     """Return a dataset of random numbers of 32 bits, without end."""
     spec = TensorSpec(int64, scalar_shape)
     if rerandomize_each_iteration is None:
-        return cls._made("RandomDataset", spec, seeds(seed), name=name)
+        return cls._of_node("RandomDataset", spec, seeds(seed), name=name)
     epochs = make_one("DummySeedGenerator", (), {}, "DummySeedGenerator", get_default_graph())
-    return cls._made(
+    return cls._of_node(
         "RandomDatasetV2",
         spec,
         {**seeds(seed), "seed_generator": epochs},
@@ -154,9 +154,9 @@ def from_generator(
             "argument or the `output_types` argument."
         )
     structure = structure_of(output_types, output_shapes)
-    given = [convert_to_tensor(value) for value in args or ()]
-    functions = generator_functions(generator, structure, given, get_default_graph())
-    return cls._made("GeneratorDataset", structure, None, functions, name=name)
+    tensors = [convert_to_tensor(value) for value in args or ()]
+    functions = generator_functions(generator, structure, tensors, get_default_graph())
+    return cls._of_node("GeneratorDataset", structure, None, functions, name=name)
 
 
 def list_files(
@@ -176,16 +176,16 @@ def list_files(
     graph = get_default_graph()
     with graph.name_scope(name or "list_files"):
         patterns = convert_to_tensor(file_pattern, string, name="file_pattern")
-        found = matching_files(patterns)
-        count = raw.Size(found, out_type=int64)
+        paths = matching_files(patterns)
+        count = raw.Size(paths, out_type=int64)
         said = "No files matched pattern: " + reduce_join(patterns, separator=", ")
         check = Assert(raw.Greater(count, constant(0, int64)), [said], summarize=1)
         with graph.control_dependencies([check]):
-            found = raw.Identity(found)
-        made = cls.from_tensor_slices(found)
+            paths = raw.Identity(paths)
+        dataset = cls.from_tensor_slices(paths)
         if shuffle is None or shuffle:
-            made = made.shuffle(raw.Maximum(count, constant(1, int64)), seed=seed)
-        return made
+            dataset = dataset.shuffle(raw.Maximum(count, constant(1, int64)), seed=seed)
+        return dataset
 
 
 def zip_(cls: type[Dataset], *args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
@@ -215,7 +215,7 @@ def zip_(cls: type[Dataset], *args: Any, datasets: Any = None, name: str | None 
                 f"`Dataset` objects but encountered object of type {type(source)}."
             )
     structure = like(datasets, [source._structure for source in sources])
-    return cls._made("ZipDataset", structure, {"input_datasets": sources}, name=name)
+    return cls._of_node("ZipDataset", structure, {"input_datasets": sources}, name=name)
 
 
 def counter(cls: type[Dataset], start: Any = 0, step: Any = 1, dtype: Any = int64, name: str | None = None) -> Dataset:
@@ -263,7 +263,7 @@ def choose_from_datasets(
 
 def _directed(choice: Dataset, datasets: Sequence[Dataset], stops: bool) -> Dataset:
     inputs = {"selector_input_dataset": choice, "data_input_datasets": list(datasets)}
-    return choice._made("DirectedInterleaveDataset", _joined(datasets), inputs, stop_on_empty_dataset=stops)
+    return choice._of_node("DirectedInterleaveDataset", _joined(datasets), inputs, stop_on_empty_dataset=stops)
 
 
 def sample_from_datasets(
@@ -294,12 +294,12 @@ def sample_from_datasets(
             "Invalid `weights`. `weights` should have the same length as `datasets` but got "
             f"`len(weights)={len(weights)}` vs. `len(datasets)={len(datasets)}`."
         )
-    given = cast(weights, float64) if isinstance(weights, Tensor) else convert_to_tensor(weights, float64)
-    odds = ops.expand_dims(ops.log(given), 0)
+    shares = cast(weights, float64) if isinstance(weights, Tensor) else convert_to_tensor(weights, float64)
+    odds = ops.expand_dims(ops.log(shares), 0)
 
     def drawn(seeds: Tensor) -> Tensor:
-        found = make_one("StatelessMultinomial", [odds, constant(1, int32), seeds], {"output_dtype": int64}, "drawn")
-        return ops.squeeze(found)
+        choice = make_one("StatelessMultinomial", [odds, constant(1, int32), seeds], {"output_dtype": int64}, "drawn")
+        return ops.squeeze(choice)
 
     choices = cls.random(seed).batch(2, drop_remainder=True).map(drawn)
     return _directed(choices, datasets, stop_on_empty_dataset)

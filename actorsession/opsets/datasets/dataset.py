@@ -95,7 +95,7 @@ class Dataset(GraphBound):
     # -- building ------------------------------------------------------------------------------
 
     @classmethod
-    def _made(
+    def _of_node(
         cls,
         op_type: str,
         structure: Any,
@@ -115,39 +115,40 @@ class Dataset(GraphBound):
             name: wanted name.
             **attrs: further attributes.
         """
-        given, traced_by = dict(inputs or {}), dict(functions or {})
+        operands_by_name, traced_by = dict(inputs or {}), dict(functions or {})
         signature = signature_of(op_type)
         assert signature is not None
         captures = iter([traced_by[key] for key in function_attrs(op_type)])
         for arg in signature.inputs:
             if is_capture(arg.name):
-                given[arg.name] = list(next(captures).captures)
+                operands_by_name[arg.name] = list(next(captures).captures)
         listed = {
-            arg.name: given[arg.name] if arg.is_list or arg.number else [given[arg.name]] for arg in signature.inputs
+            arg.name: operands_by_name[arg.name] if arg.is_list or arg.number else [operands_by_name[arg.name]]
+            for arg in signature.inputs
         }
         sources = [item for items in listed.values() for item in items if isinstance(item, Dataset)]
         graph = graph_of(
             *[source._dataset_tensor for source in sources],
             *[item for items in listed.values() for item in items if not isinstance(item, Dataset)],
         )
-        made: dict[str, Any] = {**attrs, **{key: f.definition for key, f in traced_by.items()}}
+        stored: dict[str, Any] = {**attrs, **{key: f.definition for key, f in traced_by.items()}}
         for key, value in output_attrs(structure).items():
             if key in signature.stored:
-                made.setdefault(key, value)
+                stored.setdefault(key, value)
         groups = sorted({group for function in traced_by.values() for group in function.groups})
         if groups:
-            made["_class"] = tuple(groups)
+            stored["_class"] = tuple(groups)
         before = [op for function in traced_by.values() for op in function.before]
         with graph.as_default():
             tensors: list[Tensor] = []
             for arg in signature.inputs:
                 dtype = fixed_type(arg, signature.attrs)
-                found = [_operand(item, arg.name, dtype, graph) for item in listed[arg.name]]
+                operands = [_operand(item, arg.name, dtype, graph) for item in listed[arg.name]]
                 if arg.is_list and arg.type in signature.stored:
-                    made[arg.type] = tuple([tensor.dtype for tensor in found])
-                tensors += found
+                    stored[arg.type] = tuple([tensor.dtype for tensor in operands])
+                tensors += operands
             with graph.control_dependencies(before):
-                tensor = make_one(op_type, tensors, made, name or op_type, graph)
+                tensor = make_one(op_type, tensors, stored, name or op_type, graph)
         options = Options()
         for each in sources:
             options = options.merge(each._options)
@@ -162,8 +163,8 @@ class Dataset(GraphBound):
         **more: Any,
     ) -> Dataset:
         """Return the dataset of a new node that reads this one, by default with elements of its structure."""
-        found = self._structure if structure is None else structure
-        return self._made(op_type, found, {"input_dataset": self, **(inputs or {})}, functions, **more)
+        elements = self._structure if structure is None else structure
+        return self._of_node(op_type, elements, {"input_dataset": self, **(inputs or {})}, functions, **more)
 
     def _traced(self, func: Callable[..., Any], name: str, *, before: Sequence[Any] = ()) -> tuple[Traced, Any]:
         """Trace a function of an element.
@@ -227,10 +228,10 @@ class Dataset(GraphBound):
 
     def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
         """Return what a function makes of the dataset."""
-        made = transformation_func(self)
-        if not isinstance(made, Dataset):
-            raise TypeError(f"`transformation_func` must return a `Dataset` object. Got {type(made)}.")
-        return made
+        dataset = transformation_func(self)
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"`transformation_func` must return a `Dataset` object. Got {type(dataset)}.")
+        return dataset
 
     def options(self) -> Options:
         """Return the options."""

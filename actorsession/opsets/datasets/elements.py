@@ -82,8 +82,8 @@ def _like(structure: Any, values: Iterator[Any]) -> Any:
     if not is_nested(structure):
         return next(values)
     if isinstance(structure, Mapping):
-        made = {key: _like(structure[key], values) for key in sorted(structure)}
-        ordered = {key: made[key] for key in structure}
+        members = {key: _like(structure[key], values) for key in sorted(structure)}
+        ordered = {key: members[key] for key in structure}
         kind: Any = type(structure)
         return ordered if kind is dict else kind(ordered)
     items = [_like(item, values) for item in structure]
@@ -100,7 +100,7 @@ def dtype_of(leaf: Any) -> Any:
     return getattr(leaf, "dtype", leaf)
 
 
-def taken(structure: Any, given: Any, what: str) -> list[Any]:
+def taken(structure: Any, items: Any, what: str) -> list[Any]:
     """Return the item of another structure for each leaf of a structure.
 
     An item may be anything, a list for example. A single item that is no structure stands for all leaves.
@@ -110,18 +110,18 @@ def taken(structure: Any, given: Any, what: str) -> list[Any]:
         ValueError: if it has other keys or another number of items.
     """
     if not is_nested(structure):
-        return [given]
+        return [items]
     if isinstance(structure, Mapping):
-        if not isinstance(given, Mapping):
-            raise TypeError(f"{what}: a dictionary with the keys {sorted(structure)} is needed, got {given!r:.200}")
-        if set(given) != set(structure):
-            raise ValueError(f"{what}: the keys are {sorted(structure)}, got {sorted(given)}")
-        return [item for key in sorted(structure) for item in taken(structure[key], given[key], what)]
-    if not isinstance(given, (tuple, list)):
-        raise TypeError(f"{what}: a tuple of {len(structure)} is needed, got {given!r:.200}")
-    if len(given) != len(structure):
-        raise ValueError(f"{what}: a tuple of {len(structure)} is needed, got {len(given)}: {given!r:.200}")
-    return [item for one, other in zip(structure, given, strict=True) for item in taken(one, other, what)]
+        if not isinstance(items, Mapping):
+            raise TypeError(f"{what}: a dictionary with the keys {sorted(structure)} is needed, got {items!r:.200}")
+        if set(items) != set(structure):
+            raise ValueError(f"{what}: the keys are {sorted(structure)}, got {sorted(items)}")
+        return [item for key in sorted(structure) for item in taken(structure[key], items[key], what)]
+    if not isinstance(items, (tuple, list)):
+        raise TypeError(f"{what}: a tuple of {len(structure)} is needed, got {items!r:.200}")
+    if len(items) != len(structure):
+        raise ValueError(f"{what}: a tuple of {len(structure)} is needed, got {len(items)}: {items!r:.200}")
+    return [item for one, other in zip(structure, items, strict=True) for item in taken(one, other, what)]
 
 
 def structure_of(types: Any, shapes: Any = None, classes: Any = None) -> Any:
@@ -131,18 +131,18 @@ def structure_of(types: Any, shapes: Any = None, classes: Any = None) -> Any:
         TypeError: if the structures differ, or an entry is no dtype.
         ValueError: likewise.
     """
-    found = [d if isinstance(d, DatasetSpec) else as_dtype(d) for d in leaves(types)]
-    count = len(found)
-    given = [None] * count if shapes is None else taken(types, shapes, "output_shapes")
+    dtypes = [d if isinstance(d, DatasetSpec) else as_dtype(d) for d in leaves(types)]
+    count = len(dtypes)
+    known = [None] * count if shapes is None else taken(types, shapes, "output_shapes")
     kinds = [Tensor] * count if classes is None else leaves(classes)
-    made: list[Any] = []
-    for dtype, shape, kind in zip(found, given, kinds, strict=True):
+    specs: list[Any] = []
+    for dtype, shape, kind in zip(dtypes, known, kinds, strict=True):
         if isinstance(dtype, DatasetSpec):
-            made.append(dtype)
+            specs.append(dtype)
             continue
         sparse = isinstance(kind, type) and issubclass(kind, SparseTensor)
-        made.append((SparseSpec if sparse else TensorSpec)(dtype, as_shape(shape)))
-    return like(types, made)
+        specs.append((SparseSpec if sparse else TensorSpec)(dtype, as_shape(shape)))
+    return like(types, specs)
 
 
 def merged(one: Any, other: Any) -> Any:
@@ -154,10 +154,10 @@ def merged(one: Any, other: Any) -> Any:
     first, second = leaves(one), leaves(other)
     if len(first) != len(second) or mapped(_kind, one) != mapped(_kind, other):
         raise TypeError(f"Incompatible dataset elements:\n  {said_of(one)} vs. \n  {said_of(other)}")
-    made = []
+    specs = []
     for a, b in zip(first, second, strict=True):
-        made.append(a if isinstance(a, DatasetSpec) else type(a)(a.dtype, _common(a.shape, b.shape)))
-    return like(one, made)
+        specs.append(a if isinstance(a, DatasetSpec) else type(a)(a.dtype, _common(a.shape, b.shape)))
+    return like(one, specs)
 
 
 def _kind(leaf: Any) -> Any:
@@ -175,15 +175,15 @@ def _common(one: TensorShape, other: TensorShape) -> TensorShape:
 
 def flat_specs(structure: Any) -> list[TensorSpec]:
     """Return the static types of the tensors that make an element."""
-    made: list[TensorSpec] = []
+    specs: list[TensorSpec] = []
     for leaf in leaves(structure):
         if isinstance(leaf, SparseSpec):
-            made.append(TensorSpec(variant, TensorShape(None)))
+            specs.append(TensorSpec(variant, TensorShape(None)))
         elif isinstance(leaf, DatasetSpec):
-            made.append(TensorSpec(variant, scalar_shape))
+            specs.append(TensorSpec(variant, scalar_shape))
         else:
-            made.append(leaf)
-    return made
+            specs.append(leaf)
+    return specs
 
 
 def said_of(structure: Any) -> str:
@@ -263,17 +263,17 @@ def packed(structure: Any, tensors: Sequence[Tensor]) -> Any:
         tensors: its tensors.
     """
     rest = iter(tensors)
-    made: list[Any] = []
+    values: list[Any] = []
     for leaf in leaves(structure):
         if isinstance(leaf, SparseSpec):
-            found = deserialize_sparse(next(rest), leaf.dtype, leaf.shape.rank)
-            if leaf.shape.rank is not None and hasattr(found, "set_shape"):
-                found.set_shape(leaf.shape)
-            made.append(found)
+            sparse = deserialize_sparse(next(rest), leaf.dtype, leaf.shape.rank)
+            if leaf.shape.rank is not None and hasattr(sparse, "set_shape"):
+                sparse.set_shape(leaf.shape)
+            values.append(sparse)
         elif isinstance(leaf, DatasetSpec):
             from actorsession.opsets.datasets.dataset import Dataset
 
-            made.append(Dataset(next(rest), leaf.structure))
+            values.append(Dataset(next(rest), leaf.structure))
         else:
-            made.append(next(rest))
-    return like(structure, made)
+            values.append(next(rest))
+    return like(structure, values)

@@ -71,24 +71,24 @@ class _FileDataset(Dataset):
 
         def read(names: Any) -> Dataset:
             spec = TensorSpec(string, scalar_shape)
-            return Dataset._made(op_type, spec, {"filenames": names, **inputs}, name=name)
+            return Dataset._of_node(op_type, spec, {"filenames": names, **inputs}, name=name)
 
         names = filenames
         if not isinstance(names, Dataset):
             flat = reshape(_strings(names), [-1], name="flat_filenames")
             names = Dataset.from_tensor_slices(flat)
         if num_parallel_reads is None:
-            made = names.flat_map(read)
+            records = names.flat_map(read)
         else:
-            made = names.interleave(read, num_parallel_reads, 1, num_parallel_reads)
-        super().__init__(made._dataset_tensor, made._structure, made._options)
+            records = names.interleave(read, num_parallel_reads, 1, num_parallel_reads)
+        super().__init__(records._dataset_tensor, records._structure, records._options)
 
 
 def _strings(filenames: Any) -> Tensor:
-    found = convert_to_tensor(filenames)
-    if found.dtype is not string:
-        raise TypeError(f"The `filenames` argument must contain `string` elements. Got `{found.dtype.name}` elements.")
-    return found
+    names = convert_to_tensor(filenames)
+    if names.dtype is not string:
+        raise TypeError(f"The `filenames` argument must contain `string` elements. Got `{names.dtype.name}` elements.")
+    return names
 
 
 class TextLineDataset(_FileDataset):
@@ -208,13 +208,13 @@ class CsvDataset(Dataset):
         }
 
         def read(names: Any) -> Dataset:
-            return Dataset._made("CSVDatasetV2", spec, {"filenames": names, **inputs})
+            return Dataset._of_node("CSVDatasetV2", spec, {"filenames": names, **inputs})
 
         if isinstance(filenames, Dataset):
-            made = filenames.flat_map(read)
+            rows = filenames.flat_map(read)
         else:
-            made = read(_strings(filenames))
-        super().__init__(made._dataset_tensor, made._structure)
+            rows = read(_strings(filenames))
+        super().__init__(rows._dataset_tensor, rows._structure)
 
 
 def _numbers(columns: Any) -> Any:
@@ -292,13 +292,13 @@ def make_csv_dataset(
     def rows() -> Any:
         for path in paths:
             with open(path, newline="", encoding=encoding) as file:
-                found = csv.reader(
+                rows = csv.reader(
                     file, delimiter=field_delim, quoting=csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
                 )
-                first = next(found, None)
+                first = next(rows, None)
                 if not header and first is not None:
                     yield first
-                yield from found
+                yield from rows
 
     if column_names is None:
         if not header:
@@ -315,7 +315,7 @@ def make_csv_dataset(
     names = [column_names[k] for k in chosen]
     if label_name is not None and label_name not in names:
         raise ValueError(f"`label_name` provided must be one of the columns: {names}. Received: {label_name}.")
-    made: Dataset = CsvDataset(
+    dataset: Dataset = CsvDataset(
         paths,
         column_defaults,
         compression_type,
@@ -327,16 +327,16 @@ def make_csv_dataset(
         chosen if select_columns is not None else None,
     )
     if ignore_errors:
-        made = made.ignore_errors()
+        dataset = dataset.ignore_errors()
     if shuffle:
-        made = made.shuffle(shuffle_buffer_size, shuffle_seed)
-    made = made.repeat(num_epochs).batch(batch_size, drop_remainder=num_epochs is None)
+        dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
+    dataset = dataset.repeat(num_epochs).batch(batch_size, drop_remainder=num_epochs is None)
 
     def columns(*values: Any) -> Any:
         features = OrderedDict(zip(names, values, strict=True))
         return features if label_name is None else (features, features.pop(label_name))
 
-    return made.map(columns).prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)
+    return dataset.map(columns).prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
 def _place(name: str, names: Sequence[str]) -> int:
@@ -401,17 +401,17 @@ def make_batched_features_dataset(
     """
     make = TFRecordDataset if reader is None else reader
     names = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
-    made = names.interleave(lambda name: make(name, *(reader_args or ())), reader_num_threads or 1)
-    if isinstance(made._structure, tuple):
-        made = made.map(lambda _, value: value)
+    dataset = names.interleave(lambda name: make(name, *(reader_args or ())), reader_num_threads or 1)
+    if isinstance(dataset._structure, tuple):
+        dataset = dataset.map(lambda _, value: value)
     if shuffle:
-        made = made.shuffle(shuffle_buffer_size, shuffle_seed)
-    made = made.repeat(num_epochs)
-    made = made.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+        dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
+    dataset = dataset.repeat(num_epochs)
+    dataset = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
 
     def parsed(serialized: Any) -> Any:
-        found = parse_example(serialized, features)
-        return found if label_key is None else (found, found.pop(label_key))
+        parsed_features = parse_example(serialized, features)
+        return parsed_features if label_key is None else (parsed_features, parsed_features.pop(label_key))
 
-    made = made.map(parsed, parser_num_threads)
-    return made.prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)
+    dataset = dataset.map(parsed, parser_num_threads)
+    return dataset.prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)

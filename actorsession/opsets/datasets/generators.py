@@ -34,27 +34,27 @@ class _Running:
         self._specs = flat_specs(structure)
         self._numbers = itertools.count()
         self._lock = threading.Lock()
-        self._found: dict[int, Iterator[Any]] = {}
+        self._iterators: dict[int, Iterator[Any]] = {}
 
     def begin(self, *args: Any) -> Any:
         """Start a generator and return its number."""
-        made = iter(self._generator(*args))
+        iterator = iter(self._generator(*args))
         with self._lock:
             number = next(self._numbers)
-            self._found[number] = made
+            self._iterators[number] = iterator
         return np.int64(number)
 
     def advance(self, number: Any) -> list[Any]:
         """Return the components of the next element; StopIteration at the end."""
-        element = next(self._found[int(number)])
+        element = next(self._iterators[int(number)])
         values = self._flat(element)
         return [_converted(value, spec) for value, spec in zip(values, self._specs, strict=True)]
 
     def end(self, number: Any) -> Any:
         """Forget a generator."""
         with self._lock:
-            made = self._found.pop(int(number), None)
-        close = getattr(made, "close", None)
+            iterator = self._iterators.pop(int(number), None)
+        close = getattr(iterator, "close", None)
         if close is not None:
             close()
         return np.int64(number)
@@ -83,14 +83,14 @@ def _leaves_like(structure: Any, element: Any) -> list[Any]:
 
 
 def _converted(value: Any, spec: TensorSpec) -> Any:
-    wanted = spec.dtype.np_dtype
+    dtype = spec.dtype.np_dtype
     try:
         if spec.dtype.kind == "s":
             array = np.asarray(value, object)
         else:
             array = np.asarray(value)
-            if array.dtype != wanted:
-                array = np.asarray(value, wanted)
+            if array.dtype != dtype:
+                array = np.asarray(value, dtype)
     except (TypeError, ValueError) as exc:
         raise TypeError(
             "`generator` yielded an element that could not be converted to the expected type. The expected "
@@ -124,9 +124,9 @@ def generator_functions(
 
     def advance(values: list[Tensor]) -> list[Tensor]:
         types = [spec.dtype for spec in specs]
-        found = py_func(running.advance, values, types, name="advance")
-        assert isinstance(found, list)
-        return [_one(tensor, spec.shape) for tensor, spec in zip(found, specs, strict=True)]
+        tensors = py_func(running.advance, values, types, name="advance")
+        assert isinstance(tensors, list)
+        return [_one(tensor, spec.shape) for tensor, spec in zip(tensors, specs, strict=True)]
 
     def end(values: list[Tensor]) -> list[Tensor]:
         return [_one(py_func(running.end, values, int64, name="end"), scalar_shape)]
@@ -140,5 +140,5 @@ def generator_functions(
 
 def _one(tensor: Any, shape: TensorShape) -> Tensor:
     tensor.set_shape(shape)
-    found: Tensor = tensor
-    return found
+    shaped: Tensor = tensor
+    return shaped

@@ -74,14 +74,14 @@ class _Anonymous(dict[str, IteratorState]):
 def _anonymous_kernel(ctx: KernelContext) -> Kernel:
     types, shapes, kept = _types(ctx.attrs), _shapes(ctx.attrs), ctx.state(_Anonymous)
 
-    def made() -> IteratorState:
+    def iterator() -> IteratorState:
         label = f"iterator {ctx.name!r}"
         state = IteratorState(label, types, shapes, ctx.resources, ctx.device)
         kept[state.handle] = state
         state.on_clear = lambda: kept.pop(state.handle, None)
         return state
 
-    return made
+    return iterator
 
 
 def _destroy(resource: Any) -> None:
@@ -113,16 +113,16 @@ def _saved(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 def _boxed(state: bytes) -> Array:
-    made = np.empty(1, object)
-    made[0] = state
-    return made
+    box = np.empty(1, object)
+    box[0] = state
+    return box
 
 
 def _position(state: Any) -> bytes:
-    found = np.asarray(state, object).reshape(-1)
-    if found.size != 1 or not isinstance(found[0], bytes):
+    states = np.asarray(state, object).reshape(-1)
+    if states.size != 1 or not isinstance(states[0], bytes):
         raise InvalidArgumentError(f"{state!r:.100} is no position of an iterator")
-    return bytes(found[0])
+    return bytes(states[0])
 
 
 def _next_kernel(ctx: KernelContext) -> Kernel:
@@ -132,7 +132,7 @@ def _next_kernel(ctx: KernelContext) -> Kernel:
     return get_next
 
 
-def _found_kernel(ctx: KernelContext) -> Kernel:
+def _handle_kernel(ctx: KernelContext) -> Kernel:
     types, shapes = _types(ctx.attrs), _shapes(ctx.attrs)
     return lambda handle: by_handle(handle, types, shapes)
 
@@ -186,7 +186,7 @@ op(
 )
 op("IteratorToStringHandle", checked(scalar), lambda iterator: iterator.handle.encode(), NOT_DIFFERENTIABLE)
 for _name in ("IteratorFromStringHandle", "IteratorFromStringHandleV2"):
-    op(_name, checked(scalar, 0), kernel=_found_kernel, grad=NOT_DIFFERENTIABLE, aliases=True)
+    op(_name, checked(scalar, 0), kernel=_handle_kernel, grad=NOT_DIFFERENTIABLE, aliases=True)
 # Saving waits until the element that is being made is complete.
 op("SerializeIterator", _saved, lambda iterator: _boxed(iterator.save()), NOT_DIFFERENTIABLE, blocks=True)
 op(
@@ -218,12 +218,12 @@ def _value_kernel(ctx: KernelContext) -> Kernel:
     count = len(ctx.outputs)
 
     def value(optional: Any) -> Any:
-        found = _optional(optional).components
-        if found is None:
+        components = _optional(optional).components
+        if components is None:
             raise InvalidArgumentError("The given optional does not have a value.")
-        if len(found) != count:
-            raise InvalidArgumentError(f"the given optional has {len(found)} components, {count} were asked for")
-        return only(found)
+        if len(components) != count:
+            raise InvalidArgumentError(f"the given optional has {len(components)} components, {count} were asked for")
+        return only(components)
 
     return value
 

@@ -27,9 +27,9 @@ def join(elements: Sequence[Element]) -> Element:
 def _stacked(column: Sequence[Any], number: int) -> Array:
     first = column[0]
     if isinstance(first, bytes):
-        made = np.empty(len(column), object)
-        made[:] = column
-        return made
+        strings = np.empty(len(column), object)
+        strings[:] = column
+        return strings
     shape = np.shape(first)
     for value in column:
         if np.shape(value) != shape:
@@ -61,25 +61,25 @@ def padded(elements: Sequence[Element], shapes: Sequence[Any], fillers: Sequence
 
 
 def _padded(column: Sequence[Any], shape: Array, filler: Any, number: int) -> Array:
-    found = [np.shape(value) for value in column]
-    for one in found:
+    shapes = [np.shape(value) for value in column]
+    for one in shapes:
         if len(one) != shape.size:
             raise InvalidArgumentError(
                 "All elements in a batch must have the same rank as the padded shape for component "
                 f"{number}: expected rank {shape.size} but got element with rank {len(one)}"
             )
-    largest = np.max(np.array(found, np.int64).reshape(len(found), -1), axis=0)
-    wanted = np.where(shape < 0, largest, shape)
-    if (largest > wanted).any():
+    largest = np.max(np.array(shapes, np.int64).reshape(len(shapes), -1), axis=0)
+    sizes = np.where(shape < 0, largest, shape)
+    if (largest > sizes).any():
         raise DataLossError("Attempted to pad to a smaller size than the input element.")
     first = column[0]
     dtype = object if isinstance(first, bytes) else np.asarray(first).dtype
-    made = np.empty((len(column), *wanted), dtype)
-    made[...] = filler
+    batch = np.empty((len(column), *sizes), dtype)
+    batch[...] = filler
     for k, value in enumerate(column):
         where: Any = (k, *[slice(0, size) for size in np.shape(value)])
-        made[where] = value
-    return made
+        batch[where] = value
+    return batch
 
 
 def split(element: Element) -> list[Element]:

@@ -58,14 +58,14 @@ def map_(
 
 def filter_(self: Dataset, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
     """Return a dataset of the elements for which a function returns true."""
-    found = {"predicate": _predicate(self, predicate)}
-    return self._then("FilterDataset", None, found, name=name)
+    functions = {"predicate": _predicate(self, predicate)}
+    return self._then("FilterDataset", None, functions, name=name)
 
 
 def take_while(self: Dataset, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
     """Return a dataset of the elements before the first one for which a function returns false."""
-    found = {"predicate": _predicate(self, predicate)}
-    return self._then("TakeWhileDataset", None, found, name=name)
+    functions = {"predicate": _predicate(self, predicate)}
+    return self._then("TakeWhileDataset", None, functions, name=name)
 
 
 def _predicate(self: Dataset, predicate: Callable[..., Any]) -> Traced:
@@ -147,13 +147,13 @@ def scan(self: Dataset, initial_state: Any, scan_func: Callable[..., Any], name:
     before, tensors = spec_of(initial_state, "state")
 
     def pair(state: Any, *element: Any) -> Any:
-        found = scan_func(state, *([_as_element(element)] if element else []))
-        if not isinstance(found, tuple) or len(found) != 2:
+        result = scan_func(state, *([_as_element(element)] if element else []))
+        if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(
                 "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and "
-                f"the output value but it returned {found!r:.200}."
+                f"the output value but it returned {result!r:.200}."
             )
-        return found
+        return result
 
     function, structure = self._traced(pair, "scan_function", before=(_state_spec(before, None),))
     _check_state(before, structure[0], "Invalid `scan_func`. ")
@@ -188,8 +188,8 @@ def reduce(self: Dataset, initial_state: Any, reduce_func: Callable[..., Any], n
         "Targuments": tuple([tensor.dtype for tensor in function.captures]),
     }
     inputs = [self._dataset_tensor, *tensors, *function.captures]
-    made = make("ReduceDataset", inputs, attrs, name or "ReduceDataset", self._dataset_tensor.graph)
-    return packed(_state_spec(before, structure), made.outputs)
+    op = make("ReduceDataset", inputs, attrs, name or "ReduceDataset", self._dataset_tensor.graph)
+    return packed(_state_spec(before, structure), op.outputs)
 
 
 def _as_element(items: Sequence[Any]) -> Any:

@@ -102,13 +102,13 @@ def functions_of(ctx: KernelContext) -> list[Compiled]:
     Raises:
         InvalidArgumentError: if it has none where there should be one.
     """
-    found = []
+    functions = []
     for number, key in enumerate(function_attrs(ctx.op)):
         function = ctx.attrs.get(key)
         if not isinstance(function, FunctionDef):
             raise InvalidArgumentError(f"{ctx.name!r} has no function as its attribute {key!r}")
-        found.append(Compiled(function, ctx, number))
-    return found
+        functions.append(Compiled(function, ctx, number))
+    return functions
 
 
 def _parts_of(ctx: KernelContext) -> Callable[[Sequence[Any]], Parts]:
@@ -126,18 +126,18 @@ def _parts_of(ctx: KernelContext) -> Callable[[Sequence[Any]], Parts]:
 
     def parts(values: Sequence[Any]) -> Parts:
         settings = dict(fixed)
-        found: list[Stage] = []
+        stages: list[Stage] = []
         for arg, value in zip(args, values, strict=True):
             if arg.type == "variant":
-                found.append(_dataset(ctx, value))
+                stages.append(_dataset(ctx, value))
             elif arg.name in several:
                 settings[arg.name] += (value,)
             else:
                 settings[arg.name] = value
-        made = [
+        functions = [
             Function(function, settings.pop(name), ctx.name) for function, name in zip(compiled, captures, strict=True)
         ]
-        return Parts(found, settings, made)
+        return Parts(stages, settings, functions)
 
     return parts
 
@@ -153,9 +153,9 @@ def _dataset_kernel(ctx: KernelContext) -> Kernel:
         return lambda dataset, *rest: dataset
     make, both = _parts_of(ctx), _BOTH.get(ctx.op)
 
-    def dataset(*given: Any) -> Stage:
-        made = make(_own(given))
-        return Stage(ctx.op, *made) if both is None else both(made)
+    def dataset(*inputs: Any) -> Stage:
+        parts = make(_own(inputs))
+        return Stage(ctx.op, *parts) if both is None else both(parts)
 
     return dataset
 
@@ -181,21 +181,21 @@ def announced(ctx: InferContext) -> Sequence[TensorShape]:
     return [TensorShape(shape) for shape in ctx.attrs["output_shapes"]]
 
 
-def only(found: Sequence[Any]) -> Any:
+def only(components: Sequence[Any]) -> Any:
     """Return what a kernel returns for the values of its outputs."""
-    return found[0] if len(found) == 1 else tuple(found)
+    return components[0] if len(components) == 1 else tuple(components)
 
 
 def _element_kernel(ctx: KernelContext) -> Kernel:
     def element(dataset: Stage) -> Completion:
         def work(run: Run) -> Any:
             cursor = _dataset(ctx, dataset).begin(run)
-            found = next(cursor, None)
-            if found is None:
+            components = next(cursor, None)
+            if components is None:
                 raise InvalidArgumentError("Dataset was empty.")
             if next(cursor, None) is not None:
                 raise InvalidArgumentError("Dataset had more than one element.")
-            return only(found)
+            return only(components)
 
         return elsewhere(ctx, work)
 
@@ -205,8 +205,8 @@ def _element_kernel(ctx: KernelContext) -> Kernel:
 def _reduce_kernel(ctx: KernelContext) -> Kernel:
     make = _parts_of(ctx)
 
-    def reduce(*given: Any) -> Completion:
-        whole = make(given)
+    def reduce(*inputs: Any) -> Completion:
+        whole = make(inputs)
 
         def work(run: Run) -> Any:
             state = whole.values["initial_state"]

@@ -44,8 +44,8 @@ class Optional(GraphBound):
         Args:
             element_spec: its static type.
         """
-        made = make_one("OptionalNone", (), {}, "OptionalNone", get_default_graph())
-        return Optional(made, element_spec)
+        tensor = make_one("OptionalNone", (), {}, "OptionalNone", get_default_graph())
+        return Optional(tensor, element_spec)
 
     none_from_structure = empty
 
@@ -67,5 +67,5 @@ def get_next_as_optional(iterator: Iterator) -> Optional:
     handle, structure = iterator._iterator_resource, iterator._structure
     op_type = "IteratorGetNextAsOptional"
     with handle.graph.colocate_with(handle.op):
-        made = make_one(op_type, [handle], output_attrs(structure), op_type, handle.graph)
-    return Optional(made, structure)
+        tensor = make_one(op_type, [handle], output_attrs(structure), op_type, handle.graph)
+    return Optional(tensor, structure)

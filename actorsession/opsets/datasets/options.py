@@ -68,24 +68,24 @@ class _Settings:
 
     def _set(self) -> dict[str, Any]:
         """Return the settings that were made."""
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for key, value in self.__dict__["_values"].items():
-            made = value._set() if isinstance(value, _Settings) else value
-            if made not in (None, {}):
-                found[key] = made
-        return found
+            setting = value._set() if isinstance(value, _Settings) else value
+            if setting not in (None, {}):
+                settings[key] = setting
+        return settings
 
     def merge(self, options: Any) -> Any:
         """Return settings that are made in either, those of the argument where both are."""
-        made = type(self)()
-        for given in (self, options):
-            for key, value in given.__dict__["_values"].items():
-                before = made.__dict__["_values"].get(key)
+        merged = type(self)()
+        for settings in (self, options):
+            for key, value in settings.__dict__["_values"].items():
+                before = merged.__dict__["_values"].get(key)
                 if isinstance(value, _Settings):
                     value = (type(value)() if before is None else before).merge(value)
                 if value is not None:
-                    made.__dict__["_values"][key] = value
-        return made
+                    merged.__dict__["_values"][key] = value
+        return merged
 
 
 class AutotuneOptions(_Settings):

@@ -159,6 +159,6 @@ def rejection_resample(
         # As if each class had come once, as long as nothing is known.
         known = pairs.scan(ops.ones_like(target), counted)
     else:
-        given = cast(convert_to_tensor(initial_dist), float32)
-        known = pairs.map(lambda kind, element: (kind, element, given))
+        initial = cast(convert_to_tensor(initial_dist), float32)
+        known = pairs.map(lambda kind, element: (kind, element, initial))
     return known.filter(accepted).map(lambda kind, element, before: (kind, element))

@@ -34,12 +34,12 @@ _SLOW = 4
 
 def _parallel(stage: Stage, name: str) -> int:
     """Return a degree of parallelism; -1 stands for the number of processors."""
-    found = stage.number(name)
-    if found == -1:
+    degree = stage.number(name)
+    if degree == -1:
         return max(2, os.cpu_count() or 1)
-    if found < 1:
+    if degree < 1:
         raise InvalidArgumentError(f"{name} must be greater than zero.")
-    return found
+    return degree
 
 
 class _Ahead:
@@ -76,17 +76,17 @@ class _Ahead:
     def _fill(self) -> None:
         while True:
             with self._reading:
-                found: tuple[Element | None, Exception | None]
+                outcome: tuple[Element | None, Exception | None]
                 try:
                     self._run.check()
-                    found = next(self.cursor, None), None
+                    outcome = next(self.cursor, None), None
                 except Exception as exc:
-                    found = None, exc
+                    outcome = None, exc
                 with self._changed:
-                    if found == (None, None):
+                    if outcome == (None, None):
                         self.ended = True
                     else:
-                        self.held.append(found)
+                        self.held.append(outcome)
                     self._fills = not self.ended and len(self.held) < self._size and not self._run.closed
                     goes_on = self._fills
                     self._changed.notify_all()
@@ -182,13 +182,13 @@ class _ParallelMap(Cursor):
 
     def __next__(self) -> Element:
         try:
-            return self._made()
+            return self._next_element()
         except OutOfRangeError:
             self._ended = True
             self._begun.clear()
             raise StopIteration from None
 
-    def _made(self) -> Element:
+    def _next_element(self) -> Element:
         if self._slow < _SLOW and not self._begun and not self._ended:
             return self._at_once(next(self.source))
         while not self._ended and len(self._begun) < self._most:
@@ -254,10 +254,10 @@ class _Opened:
 
     def __init__(self, element: Element, stage: Stage, run: Run, ahead: int) -> None:
         self.element = element
-        (made,) = stage.functions[0](run, *element)
-        if not isinstance(made, Stage):
-            raise InvalidArgumentError(f"{made!r:.100} is no dataset")
-        self.cursor = made.begin(run)
+        (dataset,) = stage.functions[0](run, *element)
+        if not isinstance(dataset, Stage):
+            raise InvalidArgumentError(f"{dataset!r:.100} is no dataset")
+        self.cursor = dataset.begin(run)
         self.ahead = _Ahead(self.cursor, run, ahead) if ahead else None
         if self.ahead is not None:
             self.ahead.fill()
@@ -323,7 +323,7 @@ class _Interleave(Cursor):
                 slots[self.at] = _Opened(element, self.stage, self.run, self._ahead)
                 continue
             try:
-                found = opened.take()
+                result = opened.take()
             except StopIteration:
                 slots[self.at] = None
                 self.run.check()
@@ -332,7 +332,7 @@ class _Interleave(Cursor):
             self.given += 1
             if self.given == self._block:
                 self._turn()
-            return found
+            return result
         raise StopIteration
 
     def _turn(self) -> None:
@@ -392,8 +392,8 @@ class _Groups(Cursor):
 
     def _add(self, element: Element) -> None:
         key_of, _, size_of = self.stage.functions
-        (found,) = key_of(self.run, *element)
-        key = int(found)
+        (number,) = key_of(self.run, *element)
+        key = int(number)
         if key not in self._sizes:
             (size,) = size_of(self.run, np.int64(key))
             if size < 1:
@@ -409,12 +409,12 @@ class _Groups(Cursor):
 
     def _begin(self, key: int, elements: list[Element]) -> None:
         whole = Stage("elements", values={"elements": elements})
-        (made,) = self.stage.functions[1](self.run, np.int64(key), whole)
+        (dataset,) = self.stage.functions[1](self.run, np.int64(key), whole)
         self._window = key, elements
-        self._current = made.begin(self.run)
+        self._current = dataset.begin(self.run)
 
     def save(self) -> dict[str, Any]:
-        made = {
+        position = {
             **super().save(),
             "groups": plain(self._groups),
             "sizes": plain(self._sizes),
@@ -423,8 +423,8 @@ class _Groups(Cursor):
             "current": None,
         }
         if self._current is not None:
-            made["current"] = self._current.save()
-        return made
+            position["current"] = self._current.save()
+        return position
 
     def load(self, state: Mapping[str, Any]) -> None:
         super().load(state)

@@ -73,7 +73,7 @@ class _Pass:
                 self.run.crew.submit(self._serve)
             return completion
         try:
-            element = self._make()
+            element = self._next_outcome()
         finally:  # also where Ctrl-C has ended it
             with self._lock:
                 self._serves = bool(self._waiting)
@@ -99,7 +99,7 @@ class _Pass:
                     self._serves = False
                     return
                 completion, _ = self._waiting.popitem(last=False)
-            element = self._make()
+            element = self._next_outcome()
             keep = partial(self._kept.append, element)
             if isinstance(element, Exception):
                 completion.complete((), keep, error=element)
@@ -107,7 +107,7 @@ class _Pass:
                 completion.complete(_values(element), keep)
             del completion
 
-    def _make(self) -> Element | Exception:
+    def _next_outcome(self) -> Element | Exception:
         with self._making:
             if self._kept:
                 return self._kept.popleft()
@@ -261,38 +261,38 @@ def by_handle(handle: Any, types: Sequence[DType], shapes: Sequence[TensorShape]
     text = os.fsdecode(np.asarray(handle).item())
     if not text.startswith("iterator "):
         raise InvalidArgumentError("Could not parse string_handle as a valid ResourceHandle")
-    found = _KNOWN.get(text)
-    if found is None:
+    iterator = _KNOWN.get(text)
+    if iterator is None:
         raise NotFoundError(
             f"{text.rpartition(' ')[0]:.100} is not in this process: a handle is used on the device of its "
             "iterator, while the session exists"
         )
     if types:
-        check_specs(types, shapes, found.types, found.shapes)
-    return found
+        check_specs(types, shapes, iterator.types, iterator.shapes)
+    return iterator
 
 
 def check_specs(
-    types: Sequence[DType], shapes: Sequence[TensorShape], found: Sequence[DType], of_found: Sequence[TensorShape]
+    types: Sequence[DType], shapes: Sequence[TensorShape], actual: Sequence[DType], of_found: Sequence[TensorShape]
 ) -> None:
     """Check the static types of elements against those that are wanted.
 
     Raises:
         InvalidArgumentError: if there are other components, or they are of other dtypes or shapes.
     """
-    if len(types) != len(found):
+    if len(types) != len(actual):
         raise InvalidArgumentError(
-            f"Number of components does not match: expected {len(types)} types but got {len(found)}."
+            f"Number of components does not match: expected {len(types)} types but got {len(actual)}."
         )
-    for k, (wanted, other) in enumerate(zip(types, found, strict=True)):
-        if wanted is not other:
+    for k, (expected, other) in enumerate(zip(types, actual, strict=True)):
+        if expected is not other:
             raise InvalidArgumentError(
-                f"Data type mismatch at component {k}: expected {wanted.name} but got {other.name}."
+                f"Data type mismatch at component {k}: expected {expected.name} but got {other.name}."
             )
-    for k, (shape, given) in enumerate(zip(shapes, of_found, strict=False)):
-        if not shape.is_compatible_with(given):
+    for k, (shape, other_shape) in enumerate(zip(shapes, of_found, strict=False)):
+        if not shape.is_compatible_with(other_shape):
             raise InvalidArgumentError(
-                f"Incompatible shapes at component {k}: expected {_written(shape)} but got {_written(given)}."
+                f"Incompatible shapes at component {k}: expected {_written(shape)} but got {_written(other_shape)}."
             )
 
 

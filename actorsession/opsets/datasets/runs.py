@@ -79,10 +79,10 @@ class Run(ControlFlowContext):
 
     async def _checked(self, pending: Coroutine[Any, Any, Any]) -> Any:
         """Await a coroutine, and cancel it when the run is over."""
-        found: list[Any] = []
+        results: list[Any] = []
 
         async def complete() -> None:
-            found.append(await pending)
+            results.append(await pending)
             watch.cancel()
 
         async def look() -> None:
@@ -96,4 +96,4 @@ class Run(ControlFlowContext):
                 tasks.create_task(complete())
         except* Exception as group:
             raise group.exceptions[0] from None
-        return found[0]
+        return results[0]

@@ -44,8 +44,8 @@ class _Whole(Cursor):
         if self.at:
             raise StopIteration
         self.at = 1
-        found: Element = self.stage.values["components"]
-        return found
+        element: Element = self.stage.values["components"]
+        return element
 
 
 @kind("TensorSliceDataset")
@@ -87,7 +87,7 @@ class _SparseRows(Cursor):
     @classmethod
     def check(cls, stage: Stage) -> None:
         values = stage.values
-        indices, found, shape = values["indices"], values["values"], values["dense_shape"]
+        indices, elements, shape = values["indices"], values["values"], values["dense_shape"]
         if len(shape) < 1:
             raise InvalidArgumentError("a sparse tensor is sliced along its first dimension")
         if (np.diff(indices[:, 0]) < 0).any():
@@ -95,7 +95,7 @@ class _SparseRows(Cursor):
                 "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered "
                 "input is not currently supported."
             )
-        stage.values["rows"] = sparse_rows(indices, found, shape)
+        stage.values["rows"] = sparse_rows(indices, elements, shape)
 
     @classmethod
     def count(cls, stage: Stage) -> int:
@@ -130,8 +130,8 @@ class _Elements(Cursor):
         if self.at >= len(elements):
             raise StopIteration
         self.at += 1
-        found: Element = elements[self.at - 1]
-        return found
+        element: Element = elements[self.at - 1]
+        return element
 
 
 @kind("RangeDataset")
@@ -263,13 +263,13 @@ class _Files(Cursor):
             if self._parts is None:
                 self._parts = self.open(self._names[self.file])
             try:
-                found = next(self._parts, None)
+                part = next(self._parts, None)
             except OpError:
                 self._next_file()
                 raise
-            if found is not None:
+            if part is not None:
                 self.part += 1
-                return (found,)
+                return (part,)
             self._next_file()
         raise StopIteration
 

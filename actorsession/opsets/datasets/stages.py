@@ -69,8 +69,8 @@ class Function:
 
     def to_wire(self) -> list[Any]:
         """Return the function as plain values."""
-        found = self._compiled
-        definition = found.definition if isinstance(found, Compiled) else found
+        function = self._compiled
+        definition = function.definition if isinstance(function, Compiled) else function
         return [definition, list(self.captured), self.label]
 
     @classmethod
@@ -148,8 +148,8 @@ class Stage(Opaque):
         match value:
             case [str(kind), list(sources), dict(values), list(functions)] if kind in KINDS:
                 if all(isinstance(source, Stage) for source in sources):
-                    found = {str(key): arrived(item) for key, item in values.items()}
-                    return cls(kind, sources, found, [Function.from_wire(f) for f in functions])
+                    contents = {str(key): arrived(item) for key, item in values.items()}
+                    return cls(kind, sources, contents, [Function.from_wire(f) for f in functions])
         raise ProtocolError(f"not the wire form of a dataset: {reprlib.repr(value)}")
 
     def begin(self, run: Run) -> Cursor:
@@ -241,9 +241,9 @@ class Cursor:
 
     def save(self) -> dict[str, Any]:
         """Return the position as plain values."""
-        made = {name: plain(getattr(self, name)) for name in self.kept}
-        made["sources"] = [source.save() for source in self.sources]
-        return made
+        position = {name: plain(getattr(self, name)) for name in self.kept}
+        position["sources"] = [source.save() for source in self.sources]
+        return position
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Go to a position of the same dataset."""

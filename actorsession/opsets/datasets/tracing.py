@@ -93,19 +93,21 @@ def trace(func: Callable[..., Any], arguments: Sequence[Any], graph: Graph, name
     """
     if not callable(func):
         raise ValueError(f"Argument `func` must be a callable. Received func={func!r:.100} (of type {type(func)})")
-    found: list[Any] = []
+    structures: list[Any] = []
 
     def build(parameters: list[Tensor]) -> list[Tensor]:
         returned = func(*packed(tuple(arguments), parameters))
         # As of an operation with several results: they need not have one shape.
         structure, tensors = spec_of(tuple(returned) if isinstance(returned, list) else returned)
-        found.append(structure)
+        structures.append(structure)
         return tensors
 
     function = traced(build, flat_specs(tuple(arguments)), graph, name)
     specs = function.definition.output_specs()
-    known = [spec if isinstance(leaf, TensorSpec) else leaf for leaf, spec in zip(leaves(found[0]), specs, strict=True)]
-    return function, like(found[0], known)
+    known = [
+        spec if isinstance(leaf, TensorSpec) else leaf for leaf, spec in zip(leaves(structures[0]), specs, strict=True)
+    ]
+    return function, like(structures[0], known)
 
 
 def factory_of(dataset: Tensor) -> FunctionDef:
@@ -114,10 +116,10 @@ def factory_of(dataset: Tensor) -> FunctionDef:
     Raises:
         ValueError: if the dataset depends on a placeholder or on state.
     """
-    found: dict[Operation, None] = {}
+    operations: dict[Operation, None] = {}
 
     def visit(op: Operation) -> None:
-        if op in found:
+        if op in operations:
             return
         what = f"(name:{op.name}, type:{op.type}) by value."
         if op.type.startswith("Placeholder") and op.type != "PlaceholderWithDefault":
@@ -129,8 +131,8 @@ def factory_of(dataset: Tensor) -> FunctionDef:
             visit(tensor.op)
         for before in op.control_inputs:
             visit(before)
-        found[op] = None
+        operations[op] = None
 
     visit(dataset.op)
-    nodes = tuple([op.plain for op in found])
+    nodes = tuple([op.plain for op in operations])
     return FunctionDef((), (), nodes, (dataset._ref,))

@@ -113,10 +113,10 @@ class _TakeWhile(Cursor):
 
 
 def _holds(cursor: Cursor, element: Element) -> bool:
-    (found,) = cursor.stage.functions[0](cursor.run, *element)
-    if np.ndim(found):
+    (holds,) = cursor.stage.functions[0](cursor.run, *element)
+    if np.ndim(holds):
         raise InvalidArgumentError("a predicate must be a scalar: `predicate` must return a scalar bool")
-    return bool(found)
+    return bool(holds)
 
 
 @kind("ScanDataset", "ExperimentalScanDataset")
@@ -129,10 +129,10 @@ class _Scan(_SameCount):
         self.state: Element = self.stage.values["initial_state"]
 
     def __next__(self) -> Element:
-        found = self.stage.functions[0](self.run, *self.state, *next(self.source))
+        results = self.stage.functions[0](self.run, *self.state, *next(self.source))
         count = len(self.state)
-        self.state = found[:count]
-        return found[count:]
+        self.state = results[:count]
+        return results[count:]
 
 
 @kind("TakeDataset")
@@ -143,10 +143,10 @@ class _Take(Cursor):
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        limit, found = stage.number("count"), _of_source(stage)
-        if limit < 0 or found == -2:
-            return found
-        return limit if found == -1 else min(limit, found)
+        limit, known = stage.number("count"), _of_source(stage)
+        if limit < 0 or known == -2:
+            return known
+        return limit if known == -1 else min(limit, known)
 
     def start(self) -> None:
         self.given, self._limit = 0, self.stage.number("count")
@@ -167,8 +167,8 @@ class _Skip(Cursor):
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        left, found = stage.number("count"), _of_source(stage)
-        return 0 if left < 0 else found if found < 0 else max(0, found - left)
+        left, known = stage.number("count"), _of_source(stage)
+        return 0 if left < 0 else known if known < 0 else max(0, known - left)
 
     def start(self) -> None:
         self.left = self.stage.number("count")
@@ -198,8 +198,8 @@ class _Shard(Cursor):
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        found, count = _of_source(stage), stage.number("num_shards")
-        return found if found < 0 else max(0, -(-(found - stage.number("index")) // count))
+        known, count = _of_source(stage), stage.number("num_shards")
+        return known if known < 0 else max(0, -(-(known - stage.number("index")) // count))
 
     def start(self) -> None:
         self.at = 0
@@ -277,11 +277,11 @@ class _Parsed(_SameCount):
     def __next__(self) -> Element:
         (serialized,) = next(self.source)
         plan = self._plan
-        found = plan.parse(boxed(serialized).tolist(), [], self._defaults)
-        count, last = len(plan.sparse), len(found) - len(plan.ragged)
-        sparse = [sparse_value(*found[k : 3 * count : count]) for k in range(count)]
-        ragged = [RaggedValue([found[k]], found[k - len(plan.ragged)]) for k in range(last, len(found))]
-        dense = found[3 * count : last - len(plan.ragged)]
+        outputs = plan.parse(boxed(serialized).tolist(), [], self._defaults)
+        count, last = len(plan.sparse), len(outputs) - len(plan.ragged)
+        sparse = [sparse_value(*outputs[k : 3 * count : count]) for k in range(count)]
+        ragged = [RaggedValue([outputs[k]], outputs[k - len(plan.ragged)]) for k in range(last, len(outputs))]
+        dense = outputs[3 * count : last - len(plan.ragged)]
         features = dict(zip(plan.keys, [*sparse, *dense, *ragged], strict=True))
         return tuple([features[key] for key in sorted(features)])
 
@@ -300,9 +300,9 @@ class _Batch(Cursor):
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        found, size = _of_source(stage), stage.number("batch_size")
+        known, size = _of_source(stage), stage.number("batch_size")
         drops = bool(stage.values.get("drop_remainder"))
-        return found if found < 0 else found // size if drops else -(-found // size)
+        return known if known < 0 else known // size if drops else -(-known // size)
 
     def start(self) -> None:
         values = self.stage.values
@@ -364,25 +364,25 @@ class _Window(Cursor):
         except StopIteration:
             if not self.taken or self._drops:
                 raise
-        found = self.taken[: self._span : self._stride]
+        chosen = self.taken[: self._span : self._stride]
         beyond = self._shift - len(self.taken)
         self.taken = self.taken[self._shift :]
         for _ in range(beyond):
             if next(self.source, None) is None:
                 break
-        columns = [[(value,) for value in column] for column in zip(*found, strict=True)]
+        columns = [[(value,) for value in column] for column in zip(*chosen, strict=True)]
         return tuple([Stage("elements", values={"elements": column}) for column in columns])
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        found, size = _of_source(stage), stage.number("size")
+        known, size = _of_source(stage), stage.number("size")
         shift, stride = stage.number("shift"), stage.number("stride")
-        if found < 0:
-            return found
+        if known < 0:
+            return known
         if not stage.values["drop_remainder"]:
-            return -(-found // shift)
+            return -(-known // shift)
         span = (size - 1) * stride + 1
-        return max(0, (found - span) // shift + 1)
+        return max(0, (known - span) // shift + 1)
 
 
 @kind("SlidingWindowDataset", "ExperimentalSlidingWindowDataset")
@@ -410,10 +410,10 @@ class _Zip(Cursor):
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        found = [source.cardinality() for source in stage.sources]
-        if -2 in found:
+        counts = [source.cardinality() for source in stage.sources]
+        if -2 in counts:
             return -2
-        return min([count for count in found if count >= 0], default=-1)
+        return min([count for count in counts if count >= 0], default=-1)
 
     def __next__(self) -> Element:
         return tuple([value for source in self.sources for value in next(source)])
@@ -427,8 +427,8 @@ class _Concatenate(Cursor):
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        found = [source.cardinality() for source in stage.sources]
-        return -1 if -1 in found else -2 if -2 in found else sum(found)
+        counts = [source.cardinality() for source in stage.sources]
+        return -1 if -1 in counts else -2 if -2 in counts else sum(counts)
 
     def start(self) -> None:
         self.at = 0
@@ -456,10 +456,10 @@ class _Choose(Cursor):
 
     def __next__(self) -> Element:
         while not all(self.ended):
-            (found,) = next(self.sources[0])
-            if not 0 <= found < len(self._data):
-                raise InvalidArgumentError(f"Selector index out of range: {int(found)} >= {len(self._data)}")
-            which = int(found)
+            (index,) = next(self.sources[0])
+            if not 0 <= index < len(self._data):
+                raise InvalidArgumentError(f"Selector index out of range: {int(index)} >= {len(self._data)}")
+            which = int(index)
             if self.ended[which]:
                 self.run.check()
                 continue
@@ -525,10 +525,10 @@ class _Repeat(Cursor):
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        times, found = stage.number("count"), _of_source(stage)
-        if times == 0 or found == 0:
+        times, known = stage.number("count"), _of_source(stage)
+        if times == 0 or known == 0:
             return 0
-        return -1 if times < 0 or found == -1 else -2 if found == -2 else times * found
+        return -1 if times < 0 or known == -1 else -2 if known == -2 else times * known
 
     def start(self) -> None:
         self.turn, self.any = 0, False
@@ -583,8 +583,8 @@ class _Cache(_SameCount):
             data = whole_file(self._path, self.run.host.files.opener)
         except NotFoundError:
             return None
-        found: list[Element] = restored(codec.unpack_file(data))
-        return found
+        elements: list[Element] = restored(codec.unpack_file(data))
+        return elements
 
     def _keep(self) -> None:
         if not self._path:
@@ -689,8 +689,8 @@ class _Reduced(Cursor):
         if self._keys is None:
             for element in self.source:
                 self.run.check()
-                (found,) = key_of(self.run, *element)
-                key = int(found)
+                (number,) = key_of(self.run, *element)
+                key = int(number)
                 if key not in self._states:
                     self._states[key] = begin(self.run, np.int64(key))
                 self._states[key] = advance(self.run, *self._states[key], *element)

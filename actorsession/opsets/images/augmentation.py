@@ -139,13 +139,13 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     """
     whole = convert_to_tensor(value)
     with whole.graph.as_default(), whole.graph.name_scope(name or "random_crop") as scope:
-        wanted = convert_to_tensor(size, int32, "size", graph=whole.graph)
-        known, dims = get_static_value(wanted), whole.shape.sizes
+        window = convert_to_tensor(size, int32, "size", graph=whole.graph)
+        known, dims = get_static_value(window), whole.shape.sizes
         if known is not None and dims is not None:
             fits = len(known) == len(dims) and all(d is None or n <= d for n, d in zip(known, dims, strict=True))
             if not fits:
                 raise ValueError(f"Need value.shape >= size, got {whole.shape} and {known.tolist()}")
         extent = shape(whole)
-        limit = extent - wanted + 1
+        limit = extent - window + 1
         drawn = random_uniform(shape(extent), 0, np.iinfo(np.int32).max, int32, seed=seed)
-        return slice_(whole, drawn % limit, wanted, scope)
+        return slice_(whole, drawn % limit, window, scope)

@@ -76,8 +76,8 @@ def sample_distorted_bounding_box(
 def _box_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     size, boxes, covered = ctx.inputs
     check_dtype(ctx, "f", (1, 2))
-    for spec, wanted in ((size, [3]), (boxes, [None, None, 4]), (covered, [])):
-        if not spec.shape.is_compatible_with(wanted):
+    for spec, expected in ((size, [3]), (boxes, [None, None, 4]), (covered, [])):
+        if not spec.shape.is_compatible_with(expected):
             raise ValueError(
                 f"{ctx.op}: shapes [3], [batch, n, 4] and [] are needed, got {size.shape}, {boxes.shape} "
                 f"and {covered.shape}"

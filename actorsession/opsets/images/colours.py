@@ -65,22 +65,22 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
         dtype: wanted dtype.
         saturate: whether values beyond the range of an integer type become its ends.
     """
-    value, wanted = convert_to_tensor(image), as_dtype(dtype)
+    value, new_dtype = convert_to_tensor(image), as_dtype(dtype)
     recast = saturate_cast if saturate else cast
-    if value.dtype is wanted:
+    if value.dtype is new_dtype:
         return identity(value, name)
     with value.graph.name_scope(name or "convert_image") as scope:
-        if value.dtype.is_floating and wanted.is_floating:
-            return cast(value, wanted, scope)
+        if value.dtype.is_floating and new_dtype.is_floating:
+            return cast(value, new_dtype, scope)
         if value.dtype.is_floating:
-            most = np.iinfo(wanted.np_dtype).max + 0.5
-            return recast(value * most, wanted, scope)
-        if wanted.is_floating:
-            return multiply(cast(value, wanted), 1.0 / np.iinfo(value.dtype.np_dtype).max, scope)
-        source, target = (int(np.iinfo(t.np_dtype).max) for t in (value.dtype, wanted))
+            most = np.iinfo(new_dtype.np_dtype).max + 0.5
+            return recast(value * most, new_dtype, scope)
+        if new_dtype.is_floating:
+            return multiply(cast(value, new_dtype), 1.0 / np.iinfo(value.dtype.np_dtype).max, scope)
+        source, target = (int(np.iinfo(t.np_dtype).max) for t in (value.dtype, new_dtype))
         if source > target:
-            return recast(value // ((source + 1) // (target + 1)), wanted, scope)
-        return multiply(recast(value, wanted), (target + 1) // (source + 1), scope)
+            return recast(value // ((source + 1) // (target + 1)), new_dtype, scope)
+        return multiply(recast(value, new_dtype), (target + 1) // (source + 1), scope)
 
 
 def _as_floats(image: Tensor) -> Tensor:

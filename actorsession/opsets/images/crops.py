@@ -69,14 +69,16 @@ def crop_and_resize(
 
 def _check_boxes(ctx: InferContext, boxes: int, box_indices: int) -> Dim:
     """Check the operands of boxes, and return the number of boxes."""
-    given, which = ctx.inputs[boxes], ctx.inputs[box_indices]
-    if given.dtype is not float32 or which.dtype is not int32:
+    corners, which = ctx.inputs[boxes], ctx.inputs[box_indices]
+    if corners.dtype is not float32 or which.dtype is not int32:
         raise TypeError(
-            f"{ctx.op}: boxes are float32 and their images int32, got {given.dtype.name} and {which.dtype.name}"
+            f"{ctx.op}: boxes are float32 and their images int32, got {corners.dtype.name} and {which.dtype.name}"
         )
-    count = given.shape.with_rank(2)[0] if given.shape.rank in (None, 2) else None
-    if not given.shape.is_compatible_with([None, 4]) or not which.shape.is_compatible_with([count]):
-        raise ValueError(f"{ctx.op}: boxes have shape [n, 4] and their images [n], got {given.shape} and {which.shape}")
+    count = corners.shape.with_rank(2)[0] if corners.shape.rank in (None, 2) else None
+    if not corners.shape.is_compatible_with([None, 4]) or not which.shape.is_compatible_with([count]):
+        raise ValueError(
+            f"{ctx.op}: boxes have shape [n, 4] and their images [n], got {corners.shape} and {which.shape}"
+        )
     if count is not None or which.shape.rank is None:
         return count
     (listed,) = which.shape.with_rank(1).as_list()
@@ -205,11 +207,11 @@ def _crops_kernel(ctx: KernelContext) -> Kernel:
     smooth = ctx.attrs["method"] == "bilinear"
 
     def cropped(images: Any, boxes: Any, box_indices: Any, size: Any) -> Any:
-        wanted = ints(size)
-        if len(wanted) != 2 or min(wanted) <= 0:
-            raise InvalidArgumentError(f"{ctx.op}: crop_size is two positive numbers, got {list(wanted)}")
+        crop = ints(size)
+        if len(crop) != 2 or min(crop) <= 0:
+            raise InvalidArgumentError(f"{ctx.op}: crop_size is two positive numbers, got {list(crop)}")
         which = _checked(ctx.op, images, boxes, box_indices, len(images))
-        rows, columns = _sampled(boxes, images.shape[1:3], (wanted[0], wanted[1]))
+        rows, columns = _sampled(boxes, images.shape[1:3], (crop[0], crop[1]))
         if smooth:
             crops = _blended(images, which, rows, columns)
         else:

@@ -43,11 +43,11 @@ def read_deep(data: bytes) -> Any:
     step = 2 * _CHANNELS[colour]
     rows = _inflated(data, height * (1 + width * step))
     lines = np.frombuffer(rows, np.uint8).reshape(height, 1 + width * step)
-    made = np.empty((height, width * step), np.uint8)
+    raw_lines = np.empty((height, width * step), np.uint8)
     before = np.zeros(width * step, np.uint8)
     for k, line in enumerate(lines):
-        before = made[k] = _unfiltered(int(line[0]), line[1:], before, step)
-    return made.view(">u2").reshape(height, width, -1).astype(np.uint16)
+        before = raw_lines[k] = _unfiltered(int(line[0]), line[1:], before, step)
+    return raw_lines.view(">u2").reshape(height, width, -1).astype(np.uint16)
 
 
 def _inflated(data: bytes, size: int) -> bytes:
@@ -76,12 +76,12 @@ def _unfiltered(kind: int, line: Any, above: Any, step: int) -> Any:
         return line + above
     if kind not in (3, 4):
         raise InvalidArgumentError(f"no PNG image: there is no filter {kind}")
-    found, up = [0] * step + line.tolist(), [0] * step + above.tolist()
-    for k in range(step, len(found)):
-        left, over, corner = found[k - step], up[k], up[k - step]
+    octets, up = [0] * step + line.tolist(), [0] * step + above.tolist()
+    for k in range(step, len(octets)):
+        left, over, corner = octets[k - step], up[k], up[k - step]
         guess = (left + over) // 2 if kind == 3 else _paeth(left, over, corner)
-        found[k] = found[k] + guess & 255
-    return np.array(found[step:], np.uint8)
+        octets[k] = octets[k] + guess & 255
+    return np.array(octets[step:], np.uint8)
 
 
 def _paeth(left: int, over: int, corner: int) -> int:
@@ -95,11 +95,11 @@ def _paeth(left: int, over: int, corner: int) -> int:
 
 def with_channels(pixels: Any, channels: int) -> Any:
     """Return pixels of 16 bits with another number of channels; with the same for 0."""
-    found = pixels.shape[2]
-    if channels in (0, found):
+    count = pixels.shape[2]
+    if channels in (0, count):
         return pixels
     colours, opacity = pixels, None
-    if found in (2, 4):
+    if count in (2, 4):
         colours, opacity = pixels[:, :, :-1], pixels[:, :, -1:]
     if channels >= 3 and colours.shape[2] == 1:
         colours = np.repeat(colours, 3, axis=2)

@@ -52,11 +52,11 @@ def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors
     graph = value.graph
     op_type = "DrawBoundingBoxes" if colors is None else "DrawBoundingBoxesV2"
     with graph.name_scope(name or op_type) as scope:
-        given = convert_to_tensor(boxes, float32, "boxes", graph=graph)
+        corners = convert_to_tensor(boxes, float32, "boxes", graph=graph)
         if colors is None:
-            return raw.DrawBoundingBoxes(value, given, name=scope)
+            return raw.DrawBoundingBoxes(value, corners, name=scope)
         table = convert_to_tensor(colors, float32, "colors", graph=graph)
-        return raw.DrawBoundingBoxesV2(value, given, table, name=scope)
+        return raw.DrawBoundingBoxesV2(value, corners, table, name=scope)
 
 
 def _with_boxes(ctx: InferContext) -> Sequence[TensorShape]:
@@ -74,16 +74,16 @@ def _with_boxes(ctx: InferContext) -> Sequence[TensorShape]:
     return [images]
 
 
-def _colours(given: Any, channels: int) -> Array:
+def _colours(colours: Any, channels: int) -> Array:
     """Return the colours that the boxes use in turn."""
-    if given is not None and given.ndim != 2:
-        raise InvalidArgumentError(f"colours have rank 2, got shape {list(given.shape)}")
-    if given is not None and len(given):
-        if given.shape[1] < channels:
+    if colours is not None and colours.ndim != 2:
+        raise InvalidArgumentError(f"colours have rank 2, got shape {list(colours.shape)}")
+    if colours is not None and len(colours):
+        if colours.shape[1] < channels:
             raise InvalidArgumentError(
-                f"colours have a number for each of {channels} channels, got shape {list(given.shape)}"
+                f"colours have a number for each of {channels} channels, got shape {list(colours.shape)}"
             )
-        return np.asarray(given[:, :channels])
+        return np.asarray(colours[:, :channels])
     # On grey images all boxes are white.
     return np.ones((1, 1), np.float32) if channels == 1 else _COLOURS[:, :channels]
 

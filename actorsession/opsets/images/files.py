@@ -69,9 +69,9 @@ def decode_jpeg(contents: Any, channels: int = 0, ratio: int = 1, name: str | No
     return raw.DecodeJpeg(file, channels=int(channels or 0), ratio=int(ratio), name=name)
 
 
-def _check_channels(ctx: InferContext, found: int) -> None:
-    if found not in _CHANNELS[ctx.op]:
-        raise ValueError(f"{ctx.op}: channels are {', '.join(map(str, _CHANNELS[ctx.op]))}, got {found}")
+def _check_channels(ctx: InferContext, channels: int) -> None:
+    if channels not in _CHANNELS[ctx.op]:
+        raise ValueError(f"{ctx.op}: channels are {', '.join(map(str, _CHANNELS[ctx.op]))}, got {channels}")
 
 
 def _decoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
@@ -137,9 +137,9 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
 
     def decoded(contents: Any) -> Any:
         if deep:
-            found = read_deep(one_string(contents))
-            if found is not None:
-                return with_channels(found, channels)
+            pixels = read_deep(one_string(contents))
+            if pixels is not None:
+                return with_channels(pixels, channels)
             with opened(ctx.op, contents) as file:
                 return pixels_of(file, channels).astype(np.uint16) * np.uint16(257)
         # Both ops read both formats, as in TensorFlow.
@@ -232,13 +232,13 @@ def _encode_kernel(ctx: KernelContext) -> Kernel:
     from PIL import Image
 
     options = _options(ctx.attrs)
-    wanted = {"": None, "grayscale": 1, "rgb": 3}[ctx.attrs.get("format", "")]
+    count = {"": None, "grayscale": 1, "rgb": 3}[ctx.attrs.get("format", "")]
 
     def encoded(pixels: Any) -> bytes:
         channels = pixels.shape[2] if pixels.ndim == 3 else 0
-        if channels not in _CHANNELS[ctx.op] or wanted not in (None, channels) or not pixels.size:
+        if channels not in _CHANNELS[ctx.op] or count not in (None, channels) or not pixels.size:
             raise InvalidArgumentError(
-                f"{ctx.op}: an image has height, width and {wanted or _CHANNELS[ctx.op]} channels, got "
+                f"{ctx.op}: an image has height, width and {count or _CHANNELS[ctx.op]} channels, got "
                 f"shape {list(pixels.shape)}"
             )
         if pixels.dtype == np.uint16:

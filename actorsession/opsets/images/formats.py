@@ -49,8 +49,8 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
         contents: contents of the file, a string scalar.
         channels: number of channels to return: 3 or 4; that of the file for 0.
     """
-    given = convert_to_tensor(contents, string, "contents")
-    return raw.DecodeBmp(given, channels=int(channels or 0), name=name)
+    data = convert_to_tensor(contents, string, "contents")
+    return raw.DecodeBmp(data, channels=int(channels or 0), name=name)
 
 
 def decode_gif(contents: Any, name: str | None = None) -> Tensor:
@@ -86,14 +86,14 @@ def decode_image(
         Pixels of shape ``[height, width, channels]``, or ``[frames, height, width, 3]`` for GIF files. At run
         time an InvalidArgumentError is raised for invalid images.
     """
-    value, wanted = convert_to_tensor(contents, string, "contents"), as_dtype(dtype)
-    read = wanted if wanted in (float32, uint8, uint16) else uint16
+    value, new_dtype = convert_to_tensor(contents, string, "contents"), as_dtype(dtype)
+    read = new_dtype if new_dtype in (float32, uint8, uint16) else uint16
     with value.graph.as_default(), value.graph.name_scope(name or "decode_image"):
         image = raw.DecodeImage(
             value, channels=int(channels or 0), dtype=read, expand_animations=bool(expand_animations)
         )
-        if read is not wanted:
-            image = convert_image_dtype(image, wanted)
+        if read is not new_dtype:
+            image = convert_image_dtype(image, new_dtype)
         if not expand_animations:
             image.set_shape([None, None, channels or None])
         return image
@@ -130,8 +130,8 @@ def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None
         contents: contents of the file, a string scalar.
         output_type: int32 or int64.
     """
-    given = convert_to_tensor(contents, string, "contents")
-    return raw.ExtractJpegShape(given, output_type=as_dtype(output_type), name=name)
+    data = convert_to_tensor(contents, string, "contents")
+    return raw.ExtractJpegShape(data, output_type=as_dtype(output_type), name=name)
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
@@ -212,11 +212,11 @@ def _frames(file: Any, all_frames: bool) -> Any:
     """Return all frames of a GIF file, or only the first."""
     if not all_frames:
         return pixels_of(file, 3)
-    found = []
+    frames = []
     for number in range(file.n_frames):
         file.seek(number)
-        found.append(pixels_of(file, 3))
-    return np.stack(found)
+        frames.append(pixels_of(file, 3))
+    return np.stack(frames)
 
 
 def _deep_pixels(file: Any, channels: int, dtype: Any) -> Any:

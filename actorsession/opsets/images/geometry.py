@@ -49,17 +49,17 @@ def image_rank(value: Tensor, *allowed: int) -> int:
     Raises:
         ValueError: for a rank that is not allowed.
     """
-    found = value.shape.rank
-    if found is not None and found not in allowed:
+    rank = value.shape.rank
+    if rank is not None and rank not in allowed:
         words = " or ".join(map(str, allowed))
         raise ValueError(f"'image' must have rank {words}, got shape {value.shape}")
-    return 3 if found is None else found
+    return 3 if rank is None else rank
 
 
 def _known(value: Any) -> Any:
     """Return a size as a Python number if it is known, otherwise unchanged."""
-    found = get_static_value(value) if isinstance(value, Tensor) else value
-    return value if found is None else found.item() if isinstance(found, np.generic) else found
+    known = get_static_value(value) if isinstance(value, Tensor) else value
+    return value if known is None else known.item() if isinstance(known, np.generic) else known
 
 
 def image_sizes(value: Tensor, rank: int) -> tuple[Any, Any]:

@@ -100,17 +100,17 @@ def _glimpse_kernel(ctx: KernelContext) -> Kernel:
         return random.normal(image.mean(), image.std(), shape)
 
     def glimpses(images: Any, size: Any, offsets: Any) -> Any:
-        wanted = ints(size)
-        if images.ndim != 4 or len(wanted) != 2 or min(wanted) < 0:
+        window_size = ints(size)
+        if images.ndim != 4 or len(window_size) != 2 or min(window_size) < 0:
             raise InvalidArgumentError(
                 f"{ctx.op}: images have rank 4 and size is two numbers of at least 0, got "
-                f"{list(images.shape)} and {list(wanted)}"
+                f"{list(images.shape)} and {list(window_size)}"
             )
         if offsets.shape != (len(images), 2):
             raise InvalidArgumentError(f"{ctx.op}: offsets have shape [{len(images)}, 2], got {list(offsets.shape)}")
-        old, new = np.array(images.shape[1:3], np.float32), np.array(wanted, np.float32)
+        old, new = np.array(images.shape[1:3], np.float32), np.array(window_size, np.float32)
         first = np.trunc(corners(offsets, old, new)).astype(np.int64)
-        out = np.empty((len(images), *wanted, images.shape[3]), np.float32)
+        out = np.empty((len(images), *window_size, images.shape[3]), np.float32)
         for image, window, corner in zip(images, out, first, strict=True):
             _fill(image, window, corner, beyond)
         return out

@@ -82,10 +82,10 @@ def _extents(attrs: Any) -> list[tuple[int, int, int]]:
 def _patch_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     shape, rank = ctx.inputs[0].shape, 5 if ctx.op == "ExtractVolumePatches" else 4
     for key in [key for key in _KEYS if key in ctx.attrs]:
-        found = list(ctx.attrs[key])
-        if len(found) != rank or found[0] != 1 or found[-1] != 1 or min(found) < 1:
+        sizes = list(ctx.attrs[key])
+        if len(sizes) != rank or sizes[0] != 1 or sizes[-1] != 1 or min(sizes) < 1:
             named = "rows, columns" if rank == 4 else "planes, rows, columns"
-            raise ValueError(f"{ctx.op}: {key} are [1, {named}, 1], at least 1, got {found}")
+            raise ValueError(f"{ctx.op}: {key} are [1, {named}, 1], at least 1, got {sizes}")
     if ctx.attrs["padding"] not in ("SAME", "VALID"):
         raise ValueError(f"{ctx.op}: padding is SAME or VALID, got {ctx.attrs['padding']!r}")
     if shape.rank not in (None, rank):

@@ -63,8 +63,8 @@ def _reflected(places: Any, size: int) -> Any:
     below = np.where(below < -size, below + period, -below - 1)
     above = places - period * np.trunc(places / period)
     above = np.where(above >= size, period - above - 1, above)
-    found = np.where(places < 0, below, np.where(places > size - 1, above, places))
-    return np.clip(found, 0, size - 1).astype(np.float32)
+    reflected = np.where(places < 0, below, np.where(places > size - 1, above, places))
+    return np.clip(reflected, 0, size - 1).astype(np.float32)
 
 
 def _wrapped(places: Any, size: int) -> Any:
@@ -74,8 +74,8 @@ def _wrapped(places: Any, size: int) -> Any:
     period = np.float32(size - 1)
     below = places + np.float32(size) * (np.trunc(-places / period) + 1)
     above = places - np.float32(size) * np.trunc(places / period)
-    found = np.where(places < 0, below, np.where(places > size - 1, above, places))
-    return np.clip(found, 0, size - 1).astype(np.float32)
+    wrapped = np.where(places < 0, below, np.where(places > size - 1, above, places))
+    return np.clip(wrapped, 0, size - 1).astype(np.float32)
 
 
 _PLACES: Mapping[str, Callable[[Any, int], Any]] = {
@@ -112,19 +112,19 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
 
 def _checked(op_type: str, images: Any, transforms: Any, size: Any) -> tuple[int, int]:
-    wanted = ints(size)
-    if images.ndim != 4 or len(wanted) != 2 or min(wanted) < 0:
+    sizes = ints(size)
+    if images.ndim != 4 or len(sizes) != 2 or min(sizes) < 0:
         raise InvalidArgumentError(
-            f"{op_type}: images have rank 4 and output_shape is two sizes, got {list(images.shape)} and {list(wanted)}"
+            f"{op_type}: images have rank 4 and output_shape is two sizes, got {list(images.shape)} and {list(sizes)}"
         )
-    if min(wanted) <= 0:
-        raise InvalidArgumentError(f"{op_type}: new dimensions must be positive, got {list(wanted)}")
+    if min(sizes) <= 0:
+        raise InvalidArgumentError(f"{op_type}: new dimensions must be positive, got {list(sizes)}")
     if transforms.ndim != 2 or transforms.shape[1] != 8 or len(transforms) not in (1, len(images)):
         raise InvalidArgumentError(
             f"Input transform should be num_images x 8 or 1 x 8, got shape {list(transforms.shape)} for "
             f"{len(images)} images"
         )
-    return wanted[0], wanted[1]
+    return sizes[0], sizes[1]
 
 
 def _sources(numbers: Any, height: int, width: int) -> tuple[Any, Any, Any]:
@@ -160,8 +160,8 @@ def _blended(image: Any, x: Any, y: Any, fill: Any, dtype: Any) -> Any:
         ends = [_read(image, column, row, fill).astype(np.float32) for column in (left, right)]
         return (right - x)[..., None] * ends[0] + (x - left)[..., None] * ends[1]
 
-    found = (bottom - y)[..., None] * line(top) + (y - top)[..., None] * line(bottom)
-    return found.astype(dtype)
+    blend = (bottom - y)[..., None] * line(top) + (y - top)[..., None] * line(bottom)
+    return blend.astype(dtype)
 
 
 # -- gradient --------------------------------------------------------------------------------------

@@ -70,15 +70,15 @@ def bicubic_taps(old: int, new: int, align_corners: bool, half_pixel_centers: bo
     where = _positions(old, new, align_corners, half_pixel_centers)
     below = np.floor(where)
     part = np.rint((where - below) * np.float32(_STEPS)) / _STEPS
-    wanted = below.astype(np.int64)[:, None] + np.arange(-1, 3)
-    places = np.clip(wanted, 0, old - 1)
+    taps = below.astype(np.int64)[:, None] + np.arange(-1, 3)
+    places = np.clip(taps, 0, old - 1)
     sharpness = -0.5 if half_pixel_centers else -0.75
     distance = np.stack([part + 1, part, 1 - part, 2 - part], 1)
     near = ((sharpness + 2) * distance - (sharpness + 3)) * distance**2 + 1
     far = ((sharpness * distance - 5 * sharpness) * distance + 8 * sharpness) * distance
     weights = np.where(distance <= 1, near, far - 4 * sharpness)
     if half_pixel_centers:
-        weights = np.where(places == wanted, weights, 0.0)
+        weights = np.where(places == taps, weights, 0.0)
         total = weights.sum(1, keepdims=True)
         weights = weights / np.where(np.abs(total) < np.finfo(np.float32).tiny * 1000, 1, total)
     return Taps(places, weights.astype(np.float32))
@@ -90,11 +90,11 @@ def area_taps(old: int, new: int, align_corners: bool) -> Taps:
     start = np.arange(new, dtype=np.float32) * scale
     end = np.arange(1, new + 1, dtype=np.float32) * scale
     first, last = np.floor(start).astype(np.int64), np.ceil(end).astype(np.int64)
-    wanted = first[:, None] + np.arange(max(1, int((last - first).max(initial=1))))
-    low, high = np.maximum(wanted, start[:, None]), np.minimum(wanted + 1, end[:, None])
-    covered = np.where(wanted < last[:, None], np.maximum(high - low, 0), 0)
+    taps = first[:, None] + np.arange(max(1, int((last - first).max(initial=1))))
+    low, high = np.maximum(taps, start[:, None]), np.minimum(taps + 1, end[:, None])
+    covered = np.where(taps < last[:, None], np.maximum(high - low, 0), 0)
     # A place with weight 0 repeats one with positive weight, so that a NaN elsewhere has no effect.
-    places = np.clip(np.minimum(wanted, np.maximum(last[:, None] - 1, first[:, None])), 0, old - 1)
+    places = np.clip(np.minimum(taps, np.maximum(last[:, None] - 1, first[:, None])), 0, old - 1)
     return Taps(places, (covered / scale).astype(np.float32))
 
 

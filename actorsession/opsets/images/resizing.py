@@ -76,8 +76,8 @@ def _resize(op_type: str, images: Any, size: Any, align: bool, half: bool | None
     graph = graph_of(images, size)
     with graph.name_scope(name or op_type) as scope:
         value = convert_to_tensor(images, None, "images", graph=graph)
-        wanted = convert_to_tensor(size, int32, "size", graph=graph)
-        return make_one(op_type, [value, wanted], attrs, scope)
+        new_size = convert_to_tensor(size, int32, "size", graph=graph)
+        return make_one(op_type, [value, new_size], attrs, scope)
 
 
 # -- shape rules -----------------------------------------------------------------------------------
@@ -108,12 +108,12 @@ def _resized(ctx: InferContext) -> Sequence[TensorShape]:
 
 def _checked_size(images: Any, size: Any, op: str) -> Ints:
     """Check the operands, and return the new height and width."""
-    wanted = ints(size)
-    if len(wanted) != 2 or min(wanted) <= 0:
-        raise InvalidArgumentError(f"{op}: size is two positive numbers, got {list(wanted)}")
+    new_size = ints(size)
+    if len(new_size) != 2 or min(new_size) <= 0:
+        raise InvalidArgumentError(f"{op}: size is two positive numbers, got {list(new_size)}")
     if images.ndim != 4 or not all(images.shape[1:]):
         raise InvalidArgumentError(f"{op}: images have rank 4 and pixels, got shape {list(images.shape)}")
-    return wanted
+    return new_size
 
 
 # -- kernels ---------------------------------------------------------------------------------------

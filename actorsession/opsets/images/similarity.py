@@ -140,15 +140,15 @@ def ssim_multiscale(
     first = convert_to_tensor(img1, name="img1")
     with first.graph.as_default(), first.graph.name_scope("MS-SSIM"):
         one, other, most = _prepared(first, img2, max_val)
-        found = []
+        factors = []
         for scale in range(len(power_factors)):
             if scale:
                 one, other = _halved(one), _halved(other)
             likeness, contrast = _by_channel(one, other, most, filter_size, filter_sigma, k1, k2)
             last = scale == len(power_factors) - 1
-            found.append(relu(reduce_mean(likeness if last else contrast, [-3, -2])))
+            factors.append(relu(reduce_mean(likeness if last else contrast, [-3, -2])))
         weights = convert_to_tensor(np.array(power_factors, np.float32))
-        return reduce_mean(reduce_prod(power(stack(found, -1), weights), [-1]), [-1])
+        return reduce_mean(reduce_prod(power(stack(factors, -1), weights), [-1]), [-1])
 
 
 def _comparable(first: Tensor, second: Tensor) -> list[Operation]:
@@ -202,8 +202,8 @@ def _by_channel(
     weights = tile(convert_to_tensor(_window(size, sigma)), stack([1, 1, shape(one)[-1], 1]))
 
     def mean(x: Tensor) -> Tensor:
-        found = depthwise_conv2d(_flat(x), weights, [1, 1, 1, 1], "VALID")
-        return reshape(found, concat([shape(x)[:-3], shape(found)[1:]], 0))
+        means = depthwise_conv2d(_flat(x), weights, [1, 1, 1, 1], "VALID")
+        return reshape(means, concat([shape(x)[:-3], shape(means)[1:]], 0))
 
     dark, dull = square(most * k1), square(most * k2)
     first, second = mean(one), mean(other)

@@ -64,18 +64,18 @@ def resize_images(
     value = convert_to_tensor(images)
     with value.graph.as_default(), value.graph.name_scope(name or "resize"):
         rank = image_rank(value, 3, 4)
-        wanted = convert_to_tensor(size, int32, "size", graph=value.graph)
-        if not wanted.shape.is_compatible_with([2]):
+        new_size = convert_to_tensor(size, int32, "size", graph=value.graph)
+        if not new_size.shape.is_compatible_with([2]):
             raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
         if method not in _METHODS:
             raise ValueError(f"Resize method is not implemented: {method}")
         batch = expand_dims(value, 0) if rank == 3 else value
         if preserve_aspect_ratio:
-            wanted = _fitted(batch, wanted)
-        known = get_static_value(wanted)
+            new_size = _fitted(batch, new_size)
+        known = get_static_value(new_size)
         if known is not None and batch.spec.shape.with_rank(4).as_list()[1:3] == known.tolist():
             return value
-        resized = _METHODS[method](batch, wanted, align_corners)
+        resized = _METHODS[method](batch, new_size, align_corners)
         return squeeze(resized, [0]) if rank == 3 else resized
 
 
@@ -83,11 +83,11 @@ def _fitted(images: Tensor, size: Tensor) -> Tensor:
     """Return the largest size with the aspect ratio of the images that fits into another."""
     height, width = (cast(convert_to_tensor(d), float32) for d in image_sizes(images, 4))
     factor = minimum(cast(size[0], float32) / height, cast(size[1], float32) / width)
-    made = stack([cast(rint(factor * height), int32), cast(rint(factor * width), int32)])
+    fitted = stack([cast(rint(factor * height), int32), cast(rint(factor * width), int32)])
     known = get_static_value(size)
     dims = images.spec.shape.with_rank(4).as_list()[1:3]
     if known is None or None in dims:
-        return made
+        return fitted
     scale = min(np.float32(known[0]) / np.float32(dims[0]), np.float32(known[1]) / np.float32(dims[1]))
     return convert_to_tensor(np.rint(np.array(dims, np.float32) * scale).astype(np.int32), graph=images.graph)
 

@@ -60,9 +60,9 @@ def non_max_suppression(
     Returns:
         The int32 indices of the selected boxes, best first.
     """
-    given = convert_to_tensor(boxes)
-    with given.graph.name_scope(name or "non_max_suppression"):
-        operands = _operands(given, scores, max_output_size, iou_threshold, score_threshold)
+    corners = convert_to_tensor(boxes)
+    with corners.graph.name_scope(name or "non_max_suppression"):
+        operands = _operands(corners, scores, max_output_size, iou_threshold, score_threshold)
         return raw.NonMaxSuppressionV3(*operands)
 
 
@@ -87,9 +87,9 @@ def non_max_suppression_with_scores(
     Returns:
         The int32 indices of the selected boxes, best first, and their scores at the time of selection.
     """
-    given = convert_to_tensor(boxes)
-    with given.graph.name_scope(name or "non_max_suppression_with_scores"):
-        operands = _operands(given, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
+    corners = convert_to_tensor(boxes)
+    with corners.graph.name_scope(name or "non_max_suppression_with_scores"):
+        operands = _operands(corners, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
         places, rest, _ = raw.NonMaxSuppressionV5(*operands)
         return places, rest
 
@@ -116,18 +116,18 @@ def non_max_suppression_padded(
     Returns:
         The int32 indices of the selected boxes, best first, and their number.
     """
-    given = convert_to_tensor(boxes)
-    with given.graph.as_default(), given.graph.name_scope(name or "non_max_suppression_padded"):
+    corners = convert_to_tensor(boxes)
+    with corners.graph.as_default(), corners.graph.name_scope(name or "non_max_suppression_padded"):
         rest = (max_output_size, iou_threshold, score_threshold)
-        if given.shape.rank in (None, 2):
+        if corners.shape.rank in (None, 2):
             return raw.NonMaxSuppressionV4(
-                *_operands(given, scores, *rest), pad_to_max_output_size=bool(pad_to_max_output_size)
+                *_operands(corners, scores, *rest), pad_to_max_output_size=bool(pad_to_max_output_size)
             )
         if not pad_to_max_output_size:
             raise ValueError(
                 f"'pad_to_max_output_size' (value {pad_to_max_output_size}) must be True for batched input"
             )
-        return _of_many(given, convert_to_tensor(scores, given.dtype), rest)
+        return _of_many(corners, convert_to_tensor(scores, corners.dtype), rest)
 
 
 def _of_many(boxes: Tensor, scores: Tensor, rest: Any) -> tuple[Tensor, Tensor]:
@@ -144,9 +144,9 @@ def _of_many(boxes: Tensor, scores: Tensor, rest: Any) -> tuple[Tensor, Tensor]:
 
     places, counts = map_fn(one, flat, fn_output_signature=(int32, int32))
     length = expand_dims(convert_to_tensor(rest[0], int32), 0)
-    found = reshape(places, concat([batch, length], 0))
-    found.set_shape(boxes.shape[:-2].concatenate([places.shape[-1]]))
-    return found, reshape(counts, batch)
+    selected = reshape(places, concat([batch, length], 0))
+    selected.set_shape(boxes.shape[:-2].concatenate([places.shape[-1]]))
+    return selected, reshape(counts, batch)
 
 
 def non_max_suppression_overlaps(
@@ -166,9 +166,9 @@ def non_max_suppression_overlaps(
         overlap_threshold: maximum overlap of two selected items.
         score_threshold: lower bound that the score of a selected item must exceed.
     """
-    given = convert_to_tensor(overlaps, float32)
-    with given.graph.name_scope(name or "non_max_suppression_overlaps"):
-        operands = _operands(given, scores, max_output_size, overlap_threshold, score_threshold)
+    matrix = convert_to_tensor(overlaps, float32)
+    with matrix.graph.name_scope(name or "non_max_suppression_overlaps"):
+        operands = _operands(matrix, scores, max_output_size, overlap_threshold, score_threshold)
         return raw.NonMaxSuppressionWithOverlaps(*operands)
 
 
@@ -209,11 +209,11 @@ def combined_non_max_suppression(
         The boxes, their scores, their classes (float32, all of them padded with zeros), and their number in
         each image.
     """
-    given = convert_to_tensor(boxes, float32)
-    graph = given.graph
+    corners = convert_to_tensor(boxes, float32)
+    graph = corners.graph
     with graph.name_scope(name or "combined_non_max_suppression"):
-        made = raw.CombinedNonMaxSuppression(
-            given,
+        outputs = raw.CombinedNonMaxSuppression(
+            corners,
             convert_to_tensor(scores, float32, "scores", graph=graph),
             convert_to_tensor(max_output_size_per_class, int32, graph=graph),
             convert_to_tensor(max_total_size, int32, "max_total_size", graph=graph),
@@ -222,7 +222,7 @@ def combined_non_max_suppression(
             pad_per_class=bool(pad_per_class),
             clip_boxes=bool(clip_boxes),
         )
-        return CombinedNonMaxSuppression(*made)
+        return CombinedNonMaxSuppression(*outputs)
 
 
 def _operands(boxes: Tensor, scores: Any, most: Any, *thresholds: Any) -> list[Tensor]:
@@ -254,12 +254,12 @@ def _selected(ctx: InferContext) -> Sequence[TensorShape]:
     check_dtype(ctx, "f", (0, 1))
     check_dtype(ctx, "i", (2,))
     check_dtype(ctx, "f", range(3, len(ctx.inputs)))
-    given, scores = ctx.inputs[0].shape, ctx.inputs[1].shape
+    candidates, scores = ctx.inputs[0].shape, ctx.inputs[1].shape
     last = None if ctx.op.endswith("Overlaps") else 4
-    count = given.with_rank(2)[0] if given.rank in (None, 2) else None
-    wanted = [None, count if last is None else last]
-    if not given.is_compatible_with(wanted) or not scores.is_compatible_with([count]):
-        raise ValueError(f"{ctx.op}: shapes [n, {last or 'n'}] and [n] are needed, got {given} and {scores}")
+    count = candidates.with_rank(2)[0] if candidates.rank in (None, 2) else None
+    expected = [None, count if last is None else last]
+    if not candidates.is_compatible_with(expected) or not scores.is_compatible_with([count]):
+        raise ValueError(f"{ctx.op}: shapes [n, {last or 'n'}] and [n] are needed, got {candidates} and {scores}")
     _check_scalars(ctx)
     known = constant_ints(ctx, 2) if ctx.attrs.get("pad_to_max_output_size") else None
     if known is not None and known[0] < 0:
@@ -385,12 +385,12 @@ def _select_softly(scores: Any, overlap_of: _Overlaps, most: int, least: Any, si
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def _check_values(op: str, given: Any, scores: Any, most: Any, overlap: Any) -> None:
+def _check_values(op: str, candidates: Any, scores: Any, most: Any, overlap: Any) -> None:
     width = len(scores) if op.endswith("Overlaps") else 4
-    if scores.ndim != 1 or given.shape != (len(scores), width):
+    if scores.ndim != 1 or candidates.shape != (len(scores), width):
         raise InvalidArgumentError(
             f"{op}: shape [n, {'n' if op.endswith('Overlaps') else 4}] and [n] are needed, got "
-            f"{list(given.shape)} and {list(scores.shape)}"
+            f"{list(candidates.shape)} and {list(scores.shape)}"
         )
     if most < 0 or not (op.endswith("Overlaps") or 0 <= overlap <= 1):
         raise InvalidArgumentError(
@@ -409,9 +409,11 @@ def _kernel(ctx: KernelContext) -> Kernel:
     overlaps_given = op.endswith("Overlaps")
     dtype = ctx.inputs[0].dtype.np_dtype
 
-    def choose(given: Any, scores: Any, most: Any, overlap: Any, least: Any, sigma: Any = 0) -> Any:
-        _check_values(op, given, scores, most, overlap)
-        overlap_of: _Overlaps = (lambda place, others: given[place, others]) if overlaps_given else _overlaps_of(given)
+    def choose(candidates: Any, scores: Any, most: Any, overlap: Any, least: Any, sigma: Any = 0) -> Any:
+        _check_values(op, candidates, scores, most, overlap)
+        overlap_of: _Overlaps = (
+            (lambda place, others: candidates[place, others]) if overlaps_given else _overlaps_of(candidates)
+        )
         places, rest = _select(scores, overlap_of, int(most), overlap, least, float(sigma))
         count = np.int32(len(places))
         if pads:
@@ -442,9 +444,9 @@ def _best_of_image(boxes: Any, scores: Any, per_class: int, overlap: Any, least:
     places, classes = [], []
     for number in range(scores.shape[1]):
         overlap_of = _overlaps_of(boxes[:, number if boxes.shape[1] > 1 else 0])
-        found, _ = _select(scores[:, number], overlap_of, per_class, overlap, least)
-        places.append(found)
-        classes.append(np.full(len(found), number))
+        chosen, _ = _select(scores[:, number], overlap_of, per_class, overlap, least)
+        places.append(chosen)
+        classes.append(np.full(len(chosen), number))
     place = np.concatenate([np.zeros(0, np.intp), *places]).astype(np.intp)
     which = np.concatenate([np.zeros(0, np.intp), *classes]).astype(np.intp)
     order = np.argsort(-scores[place, which].astype(np.float64), kind="stable")
@@ -464,8 +466,8 @@ def _combined_kernel(ctx: KernelContext) -> Kernel:
             place, which = _best_of_image(boxes[number], scores[number], int(per_class), overlap, least)
             place, which = place[:room], which[:room]
             counts[number] = count = len(place)
-            found = boxes[number, place, which if boxes.shape[2] > 1 else 0]
-            kept[number, :count] = np.clip(found, 0, 1) if clips else found
+            corners = boxes[number, place, which if boxes.shape[2] > 1 else 0]
+            kept[number, :count] = np.clip(corners, 0, 1) if clips else corners
             best[number, :count] = scores[number, place, which]
             kinds[number, :count] = which
         return kept, best.copy(), kinds.copy(), counts

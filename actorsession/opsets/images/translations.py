@@ -25,8 +25,8 @@ Curve = Callable[[Any], Any]
 
 def _lanczos(radius: float) -> Curve:
     def weight(x: Any) -> Any:
-        found = radius * np.sin(np.pi * x) * np.sin(np.pi * x / radius) / (np.pi * np.pi * x * x)
-        return np.where(x > radius, 0, np.where(x <= 1e-3, 1, found))
+        curve = radius * np.sin(np.pi * x) * np.sin(np.pi * x / radius) / (np.pi * np.pi * x * x)
+        return np.where(x > radius, 0, np.where(x <= 1e-3, 1, curve))
 
     return weight
 
@@ -63,12 +63,12 @@ def _weights(curve: str, old: int, new: int, scale: Any, translation: Any, antia
     pixels = np.arange(old, dtype=np.float32)
     distance = np.abs(pixels + np.float32(0.5) - places[:, None]) * (np.float32(1) / wide)
     with np.errstate(all="ignore"):
-        found = function(distance).astype(np.float32)
+        weights = function(distance).astype(np.float32)
         shown = (pixels >= first[:, None]) & (pixels <= last[:, None])
         shown &= ((places >= 0) & (places <= old))[:, None]
-        found = np.where(shown, found, np.float32(0))
-        total = found.sum(1, keepdims=True, dtype=np.float32)
-        return np.where(np.abs(total) >= _LEAST, found / total, np.float32(0))
+        weights = np.where(shown, weights, np.float32(0))
+        total = weights.sum(1, keepdims=True, dtype=np.float32)
+        return np.where(np.abs(total) >= _LEAST, weights / total, np.float32(0))
 
 
 def _check_curve(ctx: InferContext) -> None:
@@ -105,15 +105,15 @@ def _kernel(ctx: KernelContext) -> Kernel:
     curve, antialias = ctx.attrs["kernel_type"], ctx.attrs["antialias"]
 
     def resized(images: Any, size: Any, scale: Any, translation: Any) -> Any:
-        wanted = ints(size)
-        _checked(ctx.op, images, wanted, scale, translation)
+        new_size = ints(size)
+        _checked(ctx.op, images, new_size, scale, translation)
         rows, columns = (
             _weights(curve, old, new, factor, moved, antialias)
-            for old, new, factor, moved in zip(images.shape[1:3], wanted, scale, translation, strict=True)
+            for old, new, factor, moved in zip(images.shape[1:3], new_size, scale, translation, strict=True)
         )
         between = np.einsum("yh,bhwc->bywc", rows, images.astype(np.float32), optimize=True)
-        found = np.einsum("xw,bywc->byxc", columns, between, optimize=True)
-        return np.ascontiguousarray(found, np.float32)
+        pixels = np.einsum("xw,bywc->byxc", columns, between, optimize=True)
+        return np.ascontiguousarray(pixels, np.float32)
 
     return resized
 
@@ -134,8 +134,8 @@ def _back_kernel(ctx: KernelContext) -> Kernel:
             for old, new, factor, moved in zip(images.shape[1:3], grad.shape[1:3], scale, translation, strict=True)
         )
         between = np.einsum("yh,bywc->bhwc", rows, grad, optimize=True)
-        found = np.einsum("xw,bhxc->bhwc", columns, between, optimize=True)
-        return np.ascontiguousarray(found, np.float32)
+        pixels = np.einsum("xw,bhxc->bhwc", columns, between, optimize=True)
+        return np.ascontiguousarray(pixels, np.float32)
 
     return back
 

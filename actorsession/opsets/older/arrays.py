@@ -171,14 +171,14 @@ def _normalised_kernel(ctx: KernelContext) -> Kernel:
 
 def _normalised_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     back: Any = raw.BatchNormWithGlobalNormalizationGrad
-    found = back(
+    gradients = back(
         *op.inputs[:3],
         op.inputs[4],
         grad,
         variance_epsilon=op.attrs["variance_epsilon"],
         scale_after_normalization=op.attrs["scale_after_normalization"],
     )
-    return list(found)
+    return list(gradients)
 
 
 def _normalised_back_kernel(ctx: KernelContext) -> Kernel:

@@ -118,25 +118,25 @@ class _Form:
 
     def items(self, attrs: Attrs, dtypes: Sequence[DType]) -> list[Source]:
         """Return for each input of the newer type where it comes from, or its value."""
-        found: list[Source] = []
+        sources: list[Source] = []
         for item in self._items:
             if isinstance(item, slice):
-                found += range(len(dtypes))[item]
+                sources += range(len(dtypes))[item]
             elif isinstance(item, (int, ShapeOf)):
-                found.append(item)
+                sources.append(item)
             else:
-                made = item(attrs, dtypes)
-                if isinstance(made, range):
-                    found += made
+                source = item(attrs, dtypes)
+                if isinstance(source, range):
+                    sources += source
                 else:
-                    found.append(made if isinstance(made, Computed) else np.asarray(made))
-        return found
+                    sources.append(source if isinstance(source, Computed) else np.asarray(source))
+        return sources
 
     def attrs(self, given: Attrs, dtypes: Sequence[DType]) -> dict[str, Any]:
         """Return the attributes that a node of the newer type has."""
-        made = {key: value for key, value in self.newer.attrs.items() if value is not REQUIRED}
-        made |= given
-        return made | dict(self._attrs(given, dtypes)) if self._attrs else made
+        attrs = {key: value for key, value in self.newer.attrs.items() if value is not REQUIRED}
+        attrs |= given
+        return attrs | dict(self._attrs(given, dtypes)) if self._attrs else attrs
 
     def infer(self, ctx: InferContext) -> Sequence[TensorSpec]:
         """Infer as the newer type, after a check of the types that the older one takes."""
@@ -147,10 +147,10 @@ class _Form:
         specs = tuple([_spec(item, ctx.inputs) for item in items])
         values = tuple([_constant(item, ctx.inputs, ctx.constant) for item in items])
         attrs = self.attrs(ctx.attrs, dtypes)
-        made = self.newer.infer(InferContext(self.newer.name, specs, attrs, values))
-        if made and made[0].dtype is resource and _gives_reference(ctx.op):
+        inferred = self.newer.infer(InferContext(self.newer.name, specs, attrs, values))
+        if inferred and inferred[0].dtype is resource and _gives_reference(ctx.op):
             return [TensorSpec(resource, shape) for shape in pair(ctx)]
-        return made[: len(made) - self._without(ctx.attrs)] if self._without else made
+        return inferred[: len(inferred) - self._without(ctx.attrs)] if self._without else inferred
 
     def kernel(self, ctx: KernelContext) -> Kernel:
         """Make the kernel of the newer type."""
@@ -160,12 +160,12 @@ class _Form:
         items = self.items(ctx.attrs, _dtypes(ctx.inputs))
         shown = [item[()] if isinstance(item, np.ndarray) else item for item in items]
         if self._without is None:
-            return lambda *given: function(*[_value(item, given) for item in shown])
+            return lambda *inputs: function(*[_value(item, inputs) for item in shown])
         count = len(ctx.outputs)
 
-        def first(*given: Any) -> Any:
-            found = function(*[_value(item, given) for item in shown])
-            return found[:count] if count != 1 else found[0]
+        def first(*inputs: Any) -> Any:
+            outputs = function(*[_value(item, inputs) for item in shown])
+            return outputs[:count] if count != 1 else outputs[0]
 
         return first
 
@@ -173,9 +173,9 @@ class _Form:
         """Return the gradients that the newer type has for the inputs of the older one."""
         seen: Any = _SeenOperation(self, op)
         assert callable(self.newer.gradient)
-        found = self.newer.gradient(seen, *grads)
+        gradients = self.newer.gradient(seen, *grads)
         back: list[Any] = [None] * len(op.inputs)
-        for item, grad in zip(self.items(op.attrs, _dtypes(op.inputs)), found, strict=True):
+        for item, grad in zip(self.items(op.attrs, _dtypes(op.inputs)), gradients, strict=True):
             if isinstance(item, int):
                 back[item] = grad
         return back
@@ -190,19 +190,19 @@ def _dtypes(inputs: Sequence[TensorSpec] | Sequence[Tensor]) -> tuple[DType, ...
     return tuple([each.dtype for each in inputs])
 
 
-def _spec(item: Source, given: Sequence[TensorSpec]) -> TensorSpec:
+def _spec(item: Source, inputs: Sequence[TensorSpec]) -> TensorSpec:
     if isinstance(item, ShapeOf):
-        return TensorSpec(int32, TensorShape([given[item.index].shape.rank]))
+        return TensorSpec(int32, TensorShape([inputs[item.index].shape.rank]))
     if isinstance(item, Computed):
         return item.spec
     if isinstance(item, np.ndarray):
         return TensorSpec(as_dtype(item.dtype), TensorShape(item.shape))
-    return given[item]
+    return inputs[item]
 
 
-def _constant(item: Source, given: Sequence[TensorSpec], known: Callable[[int], Array | None]) -> Array | None:
+def _constant(item: Source, inputs: Sequence[TensorSpec], known: Callable[[int], Array | None]) -> Array | None:
     if isinstance(item, ShapeOf):
-        shape = given[item.index].shape
+        shape = inputs[item.index].shape
         return np.array(shape.as_list(), np.int32) if shape.is_fully_defined() else None
     if isinstance(item, Computed):
         values = [known(index) for index in item.indices]
@@ -210,13 +210,13 @@ def _constant(item: Source, given: Sequence[TensorSpec], known: Callable[[int], 
     return item if isinstance(item, np.ndarray) else known(item)
 
 
-def _value(item: Any, given: Sequence[Any]) -> Any:
+def _value(item: Any, inputs: Sequence[Any]) -> Any:
     if item.__class__ is int:
-        return given[item]
+        return inputs[item]
     if item.__class__ is ShapeOf:
-        return np.array(np.shape(given[item.index]), np.int32)
+        return np.array(np.shape(inputs[item.index]), np.int32)
     if item.__class__ is Computed:
-        return item.function(*[given[index] for index in item.indices])
+        return item.function(*[inputs[index] for index in item.indices])
     return item
 
 

@@ -19,9 +19,9 @@ _NEWER = "ParseSequenceExampleV2"
 
 
 def _strings(values: Sequence[Any]) -> Any:
-    made = np.empty(len(values), object)
-    made[:] = [v.encode() if isinstance(v, str) else v for v in values]
-    return made
+    strings = np.empty(len(values), object)
+    strings[:] = [v.encode() if isinstance(v, str) else v for v in values]
+    return strings
 
 
 # -- keys that were attributes ---------------------------------------------------------------------

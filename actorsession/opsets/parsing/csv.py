@@ -111,27 +111,27 @@ def fields_of(record: bytes, separator: bytes, quotes: bool, most: int) -> list[
     plain = b'"' not in record if quotes else True
     if plain and b"\n" not in record and b"\r" not in record:
         return record.split(separator, most)[:most] if most else record.split(separator)
-    found: list[bytes] = []
+    fields: list[bytes] = []
     pos, end = 0, len(record)
     while pos < end:
-        if most and len(found) == most:
-            return found
+        if most and len(fields) == most:
+            return fields
         if record[pos] in _LINE_ENDS:
             pos += 1  # line ends before a field are skipped
         elif quotes and record[pos : pos + 1] == b'"':
             field, pos = _quoted(record, pos + 1, separator)
-            found.append(field)
+            fields.append(field)
         else:
             stop = record.find(separator, pos)
             stop = end if stop < 0 else stop
             field = record[pos:stop]
             if any(mark in field for mark in (b"\n", b"\r")) or (quotes and b'"' in field):
                 raise ValueError("Unquoted fields cannot have quotes/CRLFs inside")
-            found.append(field)
+            fields.append(field)
             pos = stop + 1
     if record.endswith(separator):
-        found.append(b"")
-    return found
+        fields.append(b"")
+    return fields
 
 
 def _quoted(record: bytes, pos: int, separator: bytes) -> tuple[bytes, int]:
@@ -167,10 +167,10 @@ def _kernel(ctx: KernelContext) -> Kernel:
             for i, record in enumerate(array.reshape(-1).tolist())
         ]
         columns = zip(*rows, strict=True) if rows else [()] * len(dtypes)
-        found = [
+        outputs = [
             column_of(i, texts, dtypes[i], boxed(defaults[i]), empty, array.shape) for i, texts in enumerate(columns)
         ]
-        return tuple(found) if len(found) != 1 else found[0]
+        return tuple(outputs) if len(outputs) != 1 else outputs[0]
 
     return decode
 
@@ -178,16 +178,16 @@ def _kernel(ctx: KernelContext) -> Kernel:
 def row_of(index: int, record: bytes, separator: bytes, quotes: bool, chosen: list[int], count: int) -> list[bytes]:
     """Return the selected fields of one record."""
     try:
-        found = fields_of(record, separator, quotes, chosen[-1] + 1 if chosen else 0)
+        fields = fields_of(record, separator, quotes, chosen[-1] + 1 if chosen else 0)
     except ValueError as exc:
         raise InvalidArgumentError(f"DecodeCSV: {exc} (record {index}: {record!r:.100})") from None
     if chosen:
-        found = [found[c] for c in chosen if c < len(found)]
-    if len(found) != count:
+        fields = [fields[c] for c in chosen if c < len(fields)]
+    if len(fields) != count:
         raise InvalidArgumentError(
-            f"DecodeCSV: Expect {count} fields but have {len(found)} in record {index}: {record!r:.100}"
+            f"DecodeCSV: Expect {count} fields but have {len(fields)} in record {index}: {record!r:.100}"
         )
-    return found
+    return fields
 
 
 def column_of(
@@ -221,17 +221,17 @@ def _numbers(index: int, texts: Sequence[bytes], dtype: DType) -> Any:
                 return np.array(list(map(read, texts)), dtype.np_dtype)
     except (ValueError, OverflowError):
         pass
-    careful, found = number_reader(dtype), []
+    careful, numbers = number_reader(dtype), []
     for i, text in enumerate(texts):
         try:
-            found.append(careful(text))
+            numbers.append(careful(text))
         except ValueError:
             kind = "float" if dtype is float32 else dtype.name
             raise InvalidArgumentError(
                 f"DecodeCSV: Field {index} in record {i} is not a valid {kind}: {text!r:.100}"
             ) from None
     with np.errstate(over="ignore"):
-        return np.array(found, dtype.np_dtype)
+        return np.array(numbers, dtype.np_dtype)
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:

@@ -75,9 +75,9 @@ class BatchReader:
         if len(rows) >= _FEWEST and self._kinds:
             size = sum(map(len, rows))
             if 0 < size < min(_MOST_BYTES * len(rows) * len(self._kinds), _MOST_TOGETHER):
-                found = self._read_together(rows)
-                if found is not None:
-                    return found
+                together = self._read_together(rows)
+                if together is not None:
+                    return together
         columns: list[list[Cell]] = [[None] * len(rows) for _ in self._kinds]
         for row, data in enumerate(rows):
             self._read_one(data, row, row, columns)
@@ -170,14 +170,14 @@ class BatchReader:
         self._order = tuple(order)
 
     def _head(self, key: bytes) -> Head:
-        found = self._heads.get(key)
-        if found is None:
+        head = self._heads.get(key)
+        if head is None:
             if len(self._heads) >= _MOST_KEYS:
                 self._heads.clear()
             slot = self._slots.get(key, -1)
             kind = self._kinds[slot] if slot >= 0 else 0
-            found = self._heads[key] = Head(key, slot, kind)
-        return found
+            head = self._heads[key] = Head(key, slot, kind)
+        return head
 
 
 def _contents(rows: Sequence[bytes], data: bytes) -> tuple[Array, Array]:

@@ -123,14 +123,14 @@ class Head:
         for tail, width in zip(self._tails[::-1], widths[::-1], strict=True):
             place -= width
             low, high = octets[:, place].astype(np.int64), octets[:, place + width - 1]
-            found = low if width == 1 else low & 0x7F | high.astype(np.int64) << 7
+            encoded = low if width == 1 else low & 0x7F | high.astype(np.int64) << 7
             if place + width == size:
-                length = found
-            right &= found == length + (size - place - width)
+                length = encoded
+            right &= encoded == length + (size - place - width)
             right &= (low < _ONE) if width == 1 else (low >= _ONE) & (high < _ONE) & (high > 0)
             place -= len(tail)
-            wanted = np.frombuffer(tail, np.uint8)
-            right &= (octets[:, place : place + len(tail)] == wanted).all(axis=1)
+            expected = np.frombuffer(tail, np.uint8)
+            right &= (octets[:, place : place + len(tail)] == expected).all(axis=1)
         return at + size, length, right
 
 

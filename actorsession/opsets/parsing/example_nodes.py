@@ -53,8 +53,8 @@ class _Layout:
 
 
 def _strings(value: Any) -> list[bytes]:
-    found: list[bytes] = boxed(value).ravel().tolist()
-    return found
+    strings: list[bytes] = boxed(value).ravel().tolist()
+    return strings
 
 
 def _of_vectors(_ctx: Any, values: Sequence[Any]) -> list[list[bytes]]:
@@ -174,7 +174,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
         plan.append(ParsePlan(ctx.op, ctx.attrs, dense, *layout.keys(ctx, known)))
 
     def parse(*values: Any) -> Any:
-        made = plan[0] if plan else ParsePlan(ctx.op, ctx.attrs, dense, *layout.keys(ctx, values))
+        layout_plan = plan[0] if plan else ParsePlan(ctx.op, ctx.attrs, dense, *layout.keys(ctx, values))
         names = [] if layout.names is None else _strings(values[layout.names])
         serialized = boxed(values[0])
         if serialized.ndim > 1 or (layout.single and serialized.ndim):
@@ -186,10 +186,10 @@ def _kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"{ctx.op}: Expected names have the same shape as serialized: {len(names)} names, {len(rows)} examples"
             )
-        found = made.parse(rows, names, [boxed(value) for value in values[first:]])
+        outputs = layout_plan.parse(rows, names, [boxed(value) for value in values[first:]])
         if not serialized.ndim:
-            found = made.without_batch(found)
-        return found if len(found) != 1 else found[0]
+            outputs = layout_plan.without_batch(outputs)
+        return outputs if len(outputs) != 1 else outputs[0]
 
     return parse
 
@@ -211,10 +211,10 @@ class ParsePlan:
         self.splits = types_of(attrs, "ragged_split_types")
         self.dense = list(dense_types)
         self.shapes = [TensorShape(shape).sizes or () for shape in attrs["dense_shapes"]]
-        wanted = [len(types) for types in (self.sparse, self.dense, self.ragged)]
-        if [len(some) for some in keys] != wanted:
+        counts = [len(types) for types in (self.sparse, self.dense, self.ragged)]
+        if [len(some) for some in keys] != counts:
             raise InvalidArgumentError(
-                f"{op} has {wanted} sparse, dense and ragged features, got {[len(some) for some in keys]} keys"
+                f"{op} has {counts} sparse, dense and ragged features, got {[len(some) for some in keys]} keys"
             )
         self.keys = [key for some in keys for key in some]
         if len(set(self.keys)) != len(self.keys):
@@ -253,10 +253,10 @@ class ParsePlan:
                 raise InvalidArgumentError(
                     f"{self.op}: Could not parse example input {row}{called}, value: {rows[row]!r:.100} ({cause})"
                 ) from exc
-            wanted = self.types[cause.slot]
+            expected = self.types[cause.slot]
             raise InvalidArgumentError(
                 f"{self._where(cause.slot, row, names)}. Data types don't match. Expected type: "
-                f"{KINDS[KIND_OF[wanted]]}, actual type: {KINDS[cause.found]}"
+                f"{KINDS[KIND_OF[expected]]}, actual type: {KINDS[cause.kind]}"
             ) from exc
 
     def _where(self, slot: int, row: int, names: list[bytes]) -> str:
@@ -274,15 +274,15 @@ class ParsePlan:
             raise FeatureError(0, f"the default has shape {list(default.shape)}, {list(sizes)} is wanted")
         return fixed(column, dtype, sizes, default if default.size else None)
 
-    def without_batch(self, found: list[Any]) -> list[Any]:
+    def without_batch(self, outputs: list[Any]) -> list[Any]:
         """Return the outputs for one example, without the axis of the batch."""
         count = len(self.sparse)
-        places = [place[:, 1:].copy() for place in found[:count]]
-        shapes = [shape[1:].copy() for shape in found[2 * count : 3 * count]]
+        places = [place[:, 1:].copy() for place in outputs[:count]]
+        shapes = [shape[1:].copy() for shape in outputs[2 * count : 3 * count]]
         first = 3 * count + len(self.dense)
-        dense, last = [a[0] for a in found[3 * count : first]], first + len(self.ragged)
-        splits = [split[:0] for split in found[last:]]
-        return [*places, *found[count : 2 * count], *shapes, *dense, *found[first:last], *splits]
+        dense, last = [a[0] for a in outputs[3 * count : first]], first + len(self.ragged)
+        splits = [split[:0] for split in outputs[last:]]
+        return [*places, *outputs[count : 2 * count], *shapes, *dense, *outputs[first:last], *splits]
 
 
 def _known(sizes: Sequence[int | None]) -> tuple[int, ...]:

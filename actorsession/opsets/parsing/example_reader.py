@@ -51,13 +51,13 @@ class WrongKindError(PicklableError):
 
     Args:
         slot: index of the feature.
-        found: the kind of list found.
+        kind: the kind of list found.
         step: the step of a sequence to which it belongs.
     """
 
-    def __init__(self, slot: int, found: int, step: int = 0) -> None:
-        super().__init__(f"feature {slot} is a list of {KINDS[found]}")
-        self.slot, self.found, self.step = slot, found, step
+    def __init__(self, slot: int, kind: int, step: int = 0) -> None:
+        super().__init__(f"feature {slot} is a list of {KINDS[kind]}")
+        self.slot, self.kind, self.step = slot, kind, step
 
 
 class ExampleReader:
@@ -162,25 +162,25 @@ class ExampleReader:
 
     def _remember(self, key: bytes, head: bytes, slot: int, size: int, place: int) -> int:
         """Cache the beginning of an entry, and return the place of its key in the order."""
-        found = self._places.get(key)
-        if found is None:
+        order = self._places.get(key)
+        if order is None:
             with self._lock:  # if two threads meet a key first, only one assigns its place
                 if len(self._places) >= _MOST_KEYS:
                     return place
-                found = self._places.setdefault(key, len(self._widths))
-                if found == len(self._widths):
+                order = self._places.setdefault(key, len(self._widths))
+                if order == len(self._widths):
                     self._widths.append(0)
         if len(head) <= _LONGEST_KNOWN:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()  # frequent beginnings are soon cached again
             large = slot >= 0 and self._kinds[slot] != BYTES_LIST and size > _COPIED
             self._known[head] = -2 - slot if large else slot, size
-            self._widths[found] = len(head)
-        return found
+            self._widths[order] = len(head)
+        return order
 
 
 def read_feature_lists(
-    data: bytes, pos: int, end: int, slots: Mapping[bytes, int], kinds: Sequence[int], found: dict[int, list[Cell]]
+    data: bytes, pos: int, end: int, slots: Mapping[bytes, int], kinds: Sequence[int], cells_of: dict[int, list[Cell]]
 ) -> None:
     """Find the lists with given keys in the ``FeatureLists`` between two positions.
 
@@ -190,7 +190,7 @@ def read_feature_lists(
         end: end of the message.
         slots: the index of each requested key.
         kinds: the kind of list of each feature.
-        found: receives, by index, a cell for each feature of a list.
+        cells_of: receives, by index, a cell for each feature of a list.
 
     Raises:
         WireError: if the bytes are no such message.
@@ -201,7 +201,7 @@ def read_feature_lists(
         slot = slots.get(key, -1)
         if slot < 0:
             continue
-        cells = found[slot] = []
+        cells = cells_of[slot] = []
         for low, high in _messages(data, first, last):
             if low == high:
                 cells.append(None)
@@ -285,11 +285,11 @@ def list_cell(data: bytes, pos: int, end: int, kind: int) -> tuple[Cell, int]:
 
 def _single_numbers(data: bytes, pos: int, end: int, kind: int) -> bytes:
     """Return the numbers of a list that has a tag before each number, in packed form."""
-    wanted = FIXED32 if kind == FLOAT_LIST else VARINT
+    expected = FIXED32 if kind == FLOAT_LIST else VARINT
     parts = []
     while pos < end:
         number, wire_type, start = read_tag(data, pos, end)
-        if number != 1 or wire_type != wanted or kind == BYTES_LIST:
+        if number != 1 or wire_type != expected or kind == BYTES_LIST:
             raise WireError(f"a list of {KINDS[kind]} has something else at byte {pos}")
         pos = start + 4 if kind == FLOAT_LIST else read_varint(data, start, end)[1]
         if pos > end:

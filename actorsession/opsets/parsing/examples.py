@@ -45,12 +45,12 @@ def parse_example(
     """
     if not features:
         raise ValueError(f"Argument `features` cannot be None or falsy. Got {features}")
-    wanted = wanted_of(with_blocks(features))
+    layout = wanted_of(with_blocks(features))
     graph = graph_of(serialized, example_names)
     with graph.as_default(), graph.name_scope(name or "ParseExample"):
         value = convert_to_tensor(serialized, string, "serialized", graph=graph)
-        found = _parsed(value, wanted, example_names, name)
-    return assembled(features, found)
+        parsed = _parsed(value, layout, example_names, name)
+    return assembled(features, parsed)
 
 
 def parse_single_example(
@@ -89,59 +89,59 @@ def with_blocks(features: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: for a sequence without ``allow_missing``, which a batch of examples cannot guarantee.
     """
-    found = {}
+    described = {}
     for key, feature in features.items():
-        found[key] = feature
+        described[key] = feature
         if isinstance(feature, FixedLenSequenceFeature):
             if not feature.allow_missing:
                 raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
             if feature.shape is not None:
                 sizes = [None, *TensorShape(feature.shape).as_list()]
-                found[key] = feature._replace(shape=sizes)
-    return found
+                described[key] = feature._replace(shape=sizes)
+    return described
 
 
-def _parsed(value: Tensor, wanted: Wanted, names: Any, name: str | None) -> dict[str, Any]:
+def _parsed(value: Tensor, layout: Wanted, names: Any, name: str | None) -> dict[str, Any]:
     """Add the node, and return its outputs by key."""
     graph = value.graph
-    defaults = wanted.default_tensors(graph)
+    defaults = layout.default_tensors(graph)
     with graph.name_scope(name or "ParseExampleV2") as scope:
         known = [] if names is None else names
         inputs = [
             value,
             convert_to_tensor(known, string, "names", graph=graph),
-            constant(list(wanted.sparse), string, name="sparse_keys", graph=graph),
-            constant(list(wanted.dense), string, name="dense_keys", graph=graph),
+            constant(list(layout.sparse), string, name="sparse_keys", graph=graph),
+            constant(list(layout.dense), string, name="dense_keys", graph=graph),
             constant([], string, name="ragged_keys", graph=graph),
         ]
         attrs = {
-            "num_sparse": len(wanted.sparse),
-            "sparse_types": tuple(wanted.sparse.values()),
+            "num_sparse": len(layout.sparse),
+            "sparse_types": tuple(layout.sparse.values()),
             "ragged_value_types": (),
             "ragged_split_types": (),
-            "dense_shapes": tuple(wanted.shapes.values()),
+            "dense_shapes": tuple(layout.shapes.values()),
         }
         outputs = make("ParseExampleV2", [*inputs, *defaults], attrs, scope, graph).outputs
-    count = len(wanted.sparse)
-    found: dict[str, Any] = {
-        key: SparseTensor(outputs[i], outputs[count + i], outputs[2 * count + i]) for i, key in enumerate(wanted.sparse)
+    count = len(layout.sparse)
+    sparse: dict[str, Any] = {
+        key: SparseTensor(outputs[i], outputs[count + i], outputs[2 * count + i]) for i, key in enumerate(layout.sparse)
     }
-    return found | dict(zip(wanted.dense, outputs[3 * count :], strict=True))
+    return sparse | dict(zip(layout.dense, outputs[3 * count :], strict=True))
 
 
-def assembled(features: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+def assembled(features: Mapping[str, Any], parsed: dict[str, Any]) -> dict[str, Any]:
     """Return the requested features; sparse features are assembled from their components."""
     out = {}
-    for key in [*found, *(k for k in features if k not in found)]:
+    for key in [*parsed, *(k for k in features if k not in parsed)]:
         feature = features.get(key)
         if isinstance(feature, SparseFeature):
-            out[key] = merged_sparse(feature, found)
+            out[key] = merged_sparse(feature, parsed)
         elif feature is not None:
-            out[key] = found[key]
+            out[key] = parsed[key]
     return out
 
 
-def merged_sparse(feature: SparseFeature, found: Mapping[str, SparseTensor]) -> SparseTensor:
+def merged_sparse(feature: SparseFeature, parsed: Mapping[str, SparseTensor]) -> SparseTensor:
     """Return the sparse tensor whose indices and values are separate features.
 
     Raises:
@@ -151,14 +151,14 @@ def merged_sparse(feature: SparseFeature, found: Mapping[str, SparseTensor]) -> 
     sizes = [feature.size] if isinstance(feature.index_key, str) else list(feature.size)
     if len(keys) != len(sizes):
         raise ValueError(f"a sparse feature with {len(keys)} index keys has as many sizes: {sizes}")
-    values = found[feature.value_key]
+    values = parsed[feature.value_key]
     graph = values.graph
     with graph.as_default(), graph.name_scope("SparseMerge"):
-        first = found[keys[0]]
-        columns = [expand_dims(found[key].values, 1) for key in keys]
+        first = parsed[keys[0]]
+        columns = [expand_dims(parsed[key].values, 1) for key in keys]
         places = concat([first.indices[:, :-1], *columns], 1)
         extents = concat([first.dense_shape[:-1], convert_to_tensor(sizes, int64)], 0)
-        made = SparseTensor(places, values.values, extents)
+        merged = SparseTensor(places, values.values, extents)
         if first.shape.sizes is not None:
-            made.set_shape([*first.shape.sizes[:-1], *sizes])
-        return made if feature.already_sorted else sparse_reorder(made)
+            merged.set_shape([*first.shape.sizes[:-1], *sizes])
+        return merged if feature.already_sorted else sparse_reorder(merged)

@@ -141,9 +141,9 @@ def fixed(column: AnyColumn, dtype: DType, shape: tuple[int, ...], default: Arra
     Raises:
         FeatureError: if a cell has another number of values, or is missing without a default.
     """
-    kind, wanted = KIND_OF[dtype], math.prod(shape)
+    kind, size = KIND_OF[dtype], math.prod(shape)
     missing = _missing(column)
-    if isinstance(column, Column) and missing is None and column.each == wanted:
+    if isinstance(column, Column) and missing is None and column.each == size:
         return column.values.reshape(column.counts.size, *shape)
     if missing is not None and default is None:
         raise FeatureError(int(missing.argmax()), f"a feature of type {KINDS[kind]} is required but could not be found")
@@ -155,11 +155,11 @@ def fixed(column: AnyColumn, dtype: DType, shape: tuple[int, ...], default: Arra
     else:
         if default is not None and missing is not None:
             column = _filled(column, _as_cell(default, kind))
-        if kind == BYTES_LIST and wanted == 1 and list not in map(type, column):
+        if kind == BYTES_LIST and size == 1 and list not in map(type, column):
             texts: list[Any] = column
             return _string_values(texts).reshape(len(column), *shape)
         values, counts = values_of(column, kind)
-    wrong = np.flatnonzero(counts != wanted)
+    wrong = np.flatnonzero(counts != size)
     if wrong.size:
         row = int(wrong[0])
         raise FeatureError(
@@ -179,10 +179,10 @@ def _missing(column: AnyColumn) -> Array | None:
 def _with_default(column: Column, missing: Array, default: Array) -> tuple[Array, Array]:
     """Return values and counts of a column with the default in place of missing cells."""
     counts = np.where(missing, default.size, column.counts)
-    given = np.repeat(missing, counts)
-    values = np.empty(given.size, column.values.dtype)
-    values[given] = np.tile(default.reshape(-1), int(missing.sum()))
-    values[~given] = column.values
+    of_default = np.repeat(missing, counts)
+    values = np.empty(of_default.size, column.values.dtype)
+    values[of_default] = np.tile(default.reshape(-1), int(missing.sum()))
+    values[~of_default] = column.values
     return values, counts
 
 
@@ -238,9 +238,9 @@ def ragged(column: AnyColumn, dtype: DType, split: DType) -> tuple[Array, Array]
 
 def splits_of(counts: Array, dtype: DType) -> Array:
     """Return the row splits of rows of some lengths."""
-    found = np.zeros(counts.size + 1, dtype.np_dtype)
-    np.cumsum(counts, out=found[1:])
-    return found
+    splits = np.zeros(counts.size + 1, dtype.np_dtype)
+    np.cumsum(counts, out=splits[1:])
+    return splits
 
 
 def sparse_of(column: AnyColumn, dtype: DType) -> tuple[Array, Array, Array]:

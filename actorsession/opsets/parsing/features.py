@@ -114,19 +114,19 @@ class Wanted:
         return [self._default(key, graph) for key in self.dense]
 
     def _default(self, key: str, graph: Graph) -> Tensor:
-        dtype, shape, given = self.dense[key], self.shapes[key], self.defaults.get(key)
+        dtype, shape, default = self.dense[key], self.shapes[key], self.defaults.get(key)
         named = re.sub(r"[^A-Za-z0-9_.\-/]", "_", key)
         if shape.sizes and shape.sizes[0] is None:
-            if given is None:
+            if default is None:
                 return constant("" if dtype is string else 0, dtype, graph=graph)
-            made = convert_to_tensor(given, dtype, f"padding_{named}", graph=graph)
-            return reshape(made, [])
-        if given is None:
+            value = convert_to_tensor(default, dtype, f"padding_{named}", graph=graph)
+            return reshape(value, [])
+        if default is None:
             return constant([], dtype, graph=graph)
-        if isinstance(given, Tensor):
-            return convert_to_tensor(given, dtype)
-        made = convert_to_tensor(given, dtype, f"key_{named}", graph=graph)
-        return reshape(made, shape.as_tuple())
+        if isinstance(default, Tensor):
+            return convert_to_tensor(default, dtype)
+        value = convert_to_tensor(default, dtype, f"key_{named}", graph=graph)
+        return reshape(value, shape.as_tuple())
 
 
 def wanted_of(features: Mapping[str, Any], allowed: tuple[type[Any], ...] | None = None) -> Wanted:
@@ -140,7 +140,7 @@ def wanted_of(features: Mapping[str, Any], allowed: tuple[type[Any], ...] | None
         ValueError: for a description that is incomplete, contradicts another, or is of another kind.
         TypeError: for another type than string, float32 and int64.
     """
-    wanted = Wanted()
+    layout = Wanted()
     allowed = _ALL if allowed is None else allowed
     for key in sorted(features):
         feature = features[key]
@@ -154,28 +154,28 @@ def wanted_of(features: Mapping[str, Any], allowed: tuple[type[Any], ...] | None
             raise ValueError(f"Missing {missing} for SparseFeature {feature}.")
         if not feature.dtype:
             raise ValueError(f"Missing type for feature {key}. Received feature={feature}.")
-        _add(wanted, key, feature)
-    both = sorted(wanted.sparse.keys() & wanted.dense.keys())
+        _add(layout, key, feature)
+    both = sorted(layout.sparse.keys() & layout.dense.keys())
     if both:
         raise ValueError(
-            f"Dense and sparse keys must not intersect; dense_keys: {list(wanted.dense)}, sparse_keys: "
-            f"{list(wanted.sparse)}, intersection: {both}"
+            f"Dense and sparse keys must not intersect; dense_keys: {list(layout.dense)}, sparse_keys: "
+            f"{list(layout.sparse)}, intersection: {both}"
         )
-    return wanted
+    return layout
 
 
 _ALL = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature)
 
 
-def _add(wanted: Wanted, key: str, feature: Any) -> None:
+def _add(layout: Wanted, key: str, feature: Any) -> None:
     if isinstance(feature, VarLenFeature):
-        _add_sparse(wanted, key, feature.dtype)
+        _add_sparse(layout, key, feature.dtype)
     elif isinstance(feature, SparseFeature):
         for index_key in sorted(index_keys(feature)):
-            _add_sparse(wanted, index_key, int64)
-        _add_sparse(wanted, feature.value_key, feature.dtype)
+            _add_sparse(layout, index_key, int64)
+        _add_sparse(layout, feature.value_key, feature.dtype)
     else:
-        _add_dense(wanted, key, feature)
+        _add_dense(layout, key, feature)
 
 
 def index_keys(feature: SparseFeature) -> list[str]:
@@ -183,18 +183,18 @@ def index_keys(feature: SparseFeature) -> list[str]:
     return [feature.index_key] if isinstance(feature.index_key, str) else list(feature.index_key)
 
 
-def _add_sparse(wanted: Wanted, key: str, dtype: Any) -> None:
+def _add_sparse(layout: Wanted, key: str, dtype: Any) -> None:
     kind = _checked(key, dtype)
-    known = wanted.sparse.setdefault(key, kind)
+    known = layout.sparse.setdefault(key, kind)
     if known is not kind:
         raise ValueError(f"Conflicting type {known.name} vs {kind.name} for feature {key}.")
 
 
-def _add_dense(wanted: Wanted, key: str, feature: FixedLenFeature | FixedLenSequenceFeature) -> None:
+def _add_dense(layout: Wanted, key: str, feature: FixedLenFeature | FixedLenSequenceFeature) -> None:
     if feature.shape is None:
         raise ValueError(f"Missing shape for feature {key}. Received feature={feature}.")
     shape = TensorShape(feature.shape)
-    wanted.dense[key], wanted.shapes[key] = _checked(key, feature.dtype), shape
+    layout.dense[key], layout.shapes[key] = _checked(key, feature.dtype), shape
     if isinstance(feature, FixedLenFeature):
         if shape.sizes and shape.sizes[0] is None:
             raise ValueError(
@@ -206,13 +206,13 @@ def _add_dense(wanted: Wanted, key: str, feature: FixedLenFeature | FixedLenSequ
                 f"All dimensions of shape for feature {key} need to be known but received {feature.shape!s}."
             )
     elif feature.allow_missing:
-        wanted.defaults[key] = None
+        layout.defaults[key] = None
     if feature.default_value is not None:
-        wanted.defaults[key] = feature.default_value
+        layout.defaults[key] = feature.default_value
 
 
 def _checked(key: str, dtype: Any) -> DType:
-    found = as_dtype(dtype)
-    if found not in (string, float32, int64):
-        raise TypeError(f"feature {key!r} is of {found.name}: string, float32 and int64 are stored")
-    return found
+    element_type = as_dtype(dtype)
+    if element_type not in (string, float32, int64):
+        raise TypeError(f"feature {key!r} is of {element_type.name}: string, float32 and int64 are stored")
+    return element_type

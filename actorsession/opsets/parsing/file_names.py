@@ -10,6 +10,6 @@ __all__ = ["local_paths"]
 
 def local_paths(patterns: Any) -> list[str]:
     """Return the sorted paths that match a pattern or any of several."""
-    given = [patterns] if isinstance(patterns, (str, bytes)) else list(patterns)
-    texts = [text.decode() if isinstance(text, bytes) else str(text) for text in given]
+    listed = [patterns] if isinstance(patterns, (str, bytes)) else list(patterns)
+    texts = [text.decode() if isinstance(text, bytes) else str(text) for text in listed]
     return sorted({path for text in texts for path in glob.glob(text)})

@@ -55,8 +55,8 @@ class _Source:
 
     def take(self, count: int) -> bytes:
         """Return the next bytes, which are at hand."""
-        found, self._rest = self._rest[:count], self._rest[count:]
-        return found
+        taken, self._rest = self._rest[:count], self._rest[count:]
+        return taken
 
     def close(self) -> None:
         """Close the file."""
@@ -139,10 +139,10 @@ class _Blocks(_Source):
         if not self.fill(self._record + self._footer):
             self.close()
             raise StopIteration
-        found = self._rest[: self._record]
+        record = self._rest[: self._record]
         self.fill(self._hop)
         self.take(self._hop)
-        return found
+        return record
 
 
 def blocks_of(

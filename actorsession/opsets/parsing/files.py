@@ -85,9 +85,9 @@ def _one(op: str, value: Any) -> bytes:
     array = boxed(value)
     if array.ndim:
         raise InvalidArgumentError(f"{op} takes a string scalar, got shape {list(array.shape)}")
-    found = array.item()
-    assert isinstance(found, bytes)
-    return found
+    text = array.item()
+    assert isinstance(text, bytes)
+    return text
 
 
 def _read_kernel(ctx: KernelContext) -> Kernel:
@@ -119,8 +119,8 @@ def _matching_kernel(ctx: KernelContext) -> Kernel:
         array = boxed(pattern)
         if array.ndim > 1:
             raise InvalidArgumentError(f"{op} takes a string or a vector of them, got shape {list(array.shape)}")
-        found = sorted(os.fsencode(path) for text in array.flat for path in host.files.matching(os.fsdecode(text)))
-        return string_array(found, (len(found),))
+        paths = sorted(os.fsencode(path) for text in array.flat for path in host.files.matching(os.fsdecode(text)))
+        return string_array(paths, (len(paths),))
 
     return matching
 

@@ -73,11 +73,11 @@ def _fields(value: Any, *names: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"a message is an object, got {value!r:.100}")
     names_of = {str(key): _SPELLINGS.get(str(key), str(key)) for key in value}
-    found = {names_of[key]: item for key, item in value.items() if item is not None}
-    unknown = sorted(found.keys() - set(names))
+    present = {names_of[key]: item for key, item in value.items() if item is not None}
+    unknown = sorted(present.keys() - set(names))
     if unknown:
         raise ValueError(f"no such field: {unknown[0]!r}; {', '.join(names)} are fields here")
-    return found
+    return present
 
 
 def _feature(value: Any) -> bytes:

@@ -125,17 +125,17 @@ def _floats(data: bytes, starts: Array, sizes: Array) -> tuple[Array, Array] | N
 
 def _integers(data: bytes, starts: Array, sizes: Array) -> tuple[Array, Array] | None:
     present = sizes > 0
-    found, lengths = starts, sizes
+    begins, lengths = starts, sizes
     if not present.all():
-        found, lengths = starts[present], sizes[present]
-    values = single_integers(data, found, lengths)
+        begins, lengths = starts[present], sizes[present]
+    values = single_integers(data, begins, lengths)
     if values is not None:
         return values, present.astype(np.int64)
     if int(lengths.sum()) > _CUT_OUT * lengths.size:
-        stops = (found + lengths).tolist()
-        packed = b"".join([data[a:b] for a, b in zip(found.tolist(), stops, strict=True)])
+        stops = (begins + lengths).tolist()
+        packed = b"".join([data[a:b] for a, b in zip(begins.tolist(), stops, strict=True)])
     else:
-        first = found - (np.cumsum(lengths) - lengths)
+        first = begins - (np.cumsum(lengths) - lengths)
         places = np.repeat(first, lengths) + np.arange(lengths.sum())
         packed = np.frombuffer(data, np.uint8)[places].tobytes()
     last = np.frombuffer(packed, np.uint8) < 0x80
@@ -180,10 +180,10 @@ def strings_of(data: bytes, parts: Parts, slots: list[int]) -> tuple[Strings, Ar
     owners = np.flatnonzero(parts.sizes[slots] > 0)
     at = parts.starts[slots].reshape(-1)[owners]
     stops = at + parts.sizes[slots].reshape(-1)[owners]
-    found: list[tuple[Array, Array, Array]] = []
+    strings: list[tuple[Array, Array, Array]] = []
     words = view_of(data, "<u4")
     while owners.size:
-        if len(found) == _MOST_STRINGS:
+        if len(strings) == _MOST_STRINGS:
             odd[owners % rows] = True
             break
         head = words[at].astype(np.int64)
@@ -200,12 +200,12 @@ def strings_of(data: bytes, parts: Parts, slots: list[int]) -> tuple[Strings, Ar
             odd[owners[wrong] % rows] = True
             right = ~wrong
             owners, begin, end, stops = owners[right], begin[right], end[right], stops[right]
-        found.append((owners, begin, end))
+        strings.append((owners, begin, end))
         more = np.flatnonzero(end < stops)
         owners, at, stops = owners[more], end[more], stops[more]
-    if len(found) == 1:
-        return Strings(*found[0], slots), odd
-    joined = [np.concatenate([np.zeros(0, np.int64), *each]) for each in zip(*found, strict=True)]
+    if len(strings) == 1:
+        return Strings(*strings[0], slots), odd
+    joined = [np.concatenate([np.zeros(0, np.int64), *each]) for each in zip(*strings, strict=True)]
     if not joined:
         joined = [np.zeros(0, np.int64)] * 3
     order = np.argsort(joined[0], kind="stable")

@@ -106,22 +106,22 @@ class ReaderState:
                 completion.complete(values)
 
     def _read(self, attempt: _Attempt) -> Any:
-        found: list[Record] = []
-        while not found:
+        records: list[Record] = []
+        while not records:
             if self._records is None:
                 self._begin(attempt)
             assert self._records is not None
             try:
-                found = list(itertools.islice(self._records, attempt.most))
+                records = list(itertools.islice(self._records, attempt.most))
             except Exception:
                 self._end()
                 raise
-            self._produced += len(found)
-            if len(found) < attempt.most or self._kind in _WHOLE:
+            self._produced += len(records)
+            if len(records) < attempt.most or self._kind in _WHOLE:
                 self._end()
         if not attempt.several:
-            return found[0]
-        return _strings([key for key, _ in found]), _strings([value for _, value in found])
+            return records[0]
+        return _strings([key for key, _ in records]), _strings([value for _, value in records])
 
     def _begin(self, attempt: _Attempt) -> None:
         """Take the next name out of the queue and open its file."""
@@ -166,8 +166,8 @@ class ReaderState:
             raise UnimplementedError(f"{self.label}: Reader SerializeState")
         with self._reading:
             numbers = (self._started, self._finished, self._produced)
-            made = [wire.integer_field(k, n) for k, n in enumerate(numbers, 1) if n]
-            return b"".join([*made, wire.length_field(4, self._work)] if self._work else made)
+            encoded = [wire.integer_field(k, n) for k, n in enumerate(numbers, 1) if n]
+            return b"".join([*encoded, wire.length_field(4, self._work)] if self._work else encoded)
 
     def load(self, state: bytes) -> None:
         """Set the state to a saved one.
@@ -179,9 +179,9 @@ class ReaderState:
         if self._kind not in _WHOLE:
             raise UnimplementedError(f"{self.label}: Reader RestoreState")
         try:
-            found = dict(wire.fields(state))
-            numbers = [wire.as_integer(found.get(k, 0)) for k in (1, 2, 3)]
-            work = wire.as_bytes(found.get(4, b""))
+            decoded = dict(wire.fields(state))
+            numbers = [wire.as_integer(decoded.get(k, 0)) for k in (1, 2, 3)]
+            work = wire.as_bytes(decoded.get(4, b""))
         except wire.WireError as exc:
             raise InvalidArgumentError(f"Could not parse state for {self.label}: {exc}") from exc
         started, finished, produced = numbers
@@ -215,9 +215,9 @@ def _result(take: Completion, attempt: _Attempt) -> bytes:
 
 
 def _strings(values: list[bytes]) -> Any:
-    made = np.empty(len(values), object)
-    made[:] = values
-    return made
+    strings = np.empty(len(values), object)
+    strings[:] = values
+    return strings
 
 
 # -- kinds -----------------------------------------------------------------------------------------
@@ -249,10 +249,10 @@ def _records(work: bytes, attrs: Mapping[str, Any], opener: Opener) -> Iterator[
     def records() -> Iterator[Record]:
         while True:
             offset = reader.offset
-            found = reader.read()
-            if found is None:
+            record = reader.read()
+            if record is None:
                 return
-            yield b"%s:%d" % (work, offset), found
+            yield b"%s:%d" % (work, offset), record
 
     return records()
 

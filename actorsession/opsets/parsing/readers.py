@@ -111,13 +111,13 @@ class ReaderBase(GraphBound):
 
 
 def _handle(queue: Any) -> Tensor:
-    found = getattr(queue, "queue_ref", queue)
-    if not isinstance(found, Tensor):
+    handle = getattr(queue, "queue_ref", queue)
+    if not isinstance(handle, Tensor):
         raise TypeError(f"a reader takes names out of a queue, got {type(queue).__name__}")
-    return found
+    return handle
 
 
-def _made(op_type: str, name: str | None, attrs: Mapping[str, Any]) -> Tensor:
+def _new_reader(op_type: str, name: str | None, attrs: Mapping[str, Any]) -> Tensor:
     return make_handle(op_type, name or op_type, None, attrs)
 
 
@@ -133,7 +133,7 @@ class TextLineReader(ReaderBase):
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
         attrs = {"skip_header_lines": skip_header_lines or 0}
-        super().__init__(_made("TextLineReaderV2", name, attrs))
+        super().__init__(_new_reader("TextLineReaderV2", name, attrs))
 
 
 class FixedLengthRecordReader(ReaderBase):
@@ -168,7 +168,7 @@ class FixedLengthRecordReader(ReaderBase):
             if size < least:
                 raise ValueError(f"{key} must be at least {least}, got {size}")
         attrs = {**sizes, "encoding": encoding or ""}
-        super().__init__(_made("FixedLengthRecordReaderV2", name, attrs))
+        super().__init__(_new_reader("FixedLengthRecordReaderV2", name, attrs))
 
 
 class TFRecordReader(ReaderBase):
@@ -181,7 +181,7 @@ class TFRecordReader(ReaderBase):
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
         kind = "" if options is None else options.get_compression_type_string(options)
-        super().__init__(_made("TFRecordReaderV2", name, {"compression_type": kind}))
+        super().__init__(_new_reader("TFRecordReaderV2", name, {"compression_type": kind}))
 
 
 class WholeFileReader(ReaderBase):
@@ -192,7 +192,7 @@ class WholeFileReader(ReaderBase):
     """
 
     def __init__(self, name: str | None = None) -> None:
-        super().__init__(_made("WholeFileReaderV2", name, {}), supports_serialize=True)
+        super().__init__(_new_reader("WholeFileReaderV2", name, {}), supports_serialize=True)
 
 
 class IdentityReader(ReaderBase):
@@ -203,7 +203,7 @@ class IdentityReader(ReaderBase):
     """
 
     def __init__(self, name: str | None = None) -> None:
-        super().__init__(_made("IdentityReaderV2", name, {}), supports_serialize=True)
+        super().__init__(_new_reader("IdentityReaderV2", name, {}), supports_serialize=True)
 
 
 # -- op types --------------------------------------------------------------------------------------

@@ -84,12 +84,12 @@ def sound(data: bytes, starts: list[int], sizes: list[int]) -> tuple[int, int]:
     octets = np.frombuffer(data, np.uint8)
     firsts, lengths = np.array(starts), np.array(sizes)
     words = np.ndarray((octets.size - 3,), "<u4", data, strides=(1,))
-    found = crc32c_each(octets, firsts - HEADER, np.full(firsts.size, 8))
+    checksums = crc32c_each(octets, firsts - HEADER, np.full(firsts.size, 8))
     # After a wrong length, nothing can be interpreted as a record.
-    named = _first_false(masked(found) == words[firsts - 4])
+    named = _first_false(masked(checksums) == words[firsts - 4])
     firsts, lengths = firsts[:named], lengths[:named]
-    found = crc32c_each(octets, firsts, lengths)
-    return named, _first_false(masked(found) == words[firsts + lengths])
+    checksums = crc32c_each(octets, firsts, lengths)
+    return named, _first_false(masked(checksums) == words[firsts + lengths])
 
 
 def _first_false(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:

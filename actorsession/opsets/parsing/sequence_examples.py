@@ -95,8 +95,8 @@ def parse_single_sequence_example(
         if value.shape.rank is None:
             value.set_shape([])
         with graph.name_scope(name or "ParseSequenceExample"):
-            found = _parsed(value, context_features, sequence_features, example_name, name)
-            return found[:2]
+            parsed = _parsed(value, context_features, sequence_features, example_name, name)
+            return parsed[:2]
 
 
 def _check_any(context_features: Mapping[str, Any] | None, sequence_features: Mapping[str, Any] | None) -> None:
@@ -146,14 +146,14 @@ def _attrs(context: Wanted, steps: Wanted) -> dict[str, Any]:
 
 
 def _by_key(outputs: list[Tensor], context: Wanted, steps: Wanted) -> Parsed:
-    found: list[dict[str, Any]] = []
-    for wanted in (context, steps):
-        count, dense = len(wanted.sparse), len(wanted.dense)
+    by_key: list[dict[str, Any]] = []
+    for layout in (context, steps):
+        count, dense = len(layout.sparse), len(layout.dense)
         sparse = {
             key: SparseTensor(outputs[i], outputs[count + i], outputs[2 * count + i])
-            for i, key in enumerate(wanted.sparse)
+            for i, key in enumerate(layout.sparse)
         }
         rest = outputs[3 * count :]
-        found.append({**sparse, **dict(zip(wanted.dense, rest, strict=False))})
+        by_key.append({**sparse, **dict(zip(layout.dense, rest, strict=False))})
         outputs = rest[dense:]
-    return found[0], found[1], dict(zip(steps.dense, outputs, strict=True))
+    return by_key[0], by_key[1], dict(zip(steps.dense, outputs, strict=True))

@@ -78,7 +78,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
     plan = _Plan(ctx, known) if all(value is not None for value in known) else None
 
     def parse(*values: Any) -> Any:
-        made = plan or _Plan(ctx, values[2:_DEFAULTS])
+        layout = plan or _Plan(ctx, values[2:_DEFAULTS])
         serialized = boxed(values[0])
         if serialized.ndim > 1:
             raise InvalidArgumentError(
@@ -91,15 +91,15 @@ def _kernel(ctx: KernelContext) -> Kernel:
                 f"{ctx.op}: example_names must be empty or have the correct number of elements: "
                 f"{len(names)} names, {len(rows)} examples"
             )
-        found = made.parse(rows, names, [boxed(v) for v in values[_DEFAULTS:]], serialized.ndim)
-        return found if len(found) != 1 else found[0]
+        outputs = layout.parse(rows, names, [boxed(v) for v in values[_DEFAULTS:]], serialized.ndim)
+        return outputs if len(outputs) != 1 else outputs[0]
 
     return parse
 
 
 def _strings(value: Any) -> list[bytes]:
-    found: list[bytes] = boxed(value).ravel().tolist()
-    return found
+    strings: list[bytes] = boxed(value).ravel().tolist()
+    return strings
 
 
 class _Plan:
@@ -135,10 +135,10 @@ class _Plan:
         self.types = [*self.sparse, *self.dense, *[kind for kind, _ in self.ragged]]
         self.list_types = [*self.list_sparse, *self.list_dense, *[kind for kind, _ in self.list_ragged]]
         self.may_miss: list[bool] = np.asarray(keys[6]).ravel().tolist()
-        wanted = (len(self.types), len(self.list_types), len(self.list_dense))
-        if (len(set(self.keys)), len(set(self.list_keys)), len(self.may_miss)) != wanted:
+        counts = (len(self.types), len(self.list_types), len(self.list_dense))
+        if (len(set(self.keys)), len(set(self.list_keys)), len(self.may_miss)) != counts:
             raise InvalidArgumentError(
-                f"{ctx.op}: {wanted[0]} keys of the context and {wanted[1]} of the steps are needed, all "
+                f"{ctx.op}: {counts[0]} keys of the context and {counts[1]} of the steps are needed, all "
                 f"different, got {self.keys!r:.200} and {self.list_keys!r:.200}"
             )
         self.kinds = [KIND_OF[kind] for kind in self.list_types]
@@ -159,7 +159,7 @@ class _Plan:
 
     def _read(self, data: bytes, row: int, names: list[bytes], columns: list[list[Cell]]) -> dict[int, list[Cell]]:
         """Parse one example into the columns, and return the cells of its lists."""
-        found: dict[int, list[Cell]] = {}
+        cells_of: dict[int, list[Cell]] = {}
         pos, end, in_lists = 0, len(data), False
         try:
             while pos < end:
@@ -170,7 +170,7 @@ class _Plan:
                 start, pos = read_bytes(data, pos, end)
                 in_lists = number == _LISTS
                 if in_lists:
-                    read_feature_lists(data, start, pos, self.slots, self.kinds, found)
+                    read_feature_lists(data, start, pos, self.slots, self.kinds, cells_of)
                 else:
                     self.reader.read_features(data, start, pos, row, columns)
         except WireError as exc:
@@ -184,9 +184,9 @@ class _Plan:
             raise InvalidArgumentError(
                 f"{self.op}: Name: {_called(row, names)}, {what}: {_shown(keys[exc.slot])}, Index: "
                 f"{exc.step}. Data types don't match. Expected type: "
-                f"{KINDS[KIND_OF[dtypes[exc.slot]]]}, actual type: {KINDS[exc.found]}"
+                f"{KINDS[KIND_OF[dtypes[exc.slot]]]}, actual type: {KINDS[exc.kind]}"
             ) from exc
-        return found
+        return cells_of
 
     def _context(self, columns: list[list[Cell]], names: list[bytes], defaults: list[Array], axes: int) -> list[Any]:
         sparse: list[Any] = []
@@ -198,8 +198,8 @@ class _Plan:
                 sparse.append(sparse_of(columns[slot], kind))
             for i, kind in enumerate(self.dense):
                 slot = count + i
-                given = defaults[i] if defaults[i].size else None
-                dense.append(fixed(columns[slot], kind, self.shapes[i], given))
+                default = defaults[i] if defaults[i].size else None
+                dense.append(fixed(columns[slot], kind, self.shapes[i], default))
             for i, (kind, split) in enumerate(self.ragged):
                 slot = count + len(self.dense) + i
                 rows.append(ragged(columns[slot], kind, split))
@@ -216,7 +216,7 @@ class _Plan:
 
     def _steps(self, lists: list[dict[int, list[Cell]]], names: list[bytes], axes: int) -> list[Any]:
         sparse = [
-            steps_of([found.get(slot, []) for found in lists], kind) for slot, kind in enumerate(self.list_sparse)
+            steps_of([cells_of.get(slot, []) for cells_of in lists], kind) for slot, kind in enumerate(self.list_sparse)
         ]
         dense, lengths = [], []
         for i in range(len(self.list_dense)):
@@ -230,7 +230,7 @@ class _Plan:
         values, outer, inner = [], [], []
         first = len(self.list_sparse) + len(self.list_dense)
         for slot, (kind, split) in enumerate(self.list_ragged, first):
-            steps = [found.get(slot, []) for found in lists]
+            steps = [cells_of.get(slot, []) for cells_of in lists]
             some, splits = ragged([cell for cells in steps for cell in cells], kind, split)
             counts = np.fromiter(map(len, steps), np.int64, len(steps))
             values.append(some)
@@ -241,16 +241,16 @@ class _Plan:
     def _dense_steps(self, lists: list[dict[int, list[Cell]]], index: int, names: list[bytes]) -> tuple[Array, Array]:
         slot, kind, shape = (len(self.list_sparse) + index, self.list_dense[index], self.list_shapes[index])
         key = _shown(self.list_keys[slot])
-        missing = [row for row, found in enumerate(lists) if slot not in found]
+        missing = [row for row, cells_of in enumerate(lists) if slot not in cells_of]
         if missing and not self.may_miss[index]:
             raise InvalidArgumentError(
                 f"{self.op}: Name: {_called(missing[0], names)}, Feature list {key!r} is required but could "
                 "not be found; allow_missing says that it may be missing"
             )
-        places, values, extents, lengths = steps_of([found.get(slot, []) for found in lists], kind)
-        wanted = math.prod(shape)
+        places, values, extents, lengths = steps_of([cells_of.get(slot, []) for cells_of in lists], kind)
+        size = math.prod(shape)
         counts = np.bincount(_step_numbers(places, lengths), minlength=int(lengths.sum()))
-        wrong = np.flatnonzero(counts != wanted)
+        wrong = np.flatnonzero(counts != size)
         if wrong.size:
             row = int(np.searchsorted(np.cumsum(lengths), wrong[0], side="right"))
             step = int(wrong[0] - lengths[:row].sum())
@@ -258,17 +258,17 @@ class _Plan:
                 f"{self.op}: Name: {_called(row, names)}, Key: {key}, Index: {step}. Number of values != "
                 f"expected. values size: {counts[wrong[0]]} but output shape: {list(shape)}"
             )
-        out: Array = np.empty((len(lists), int(extents[1]), wanted), kind.np_dtype)
+        out: Array = np.empty((len(lists), int(extents[1]), size), kind.np_dtype)
         out[...] = b"" if kind is string else 0
-        out[np.arange(out.shape[1]) < lengths[:, None]] = values.reshape(int(lengths.sum()), wanted)
+        out[np.arange(out.shape[1]) < lengths[:, None]] = values.reshape(int(lengths.sum()), size)
         return out.reshape(*out.shape[:2], *shape), lengths
 
 
 def _step_numbers(places: Array, lengths: Array) -> Array:
     """Return the number of the step of each value, counted through all sequences."""
     starts = np.cumsum(lengths) - lengths
-    found: Array = starts[places[:, 0]] + places[:, 1]
-    return found
+    numbers: Array = starts[places[:, 0]] + places[:, 1]
+    return numbers
 
 
 def _parts(sparse: list[Any], axes: int) -> list[Any]:

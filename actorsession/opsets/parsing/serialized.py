@@ -8,6 +8,7 @@ may not grow beyond 2 GiB.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import zlib
 from collections.abc import Mapping, Sequence
@@ -32,6 +33,7 @@ from actorsession.protobuf.wire import (
     fields,
     integer_field,
     length_field,
+    read_varint,
     signed,
     varints,
     write_varint,
@@ -115,14 +117,23 @@ def _serialize_kernel(ctx: KernelContext) -> Kernel:
     return lambda value: written(np.asarray(boxed(value)), dtype)
 
 
-def written(array: Array, dtype: DType) -> bytes:
-    """Return an array as a serialized ``TensorProto``."""
+def written(array: Array, dtype: DType, *, in_one_piece: bool = False) -> bytes:
+    """Return an array as a serialized ``TensorProto``.
+
+    Args:
+        array: the elements.
+        dtype: their dtype.
+        in_one_piece: whether strings are one field, as numbers are, and not one each.
+    """
     head = integer_field(_DTYPE, dtype.as_datatype_enum)
     dims = [length_field(2, integer_field(1, size)) for size in array.shape]
     shape = length_field(_SHAPE, b"".join(dims))
-    if dtype is string:
+    if dtype is string and not in_one_piece:
         return head + shape + b"".join([length_field(_STRINGS, item) for item in array.flat])
-    content = array.astype(dtype.np_dtype.newbyteorder("<"), copy=False).tobytes()
+    if dtype is string:
+        content = b"".join([*[write_varint(len(item)) for item in array.flat], *array.flat])
+    else:
+        content = array.astype(dtype.np_dtype.newbyteorder("<"), copy=False).tobytes()
     return head + shape + (length_field(_CONTENT, content) if content else b"")
 
 
@@ -157,7 +168,7 @@ def parsed(data: bytes, dtype: DType) -> Any:
     """Return the array that a message contains; raise ValueError or TypeError for an invalid message."""
     kind, shape, content = 0, [], b""
     parts: list[Any] = []
-    wanted, stored = _LISTS.get(dtype.name, (_STRINGS, ""))
+    field, stored = _LISTS.get(dtype.name, (_STRINGS, ""))
     for number, value in fields(data):
         if number == _DTYPE:
             kind = as_integer(value)
@@ -165,7 +176,7 @@ def parsed(data: bytes, dtype: DType) -> Any:
             shape = [_size(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 2]
         elif number == _CONTENT:
             content = as_bytes(value)
-        elif number == wanted:
+        elif number == field:
             parts.append(value)
     if kind != dtype.as_datatype_enum:
         raise InvalidArgumentError(
@@ -174,10 +185,10 @@ def parsed(data: bytes, dtype: DType) -> Any:
     if len(shape) > _MOST_AXES or any(size < 0 for size in shape):
         raise InvalidArgumentError(f"ParseTensor: a tensor cannot have the shape {shape!r:.200}")
     if dtype is string:
-        flat: list[bytes] = [as_bytes(part) for part in parts]
+        flat = _texts(content, math.prod(shape)) if content else [as_bytes(part) for part in parts]
         return string_array(_repeated(flat, math.prod(shape), dtype, shape), tuple(shape))
-    found = _content(content, dtype) if content else _numbers(parts, dtype, stored)
-    whole = _repeated(found, math.prod(shape), dtype, shape)
+    elements = _content(content, dtype) if content else _numbers(parts, dtype, stored)
+    whole = _repeated(elements, math.prod(shape), dtype, shape)
     return whole.reshape(shape)[()]
 
 
@@ -191,14 +202,26 @@ def _size(data: bytes) -> int:
     return sizes[-1] if sizes else 0
 
 
+def _texts(content: bytes, count: int) -> list[bytes]:
+    """Return strings that are in one piece: the sizes of all, and behind them all bytes."""
+    sizes, pos = [], 0
+    for _ in range(count):
+        size, pos = read_varint(content, pos)
+        sizes.append(size)
+    ends = list(itertools.accumulate(sizes, initial=pos))
+    if ends[-1] != len(content):
+        raise WireError(f"strings of {ends[-1]} bytes are in {len(content)}")
+    return [content[begin:end] for begin, end in itertools.pairwise(ends)]
+
+
 def _content(content: bytes, dtype: DType) -> Array:
     if len(content) % dtype.itemsize:
         raise WireError(f"{len(content)} bytes are no whole number of {dtype.name} elements")
     octets: Array = np.frombuffer(content, np.uint8)
     if dtype.kind == "b":
         return octets.astype(np.bool_)
-    found: Array = octets.view(dtype.np_dtype.newbyteorder("<"))
-    return found
+    elements: Array = octets.view(dtype.np_dtype.newbyteorder("<"))
+    return elements
 
 
 def _numbers(parts: list[Any], dtype: DType, stored: str) -> Array:

@@ -66,7 +66,7 @@ def quantize(
     Returns:
         The integers, and the lower and upper end of their range.
     """
-    found: tuple[Tensor, Tensor, Tensor] = raw.QuantizeV2(
+    quantized: tuple[Tensor, Tensor, Tensor] = raw.QuantizeV2(
         input,
         min_range,
         max_range,
@@ -78,7 +78,7 @@ def quantize(
         axis=-1 if axis is None else axis,
         ensure_minimum_range=ensure_minimum_range,
     )
-    return found
+    return quantized
 
 
 def quantize_v2(
@@ -131,11 +131,11 @@ def _ends(ctx: InferContext) -> TensorShape:
     axis, shape = ctx.attrs["axis"], ctx.inputs[0].shape
     if axis < -1:
         raise ValueError(f"{ctx.op}: axis should be at least -1, got {axis}")
-    wanted = scalar_shape if axis == -1 else TensorShape([shape[axis]] if shape.rank else None)
+    expected = scalar_shape if axis == -1 else TensorShape([shape[axis]] if shape.rank else None)
     for spec in ctx.inputs[1:]:
-        if not spec.shape.is_compatible_with(wanted):
-            raise ValueError(f"{ctx.op}: the ends of the range have shape {wanted}, got {spec.shape}")
-    return wanted
+        if not spec.shape.is_compatible_with(expected):
+            raise ValueError(f"{ctx.op}: the ends of the range have shape {expected}, got {spec.shape}")
+    return expected
 
 
 def _quantised(ctx: InferContext) -> Sequence[TensorShape]:
@@ -164,10 +164,10 @@ def _slices(x: Any, axis: int) -> list[Any]:
 
 
 def _check_ends(op_type: str, x: Any, low: Any, high: Any, axis: int) -> None:
-    wanted = () if axis == -1 else x.shape[axis : axis + 1]
-    if np.shape(low) != wanted or np.shape(high) != wanted:
+    expected = () if axis == -1 else x.shape[axis : axis + 1]
+    if np.shape(low) != expected or np.shape(high) != expected:
         raise InvalidArgumentError(
-            f"{op_type}: the ends of the range have shape {list(wanted)}, got {list(np.shape(low))} and "
+            f"{op_type}: the ends of the range have shape {list(expected)}, got {list(np.shape(low))} and "
             f"{list(np.shape(high))}"
         )
 
@@ -184,8 +184,8 @@ def _quantize_kernel(ctx: KernelContext) -> Kernel:
         for where, (least, most) in zip(_slices(x, axis), pairs, strict=True):
             out[where], *end = _part(x[where], *_apart(least, most, attrs), attrs, dtype)
             ends.append(end)
-        found = np.array(ends, _FLOAT).reshape(-1, 2).T.reshape(2, *np.shape(low))
-        return tagged(out, dtype), found[0].copy(), found[1].copy()
+        limits = np.array(ends, _FLOAT).reshape(-1, 2).T.reshape(2, *np.shape(low))
+        return tagged(out, dtype), limits[0].copy(), limits[1].copy()
 
     return quantize
 
@@ -243,11 +243,11 @@ def _dequantize_kernel(ctx: KernelContext) -> Kernel:
 
     def dequantize(x: Any, low: Any, high: Any) -> Any:
         _check_ends(ctx.op, x, low, high, axis)
-        given = integers_of(x, dtype)
-        out = np.empty(given.shape, _FLOAT)
+        integers = integers_of(x, dtype)
+        out = np.empty(integers.shape, _FLOAT)
         pairs = zip(np.ravel(low), np.ravel(high), strict=True)
-        for where, (lower, upper) in zip(_slices(given, axis), pairs, strict=True):
-            out[where] = numbers(given[where], lower, upper)
+        for where, (lower, upper) in zip(_slices(integers, axis), pairs, strict=True):
+            out[where] = numbers(integers[where], lower, upper)
         return out.astype(ctx.outputs[0].dtype.np_dtype, copy=False)
 
     return dequantize
@@ -280,15 +280,15 @@ def _used(integers: Any, low: Any, high: Any) -> tuple[Any, Any]:
 def _requantize_kernel(ctx: KernelContext) -> Kernel:
     old_type, new_type = ctx.inputs[0].dtype, ctx.outputs[0].dtype
 
-    def requantize(x: Any, low: Any, high: Any, *wanted: Any) -> Any:
+    def requantize(x: Any, low: Any, high: Any, *requested: Any) -> Any:
         integers = integers_of(x, old_type)
-        least, most = wanted or _used(integers, low, high)
-        if wanted and not (least <= 0 and most >= least):
+        least, most = requested or _used(integers, low, high)
+        if requested and not (least <= 0 and most >= least):
             raise InvalidArgumentError(
                 f"requested_output_min must be <= 0 and requested_output_max not below it, got {least} and {most}"
             )
-        made = requantised(integers, (low, high), old_type, (least, most), new_type)
-        return tagged(made, new_type), np.asarray(least, _FLOAT), np.asarray(most, _FLOAT)
+        requantized = requantised(integers, (low, high), old_type, (least, most), new_type)
+        return tagged(requantized, new_type), np.asarray(least, _FLOAT), np.asarray(most, _FLOAT)
 
     return requantize
 

@@ -155,14 +155,14 @@ def _checked(ctx: InferContext, numbers: int) -> TensorShape:
 def _ends(ctx: InferContext, numbers: TensorShape, first: int) -> TensorShape:
     """Return the shape of the ends of ranges."""
     ends = ctx.inputs[first:]
-    wanted = scalar_shape
+    expected = scalar_shape
     if "PerChannel" in ctx.op:
         if numbers.rank == 0:
             raise ValueError(f"{ctx.op}: inputs have a last axis, got a scalar")
-        wanted = TensorShape([None if numbers.rank is None else numbers[-1]])
-    if not all(spec.shape.is_compatible_with(wanted) for spec in ends):
-        raise ValueError(f"{ctx.op}: min and max have shape {wanted}, got {ends[0].shape} and {ends[1].shape}")
-    return wanted
+        expected = TensorShape([None if numbers.rank is None else numbers[-1]])
+    if not all(spec.shape.is_compatible_with(expected) for spec in ends):
+        raise ValueError(f"{ctx.op}: min and max have shape {expected}, got {ends[0].shape} and {ends[1].shape}")
+    return expected
 
 
 def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
@@ -201,8 +201,8 @@ def _rounded(x: Any, low: Any, high: Any, step: Any) -> Any:
 def _quantised(ctx: KernelContext, x: Any, low: Any, high: Any) -> Any:
     empty = (low == 0) & (high == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = _rounded(x, *_moved(ctx, low, high))
-    return np.where(empty, np.float32(0), found).astype(np.float32)
+        rounded = _rounded(x, *_moved(ctx, low, high))
+    return np.where(empty, np.float32(0), rounded).astype(np.float32)
 
 
 def _flowing(ctx: KernelContext, grad: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
@@ -221,10 +221,10 @@ def _flowing(ctx: KernelContext, grad: Any, x: Any, low: Any, high: Any) -> tupl
 
 
 def _check_values(op: str, x: Any, low: Any, high: Any, grad: Any = None) -> None:
-    wanted = x.shape[-1:] if "PerChannel" in op and x.ndim else ()
-    if low.shape != wanted or high.shape != wanted or ("PerChannel" in op and not x.ndim):
+    expected = x.shape[-1:] if "PerChannel" in op and x.ndim else ()
+    if low.shape != expected or high.shape != expected or ("PerChannel" in op and not x.ndim):
         raise InvalidArgumentError(
-            f"{op}: min and max have shape {list(wanted)}, got {list(low.shape)} and {list(high.shape)}"
+            f"{op}: min and max have shape {list(expected)}, got {list(low.shape)} and {list(high.shape)}"
         )
     if grad is not None and grad.shape != x.shape:
         raise InvalidArgumentError(f"{op}: gradients have shape {list(grad.shape)}, inputs {list(x.shape)}")

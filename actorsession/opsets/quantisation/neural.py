@@ -69,7 +69,7 @@ def quantized_conv2d(
         out_type: the type of the result.
         dilations: see ``conv2d``.
     """
-    found: Ranged = raw.QuantizedConv2D(
+    ranged: Ranged = raw.QuantizedConv2D(
         input,
         filter,
         min_input,
@@ -82,7 +82,7 @@ def quantized_conv2d(
         dilations=dilations,
         name=name,
     )
-    return found
+    return ranged
 
 
 def quantized_max_pool(
@@ -95,10 +95,10 @@ def quantized_max_pool(
     name: str | None = None,
 ) -> Ranged:
     """Return the greatest of each window of quantised images; arguments as for ``quantized_conv2d``."""
-    found: Ranged = raw.QuantizedMaxPool(
+    ranged: Ranged = raw.QuantizedMaxPool(
         input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name
     )
-    return found
+    return ranged
 
 
 def quantized_avg_pool(
@@ -111,10 +111,10 @@ def quantized_avg_pool(
     name: str | None = None,
 ) -> Ranged:
     """Return the mean of each window of quantised images; arguments as for ``quantized_conv2d``."""
-    found: Ranged = raw.QuantizedAvgPool(
+    ranged: Ranged = raw.QuantizedAvgPool(
         input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name
     )
-    return found
+    return ranged
 
 
 def quantized_concat(
@@ -125,8 +125,8 @@ def quantized_concat(
     name: str | None = None,
 ) -> Ranged:
     """Return quantised values joined along an axis, in the range that has all of their ranges in it."""
-    found: Ranged = raw.QuantizedConcat(concat_dim, values, input_mins, input_maxes, name=name)
-    return found
+    ranged: Ranged = raw.QuantizedConcat(concat_dim, values, input_mins, input_maxes, name=name)
+    return ranged
 
 
 Range = tuple[Any, Any]
@@ -184,9 +184,9 @@ def _product_kernel(of: Callable[[KernelContext], Kernel]) -> Callable[[KernelCo
             for value, kind, (low, high) in zip((a, b), types, ranges, strict=True):
                 zero = quantised_exactly(_FLOAT(0), low, high, kind)
                 operands.append(integers_of(value, kind).astype(np.float64) - float(zero))
-            made = np.asarray(function(*operands)).astype(np.int64)
+            products = np.asarray(function(*operands)).astype(np.int64)
             span = product_range(ranges[0], types[0], ranges[1], types[1], dtype)
-            return _result(made.astype(dtype.integers), span, dtype)
+            return _result(products.astype(dtype.integers), span, dtype)
 
         return product
 
@@ -238,11 +238,11 @@ def _sum_kernel(ctx: KernelContext) -> Kernel:
         highest = max(ranges[0][1], -ranges[0][0], ranges[1][1], -ranges[1][0])
         total = (-highest * room, highest * room)
         if ctx.op == "QuantizedAdd":
-            made = sum(
+            sums = sum(
                 _widened(integers_of(value, kind), span, kind, total, dtype)
                 for value, kind, span in zip((a, b), types, ranges, strict=True)
             )
-            return _result(made, total, dtype)
+            return _result(sums, total, dtype)
         zero = _within(quantised_exactly(_FLOAT(0), *total, dtype), dtype)
         parts = [
             quantised(real(integers_of(value, kind), *span, kind), *total, dtype)
@@ -295,8 +295,8 @@ def _pool_kernel(ctx: KernelContext) -> Kernel:
 
     def pool(x: Any, low: Any, high: Any) -> Any:
         (span,) = _ranges(ctx.op, (low, high))
-        made = function(integers_of(x, dtype).astype(np.float64))
-        return _result(np.rint(made), span, dtype)
+        pooled = function(integers_of(x, dtype).astype(np.float64))
+        return _result(np.rint(pooled), span, dtype)
 
     return pool
 
@@ -343,8 +343,8 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
     specs = [*ctx.inputs[where], ctx.inputs[0]]
     function = kernel_of(ctx, "ConcatV2", specs, {"N": len(specs) - 1})
 
-    def concat(*given: Any) -> Any:
-        values, ends = given[where], given[rest]
+    def concat(*inputs: Any) -> Any:
+        values, ends = inputs[where], inputs[rest]
         lows, highs = ends[: len(values)], ends[len(values) :]
         low, high = min(lows), max(highs)
         if bounds(dtype)[0] < 0:
@@ -356,7 +356,7 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
             else tagged(requantised(integers_of(value, dtype), (each, top), dtype, (low, high), dtype), dtype)
             for value, each, top in zip(values, lows, highs, strict=True)
         ]
-        return _result(integers_of(function(*parts, given[0]), dtype), (low, high), dtype)
+        return _result(integers_of(function(*parts, inputs[0]), dtype), (low, high), dtype)
 
     return concat
 
@@ -375,16 +375,16 @@ def _normalise_kernel(ctx: KernelContext) -> Kernel:
     scales, epsilon = ctx.attrs["scale_after_normalization"], ctx.attrs["variance_epsilon"]
     dtype = ctx.outputs[0].dtype
 
-    def normalise(*given: Any) -> Any:
+    def normalise(*operands: Any) -> Any:
         numbers = [
-            real(integers_of(given[at], kind), given[at + 1], given[at + 2], kind).astype(np.float64)
+            real(integers_of(operands[at], kind), operands[at + 1], operands[at + 2], kind).astype(np.float64)
             for at, kind in zip(range(0, 15, 3), types, strict=True)
         ]
         x, mean, variance, beta, gamma = numbers
-        made = (x - mean) / np.sqrt(variance + epsilon)
-        made = (made * gamma if scales else made) + beta
-        found = _within(quantised_exactly(made.astype(_FLOAT), *_NORMALISED, dtype), dtype)
-        return _result(found, _NORMALISED, dtype)
+        normalised = (x - mean) / np.sqrt(variance + epsilon)
+        normalised = (normalised * gamma if scales else normalised) + beta
+        integers = _within(quantised_exactly(normalised.astype(_FLOAT), *_NORMALISED, dtype), dtype)
+        return _result(integers, _NORMALISED, dtype)
 
     return normalise
 

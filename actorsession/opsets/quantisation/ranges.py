@@ -71,8 +71,8 @@ def quantised(x: Any, low: Any, high: Any, dtype: DType) -> Any:
     span = _FLOAT(high) - _FLOAT(low)
     scale = _FLOAT(float(most - least) / float(span)) if span else _FLOAT(0)
     start = round_away(_FLOAT(low) * scale) - _FLOAT(least)
-    found = round_away(np.asarray(x, _FLOAT) * scale) - start
-    return np.clip(found, max(_FLOAT(least), _LEAST), min(_FLOAT(most), _MOST)).astype(np.int64)
+    steps = round_away(np.asarray(x, _FLOAT) * scale) - start
+    return np.clip(steps, max(_FLOAT(least), _LEAST), min(_FLOAT(most), _MOST)).astype(np.int64)
 
 
 def real_exactly(integers: Any, low: Any, high: Any, dtype: DType) -> Any:

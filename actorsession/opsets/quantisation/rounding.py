@@ -77,10 +77,10 @@ def quantize_and_dequantize_v2(
     axis: int | None = None,
 ) -> Tensor:
     """Do the same as ``quantize_and_dequantize``, with a gradient that knows the range."""
-    given = convert_to_tensor(input)
-    ends = [convert_to_tensor(end, given.dtype) for end in (input_min, input_max)]
+    value = convert_to_tensor(input)
+    ends = [convert_to_tensor(end, value.dtype) for end in (input_min, input_max)]
     return raw.QuantizeAndDequantizeV4(
-        given,
+        value,
         *ends,
         signed_input=signed_input,
         num_bits=num_bits,
@@ -115,7 +115,7 @@ def _rounded(ctx: InferContext) -> Sequence[TensorShape]:
 
 def _kernel(ctx: KernelContext) -> Kernel:
     attrs, dtype = ctx.attrs, ctx.outputs[0].dtype.np_dtype
-    axis, given = attrs.get("axis", -1), attrs["range_given"]
+    axis, has_range = attrs.get("axis", -1), attrs["range_given"]
     up = attrs.get("round_mode", "HALF_TO_EVEN") == "HALF_UP"
 
     def rounded(x: Any, low: Any = None, high: Any = None, bits: Any = None) -> Any:
@@ -128,14 +128,14 @@ def _kernel(ctx: KernelContext) -> Kernel:
         others = tuple([n for n in range(x.ndim) if n != axis]) if axis >= 0 else None
         if not x.size:
             return x.copy()
-        if not given:
+        if not has_range:
             low, high = x.min(others), x.max(others)
         elif np.any(low > high):
             raise InvalidArgumentError(f"Invalid range: input_min {low} > input_max {high}")
         if axis >= 0:
             spread = (-1, *(1,) * (x.ndim - axis - 1))
             low, high = (np.reshape(end, spread) for end in (low, high))
-        return _to_steps(x, low, high, count, attrs, given=given, up=up)
+        return _to_steps(x, low, high, count, attrs, given=has_range, up=up)
 
     return rounded
 

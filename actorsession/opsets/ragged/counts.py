@@ -55,16 +55,16 @@ def _of_dense(op_type: str, values: Any) -> tuple[Array, int | None]:
     return np.repeat(np.arange(len(values)), values.shape[1]), len(values)
 
 
-def _rows(op_type: str, given: Sequence[Any]) -> tuple[Array, Array, int | None, Sequence[Any]]:
+def _rows(op_type: str, inputs: Sequence[Any]) -> tuple[Array, Array, int | None, Sequence[Any]]:
     """Return row and value of each element, the number of rows, and the rest of the inputs."""
     if op_type.startswith("Ragged"):
-        rows, count = _of_splits(op_type, given[0], given[1])
-        return rows, given[1], count, given[2:]
+        rows, count = _of_splits(op_type, inputs[0], inputs[1])
+        return rows, inputs[1], count, inputs[2:]
     if op_type.startswith("Sparse"):
-        rows, found = _of_indices(op_type, *given[:3])
-        return rows, given[1], found, given[3:]
-    rows, found = _of_dense(op_type, given[0])
-    return rows, given[0].reshape(-1), found, given[1:]
+        rows, total = _of_indices(op_type, *inputs[:3])
+        return rows, inputs[1], total, inputs[3:]
+    rows, total = _of_dense(op_type, inputs[0])
+    return rows, inputs[0].reshape(-1), total, inputs[1:]
 
 
 # -- counts that are dense -------------------------------------------------------------------------
@@ -86,8 +86,8 @@ def _binned_shape(ctx: InferContext) -> Sequence[TensorShape]:
 def _bins_kernel(ctx: KernelContext) -> Kernel:
     dtype, binary = ctx.outputs[0].dtype.np_dtype, ctx.attrs["binary_output"]
 
-    def bins(*given: Any) -> Any:
-        rows, values, count, (size, weights) = _rows(ctx.op, given)
+    def bins(*inputs: Any) -> Any:
+        rows, values, count, (size, weights) = _rows(ctx.op, inputs)
         if np.ndim(size) or size < 0:
             raise InvalidArgumentError(f"{ctx.op}: size ({size}) must be non-negative")
         if values.size and values.min() < 0:
@@ -130,8 +130,8 @@ def _counts_kernel(ctx: KernelContext) -> Kernel:
     dtype, attrs = ctx.outputs[1].dtype.np_dtype, ctx.attrs
     least, most = attrs["minlength"], attrs["maxlength"]
 
-    def counts(*given: Any) -> Any:
-        rows, values, count, (weights,) = _rows(ctx.op, given)
+    def counts(*inputs: Any) -> Any:
+        rows, values, count, (weights,) = _rows(ctx.op, inputs)
         if weights.size and weights.size != values.size:
             raise InvalidArgumentError(
                 f"Weights and values must have the same shape. Weight shape: {list(weights.shape)}; values "
@@ -142,14 +142,14 @@ def _counts_kernel(ctx: KernelContext) -> Kernel:
         kept = values < most if most >= 0 else np.ones(len(values), bool)
         width = max(int(values[kept].max(initial=-1)) + 1, least) if most <= 0 else most
         places = rows[kept].astype(np.int64) * max(width, 1) + values[kept]
-        found, back = np.unique(places, return_inverse=True)
-        total = np.zeros(len(found), dtype)
+        distinct, back = np.unique(places, return_inverse=True)
+        total = np.zeros(len(distinct), dtype)
         if attrs["binary_output"]:
             total[:] = 1
         else:
             each = weights.reshape(-1)[kept] if weights.size else dtype.type(1)
             np.add.at(total, back.reshape(-1), each)
-        columns = [found % max(width, 1)] if count is None else divmod(found, max(width, 1))
+        columns = [distinct % max(width, 1)] if count is None else divmod(distinct, max(width, 1))
         shape = [width] if count is None else [count, width]
         return np.stack(columns, 1).astype(np.int64), total, np.array(shape, np.int64)
 

@@ -38,8 +38,8 @@ def _kernel(ctx: KernelContext) -> Kernel:
     numbers = [len(attrs[key]) for key in ("ragged_values_types", "sparse_values_types", "dense_types")]
     ragged, sparse, dense = numbers
 
-    def crossed(*given: Any) -> Any:
-        parts = iter(given)
+    def crossed(*inputs: Any) -> Any:
+        parts = iter(inputs)
         values, splits, indices, entries, shapes, matrices = (
             list(itertools.islice(parts, count)) for count in (ragged, ragged, sparse, sparse, sparse, dense)
         )
@@ -55,9 +55,9 @@ def _kernel(ctx: KernelContext) -> Kernel:
             )
         rows = [[combine(each) for each in itertools.product(*row)] for row in zip(*ordered, strict=True)]
         flat: list[Any] = [value for row in rows for value in row]
-        made = np.array(flat, np.int64) if attrs["hashed_output"] else string_array(flat, (len(flat),))
+        crossed = np.array(flat, np.int64) if attrs["hashed_output"] else string_array(flat, (len(flat),))
         ends = np.cumsum([0, *map(len, rows)])
-        return made, ends.astype(ctx.outputs[1].dtype.np_dtype)
+        return crossed, ends.astype(ctx.outputs[1].dtype.np_dtype)
 
     return crossed
 

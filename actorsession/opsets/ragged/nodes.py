@@ -150,13 +150,13 @@ def _to_dense_kernel(ctx: KernelContext) -> Kernel:
     def dense(shape: Any, values: Any, default: Any, *tensors: Any) -> Any:
         splits = _splits_of(kinds, tensors)
         places, extents = _places(name, splits, len(values))
-        wanted = ints(shape) if shape.ndim else ()
-        found = [*extents, *values.shape[1:]]
-        if wanted and len(wanted) != len(found):
-            raise InvalidArgumentError(f"shape {wanted} has another rank than {found}")
-        full = found
-        if wanted:
-            full = [given if given >= 0 else own for given, own in zip(wanted, found, strict=True)]
+        sizes = ints(shape) if shape.ndim else ()
+        actual = [*extents, *values.shape[1:]]
+        if sizes and len(sizes) != len(actual):
+            raise InvalidArgumentError(f"shape {sizes} has another rank than {actual}")
+        full = actual
+        if sizes:
+            full = [size if size >= 0 else own for size, own in zip(sizes, actual, strict=True)]
         out = np.empty(full, values.dtype)
         out[...] = default
         kept = (places < np.array(full[: len(extents)])).all(1)
@@ -176,11 +176,11 @@ def _dense_shape(ctx: InferContext) -> Sequence[TensorShape]:
         return [unknown_shape]
     inner = list(values[1:])
     known = ctx.constant(0)
-    given = [int(n) for n in known] if known is not None and known.ndim else []
+    fixed = [int(n) for n in known] if known is not None and known.ndim else []
     own = [*[None] * levels, *inner]
-    if given and len(given) != len(own):
-        raise ValueError(f"{ctx.op}: shape {given} has another rank than {len(own)}")
-    sizes = [n if n >= 0 else size for n, size in zip(given, own, strict=True)] if given else own
+    if fixed and len(fixed) != len(own):
+        raise ValueError(f"{ctx.op}: shape {fixed} has another rank than {len(own)}")
+    sizes = [n if n >= 0 else size for n, size in zip(fixed, own, strict=True)] if fixed else own
     return [TensorShape(sizes)]
 
 
@@ -210,13 +210,13 @@ op("RaggedTensorToTensor", _dense_shape, kernel=_to_dense_kernel, grad=_dense_gr
 
 def _ragged_rows(splits: Sequence[Any], values: Any, rows: Array) -> tuple[list[Array], Any]:
     """Return chosen rows of a ragged tensor."""
-    made: list[Array] = []
+    row_splits: list[Array] = []
     for ends in splits:
         lengths = np.diff(ends)[rows]
-        made.append(np.concatenate([[0], np.cumsum(lengths)]))
-        offsets = np.arange(int(lengths.sum())) - np.repeat(made[-1][:-1], lengths)
+        row_splits.append(np.concatenate([[0], np.cumsum(lengths)]))
+        offsets = np.arange(int(lengths.sum())) - np.repeat(row_splits[-1][:-1], lengths)
         rows = np.repeat(ends[:-1][rows], lengths) + offsets
-    return made, values[rows]
+    return row_splits, values[rows]
 
 
 def _gather_kernel(ctx: KernelContext) -> Kernel:
@@ -235,8 +235,8 @@ def _gather_kernel(ctx: KernelContext) -> Kernel:
             np.arange(0, int(np.prod(indices.shape[:k])) * n + 1, n)
             for k, n in itertools.islice(enumerate(indices.shape), 1, None)
         ]
-        made, chosen = _ragged_rows(splits, values, flat)
-        return [each.astype(index_type) for each in (*outer, *made)] + [chosen]
+        row_splits, chosen = _ragged_rows(splits, values, flat)
+        return [each.astype(index_type) for each in (*outer, *row_splits)] + [chosen]
 
     return gathered
 

@@ -112,8 +112,8 @@ def _encoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
 def _encode_kernel(ctx: KernelContext) -> Kernel:
     batched = ctx.attrs["batched_input"]
 
-    def encode(*given: Any) -> Any:
-        *splits, values = given
+    def encode(*parts: Any) -> Any:
+        *splits, values = parts
         if not batched:
             return RaggedValue([each.copy() for each in splits], np.array(values))
         if not splits:
@@ -129,12 +129,12 @@ def _encode_kernel(ctx: KernelContext) -> Kernel:
 
 def _row(splits: Sequence[Any], values: Any, first: int, last: int) -> RaggedValue:
     """Return the part of a ragged tensor between two positions of its outermost axis."""
-    found = []
+    row_splits = []
     for each in splits:
         part = each[first : last + 1]
-        found.append(part - part[0])
+        row_splits.append(part - part[0])
         first, last = int(part[0]), int(part[-1])
-    return RaggedValue(found, np.array(values[first:last]))
+    return RaggedValue(row_splits, np.array(values[first:last]))
 
 
 def _encoded_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -174,10 +174,10 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
     outer = ctx.attrs["output_ragged_rank"]
     splits_type, dtype = ctx.attrs["Tsplits"].np_dtype, ctx.outputs[-1].dtype.np_dtype
 
-    def decode(given: Any) -> Any:
-        encoded = given if isinstance(given, np.ndarray) else None
+    def decode(variants: Any) -> Any:
+        encoded = variants if isinstance(variants, np.ndarray) else None
         shape = () if encoded is None else encoded.shape
-        rows = [given] if encoded is None else encoded.reshape(-1).tolist()
+        rows = [variants] if encoded is None else encoded.reshape(-1).tolist()
         inner = outer - len(shape)
         for row in rows:
             if not isinstance(row, RaggedValue) or len(row.splits) != inner:
@@ -188,14 +188,14 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
                 raise InvalidArgumentError(f"Expected values Tensor dtype: {dtype}, found: {row.values.dtype}")
             if encoded is not None and not row.values.ndim:
                 raise InvalidArgumentError(f"{ctx.op}: values of rank 0 have no rows")
-        found = _even(shape)
+        row_splits = _even(shape)
         if encoded is not None:
             sizes = [len(row.splits[0]) - 1 if inner else len(row.values) for row in rows]
-            found.append(np.cumsum([0, *sizes]))
-        found += [_joined([row.splits[axis] for row in rows]) for axis in range(inner)]
+            row_splits.append(np.cumsum([0, *sizes]))
+        row_splits += [_joined([row.splits[axis] for row in rows]) for axis in range(inner)]
         parts = [row.values for row in rows]
         values = np.concatenate(parts) if parts else np.zeros(0, dtype)
-        outs = [each.astype(splits_type) for each in found]
+        outs = [each.astype(splits_type) for each in row_splits]
         return (*outs, values) if outs else values
 
     return decode
@@ -238,14 +238,14 @@ def _values_shape(ctx: InferContext) -> Sequence[TensorShape]:
 def _values_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype.np_dtype
 
-    def values(given: Any, splits: Any, shape: Any) -> Any:
-        wanted = ints(shape)
-        rows = given.reshape(-1).tolist() if isinstance(given, np.ndarray) else [given]
+    def values(variants: Any, splits: Any, shape: Any) -> Any:
+        sizes = ints(shape)
+        rows = variants.reshape(-1).tolist() if isinstance(variants, np.ndarray) else [variants]
         parts = [row.values.reshape(-1) for row in rows if isinstance(row, RaggedValue)]
         flat = np.concatenate(parts) if parts else np.zeros(0, dtype)
-        if flat.size != np.prod(wanted):
-            raise InvalidArgumentError(f"Rank or size of values: {flat.size} numbers for the shape {list(wanted)}")
-        return flat.reshape(wanted)
+        if flat.size != np.prod(sizes):
+            raise InvalidArgumentError(f"Rank or size of values: {flat.size} numbers for the shape {list(sizes)}")
+        return flat.reshape(sizes)
 
     return values
 

@@ -190,13 +190,13 @@ op("LSTMBlockCellGrad", checked(_cell_back_shapes), kernel=_cell_back_kernel)
 def _block_kernel(ctx: KernelContext) -> Kernel:
     cell = _Cell(ctx)
 
-    def run(length: Any, x: Any, cs: Any, h: Any, *given: Any) -> Any:
-        weights, count = _Weights(*given), _count(ctx.op, length, x)
+    def run(length: Any, x: Any, cs: Any, h: Any, *parameters: Any) -> Any:
+        weights, count = _Weights(*parameters), _count(ctx.op, length, x)
         outputs = np.zeros((7, len(x), *cs.shape), x.dtype)
         for step in range(count):
             cell.check(x[step], cs, h, weights)
-            outputs[:, step] = found = cell.step(x[step], cs, h, weights)
-            cs, h = found[1], found[6]
+            outputs[:, step] = stepped = cell.step(x[step], cs, h, weights)
+            cs, h = stepped[1], stepped[6]
         return [part.copy() for part in outputs]
 
     return run
@@ -215,9 +215,9 @@ def _count(op: str, length: Any, x: Any) -> int:
 def _block_back_kernel(ctx: KernelContext) -> Kernel:
     cell = _Cell(ctx)
 
-    def run(length: Any, x: Any, cs_prev: Any, h_prev: Any, *given: Any) -> Any:
-        weights, outputs = _Weights(*given[:5]), given[5:12]
-        cs_grads, h_grads = given[12:]
+    def run(length: Any, x: Any, cs_prev: Any, h_prev: Any, *inputs: Any) -> Any:
+        weights, outputs = _Weights(*inputs[:5]), inputs[5:12]
+        cs_grads, h_grads = inputs[12:]
         by_x, by_w, by_b = np.zeros_like(x), np.zeros_like(weights.w), np.zeros_like(weights.b)
         peeps = [np.zeros_like(v) for v in weights[1:4]]
         by_cs, by_h = np.zeros_like(cs_prev), np.zeros_like(h_prev)
@@ -239,9 +239,9 @@ def _block_back_kernel(ctx: KernelContext) -> Kernel:
 def _block_gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
     back: Any = raw.BlockLSTMGradV2 if op.type.endswith("V2") else raw.BlockLSTMGrad
     outputs = op.outputs
-    given = _given(grads[1], outputs[1]), _given(grads[6], outputs[6])
-    found = back(*op.inputs, *outputs, *given, use_peephole=op.attrs["use_peephole"])
-    return [None, *found]
+    grads_of_states = _given(grads[1], outputs[1]), _given(grads[6], outputs[6])
+    gradients = back(*op.inputs, *outputs, *grads_of_states, use_peephole=op.attrs["use_peephole"])
+    return [None, *gradients]
 
 
 def _block_shapes(ctx: InferContext) -> Sequence[TensorShape]:

@@ -76,9 +76,9 @@ def _hits_kernel(ctx: KernelContext) -> Kernel:
         known, places = np.unique(sampled[::-1], return_index=True)
         flat = true_classes.reshape(-1)
         near = np.minimum(np.searchsorted(known, flat), max(known.size - 1, 0))
-        found = np.flatnonzero(known[near] == flat) if known.size else np.zeros(0, np.int64)
-        rows = (found // ctx.attrs["num_true"]).astype(np.int32)
-        ids = (sampled.size - 1 - places[near[found]]).astype(np.int64)
+        matches = np.flatnonzero(known[near] == flat) if known.size else np.zeros(0, np.int64)
+        rows = (matches // ctx.attrs["num_true"]).astype(np.int32)
+        ids = (sampled.size - 1 - places[near[matches]]).astype(np.int64)
         return rows, ids, np.full(rows.size, -np.finfo(np.float32).max, np.float32)
 
     return hits

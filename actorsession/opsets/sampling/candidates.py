@@ -227,14 +227,14 @@ def _sampler(
 ) -> Candidates:
     """Add a sampler node; arguments as for ``uniform_candidate_sampler``, and further attributes."""
     classes = convert_to_tensor(true_classes, int64)
-    given = {
+    settings = {
         "num_true": int(num_true),
         "num_sampled": int(num_sampled),
         "unique": bool(unique),
         **attrs,
         **seeds(seed, classes),
     }
-    return Candidates(*make(op_type, [classes], given, name).outputs)
+    return Candidates(*make(op_type, [classes], settings, name).outputs)
 
 
 def seeds(seed: int | None, classes: Tensor) -> dict[str, int]:
@@ -355,9 +355,9 @@ def _learned_kernel(ctx: KernelContext) -> Kernel:
         check_true_classes(ctx, true_classes, len(learned.weights))
         with learned.lock:
             classes = by_weight(learned.weights)
-            found = _drawn_classes(classes, learned.generator, count, unique, true_classes)
+            drawn = _drawn_classes(classes, learned.generator, count, unique, true_classes)
             np.add.at(learned.weights, true_classes, 1)
-        return found
+        return drawn
 
     return sample
 

@@ -75,8 +75,8 @@ def fixed_unigram(attrs: Mapping[str, Any]) -> Classes:
     step, first, size = attrs["num_shards"], attrs["shard"], int(attrs["range_max"])
     if step < 1 or not 0 <= first < step:
         raise InvalidArgumentError(f"a shard lies in [0, num_shards), got shard {first} of {step}")
-    given = np.asarray(attrs["unigrams"], np.float64) ** attrs["distortion"]
-    every = np.concatenate([np.zeros(attrs["num_reserved_ids"]), given])
+    frequencies = np.asarray(attrs["unigrams"], np.float64) ** attrs["distortion"]
+    every = np.concatenate([np.zeros(attrs["num_reserved_ids"]), frequencies])
     own = every[first::step]
     if own.size != size or not own.sum() > 0 or own.min() < 0:
         raise InvalidArgumentError(
@@ -94,8 +94,8 @@ def by_weight(weights: Array) -> Classes:
     def draw(generator: np.random.Generator, count: int) -> Array:
         # Rounding may leave the last end below 1; the last drawable class covers the rest.
         last = int(np.flatnonzero(share)[-1])
-        found = np.searchsorted(ends, generator.random(count), side="right")
-        return np.minimum(found, last).astype(np.int64)
+        numbers = np.searchsorted(ends, generator.random(count), side="right")
+        return np.minimum(numbers, last).astype(np.int64)
 
     drawable = int(np.count_nonzero(share))
     return Classes(len(share), drawable, draw, lambda classes: share[classes])
@@ -103,32 +103,32 @@ def by_weight(weights: Array) -> Classes:
 
 def different_classes(classes: Classes, generator: np.random.Generator, count: int) -> tuple[Array, float]:
     """Return ``count`` different classes in the order drawn, and the number of draws that this took."""
-    found = np.zeros(0, np.int64)
+    different = np.zeros(0, np.int64)
     tries: float = 0
     for _ in range(_ROUNDS):
-        missing = count - found.size
+        missing = count - different.size
         drawn = classes.draw(generator, min(max(2 * missing, _LEAST_DRAWS), _MOST_DRAWS))
         places = np.unique(drawn, return_index=True)[1]
-        fresh = np.sort(places[~np.isin(drawn[places], found)])
+        fresh = np.sort(places[~np.isin(drawn[places], different)])
         if fresh.size >= missing:
             fresh = fresh[:missing]
-            return np.concatenate([found, drawn[fresh]]), tries + int(fresh[-1]) + 1
-        found, tries = np.concatenate([found, drawn[fresh]]), tries + drawn.size
-    rest, more = _different_of_the_rest(classes, generator, count - found.size, found)
-    return np.concatenate([found, rest]), tries + more
+            return np.concatenate([different, drawn[fresh]]), tries + int(fresh[-1]) + 1
+        different, tries = np.concatenate([different, drawn[fresh]]), tries + drawn.size
+    rest, more = _different_of_the_rest(classes, generator, count - different.size, different)
+    return np.concatenate([different, rest]), tries + more
 
 
 def _different_of_the_rest(
-    classes: Classes, generator: np.random.Generator, count: int, found: Array
+    classes: Classes, generator: np.random.Generator, count: int, excluded: Array
 ) -> tuple[Array, float]:
-    """Return ``count`` different classes that are not in ``found``, and the number of draws they stand for.
+    """Return ``count`` different classes that are not in ``excluded``, and the number of draws they stand for.
 
     A draw that yields a class of the rest comes after a number of draws of a geometric distribution, so no
     draw needs to be made in vain. Their number is a float, because classes of tiny weights take more than
     fit into 64 bits.
     """
     chances = classes.chance(np.arange(classes.size))
-    chances[found] = 0.0
+    chances[excluded] = 0.0
     drawn: list[int] = []
     tries = 0.0
     for _ in range(count):

@@ -63,7 +63,7 @@ def nce_loss(
     Returns:
         The loss of each example, shape ``[batch]``.
     """
-    logits, wanted = _sampled_logits(
+    logits, targets = _sampled_logits(
         weights,
         biases,
         labels,
@@ -77,7 +77,7 @@ def nce_loss(
         name,
         None,
     )
-    losses = sigmoid_cross_entropy_with_logits(labels=wanted, logits=logits, name="sampled_losses")
+    losses = sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name="sampled_losses")
     return reduce_sum(losses, axis=1)
 
 
@@ -99,7 +99,7 @@ def sampled_softmax_loss(
 
     The arguments are those of ``nce_loss``; ``seed`` is the seed of the sampler.
     """
-    logits, wanted = _sampled_logits(
+    logits, targets = _sampled_logits(
         weights,
         biases,
         labels,
@@ -113,7 +113,7 @@ def sampled_softmax_loss(
         name,
         seed,
     )
-    fixed = stop_gradient(wanted, name="labels_stop_gradient")
+    fixed = stop_gradient(targets, name="labels_stop_gradient")
     return softmax_cross_entropy_with_logits_v2(fixed, logits)
 
 
@@ -136,17 +136,17 @@ def _sampled_logits(
     with graph.as_default(), graph.name_scope(name or "compute_sampled_logits"):
         features = convert_to_tensor(inputs)
         true = cast(convert_to_tensor(labels), int64)
-        given = sampled_values or log_uniform_candidate_sampler(
+        candidates = sampled_values or log_uniform_candidate_sampler(
             true, num_true, num_sampled, True, num_classes, seed=seed
         )
-        sampled, true_count, sampled_count = (stop_gradient(value) for value in given)
+        sampled, true_count, sampled_count = (stop_gradient(value) for value in candidates)
         sampled = cast(sampled, int64)
         ids = concat([reshape(true, [-1]), sampled], 0)
 
         def rows(table: Any) -> tuple[Tensor, Tensor]:
-            found = cast(embedding_lookup(table, ids, partition_strategy=partition_strategy), features.dtype)
+            looked_up = cast(embedding_lookup(table, ids, partition_strategy=partition_strategy), features.dtype)
             count = shape(reshape(true, [-1]))[0]
-            return found[:count], found[count:]
+            return looked_up[:count], looked_up[count:]
 
         (true_w, sampled_w), (true_b, sampled_b) = rows(weights), rows(biases)
         dim = shape(true_w)[1:2]
@@ -158,8 +158,8 @@ def _sampled_logits(
             logits = logits + _lowered(true, sampled, num_true, logits)
         true_logits = true_logits - cast(elementwise.log(true_count), features.dtype)
         logits = logits - cast(elementwise.log(sampled_count), features.dtype)
-        wanted = [fills.ones_like(true_logits) / num_true, fills.zeros_like(logits)]
-        return concat([true_logits, logits], 1), concat(wanted, 1)
+        targets = [fills.ones_like(true_logits) / num_true, fills.zeros_like(logits)]
+        return concat([true_logits, logits], 1), concat(targets, 1)
 
 
 def _lowered(true: Tensor, sampled: Tensor, num_true: int, logits: Tensor) -> Tensor:

@@ -102,8 +102,8 @@ def mfcc(
 
 
 def _decoded(ctx: InferContext) -> Sequence[TensorShape]:
-    wanted = (ctx.attrs["desired_samples"], ctx.attrs["desired_channels"])
-    return [TensorShape([None if size < 0 else size for size in wanted]), scalar_shape]
+    sizes = (ctx.attrs["desired_samples"], ctx.attrs["desired_channels"])
+    return [TensorShape([None if size < 0 else size for size in sizes]), scalar_shape]
 
 
 def _decode_kernel(ctx: KernelContext) -> Kernel:
@@ -111,13 +111,13 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
 
     def decoded(contents: Any) -> Any:
         data = contents.item() if isinstance(contents, np.ndarray) else contents
-        rate, found = _read(data)
+        rate, samples_read = _read(data)
         if channels >= 0:
-            found = found[:, np.minimum(np.arange(channels), found.shape[1] - 1)]
+            samples_read = samples_read[:, np.minimum(np.arange(channels), samples_read.shape[1] - 1)]
         if samples >= 0:
-            missing = max(0, samples - len(found))
-            found = np.pad(found[:samples], [[0, missing], [0, 0]])
-        return found, np.int32(rate)
+            missing = max(0, samples - len(samples_read))
+            samples_read = np.pad(samples_read[:samples], [[0, missing], [0, 0]])
+        return samples_read, np.int32(rate)
 
     return decoded
 
@@ -258,17 +258,17 @@ def _bands(bins: int, rate: float, bands: int, lower: float, upper: float) -> An
     edges = np.concatenate([[low], low + (high - low) / (bands + 1) * (1 + np.arange(bands + 1))])
     width = 0.5 * rate / (bins - 1)
     first, last = int(1.5 + lower / width), int(upper / width)
-    found = np.zeros([bins, bands])
+    triangles = np.zeros([bins, bands])
     for index in range(first, min(last, bins - 1) + 1):
         mel = mels(index * width)
         # The frequency lies between the centres of the band before and of the one at the place.
         place = int(np.searchsorted(edges[1 : bands + 1], mel))
         share = (edges[place + 1] - mel) / (edges[place + 1] - edges[place])
         if place > 0:
-            found[index, place - 1] = share
+            triangles[index, place - 1] = share
         if place < bands:
-            found[index, place] = 1 - share
-    return found
+            triangles[index, place] = 1 - share
+    return triangles
 
 
 op("Mfcc", _coefficients, kernel=_coefficients_kernel, grad=NOT_DIFFERENTIABLE)

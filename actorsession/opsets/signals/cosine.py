@@ -114,8 +114,8 @@ def _first(value: Tensor, normal: bool) -> Tensor:
 def _second(value: Tensor, normal: bool) -> Tensor:
     count = _count(value)
     half = rfft(value, convert_to_tensor([2 * count]))[..., :count]
-    found = real(_rotated(half, _angles(value), away=True))
-    return found * _weights(value, inverse=False) if normal else found
+    numbers = real(_rotated(half, _angles(value), away=True))
+    return numbers * _weights(value, inverse=False) if normal else numbers
 
 
 def _third(value: Tensor, normal: bool) -> Tensor:
@@ -132,11 +132,11 @@ def _fourth(value: Tensor, normal: bool) -> Tensor:
     """Return every other number of a transform of twice the length."""
     count = _count(value)
     double = concat([value, value * 0], -1)
-    found = _second(double, normal=False)[..., 1::2]
+    numbers = _second(double, normal=False)[..., 1::2]
     if not normal:
-        return found
+        return numbers
     size = cast(convert_to_tensor(count, int32), value.dtype)
-    return found * math.sqrt(0.5) * rsqrt(size)
+    return numbers * math.sqrt(0.5) * rsqrt(size)
 
 
 def _weights(value: Tensor, inverse: bool) -> Tensor:

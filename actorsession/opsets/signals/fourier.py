@@ -55,27 +55,27 @@ def _half(sizes: Ints) -> Ints:
 
 
 def _complex_shape(ctx: InferContext) -> Sequence[TensorShape]:
-    given, rank = ctx.inputs[0].shape, _rank(ctx.op)
-    if given.rank is not None and given.rank < rank:
-        raise ValueError(f"{ctx.op}: shape must be at least rank {rank}, got {given}")
-    return [given]
+    whole, rank = ctx.inputs[0].shape, _rank(ctx.op)
+    if whole.rank is not None and whole.rank < rank:
+        raise ValueError(f"{ctx.op}: shape must be at least rank {rank}, got {whole}")
+    return [whole]
 
 
 def _real_shape(ctx: InferContext) -> Sequence[TensorShape]:
     check_inputs(ctx)
     rank, back = _rank(ctx.op), ctx.op.startswith("I")
     key, made_of = ("Treal", REAL) if back else ("Tcomplex", COMPLEX)
-    dtype, made = ctx.inputs[0].dtype, as_dtype(ctx.attrs[key])
-    if made_of[dtype] is not made:
-        raise TypeError(f"{ctx.op} cannot make {made.name} of {dtype.name}")
-    [given], length = _complex_shape(ctx), ctx.inputs[1].shape
+    dtype, out_dtype = ctx.inputs[0].dtype, as_dtype(ctx.attrs[key])
+    if made_of[dtype] is not out_dtype:
+        raise TypeError(f"{ctx.op} cannot make {out_dtype.name} of {dtype.name}")
+    [whole], length = _complex_shape(ctx), ctx.inputs[1].shape
     if not length.is_compatible_with([rank]):
         raise ValueError(f"{ctx.op}: fft_length has shape [{rank}], got {length}")
-    if given.rank is None:
+    if whole.rank is None:
         return [unknown_shape]
     known = constant_ints(ctx, 1)
     sizes = [None] * rank if known is None else known if back else _half(known)
-    return [TensorShape([*given.as_list()[:-rank], *sizes])]
+    return [TensorShape([*whole.as_list()[:-rank], *sizes])]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -104,9 +104,9 @@ def _real_kernel(ctx: KernelContext) -> Kernel:
     def transformed(x: Any, length: Any) -> Any:
         _require_rank(ctx.op, x)
         sizes = _checked_length(ctx.op, x, ints(length))
-        made = sizes if back else _half(sizes)
-        if not x.size or 0 in made:
-            return np.zeros((*x.shape[:-rank], *made), dtype)
+        out_sizes = sizes if back else _half(sizes)
+        if not x.size or 0 in out_sizes:
+            return np.zeros((*x.shape[:-rank], *out_sizes), dtype)
         return np.asarray(transform(x, sizes, range(-rank, 0)), dtype)
 
     return transformed
@@ -141,10 +141,10 @@ def _ifft_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [make_one(op.type[1:], [grad]) / _count(op, grad)]
 
 
-def _padded(value: Tensor, rank: int, wanted: Tensor) -> Tensor:
+def _padded(value: Tensor, rank: int, extents: Tensor) -> Tensor:
     """Return a tensor padded with zeros at the end of its last axes, up to the given sizes."""
     sizes = shape(value)
-    extra = concat([sizes[:-rank] * 0, wanted - sizes[-rank:]], 0)
+    extra = concat([sizes[:-rank] * 0, extents - sizes[-rank:]], 0)
     return pad(value, stack([extra * 0, extra], 1))
 
 
@@ -159,13 +159,13 @@ def _rfft_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 def _irfft_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     """Transform forth; numbers of the spectrum that also represent their mirror count twice."""
     (spectrum, length), rank = op.inputs, _rank(op.type)
-    made = make_one(op.type[1:], [grad, length], {"Tcomplex": spectrum.dtype})
+    transformed = make_one(op.type[1:], [grad, length], {"Tcomplex": spectrum.dtype})
     even = (length[-1:] + 1) % 2
     single, double = ones([1], grad.dtype), ones((length[-1:] - 1) // 2, grad.dtype) * 2
     times = concat([single, double, ones(even, grad.dtype)], 0)
     scaled = times / cast(reduce_prod(length), grad.dtype)
-    found = made * complex_of(scaled, scaled * 0)
-    return [_padded(found, rank, shape(spectrum)[-rank:]), None]
+    weighted = transformed * complex_of(scaled, scaled * 0)
+    return [_padded(weighted, rank, shape(spectrum)[-rank:]), None]
 
 
 # -- rows ------------------------------------------------------------------------------------------

@@ -116,12 +116,12 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         places = expand_dims(range_(count) * step, 1) + range_(length)
         flat = transpose(reshape(value, concat([[-1], sizes[-2:]], 0)), [1, 2, 0])
         added = unsorted_segment_sum(flat, places, total)
-        found = reshape(transpose(added), concat([sizes[:-2], expand_dims(total, 0)], 0))
+        overlapped = reshape(transpose(added), concat([sizes[:-2], expand_dims(total, 0)], 0))
         if value.shape.rank is not None:
             *outer, frames, size = value.shape.as_list()
             steps = constant_ints_of(step)
             known: Dim = None
             if frames is not None and size is not None and steps:
                 known = size + steps[0] * (frames - 1)
-            found.set_shape([*outer, known])
-        return found
+            overlapped.set_shape([*outer, known])
+        return overlapped

@@ -57,10 +57,10 @@ def linear_to_mel_weight_matrix(
 
 
 def _known(value: Any) -> Any:
-    found = get_static_value(value) if isinstance(value, Tensor) else value
-    if found is None:
+    known = get_static_value(value) if isinstance(value, Tensor) else value
+    if known is None:
         raise ValueError("the sizes of this matrix are known while the graph is built")
-    return found
+    return known
 
 
 def _mels(hertz: Any) -> Any:

@@ -132,12 +132,12 @@ def _of_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
         raise ValueError(f"RFFT requires float32 or float64 inputs, got: {signal.dtype.name}")
     with signal.graph.as_default(), signal.graph.name_scope(name or _named(rank, "rfft")) as scope:
         if length is None:
-            wanted = _sizes(signal, rank)
+            sizes = _sizes(signal, rank)
         else:
-            wanted = convert_to_tensor(length, int32, "fft_length")
-            signal = _filled_up(signal, rank, wanted)
+            sizes = convert_to_tensor(length, int32, "fft_length")
+            signal = _filled_up(signal, rank, sizes)
         attrs = {"Tcomplex": COMPLEX[signal.dtype]}
-        return make_one(f"RFFT{suffix(rank)}", [signal, wanted], attrs, scope)
+        return make_one(f"RFFT{suffix(rank)}", [signal, sizes], attrs, scope)
 
 
 def _to_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
@@ -147,20 +147,20 @@ def _to_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
     graph = spectrum.graph
     with graph.as_default(), graph.name_scope(name or _named(rank, "irfft")) as scope:
         if length is None:
-            wanted = _sizes(spectrum, rank, half=True)
+            sizes = _sizes(spectrum, rank, half=True)
         else:
-            wanted = convert_to_tensor(length, int32, "fft_length")
-            needed = concat([wanted[:-1], wanted[-1:] // 2 + 1], 0)
-            spectrum = _filled_up(spectrum, rank, needed, half_of=wanted)
+            sizes = convert_to_tensor(length, int32, "fft_length")
+            needed = concat([sizes[:-1], sizes[-1:] // 2 + 1], 0)
+            spectrum = _filled_up(spectrum, rank, needed, half_of=sizes)
         attrs = {"Treal": REAL[spectrum.dtype]}
-        return make_one(f"IRFFT{suffix(rank)}", [spectrum, wanted], attrs, scope)
+        return make_one(f"IRFFT{suffix(rank)}", [spectrum, sizes], attrs, scope)
 
 
 def _sizes(value: Tensor, rank: int, half: bool = False) -> Tensor:
     """Return the sizes of the last axes; with ``half``, those of the signal with this spectrum."""
-    given = value.shape[-rank:].as_list() if (value.shape.rank or 0) >= rank else [None]
-    known = [size for size in given if size is not None]
-    if len(known) == len(given):
+    static = value.shape[-rank:].as_list() if (value.shape.rank or 0) >= rank else [None]
+    known = [size for size in static if size is not None]
+    if len(known) == len(static):
         if half:
             known[-1] = max(0, 2 * (known[-1] - 1))
         return convert_to_tensor(np.array(known, np.int32), name="fft_length")
@@ -168,15 +168,15 @@ def _sizes(value: Tensor, rank: int, half: bool = False) -> Tensor:
     return concat([sizes[:-1], maximum(0, 2 * (sizes[-1:] - 1))], 0) if half else sizes
 
 
-def _filled_up(value: Tensor, rank: int, wanted: Tensor, half_of: Tensor | None = None) -> Tensor:
+def _filled_up(value: Tensor, rank: int, sizes_needed: Tensor, half_of: Tensor | None = None) -> Tensor:
     """Return a tensor padded with zeros where the last axes are shorter than needed."""
-    known = constant_ints_of(wanted if half_of is None else half_of)
-    given = value.shape[-rank:].as_list() if (value.shape.rank or 0) >= rank else [None]
-    if known is not None and len(known) == len(given):
+    known = constant_ints_of(sizes_needed if half_of is None else half_of)
+    static = value.shape[-rank:].as_list() if (value.shape.rank or 0) >= rank else [None]
+    if known is not None and len(known) == len(static):
         needed = list(known)
         if half_of is not None:
             needed[-1] = needed[-1] // 2 + 1
-        missing = [None if old is None else max(0, new - old) for old, new in zip(given, needed, strict=True)]
+        missing = [None if old is None else max(0, new - old) for old, new in zip(static, needed, strict=True)]
         if missing.count(0) == len(missing):
             return value
         if None not in missing:
@@ -185,7 +185,7 @@ def _filled_up(value: Tensor, rank: int, wanted: Tensor, half_of: Tensor | None 
     if value.shape.rank is not None and value.shape.rank < rank:
         return value
     sizes = shape(value)
-    extra = maximum(0, wanted - sizes[-rank:])
+    extra = maximum(0, sizes_needed - sizes[-rank:])
     behind = concat([sizes[:-rank] * 0, extra], 0)
     filled = pad(value, stack([behind * 0, behind], 1))
     if value.shape.rank is not None:

@@ -109,8 +109,8 @@ class SparseTensor(DenseOperators, CompositeTensor, Composite, GraphBound):
                 "from_value takes a SparseTensorValue or SparseTensor, got "
                 f"{type(sparse_tensor_value).__name__}: {sparse_tensor_value!r:.100}"
             )
-        given = sparse_tensor_value
-        return cls(given.indices, given.values, given.dense_shape)
+        parts = sparse_tensor_value
+        return cls(parts.indices, parts.values, parts.dense_shape)
 
     @property
     def indices(self) -> Tensor:
@@ -243,8 +243,8 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
 def _default_shape(shape: Any, name: str | None) -> tuple[Tensor, TensorShape]:
     if hasattr(shape, "_as_graph_element"):
-        given = convert_to_tensor(shape, int64)
-        return given, _used_as_shape(given)
+        extents = convert_to_tensor(shape, int64)
+        return extents, _used_as_shape(extents)
     listed = shape.as_list() if isinstance(shape, TensorShape) else list(shape)
     dims = [None if d is None or d == -1 else d for d in listed]
     filled = np.array([-1 if d is None else d for d in dims], np.int64)

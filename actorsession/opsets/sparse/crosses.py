@@ -44,10 +44,10 @@ def sparse_cross(inputs: Sequence[Any], name: str | None = None, separator: str 
     sparse, dense = _split(inputs)
     joint = convert_to_tensor("_X_" if separator is None else separator, string)
     indices, values, shapes = _columns(sparse)
-    made = raw.SparseCrossV2(
+    crossed = raw.SparseCrossV2(
         indices, values, shapes, dense, joint, N=len(sparse), sparse_types=[one.dtype for one in sparse], name=name
     )
-    return SparseTensor(*made)
+    return SparseTensor(*crossed)
 
 
 def sparse_cross_hashed(
@@ -66,7 +66,7 @@ def sparse_cross_hashed(
     sparse, dense = _split(inputs)
     dtypes = [value.dtype for value in (*(one.values for one in sparse), *dense)]
     indices, values, shapes = _columns(sparse)
-    made = raw.SparseCross(
+    crossed = raw.SparseCross(
         indices,
         values,
         shapes,
@@ -80,16 +80,16 @@ def sparse_cross_hashed(
         internal_type=int64 if int64 in dtypes else string,
         name=name,
     )
-    return SparseTensor(*made)
+    return SparseTensor(*crossed)
 
 
 def _split(inputs: Sequence[Any]) -> tuple[list[SparseTensor], list[Any]]:
     """Return the sparse and the dense ones of inputs, as int64 or strings."""
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise TypeError(f"a cross is of a list of matrices, got {inputs!r:.100}")
-    given = [SparseTensor(*one) if isinstance(one, SparseTensorValue) else one for one in inputs]
-    sparse = [one for one in given if isinstance(one, SparseTensor)]
-    dense = [convert_to_tensor(one) for one in given if not isinstance(one, SparseTensor)]
+    matrices = [SparseTensor(*one) if isinstance(one, SparseTensorValue) else one for one in inputs]
+    sparse = [one for one in matrices if isinstance(one, SparseTensor)]
+    dense = [convert_to_tensor(one) for one in matrices if not isinstance(one, SparseTensor)]
     wide = [
         one if one.dtype is string else SparseTensor(one.indices, cast(one.values, int64), one.dense_shape)
         for one in sparse
@@ -131,10 +131,12 @@ def _kernel(ctx: KernelContext) -> Kernel:
     count, joins = int(ctx.attrs["N"]), ctx.op == "SparseCrossV2"
 
     def crossed(*parts: Any) -> Any:
-        given = list(parts[:-1] if joins else parts)
+        operands = list(parts[:-1] if joins else parts)
         joint = bytes(np.asarray(parts[-1], object).item()) if joins else b"_X_"
-        columns = [rows_of_sparse(given[i], given[count + i], given[2 * count + i], ctx.op) for i in range(count)]
-        for dense in given[3 * count :]:
+        columns = [
+            rows_of_sparse(operands[i], operands[count + i], operands[2 * count + i], ctx.op) for i in range(count)
+        ]
+        for dense in operands[3 * count :]:
             if np.ndim(dense) != 2:
                 raise InvalidArgumentError(f"{ctx.op}: dense inputs are matrices, got {dense!r:.80}")
             columns.append(dense.tolist())
@@ -142,8 +144,8 @@ def _kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"{ctx.op}: all inputs have as many rows, got {[len(c) for c in columns]}")
         combine = hash_of(buckets, key) if hashed else joined_by(joint)
         rows = [[combine(each) for each in itertools.product(*row)] for row in zip(*columns, strict=True)]
-        places = [(row, place) for row, found in enumerate(rows) for place in range(len(found))]
-        values = [value for found in rows for value in found]
+        places = [(row, place) for row, combined in enumerate(rows) for place in range(len(combined))]
+        values = [value for combined in rows for value in combined]
         entries: Any = np.empty(len(values), np.int64 if hashed else object)
         entries[:] = values
         extent = np.array([len(rows), max(map(len, rows), default=0)], np.int64)
@@ -163,10 +165,10 @@ def hash_of(buckets: int, key: int) -> Callable[[Sequence[Any]], int]:
     limit = buckets if buckets > 0 else 2**63 - 1
 
     def hashed(values: Sequence[Any]) -> int:
-        found = key & _MASK
+        fingerprint = key & _MASK
         for value in values:
-            found = _mixed(found, farmhash64(value) if isinstance(value, bytes) else value)
-        return found % limit
+            fingerprint = _mixed(fingerprint, farmhash64(value) if isinstance(value, bytes) else value)
+        return fingerprint % limit
 
     return hashed
 
@@ -177,10 +179,10 @@ def _shifted(value: int) -> int:
 
 def _mixed(first: int, second: int) -> int:
     """Return a fingerprint of two fingerprints in their order."""
-    found = first ^ _PRIME
-    found ^= _shifted(second * _PRIME & _MASK) * _PRIME & _MASK
-    found = found * _PRIME & _MASK
-    return _shifted(_shifted(found) * _PRIME & _MASK)
+    fingerprint = first ^ _PRIME
+    fingerprint ^= _shifted(second * _PRIME & _MASK) * _PRIME & _MASK
+    fingerprint = fingerprint * _PRIME & _MASK
+    return _shifted(_shifted(fingerprint) * _PRIME & _MASK)
 
 
 op("SparseCross", _shapes, kernel=_kernel, grad=NOT_DIFFERENTIABLE)

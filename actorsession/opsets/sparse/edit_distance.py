@@ -39,10 +39,10 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
         TypeError: if an argument is no sparse tensor, or the dtypes differ.
     """
     parts: list[Tensor] = []
-    for what, given in (("hypothesis", hypothesis), ("truth", truth)):
-        sparse = SparseTensor(*given) if isinstance(given, SparseTensorValue) else given
+    for what, sequences in (("hypothesis", hypothesis), ("truth", truth)):
+        sparse = SparseTensor(*sequences) if isinstance(sequences, SparseTensorValue) else sequences
         if not isinstance(sparse, SparseTensor):
-            raise TypeError(f"edit_distance: {what} is a SparseTensor, got {given!r:.100}")
+            raise TypeError(f"edit_distance: {what} is a SparseTensor, got {sequences!r:.100}")
         parts += parts_of(sparse)
     return raw.EditDistance(*parts, normalize=bool(normalize), name=name)
 
@@ -54,8 +54,8 @@ def _distance_shape(ctx: InferContext) -> list[TensorShape]:
             raise TypeError(f"{ctx.op}: indices and shapes are int64, got {indices.dtype.name}")
         ranks = ((indices, 2), (values, 1), (dims, 1))
         if any(spec.shape.rank not in (None, rank) for spec, rank in ranks):
-            found = ", ".join(str(spec.shape) for spec, _ in ranks)
-            raise ValueError(f"{ctx.op}: parts of rank 2, 1 and 1 are taken, got shapes {found}")
+            shapes = ", ".join(str(spec.shape) for spec, _ in ranks)
+            raise ValueError(f"{ctx.op}: parts of rank 2, 1 and 1 are taken, got shapes {shapes}")
     lengths = {vector_length(ctx.inputs[i]) for i in (2, 5)} - {None}
     if len(lengths) > 1:
         raise ValueError(f"{ctx.op}: both have one rank, got {sorted(map(str, lengths))}")
@@ -86,10 +86,10 @@ def _sequences(indices: Any, values: Any, dims: Ints, what: str) -> dict[Ints, l
     if indices.size and wrong.any():
         bad = indices[wrong.any(axis=1)][0]
         raise InvalidArgumentError(f"{what}: {bad.tolist()} does not index into shape {list(dims)}")
-    found: dict[Ints, list[Any]] = {}
+    sequences: dict[Ints, list[Any]] = {}
     for place, value in zip(indices[:, :-1].tolist(), values, strict=True):
-        found.setdefault(tuple(place), []).append(value)
-    return found
+        sequences.setdefault(tuple(place), []).append(value)
+    return sequences
 
 
 def _distance(first: list[Any], second: list[Any]) -> int:

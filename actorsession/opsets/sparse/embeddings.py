@@ -148,13 +148,15 @@ def safe_embedding_lookup_sparse(
         ids, is_empty = sparse_fill_empty_rows(ids, cast(convert_to_tensor(default_id or 0), ids.dtype))
         if weights is not None:
             weights, _ = sparse_fill_empty_rows(weights, cast(convert_to_tensor(1.0), weights.dtype))
-        found = embedding_lookup_sparse(table, ids, weights, partition_strategy, combiner=combiner, max_norm=max_norm)
+        combined = embedding_lookup_sparse(
+            table, ids, weights, partition_strategy, combiner=combiner, max_norm=max_norm
+        )
         if default_id is None:
-            column = reshape(is_empty, [-1, *[1] * ((found.shape.rank or 2) - 1)])
-            found = where_v2(column, zeros_like(found), found)
-        whole = reshape(found, concat([cast(outer, int32), shape(found)[1:]], 0))
+            column = reshape(is_empty, [-1, *[1] * ((combined.shape.rank or 2) - 1)])
+            combined = where_v2(column, zeros_like(combined), combined)
+        whole = reshape(combined, concat([cast(outer, int32), shape(combined)[1:]], 0))
         if known is not None:
-            whole.set_shape(known.concatenate(found.shape[1:]))
+            whole.set_shape(known.concatenate(combined.shape[1:]))
         return whole
 
 

@@ -41,9 +41,9 @@ __all__ = [
 ]
 
 
-def _shaped(made: SparseTensor, shape: TensorShape) -> SparseTensor:
-    made.set_shape(shape)
-    return made
+def _shaped(sparse: SparseTensor, shape: TensorShape) -> SparseTensor:
+    sparse.set_shape(shape)
+    return sparse
 
 
 # -- joined, cut, reshaped -------------------------------------------------------------------------
@@ -67,23 +67,23 @@ def sparse_concat(
         TypeError: if an input is not sparse, or dtypes differ.
     """
     along = int(axis)
-    given = [checked_sparse(s) for s in sp_inputs]
-    if len(given) == 1:
-        return given[0]
-    shapes = [s.dense_shape for s in given]
+    tensors = [checked_sparse(s) for s in sp_inputs]
+    if len(tensors) == 1:
+        return tensors[0]
+    shapes = [s.dense_shape for s in tensors]
     if expand_nonconcat_dims:
         largest = reduce_max(stack(shapes), 0)
         # What is behind the last axis is nothing, whatever the rank.
         behind = along + 1 or None
         after = largest[behind:] if behind is not None else largest[:0]
         shapes = [concat([largest[:along], s[along:behind], after], 0) for s in shapes]
-    indices, values = [s.indices for s in given], [s.values for s in given]
-    made = raw.SparseConcat(indices, values, shapes, concat_dim=along, name=name)
-    return _shaped(SparseTensor(*made), _joined_shape(given, along, bool(expand_nonconcat_dims)))
+    indices, values = [s.indices for s in tensors], [s.values for s in tensors]
+    joined = raw.SparseConcat(indices, values, shapes, concat_dim=along, name=name)
+    return _shaped(SparseTensor(*joined), _joined_shape(tensors, along, bool(expand_nonconcat_dims)))
 
 
-def _joined_shape(given: list[SparseTensor], axis: int, expand_nonconcat_dims: bool) -> TensorShape:
-    shapes = [s.shape.sizes for s in given]
+def _joined_shape(tensors: list[SparseTensor], axis: int, expand_nonconcat_dims: bool) -> TensorShape:
+    shapes = [s.shape.sizes for s in tensors]
     if any(dims is None for dims in shapes):
         return TensorShape(None)
     columns = [list(column) for column in zip(*[d for d in shapes if d is not None], strict=True)]
@@ -111,19 +111,19 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         ValueError: if the number of elements is known to differ.
     """
     sparse = checked_sparse(sp_input)
-    wanted = convert_to_tensor(shape, graph=sparse.indices.graph)
-    wanted = wanted if wanted.dtype is int64 else cast(wanted, int64)
-    given = get_static_value(sparse.dense_shape)
-    known = get_static_value(wanted)
-    indices, dense_shape = raw.SparseReshape(sparse.indices, sparse.dense_shape, wanted, name=name)
-    made = SparseTensor(indices, sparse.values, dense_shape)
+    new_shape = convert_to_tensor(shape, graph=sparse.indices.graph)
+    new_shape = new_shape if new_shape.dtype is int64 else cast(new_shape, int64)
+    old_shape = get_static_value(sparse.dense_shape)
+    known = get_static_value(new_shape)
+    indices, dense_shape = raw.SparseReshape(sparse.indices, sparse.dense_shape, new_shape, name=name)
+    reshaped = SparseTensor(indices, sparse.values, dense_shape)
     if known is None:
-        return made
+        return reshaped
     dims = [None if d == -1 else int(d) for d in known]
-    if given is not None and dims.count(None) == 1:
+    if old_shape is not None and dims.count(None) == 1:
         rest = int(np.prod([d for d in dims if d is not None]))
-        dims[dims.index(None)] = int(np.prod(given)) // rest if rest else None
-    return _shaped(made, TensorShape(dims))
+        dims[dims.index(None)] = int(np.prod(old_shape)) // rest if rest else None
+    return _shaped(reshaped, TensorShape(dims))
 
 
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
@@ -139,8 +139,8 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
     with graph.name_scope(name or "SparseSlice") as scope:
         first = convert_to_tensor(start, int64, "start", graph=graph)
         extent = convert_to_tensor(size, int64, "size", graph=graph)
-        made = raw.SparseSlice(*parts_of(sparse), first, extent, name=scope)
-    return SparseTensor(*made)
+        sliced = raw.SparseSlice(*parts_of(sparse), first, extent, name=scope)
+    return SparseTensor(*sliced)
 
 
 def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
@@ -159,8 +159,8 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
         kept = convert_to_tensor(to_retain, "bool", graph=graph)
         kept.shape.merge_with(sparse.values.shape)
         chosen = reshape(where(kept), [-1])
-        made = SparseTensor(gather(sparse.indices, chosen), gather(sparse.values, chosen), sparse.dense_shape)
-        return _shaped(made, sparse.shape)
+        retained = SparseTensor(gather(sparse.indices, chosen), gather(sparse.values, chosen), sparse.dense_shape)
+        return _shaped(retained, sparse.shape)
 
 
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
@@ -186,10 +186,12 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         known, dims = get_static_value(order), sparse.shape.sizes
         if known is not None and dims is not None and sorted(known) != list(range(len(dims))):
             raise ValueError(f"perm is an order of {len(dims)} axes, got {known.tolist()}")
-        made = SparseTensor(gather(sparse.indices, order, axis=1), sparse.values, gather(sparse.dense_shape, order))
+        transposed = SparseTensor(
+            gather(sparse.indices, order, axis=1), sparse.values, gather(sparse.dense_shape, order)
+        )
         if known is not None and dims is not None:
-            made.set_shape([dims[int(i)] for i in known])
-        return sparse_reorder(made)
+            transposed.set_shape([dims[int(i)] for i in known])
+        return sparse_reorder(transposed)
 
 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
@@ -209,13 +211,13 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
         if new_shape is None:
             bound = reduce_max(sparse.indices, 0) + 1
             return SparseTensor(sparse.indices, sparse.values, maximum(bound, convert_to_tensor(0, int64, graph=graph)))
-        wanted = convert_to_tensor(new_shape, int64, graph=graph)
-        known, dims = get_static_value(wanted), sparse.shape.sizes
+        extents = convert_to_tensor(new_shape, int64, graph=graph)
+        known, dims = get_static_value(extents), sparse.shape.sizes
         if known is not None and dims is not None:
             fits = len(known) == len(dims) and all(d is None or d <= n for n, d in zip(known, dims, strict=True))
             if not fits:
                 raise ValueError(f"a shape at least as large as {sparse.shape} is needed, got {known.tolist()}")
-        return SparseTensor(sparse.indices, sparse.values, wanted)
+        return SparseTensor(sparse.indices, sparse.values, extents)
 
 
 # -- reduced and filled ----------------------------------------------------------------------------
@@ -289,5 +291,5 @@ def sparse_fill_empty_rows(sp_input: Any, default_value: Any, name: str | None =
     default = convert_to_tensor(default_value, sparse.dtype, graph=sparse.indices.graph)
     with sparse.graph.name_scope(name or "SparseFillEmptyRows"):
         indices, values, empty, _ = raw.SparseFillEmptyRows(*parts_of(sparse), default)
-    made = SparseTensor(indices, values, sparse.dense_shape)
-    return _shaped(made, sparse.shape), empty
+    filled = SparseTensor(indices, values, sparse.dense_shape)
+    return _shaped(filled, sparse.shape), empty

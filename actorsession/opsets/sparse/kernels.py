@@ -42,9 +42,9 @@ def require_rank(ctx: InferContext, ranks: dict[int, int]) -> None:
             raise ValueError(f"{ctx.op}: input {index} has rank {rank}, got shape {shape}")
 
 
-def sparse_shapes(rank: Dim) -> list[TensorShape]:
-    """Return the shapes of the parts of a sparse tensor with any number of entries."""
-    return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
+def sparse_shapes(rank: Dim, count: Dim = None) -> list[TensorShape]:
+    """Return the shapes of the parts of a sparse tensor with ``count`` entries, or with any number."""
+    return [TensorShape([count, rank]), TensorShape([count]), TensorShape([rank])]
 
 
 # -- coordinates -----------------------------------------------------------------------------------
@@ -195,8 +195,8 @@ def _scipy_product(values: Array, places: tuple[Array, Array], right: Array, dim
     """
     import scipy.sparse
 
-    found: Array = scipy.sparse.coo_array((values, places), dims) @ right
-    return found
+    product: Array = scipy.sparse.coo_array((values, places), dims) @ right
+    return product
 
 
 def _summed_rows(values: Array, places: tuple[Array, Array], right: Array, dims: tuple[int, int]) -> Array:

@@ -31,9 +31,9 @@ def sparse_from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
     with value.graph.as_default(), value.graph.name_scope(name or "dense_to_sparse"):
         zero = b"" if value.dtype.kind == "s" else np.zeros((), value.dtype.np_dtype)
         places = where(not_equal(value, convert_to_tensor(zero, value.dtype)))
-        made = SparseTensor(places, gather_nd(value, places), shape_tensor(value, int64))
-        made.set_shape(value.shape)
-        return made
+        sparse = SparseTensor(places, gather_nd(value, places), shape_tensor(value, int64))
+        sparse.set_shape(value.shape)
+        return sparse
 
 
 def sparse_eye(
@@ -69,10 +69,10 @@ def sparse_merge(
         column = ids.values if ids.values.dtype is int64 else cast(ids.values, int64)
         places = concat([ids.indices[:, :-1], expand_dims(column, 1)], 1)
         size = convert_to_tensor([vocab_size], int64)
-        made = SparseTensor(places, values.values, concat([ids.dense_shape[:-1], size], 0))
+        merged = SparseTensor(places, values.values, concat([ids.dense_shape[:-1], size], 0))
         if ids.shape.sizes is not None:
-            made.set_shape([*ids.shape.sizes[:-1], vocab_size])
-        return made if already_sorted else sparse_reorder(made)
+            merged.set_shape([*ids.shape.sizes[:-1], vocab_size])
+        return merged if already_sorted else sparse_reorder(merged)
 
 
 def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None) -> Tensor:

@@ -63,10 +63,10 @@ class _Map:
 
 
 def _map_of(ctx: KernelContext) -> _Map:
-    found: _Map = ctx.resources.lookup_or_create(
+    tensors_map: _Map = ctx.resources.lookup_or_create(
         ctx.attrs["container"], ctx.attrs["shared_name"] or ctx.name, "sparse tensors map", _Map
     )
-    return found
+    return tensors_map
 
 
 # -- nodes -----------------------------------------------------------------------------------------

@@ -68,14 +68,14 @@ def sparse_split(
 
 def sparse_reduce_sum_sparse(sp_input: Any, axis: Any = None, keepdims: bool | None = None) -> SparseTensor:
     """Return sums along axes where there are entries; arguments as for ``sparse_reduce_sum``."""
-    made = reduction("SparseReduceSumSparse", sp_input, axis, keepdims)
-    return SparseTensor(*made.outputs)
+    sums = reduction("SparseReduceSumSparse", sp_input, axis, keepdims)
+    return SparseTensor(*sums.outputs)
 
 
 def sparse_reduce_max_sparse(sp_input: Any, axis: Any = None, keepdims: bool | None = None) -> SparseTensor:
     """Return maxima along axes where there are entries; arguments as for ``sparse_reduce_sum``."""
-    made = reduction("SparseReduceMaxSparse", sp_input, axis, keepdims)
-    return SparseTensor(*made.outputs)
+    maxima = reduction("SparseReduceMaxSparse", sp_input, axis, keepdims)
+    return SparseTensor(*maxima.outputs)
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
@@ -141,14 +141,14 @@ def _split_kernel(ctx: KernelContext) -> Kernel:
         sizes = [dims[place] // count + (i < dims[place] % count) for i in range(count)]
         ends = np.cumsum(sizes)
         which = np.searchsorted(ends, indices[:, place], side="right")
-        found = []
+        parts = []
         for i, size in enumerate(sizes):
             kept = which == i
             own, box = indices[kept], shape.copy()
             own[:, place] -= ends[i] - size
             box[place] = size
-            found.append((own, values[kept], box))
-        return tuple(part[i] for i in range(3) for part in found)
+            parts.append((own, values[kept], box))
+        return tuple(part[i] for i in range(3) for part in parts)
 
     return pieces
 
@@ -166,7 +166,7 @@ def _reduced_shapes(ctx: InferContext) -> list[TensorShape]:
     rank, axes = vector_length(ctx.inputs[2]), constant_ints(ctx, 3)
     left: Dim = None
     if rank is not None and axes is not None:
-        gone = {normal_axis(axis, rank, ctx.op) for axis in axes or range(rank)}
+        gone = {normal_axis(axis, rank, ctx.op) for axis in axes}
         left = rank if ctx.attrs["keep_dims"] else rank - len(gone)
     return sparse_shapes(left)
 
@@ -177,8 +177,7 @@ def _reduce_kernel(ctx: KernelContext) -> Kernel:
     def reduced(indices: Array, values: Array, shape: Array, axes: Any) -> Any:
         dims = checked_dims(shape, ctx.op)
         check_entries(indices, len(values), dims, ctx.op)
-        chosen = ints(axes) or tuple(range(len(dims)))
-        gone = {normal_axis(axis, len(dims), ctx.op, InvalidArgumentError) for axis in chosen}
+        gone = {normal_axis(axis, len(dims), ctx.op, InvalidArgumentError) for axis in ints(axes)}
         left = [i for i in range(len(dims)) if i not in gone]
         places = places_of(indices[:, left], [dims[i] for i in left])
         _, first, which = np.unique(places, return_index=True, return_inverse=True)

@@ -33,7 +33,7 @@ def _softmax_shape(ctx: InferContext) -> list[TensorShape]:
     length = ctx.inputs[2].shape.with_rank(1)[0]
     if length is not None and length < 2:
         raise ValueError(f"{ctx.op}: the rank is 2 at least, got {length}")
-    return [ctx.inputs[1].shape]
+    return [ctx.inputs[1].shape.with_rank(1)]
 
 
 def _softmax(indices: Array, values: Array, shape: Array) -> Any:

@@ -183,8 +183,8 @@ def _rows_kernel(kind: str) -> Callable[[KernelContext], Kernel]:
 
         def rows(grad: Any, indices: Any, ids: Any, count: Any) -> Any:
             _check_indices(op, indices, int(count))
-            found, places = np.unique(indices, return_inverse=True)
-            return scattered(grad, places.reshape(indices.shape), ids, len(found)), found
+            distinct, places = np.unique(indices, return_inverse=True)
+            return scattered(grad, places.reshape(indices.shape), ids, len(distinct)), distinct
 
         return rows
 
@@ -218,12 +218,12 @@ def _gradient(kind: str) -> Any:
 
 def _shares(kind: str, grad: Tensor, ids: Tensor) -> Tensor:
     """Return the gradient by each row that was looked up."""
-    found = gather(grad, ids)
+    shares = gather(grad, ids)
     if kind == "Sum":
-        return found
+        return shares
     behind = ones(expand_dims(rank(grad) - 1, 0), int32)
     number = gather(segment_sum(ones(concat([shape(ids), behind], 0), grad.dtype), ids), ids)
-    return found / number if kind == "Mean" else found * rsqrt(number)
+    return shares / number if kind == "Mean" else shares * rsqrt(number)
 
 
 for _kind in _DIVISORS:

@@ -79,8 +79,8 @@ def deserialize_many_sparse(
     Raises:
         ValueError: for strings of another shape.
     """
-    given = convert_to_tensor(serialized_sparse, string, "serialized_sparse")
-    indices, values, shape = raw.DeserializeManySparse(given, dtype=dtype, name=name)
+    strings = convert_to_tensor(serialized_sparse, string, "serialized_sparse")
+    indices, values, shape = raw.DeserializeManySparse(strings, dtype=dtype, name=name)
     indices.set_shape([None, rank])
     shape.set_shape([rank])
     return SparseTensor(indices, values, shape)
@@ -97,9 +97,9 @@ def deserialize_sparse(
         rank: number of axes of the result, if it is known.
         name: wanted name.
     """
-    given = convert_to_tensor(serialized_sparse, name="serialized_sparse")
+    strings = convert_to_tensor(serialized_sparse, name="serialized_sparse")
     indices, values, shape = make(
-        "DeserializeSparse", [given], {"dtype": as_dtype(dtype)}, name or "DeserializeSparse", given.graph
+        "DeserializeSparse", [strings], {"dtype": as_dtype(dtype)}, name or "DeserializeSparse", strings.graph
     ).outputs
     indices.set_shape([None, rank])
     shape.set_shape([rank])
@@ -117,14 +117,14 @@ def _strings_shape(ctx: InferContext) -> list[TensorShape]:
 
 
 def _joined_shapes(ctx: InferContext) -> list[TensorShape]:
-    given = ctx.inputs[0]
+    strings = ctx.inputs[0]
     many = ctx.op == "DeserializeManySparse"
-    sizes = given.shape.sizes
+    sizes = strings.shape.sizes
     fits = sizes is None or (bool(sizes) and sizes[-1] in (3, None) and not (many and len(sizes) != 2))
-    if given.dtype not in ((string,) if many else (string, variant)) or not fits:
+    if strings.dtype not in ((string,) if many else (string, variant)) or not fits:
         raise ValueError(
             f"{ctx.op}: strings of shape [{'many' if many else '...'}, 3] are needed, got "
-            f"{given.dtype.name} of shape {given.shape}"
+            f"{strings.dtype.name} of shape {strings.shape}"
         )
     return sparse_shapes(None)
 
@@ -137,10 +137,10 @@ Write: TypeAlias = Callable[[Array, Array, Array], Array]
 
 def sparse_value(indices: Array, values: Array, shape: Array) -> Array:
     """Return the variant tensor that holds a sparse tensor."""
-    made = np.empty(3, object)
+    parts = np.empty(3, object)
     for k, part in enumerate((indices, values, shape)):
-        made[k] = part
-    return made
+        parts[k] = part
+    return parts
 
 
 def sparse_rows(indices: Array, values: Array, shape: Array) -> list[tuple[Array, Array, Array]]:
@@ -160,7 +160,7 @@ def _writer(ctx: KernelContext) -> Write:
 
     def write(indices: Array, values: Array, shape: Array) -> Array:
         out = np.empty(3, object)
-        out[:] = [written(indices, int64), written(values, dtype), written(shape, int64)]
+        out[:] = [written(indices, int64), written(values, dtype, in_one_piece=True), written(shape, int64)]
         return out
 
     return write
@@ -223,34 +223,34 @@ def _joined_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"{ctx.op}: strings of shape [many, 3] are needed, got shape {list(strings.shape)}"
             )
-        found = [_read(ctx.op, row, dtype) for row in strings.reshape(-1, 3)]
+        tensors = [_read(ctx.op, row, dtype) for row in strings.reshape(-1, 3)]
         ahead = strings.shape[:-1]
-        return joined_sparse(found, ahead, ctx.op) if ahead else found[0]
+        return joined_sparse(tensors, ahead, ctx.op) if ahead else tensors[0]
 
     return joined
 
 
 def joined_sparse(
-    found: Sequence[tuple[Array, Array, Array]], ahead: tuple[int, ...], op: str
+    tensors: Sequence[tuple[Array, Array, Array]], ahead: tuple[int, ...], op: str
 ) -> tuple[Array, Array, Array]:
     """Return sparse tensors as one, stacked along new first axes.
 
     Raises:
         InvalidArgumentError: for tensors of different ranks, or none.
     """
-    if not found:
+    if not tensors:
         raise InvalidArgumentError(f"{op}: there are no sparse tensors to join")
-    ranks = {len(shape) for _, _, shape in found}
+    ranks = {len(shape) for _, _, shape in tensors}
     if len(ranks) > 1:
         raise InvalidArgumentError(f"{op}: sparse tensors of one rank are joined, got ranks {sorted(ranks)}")
     numbered = [
         np.concatenate([np.full((len(indices), len(ahead)), place, np.int64), indices], axis=1)
-        for place, (indices, _, _) in zip(np.ndindex(*ahead), found, strict=True)
+        for place, (indices, _, _) in zip(np.ndindex(*ahead), tensors, strict=True)
     ]
-    largest = np.max([shape for _, _, shape in found], axis=0)
+    largest = np.max([shape for _, _, shape in tensors], axis=0)
     return (
         np.concatenate(numbered),
-        np.concatenate([values for _, values, _ in found]),
+        np.concatenate([values for _, values, _ in tensors]),
         np.concatenate([ahead, largest]).astype(np.int64),
     )
 

@@ -102,12 +102,12 @@ def _combined(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
         operation = {"a-b": "b-a", "b-a": "a-b"}.get(operation, operation)
     attrs: dict[str, Any] = {"set_operation": operation, "validate_indices": bool(validate)}
     if isinstance(second, Tensor):
-        made = raw.DenseToDenseSetOperation(first, second, **attrs)
+        parts = raw.DenseToDenseSetOperation(first, second, **attrs)
     elif isinstance(first, Tensor):
-        made = raw.DenseToSparseSetOperation(first, *parts_of(second), **attrs)
+        parts = raw.DenseToSparseSetOperation(first, *parts_of(second), **attrs)
     else:
-        made = raw.SparseToSparseSetOperation(*parts_of(first), *parts_of(second), **attrs)
-    return SparseTensor(*made)
+        parts = raw.SparseToSparseSetOperation(*parts_of(first), *parts_of(second), **attrs)
+    return SparseTensor(*parts)
 
 
 # -- shapes ----------------------------------------------------------------------------------------
@@ -166,13 +166,13 @@ class _Sets:
 
     def __init__(self, outer: tuple[int, ...], rows: Array, values: Any) -> None:
         self.outer = outer
-        self._found: dict[int, set[Any]] = {}
+        self._members: dict[int, set[Any]] = {}
         for row, value in zip(rows.tolist(), values.tolist(), strict=True):
-            self._found.setdefault(row, set()).add(value)
+            self._members.setdefault(row, set()).add(value)
 
     def of(self, row: int) -> set[Any]:
         """Return the elements of a row."""
-        return self._found.get(row, set())
+        return self._members.get(row, set())
 
 
 def _from_dense(op: str, values: Any) -> _Sets:
@@ -216,8 +216,8 @@ def _size_kernel(ctx: KernelContext) -> Kernel:
     def sizes(indices: Array, values: Any, shape: Array) -> Any:
         sets = _from_sparse(ctx.op, (indices, values, shape), validate)
         count = int(np.prod(sets.outer, dtype=np.int64))
-        found = np.array([len(sets.of(row)) for row in range(count)], np.int32)
-        return found.reshape(sets.outer)
+        counts = np.array([len(sets.of(row)) for row in range(count)], np.int32)
+        return counts.reshape(sets.outer)
 
     return sizes
 

@@ -46,7 +46,8 @@ def _concat_shapes(ctx: InferContext) -> list[TensorShape]:
     rank = _rank_of(ctx, *range(2 * count, 3 * count))
     if rank is not None:
         normal_axis(int(ctx.attrs["concat_dim"]), rank, ctx.op)
-    return sparse_shapes(rank)
+    counts = [each.shape.with_rank(2)[0] for each in ctx.inputs[:count]]
+    return sparse_shapes(rank, None if None in counts else sum(filter(None, counts)))
 
 
 def _concat_kernel(ctx: KernelContext) -> Kernel:
@@ -158,8 +159,8 @@ def _slice_back(grad: Array, indices: Array, start: Array, kept: Array) -> Any:
     """Return the gradient of each entry: that of the same coordinates in the slice, or 0."""
     if len(grad) != len(kept):
         raise InvalidArgumentError(f"SparseSliceGrad: {len(grad)} gradients of {len(kept)} entries")
-    found = dict(zip(map(tuple, (kept + start).tolist()), grad.tolist(), strict=True))
-    return np.array([found.get(tuple(place), 0) for place in indices.tolist()], grad.dtype)
+    by_place = dict(zip(map(tuple, (kept + start).tolist()), grad.tolist(), strict=True))
+    return np.array([by_place.get(tuple(place), 0) for place in indices.tolist()], grad.dtype)
 
 
 op("SparseSlice", _slice_shapes, _sliced, _slice_gradient)
@@ -175,8 +176,6 @@ def _reduced_shape(ctx: InferContext) -> list[TensorShape]:
     if axes is None or shape.sizes is None:
         return [unknown_shape]
     gone = {normal_axis(axis, len(shape.sizes), ctx.op) for axis in axes}
-    if not axes:
-        gone = set(range(len(shape.sizes)))
     dims = [1 if i in gone else d for i, d in enumerate(shape.sizes) if keep or i not in gone]
     return [TensorShape(dims)]
 
@@ -187,8 +186,7 @@ def _reduce_kernel(ctx: KernelContext) -> Kernel:
     def reduced(indices: Array, values: Array, shape: Array, axes: Any) -> Any:
         dims = checked_dims(shape, ctx.op)
         check_entries(indices, len(values), dims, ctx.op)
-        chosen = ints(axes) or tuple(range(len(dims)))
-        gone = {normal_axis(axis, len(dims), ctx.op, InvalidArgumentError) for axis in chosen}
+        gone = {normal_axis(axis, len(dims), ctx.op, InvalidArgumentError) for axis in ints(axes)}
         left = [i for i in range(len(dims)) if i not in gone]
         kept = [dims[i] for i in left]
         out = np.zeros(prod(kept), values.dtype)
@@ -226,8 +224,7 @@ def _constant_axes(op: Operation) -> tuple[int, set[int]]:
         rank = op.inputs[2].spec.shape.with_rank(1)[0]
     if axes is None or rank is None:
         raise LookupError(f"the gradient of {op.name!r} needs axes and a rank that are known")
-    chosen = ints(axes) or tuple(range(rank))
-    return rank, {normal_axis(axis, rank, op.type) for axis in chosen}
+    return rank, {normal_axis(axis, rank, op.type) for axis in ints(axes)}
 
 
 op("SparseReduceSum", _reduced_shape, kernel=_reduce_kernel, grad=_reduce_gradient, sized_by=(2,))

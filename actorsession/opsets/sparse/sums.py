@@ -82,13 +82,13 @@ def _add_grad(grad: Array, a: Array, b: Array, total: Array) -> tuple[Array, Arr
     return _at_places(grad, there, places_of(a, dims)), _at_places(grad, there, places_of(b, dims))
 
 
-def _at_places(grad: Array, there: Array, wanted: Array) -> Array:
+def _at_places(grad: Array, there: Array, places: Array) -> Array:
     """Return the gradient at each wanted position, given the sorted positions where it is present."""
-    out = np.zeros(len(wanted), grad.dtype)
+    out = np.zeros(len(places), grad.dtype)
     if len(there):
-        at = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
-        found = there[at] == wanted
-        out[found] = grad[at[found]]
+        at = np.minimum(np.searchsorted(there, places), len(there) - 1)
+        present = there[at] == places
+        out[present] = grad[at[present]]
     return out
 
 

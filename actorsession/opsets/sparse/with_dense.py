@@ -95,7 +95,7 @@ def _shape(ctx: InferContext) -> list[TensorShape]:
         raise ValueError(
             f"{ctx.op}: the dense operand broadcasts to the sparse one, of rank {length}; got rank {dense}"
         )
-    return [ctx.inputs[1].shape]
+    return [ctx.inputs[1].shape.with_rank(1)]
 
 
 def _applied(function: Callable[[Any, Any], Any], op: str, indices: Array, values: Array, shape: Array, y: Any) -> Any:

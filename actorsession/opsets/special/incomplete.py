@@ -62,9 +62,9 @@ def _kernel(name: str) -> Callable[[KernelContext], Kernel]:
 
         def positive(a: Any, x: Any) -> Any:
             outside = np.where(x == 0, at_zero, np.nan).astype(dtype)
-            found = np.where(a > 0, function(a, x), outside)
+            values = np.where(a > 0, function(a, x), outside)
             # Where both are infinite TensorFlow has 0 for either function, and not a limit.
-            return np.where((a == np.inf) & (x == np.inf), dtype.type(0), found)[()]
+            return np.where((a == np.inf) & (x == np.inf), dtype.type(0), values)[()]
 
         return positive
 
@@ -92,8 +92,8 @@ def _sample_slope(body: Body, alpha: Value, sample: Value) -> Value:
     one = alpha.spec.dtype.np_dtype.type(1)
     power = body.Xlogy(body.Sub(alpha, one), sample)
     density = body.Sub(body.Sub(power, sample), body.Lgamma(alpha))
-    found: Value = body.Mul(body.Neg(body.IgammaGradA(alpha, sample)), body.Exp(body.Neg(density)))
-    return found
+    slope: Value = body.Mul(body.Neg(body.IgammaGradA(alpha, sample)), body.Exp(body.Neg(density)))
+    return slope
 
 
 compound("RandomGammaGrad", _sample_slope)
@@ -122,13 +122,13 @@ def _betainc_kernel(ctx: KernelContext) -> Kernel:
 
     def betainc(*values: Any) -> Any:
         if len({v.shape for v in values if v.ndim}) > 1:
-            found = ", ".join(str(list(v.shape)) for v in values)
-            raise InvalidArgumentError(f"Betainc takes scalars and tensors of one shape; got {found}")
+            result = ", ".join(str(list(v.shape)) for v in values)
+            raise InvalidArgumentError(f"Betainc takes scalars and tensors of one shape; got {result}")
         a, b, x = values
-        found = np.where((a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b), function(*values), nan)
+        result = np.where((a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b), function(*values), nan)
         # At its ends it is what it is for all parameters, those that are no numbers included.
         ends = ((x == 0) | (x == 1)) & ~((a <= 0) | (b <= 0))
-        return np.where(ends, x, found)[()]
+        return np.where(ends, x, result)[()]
 
     return betainc
 

@@ -69,11 +69,11 @@ def _polynomial(coefficients: list[float], x: Array) -> Any:
 @functools.cache
 def _bernoulli(count: int) -> list[Fraction]:
     """Return the Bernoulli numbers of even order from 2 on."""
-    found = [Fraction(1)]
+    numbers = [Fraction(1)]
     for n in range(1, 2 * count + 1):
-        total = sum((math.comb(n + 1, k) * b for k, b in enumerate(found)), Fraction(0))
-        found.append(-total / (n + 1))
-    return found[2::2]
+        total = sum((math.comb(n + 1, k) * b for k, b in enumerate(numbers)), Fraction(0))
+        numbers.append(-total / (n + 1))
+    return numbers[2::2]
 
 
 # -- gamma ---------------------------------------------------------------------------------------

@@ -53,9 +53,9 @@ class BaseStagingArea(Components, GraphBound):
             raise ValueError(f"shared_name must be a string, got {shared_name!r}")
         types = dtypes_of(dtypes)
         count = len(types)
-        for what, given in (("shapes", shapes), ("names", names)):
-            if given is not None and len(given) != count:
-                raise ValueError(f"StagingArea {what} must be the same length as dtypes: got {len(given)} for {count}")
+        for what, listed in (("shapes", shapes), ("names", names)):
+            if listed is not None and len(listed) != count:
+                raise ValueError(f"StagingArea {what} must be the same length as dtypes: got {len(listed)} for {count}")
         known = [TensorShape(s) for s in ([None] * count if shapes is None else shapes)]
         super().__init__(types, known, None if names is None else list(names))
         self._capacity, self._memory_limit = int(capacity), int(memory_limit)
@@ -111,31 +111,31 @@ class BaseStagingArea(Components, GraphBound):
                     f"{sorted(vals, key=str)}, area: {sorted(self._names)}"
                 )
             places = [i for i, n in enumerate(self._names) if n in vals]
-            given = [vals[self._names[i]] for i in places]
+            components = [vals[self._names[i]] for i in places]
         else:
             if self._names:
                 raise ValueError("You must enqueue a dictionary in a staging area with names")
             if indices is None:
                 raise ValueError("Indices must be supplied when inserting a list of tensors")
-            given = list(vals) if isinstance(vals, (list, tuple)) else [vals]
+            components = list(vals) if isinstance(vals, (list, tuple)) else [vals]
             places = list(indices)
-            if len(places) != len(given):
-                raise ValueError(f"Number of indices {len(places)} doesn't match number of values {len(given)}")
-        if len(given) > len(self._dtypes):
-            raise ValueError(f"Unexpected number of inputs {len(given)} vs {len(self._dtypes)}")
-        return [self._value(v, i) for v, i in zip(given, places, strict=True)], places
+            if len(places) != len(components):
+                raise ValueError(f"Number of indices {len(places)} doesn't match number of values {len(components)}")
+        if len(components) > len(self._dtypes):
+            raise ValueError(f"Unexpected number of inputs {len(components)} vs {len(self._dtypes)}")
+        return [self._value(v, i) for v, i in zip(components, places, strict=True)], places
 
     def _value(self, value: Any, index: int) -> Tensor:
         dtype, shape = self._dtypes[index], self._shapes[index]
-        wanted = None if hasattr(value, "_as_graph_element") else dtype
-        tensor = convert_to_tensor(value, wanted, f"component_{index}", graph=self._graph)
+        hint = None if hasattr(value, "_as_graph_element") else dtype
+        tensor = convert_to_tensor(value, hint, f"component_{index}", graph=self._graph)
         if tensor.dtype is not dtype:
             raise ValueError(f"Datatypes do not match. Received {tensor.dtype.name}, value {index} is {dtype.name}")
         if not tensor.shape.is_compatible_with(shape):
             raise ValueError(f"Shapes {tensor.shape} and {shape} are incompatible")
         return tensor
 
-    def _found(self, tensors: Sequence[Tensor], places: Sequence[int]) -> Any:
+    def _element_of(self, tensors: Sequence[Tensor], places: Sequence[int]) -> Any:
         for tensor, i in zip(tensors, places, strict=True):
             tensor.set_shape(self._shapes[i])
         if self._names:
@@ -178,7 +178,7 @@ class StagingArea(BaseStagingArea):
         Returns:
             A list of tensors, or a dictionary if values have names.
         """
-        return self._found(self._state("Unstage", "get", name).outputs, range(len(self._dtypes)))
+        return self._element_of(self._state("Unstage", "get", name).outputs, range(len(self._dtypes)))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
         """Build an operation that reads an element without taking it, and waits until there are enough.
@@ -193,7 +193,7 @@ class StagingArea(BaseStagingArea):
         with self._at(name, "peek") as scope:
             which = convert_to_tensor(index, int32, "index", graph=self._graph)
             op = make("StagePeek", [which], self._attrs(), scope, self._graph)
-        return self._found(op.outputs, range(len(self._dtypes)))
+        return self._element_of(op.outputs, range(len(self._dtypes)))
 
     def size(self, name: str | None = None) -> Tensor:
         """Return the number of elements, as an int32 scalar."""
@@ -279,8 +279,8 @@ class MapStagingArea(BaseStagingArea):
             attrs = self._attrs([self._dtypes[i] for i in places])
             op_type = f"{self._prefix}UnstageNoKey"
             op = make(op_type, self._address(None, places), attrs, scope, self._graph)
-        found, *values = op.outputs
-        return found, self._found(values, places)
+        taken_key, *values = op.outputs
+        return taken_key, self._element_of(values, places)
 
     def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
         """Build an operation that reads an element without taking it; waiting and arguments as ``get``."""
@@ -304,7 +304,7 @@ class MapStagingArea(BaseStagingArea):
             attrs = self._attrs([self._dtypes[i] for i in places])
             op_type = f"{self._prefix}{what}"
             op = make(op_type, self._address(key, places), attrs, scope, self._graph)
-        return self._found(op.outputs, places)
+        return self._element_of(op.outputs, places)
 
     def _address(self, key: Any, places: Sequence[int]) -> list[Tensor]:
         where = convert_to_tensor(list(places), int32, "indices", graph=self._graph)

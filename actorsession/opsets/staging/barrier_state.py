@@ -49,7 +49,7 @@ class _Part:
 class _Taker:
     """A pending take."""
 
-    wanted: int
+    requested: int
     small: bool
     join: _Join
 
@@ -108,11 +108,11 @@ class BarrierState:
             outcomes = self._serve()
         self._tell(outcomes)
 
-    def take(self, wanted: int, join: _Join, *, small: bool) -> Completion:
+    def take(self, count: int, join: _Join, *, small: bool) -> Completion:
         """Take complete elements, as soon as there are enough.
 
         Args:
-            wanted: required number.
+            count: required number.
             join: a function of the (number of the first insertion, key, components...) of each element that
                 returns the values of the node.
             small: whether fewer elements, but at least one, suffice once the barrier is closed.
@@ -122,18 +122,18 @@ class BarrierState:
             enough.
 
         Raises:
-            InvalidArgumentError: if ``wanted`` is negative.
+            InvalidArgumentError: if ``count`` is negative.
             OutOfRangeError: if it is certain at once that there cannot be enough.
         """
-        if wanted < 0:
-            raise InvalidArgumentError(f"{self.label}: num_elements is at least 0, got {wanted}")
-        completion, taker = Completion(self._forget), _Taker(wanted, small, join)
+        if count < 0:
+            raise InvalidArgumentError(f"{self.label}: num_elements is at least 0, got {count}")
+        completion, taker = Completion(self._forget), _Taker(count, small, join)
         with self._lock:
             if self._closed:
                 there = len(self._ready) + (0 if small else len(self._parts))
-                taker.wanted = min(wanted, there) if small else wanted
-                if there < max(taker.wanted, 1):
-                    raise self._too_few(wanted, there)
+                taker.requested = min(count, there) if small else count
+                if there < max(taker.requested, 1):
+                    raise self._too_few(count, there)
             self._takers[completion] = taker
             outcomes = self._serve()
         self._tell(outcomes)
@@ -185,10 +185,10 @@ class BarrierState:
                 f"{self.label}: the elements have components 0 to {len(self._specs) - 1}, there is no "
                 f"component {component}"
             )
-        wanted = self._specs[component].dtype
-        if values.dtype != wanted.np_dtype:
+        dtype = self._specs[component].dtype
+        if values.dtype != dtype.np_dtype:
             raise InvalidArgumentError(
-                f"{self.label}: component {component} is {wanted.name}, got values of {values.dtype}"
+                f"{self.label}: component {component} is {dtype.name}, got values of {values.dtype}"
             )
         if keys.ndim != 1 or not values.ndim or len(keys) != len(values):
             raise InvalidArgumentError(
@@ -243,13 +243,13 @@ class BarrierState:
         while self._takers:
             completion, taker = next(iter(self._takers.items()))
             there = len(self._ready)
-            if there < taker.wanted and not (self._closed and not self._parts):
+            if there < taker.requested and not (self._closed and not self._parts):
                 break
             del self._takers[completion]
-            if there < taker.wanted and not (taker.small and there):
-                outcomes.append((completion, taker, self._too_few(taker.wanted, there)))
+            if there < taker.requested and not (taker.small and there):
+                outcomes.append((completion, taker, self._too_few(taker.requested, there)))
                 continue
-            count = min(there, taker.wanted)
+            count = min(there, taker.requested)
             outcomes.append((completion, taker, [heapq.heappop(self._ready) for _ in range(count)]))
         return outcomes
 
@@ -269,9 +269,9 @@ class BarrierState:
             outcomes = self._serve()
         self._tell(outcomes)
 
-    def _too_few(self, wanted: int, there: int) -> OutOfRangeError:
+    def _too_few(self, requested: int, there: int) -> OutOfRangeError:
         return OutOfRangeError(
-            f"{self.label} is closed and has insufficient elements (requested {wanted}, total size {there})"
+            f"{self.label} is closed and has insufficient elements (requested {requested}, total size {there})"
         )
 
     def _forget(self, completion: Completion) -> None:

@@ -165,11 +165,11 @@ def _shapes(shapes: Any, count: int) -> list[TensorShape]:
         listed = [shapes]
     if len(listed) != count:
         raise ValueError(f"a Barrier has a shape for each of its {count} types, got {len(listed)}")
-    found = [TensorShape(s) for s in listed]
-    for i, shape in enumerate(found):
+    converted = [TensorShape(s) for s in listed]
+    for i, shape in enumerate(converted):
         if shape.sizes is not None and 0 in shape.sizes:
             raise ValueError(f"Empty tensors are not supported, but received shape '{shape}' at index {i}")
-    return found
+    return converted
 
 
 # -- op types --------------------------------------------------------------------------------------

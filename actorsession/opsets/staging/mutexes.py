@@ -207,9 +207,9 @@ class CriticalSection(GraphBound):
             before = len(graph.get_operations())
             with graph.control_dependencies([lock]):
                 result = fn()
-            made = graph.get_operations()[before:]
-            self._lock_after_arguments(made, lock.op)
-            used = [t for each in made for t in each.inputs if t.dtype.base_dtype is resource]
+            built = graph.get_operations()[before:]
+            self._lock_after_arguments(built, lock.op)
+            used = [t for each in built for t in each.inputs if t.dtype.base_dtype is resource]
             used = list({id(t): t for t in used}.values())
             if any(self._is_own(handle) for handle in used):
                 raise ValueError(
@@ -223,17 +223,17 @@ class CriticalSection(GraphBound):
                     left = raw.ConsumeMutexLock(lock)
                 leaves = tuple_(leaves)
             with graph.control_dependencies([left]):
-                found = pack(result, [_passed(leaf) for leaf in leaves])
+                passed = pack(result, [_passed(leaf) for leaf in leaves])
             graph.add_to_collection(
                 CRITICAL_SECTION_EXECUTIONS, Execution(lock.op, self._handle, used, exclusive_resource_access)
             )
-        return found
+        return passed
 
-    def _lock_after_arguments(self, made: Sequence[Operation], lock: Operation) -> None:
+    def _lock_after_arguments(self, built: Sequence[Operation], lock: Operation) -> None:
         """Take the lock after everything that was built before and is used in the section."""
-        inside = {*made, lock, *lock.control_inputs, *[t.op for t in lock.inputs]}
-        sources = [t.op for each in made for t in each.inputs]
-        sources += [source for each in made for source in each.control_inputs]
+        inside = {*built, lock, *lock.control_inputs, *[t.op for t in lock.inputs]}
+        sources = [t.op for each in built for t in each.inputs]
+        sources += [source for each in built for source in each.control_inputs]
         outside = [source for source in dict.fromkeys(sources) if source not in inside]
         if outside:
             lock._add_control_input(group(*outside))

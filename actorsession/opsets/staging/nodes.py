@@ -30,12 +30,12 @@ _MOST = 64
 def _staged(ctx: InferContext) -> Sequence[TensorShape]:
     """The values have the types that an attribute says; there are no outputs."""
     first, key = (0, "dtypes") if ctx.op == "Stage" else (2, "fake_dtypes")
-    wanted = [as_dtype(t) for t in ctx.attrs[key]]
-    found = [spec.dtype for spec in ctx.inputs[first:]]
-    if found != wanted or not found:
+    expected = [as_dtype(t) for t in ctx.attrs[key]]
+    actual = [spec.dtype for spec in ctx.inputs[first:]]
+    if actual != expected or not actual:
         raise TypeError(
-            f"{ctx.op}: the attribute says values of {[t.name for t in wanted]}, got "
-            f"{[t.name for t in found]}; there is at least one"
+            f"{ctx.op}: the attribute says values of {[t.name for t in expected]}, got "
+            f"{[t.name for t in actual]}; there is at least one"
         )
     if first:
         check_inputs(ctx, 0, 1)

@@ -157,13 +157,13 @@ def _bytes_of(value: Any) -> int:
     return int(value.nbytes)
 
 
-def _check_types(label: str, values: Sequence[Any], wanted: Sequence[DType]) -> None:
-    found = [object if isinstance(value, bytes) else value.dtype for value in values]
-    if len(found) != len(wanted):
-        raise InvalidArgumentError(f"{label}: Mismatch stage/unstage: {len(found)} vs. {len(wanted)}")
-    for i, (got, want) in enumerate(zip(found, wanted, strict=True)):
-        if got != want.np_dtype:
-            raise InvalidArgumentError(f"{label}: value {i} is {got}, {want.name} was asked for")
+def _check_types(label: str, values: Sequence[Any], expected: Sequence[DType]) -> None:
+    actual = [object if isinstance(value, bytes) else value.dtype for value in values]
+    if len(actual) != len(expected):
+        raise InvalidArgumentError(f"{label}: Mismatch stage/unstage: {len(actual)} vs. {len(expected)}")
+    for i, (actual_type, want) in enumerate(zip(actual, expected, strict=True)):
+        if actual_type != want.np_dtype:
+            raise InvalidArgumentError(f"{label}: value {i} is {actual_type}, {want.name} was asked for")
 
 
 def _copies(values: Sequence[Any]) -> Values:
@@ -202,12 +202,12 @@ class StageState(_Area):
 
         return self._attempt(ready, act)
 
-    def get(self, wanted: Sequence[DType]) -> Completion:
+    def get(self, dtypes: Sequence[DType]) -> Completion:
         """Take the next element, as soon as there is one; InvalidArgumentError if it has other types."""
 
         def act() -> Values:
             values = self._elements[0]
-            _check_types(self.label, values, wanted)
+            _check_types(self.label, values, dtypes)
             self._elements.popleft()
             self._bytes -= _size_of(values)
             return values
@@ -218,7 +218,7 @@ class StageState(_Area):
 
         return self._attempt(lambda: bool(self._elements), act, undo)
 
-    def peek(self, index: int, wanted: Sequence[DType]) -> Completion:
+    def peek(self, index: int, dtypes: Sequence[DType]) -> Completion:
         """Return a copy of an element, as soon as there are enough.
 
         Raises:
@@ -228,7 +228,7 @@ class StageState(_Area):
             raise InvalidArgumentError(f"{self.label}: index is at least 0, got {index}")
 
         def act() -> Values:
-            _check_types(self.label, self._elements[index], wanted)
+            _check_types(self.label, self._elements[index], dtypes)
             return _copies(self._elements[index])
 
         return self._attempt(lambda: index < len(self._elements), act)
@@ -279,23 +279,23 @@ class MapState(_Area):
             raise InvalidArgumentError(f"{self.label}: {len(indices)} indices do not name {len(values)} values")
         size = _size_of(values)
         self._check_size(size)
-        given = dict(zip(indices, values, strict=True))
+        by_index = dict(zip(indices, values, strict=True))
 
         def ready() -> bool:
-            whole = len(given) == count and key not in self._begun
+            whole = len(by_index) == count and key not in self._begun
             return self._has_memory(size) and (not whole or self._has_room(len(self._complete)))
 
-        return self._attempt(ready, lambda: self._add(key, given, count))
+        return self._attempt(ready, lambda: self._add(key, by_index, count))
 
-    def _add(self, key: int, given: dict[int, Any], count: int) -> Values:
+    def _add(self, key: int, by_index: dict[int, Any], count: int) -> Values:
         begun = self._begun.get(key, {})
-        for index in given:
+        for index in by_index:
             if index in begun:
                 raise InvalidArgumentError(
                     f"The tensor for index '{index}' for key '{key}' was already initialized '{count}'."
                 )
-        element = begun | given
-        self._bytes += _size_of(tuple(given.values()))
+        element = begun | by_index
+        self._bytes += _size_of(tuple(by_index.values()))
         if len(element) < count:
             self._begun[key] = element
             return ()
@@ -306,32 +306,32 @@ class MapState(_Area):
         self._complete[key], self._counts[key] = element, count
         return ()
 
-    def get(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Completion:
+    def get(self, key: int, indices: Sequence[int], dtypes: Sequence[DType]) -> Completion:
         """Take values of an element, as soon as it is complete; it is removed with its last value.
 
         Args:
             key: key of the element.
             indices: ascending indices of the values.
-            wanted: dtypes of the values.
+            dtypes: dtypes of the values.
         """
         self._check_indices(key, indices)
-        return self._attempt_to_take(lambda: key in self._complete, lambda: key, indices, wanted, with_key=False)
+        return self._attempt_to_take(lambda: key in self._complete, lambda: key, indices, dtypes, with_key=False)
 
-    def get_any(self, indices: Sequence[int], wanted: Sequence[DType]) -> Completion:
+    def get_any(self, indices: Sequence[int], dtypes: Sequence[DType]) -> Completion:
         """Take (key, values...) of any element, as soon as there is one."""
         self._check_indices("any", indices)
 
         def first() -> int:
             return min(self._complete) if self._ordered else next(iter(self._complete))
 
-        return self._attempt_to_take(lambda: bool(self._complete), first, indices, wanted, with_key=True)
+        return self._attempt_to_take(lambda: bool(self._complete), first, indices, dtypes, with_key=True)
 
     def _attempt_to_take(
         self,
         ready: Callable[[], bool],
         choose: Callable[[], int],
         indices: Sequence[int],
-        wanted: Sequence[DType],
+        dtypes: Sequence[DType],
         *,
         with_key: bool,
     ) -> Completion:
@@ -340,7 +340,7 @@ class MapState(_Area):
         def act() -> Values:
             key = choose()
             count = self._counts[key]
-            values = self._take(key, indices, wanted)
+            values = self._take(key, indices, dtypes)
             taken.append((key, count))
             return (np.int64(key), *values) if with_key else values
 
@@ -349,10 +349,10 @@ class MapState(_Area):
 
         return self._attempt(ready, act, undo)
 
-    def peek(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Completion:
+    def peek(self, key: int, indices: Sequence[int], dtypes: Sequence[DType]) -> Completion:
         """Return a copy of values of an element, as soon as it is complete."""
         self._check_indices(key, indices)
-        return self._attempt(lambda: key in self._complete, lambda: _copies(self._values(key, indices, wanted)))
+        return self._attempt(lambda: key in self._complete, lambda: _copies(self._values(key, indices, dtypes)))
 
     @property
     def size(self) -> int:
@@ -364,8 +364,8 @@ class MapState(_Area):
         """The number of incomplete elements."""
         return len(self._begun)
 
-    def _take(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Values:
-        values = self._values(key, indices, wanted)
+    def _take(self, key: int, indices: Sequence[int], dtypes: Sequence[DType]) -> Values:
+        values = self._values(key, indices, dtypes)
         element = self._complete[key]
         for index in indices:
             del element[index]
@@ -374,7 +374,7 @@ class MapState(_Area):
             del self._complete[key], self._counts[key]
         return values
 
-    def _put_back(self, key: int, count: int, given: dict[int, Any]) -> None:
+    def _put_back(self, key: int, count: int, by_index: dict[int, Any]) -> None:
         element = self._complete.get(key)
         if element is None:
             # At the front, where it was: without an order the oldest element is taken first.
@@ -382,18 +382,18 @@ class MapState(_Area):
             self._complete = {key: element, **self._complete}
             self._counts[key] = count
         # Another element with this key may have been put in since; of two the first stays, as in ``_add``.
-        dropped = tuple([element[index] for index in given if index in element])
-        element.update(given)
-        self._bytes += _size_of(tuple(given.values())) - _size_of(dropped)
+        dropped = tuple([element[index] for index in by_index if index in element])
+        element.update(by_index)
+        self._bytes += _size_of(tuple(by_index.values())) - _size_of(dropped)
 
-    def _values(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Values:
+    def _values(self, key: int, indices: Sequence[int], dtypes: Sequence[DType]) -> Values:
         element = self._complete[key]
         self._check_indices(key, indices, self._counts[key])
         for index in indices:
             if index not in element:
                 raise InvalidArgumentError(f"Tensor at index '{index}' for key '{key}' has already been removed.")
         values = tuple([element[index] for index in indices])
-        _check_types(self.label, values, wanted)
+        _check_types(self.label, values, dtypes)
         return values
 
     def _check_indices(self, key: int | str, indices: Sequence[int], count: int | None = None) -> None:

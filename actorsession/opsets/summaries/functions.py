@@ -31,17 +31,17 @@ def summary_scope(name: str, family: str | None, default: str = "Summary") -> It
         family: prefix of the tag.
         default: name of the scope for an empty name.
     """
-    wanted, group = clean_tag(name), clean_tag(family)
-    base = wanted if group is None else f"{group}/{wanted}"
+    own, group = clean_tag(name), clean_tag(family)
+    base = own if group is None else f"{group}/{own}"
     with get_default_graph().name_scope(base or default) as scope:
         tag = scope.rstrip("/")
         yield (tag if group is None else f"{group}/{tag}"), scope
 
 
-def _collected(made: Tensor, collections: Sequence[str] | None, *default: str) -> Tensor:
+def _collected(summary: Tensor, collections: Sequence[str] | None, *default: str) -> Tensor:
     keys = default if collections is None else collections
-    made.graph.add_to_collections(list(keys), made)
-    return made
+    summary.graph.add_to_collections(list(keys), summary)
+    return summary
 
 
 def scalar(name: str, tensor: Any, collections: Sequence[str] | None = None, family: str | None = None) -> Tensor:
@@ -57,8 +57,8 @@ def scalar(name: str, tensor: Any, collections: Sequence[str] | None = None, fam
         TypeError: for anything but real numbers.
     """
     with summary_scope(name, family) as (tag, scope):
-        made = raw.ScalarSummary(tag, tensor, name=scope)
-    return _collected(made, collections, GraphKeys.SUMMARIES)
+        summary = raw.ScalarSummary(tag, tensor, name=scope)
+    return _collected(summary, collections, GraphKeys.SUMMARIES)
 
 
 def histogram(name: str, values: Any, collections: Sequence[str] | None = None, family: str | None = None) -> Tensor:
@@ -71,8 +71,8 @@ def histogram(name: str, values: Any, collections: Sequence[str] | None = None, 
         family: prefix of the tag.
     """
     with summary_scope(name, family, "HistogramSummary") as (tag, scope):
-        made = raw.HistogramSummary(tag, values, name=scope)
-    return _collected(made, collections, GraphKeys.SUMMARIES)
+        summary = raw.HistogramSummary(tag, values, name=scope)
+    return _collected(summary, collections, GraphKeys.SUMMARIES)
 
 
 def image(
@@ -89,8 +89,8 @@ def image(
         family: prefix of the tag.
     """
     with summary_scope(name, family) as (tag, scope):
-        made = raw.ImageSummary(tag, tensor, max_images=max_outputs, name=scope)
-    return _collected(made, collections, GraphKeys.SUMMARIES)
+        summary = raw.ImageSummary(tag, tensor, max_images=max_outputs, name=scope)
+    return _collected(summary, collections, GraphKeys.SUMMARIES)
 
 
 def audio(
@@ -112,8 +112,8 @@ def audio(
         family: prefix of the tag.
     """
     with summary_scope(name, family) as (tag, scope):
-        made = raw.AudioSummaryV2(tag, tensor, sample_rate, max_outputs=max_outputs, name=scope)
-    return _collected(made, collections, GraphKeys.SUMMARIES)
+        summary = raw.AudioSummaryV2(tag, tensor, sample_rate, max_outputs=max_outputs, name=scope)
+    return _collected(summary, collections, GraphKeys.SUMMARIES)
 
 
 def text(name: str, tensor: Any, collections: Sequence[str] | None = None) -> Tensor:
@@ -165,8 +165,8 @@ def tensor_summary(
 def _tensor(name: str, tensor: Any, metadata: bytes, collections: Sequence[str] | None, family: str | None) -> Tensor:
     with summary_scope(name, family) as (tag, scope):
         value = convert_to_tensor(tensor, name="tensor")
-        made = raw.TensorSummaryV2(tag, value, metadata, name=scope)
-    return _collected(made, collections, GraphKeys.SUMMARIES)
+        summary = raw.TensorSummaryV2(tag, value, metadata, name=scope)
+    return _collected(summary, collections, GraphKeys.SUMMARIES)
 
 
 def merge(inputs: Any, collections: Sequence[str] | None = None, name: str | None = None) -> Tensor:
@@ -180,10 +180,10 @@ def merge(inputs: Any, collections: Sequence[str] | None = None, name: str | Non
     Raises:
         ValueError: without inputs.
     """
-    wanted = clean_tag(name)
-    with get_default_graph().name_scope(wanted or "Merge"):
-        made = raw.MergeSummary(list(inputs), name=wanted or "MergeSummary")
-    return _collected(made, collections)
+    own = clean_tag(name)
+    with get_default_graph().name_scope(own or "Merge"):
+        summary = raw.MergeSummary(list(inputs), name=own or "MergeSummary")
+    return _collected(summary, collections)
 
 
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
@@ -194,5 +194,5 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
         scope: only summaries whose names begin with it, a regular expression.
         name: name of the scope.
     """
-    found = get_default_graph().get_collection(key, scope)
-    return merge(found, name=name) if found else None
+    summaries = get_default_graph().get_collection(key, scope)
+    return merge(summaries, name=name) if summaries else None

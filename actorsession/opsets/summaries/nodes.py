@@ -31,9 +31,9 @@ _VALUE, _NODE_NAME, _METADATA = 1, 7, 9
 def _summary(ctx: InferContext) -> Sequence[TensorShape]:
     check_inputs(ctx)
     for name in ("max_images", "max_outputs"):
-        wanted = ctx.attrs.get(name, 1)
-        if wanted < 1:
-            raise ValueError(f"Attr '{name}' of '{ctx.op}' Op passed {wanted} less than minimum 1.")
+        least = ctx.attrs.get(name, 1)
+        if least < 1:
+            raise ValueError(f"Attr '{name}' of '{ctx.op}' Op passed {least} less than minimum 1.")
     return [scalar_shape]
 
 
@@ -64,9 +64,9 @@ def _one_tag(tag: Any) -> bytes:
     names = np.asarray(boxed(tag))
     if names.size != 1:
         raise InvalidArgumentError(f"tags must be scalar, got shape {_dims(names.shape)}")
-    found = names.flat[0]
-    assert isinstance(found, bytes)
-    return found
+    name = names.flat[0]
+    assert isinstance(name, bytes)
+    return name
 
 
 def _histogram(tag: Any, values: Any) -> bytes:
@@ -162,12 +162,12 @@ def _merged(*inputs: Any) -> bytes:
                 for inner, tag in fields(as_bytes(value)):
                     if inner != 1 or tag == b"":
                         continue
-                    found = as_bytes(tag)
-                    if found in seen:
+                    text = as_bytes(tag)
+                    if text in seen:
                         raise InvalidArgumentError(
-                            f"Duplicate tag {found.decode(errors='replace')} found in summary inputs"
+                            f"Duplicate tag {text.decode(errors='replace')} found in summary inputs"
                         )
-                    seen.add(found)
+                    seen.add(text)
     except WireError as exc:
         raise InvalidArgumentError(f"Could not parse one of the summary inputs: {exc}") from exc
     # Messages of one class that stand one behind another are their merged message.

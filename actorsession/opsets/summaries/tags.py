@@ -20,7 +20,7 @@ def clean_tag(name: str | None) -> str | None:
     """
     if name is None:
         return None
-    found = _NO_TAG.sub("_", name).lstrip("/")
-    if found != name:
-        _log.info("Summary name %s is illegal; using %s instead.", name, found)
-    return found
+    tag = _NO_TAG.sub("_", name).lstrip("/")
+    if tag != name:
+        _log.info("Summary name %s is illegal; using %s instead.", name, tag)
+    return tag

@@ -152,7 +152,7 @@ class TextFileInitializer:
         with graph.name_scope(self._name):
             name = convert_to_tensor(self._filename, string, "asset_filepath", graph=graph)
             handle = table.resource_handle
-            made = _registered(raw.InitializeTableFromTextFileV2(handle, name, **self._attrs))
+            operation = _registered(raw.InitializeTableFromTextFileV2(handle, name, **self._attrs))
         if name.op.type == "Const":  # else its file is not known before a step runs
             graph.add_to_collection(GraphKeys.ASSET_FILEPATHS, name)
-        return made
+        return operation

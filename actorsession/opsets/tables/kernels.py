@@ -56,7 +56,7 @@ def _dense_kernel(ctx: KernelContext) -> Kernel:
     shape = tuple(int(d or 0) for d in TensorShape(attrs["value_shape"]).as_tuple())
     types = as_dtype(ctx.inputs[0].dtype), as_dtype(attrs["value_dtype"])
 
-    def made(empty: Any, deleted: Any) -> TableState:
+    def table(empty: Any, deleted: Any) -> TableState:
         [first], [last] = map(_keys, (empty, deleted))
         if first == last:
             raise InvalidArgumentError("Empty and deleted keys cannot be equal")
@@ -69,10 +69,10 @@ def _dense_kernel(ctx: KernelContext) -> Kernel:
             state: TableState = ctx.state(new)
             return state
         spec = f"a table of {types[0].name} to {types[1].name} {list(shape)} without {reserved}"
-        found: TableState = ctx.resources.lookup_or_create(attrs["container"], name, _KIND, new, spec)
-        return found
+        shared: TableState = ctx.resources.lookup_or_create(attrs["container"], name, _KIND, new, spec)
+        return shared
 
-    return made
+    return table
 
 
 def _handle(ctx: InferContext) -> list[TensorShape]:
@@ -96,15 +96,15 @@ op(
 
 
 def _check_types(table: TableState, keys: DType | None, values: DType | None, op: str) -> None:
-    for what, found, wanted in (("keys", keys, table.key_dtype), ("values", values, table.value_dtype)):
-        if found is not None and found is not wanted:
-            raise InvalidArgumentError(f"{op}: the {what} of {table.label} are {wanted.name}, got {found.name}")
+    for what, actual, expected in (("keys", keys, table.key_dtype), ("values", values, table.value_dtype)):
+        if actual is not None and actual is not expected:
+            raise InvalidArgumentError(f"{op}: the {what} of {table.label} are {expected.name}, got {actual.name}")
 
 
 def _keys(value: Any) -> list[Any]:
     """Return keys as Python objects."""
-    found: list[Any] = np.asarray(boxed(value)).ravel().tolist()
-    return found
+    keys: list[Any] = np.asarray(boxed(value)).ravel().tolist()
+    return keys
 
 
 def _values(value: Any, count: int, table: TableState, op: str) -> list[Any]:
@@ -119,16 +119,16 @@ def _values(value: Any, count: int, table: TableState, op: str) -> list[Any]:
     return [row.copy() for row in array.reshape(count, *table.shape)]
 
 
-def _stacked(found: list[Any], shape: tuple[int, ...], table: TableState) -> Any:
+def _stacked(values: list[Any], shape: tuple[int, ...], table: TableState) -> Any:
     """Return values as an array, for keys of the given shape."""
     dtype = table.value_dtype
     whole = (*shape, *table.shape)
     if dtype is string and not table.shape:
-        return string_array(found, whole)
+        return string_array(values, whole)
     if not table.shape:
-        return np.array(found, dtype.np_dtype).reshape(whole)[()]
-    out = np.empty((len(found), *table.shape), dtype.np_dtype)
-    for row, value in zip(out, found, strict=True):
+        return np.array(values, dtype.np_dtype).reshape(whole)[()]
+    out = np.empty((len(values), *table.shape), dtype.np_dtype)
+    for row, value in zip(out, values, strict=True):
         row[...] = value
     return out.reshape(whole)[()]
 
@@ -136,7 +136,7 @@ def _stacked(found: list[Any], shape: tuple[int, ...], table: TableState) -> Any
 # -- looking up ------------------------------------------------------------------------------------
 
 
-def _found_shape(ctx: InferContext) -> list[TensorShape]:
+def _lookup_shape(ctx: InferContext) -> list[TensorShape]:
     check_handle_of(ctx, "a table")
     return [ctx.inputs[1].shape.concatenate(ctx.inputs[2].shape)]
 
@@ -172,13 +172,13 @@ def _export_kernel(ctx: KernelContext) -> Kernel:
         _check_types(table, *types, ctx.op)
         entries = table.entries()
         keys = list(entries)
-        made = string_array(keys, (len(keys),)) if types[0] is string else np.array(keys, types[0].np_dtype)
-        return made, _stacked(list(entries.values()), (len(keys),), table)
+        exported = string_array(keys, (len(keys),)) if types[0] is string else np.array(keys, types[0].np_dtype)
+        return exported, _stacked(list(entries.values()), (len(keys),), table)
 
     return export
 
 
-op("LookupTableFindV2", _found_shape, kernel=_find_kernel, grad=NOT_DIFFERENTIABLE)
+op("LookupTableFindV2", _lookup_shape, kernel=_find_kernel, grad=NOT_DIFFERENTIABLE)
 op("LookupTableSizeV2", _size_shape, lambda table: np.int64(table.size()), NOT_DIFFERENTIABLE)
 op("LookupTableExportV2", _export_shapes, kernel=_export_kernel, grad=NOT_DIFFERENTIABLE)
 
@@ -312,8 +312,8 @@ def _remap_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"{ctx.op}: the new vocabulary has {first + len(lines)} lines; {first + count} are needed"
             )
-        found = np.array([known.get(line, -1) for line in lines], np.int64)
-        return found, np.int32((found >= 0).sum())
+        rows = np.array([known.get(line, -1) for line in lines], np.int64)
+        return rows, np.int32((rows >= 0).sum())
 
     return remap
 

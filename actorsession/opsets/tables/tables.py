@@ -78,12 +78,12 @@ class _Table(GraphBound):
         Raises:
             TypeError: if ``keys`` have another dtype.
         """
-        wanted = keys.values if isinstance(keys, SparseTensor) else keys
+        flat = keys.values if isinstance(keys, SparseTensor) else keys
         with self._handle.graph.name_scope(name or f"{self.name}_Lookup"):
-            found = self._find(self._as_keys(wanted))
+            values = self._find(self._as_keys(flat))
         if isinstance(keys, SparseTensor):
-            return SparseTensor(keys.indices, found, keys.dense_shape)
-        return found
+            return SparseTensor(keys.indices, values, keys.dense_shape)
+        return values
 
     def _as_keys(self, keys: Any) -> Tensor:
         return as_keys(keys, self._key_dtype, self._handle.graph)
@@ -241,12 +241,12 @@ class StaticVocabularyTable(GraphBound):
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the id of each key; arguments as for ``StaticHashTable.lookup``."""
-        wanted = keys.values if isinstance(keys, SparseTensor) else keys
+        flat = keys.values if isinstance(keys, SparseTensor) else keys
         with self._graph.as_default(), self._graph.name_scope(name or f"{self.name}_Lookup"):
-            found = self._ids(as_keys(wanted, self._key_dtype, self._graph))
+            ids = self._ids(as_keys(flat, self._key_dtype, self._graph))
         if isinstance(keys, SparseTensor):
-            return SparseTensor(keys.indices, found, keys.dense_shape)
-        return found
+            return SparseTensor(keys.indices, ids, keys.dense_shape)
+        return ids
 
     def _ids(self, keys: Tensor) -> Tensor:
         text = keys if keys.dtype is string else as_string(keys)
@@ -310,8 +310,8 @@ class MutableHashTable(_Table):
     def _change(self, op_type: str, name: str, keys: Any, *values: Any) -> Operation:
         graph = self._handle.graph
         with graph.name_scope(name):
-            made = [convert_to_tensor(v, self._value_dtype, "values", graph=graph) for v in values]
-            return make(op_type, [self._handle, self._as_keys(keys), *made])
+            tensors = [convert_to_tensor(v, self._value_dtype, "values", graph=graph) for v in values]
+            return make(op_type, [self._handle, self._as_keys(keys), *tensors])
 
 
 # -- all tables ------------------------------------------------------------------------------------

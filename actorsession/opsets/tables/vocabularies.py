@@ -58,10 +58,10 @@ def index_table_from_file(
     _check_buckets(num_oov_buckets)
     if vocab_size is not None and vocab_size < 1:
         raise ValueError(f"`vocab_size` must be greater than 0, got {vocab_size}.")
-    wanted = as_dtype(key_dtype)
+    key_type = as_dtype(key_dtype)
     init = TextFileInitializer(
         vocabulary_file,
-        int64 if wanted.is_integer else wanted,
+        int64 if key_type.is_integer else key_type,
         key_column_index,
         int64,
         value_column_index,
@@ -69,7 +69,7 @@ def index_table_from_file(
         delimiter,
     )
     if num_oov_buckets:
-        return StaticVocabularyTable(init, num_oov_buckets, wanted, name)
+        return StaticVocabularyTable(init, num_oov_buckets, key_type, name)
     return StaticHashTable(init, default_value, name)
 
 
@@ -97,17 +97,17 @@ def index_table_from_tensor(
     if vocabulary_list is None:
         raise ValueError("`vocabulary_list` must be specified.")
     _check_buckets(num_oov_buckets)
-    wanted = as_dtype(dtype)
-    if wanted.kind not in "iu" and wanted is not string:
-        raise TypeError(f"words are strings or integers, got {wanted.name}")
-    words = convert_to_tensor(vocabulary_list, wanted)
-    keys = words if wanted is string else cast(words, int64)
+    word_type = as_dtype(dtype)
+    if word_type.kind not in "iu" and word_type is not string:
+        raise TypeError(f"words are strings or integers, got {word_type.name}")
+    words = convert_to_tensor(vocabulary_list, word_type)
+    keys = words if word_type is string else cast(words, int64)
     with words.graph.as_default():
         known = words.shape.num_elements()
         ids: Any = cast(range_(size(words)), int64) if known is None else np.arange(known)
         init = KeyValueTensorInitializer(keys, ids, value_dtype=int64)
         if num_oov_buckets:
-            return StaticVocabularyTable(init, num_oov_buckets, wanted, name)
+            return StaticVocabularyTable(init, num_oov_buckets, word_type, name)
         return StaticHashTable(init, default_value, name)
 
 

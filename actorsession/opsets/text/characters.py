@@ -280,10 +280,10 @@ def encodings(ctx: InferContext | KernelContext, key: str) -> str:
     Raises:
         ValueError: for another than the three that TensorFlow writes.
     """
-    found = ctx.attrs[key]
-    if found not in _OUTPUTS:
-        raise ValueError(f"{ctx.op}: {key} is one of {', '.join(_OUTPUTS)}, got {found!r:.100}")
-    return _OUTPUTS[found]
+    encoding = ctx.attrs[key]
+    if encoding not in _OUTPUTS:
+        raise ValueError(f"{ctx.op}: {key} is one of {', '.join(_OUTPUTS)}, got {encoding!r:.100}")
+    return _OUTPUTS[encoding]
 
 
 def check_errors(ctx: InferContext) -> None:

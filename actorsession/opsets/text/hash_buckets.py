@@ -66,15 +66,15 @@ _MURMUR, _SEED = 0xC6A4A7935BD1E995, 0xDECAFCAFFE
 
 def murmur64(data: bytes) -> int:
     """Return MurmurHash64A with TensorFlow's seed, as an unsigned number."""
-    found = _SEED ^ (len(data) * _MURMUR & _MASK)
+    fingerprint = _SEED ^ (len(data) * _MURMUR & _MASK)
     whole = len(data) & ~7
     for start in range(0, whole, 8):
         word = int.from_bytes(data[start : start + 8], "little") * _MURMUR & _MASK
-        found = (found ^ (word ^ word >> 47) * _MURMUR & _MASK) * _MURMUR & _MASK
+        fingerprint = (fingerprint ^ (word ^ word >> 47) * _MURMUR & _MASK) * _MURMUR & _MASK
     if whole < len(data):
-        found = (found ^ int.from_bytes(data[whole:], "little")) * _MURMUR & _MASK
-    found = (found ^ found >> 47) * _MURMUR & _MASK
-    return found ^ found >> 47
+        fingerprint = (fingerprint ^ int.from_bytes(data[whole:], "little")) * _MURMUR & _MASK
+    fingerprint = (fingerprint ^ fingerprint >> 47) * _MURMUR & _MASK
+    return fingerprint ^ fingerprint >> 47
 
 
 def _rotated_left(value: int, by: int) -> int:

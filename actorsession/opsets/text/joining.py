@@ -51,8 +51,8 @@ def _joined_shape(ctx: InferContext) -> Sequence[TensorShape]:
     try:
         return [merge_all(wide) if wide else scalar_shape]
     except ValueError:
-        found = ", ".join(map(str, shapes))
-        raise ValueError(f"StringJoin takes scalars and one shape; got {found}") from None
+        listed = ", ".join(map(str, shapes))
+        raise ValueError(f"StringJoin takes scalars and one shape; got {listed}") from None
 
 
 def _join_kernel(ctx: KernelContext) -> Kernel:
@@ -62,8 +62,8 @@ def _join_kernel(ctx: KernelContext) -> Kernel:
         arrays = boxed_all(values)
         shapes = {array.shape for array in arrays if array.shape}
         if len(shapes) > 1:
-            found = ", ".join(str(list(shape)) for shape in sorted(shapes))
-            raise InvalidArgumentError(f"StringJoin takes scalars and one shape; got {found}")
+            listed = ", ".join(str(list(shape)) for shape in sorted(shapes))
+            raise InvalidArgumentError(f"StringJoin takes scalars and one shape; got {listed}")
         wide = np.broadcast_arrays(*arrays)
         rows = zip(*[array.flat for array in wide], strict=True)
         return string_array(joined(separator, rows, "StringJoin"), wide[0].shape)
@@ -120,10 +120,10 @@ def _without_axes(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 def _normal_axes(axes: Ints, rank: int) -> list[int]:
-    found = [normal_axis(axis, rank, "ReduceJoin", InvalidArgumentError) for axis in axes]
-    if len(set(found)) < len(found):
+    normal = [normal_axis(axis, rank, "ReduceJoin", InvalidArgumentError) for axis in axes]
+    if len(set(normal)) < len(normal):
         raise InvalidArgumentError(f"ReduceJoin: axes {list(axes)} name one twice")
-    return found
+    return normal
 
 
 def _reduce_join_kernel(ctx: KernelContext) -> Kernel:
@@ -199,12 +199,12 @@ def _segment_join_kernel(ctx: KernelContext) -> Kernel:
             )
         rest = array.shape[where.ndim :]
         width = int(np.prod(rest))
-        found: list[list[bytes]] = [[] for _ in range(total * width)]
+        by_segment: list[list[bytes]] = [[] for _ in range(total * width)]
         rows = array.reshape(where.size, width)
         for segment, row in zip(where.flat, rows, strict=True):
             for column, text in enumerate(row):
-                found[int(segment) * width + column].append(text)
-        return string_array(joined(separator, found, "UnsortedSegmentJoin"), (total, *rest))
+                by_segment[int(segment) * width + column].append(text)
+        return string_array(joined(separator, by_segment, "UnsortedSegmentJoin"), (total, *rest))
 
     return join
 
@@ -229,15 +229,15 @@ def string_format(
     Raises:
         ValueError: if there are more or fewer tensors than placeholders.
     """
-    given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    listed = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     text, mark = text_of(template), text_of(placeholder)
-    wanted = text.count(mark)
-    if wanted != len(given):
+    count = text.count(mark)
+    if count != len(listed):
         raise ValueError(
-            f"The template expects {wanted} tensors, but the inputs only has {len(given)}. Please "
+            f"The template expects {count} tensors, but the inputs only has {len(listed)}. Please "
             "ensure the number of placeholders in template matches inputs length."
         )
-    tensors = [convert_to_tensor(value) for value in given]
+    tensors = [convert_to_tensor(value) for value in listed]
     return raw.StringFormat(tensors, template=text, placeholder=mark, summarize=int(summarize), name=name)
 
 

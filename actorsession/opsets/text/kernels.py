@@ -91,9 +91,9 @@ def joined(separator: bytes, rows: Iterable[Sequence[bytes]], op: str) -> list[b
 
 def one_string(value: Any) -> bytes:
     """Return the string in a value of rank 0."""
-    found = value if isinstance(value, bytes) else value.item()
-    assert isinstance(found, bytes)
-    return found
+    text = value if isinstance(value, bytes) else value.item()
+    assert isinstance(text, bytes)
+    return text
 
 
 def boxed_all(values: Any) -> list[Any]:
@@ -126,10 +126,10 @@ def number_reader(dtype: DType) -> Callable[[bytes], Any]:
             raise ValueError(f"could not correctly convert string: {value!r:.100} to {dtype.name}")
         if info is None:
             return float.fromhex(text.decode()) if b"x" in text.lower() else float(text)
-        found = int(text)
-        if not info.min <= found <= info.max:
+        integer = int(text)
+        if not info.min <= integer <= info.max:
             raise ValueError(f"got {value!r:.100}, which is not between {info.min} and {info.max}")
-        return found
+        return integer
 
     return number
 

@@ -44,14 +44,14 @@ def _kernel(ctx: KernelContext) -> Kernel:
 def _of_row(words: list[bytes], attrs: Mapping[str, Any]) -> Iterator[list[bytes]]:
     """Yield the strings of each run, the shorter runs before the longer as the widths are given."""
     left, right = attrs["left_pad"].encode(), attrs["right_pad"].encode()
-    widest, found = attrs["pad_width"], False
+    widest, any_run = attrs["pad_width"], False
     for width in attrs["ngram_widths"]:
         pad = width - 1 if widest < 0 else min(widest, width - 1)
         padded = [left] * pad + words + [right] * pad
         for first in range(len(padded) - width + 1):
-            found = True
+            any_run = True
             yield padded[first : first + width]
-    if attrs["preserve_short_sequences"] and not found and words:
+    if attrs["preserve_short_sequences"] and not any_run and words:
         yield [left] * max(widest, 0) + words + [right] * max(widest, 0)
 
 

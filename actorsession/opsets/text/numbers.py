@@ -218,15 +218,15 @@ def _decode_padded_kernel(ctx: KernelContext) -> Kernel:
     decode, size = _decode_raw_kernel(ctx), ctx.outputs[0].dtype.itemsize
 
     def decoded(value: Any, length: Any) -> Any:
-        wanted = int(length)
-        if wanted <= 0 or wanted % size:
+        width = int(length)
+        if width <= 0 or width % size:
             raise InvalidArgumentError(
-                f"fixed_length ({wanted}) must be a positive multiple of the size of out_type ({size})"
+                f"fixed_length ({width}) must be a positive multiple of the size of out_type ({size})"
             )
-        cut = [text[:wanted].ljust(wanted, b"\0") for text in boxed(value).flat]
+        cut = [text[:width].ljust(width, b"\0") for text in boxed(value).flat]
         shape = np.shape(value)
         if not cut:
-            return np.empty((*shape, wanted // size), ctx.outputs[0].dtype.np_dtype)
+            return np.empty((*shape, width // size), ctx.outputs[0].dtype.np_dtype)
         return decode(string_array(cut, shape))
 
     return decoded

@@ -47,18 +47,18 @@ def print_(
     template = sep.join([_template(value, tensors, top=True) for value in inputs])
     most = -1 if summarize is None else summarize
     text = string_format(template, tensors, _PLACEHOLDER, most) if tensors else convert_to_tensor(template)
-    made: Operation = raw.PrintV2(text, output_stream=stream, end="" if end is None else end, name=name)
-    return made
+    printing: Operation = raw.PrintV2(text, output_stream=stream, end="" if end is None else end, name=name)
+    return printing
 
 
-def _stream(wanted: Any) -> str:
-    if wanted is None or wanted is sys.stderr:
+def _stream(stream: Any) -> str:
+    if stream is None or stream is sys.stderr:
         return "stderr"
-    if wanted is sys.stdout:
+    if stream is sys.stdout:
         return "stdout"
-    if isinstance(wanted, str) and wanted in _STREAMS:
-        return wanted
-    raise ValueError(f"an output stream is sys.stderr or sys.stdout, got {wanted!r:.100}")
+    if isinstance(stream, str) and stream in _STREAMS:
+        return stream
+    raise ValueError(f"an output stream is sys.stderr or sys.stdout, got {stream!r:.100}")
 
 
 def _template(value: Any, tensors: list[Tensor], *, top: bool = False) -> str:

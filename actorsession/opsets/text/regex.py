@@ -65,11 +65,11 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
 def _replaced(expression: Expression, rewrite: list[bytes | int], once: bool, value: bytes) -> bytes:
     out: list[bytes] = []
     end = 0
-    for found in expression.search(value):
-        out.append(value[end : found[0]])
+    for match in expression.search(value):
+        out.append(value[end : match[0]])
         # A group without text begins and ends at -1, which selects an empty slice.
-        out.extend([value[found[2 * p] : found[2 * p + 1]] if isinstance(p, int) else p for p in rewrite])
-        end = found[1]
+        out.extend([value[match[2 * p] : match[2 * p + 1]] if isinstance(p, int) else p for p in rewrite])
+        end = match[1]
         if once:
             break
     return joined(b"", [[*out, value[end:]]], "RegexReplace")[0] if out else value

@@ -240,11 +240,11 @@ class _Parser:
 
     def _perl_group(self) -> None:
         if self.text.startswith("(?P<", self.at):
-            found = _NAMED_GROUP.match(self.text, self.at)
-            if found is None:
+            group = _NAMED_GROUP.match(self.text, self.at)
+            if group is None:
                 end = self.text.find(">", self.at) + 1 or len(self.text)
                 raise PatternError(f"invalid named capture group: {self.text[self.at : end]}")
-            self._begin_group(found.end() - self.at)
+            self._begin_group(group.end() - self.at)
             return
         flags, end = self._flags_from(self.at + 2)
         if self.text[end] == ":":
@@ -255,12 +255,12 @@ class _Parser:
     def _flags_from(self, at: int) -> tuple[_Flags, int]:
         """Parse flags; return them and the position of the ``:`` or ``)`` that follows."""
         names = {"i": "fold", "m": "lines", "s": "dot_all", "U": "swap_greed"}
-        found = {name: getattr(self.flags, name) for name in names.values()}
+        settings = {name: getattr(self.flags, name) for name in names.values()}
         on, any_since_minus = True, True
         while at < len(self.text) and self.text[at] not in ":)":
             character = self.text[at]
             if character in names:
-                found[names[character]] = on
+                settings[names[character]] = on
                 any_since_minus = True
             elif character == "-" and on:
                 on = any_since_minus = False
@@ -269,7 +269,7 @@ class _Parser:
             at += 1
         if at >= len(self.text) or not any_since_minus:
             raise PatternError(f"invalid perl operator: {self.text[self.at : at + 1]}")
-        return _Flags(**found), at
+        return _Flags(**settings), at
 
     def _end(self) -> None:
         if len(self.open) == 1:
@@ -296,12 +296,12 @@ class _Parser:
         else:
             least, most = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}[sign]
         body = self.open[-1].parts.pop()
-        made = Repeat(body, least, most, lazy == self.flags.swap_greed)
+        repeat = Repeat(body, least, most, lazy == self.flags.swap_greed)
         wrong = max(least, most) > _MOST_REPEATED or 0 <= most < least
-        if wrong or (max(least, most) > 1 and _copies(made) > _MOST_REPEATED):
+        if wrong or (max(least, most) > 1 and _copies(repeat) > _MOST_REPEATED):
             raise PatternError(f"invalid repetition size: {sign}")
         self.repeated = self.at
-        self._put(made, end - self.at)
+        self._put(repeat, end - self.at)
 
     # -- classes and escapes -----------------------------------------------------------------------
 
@@ -318,8 +318,8 @@ class _Parser:
                 raise PatternError(f"missing ]: {self.text[begin:]}")
             first = False
             ranges += self._class_item(begin)
-        made = _joined(ranges)
-        self._put(_characters(_negated(made) if negative else made), 1)
+        merged = _joined(ranges)
+        self._put(_characters(_negated(merged) if negative else merged), 1)
 
     def _class_item(self, begin: int) -> _Ranges:
         """Parse the next item of a class, and return its ranges."""
@@ -352,8 +352,8 @@ class _Parser:
 
     def _signed(self, ranges: _Ranges, *, negative: bool) -> _Ranges:
         """Return a predefined class with case folding, negated if requested."""
-        found = _joined(self._folded(ranges))
-        return _negated(found) if negative else found
+        merged = _joined(self._folded(ranges))
+        return _negated(merged) if negative else merged
 
     def _letter_class(self) -> _Ranges | None:
         """Parse the class of a letter after a backslash, such as ``\\d`` or ``\\pL``, or return ``None``."""
@@ -365,15 +365,15 @@ class _Parser:
             return self._signed(_PERL[letter.lower()], negative=letter.isupper())
         if letter not in "pP" or self.at + 2 >= len(self.text):
             return None
-        found = re.compile(r"\{(\^?)(.*?)\}|()([^{])", re.DOTALL).match(self.text, self.at + 2)
-        if found is None:
+        match = re.compile(r"\{(\^?)(.*?)\}|()([^{])", re.DOTALL).match(self.text, self.at + 2)
+        if match is None:
             raise PatternError(f"invalid character class range: {self.text[self.at :]}")
-        whole, name = self.text[self.at : found.end()], found[2] or found[4] or ""
+        whole, name = self.text[self.at : match.end()], match[2] or match[4] or ""
         ranges = [(0, _LAST)] if name == "Any" else _category(name)
         if not ranges:
             raise PatternError(f"invalid character class range: {whole}")
-        self.at = found.end()
-        return self._signed(ranges, negative=(letter == "P") != bool(found[1]))
+        self.at = match.end()
+        return self._signed(ranges, negative=(letter == "P") != bool(match[1]))
 
     def _escape(self) -> None:
         """Parse a backslash outside brackets."""
@@ -421,17 +421,17 @@ class _Parser:
     def _hexadecimal(self, at: int) -> tuple[int, int]:
         """Return the number after ``\\x``, or -1, and the position after it."""
         braces = self.text.startswith("{", at)
-        found = _HEX.match(self.text, at + braces)
-        assert found is not None
-        digits = found[0] if braces else found[0][:2]
+        match = _HEX.match(self.text, at + braces)
+        assert match is not None
+        digits = match[0] if braces else match[0][:2]
         if not braces:
             end = min(at + 2, len(self.text))
             return (int(digits, 16) if len(digits) == 2 else -1), end
         for count in range(1, len(digits) + 1):
             if int(digits[:count], 16) > _LAST:
                 return -1, at + 1 + count
-        end = min(found.end() + 1, len(self.text))
-        closed = self.text.startswith("}", found.end())
+        end = min(match.end() + 1, len(self.text))
+        closed = self.text.startswith("}", match.end())
         return (int(digits, 16) if digits and closed else -1), end
 
 
@@ -459,13 +459,13 @@ def _characters(ranges: _Ranges) -> Node:
 
 def _joined(ranges: _Ranges) -> _Ranges:
     """Return ranges in order, with those that touch or overlap merged."""
-    found: _Ranges = []
+    merged: _Ranges = []
     for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(found[-1][1], high))
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
         else:
-            found.append((low, high))
-    return found
+            merged.append((low, high))
+    return merged
 
 
 def _negated(ranges: _Ranges) -> _Ranges:
@@ -504,19 +504,19 @@ def _cases() -> dict[int, tuple[int, ...]]:
 @functools.cache
 def _categories() -> dict[str, _Ranges]:
     """Return the ranges of each general category of Unicode."""
-    found: dict[str, _Ranges] = {}
+    categories: dict[str, _Ranges] = {}
     begin, name = 0, unicodedata.category("\0")
     for code in range(1, _LAST + 2):
         now = unicodedata.category(chr(code)) if code <= _LAST else ""
         if now != name:
-            found.setdefault(name, []).append((begin, code - 1))
+            categories.setdefault(name, []).append((begin, code - 1))
             begin, name = code, now
-    found.pop("Cn", None)  # RE2 has no name for unassigned characters
-    return found
+    categories.pop("Cn", None)  # RE2 has no name for unassigned characters
+    return categories
 
 
 def _category(name: str) -> _Ranges:
     """Return the ranges of a category, or of all that begin with one letter; none if unknown."""
-    found = _categories()
-    names = [name] if len(name) == 2 else [n for n in found if len(name) == 1 and n[0] == name]
-    return _joined([r for n in names for r in found.get(n, [])])
+    categories = _categories()
+    names = [name] if len(name) == 2 else [n for n in categories if len(name) == 1 and n[0] == name]
+    return _joined([r for n in names for r in categories.get(n, [])])

@@ -76,16 +76,16 @@ class _Compiler:
         self._known: dict[_Instruction, int] = {}
 
     def add(self, kind: int, value: int, *following: int) -> int:
-        made = _Instruction(kind, value, following)
-        found = self._known.get(made)
-        if found is None:
-            found = self._known[made] = self.place(made)
-        return found
+        instruction = _Instruction(kind, value, following)
+        place = self._known.get(instruction)
+        if place is None:
+            place = self._known[instruction] = self.place(instruction)
+        return place
 
-    def place(self, made: _Instruction) -> int:
+    def place(self, instruction: _Instruction) -> int:
         if len(self.code) >= _MOST_CODE:
             raise PatternError("pattern too large - compile failed")
-        self.code.append(made)
+        self.code.append(instruction)
         return len(self.code) - 1
 
     def write(self, node: Node, after: int) -> int:
@@ -245,9 +245,9 @@ class Program:
         """Return the assertions that hold between two neighbours of a position, as bits."""
         if not self.looks:
             return 0
-        found = WORD if (before == _LETTER) != (behind == _LETTER) else NOT_WORD
-        found |= BEGIN_TEXT * (before == _NOTHING) | END_TEXT * (behind == _NOTHING)
-        return found | BEGIN_LINE * (before <= _NEWLINE) | END_LINE * (behind <= _NEWLINE)
+        bits = WORD if (before == _LETTER) != (behind == _LETTER) else NOT_WORD
+        bits |= BEGIN_TEXT * (before == _NOTHING) | END_TEXT * (behind == _NOTHING)
+        return bits | BEGIN_LINE * (before <= _NEWLINE) | END_LINE * (behind <= _NEWLINE)
 
     def before(self, leaves: frozenset[int], ended: bool, holding: int) -> frozenset[int]:
         """Return the leaves from which some of ``leaves`` can follow, or the end if ``ended``."""
@@ -329,13 +329,13 @@ class _Automaton:
         leaves = program.before(state.leaves, state.ended, program.holding(kind, state.behind))
         began = self._anywhere and self.begins(state, kind)
         key = (leaves & program.readers[number], kind, began)
-        found = self._states.get(key)
-        if found is None:
+        state_before = self._states.get(key)
+        if state_before is None:
             if len(self._states) >= MOST_STATES:
                 self._forget()
-            found = self._states[key] = _State(key[0], kind, self._anywhere, began, len(program.kinds))
-        state.rows[number] = found
-        return found
+            state_before = self._states[key] = _State(key[0], kind, self._anywhere, began, len(program.kinds))
+        state.rows[number] = state_before
+        return state_before
 
     def _forget(self) -> None:
         """Drop all states, so that states in use do not keep the others alive."""
@@ -355,10 +355,10 @@ class _Automaton:
             The marks that it passes, and the instruction after the byte that it then reads; ``_OVER`` if the
             match ends here, ``_FAILED`` if there is none.
         """
-        found = state.steps.get((start, before))
-        if found is None:
-            found = state.steps[start, before] = self._step(state, start, before)
-        return found
+        steps = state.steps.get((start, before))
+        if steps is None:
+            steps = state.steps[start, before] = self._step(state, start, before)
+        return steps
 
     def _step(self, state: _State, start: int, before: int) -> tuple[tuple[int, ...], int]:
         program = self.program
@@ -406,14 +406,14 @@ class Expression:
         reading = _Reading(self._anywhere, text)
         at, last = 0, -1
         while (begin := reading.begins.find(1, at)) >= 0:
-            found = reading.match(begin, self.groups)
-            if found[1] == begin == last:
+            match = reading.match(begin, self.groups)
+            if match[1] == begin == last:
                 # RE2 accepts no empty match directly after another one, but continues with the next
                 # character.
                 at = begin + _character_at(text, begin)
                 continue
-            yield found
-            at = last = found[1]
+            yield match
+            at = last = match[1]
 
 
 def _character_at(text: bytes, at: int) -> int:

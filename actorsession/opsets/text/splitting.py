@@ -73,9 +73,9 @@ def _check_result(result_type: str) -> None:
 
 
 def _as_sparse(parts: Sequence[Tensor], value: Tensor) -> SparseTensor:
-    made = SparseTensor(*parts)
-    made.set_shape([value.spec.shape[0], None])
-    return made
+    sparse = SparseTensor(*parts)
+    sparse.set_shape([value.spec.shape[0], None])
+    return sparse
 
 
 def _sparse_parts(ctx: InferContext) -> Sequence[TensorShape]:

@@ -44,14 +44,14 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
     offsets = ctx.op == "UnicodeDecodeWithOffsets"
 
     def decode(texts: Any) -> Any:
-        found = [read(text) for text in boxed(texts).ravel().tolist()]
-        ends = np.cumsum([0, *[len(points) for points, _ in found]]).astype(splits)
-        points = np.array([point for each, _ in found for point in each], np.int32)
+        decoded = [read(text) for text in boxed(texts).ravel().tolist()]
+        ends = np.cumsum([0, *[len(points) for points, _ in decoded]]).astype(splits)
+        points = np.array([point for each, _ in decoded for point in each], np.int32)
         if control:
             points[points < 32] = attrs["replacement_char"]
         if not offsets:
             return ends, points
-        return ends, points, np.array([start for _, each in found for start in each], np.int64)
+        return ends, points, np.array([start for _, each in decoded for start in each], np.int64)
 
     return decode
 

@@ -79,10 +79,10 @@ class Convolution(KernelLayer):
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
         name = "conv1d" if self._spatial == 1 else f"Conv{self._spatial}D"
-        made = convolution(
+        convolved = convolution(
             inputs, self.kernel, self._padding, self._strides, self._dilations, name=name, data_format=self._layout
         )
-        return self._activated(made, self._layout)
+        return self._activated(convolved, self._layout)
 
 
 class Conv1D(Convolution):
@@ -135,23 +135,23 @@ class Transposed(Convolution):
 
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
-        wanted = [tensor_size(inputs, axis) for axis in range(len(self._layout))]
-        wanted[self._layout.index("C")] = self.filters
+        sizes = [tensor_size(inputs, axis) for axis in range(len(self._layout))]
+        sizes[self._layout.index("C")] = self.filters
         steps = zip(spatial_axes(self._layout), self._size, self._strides, self._dilations, strict=True)
         for axis, size, stride, apart in steps:
             extra = max((size - 1) * apart + 1 - stride, 0) if self._padding == "VALID" else 0
-            wanted[axis] = wanted[axis] * stride + extra
-        made = conv_transpose(
+            sizes[axis] = sizes[axis] * stride + extra
+        convolved = conv_transpose(
             inputs,
             self.kernel,
-            wanted,
+            sizes,
             self._strides,
             self._padding,
             self._layout,
             self._dilations,
             name=f"conv{self._spatial}d_transpose",
         )
-        return self._activated(made, self._layout)
+        return self._activated(convolved, self._layout)
 
 
 class Conv1DTranspose(Transposed):
@@ -216,10 +216,10 @@ class Separable(Convolution):
             layout = layout.replace("W", "HW")
         for axis, stride in zip(spatial_axes(layout), self._strides * 2, strict=False):
             steps[axis] = stride
-        made = separable_conv2d(
+        convolved = separable_conv2d(
             inputs, first, second, steps, self._padding, [*dilations, *self._dilations], data_format=layout
         )
-        return self._activated(made if row is None else ops.squeeze(made, [row]), self._layout)
+        return self._activated(convolved if row is None else ops.squeeze(convolved, [row]), self._layout)
 
 
 class SeparableConv1D(Separable):

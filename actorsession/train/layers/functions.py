@@ -137,5 +137,5 @@ def rnn(
     Returns:
         The outputs ``[batch, time, cell.output_size]`` and the last state.
     """
-    made: tuple[Any, Any] = RNN(cell, **settings)(inputs, sequence_length, initial_state, scope=settings.get("name"))
-    return made
+    results: tuple[Any, Any] = RNN(cell, **settings)(inputs, sequence_length, initial_state, scope=settings.get("name"))
+    return results

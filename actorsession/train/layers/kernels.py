@@ -122,31 +122,31 @@ def spatial_axes(layout: str) -> range:
     return range(2, len(layout)) if layout.startswith("NC") else range(1, len(layout) - 1)
 
 
-def padding_of(given: str) -> str:
+def padding_of(padding: str) -> str:
     """Return ``VALID`` or ``SAME`` for either, in letters of any case.
 
     Raises:
         ValueError: for anything else.
     """
-    if given.upper() not in ("VALID", "SAME"):
-        raise ValueError(f"padding is valid or same, got {given!r}")
-    return given.upper()
+    if padding.upper() not in ("VALID", "SAME"):
+        raise ValueError(f"padding is valid or same, got {padding!r}")
+    return padding.upper()
 
 
-def per_axis(what: str, given: Any, spatial: int) -> tuple[int, ...]:
+def per_axis(what: str, numbers: Any, spatial: int) -> tuple[int, ...]:
     """Return a positive number for each spatial axis.
 
     Args:
         what: the name of the argument, for the message.
-        given: one number, or one for each axis.
+        numbers: one number, or one for each axis.
         spatial: the number of axes.
 
     Raises:
         ValueError: for another number of numbers, or one below 1.
     """
-    listed = tuple(given) if isinstance(given, (list, tuple)) else (given,) * spatial
+    listed = tuple(numbers) if isinstance(numbers, (list, tuple)) else (numbers,) * spatial
     if len(listed) != spatial or not all(isinstance(n, int) and n > 0 for n in listed):
-        raise ValueError(f"{what} is a positive int or a tuple of {spatial} of them, got {given!r}")
+        raise ValueError(f"{what} is a positive int or a tuple of {spatial} of them, got {numbers!r}")
     return listed
 
 

@@ -153,14 +153,14 @@ class Layer:
     @property
     def losses(self) -> list[Any]:
         """The regularisation losses of its weights and outputs."""
-        found: list[Any] = self.__dict__.setdefault("_losses", [])
-        return found
+        losses: list[Any] = self.__dict__.setdefault("_losses", [])
+        return losses
 
     @property
     def updates(self) -> list[Any]:
         """The operations that update its non-trainable weights while a model is trained."""
-        found: list[Any] = self.__dict__.setdefault("_updates", [])
-        return found
+        updates: list[Any] = self.__dict__.setdefault("_updates", [])
+        return updates
 
     def add_weight(
         self,
@@ -332,15 +332,15 @@ class Layer:
     # -- the rest --------------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        made = type(self).__new__(type(self))
-        memo[id(self)] = made
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
         for key, value in self.__dict__.items():
             for leaf in nests.flatten(value):
                 if isinstance(leaf, _OF_GRAPHS):
                     memo[id(leaf)] = leaf
             shared = isinstance(value, VariableScope)
-            made.__dict__[key] = copy.copy(value) if shared else copy.deepcopy(value, memo)
-        return made
+            copied.__dict__[key] = copy.copy(value) if shared else copy.deepcopy(value, memo)
+        return copied
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -382,7 +382,7 @@ def known_sizes(layer: Layer, shape: Any, axes: Iterable[int]) -> list[int]:
     Raises:
         ValueError: if the rank or one of the sizes is unknown, or an axis does not exist.
     """
-    sizes, found = TensorShape(shape).sizes, []
+    sizes, known = TensorShape(shape).sizes, []
     for axis in axes:
         size = sizes[axis] if sizes is not None and -len(sizes) <= axis < len(sizes) else None
         if size is None:
@@ -391,8 +391,8 @@ def known_sizes(layer: Layer, shape: Any, axes: Iterable[int]) -> list[int]:
                 f"its inputs, which have shape {shape}: give them a shape in which it is known, for example "
                 "with placeholder(dtype, shape) or set_shape"
             )
-        found.append(int(size))
-    return found
+        known.append(int(size))
+    return known
 
 
 def known_flag(pred: Any) -> bool | None:

@@ -40,40 +40,40 @@ _INITIALIZERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def activation_of(given: Any) -> Callable[..., Any]:
+def activation_of(activation: Any) -> Callable[..., Any]:
     """Return the activation for an argument of a cell: a function, a name, or ``tanh`` if none is given.
 
     Raises:
         ValueError: for an unknown name.
         TypeError: if the argument is not callable.
     """
-    if not given:
+    if not activation:
         return ops.tanh
-    return _known(given, _ACTIVATIONS, "activation")
+    return _known(activation, _ACTIVATIONS, "activation")
 
 
-def initializer_of(given: Any) -> Any:
+def initializer_of(initializer: Any) -> Any:
     """Return the initialiser for an argument of a cell; ``None`` selects that of the scope.
 
     Raises:
         ValueError: for an unknown name.
         TypeError: if the argument is not callable.
     """
-    if given is None:
+    if initializer is None:
         return None
-    found = _known(given, _INITIALIZERS, "initializer")
-    return found() if isinstance(given, str) else found
+    chosen = _known(initializer, _INITIALIZERS, "initializer")
+    return chosen() if isinstance(initializer, str) else chosen
 
 
-def _known(given: Any, table: dict[str, Callable[..., Any]], what: str) -> Callable[..., Any]:
-    if isinstance(given, str):
-        if given not in table:
-            raise ValueError(f"Unknown {what} function: {given}. Known names are {', '.join(table)}")
-        return table[given]
-    if not callable(given):
-        raise TypeError(f"an {what} must be a function or the name of one, got {given!r:.100}")
-    found: Callable[..., Any] = given
-    return found
+def _known(value: Any, table: dict[str, Callable[..., Any]], what: str) -> Callable[..., Any]:
+    if isinstance(value, str):
+        if value not in table:
+            raise ValueError(f"Unknown {what} function: {value}. Known names are {', '.join(table)}")
+        return table[value]
+    if not callable(value):
+        raise TypeError(f"an {what} must be a function or the name of one, got {value!r:.100}")
+    function: Callable[..., Any] = value
+    return function
 
 
 def snake_case(name: str) -> str:

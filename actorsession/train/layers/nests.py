@@ -22,9 +22,9 @@ def is_nested(value: Any) -> bool:
 
 def flatten(structure: Any) -> list[Any]:
     """Return the leaves of a structure in order; dicts in the order of their sorted keys."""
-    found: list[Any] = []
-    mapped(found.append, structure)
-    return found
+    leaves: list[Any] = []
+    mapped(leaves.append, structure)
+    return leaves
 
 
 def pack(structure: Any, leaves: Iterable[Any]) -> Any:
@@ -43,9 +43,9 @@ def mapped(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
 def level(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
     """Return a structure like ``mapped``, but for its direct elements, which may be structures themselves."""
     if isinstance(structure, Mapping):
-        made = {key: function(structure[key], *(other[key] for other in others)) for key in sorted(structure)}
+        members = {key: function(structure[key], *(other[key] for other in others)) for key in sorted(structure)}
         kind: Any = type(structure)
-        return kind([(key, made[key]) for key in structure])
+        return kind([(key, members[key]) for key in structure])
     parts = [function(*each) for each in zip(structure, *others, strict=True)]
     if hasattr(structure, "_fields"):
         return type(structure)(*parts)
@@ -62,19 +62,19 @@ class _Whole:
         return repr(self._array)
 
 
-def check_alike(wanted: Any, given: Any, what: str) -> None:
+def check_alike(expected: Any, actual: Any, what: str) -> None:
     """Refuse a structure that differs from another one; leaves are not compared.
 
     Args:
-        wanted: the expected structure.
-        given: the given structure.
+        expected: the expected structure.
+        actual: the given structure.
         what: a description of both, for the message.
 
     Raises:
         ValueError: for different nesting, numbers of elements or keys.
     """
     # A tuple may replace an ``LSTMStateTuple``, as in loops.
-    whole = mapped(_whole, wanted), mapped(_whole, given)
+    whole = mapped(_whole, expected), mapped(_whole, actual)
     structures.check_same_structure(*whole, what, same_types=False)
 
 

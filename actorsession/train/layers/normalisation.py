@@ -54,10 +54,10 @@ class _Normalization(Layer):
     ) -> None:
         super().__init__(**settings)
         self._epsilon = epsilon
-        self._wanted = {"gamma": scale, "beta": center}
+        self._enabled = {"gamma": scale, "beta": center}
         self._of = {
-            name: weight_arguments(*given)
-            for name, *given in zip(("beta", "gamma"), initializers, regularizers, constraints, strict=True)
+            name: weight_arguments(*settings_of)
+            for name, *settings_of in zip(("beta", "gamma"), initializers, regularizers, constraints, strict=True)
         }
 
     def _dtype_of(self, inputs: Any) -> DType:
@@ -69,10 +69,11 @@ class _Normalization(Layer):
             raise TypeError(
                 f"{type(self).__name__} {self.name!r} takes inputs of a floating dtype, got {self.dtype.name}"
             )
-        made = {
-            name: self.add_weight(name, shape, **self._of[name]) if self._wanted[name] else None for name in self._order
+        weights = {
+            name: self.add_weight(name, shape, **self._of[name]) if self._enabled[name] else None
+            for name in self._order
         }
-        self.gamma, self.beta = made["gamma"], made["beta"]
+        self.gamma, self.beta = weights["gamma"], weights["beta"]
 
 
 def _rank_of(layer: Layer, inputs: Any) -> int:
@@ -175,7 +176,7 @@ class BatchNormalization(_Normalization):
             (beta_constraint, gamma_constraint),
             **settings,
         )
-        self._wanted_axes, self._momentum, self._fuses = axes_of(axis), momentum, fused
+        self._given_axes, self._momentum, self._fuses = axes_of(axis), momentum, fused
         self._renorms, self._renorm_momentum = renorm, renorm_momentum
         self._bounds = dict(renorm_clipping or {}) if renorm else {}
         if set(self._bounds) - set(_BOUNDS):
@@ -204,7 +205,7 @@ class BatchNormalization(_Normalization):
     def build(self, shape: Any) -> None:
         """Create the weights for inputs of a shape."""
         rank = _rank_of(self, shape)
-        axes = [_positive(self, axis, rank) for axis in self._wanted_axes]
+        axes = [_positive(self, axis, rank) for axis in self._given_axes]
         if len(axes) != len(set(axes)):
             raise ValueError(f"Duplicate axis: {axes}; each axis is named once")
         if self._parts is not None and 0 in axes:
@@ -226,22 +227,22 @@ class BatchNormalization(_Normalization):
     def _add_averages(self, sizes: Sequence[int]) -> None:
         """Create the running averages; these are in one piece, as in TensorFlow."""
         of_mean, of_variance = self._of_averages.values()
-        made = {"moving_mean": of_mean, "moving_variance": of_variance}
+        initializers = {"moving_mean": of_mean, "moving_variance": of_variance}
         if self._renorms:
 
             def of_deviation(*args: Any, **kwargs: Any) -> Any:
                 initial = ops.ones_initializer() if of_variance is None else of_variance
                 return ops.sqrt(initial(*args, **kwargs))
 
-            made["moving_stddev"] = made["renorm_stddev"] = of_deviation
-            made["renorm_mean"] = of_mean
+            initializers["moving_stddev"] = initializers["renorm_stddev"] = of_deviation
+            initializers["renorm_mean"] = of_mean
         scope = self._enter_scope(None)
         partitioner = scope.partitioner
         scope.set_partitioner(None)
         try:
             for name in ("moving_mean", "moving_variance", *_OF_RENORM):
-                if name in made:
-                    weight = self.add_weight(name, sizes, initializer=made[name], trainable=False)
+                if name in initializers:
+                    weight = self.add_weight(name, sizes, initializer=initializers[name], trainable=False)
                     setattr(self, name, weight)
         finally:
             scope.set_partitioner(partitioner)
@@ -314,13 +315,13 @@ class BatchNormalization(_Normalization):
         )
         return outputs, mean, variance
 
-    def _composed(self, given: Tensor, training: Any) -> tuple[Tensor, Any, Any]:
+    def _composed(self, tensor: Tensor, training: Any) -> tuple[Tensor, Any, Any]:
         """Build outputs and statistics of inputs of any rank."""
-        inputs = given
+        inputs = tensor
         if self._parts is not None:
-            sizes = TensorShape(given.shape).as_list()[1:]
-            rest: Any = sizes if None not in sizes else ops.unstack(ops.shape(given))[1:]
-            inputs = ops.reshape(given, ops.stack([self._parts, -1, *rest]))
+            sizes = TensorShape(tensor.shape).as_list()[1:]
+            rest: Any = sizes if None not in sizes else ops.unstack(ops.shape(tensor))[1:]
+            inputs = ops.reshape(tensor, ops.stack([self._parts, -1, *rest]))
             inputs.set_shape([self._parts, None, *sizes])
         rank = len(inputs.shape)
         placed = self._placing(rank)
@@ -353,7 +354,7 @@ class BatchNormalization(_Normalization):
         outputs = batch_normalization(inputs, placed(mean), placed(variance), offset, scale, self._epsilon)
         outputs.set_shape(inputs.shape)
         if self._parts is not None:
-            outputs = ops.reshape(outputs, ops.shape(given))
+            outputs = ops.reshape(outputs, ops.shape(tensor))
         return outputs, *kept
 
     def _placing(self, rank: int) -> Callable[[Any], Any]:
@@ -370,8 +371,10 @@ class BatchNormalization(_Normalization):
 
     def _moments(self, inputs: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return the mean and the variance of a batch over some axes."""
-        found: tuple[Tensor, Tensor] = moments(inputs, axes, keepdims=self._parts is not None or len(self._axes) > 1)
-        return found
+        mean_and_variance: tuple[Tensor, Tensor] = moments(
+            inputs, axes, keepdims=self._parts is not None or len(self._axes) > 1
+        )
+        return mean_and_variance
 
     def _renormed(self, mean: Any, variance: Any, training: Any) -> tuple[Any, Any, Any]:
         """Return the factor and the shift of renormalisation, and statistics that update its averages."""
@@ -468,12 +471,12 @@ class LayerNormalization(_Normalization):
             (beta_constraint, gamma_constraint),
             **settings,
         )
-        self._wanted_axes = axes_of(axis)
+        self._given_axes = axes_of(axis)
 
     def build(self, shape: Any) -> None:
         """Create the weights for inputs of a shape."""
         rank = _rank_of(self, shape)
-        self._axes = sorted({_positive(self, axis, rank) for axis in self._wanted_axes})
+        self._axes = sorted({_positive(self, axis, rank) for axis in self._given_axes})
         sizes = known_sizes(self, shape, self._axes)
         self._add_scale_and_offset(sizes)
         self._placed = [1] * rank

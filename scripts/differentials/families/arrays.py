@@ -30,7 +30,7 @@ _ALONG: dict[str, Any] = {
     "argsort": lambda tf, x, axis: tf.argsort(x, axis, direction="DESCENDING"),
     "repeat": lambda tf, x, axis: tf.repeat(x, 2, axis=axis),
 }
-_AXES = (3, -4)
+_AXES = (0, 3, -4)
 arrays.over("{call}-axis{axis}", on(lambda tf, x, call, axis: call(tf, x, axis)), call=_ALONG, axis=_AXES)
 arrays.over("one-hot-axis{axis}", lambda tf, np, axis: tf.one_hot([[0, 2], [1, -1]], 3, 5.0, -1.0, axis), axis=_AXES)
 arrays.over("squeeze-{axis}", on(lambda tf, x, axis: tf.squeeze(x, axis), (1, 3, 1)), axis=(None, 1, [0, 1]))

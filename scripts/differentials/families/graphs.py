@@ -35,14 +35,10 @@ def _shapes(tf: Any, np: Any) -> Plan:
     )
 
 
-@graphs("shape-fully-defined")
+@graphs("shape-elements")
 def _defined(tf: Any, np: Any) -> Plan:
-    return Plan(facts=[tf.TensorShape(dims).is_fully_defined() for dims in ([2, 3], [2, None], None)])
-
-
-@graphs("shape-number-of-elements")
-def _elements(tf: Any, np: Any) -> Plan:
-    return Plan(facts=[tf.TensorShape(dims).num_elements() for dims in ([2, 3], [2, None], None)])
+    shapes = [tf.TensorShape(dims) for dims in ([2, 3], [2, None], None)]
+    return Plan(facts=[[shape.is_fully_defined(), shape.num_elements()] for shape in shapes])
 
 
 _SHAPE_FAULTS: dict[str, Callable[[Any], Any]] = {
@@ -183,22 +179,7 @@ def _static(tf: Any, np: Any) -> Plan:
     return Plan(facts=[None if each is None else np.asarray(each).tolist() for each in found])
 
 
-@graphs("operations-in-order")
-def _order(tf: Any, np: Any) -> Plan:
-    x = tf.placeholder(tf.float32, [2], name="x")
-    tf.reduce_mean(tf.square(x - 1.0))
-    return Plan(facts=[[op.name, op.type] for op in tf.get_default_graph().get_operations()])
-
-
-@graphs("operations-of-a-layer")
-def _layer(tf: Any, np: Any) -> Plan:
-    x = tf.placeholder(tf.float32, [None, 2], name="x")
-    with tf.name_scope("layer"):
-        tf.nn.relu(tf.nn.bias_add(tf.matmul(x, tf.ones([2, 3])), tf.zeros([3])))
-    return Plan(facts=[[op.name, op.type] for op in tf.get_default_graph().get_operations()])
-
-
-for _asked, _make in {
+_NODES: dict[str, Callable[[Any, Any], Any]] = {
     "softmax": lambda tf, x: tf.nn.softmax(x),
     "mean": lambda tf, x: tf.reduce_mean(x, 1),
     "clip": lambda tf, x: tf.clip_by_value(x, 0, 1),
@@ -224,13 +205,15 @@ for _asked, _make in {
     "get-variable": lambda tf, x: tf.get_variable("v", [2, 3]),
     "assign": lambda tf, x: tf.assign_add(tf.Variable(1.0), 2.0),
     "sgd": lambda tf, x: tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.Variable([1.0, 2.0]) ** 2)),
-}.items():
+    "mean-of-squares": lambda tf, x: tf.reduce_mean(tf.square(x - 1.0)),
+    "layer": lambda tf, x: tf.nn.relu(tf.nn.bias_add(tf.matmul(x, tf.ones([4, 3])), tf.zeros([3]))),
+}
 
-    def _nodes(tf: Any, np: Any, make: Any = _make) -> Plan:
-        make(tf, tf.placeholder(tf.float32, [2, 4], name="x"))
-        return Plan(facts=[[op.name, op.type] for op in tf.get_default_graph().get_operations()], initialize=False)
 
-    graphs.add(f"nodes-of-{_asked}", _nodes)
+@graphs("nodes-of-{make}", make=_NODES)
+def _nodes(tf: Any, np: Any, make: Callable[[Any, Any], Any]) -> Plan:
+    make(tf, tf.placeholder(tf.float32, [2, 4], name="x"))
+    return Plan(facts=[[op.name, op.type] for op in tf.get_default_graph().get_operations()], initialize=False)
 
 
 collections = Family("collections")

@@ -51,7 +51,7 @@ def _second(tf: Any, np: Any, outer: _Function, inners: str) -> Plan:
     found = {}
     for inner in inners.split():
         slope = tf.convert_to_tensor(tf.gradients(outer(tf, _FUNCTIONS[inner](tf, x)), x)[0])
-        found[inner] = [slope, *tf.gradients(slope * slope, x)]
+        found[inner] = [slope, *[each for each in tf.gradients(slope * slope, x) if each is not None]]
     return Plan(found, {x: reals(np, (2, 3), dtype="float64")}, tolerance=1e-6)
 
 
@@ -71,23 +71,32 @@ def _several(tf: Any, np: Any) -> Any:
     return Plan(found[:2], facts=[each is None for each in found])
 
 
-@gradients("unconnected-zero")
-def _unconnected(tf: Any, np: Any) -> Any:
-    a, b = tf.constant([2.0, 1.0]), tf.constant(3.0)
-    return tf.gradients(b, [a, b], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+# A value, and what is asked of a constant of it.
+_ASKED: dict[str, tuple[Any, _Function]] = {
+    "unconnected-zero": (
+        [2.0, 1.0],
+        lambda tf, x: tf.gradients(x[0] * 3, [x, tf.zeros([2])], unconnected_gradients=tf.UnconnectedGradients.ZERO),
+    ),
+    "given-slopes": ([1.0, 2.0], lambda tf, x: tf.gradients([x * x, x + 1], x, [tf.constant([10.0, 20.0]), None])),
+    "stopped-at": (2.0, lambda tf, x: (lambda y: tf.gradients(x * y, [x, y], stop_gradients=[x, y]))(x * 3)),
+    "of-a-text": ("a", lambda tf, x: tf.gradients(x, tf.constant("b"))),
+    "wrong-length-of-slopes": (1.0, lambda tf, x: tf.gradients([x, x * 2], x, grad_ys=[1.0])),
+    "where-nan": ([0.0, 1.0], lambda tf, x: tf.gradients(tf.where(x > 0, tf.log(x), x), x)),
+}
+gradients.each(_ASKED, lambda asked: lambda tf, np: (lambda value, function: function(tf, tf.constant(value)))(*asked))
+# Functions through which no gradient goes.
+_CUT: dict[str, tuple[Any, _Function]] = {
+    "of-a-whole-number": (3, lambda tf, x: x * x),
+    "through-a-cast-to-int": (3.0, lambda tf, x: tf.cast(tf.cast(x * 2, tf.int32), tf.float32)),
+    "through-argmax": ([3.0, 1.0], lambda tf, x: tf.cast(tf.argmax(x), tf.float32)),
+    "of-a-py-func": (3.0, lambda tf, x: tf.py_func(lambda value: value * 2, [x], tf.float32)),
+}
 
 
-@gradients("given-slopes")
-def _given(tf: Any, np: Any) -> Any:
-    x = tf.constant([1.0, 2.0])
-    return tf.gradients([x * x, x + 1], x, grad_ys=[tf.constant([10.0, 20.0]), None])
-
-
-@gradients("stopped-at")
-def _stopped(tf: Any, np: Any) -> Any:
-    a = tf.constant(2.0)
-    b = a * 3
-    return tf.gradients(a * b, [a, b], stop_gradients=[a, b])
+@gradients("{cut}", cut=_CUT)
+def _cut(tf: Any, np: Any, cut: tuple[Any, _Function]) -> Plan:
+    x = tf.constant(cut[0])
+    return Plan(facts=[each is None for each in tf.gradients(cut[1](tf, x), x)])
 
 
 @gradients("names")
@@ -105,26 +114,6 @@ def _own_names(tf: Any, np: Any) -> Plan:
     return Plan(found, {x: [0.1, 0.2]}, names=True)
 
 
-@gradients("of-a-whole-number")
-def _whole(tf: Any, np: Any) -> Plan:
-    x = tf.constant(3)
-    return Plan(facts=[each is None for each in tf.gradients(x * x, x)])
-
-
-@gradients("through-a-cast-to-int")
-def _cast(tf: Any, np: Any) -> Plan:
-    x = tf.constant(3.0)
-    y = tf.cast(tf.cast(x * 2, tf.int32), tf.float32)
-    return Plan(facts=[each is None for each in tf.gradients(y, x)])
-
-
-@gradients("through-argmax")
-def _argmax(tf: Any, np: Any) -> Plan:
-    x = tf.constant([3.0, 1.0])
-    y = tf.cast(tf.argmax(x), tf.float32)
-    return Plan(facts=[each is None for each in tf.gradients(y, x)])
-
-
 @gradients("of-a-variable-and-its-reading")
 def _variable(tf: Any, np: Any) -> Plan:
     v = tf.Variable([1.0, 2.0])
@@ -132,42 +121,12 @@ def _variable(tf: Any, np: Any) -> Plan:
     return Plan(tf.gradients(v * v * w + v, [v, w]))
 
 
-@gradients("of-an-embedding")
-def _embedding(tf: Any, np: Any) -> Plan:
+@gradients("of-{places}", places={"an-embedding": [[1, 1, 4]], "two-embeddings": [[1, 1, 4], [0, 2, 4]]})
+def _embedding(tf: Any, np: Any, places: list[list[int]]) -> Plan:
     table = tf.get_variable("table", initializer=reals(np, (5, 2)))
-    rows = tf.nn.embedding_lookup(table, [1, 1, 4])
+    rows = sum(tf.nn.embedding_lookup(table, each) for each in places)
     slope = tf.gradients(tf.reduce_sum(rows**2), table)[0]
-    return Plan(slope, facts=[isinstance(slope, tf.IndexedSlices)])
-
-
-@gradients("of-two-embeddings")
-def _embeddings(tf: Any, np: Any) -> Plan:
-    table = tf.get_variable("table", initializer=reals(np, (5, 2)))
-    rows = tf.nn.embedding_lookup(table, [1, 1, 4]) + tf.nn.embedding_lookup(table, [0, 2, 4])
-    slope = tf.gradients(tf.reduce_sum(rows**2), table)[0]
-    return Plan(tf.convert_to_tensor(slope), facts=[isinstance(slope, tf.IndexedSlices)])
-
-
-@gradients("of-a-py-func")
-def _py_func(tf: Any, np: Any) -> Plan:
-    x = tf.constant(3.0)
-    y = tf.py_func(lambda value: value * 2, [x], tf.float32)
-    return Plan(facts=[each is None for each in tf.gradients(y, x)])
-
-
-gradients.add("of-a-text", lambda tf, np: tf.gradients(tf.constant("a"), tf.constant("b")))
-
-
-@gradients("wrong-length-of-slopes")
-def _lengths(tf: Any, np: Any) -> Any:
-    x = tf.constant(1.0)
-    return tf.gradients([x, x * 2], x, grad_ys=[1.0])
-
-
-@gradients("where-nan")
-def _nan(tf: Any, np: Any) -> Any:
-    x = tf.constant([0.0, 1.0])
-    return tf.gradients(tf.where(x > 0, tf.log(x), x), x)
+    return Plan([slope, tf.convert_to_tensor(slope)], facts=[isinstance(slope, tf.IndexedSlices)])
 
 
 @gradients("clip-by-global-norm")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from actorsession import AsyncSession
+from actorsession import AsyncSession, Session
 from actorsession.config import ConfigProto
 from tests.cluster.kit import eventually
 from tests.session.inner import direct_session
@@ -20,7 +20,7 @@ def started(session: AsyncSession, *args: Any, **kwargs: Any) -> asyncio.Task[An
     return asyncio.ensure_future(session.run(*args, **kwargs))
 
 
-async def waiting(session: AsyncSession, count: int = 1) -> None:
+async def waiting(session: AsyncSession | Session, count: int = 1) -> None:
     """Until so many steps wait."""
     steps = direct_session(session)._steps
     await eventually(lambda: sum(len(step.suspended) for step in steps.now()) == count)

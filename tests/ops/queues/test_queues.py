@@ -17,6 +17,7 @@ from actorsession.errors import CancelledError, DeadlineExceededError, InvalidAr
 from actorsession.ops.queues.batches import join_one
 from actorsession.ops.queues.state import FifoElements, PriorityElements, QueueState
 from tests.cluster.kit import W1, eventually, in_process, on, soon
+from tests.loops import run_to_end
 from tests.ops.queues.kit import ONE_THREAD, started, waiting
 from tests.rows import for_each, refused
 
@@ -103,7 +104,12 @@ def test_a_synchronous_session_waits_for_what_another_thread_puts_in(graph: Grap
     queue = ops.FIFOQueue(10, int32, shapes=[])
     take, put = queue.dequeue(), queue.enqueue(5)
     with Session(graph=graph, config=ONE_THREAD) as session:
-        thread = threading.Timer(0.05, lambda: session.run(put))
+
+        def put_in() -> None:
+            run_to_end(waiting(session))
+            session.run(put)
+
+        thread = threading.Thread(target=put_in)
         thread.start()
         assert session.run(take) == 5
         thread.join()

@@ -320,6 +320,8 @@ def _octets(x: Any) -> Any:
 
 SHORT = bytes.fromhex("0801 1204 12020803 2d 00000040".replace(" ", ""))
 BIG = bytes.fromhex("0801 120a 1208 08ffffffffffff3f 2d 00000040".replace(" ", ""))
+# Sizes, and behind them all bytes, as sparse tensors of strings are serialised.
+IN_ONE_PIECE = bytes.fromhex("0807 1208 12020801 12020802 2205 0102 616263".replace(" ", ""))
 TENSORS = [
     Row("SerializeTensor", _serialized, _octets).on([(a,) for a in ARRAYS]),
     Row("SerializeTensor-strings", _serialized, _octets).on([words(["a", "bc"]), word("abc"), EMPTY]),
@@ -330,7 +332,8 @@ TENSORS = [
             (word(SHORT), np.array([2, 2, 2], np.float32))),
     *known("ParseTensor-strings", lambda x: acts.io.parse_tensor(x, string),
             (word(_message(words(["a", "b"]))), words(["a", "b"])),
-            (word(_message(word("z"))), word("z"))),
+            (word(_message(word("z"))), word("z")),
+            (word(IN_ONE_PIECE), words(["a", "bc"]))),
     Row("ParseTensor-refusing", lambda x: acts.io.parse_tensor(x, float32), lambda _: np.float32(1)).on(
         [word(_message(np.float32(1)))],
         faults=[

@@ -237,7 +237,8 @@ BAD_AXES = Row(
 
 def _messages(*parts: Any) -> Any:
     out = np.empty(3, object)
-    out[:] = [written(np.asarray(part), acts.as_dtype(np.asarray(part).dtype)) for part in parts]
+    arrays = [np.asarray(part) for part in parts]
+    out[:] = [written(array, acts.as_dtype(array.dtype), in_one_piece=True) for array in arrays]
     return out
 
 

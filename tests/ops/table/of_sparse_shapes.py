@@ -114,8 +114,7 @@ SLICE = [
 
 def _reduced(function: Any, keep: bool, empty: Any) -> Callable[..., Any]:
     def numpy(indices: Any, values: Any, shape: Any, axes: Any) -> Any:
-        chosen = tuple(np.ravel(axes)) or tuple(range(len(shape)))
-        dense = function(_dense(indices, values, shape, empty), axis=chosen, keepdims=keep)
+        dense = function(_dense(indices, values, shape, empty), axis=tuple(np.ravel(axes)), keepdims=keep)
         return np.where(dense == empty, 0, dense).astype(values.dtype)
 
     return numpy
@@ -147,7 +146,7 @@ def _summed(*axes: int) -> Callable[..., Any]:
 
 
 SUM_GRADIENTS = [
-    Row(f"SparseReduceSum-by{axes}", _summed(*axes), lambda i, v, s, axes=axes: _dense(i, v, s).sum(axes or None)).on(
+    Row(f"SparseReduceSum-by{axes}", _summed(*axes), lambda i, v, s, axes=axes: _dense(i, v, s).sum(axes)).on(
         [ALL], [(PLACES, SMOOTH, SHAPE)]
     )
     for axes in ((0,), (1,), (-1,), (0, 1), ())

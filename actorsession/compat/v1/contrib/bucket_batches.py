@@ -97,11 +97,11 @@ def bucket(
         )
         share = tf.cast(batches.size(), tf.float32) * (1.0 / capacity)
         tf.summary.scalar(f"bucket/{batches.name}/fraction_of_{capacity}_full", share)
-        chosen, *found = batches.dequeue()
+        chosen, *members = batches.dequeue()
         chosen.set_shape([])
-        for tensor, shape in zip(found, whole, strict=True):
+        for tensor, shape in zip(members, whole, strict=True):
             tensor.set_shape(shape)
-    return chosen, dict(zip(keys, found, strict=True)) if keys else found
+    return chosen, dict(zip(keys, members, strict=True)) if keys else members
 
 
 def _put(queues: Sequence[Any], which: Any, example: Sequence[Any]) -> Any:
@@ -164,7 +164,7 @@ def bucket_by_sequence_length(
         which = tf.reduce_sum(tf.cast(passed, tf.int32))
         keys = sorted(tensors) if isinstance(tensors, Mapping) else None
         example = [tensors[key] for key in keys] if keys else list(tensors)
-        _, (lengths, *found) = bucket(
+        _, (lengths, *members) = bucket(
             [length, *example],
             which,
             batch_size,
@@ -178,4 +178,4 @@ def bucket_by_sequence_length(
             keep_input,
             shared_name,
         )
-    return lengths, dict(zip(keys, found, strict=True)) if keys else found
+    return lengths, dict(zip(keys, members, strict=True)) if keys else members

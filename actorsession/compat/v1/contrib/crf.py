@@ -81,14 +81,14 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
     inputs = tf.convert_to_tensor(inputs)
     scores = tf.expand_dims(tf.convert_to_tensor(transition_params), 0)
 
-    def step(alphas: Any, given: Any) -> Any:
-        unary, inside = given
+    def step(alphas: Any, step_inputs: Any) -> Any:
+        unary, inside = step_inputs
         moved = unary + tf.reduce_logsumexp(tf.expand_dims(alphas, 2) + scores, 1)
         return tf.where(inside, moved, alphas)
 
     alphas = _over_time(step, inputs, sequence_lengths, inputs[:, 0])
-    found = tf.reduce_logsumexp(alphas, 1)
-    return tf.where(tf.convert_to_tensor(sequence_lengths) > 0, found, tf.zeros_like(found))
+    norms = tf.reduce_logsumexp(alphas, 1)
+    return tf.where(tf.convert_to_tensor(sequence_lengths) > 0, norms, tf.zeros_like(norms))
 
 
 def crf_log_likelihood(
@@ -129,9 +129,9 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
     inside = _inside(sequence_length, unary)
     stay = tf.expand_dims(tf.range(_count(unary)), 0)
 
-    def forward(carried: Any, given: Any) -> Any:
+    def forward(carried: Any, step_inputs: Any) -> Any:
         best, _ = carried
-        now, alive = given
+        now, alive = step_inputs
         sums = tf.expand_dims(best, 2) + scores
         former = tf.where(alive, tf.argmax(sums, 1, output_type=tf.int32), stay + tf.zeros_like(carried[1]))
         return tf.where(alive, now + tf.reduce_max(sums, 1), best), former

@@ -73,7 +73,7 @@ def read_batch_features(
     capacity: int = 10000,
 ) -> Any:
     """Return the next batch of parsed examples; see ``make_batched_features_dataset``."""
-    made = make_batched_features_dataset(
+    dataset = make_batched_features_dataset(
         file_pattern,
         batch_size,
         features,
@@ -83,4 +83,4 @@ def read_batch_features(
         num_epochs=num_epochs,
         shuffle_buffer_size=capacity,
     )
-    return made.make_one_shot_iterator().get_next()
+    return dataset.make_one_shot_iterator().get_next()

@@ -46,7 +46,7 @@ def forward_features(
         ValueError: when predictions are built, for a key that is no feature or is one of a prediction.
         TypeError: when they are built, for predictions that are not by key.
     """
-    wanted = [keys] if isinstance(keys, str) else None if keys is None else list(keys)
+    asked = [keys] if isinstance(keys, str) else None if keys is None else list(keys)
 
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
         spec = estimator.model_fn(features, labels, mode, config)
@@ -56,15 +56,15 @@ def forward_features(
         if not isinstance(predictions, Mapping):
             raise TypeError(f"Predictions should be a dict to be extended, got {type(predictions)}")
         added = {}
-        for key in sorted(features) if wanted is None else wanted:
+        for key in sorted(features) if asked is None else asked:
             if key not in features:
                 raise ValueError(f"keys should be keys of features: {key!r} is none of {sorted(features)}")
             if key in predictions:
                 raise ValueError(f"Cannot forward feature key ({key}). Since it does exist in predictions.")
             feature = features[key]
             if isinstance(feature, tf.SparseTensor):
-                given = (sparse_default_values or {}).get(key)
-                feature = tf.sparse_tensor_to_dense(feature, given)
+                default = (sparse_default_values or {}).get(key)
+                feature = tf.sparse_tensor_to_dense(feature, default)
             added[key] = feature
         outputs = {
             name: PredictOutput({**output.outputs, **added}) if isinstance(output, PredictOutput) else output

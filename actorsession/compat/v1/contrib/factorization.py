@@ -141,9 +141,9 @@ class KMeans:
             return tf.gather(points, chosen)
         if self._cosine:
             points = tf.nn.l2_normalize(points, 1)
-        made: Any = tf.py_func(self._spread, [points, number], points.dtype)
-        made.set_shape([None, *points.shape.as_list()[1:]])
-        return made
+        centres: Any = tf.py_func(self._spread, [points, number], points.dtype)
+        centres.set_shape([None, *points.shape.as_list()[1:]])
+        return centres
 
     def _spread(self, points: Any, number: Any) -> Any:
         """Choose points, each with a chance by its squared distance from those chosen before."""

@@ -189,7 +189,7 @@ def parse_values(values: str, type_map: Mapping[str, type[Any]], ignore_unknown:
         ValueError: for a name without a type, a name that is assigned twice, a value of another type, or
             text of another form.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     at = 0
     while at < len(values):
         match = _ASSIGNMENT.match(values, at)
@@ -209,15 +209,15 @@ def parse_values(values: str, type_map: Mapping[str, type[Any]], ignore_unknown:
         else:
             value = _read(name, kind, text)
         if index is not None:
-            members = found.setdefault(name, {})
+            members = settings.setdefault(name, {})
             if not isinstance(members, dict) or int(index) in members:
                 raise ValueError(f"Multiple assignments to variable {name!r} in {values}")
             members[int(index)] = value
-        elif name in found:
+        elif name in settings:
             raise ValueError(f"Multiple assignments to variable {name!r} in {values}")
         else:
-            found[name] = value
-    return found
+            settings[name] = value
+    return settings
 
 
 def _read(name: str, kind: type[Any], text: str) -> Any:

@@ -68,9 +68,9 @@ def translations_to_projective_transforms(translations: Any, name: str | None = 
 
 def flat_transforms_to_matrices(transforms: Any) -> Any:
     """Return the 3x3 matrices of transformations, ``[count, 3, 3]``."""
-    given = tf.reshape(tf.convert_to_tensor(transforms, tf.float32), [-1, 8])
-    ones = tf.ones_like(given[:, :1])
-    return tf.reshape(tf.concat([given, ones], axis=1), [-1, 3, 3])
+    rows = tf.reshape(tf.convert_to_tensor(transforms, tf.float32), [-1, 8])
+    ones = tf.ones_like(rows[:, :1])
+    return tf.reshape(tf.concat([rows, ones], axis=1), [-1, 3, 3])
 
 
 def matrices_to_flat_transforms(transform_matrices: Any) -> Any:
@@ -108,17 +108,17 @@ def transform(
     if interpolation not in ("NEAREST", "BILINEAR"):
         raise ValueError(f"interpolation is NEAREST or BILINEAR, got {interpolation!r}")
     with tf.name_scope(name, "transform"):
-        given = tf.convert_to_tensor(images)
-        rank = given.shape.rank
+        pictures = tf.convert_to_tensor(images)
+        rank = pictures.shape.rank
         if rank not in (2, 3, 4):
             raise TypeError(f"Images should have rank between 2 and 4, got {rank}.")
-        batch = {2: given[None, :, :, None], 3: given[None], 4: given}[rank] if rank != 4 else given
-        size = _sizes(given) if output_shape is None else tf.unstack(tf.convert_to_tensor(output_shape))
+        batch = {2: pictures[None, :, :, None], 3: pictures[None], 4: pictures}[rank] if rank != 4 else pictures
+        size = _sizes(pictures) if output_shape is None else tf.unstack(tf.convert_to_tensor(output_shape))
         x, y = _sources(transforms, size)
         count = tf.shape(batch)[0]
         x, y = (tf.tile(v, [count // tf.shape(v)[0], 1, 1]) for v in (x, y))
-        made = _picked(batch, x, y) if interpolation == "NEAREST" else _blended(batch, x, y)
-        return made[0, :, :, 0] if rank == 2 else made[0] if rank == 3 else made
+        moved = _picked(batch, x, y) if interpolation == "NEAREST" else _blended(batch, x, y)
+        return moved[0, :, :, 0] if rank == 2 else moved[0] if rank == 3 else moved
 
 
 def _sizes(images: Any) -> tuple[Any, Any]:
@@ -132,8 +132,8 @@ def _sizes(images: Any) -> tuple[Any, Any]:
 
 def _sources(transforms: Any, size: Any) -> tuple[Any, Any]:
     """The place of the input that each pixel of the output shows, ``[count, rows, columns]`` each."""
-    given = tf.reshape(tf.convert_to_tensor(transforms, tf.float32), [-1, 8])
-    a0, a1, a2, b0, b1, b2, c0, c1 = (v[:, None, None] for v in tf.unstack(given, axis=1))
+    rows = tf.reshape(tf.convert_to_tensor(transforms, tf.float32), [-1, 8])
+    a0, a1, a2, b0, b1, b2, c0, c1 = (v[:, None, None] for v in tf.unstack(rows, axis=1))
     x = tf.cast(tf.range(size[1]), tf.float32)[None, None, :]
     y = tf.cast(tf.range(size[0]), tf.float32)[None, :, None]
     k = c0 * x + c1 * y + 1.0
@@ -155,18 +155,18 @@ def _at(images: Any, x: Any, y: Any) -> Any:
     inside = (x >= 0) & (x < columns) & (y >= 0) & (y < rows)
     number = tf.range(tf.shape(images)[0])[:, None, None] + tf.zeros_like(x)
     column, row = tf.clip_by_value(x, 0, columns - 1), tf.clip_by_value(y, 0, rows - 1)
-    found = tf.gather_nd(images, tf.stack([number, row, column], axis=3))
-    return found * tf.cast(inside[..., None], images.dtype)
+    pixels = tf.gather_nd(images, tf.stack([number, row, column], axis=3))
+    return pixels * tf.cast(inside[..., None], images.dtype)
 
 
 def _blended(images: Any, x: Any, y: Any) -> Any:
     """The mean of the four pixels around places, by their distances."""
     left, top = tf.floor(x), tf.floor(y)
-    made: Any = 0.0
+    blend: Any = 0.0
     for across in (0, 1):
         for down in (0, 1):
             column, row = left + across, top + down
             weight = (1 - tf.abs(x - column)) * (1 - tf.abs(y - row))
             pixel = _at(images, tf.cast(column, tf.int32), tf.cast(row, tf.int32))
-            made += tf.cast(pixel, tf.float32) * weight[..., None]
-    return tf.cast(made, images.dtype)
+            blend += tf.cast(pixel, tf.float32) * weight[..., None]
+    return tf.cast(blend, images.dtype)

@@ -186,10 +186,10 @@ class MutableDenseHashTable(MutableHashTable):
         return super().remove(self._allowed(keys), name)
 
     def _allowed(self, keys: Any) -> Tensor:
-        made = convert_to_tensor(keys, self.key_dtype)
+        checked = convert_to_tensor(keys, self.key_dtype)
         checks = [
-            Assert(reduce_all(not_equal(made, key)), [f"the {what} key of a table cannot be used"])
+            Assert(reduce_all(not_equal(checked, key)), [f"the {what} key of a table cannot be used"])
             for key, what in zip(self._reserved, ("empty", "deleted"), strict=True)
         ]
         with control_dependencies(checks):
-            return identity(made)
+            return identity(checked)

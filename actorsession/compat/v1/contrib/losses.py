@@ -58,8 +58,8 @@ def cosine_distance(
     dim: int | None = None,
 ) -> Tensor:
     """Return one less the cosine of vectors of length 1; see ``tf.losses``."""
-    made: Tensor = older(losses.cosine_distance)(labels, predictions, axis, weights, scope, dim=dim)
-    return made
+    distance: Tensor = older(losses.cosine_distance)(labels, predictions, axis, weights, scope, dim=dim)
+    return distance
 
 
 def log_loss(
@@ -118,7 +118,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Any]:
 
 def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss") -> Tensor:
     """Return the sum of all losses of the graph."""
-    found = get_losses()
+    terms = get_losses()
     if add_regularization_losses:
-        found += get_regularization_losses()
-    return ops.add_n(found, name=name)
+        terms += get_regularization_losses()
+    return ops.add_n(terms, name=name)

@@ -53,8 +53,8 @@ def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> 
     negatives = tf.tile(others[:, tf.newaxis], [1, count, 1])
     farther = negatives > distances[:, :, tf.newaxis]
     nearest = tf.reduce_min(tf.where(farther, negatives, tf.fill(tf.shape(negatives), largest)), 2)
-    found = tf.reduce_any(farther, 2)
-    negative = tf.where(found, nearest, tf.tile(tf.maximum(farthest, 0.0), [1, count]))
+    any_farther = tf.reduce_any(farther, 2)
+    negative = tf.where(any_farther, nearest, tf.tile(tf.maximum(farthest, 0.0), [1, count]))
     pairs = tf.cast(same, x.dtype) - tf.eye(count, dtype=x.dtype)
     losses = tf.maximum((margin + distances - negative) * pairs, 0.0)
     return tf.truediv(tf.reduce_sum(losses), tf.reduce_sum(pairs), name="triplet_semihard_loss")
@@ -76,9 +76,9 @@ def npairs_loss(
     lengths = [tf.reduce_mean(tf.reduce_sum(tf.square(x), 1)) for x in (anchors, others)]
     length = tf.multiply(sum(lengths), 0.25 * reg_lambda, name="l2loss")
     same = tf.cast(_same(labels), anchors.dtype)
-    wanted = same / tf.reduce_sum(same, 1, keepdims=True)
+    targets = same / tf.reduce_sum(same, 1, keepdims=True)
     products = tf.matmul(anchors, others, transpose_b=True)
-    entropy = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(logits=products, labels=wanted), name="xentropy")
+    entropy = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(logits=products, labels=targets), name="xentropy")
     if print_losses:
         entropy = tf.Print(entropy, ["cross entropy:", entropy, "l2loss:", length])
     return length + entropy

@@ -166,9 +166,9 @@ def f1_score(
 
         def best(of: Any) -> Tensor:
             hits, wrong, missed = (ops.convert_to_tensor(of[key]) for key in ("tp", "fp", "fn"))
-            right = ops.divide(hits, little + hits + wrong)
-            found = ops.divide(hits, little + hits + missed)
-            return ops.reduce_max(2.0 * right * found / (right + found + little))
+            precision = ops.divide(hits, little + hits + wrong)
+            recall = ops.divide(hits, little + hits + missed)
+            return ops.reduce_max(2.0 * precision * recall / (precision + recall + little))
 
         return publish(best(values), best(updates), metrics_collections, updates_collections)
 

@@ -69,7 +69,7 @@ class DecoupledWeightDecayExtension:
     ) -> Operation:
         """Return the operation that trains; ``decay_var_list`` names the variables that shrink."""
         self._decayed = None if decay_var_list is None else set(decay_var_list)
-        made: Operation = super().minimize(  # type: ignore[misc]
+        train_op: Operation = super().minimize(  # type: ignore[misc]
             loss,
             global_step,
             var_list,
@@ -79,7 +79,7 @@ class DecoupledWeightDecayExtension:
             name,
             grad_loss,
         )
-        return made
+        return train_op
 
     def apply_gradients(
         self,
@@ -91,35 +91,35 @@ class DecoupledWeightDecayExtension:
         """Return the operation that updates variables; see ``minimize``."""
         if decay_var_list is not None:
             self._decayed = set(decay_var_list)
-        made: Operation = super().apply_gradients(grads_and_vars, global_step, name)  # type: ignore[misc]
-        return made
+        train_op: Operation = super().apply_gradients(grads_and_vars, global_step, name)  # type: ignore[misc]
+        return train_op
 
     def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
         with tf.control_dependencies([] if self._by_rows else [self._decay(var)]):
-            made: Operation = super()._apply_dense(grad, var)  # type: ignore[misc]
-        return made
+            update: Operation = super()._apply_dense(grad, var)  # type: ignore[misc]
+        return update
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
         with tf.control_dependencies([self._decay(var, grad.indices)]):
             self._by_rows = True
             try:
-                made: Operation = super()._apply_sparse(grad, var)  # type: ignore[misc]
+                update: Operation = super()._apply_sparse(grad, var)  # type: ignore[misc]
             finally:
                 self._by_rows = False
-        return made
+        return update
 
     def _decay(self, var: Any, rows: Any = None) -> Operation:
         """Shrink a variable, or the rows of it that have a gradient."""
         if self._decayed is not None and var not in self._decayed:
             return tf.no_op()
-        given = self._weight_decay() if callable(self._weight_decay) else self._weight_decay
-        factor = tf.cast(given, var.dtype.base_dtype)
+        decay = self._weight_decay() if callable(self._weight_decay) else self._weight_decay
+        factor = tf.cast(decay, var.dtype.base_dtype)
         if rows is None:
             changed = var.assign_sub(factor * var.value())
         else:
             changed = tf.scatter_sub(var, rows, factor * tf.gather(var.value(), rows))
-        made: Operation = tf.group(changed)
-        return made
+        shrink: Operation = tf.group(changed)
+        return shrink
 
 
 def extend_with_decoupled_weight_decay(base_optimizer: type[Any]) -> type[Any]:
@@ -202,8 +202,8 @@ class NadamOptimizer(_MomentsOptimizer):
         moved = m.assign(beta1 * m.value() + (1.0 - beta1) * grad)
         spread = v.assign(beta2 * v.value() + (1.0 - beta2) * tf.square(grad))
         ahead = beta1 * moved + (1.0 - beta1) * grad
-        made: Operation = tf.group(var.assign_sub(rate * ahead / (tf.sqrt(spread) + small)))
-        return made
+        update: Operation = tf.group(var.assign_sub(rate * ahead / (tf.sqrt(spread) + small)))
+        return update
 
 
 class LazyAdamOptimizer(_MomentsOptimizer):
@@ -223,8 +223,8 @@ class LazyAdamOptimizer(_MomentsOptimizer):
             tf.scatter_update(v, rows, spread),
             tf.scatter_sub(var, rows, rate * moved / (tf.sqrt(spread) + small)),
         ]
-        made: Operation = tf.group(*changes)
-        return made
+        update: Operation = tf.group(*changes)
+        return update
 
 
 class AdaMaxOptimizer(_MomentsOptimizer):
@@ -247,8 +247,8 @@ class AdaMaxOptimizer(_MomentsOptimizer):
         moved = m.assign(beta1 * m.value() + (1.0 - beta1) * grad)
         largest = v.assign(tf.maximum(beta2 * v.value(), tf.abs(grad)))
         rate = self._like(self._rate, var) / (1.0 - power1)
-        made: Operation = tf.group(var.assign_sub(rate * moved / (largest + small)))
-        return made
+        update: Operation = tf.group(var.assign_sub(rate * moved / (largest + small)))
+        return update
 
 
 # -- others ------------------------------------------------------------------------------------------
@@ -281,8 +281,8 @@ class _SignOptimizer(Optimizer):
 
     def _changed(self, var: Any, factor: Any, grad: Tensor) -> Operation:
         rate = tf.cast(self._learning_rate, grad.dtype)
-        made: Operation = tf.group(var.assign_sub(rate * factor * grad))
-        return made
+        update: Operation = tf.group(var.assign_sub(rate * factor * grad))
+        return update
 
 
 class PowerSignOptimizer(_SignOptimizer):
@@ -406,13 +406,13 @@ class MovingAverageOptimizer(WrappingOptimizer):
         self._averaged = [var for _, var in pairs if var is not None]
         with tf.control_dependencies([train_op] if self._sequential else []):
             averaged = self._ema.apply(self._averaged)
-        made: Operation = tf.group(train_op, averaged, name="train_with_avg")
-        return made
+        both: Operation = tf.group(train_op, averaged, name="train_with_avg")
+        return both
 
     def get_variable(self, var: Any) -> Any:
         """Return the average of a variable, or the variable if it has none."""
-        found = self._ema.average(var)
-        return var if found is None else found
+        average = self._ema.average(var)
+        return var if average is None else average
 
     def swapping_saver(self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any) -> Any:
         """Return a saver that stores averages under the names of their variables, and the other way round.
@@ -427,12 +427,12 @@ class MovingAverageOptimizer(WrappingOptimizer):
         """
         if not self._averaged:
             raise RuntimeError("Must call apply_gradients or minimize before creating the swapping_saver")
-        given = tf.global_variables() if var_list is None else var_list
-        found = given if isinstance(given, Mapping) else {var.op.name: var for var in given}
-        swapped = dict(found)
-        for key, var in found.items():
+        listed = tf.global_variables() if var_list is None else var_list
+        variables = listed if isinstance(listed, Mapping) else {var.op.name: var for var in listed}
+        swapped = dict(variables)
+        for key, var in variables.items():
             average = self._ema.average(var)
-            if average is not None and average.op.name in found:
+            if average is not None and average.op.name in variables:
                 swapped[key], swapped[average.op.name] = average, var
         return tf.train.Saver(swapped, name=name, **kwargs)
 
@@ -502,13 +502,13 @@ class ExternalOptimizerInterface:
         session = session or tf.get_default_session()
         feeds, extra = dict(feed_dict or {}), list(fetches or [])
 
-        def evaluated(wanted: Sequence[Any], callback: Callable[..., Any] | None = None) -> Any:
+        def evaluated(tensors: Sequence[Any], callback: Callable[..., Any] | None = None) -> Any:
             def at(x: Any) -> Any:
                 session.run(self._assigned, self._parts(x), **run_kwargs)
-                found = session.run([*wanted, extra] if callback else wanted, feeds, **run_kwargs)
+                values = session.run([*tensors, extra] if callback else tensors, feeds, **run_kwargs)
                 if callback:
-                    callback(*found.pop())
-                return [np.asarray(value, np.float64) for value in found]
+                    callback(*values.pop())
+                return [np.asarray(value, np.float64) for value in values]
 
             return at
 
@@ -544,18 +544,18 @@ class ExternalOptimizerInterface:
         )
 
     def _flat_bounds(self, by_variable: Mapping[Any, Any]) -> list[tuple[float, float]]:
-        found = []
+        bounds = []
         for var in self._vars:
             shape = var.shape.as_list()
             low, high = by_variable.get(var, (-np.inf, np.inf))
             lows, highs = (np.broadcast_to(bound, shape).ravel() for bound in (low, high))
-            found += list(zip(lows, highs, strict=True))
-        return found
+            bounds += list(zip(lows, highs, strict=True))
+        return bounds
 
     def _parts(self, x: Any) -> dict[Any, Any]:
         return {
-            given: np.asarray(x[start:end]).reshape(given.shape.as_list())
-            for given, start, end in zip(self._given, self._ends[:-1], self._ends[1:], strict=True)
+            variable: np.asarray(x[start:end]).reshape(variable.shape.as_list())
+            for variable, start, end in zip(self._given, self._ends[:-1], self._ends[1:], strict=True)
         }
 
 
@@ -574,15 +574,15 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
             options["constraints"] = how["constraints"]
         if how["bounds"] is not None:
             options["bounds"] = how["bounds"]
-        found = scipy.minimize(
+        optimum = scipy.minimize(
             how["loss_grad_func"], how["initial_val"], jac=True, method=method, callback=how["step_callback"], **options
         )
         tf.logging.info(
             "Optimization terminated with:\n  Message: %s\n  Objective function value: %f\n"
             "  Number of iterations: %s\n  Number of functions evaluations: %s",
-            found.message,
-            found.fun,
-            getattr(found, "nit", "-"),
-            found.nfev,
+            optimum.message,
+            optimum.fun,
+            getattr(optimum, "nit", "-"),
+            optimum.nfev,
         )
-        return found.x
+        return optimum.x

@@ -91,8 +91,8 @@ def from_saved_model(
     Raises:
         ValueError: for more than one of the three ways, or a signature that the model has not.
     """
-    given = [signature_def_key is not None, signature_def is not None, input_names is not None]
-    if sum(given) > 1 or (input_names is None) != (output_names is None):
+    sources = [signature_def_key is not None, signature_def is not None, input_names is not None]
+    if sum(sources) > 1 or (input_names is None) != (output_names is None):
         raise ValueError(
             "You must specify at most one of signature_def_key OR signature_def OR (input_names AND output_names)."
         )
@@ -100,16 +100,16 @@ def from_saved_model(
     graph = graph or Graph()
     with graph.as_default():
         session = Session(config=config)
-        found = loader.load(session, asked, export_dir)
+        meta_graph = loader.load(session, asked, export_dir)
         if input_names is not None and output_names is not None:
             feeds, fetches = input_names, output_names
         else:
             key = signature_def_key or DEFAULT_SERVING_SIGNATURE_DEF_KEY
-            if signature_def is None and key not in found.signature_def:
+            if signature_def is None and key not in meta_graph.signature_def:
                 raise ValueError(
-                    f"Got signature_def_key {key!r}. Available signatures are {sorted(found.signature_def)}."
+                    f"Got signature_def_key {key!r}. Available signatures are {sorted(meta_graph.signature_def)}."
                 )
-            signature = found.signature_def[key] if signature_def is None else signature_def
+            signature = meta_graph.signature_def[key] if signature_def is None else signature_def
             feeds, fetches = (
                 {name: info.name for name, info in flat_tensors(infos).items()}
                 for infos in (signature.inputs, signature.outputs)
@@ -160,10 +160,10 @@ def _outputs(spec: Any, key: str | None) -> Mapping[str, Any]:
     chosen = outputs.get(key or DEFAULT_SERVING_SIGNATURE_DEF_KEY)
     if chosen is None and len(outputs) == 1:
         (chosen,) = outputs.values()
-    found = spec.predictions
+    tensors = spec.predictions
     with contextlib.suppress(AttributeError):
-        found = chosen.outputs if chosen is not None else found
-    return found if isinstance(found, Mapping) else {"output": found}
+        tensors = chosen.outputs if chosen is not None else tensors
+    return tensors if isinstance(tensors, Mapping) else {"output": tensors}
 
 
 from_contrib_estimator = from_estimator

@@ -125,9 +125,9 @@ def _call(function: Callable[..., Any], *values: Any) -> Operation:
         return []
 
     with device("/cpu:0"):
-        made = ops.py_func(act, list(values), [])
-    assert isinstance(made, Operation)
-    return made
+        op = ops.py_func(act, list(values), [])
+    assert isinstance(op, Operation)
+    return op
 
 
 def create_file_writer(
@@ -156,8 +156,8 @@ create_summary_file_writer = create_file_writer
 
 
 @contextlib.contextmanager
-def _recording(wanted: Any) -> Iterator[None]:
-    before, _scope.record = _scope.record, wanted
+def _recording(record: Any) -> Iterator[None]:
+    before, _scope.record = _scope.record, record
     try:
         yield
     finally:
@@ -221,13 +221,13 @@ def _recorded(name: str, family: str | None, make: Callable[[str], Tensor], step
             with control_dependencies([write()]):
                 return ops.constant(True)
 
-        made: Any
+        op: Any
         if record is True:
-            made = write()
+            op = write()
         else:
-            made = ops.cond(record, written, lambda: ops.constant(False)).op
-    get_default_graph().add_to_collection(_OPS, made)
-    return made
+            op = ops.cond(record, written, lambda: ops.constant(False)).op
+    get_default_graph().add_to_collection(_OPS, op)
+    return op
 
 
 def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:

@@ -35,11 +35,11 @@ def assert_summary(expected_tags: Iterable[str], expected_simple_values: dict[st
         ValueError: if there are others.
         AssertionError: if a number is another.
     """
-    found = {value.tag: value.simple_value for value in summary_proto.value}
-    for tag in set(found) & set(expected_simple_values):
-        np.testing.assert_almost_equal(found[tag], expected_simple_values[tag], 2, tag)
-    if set(expected_tags) != set(found):
-        raise ValueError(f"Expected tags {sorted(expected_tags)}, got {sorted(found)}.")
+    values = {value.tag: value.simple_value for value in summary_proto.value}
+    for tag in set(values) & set(expected_simple_values):
+        np.testing.assert_almost_equal(values[tag], expected_simple_values[tag], 2, tag)
+    if set(expected_tags) != set(values):
+        raise ValueError(f"Expected tags {sorted(expected_tags)}, got {sorted(values)}.")
 
 
 def to_summary_proto(summary_str: bytes) -> Any:
@@ -70,14 +70,14 @@ def simple_values_from_events(events: Iterable[Any], tags: Iterable[str]) -> dic
     Raises:
         ValueError: if what is under a tag is no number.
     """
-    wanted, found = set(tags), {}
+    selected, numbers = set(tags), {}
     for event in events:
         for value in event.summary.value if event.HasField("summary") else ():
-            if value.tag in wanted:
+            if value.tag in selected:
                 if not value.HasField("simple_value"):
                     raise ValueError(f"{value.tag} is no number")
-                found[value.tag] = value.simple_value
-    return found
+                numbers[value.tag] = value.simple_value
+    return numbers
 
 
 class FakeSummaryWriter:
@@ -169,18 +169,18 @@ class FakeSummaryWriter:
             values = [value for each in self._summaries[step] for value in each.value]
             numbers = {v.tag: v.simple_value for v in values if v.tag != "global_step/sec"}
             test_case.assertEqual(expected, numbers)  # noqa: PT009
-        for wanted, found in (
+        for added, actual in (
             (expected_added_graphs, self._added_graphs),
             (expected_added_meta_graphs, self._added_meta_graphs),
             (expected_session_logs, self._added_session_logs),
         ):
-            if wanted is not None:
-                test_case.assertEqual(list(wanted), found)  # noqa: PT009
+            if added is not None:
+                test_case.assertEqual(list(added), actual)  # noqa: PT009
 
     def add_summary(self, summ: Any, current_global_step: Any = None) -> None:
         """Keep a summary."""
-        made = to_summary_proto(summ) if isinstance(summ, bytes) else summ
-        self._summaries.setdefault(current_global_step, []).append(made)
+        summary = to_summary_proto(summ) if isinstance(summ, bytes) else summ
+        self._summaries.setdefault(current_global_step, []).append(summary)
 
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
         """Keep a graph."""

@@ -130,8 +130,8 @@ class TPUEstimatorSpec(_Spec):
 
 
 def _called(pair: tuple[Callable[..., Any], Any]) -> Any:
-    function, given = pair
-    return function(**given) if isinstance(given, Mapping) else function(*given)
+    function, arguments = pair
+    return function(**arguments) if isinstance(arguments, Mapping) else function(*arguments)
 
 
 class _RunsBeside(SessionRunHook):
@@ -206,9 +206,9 @@ class TPUEstimator(Estimator):
     @property
     def params(self) -> dict[str, Any]:
         """A copy of the hyperparameters; while a graph is built, with the size of its batches."""
-        found = super().params
+        params = super().params
         size = self._batch_sizes.get(self._mode or "")
-        return found if size is None else {**found, "batch_size": size, "use_tpu": False}
+        return params if size is None else {**params, "batch_size": size, "use_tpu": False}
 
     def _built(self, input_fn: Any, mode: str) -> Any:
         self._mode = mode
@@ -223,9 +223,9 @@ def _plain(model_fn: Callable[..., Any]) -> Callable[..., EstimatorSpec]:
 
     @functools.wraps(model_fn)
     def plain(*args: Any, **named: Any) -> EstimatorSpec:
-        found = model_fn(*args, **named)
-        made: EstimatorSpec = found.as_estimator_spec() if isinstance(found, TPUEstimatorSpec) else found
-        return made
+        spec = model_fn(*args, **named)
+        plain_spec: EstimatorSpec = spec.as_estimator_spec() if isinstance(spec, TPUEstimatorSpec) else spec
+        return plain_spec
 
     return plain
 

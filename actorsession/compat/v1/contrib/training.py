@@ -59,7 +59,7 @@ def multiply_gradients(grads_and_vars: Iterable[Any], gradient_multipliers: Mapp
     """
     if not isinstance(gradient_multipliers, Mapping) or not gradient_multipliers:
         raise ValueError("`gradient_multipliers` is a dict with at least one factor")
-    made = []
+    pairs = []
     for grad, var in grads_and_vars:
         key = var if var in gradient_multipliers else var.op.name
         if key in gradient_multipliers:
@@ -70,21 +70,21 @@ def multiply_gradients(grads_and_vars: Iterable[Any], gradient_multipliers: Mapp
                 grad = tf.IndexedSlices(grad.values * factor, grad.indices, grad.dense_shape)
             else:
                 grad = grad * factor
-        made.append((grad, var))
-    return made
+        pairs.append((grad, var))
+    return pairs
 
 
 def add_gradients_summaries(grads_and_vars: Iterable[Any]) -> list[Any]:
     """Add a histogram and the norm of each gradient to the summaries, and return these."""
-    made = []
+    summaries = []
     for grad, var in grads_and_vars:
         if grad is None:
             _log.info("Var %s has no gradient", var.op.name)
             continue
         values = grad.values if isinstance(grad, tf.IndexedSlices) else grad
-        made.append(tf.summary.histogram(f"{var.op.name}_gradient", values))
-        made.append(tf.summary.scalar(f"{var.op.name}_gradient_norm", tf.global_norm([values])))
-    return made
+        summaries.append(tf.summary.histogram(f"{var.op.name}_gradient", values))
+        summaries.append(tf.summary.scalar(f"{var.op.name}_gradient_norm", tf.global_norm([values])))
+    return summaries
 
 
 def create_train_op(
@@ -211,9 +211,9 @@ def wait_for_new_checkpoint(
     checked_seconds("seconds_to_sleep", seconds_to_sleep)
     end = None if timeout is None else time.monotonic() + checked_seconds("wait", timeout)
     while True:
-        found: str | None = tf.train.latest_checkpoint(checkpoint_dir)
-        if found is not None and found != last_checkpoint:
-            return found
+        path: str | None = tf.train.latest_checkpoint(checkpoint_dir)
+        if path is not None and path != last_checkpoint:
+            return path
         if end is not None and time.monotonic() + seconds_to_sleep > end:
             return None
         time.sleep(seconds_to_sleep)
@@ -236,24 +236,24 @@ def checkpoints_iterator(
     checked_seconds("min_interval_secs", min_interval_secs)
     last = None
     while True:
-        found = wait_for_new_checkpoint(checkpoint_dir, last, timeout=timeout)
-        if found is None:
+        path = wait_for_new_checkpoint(checkpoint_dir, last, timeout=timeout)
+        if path is None:
             if timeout_fn is None or timeout_fn():
                 return
             continue
         start = time.monotonic()
-        last = found
-        yield found
+        last = path
+        yield path
         time.sleep(max(0.0, start + min_interval_secs - time.monotonic()))
 
 
 def get_or_create_eval_step() -> Any:
     """Return the variable that counts evaluations, a local one."""
-    found = tf.get_collection(tf.GraphKeys.EVAL_STEP)
-    if len(found) > 1:
+    counters = tf.get_collection(tf.GraphKeys.EVAL_STEP)
+    if len(counters) > 1:
         raise ValueError("Multiple tensors added to tf.GraphKeys.EVAL_STEP")
-    if found:
-        return found[0]
+    if counters:
+        return counters[0]
     return tf.get_variable(
         "eval_step",
         shape=[],
@@ -399,15 +399,15 @@ def evaluate_repeatedly(
         timeout: seconds to wait for a checkpoint; see ``checkpoints_iterator``.
         timeout_fn: asked when the time is over.
     """
-    found = None
+    values = None
     paths = checkpoints_iterator(checkpoint_dir, eval_interval_secs, timeout, timeout_fn)
     for done, path in enumerate(paths, 1):
-        found = evaluate_once(
+        values = evaluate_once(
             path, master, scaffold, eval_ops, feed_dict, final_ops, final_ops_feed_dict, hooks, config
         )
         if max_number_of_evaluations is not None and done >= max_number_of_evaluations:
             break
-    return found
+    return values
 
 
 # -- tasks of parameter servers ----------------------------------------------------------------------

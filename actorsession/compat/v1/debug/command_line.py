@@ -234,11 +234,11 @@ class Prompt:
 
 def _indices(text: str) -> Any:
     """Return the indices that are written between brackets, such as ``0, :2``."""
-    found: list[Any] = []
+    indices: list[Any] = []
     for part in text.split(","):
         bounds = [int(bound) if bound.strip() else None for bound in part.split(":")]
-        found.append(slice(*bounds) if len(bounds) > 1 else bounds[0])
-    return tuple(found)
+        indices.append(slice(*bounds) if len(bounds) > 1 else bounds[0])
+    return tuple(indices)
 
 
 def _text(fetches: Any) -> str:

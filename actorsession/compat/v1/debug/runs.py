@@ -101,14 +101,14 @@ def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
     return as_dtype(kept.dtype).kind in "fc" and not bool(np.isfinite(kept).all())
 
 
-def watching(options: Any, graph: Graph, url: str, wanted: WatchOptions) -> Any:
+def watching(options: Any, graph: Graph, url: str, watches: WatchOptions) -> Any:
     """Return options of a run with watches added.
 
     Args:
         options: the program's options, which are copied; ``None`` for the default.
         graph: the graph.
         url: where the values go.
-        wanted: what is watched.
+        watches: what is watched.
     """
     asked = RunOptions()
     if options is not None:
@@ -116,12 +116,12 @@ def watching(options: Any, graph: Graph, url: str, wanted: WatchOptions) -> Any:
     watch_graph(
         asked,
         graph,
-        wanted.debug_ops,
+        watches.debug_ops,
         url,
-        wanted.node_name_regex_whitelist,
-        wanted.op_type_regex_whitelist,
-        wanted.tensor_dtype_regex_whitelist,
-        wanted.tolerate_debug_op_creation_failures,
+        watches.node_name_regex_whitelist,
+        watches.op_type_regex_whitelist,
+        watches.tensor_dtype_regex_whitelist,
+        watches.tolerate_debug_op_creation_failures,
     )
     return asked
 
@@ -165,17 +165,17 @@ class Dumper:
 
     def begin(self, graph: Graph, fetches: Any, feed_dict: Any, options: Any) -> Any:
         """Return the options of a run with its watches."""
-        wanted = WatchOptions()
+        watches = WatchOptions()
         if self._watch_fn is not None:
-            found = self._watch_fn(fetches, feed_dict)
-            wanted = found if isinstance(found, WatchOptions) else WatchOptions(*_listed(found))
+            answer = self._watch_fn(fetches, feed_dict)
+            watches = answer if isinstance(answer, WatchOptions) else WatchOptions(*_listed(answer))
         directory = self._root / f"run_{time.time_ns() // 1000}_{next(self._counter)}"
         directory.mkdir(0o700)
-        return watching(options, graph, directory.as_uri(), wanted)
+        return watching(options, graph, directory.as_uri(), watches)
 
     def end(self, error: OpError | None) -> None:
         """See ``RunDebugger.end``."""
 
 
-def _listed(found: Any) -> Sequence[Any]:
-    return (found,) if isinstance(found, str) else tuple(found)
+def _listed(answer: Any) -> Sequence[Any]:
+    return (answer,) if isinstance(answer, str) else tuple(answer)

@@ -69,14 +69,14 @@ class _WrapperSession(ProcessBound):
         if watched is None:
             return self._sess.run(fetches, feed_dict, options, run_metadata)
         try:
-            found = self._sess.run(fetches, feed_dict, watched, run_metadata)
+            values = self._sess.run(fetches, feed_dict, watched, run_metadata)
         except OpError as error:
             self._debugger.end(error)
             if self._raises:
                 raise
             return error
         self._debugger.end(None)
-        return found
+        return values
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False

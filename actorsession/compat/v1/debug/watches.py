@@ -93,10 +93,10 @@ def watch_graph(
     run_options.debug_options.reset_disk_byte_usage = reset_disk_byte_usage
     patterns = (node_name_regex_whitelist, op_type_regex_whitelist, tensor_dtype_regex_whitelist)
     if patterns == (None, None, None):
-        found = [("*", -1)]
+        tensors = [("*", -1)]
     else:
-        found = _tensors(graph, lambda *names: all(map(_matches, patterns, names)))
-    for node, slot in found:
+        tensors = _tensors(graph, lambda *names: all(map(_matches, patterns, names)))
+    for node, slot in tensors:
         add_debug_tensor_watch(
             run_options, node, slot, debug_ops, debug_urls, tolerate_debug_op_creation_failures, global_step
         )

@@ -135,8 +135,8 @@ class Beta(ScalarDistribution):
 @RegisterKL(Beta, Beta)
 def _kl_beta_beta(a: Beta, b: Beta, name: str | None = None) -> Tensor:
     with name_scope(name, "kl_beta_beta", [a.concentration1, a.concentration0]):
-        found = b._norm() - a._norm()
+        divergence = b._norm() - a._norm()
         for ours, theirs in ((a.concentration1, b.concentration1), (a.concentration0, b.concentration0)):
-            found = found - opsets.digamma(ours) * (theirs - ours)
+            divergence = divergence - opsets.digamma(ours) * (theirs - ours)
         total = a.total_concentration
-        return found + opsets.digamma(total) * (b.total_concentration - total)
+        return divergence + opsets.digamma(total) * (b.total_concentration - total)

@@ -116,9 +116,9 @@ class Categorical(Distribution):
         return -ops.reduce_sum(nn.log_softmax(self.logits) * self.probs, -1)
 
     def _mode(self) -> Tensor:
-        found = ops.cast(ops.argmax(self.logits, axis=-1), self.dtype)
-        found.set_shape(self.batch_shape)
-        return found
+        mode = ops.cast(ops.argmax(self.logits, axis=-1), self.dtype)
+        mode.set_shape(self.batch_shape)
+        return mode
 
 
 @RegisterKL(Categorical, Categorical)

@@ -47,9 +47,9 @@ def parameters(checks: Sequence[Any], **given: Any) -> list[Tensor]:
         ValueError: if they have several dtypes, or one that is not floating.
     """
     with control_dependencies(list(checks)):
-        made = [ops.identity(value, name=name) for name, value in given.items()]
-    same_float_dtype(made)
-    return made
+        tensors = [ops.identity(value, name=name) for name, value in given.items()]
+    same_float_dtype(tensors)
+    return tensors
 
 
 def same_float_dtype(tensors: Sequence[Tensor], dtype: DType | None = None) -> None:
@@ -58,12 +58,12 @@ def same_float_dtype(tensors: Sequence[Tensor], dtype: DType | None = None) -> N
     Raises:
         ValueError: if they do not.
     """
-    wanted = dtype or tensors[0].dtype
-    wrong = [t for t in tensors if t.dtype is not wanted]
+    expected = dtype or tensors[0].dtype
+    wrong = [t for t in tensors if t.dtype is not expected]
     if wrong:
-        raise ValueError(f"Tensor {wrong[0].name} has dtype {wrong[0].dtype.name}, expected {wanted.name}")
-    if not wanted.is_floating:
-        raise ValueError(f"Expected floating point type, got {wanted.name}.")
+        raise ValueError(f"Tensor {wrong[0].name} has dtype {wrong[0].dtype.name}, expected {expected.name}")
+    if not expected.is_floating:
+        raise ValueError(f"Expected floating point type, got {expected.name}.")
 
 
 def logits_and_probs(
@@ -85,21 +85,21 @@ def logits_and_probs(
     if (probs is None) == (logits is None):
         raise ValueError("Must pass probs or logits, but not both.")
     with name_scope(name):
-        given = ops.convert_to_tensor(logits if probs is None else probs, name="logits" if probs is None else "probs")
-        if not given.dtype.is_floating:
+        tensor = ops.convert_to_tensor(logits if probs is None else probs, name="logits" if probs is None else "probs")
+        if not tensor.dtype.is_floating:
             raise TypeError(f"{'logits' if probs is None else 'probs'} must having floating type.")
-        if multidimensional and given.shape.rank == 0:
+        if multidimensional and tensor.shape.rank == 0:
             raise ValueError(_NO_CLASSES)
         if multidimensional and validate_args:
-            given = checked_classes(given)
+            tensor = checked_classes(tensor)
         if probs is None:
             squash = nn.softmax if multidimensional else ops.sigmoid
-            return given, squash(given, name="probs")
+            return tensor, squash(tensor, name="probs")
         if validate_args:
-            given = checked(_probability_checks(given, multidimensional=multidimensional), given)
+            tensor = checked(_probability_checks(tensor, multidimensional=multidimensional), tensor)
         with name_scope("logits"):
-            odds = ops.log(given)
-            return (odds if multidimensional else odds - ops.log1p(-given)), given
+            odds = ops.log(tensor)
+            return (odds if multidimensional else odds - ops.log1p(-tensor)), tensor
 
 
 def _probability_checks(probs: Tensor, *, multidimensional: bool) -> list[Any]:

@@ -33,18 +33,18 @@ class Dirichlet(Distribution):
     ) -> None:
         made_with = dict(locals())
         with name_scope(name, values=[concentration]) as name:
-            given = ops.convert_to_tensor(concentration, name="concentration")
+            tensor = ops.convert_to_tensor(concentration, name="concentration")
             if validate_args:
-                given = checked(_parameter_checks(given), given)
-            self._concentration = given
-            self._total_concentration = ops.reduce_sum(given, -1)
+                tensor = checked(_parameter_checks(tensor), tensor)
+            self._concentration = tensor
+            self._total_concentration = ops.reduce_sum(tensor, -1)
         super().__init__(
-            given.dtype,
+            tensor.dtype,
             FULLY_REPARAMETERIZED,
             validate_args,
             allow_nan_stats,
             made_with,
-            [given, self._total_concentration],
+            [tensor, self._total_concentration],
             name,
         )
 

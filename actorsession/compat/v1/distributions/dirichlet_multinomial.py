@@ -40,17 +40,17 @@ class DirichletMultinomial(Distribution):
         made_with = dict(locals())
         with name_scope(name, values=[total_count, concentration]) as name:
             count = ops.convert_to_tensor(total_count, name="total_count")
-            given = ops.convert_to_tensor(concentration, name="concentration")
+            tensor = ops.convert_to_tensor(concentration, name="concentration")
             if validate_args:
                 count = checked_counts(count)
                 message = "Concentration parameter must be positive."
-                positive = ops.assert_positive(given, message=message)
-                given = checked([positive], checked_classes(given))
-            self._total_count, self._concentration = count, given
-            self._total_concentration = ops.reduce_sum(given, -1)
-            self._mean_val = count[..., None] * (given / self._total_concentration[..., None])
+                positive = ops.assert_positive(tensor, message=message)
+                tensor = checked([positive], checked_classes(tensor))
+            self._total_count, self._concentration = count, tensor
+            self._total_concentration = ops.reduce_sum(tensor, -1)
+            self._mean_val = count[..., None] * (tensor / self._total_concentration[..., None])
         super().__init__(
-            given.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with, [count, given], name
+            tensor.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with, [count, tensor], name
         )
 
     @property

@@ -230,11 +230,11 @@ class Distribution:
             known = get_static_value(shape)
             count = ops.reduce_prod(shape) if known is None else int(known.prod())
             drawn = self._sample_n(count, seed)
-            made: Tensor = ops.reshape(drawn, ops.concat([shape, ops.shape(drawn)[1:]], 0))
+            samples: Tensor = ops.reshape(drawn, ops.concat([shape, ops.shape(drawn)[1:]], 0))
             if known is not None:
                 parts = [TensorShape([int(n) for n in known]), self.batch_shape, self.event_shape]
-                made.set_shape(parts[0].concatenate(parts[1]).concatenate(parts[2]))
-            return made
+                samples.set_shape(parts[0].concatenate(parts[1]).concatenate(parts[2]))
+            return samples
 
     def log_prob(self, value: Any, name: str = "log_prob") -> Tensor:
         """Return the logarithm of the density or probability of a value."""
@@ -279,12 +279,12 @@ class Distribution:
         missing: NotImplementedError | None = None
         for method, make in alternatives:
             try:
-                found = method()
+                value = method()
             except NotImplementedError as exc:
                 missing = missing or exc
             else:
-                made: Tensor = found if make is None else make(found)
-                return made
+                transformed: Tensor = value if make is None else make(value)
+                return transformed
         assert missing is not None
         raise missing
 

@@ -43,16 +43,16 @@ def kl_divergence(
             f"{kinds[0]} and distribution_b type {kinds[1]}"
         )
     with name_scope("KullbackLeibler"):
-        found: Tensor = function(distribution_a, distribution_b, name=name)
+        divergence: Tensor = function(distribution_a, distribution_b, name=name)
         if allow_nan_stats:
-            return found
-        is_number = ops.logical_not(ops.reduce_any(ops.is_nan(found)))
+            return divergence
+        is_number = ops.logical_not(ops.reduce_any(ops.is_nan(divergence)))
         complaint = (
             f"KL calculation between {distribution_a.name} and {distribution_b.name} returned NaN values "
             "(and was called with allow_nan_stats=False). Values:"
         )
-        with control_dependencies([ops.Assert(is_number, [complaint, found])]):
-            return ops.identity(found, name="checked_kl")
+        with control_dependencies([ops.Assert(is_number, [complaint, divergence])]):
+            return ops.identity(divergence, name="checked_kl")
 
 
 def cross_entropy(ref: Any, other: Any, allow_nan_stats: bool = True) -> Tensor:

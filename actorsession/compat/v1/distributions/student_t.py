@@ -110,17 +110,17 @@ class StudentT(ScalarDistribution):
         is_finite = self.df > 2.0
         divisor = ops.where_v2(is_finite, self.df - 2.0, ops.ones_like(self.df))
         finite = self._ones() * ops.square(self.scale) * self.df / divisor
-        found = ops.where_v2(is_finite, finite, np.array(np.inf, self.dtype.np_dtype))
-        return self._where_defined(found, "variance")
+        variance = ops.where_v2(is_finite, finite, np.array(np.inf, self.dtype.np_dtype))
+        return self._where_defined(variance, "variance")
 
-    def _where_defined(self, found: Tensor, what: str) -> Tensor:
+    def _where_defined(self, statistic: Tensor, what: str) -> Tensor:
         """Return a statistic that is only defined for more than one degree of freedom."""
         if self.allow_nan_stats:
             nan = np.array(np.nan, self.dtype.np_dtype)
-            return ops.where_v2(self.df > 1.0, found, nan)
+            return ops.where_v2(self.df > 1.0, statistic, nan)
         message = f"{what} not defined for components of df <= 1"
         one = ops.ones([], self.dtype)
-        return checked([ops.assert_less(one, self.df, message=message)], found)
+        return checked([ops.assert_less(one, self.df, message=message)], statistic)
 
     def _mode(self) -> Tensor:
         return ops.identity(self.loc)

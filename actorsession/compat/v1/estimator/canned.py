@@ -51,16 +51,16 @@ _LINEAR_RATE, _LINEAR_RATE_OF_BOTH = 0.2, 0.005
 _BASELINE_RATE = 0.3
 
 
-def _optimizer(given: Any, rate: float) -> Any:
+def _optimizer(optimizer: Any, rate: float) -> Any:
     """Return an optimiser: itself, of its name, or what a function returns."""
-    if isinstance(given, str):
-        if given not in _OPTIMIZERS:
-            raise ValueError(f"Unsupported optimizer name: {given}. Supported names are: {sorted(_OPTIMIZERS)}")
-        return _OPTIMIZERS[given](rate)
-    made = given() if callable(given) else given
-    if not hasattr(made, "apply_gradients"):
-        raise ValueError(f"The given object is not an Optimizer instance. Given: {made}")
-    return made
+    if isinstance(optimizer, str):
+        if optimizer not in _OPTIMIZERS:
+            raise ValueError(f"Unsupported optimizer name: {optimizer}. Supported names are: {sorted(_OPTIMIZERS)}")
+        return _OPTIMIZERS[optimizer](rate)
+    result = optimizer() if callable(optimizer) else optimizer
+    if not hasattr(result, "apply_gradients"):
+        raise ValueError(f"The given object is not an Optimizer instance. Given: {result}")
+    return result
 
 
 class _Deep:
@@ -107,9 +107,9 @@ class _Deep:
                         net = batch_normalization(net, momentum=0.999, training=training, name=f"batchnorm_{number}")
                 _add_summaries(net, scope.name)
             with ops.variable_scope("logits") as scope:
-                made = dense(net, units, kernel_initializer=ops.glorot_uniform_initializer(), name=scope)
-            _add_summaries(made, scope.name)
-        return made
+                logits = dense(net, units, kernel_initializer=ops.glorot_uniform_initializer(), name=scope)
+            _add_summaries(logits, scope.name)
+        return logits
 
     def optimizer(self) -> Any:
         """Return the optimiser."""
@@ -135,9 +135,9 @@ class _Linear:
         """Build the sum and return it."""
         parts = self._partitioner or _in_parts(servers, 64 << 20)
         with ops.variable_scope("linear", values=tuple(features.values()), partitioner=parts):
-            made = linear_model(features, self._columns, units=units, sparse_combiner=self._combiner)
+            logits = linear_model(features, self._columns, units=units, sparse_combiner=self._combiner)
         scalar("linear/fraction_of_zero_weights", _share_of_zeros("linear/linear_model"))
-        return made
+        return logits
 
     def optimizer(self) -> Any:
         """Return the optimiser."""
@@ -169,8 +169,8 @@ def _in_parts(servers: int, smallest: int = 256 << 10) -> Any:
 
 def _share_of_zeros(scope: str) -> Any:
     """Return the share of weights that are zero, without the bias."""
-    found = get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=scope)
-    weights = [ops.reshape(v, [-1]) for v in found if "bias" not in v.op.name]
+    trainable = get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=scope)
+    weights = [ops.reshape(v, [-1]) for v in trainable if "bias" not in v.op.name]
     return nn.zero_fraction(ops.concat(weights, 0)) if weights else ops.constant(0.0)
 
 
@@ -186,8 +186,8 @@ class _Canned(Estimator):
             if not isinstance(features, dict):
                 raise ValueError(f"features should be a dictionary of `Tensor`s. Given type: {type(features)}")
             servers = 0 if config is None else config.num_ps_replicas
-            made = [part.logits(features, mode, head.logits_dimension, servers) for _, part in parts]
-            logits = made[0] if len(made) == 1 else made[0] + made[1]
+            outputs = [part.logits(features, mode, head.logits_dimension, servers) for _, part in parts]
+            logits = outputs[0] if len(outputs) == 1 else outputs[0] + outputs[1]
 
             def train_op(loss: Any) -> Any:
                 graph, steps = get_default_graph(), []
@@ -406,34 +406,34 @@ class LinearRegressor(_Canned):
 class _Both(_Canned):
     """The common part of models whose logits are those of a linear and a deep model together."""
 
-    def __init__(self, head: Head, given: Any) -> None:
+    def __init__(self, head: Head, arguments: Any) -> None:
         parts: list[tuple[str, Any]] = []
-        if given["dnn_feature_columns"]:
-            if not given["dnn_hidden_units"]:
+        if arguments["dnn_feature_columns"]:
+            if not arguments["dnn_hidden_units"]:
                 raise ValueError("dnn_hidden_units must be given with dnn_feature_columns")
             deep = _Deep(
-                given["dnn_hidden_units"],
-                given["dnn_feature_columns"],
-                given["dnn_optimizer"],
+                arguments["dnn_hidden_units"],
+                arguments["dnn_feature_columns"],
+                arguments["dnn_optimizer"],
                 _DEEP_RATE_OF_BOTH,
-                given["dnn_activation_fn"],
-                given["dnn_dropout"],
-                given["batch_norm"],
-                given["input_layer_partitioner"],
+                arguments["dnn_activation_fn"],
+                arguments["dnn_dropout"],
+                arguments["batch_norm"],
+                arguments["input_layer_partitioner"],
             )
             parts.append(("dnn", deep))
-        if given["linear_feature_columns"]:
+        if arguments["linear_feature_columns"]:
             linear = _Linear(
-                given["linear_feature_columns"],
-                given["linear_optimizer"],
+                arguments["linear_feature_columns"],
+                arguments["linear_optimizer"],
                 _LINEAR_RATE_OF_BOTH,
-                given["linear_sparse_combiner"],
-                given["input_layer_partitioner"],
+                arguments["linear_sparse_combiner"],
+                arguments["input_layer_partitioner"],
             )
             parts.append(("linear", linear))
         if not parts:
             raise ValueError("Either linear_feature_columns or dnn_feature_columns must be defined.")
-        super().__init__(parts, head, given["model_dir"], given["config"], given["warm_start_from"])
+        super().__init__(parts, head, arguments["model_dir"], arguments["config"], arguments["warm_start_from"])
 
 
 class DNNLinearCombinedClassifier(_Both):

@@ -80,13 +80,13 @@ class _StopHook(SessionRunHook):
 
 def _metrics_of(folder: str) -> _Metrics:
     """Return the metrics of evaluations by step, from the event files of a folder."""
-    found: _Metrics = {}
+    by_step: _Metrics = {}
     for path in sorted(glob.glob(os.path.join(folder, "*tfevents*"))):
         for event in summary_iterator(path):
             values = {value.tag: value.simple_value for value in event.summary.value if value.HasField("simple_value")}
             if values:
-                found.setdefault(event.step, {}).update(values)
-    return dict(sorted(found.items()))
+                by_step.setdefault(event.step, {}).update(values)
+    return dict(sorted(by_step.items()))
 
 
 def _crossing(compare: Callable[[float, float], bool], name: str, said: str) -> Any:

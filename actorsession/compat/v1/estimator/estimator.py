@@ -92,8 +92,8 @@ class Estimator:
     @property
     def model_dir(self) -> str:
         """The folder of checkpoints and summaries."""
-        found: str = self._model_dir
-        return found
+        folder: str = self._model_dir
+        return folder
 
     @property
     def config(self) -> RunConfig:
@@ -367,12 +367,12 @@ class Estimator:
             create_global_step(get_default_graph())
             if self._config.tf_random_seed is not None:
                 ops.set_random_seed(self._config.tf_random_seed)
-            given = serving_input_receiver_fn()
-            features = given.features
+            receiver = serving_input_receiver_fn()
+            features = receiver.features
             if isinstance(features, Mapping) and list(features) == ["feature"]:
                 features = features["feature"]
             spec = self._call_model_fn(features, None, experimental_mode, self._config)
-            write_model(folder.unfinished, spec, given, path, self._config.session_config, as_text=as_text)
+            write_model(folder.unfinished, spec, receiver, path, self._config.session_config, as_text=as_text)
         return os.fsencode(folder.path)
 
     def export_savedmodel(
@@ -408,37 +408,37 @@ class Estimator:
     def _inputs(self, input_fn: Any, mode: str) -> tuple[Any, Any, list[SessionRunHook]]:
         names = argument_names(input_fn)
         values = {"mode": mode, "params": self.params, "config": self.config}
-        given = {key: value for key, value in values.items() if key in names}
+        arguments = {key: value for key, value in values.items() if key in names}
         with device("/cpu:0"):
-            found = input_fn(**given)
+            inputs = input_fn(**arguments)
             hooks: list[SessionRunHook] = []
-            if hasattr(found, "make_initializable_iterator"):
-                iterator = found.make_initializable_iterator()
+            if hasattr(inputs, "make_initializable_iterator"):
+                iterator = inputs.make_initializable_iterator()
                 hooks.append(_Begins(iterator.initializer))
-                found = iterator.get_next()
-        if isinstance(found, (list, tuple)) and mode == ModeKeys.PREDICT:
-            return found[0], None, hooks
-        if isinstance(found, (list, tuple)):
-            if len(found) != 2:
+                inputs = iterator.get_next()
+        if isinstance(inputs, (list, tuple)) and mode == ModeKeys.PREDICT:
+            return inputs[0], None, hooks
+        if isinstance(inputs, (list, tuple)):
+            if len(inputs) != 2:
                 raise ValueError("input_fn should return (features, labels) as a len 2 tuple.")
-            return found[0], found[1], hooks
-        return found, None, hooks
+            return inputs[0], inputs[1], hooks
+        return inputs, None, hooks
 
     def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
         names = argument_names(self._model_fn)
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         if "labels" in names:
-            given["labels"] = labels
+            arguments["labels"] = labels
         elif labels is not None:
             raise ValueError("model_fn does not take labels, but input_fn returns labels.")
         values = {"mode": mode, "params": self.params, "config": config}
-        given |= {key: value for key, value in values.items() if key in names}
+        arguments |= {key: value for key, value in values.items() if key in names}
         _log.info("Calling model_fn.")
-        found = self._model_fn(features=features, **given)
+        spec = self._model_fn(features=features, **arguments)
         _log.info("Done calling model_fn.")
-        if not isinstance(found, EstimatorSpec):
+        if not isinstance(spec, EstimatorSpec):
             raise ValueError("model_fn should return an EstimatorSpec.")
-        return found
+        return spec
 
 
 class _Begins(SessionRunHook):
@@ -534,11 +534,11 @@ def _write_metrics(folder: str, values: Mapping[str, Any]) -> None:
 
 
 def _checked_hooks(hooks: Sequence[Any] | None) -> list[Any]:
-    found = list(hooks or ())
-    for hook in found:
+    checked = list(hooks or ())
+    for hook in checked:
         if not isinstance(hook, SessionRunHook):
             raise TypeError(f"Hooks must be a SessionRunHook, given: {hook}")
-    return found
+    return checked
 
 
 def _chosen(predictions: Any, keys: Any) -> Any:
@@ -546,11 +546,11 @@ def _chosen(predictions: Any, keys: Any) -> Any:
         return predictions
     if not isinstance(predictions, Mapping):
         raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
-    wanted = {keys} if isinstance(keys, str) else set(keys)
-    found = {key: value for key, value in predictions.items() if key in wanted}
-    if not found:
+    selected = {keys} if isinstance(keys, str) else set(keys)
+    chosen = {key: value for key, value in predictions.items() if key in selected}
+    if not chosen:
         raise ValueError(f"Expected to run at least one output from {list(predictions)}, provided {keys}.")
-    return found
+    return chosen
 
 
 def _batch_size(batch: Mapping[str, Any]) -> int:

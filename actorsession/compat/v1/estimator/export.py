@@ -84,14 +84,14 @@ class TensorServingInputReceiver(_Receiver):
         )
 
 
-def _wrapped(given: Any, what: str, name: str) -> dict[str, Any]:
-    if given is None:
+def _wrapped(outputs: Any, what: str, name: str) -> dict[str, Any]:
+    if outputs is None:
         raise ValueError(f"{what} must be defined.")
-    found = dict(given) if isinstance(given, Mapping) else {name: given}
-    for key, value in found.items():
+    tensors = dict(outputs) if isinstance(outputs, Mapping) else {name: outputs}
+    for key, value in tensors.items():
         if not isinstance(value, (Tensor, opsets.SparseTensor)):
             raise ValueError(f"{what} {key} must be a Tensor or SparseTensor, got {value!r:.100}")
-    return found
+    return tensors
 
 
 def build_raw_serving_input_receiver_fn(
@@ -105,13 +105,13 @@ def build_raw_serving_input_receiver_fn(
     """
 
     def receiver() -> ServingInputReceiver:
-        made = {}
+        placeholders = {}
         for name, tensor in features.items():
             shape = tensor.shape.as_list()
             if shape:
                 shape[0] = default_batch_size
-            made[name] = ops.placeholder(tensor.dtype, shape, name=tensor.op.name.split("/")[-1])
-        return ServingInputReceiver(made, made)
+            placeholders[name] = ops.placeholder(tensor.dtype, shape, name=tensor.op.name.split("/")[-1])
+        return ServingInputReceiver(placeholders, placeholders)
 
     return receiver
 
@@ -224,7 +224,7 @@ class RegressionOutput(ExportOutput):
 
 
 def _examples(receiver_tensors: Mapping[str, Tensor], what: str) -> Tensor:
-    found = list(receiver_tensors.values())
-    if len(found) != 1 or found[0].dtype is not string:
+    tensors = list(receiver_tensors.values())
+    if len(tensors) != 1 or tensors[0].dtype is not string:
         raise ValueError(f"{what} input must be a single string Tensor; got {dict(receiver_tensors)}")
-    return found[0]
+    return tensors[0]

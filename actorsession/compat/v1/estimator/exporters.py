@@ -118,12 +118,12 @@ class LatestExporter(_SavedModels):
         self, estimator: Any, export_path: str, checkpoint_path: str, eval_result: Any, is_the_final_export: bool
     ) -> Any:
         """Write the model, and remove the oldest exports."""
-        made = super().export(estimator, export_path, checkpoint_path, eval_result, is_the_final_export)
+        path = super().export(estimator, export_path, checkpoint_path, eval_result, is_the_final_export)
         if self._keep is not None and os.path.isdir(export_path):
             stamps = sorted((name for name in os.listdir(export_path) if name.isdigit()), key=int)
             for name in stamps[: -self._keep]:
                 shutil.rmtree(os.path.join(export_path, name))
-        return made
+        return path
 
 
 def _smaller_loss(best_eval_result: Any, current_eval_result: Any) -> bool:

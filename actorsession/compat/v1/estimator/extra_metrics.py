@@ -33,7 +33,7 @@ def add_metrics(estimator: Any, metric_fn: Callable[..., Any]) -> Estimator:
         if mode != ModeKeys.EVAL:
             return spec  # type: ignore[no-any-return]
         values = {"features": features, "labels": labels, "predictions": spec.predictions, "config": config}
-        made = metric_fn(**{name: values[name] for name in names})
-        return spec._replace(eval_metric_ops={**spec.eval_metric_ops, **made})  # type: ignore[no-any-return]
+        extra = metric_fn(**{name: values[name] for name in names})
+        return spec._replace(eval_metric_ops={**spec.eval_metric_ops, **extra})  # type: ignore[no-any-return]
 
     return Estimator(model_fn, estimator.model_dir, estimator.config)

@@ -61,13 +61,13 @@ class Head(abc.ABC):
                 "and returns labels."
             )
         weights = self._weights(features)
-        wanted = self._checked_labels(labels, logits)
-        each = self._losses(wanted, logits)
+        targets = self._checked_labels(labels, logits)
+        each = self._losses(targets, logits)
         loss = losses.compute_weighted_loss(each, weights, reduction=self._reduction)
         if mode == ModeKeys.EVAL:
-            found = {"average_loss": metrics.mean(each, weights)}
-            found |= self._metrics(wanted, predictions, weights)
-            return EstimatorSpec(mode, predictions, loss, eval_metric_ops=found)
+            eval_metrics = {"average_loss": metrics.mean(each, weights)}
+            eval_metrics |= self._metrics(targets, predictions, weights)
+            return EstimatorSpec(mode, predictions, loss, eval_metric_ops=eval_metrics)
         scalar("loss", loss)
         average = losses.compute_weighted_loss(each, weights, reduction=Reduction.MEAN)
         scalar("average_loss", average)
@@ -78,25 +78,25 @@ class Head(abc.ABC):
         if column is None:
             return 1.0
         key = column if isinstance(column, str) else column.key
-        found = ops.cast(features[key], float32)
-        return ops.expand_dims(found, -1) if found.shape.rank == 1 else found
+        weights = ops.cast(features[key], float32)
+        return ops.expand_dims(weights, -1) if weights.shape.rank == 1 else weights
 
     def _checked_labels(self, labels: Any, logits: Any) -> Any:
         """Return dense labels of one row for each example."""
         if isinstance(labels, Mapping):
             raise ValueError(f"labels must be one tensor, got a dict with the keys {sorted(labels)}")
-        found = ops.convert_to_tensor(labels)
-        if found.shape.rank == 1:
-            found = ops.expand_dims(found, -1)
+        dense = ops.convert_to_tensor(labels)
+        if dense.shape.rank == 1:
+            dense = ops.expand_dims(dense, -1)
         width = self._label_dimension()
-        known = found.shape.as_list()[-1] if found.shape.rank else None
+        known = dense.shape.as_list()[-1] if dense.shape.rank else None
         if known is not None and known != width:
             raise ValueError(
                 "Mismatched label shape. Expected labels dimension="
                 f"{width}.  Received {known}. Suggested Fix:If your classifier expects one-hot encoding "
                 "label,check your n_classes argument to the estimator and/or the shape of your label."
             )
-        return found
+        return dense
 
     def _label_dimension(self) -> int:
         return self.logits_dimension

@@ -63,34 +63,34 @@ def numpy_input_fn(
                 chosen = next(rows)
             return [column[chosen] for column in columns]
 
-        made: Any = ops.py_func(next_batch, [], [column.dtype for column in columns])
+        batch: Any = ops.py_func(next_batch, [], [column.dtype for column in columns])
         known = batch_size if num_epochs is None else None
-        for tensor, column in zip(made, columns, strict=True):
+        for tensor, column in zip(batch, columns, strict=True):
             tensor.set_shape([known, *column.shape[1:]])
-        given = dict(zip(features, made, strict=False))
-        found = given[None] if list(given) == [None] else given
+        by_name = dict(zip(features, batch, strict=False))
+        inputs = by_name[None] if list(by_name) == [None] else by_name
         if labels is None:
-            return found
-        rest = dict(zip(labels, made[len(features) :], strict=True))
-        return found, rest[None] if list(rest) == [None] else rest
+            return inputs
+        rest = dict(zip(labels, batch[len(features) :], strict=True))
+        return inputs, rest[None] if list(rest) == [None] else rest
 
     return input_fn
 
 
-def _arrays(given: Any, what: str) -> dict[Any, Any]:
+def _arrays(data: Any, what: str) -> dict[Any, Any]:
     """Return arrays by key; ``None`` is the key of a single one."""
-    if isinstance(given, Mapping):
-        if not given:
+    if isinstance(data, Mapping):
+        if not data:
             raise ValueError(f"{what} cannot be an empty dict, use None instead.")
-        found = dict(given)
+        arrays = dict(data)
     else:
-        found = {None: given}
-    for key, array in found.items():
+        arrays = {None: data}
+    for key, array in arrays.items():
         if what == "y" and hasattr(array, "__array__"):
-            found[key] = np.asarray(array)  # a series of pandas, for one
+            arrays[key] = np.asarray(array)  # a series of pandas, for one
         elif not isinstance(array, np.ndarray):
-            raise TypeError(f"{what} must be a dict or array; got {type(given).__name__}")
-    return found
+            raise TypeError(f"{what} must be a dict or array; got {type(data).__name__}")
+    return arrays
 
 
 def _batches(size: int, batch: int, epochs: int | None, shuffle: bool) -> Iterator[Any]:
@@ -145,7 +145,7 @@ def pandas_input_fn(
 
 def _values(series: Any) -> Any:
     """Return a series as an array, text as strings of bytes."""
-    found = np.asarray(series)
-    if found.dtype.kind in "OU":
-        return np.array([str(item).encode() for item in found], object)
-    return found
+    array = np.asarray(series)
+    if array.dtype.kind in "OU":
+        return np.array([str(item).encode() for item in array], object)
+    return array

@@ -44,13 +44,13 @@ def regressor_parse_example_spec(
 def _spec(
     columns: Any, key: str, shape: tuple[int, ...], dtype: Any, default: Any, weight_column: Any
 ) -> dict[str, Any]:
-    found: dict[str, Any] = dict(make_parse_example_spec(columns))
+    spec: dict[str, Any] = dict(make_parse_example_spec(columns))
     extra = {key: FixedLenFeature(shape, dtype, default)}
     if isinstance(weight_column, str):
         extra[weight_column] = FixedLenFeature((1,), float32)
     elif weight_column is not None:
         extra |= make_parse_example_spec([weight_column])
     for name in extra:
-        if name in found:
+        if name in spec:
             raise ValueError(f"label or weight should not be used as feature. key: {name}")
-    return found | extra
+    return spec | extra

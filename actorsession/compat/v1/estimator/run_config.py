@@ -188,15 +188,15 @@ class RunConfig:
         Raises:
             ValueError: for a name that cannot be replaced.
         """
-        made = copy.copy(self)
-        made.__dict__ = dict(self.__dict__)
+        config = copy.copy(self)
+        config.__dict__ = dict(self.__dict__)
         for name, value in kwargs.items():
             if name not in _REPLACEABLE:
                 raise RequestValueError(f"Replacing {name} is not supported. Allowed properties are {_REPLACEABLE}.")
-            setattr(made, f"_{name}", value)
+            setattr(config, f"_{name}", value)
         for one, other in (("steps", "secs"), ("secs", "steps")):
-            given = kwargs.get(f"save_checkpoints_{one}") is not None
-            if given and f"save_checkpoints_{other}" not in kwargs:
-                setattr(made, f"_save_checkpoints_{other}", None)
-        made._check()
-        return made
+            is_changed = kwargs.get(f"save_checkpoints_{one}") is not None
+            if is_changed and f"save_checkpoints_{other}" not in kwargs:
+                setattr(config, f"_save_checkpoints_{other}", None)
+        config._check()
+        return config

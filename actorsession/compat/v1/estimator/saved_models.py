@@ -61,19 +61,19 @@ def exported_folder(base: Any, assets_extra: Mapping[str, Any] | None) -> Iterat
 
 
 def write_model(
-    folder: str, spec: EstimatorSpec, given: Any, checkpoint: str, session_config: Any, *, as_text: bool
+    folder: str, spec: EstimatorSpec, receiver: Any, checkpoint: str, session_config: Any, *, as_text: bool
 ) -> None:
     """Write the model of the default graph as a SavedModel.
 
     Args:
         folder: where to.
         spec: the model.
-        given: what the function of serving inputs has returned.
+        receiver: what the function of serving inputs has returned.
         checkpoint: where the values of the variables are.
         session_config: settings of the session that reads them.
         as_text: whether to write the graph in the text form.
     """
-    signatures = _signatures(spec, given)
+    signatures = _signatures(spec, receiver)
     with Session(config=session_config) as session:
         saver = spec.scaffold.saver or Saver(allow_empty=True)
         first = spec.scaffold.local_init_op or Scaffold.default_local_init_op()
@@ -90,7 +90,7 @@ def write_model(
         builder.save(as_text)
 
 
-def _signatures(spec: EstimatorSpec, given: Any) -> dict[str, Any]:
+def _signatures(spec: EstimatorSpec, receiver: Any) -> dict[str, Any]:
     """Return the signatures of a model's outputs, without those that its inputs do not allow."""
     outputs = spec.export_outputs
     if outputs is None:
@@ -98,10 +98,10 @@ def _signatures(spec: EstimatorSpec, given: Any) -> dict[str, Any]:
     signatures, refused = {}, {}
     for key, output in outputs.items():
         try:
-            signatures[key] = output.as_signature_def(given.receiver_tensors)
+            signatures[key] = output.as_signature_def(receiver.receiver_tensors)
         except ValueError as exc:
             refused[key] = str(exc)
-    for key, inputs in (given.receiver_tensors_alternatives or {}).items():
+    for key, inputs in (receiver.receiver_tensors_alternatives or {}).items():
         tensors = inputs if isinstance(inputs, Mapping) else {"input": inputs}
         for name, output in outputs.items():
             try:

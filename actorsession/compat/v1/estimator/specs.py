@@ -100,11 +100,11 @@ class EstimatorSpec(_Spec):
         )
 
 
-def _checked_predictions(given: Any) -> Any:
-    for key, value in given.items() if isinstance(given, Mapping) else [("predictions", given)]:
+def _checked_predictions(predictions: Any) -> Any:
+    for key, value in predictions.items() if isinstance(predictions, Mapping) else [("predictions", predictions)]:
         if not isinstance(value, Tensor) and not hasattr(value, "op"):
             raise TypeError(f"predictions[{key}] must be Tensor, given: {value}")
-    return given
+    return predictions
 
 
 def _checked_loss(loss: Any, mode: str) -> Any:
@@ -123,43 +123,43 @@ def _checked_loss(loss: Any, mode: str) -> Any:
     return loss
 
 
-def _checked_metrics(given: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        raise TypeError(f"eval_metric_ops must be a dict, given: {given}")
-    for key, pair in given.items():
+def _checked_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(metrics, Mapping):
+        raise TypeError(f"eval_metric_ops must be a dict, given: {metrics}")
+    for key, pair in metrics.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(
                 f"Values of eval_metric_ops must be (metric_value, update_op) tuples, given: {pair} for key: {key}"
             )
-    return dict(given)
+    return dict(metrics)
 
 
-def _checked_outputs(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _checked_outputs(export_outputs: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     from actorsession.compat.v1.estimator.export import ExportOutput
     from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
-    if given is None:
+    if export_outputs is None:
         return None
-    if not isinstance(given, Mapping):
-        raise TypeError(f"export_outputs must be dict, given: {given}")
-    for value in given.values():
+    if not isinstance(export_outputs, Mapping):
+        raise TypeError(f"export_outputs must be dict, given: {export_outputs}")
+    for value in export_outputs.values():
         if not isinstance(value, ExportOutput):
-            raise TypeError(f"Values in export_outputs must be ExportOutput objects. Given: {given}")
-    found = dict(given)
-    if DEFAULT_SERVING_SIGNATURE_DEF_KEY not in found:
-        if len(found) > 1:
+            raise TypeError(f"Values in export_outputs must be ExportOutput objects. Given: {export_outputs}")
+    outputs = dict(export_outputs)
+    if DEFAULT_SERVING_SIGNATURE_DEF_KEY not in outputs:
+        if len(outputs) > 1:
             raise ValueError(
                 "Multiple export_outputs were provided, but none of them is specified as the default. "
                 f"Use the key {DEFAULT_SERVING_SIGNATURE_DEF_KEY!r}"
             )
-        found |= dict.fromkeys([DEFAULT_SERVING_SIGNATURE_DEF_KEY], *found.values())
-    return found
+        outputs |= dict.fromkeys([DEFAULT_SERVING_SIGNATURE_DEF_KEY], *outputs.values())
+    return outputs
 
 
-def _checked_hooks(given: Sequence[Any] | None) -> tuple[Any, ...]:
+def _checked_hooks(listed: Sequence[Any] | None) -> tuple[Any, ...]:
     from actorsession.compat.v1.train.hooks.basic import SessionRunHook
 
-    hooks = tuple(given or ())
+    hooks = tuple(listed or ())
     for hook in hooks:
         if not isinstance(hook, SessionRunHook):
             raise TypeError(f"All hooks must be SessionRunHook instances, given: {hook}")

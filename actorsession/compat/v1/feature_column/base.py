@@ -22,7 +22,7 @@ class Features:
     """
 
     def __init__(self, features: Mapping[Any, Any]) -> None:
-        self._given, self._made = features, dict[Any, Any]()
+        self._given, self._transformed = features, dict[Any, Any]()
 
     def get(self, key: Any) -> Any:
         """Return the feature of a key, with at least two axes, or what a column makes of its features.
@@ -30,24 +30,24 @@ class Features:
         Raises:
             ValueError: for a key that there is not, or a feature that is a scalar.
         """
-        if key not in self._made:
+        if key not in self._transformed:
             if key in self._given:
-                self._made[key] = self._read(key)
+                self._transformed[key] = self._read(key)
             elif isinstance(key, str):
                 raise ValueError(
                     f"Feature {key} is not in features dictionary, which has {sorted(map(str, self._given))}."
                 )
             else:
-                self._made[key] = key.transform(self)
-        return self._made[key]
+                self._transformed[key] = key.transform(self)
+        return self._transformed[key]
 
     def _read(self, key: Any) -> Any:
-        given = self._given[key]
-        if isinstance(given, SparseTensorValue):
-            given = SparseTensor(*given)
-        if isinstance(given, SparseTensor):
-            return given
-        value = ops.convert_to_tensor(given)
+        feature = self._given[key]
+        if isinstance(feature, SparseTensorValue):
+            feature = SparseTensor(*feature)
+        if isinstance(feature, SparseTensor):
+            return feature
+        value = ops.convert_to_tensor(feature)
         rank = value.shape.rank
         if rank == 0:
             raise ValueError(f"Feature (key: {key}) cannot have rank 0. Given: {value}")
@@ -151,18 +151,18 @@ class CategoricalColumn(FeatureColumn):
         """Return the ids and their weights."""
 
 
-def as_sparse(given: Any, ignored: Any = None) -> SparseTensor:
+def as_sparse(feature: Any, ignored: Any = None) -> SparseTensor:
     """Return a feature as a sparse tensor.
 
     Args:
-        given: the feature; a sparse one is returned as it is.
+        feature: the feature; a sparse one is returned as it is.
         ignored: what stands for nothing; the empty string or -1 if left out.
     """
-    if isinstance(given, SparseTensor):
-        return given
-    dtype = as_dtype(given.dtype)
+    if isinstance(feature, SparseTensor):
+        return feature
+    dtype = as_dtype(feature.dtype)
     if ignored is None:
         ignored = "" if dtype is string else -1
-    places = ops.where(ops.not_equal(given, ops.constant(ignored, dtype)), name="indices")
-    values = ops.gather_nd(given, places, name="values")
-    return SparseTensor(places, values, ops.shape(given, out_type=places.dtype))
+    places = ops.where(ops.not_equal(feature, ops.constant(ignored, dtype)), name="indices")
+    values = ops.gather_nd(feature, places, name="values")
+    return SparseTensor(places, values, ops.shape(feature, out_type=places.dtype))

@@ -48,19 +48,19 @@ class _OfKey(CategoricalColumn):
 
     def transform(self, features: Features) -> SparseTensor:
         """Return the ids of the feature."""
-        given = as_sparse(features.get(self.key))
-        found = as_dtype(given.dtype)
-        if (found is string) != (self.dtype is string):
+        tensor = as_sparse(features.get(self.key))
+        dtype = as_dtype(tensor.dtype)
+        if (dtype is string) != (self.dtype is string):
             raise ValueError(
                 "Column dtype and SparseTensors dtype must be compatible. "
-                f"key: {self.key}, column dtype: {self.dtype}, tensor dtype: {found}"
+                f"key: {self.key}, column dtype: {self.dtype}, tensor dtype: {dtype}"
             )
-        if found is not string and not found.is_integer:
+        if dtype is not string and not dtype.is_integer:
             raise ValueError(
                 "SparseTensor dtype must be string or integer, or a number that stands for a category is "
-                f"needed. key: {self.key}, dtype: {found}"
+                f"needed. key: {self.key}, dtype: {dtype}"
             )
-        return SparseTensor(given.indices, self._ids(given.values), given.dense_shape)
+        return SparseTensor(tensor.indices, self._ids(tensor.values), tensor.dense_shape)
 
     def _ids(self, values: Any) -> Any:
         raise NotImplementedError
@@ -147,9 +147,9 @@ def categorical_column_with_vocabulary_list(
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
     if len(set(words)) != len(words):
         raise ValueError(f"Duplicate keys in vocabulary_list {vocabulary_list}, column_name: {key}")
-    found = _id_dtype(key, as_dtype(np.array(words).dtype) if dtype is None else dtype)
+    id_dtype = _id_dtype(key, as_dtype(np.array(words).dtype) if dtype is None else dtype)
     _check_unknown(key, default_value, num_oov_buckets)
-    return VocabularyColumn(_key(key), words, found, default_value, num_oov_buckets)
+    return VocabularyColumn(_key(key), words, id_dtype, default_value, num_oov_buckets)
 
 
 @dataclass(frozen=True)
@@ -302,17 +302,17 @@ class WeightedColumn(CategoricalColumn):
 
     def transform(self, features: Features) -> Ids:
         """Return the ids and their weights."""
-        given = features.get(self.weight_feature_key)
-        if not self.dtype.is_compatible_with(as_dtype(given.dtype)):
-            raise ValueError(f"Bad dtype, expected {self.dtype}, but got {given.dtype}.")
-        weights = as_sparse(given, 0.0)
+        numbers = features.get(self.weight_feature_key)
+        if not self.dtype.is_compatible_with(as_dtype(numbers.dtype)):
+            raise ValueError(f"Bad dtype, expected {self.dtype}, but got {numbers.dtype}.")
+        weights = as_sparse(numbers, 0.0)
         floats = SparseTensor(weights.indices, ops.cast(weights.values, float32), weights.dense_shape)
         return Ids(self.categorical_column.sparse(features).ids, floats)
 
     def sparse(self, features: Features) -> Ids:
         """Return the ids and their weights."""
-        found: Ids = features.get(self)
-        return found
+        ids: Ids = features.get(self)
+        return ids
 
 
 def weighted_categorical_column(categorical_column: Any, weight_feature_key: str, dtype: Any = float32) -> Any:
@@ -326,10 +326,10 @@ def weighted_categorical_column(categorical_column: Any, weight_feature_key: str
     Raises:
         ValueError: for a dtype that is no number.
     """
-    found = as_dtype(dtype)
-    if not (found.is_integer or found.is_floating):
-        raise ValueError(f"dtype {found} is not convertible to float.")
-    return WeightedColumn(categorical_column, weight_feature_key, found)
+    weight_dtype = as_dtype(dtype)
+    if not (weight_dtype.is_integer or weight_dtype.is_floating):
+        raise ValueError(f"dtype {weight_dtype} is not convertible to float.")
+    return WeightedColumn(categorical_column, weight_feature_key, weight_dtype)
 
 
 @dataclass(frozen=True)
@@ -346,19 +346,19 @@ class CrossedColumn(CategoricalColumn):
         return "_X_".join(sorted(self._names()))
 
     def _names(self) -> list[str]:
-        found: list[str] = []
+        names: list[str] = []
         for key in self.keys:
             if isinstance(key, CrossedColumn):
-                found += key._names()
+                names += key._names()
             else:
-                found.append(key if isinstance(key, str) else key.name)
-        return found
+                names.append(key if isinstance(key, str) else key.name)
+        return names
 
     def _leaves(self) -> list[Any]:
-        found: list[Any] = []
+        leaves: list[Any] = []
         for key in self.keys:
-            found += key._leaves() if isinstance(key, CrossedColumn) else [key]
-        return found
+            leaves += key._leaves() if isinstance(key, CrossedColumn) else [key]
+        return leaves
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
@@ -434,10 +434,10 @@ def _key(key: Any) -> str:
 
 
 def _id_dtype(key: str, dtype: Any) -> DType:
-    found = as_dtype(dtype)
-    if found is not string and not found.is_integer:
-        raise ValueError(f"dtype must be string or integer. dtype: {found}, column_name: {key}")
-    return found
+    id_dtype = as_dtype(dtype)
+    if id_dtype is not string and not id_dtype.is_integer:
+        raise ValueError(f"dtype must be string or integer. dtype: {id_dtype}, column_name: {key}")
+    return id_dtype
 
 
 def _check_unknown(key: str, default_value: int, num_oov_buckets: int) -> None:

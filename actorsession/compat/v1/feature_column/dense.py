@@ -54,20 +54,20 @@ class NumericColumn(DenseColumn):
 
     def transform(self, features: Features) -> Tensor:
         """Return the numbers as float32."""
-        given = features.get(self.key)
-        if isinstance(given, SparseTensor):
+        numbers = features.get(self.key)
+        if isinstance(numbers, SparseTensor):
             raise ValueError(
                 "The corresponding Tensor of numerical column must be a Tensor. SparseTensor is not "
                 f"supported. key: {self.key}"
             )
         if self.normalizer_fn is not None:
-            given = self.normalizer_fn(given)
-        return ops.cast(given, float32)
+            numbers = self.normalizer_fn(numbers)
+        return ops.cast(numbers, float32)
 
     def dense(self, features: Features, weights: Weights) -> Tensor:
         """Return the numbers."""
-        found: Tensor = features.get(self)
-        return found
+        numbers: Tensor = features.get(self)
+        return numbers
 
 
 def numeric_column(
@@ -93,25 +93,25 @@ def numeric_column(
     """
     if not isinstance(key, str):
         raise ValueError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")
-    given = (shape,) if isinstance(shape, int) else tuple(TensorShape(shape).as_list())
-    sizes = tuple(size for size in given if size is not None and size > 0)
-    if sizes != given:
-        raise ValueError(f"shape dimensions must be greater than 0. shape: {given}, key: {key}")
-    found = as_dtype(dtype)
-    if not (found.is_integer or found.is_floating):
-        raise ValueError(f"dtype must be convertible to float. dtype: {found}, key: {key}")
+    extents = (shape,) if isinstance(shape, int) else tuple(TensorShape(shape).as_list())
+    sizes = tuple(size for size in extents if size is not None and size > 0)
+    if sizes != extents:
+        raise ValueError(f"shape dimensions must be greater than 0. shape: {extents}, key: {key}")
+    element_dtype = as_dtype(dtype)
+    if not (element_dtype.is_integer or element_dtype.is_floating):
+        raise ValueError(f"dtype must be convertible to float. dtype: {element_dtype}, key: {key}")
     if normalizer_fn is not None and not callable(normalizer_fn):
         raise TypeError(f"normalizer_fn must be a callable. Given: {normalizer_fn} ({type(normalizer_fn)})")
     default = None if default_value is None else _default_of(key, default_value, sizes)
-    return NumericColumn(key, sizes, default, found, normalizer_fn)
+    return NumericColumn(key, sizes, default, element_dtype, normalizer_fn)
 
 
-def _default_of(key: str, given: Any, shape: tuple[int, ...]) -> Any:
+def _default_of(key: str, default_value: Any, shape: tuple[int, ...]) -> Any:
     """Return the default of all numbers, as nested tuples."""
-    values = np.asarray(given)
+    values = np.asarray(default_value)
     if values.shape not in ((), shape):
         raise ValueError(
-            f"The shape of default_value must be equal to given shape. default_value: {given}, shape: "
+            f"The shape of default_value must be equal to given shape. default_value: {default_value}, shape: "
             f"{shape}, key: {key}"
         )
     return _as_tuples(np.broadcast_to(values, shape).tolist())
@@ -158,11 +158,11 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
 
     def sparse(self, features: Features) -> Ids:
         """Return the intervals as ids; each number of an example has ids of its own."""
-        found = features.get(self)
-        batch, count = ops.shape(found)[0], int(self.source_column.shape[0])
+        buckets = features.get(self)
+        batch, count = ops.shape(buckets)[0], int(self.source_column.shape[0])
         rows = ops.reshape(ops.tile(ops.expand_dims(ops.range(0, batch), 1), [1, count]), [-1])
         columns = ops.tile(ops.range(0, count), [batch])
-        ids = ops.reshape(found, [-1]) + (len(self.boundaries) + 1) * columns
+        ids = ops.reshape(buckets, [-1]) + (len(self.boundaries) + 1) * columns
         places = ops.cast(ops.transpose(ops.stack([rows, columns])), int64)
         extent = ops.cast(ops.stack([batch, count]), int64)
         return Ids(SparseTensor(places, ops.cast(ids, int64), extent), None)
@@ -233,9 +233,9 @@ class _OfIds(DenseColumn):
 def lengths_of(sparse: SparseTensor) -> Tensor:
     """Return the length of each example's sequence: its last step with an entry, and one."""
     rows, steps = sparse.indices[:, 0], sparse.indices[:, 1] + 1
-    found = ops.segment_max(steps, rows)
-    missing = ops.cast(sparse.dense_shape[0], int64) - ops.shape(found, out_type=int64)[0]
-    return ops.concat([found, ops.zeros(ops.stack([missing]), int64)], 0)
+    lengths = ops.segment_max(steps, rows)
+    missing = ops.cast(sparse.dense_shape[0], int64) - ops.shape(lengths, out_type=int64)[0]
+    return ops.concat([lengths, ops.zeros(ops.stack([missing]), int64)], 0)
 
 
 @dataclass(frozen=True)
@@ -333,7 +333,7 @@ class EmbeddingColumn(_OfIds):
 
     def _numbers(self, features: Features, weights: Weights) -> Tensor:
         ids, factors = self.categorical_column.sparse(features)
-        found: Tensor = nn.safe_embedding_lookup_sparse(
+        vectors: Tensor = nn.safe_embedding_lookup_sparse(
             self._table(weights),
             ids,
             factors,
@@ -341,7 +341,7 @@ class EmbeddingColumn(_OfIds):
             max_norm=self.max_norm,
             name=f"{self.name}_weights",
         )
-        return found
+        return vectors
 
 
 def embedding_column(
@@ -371,7 +371,7 @@ def embedding_column(
     Raises:
         ValueError: for a dimension below 1, an initialiser that is no function, or a checkpoint without name.
     """
-    made = _embedding(
+    arguments = _embedding(
         categorical_column,
         dimension,
         combiner,
@@ -381,7 +381,7 @@ def embedding_column(
         max_norm,
         trainable,
     )
-    return EmbeddingColumn(*made)
+    return EmbeddingColumn(*arguments)
 
 
 def _embedding(
@@ -444,10 +444,10 @@ def shared_embedding_columns(
         )
     names = "_".join(sorted(column.name for column in columns))
     shared = shared_embedding_collection_name or f"{names}_shared_embedding"
-    found = [
+    arguments = [
         _embedding(
             column, dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt, max_norm, trainable
         )
         for column in columns
     ]
-    return [EmbeddingColumn(*(*made, shared)) for made in found]
+    return [EmbeddingColumn(*(*each, shared)) for each in arguments]

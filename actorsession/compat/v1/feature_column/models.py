@@ -118,11 +118,11 @@ def _flat(column: Any, numbers: Tensor) -> Tensor:
 
 
 def _check_batches(outputs: list[Tensor], columns: list[Any]) -> None:
-    found = {each.shape.sizes[0] for each in outputs if each.shape.sizes} - {None}
-    if len(found) > 1:
+    batches = {each.shape.sizes[0] for each in outputs if each.shape.sizes} - {None}
+    if len(batches) > 1:
         raise ValueError(
             "Batch size (first dimension) of each feature must be same. Batch size of columns "
-            f"({', '.join(column.name for column in columns)}): {sorted(map(str, found))}"
+            f"({', '.join(column.name for column in columns)}): {sorted(map(str, batches))}"
         )
 
 
@@ -174,14 +174,14 @@ def _weighted(column: Any, features: Features, weights: Weights, units: int, com
     if isinstance(column, CategoricalColumn):
         ids, factors = column.sparse(features)
         table = weights.get("weights", [column.num_buckets, units], zeros)
-        found: Tensor = nn.safe_embedding_lookup_sparse(
+        weighted: Tensor = nn.safe_embedding_lookup_sparse(
             table,
             _as_matrix(ids),
             None if factors is None else _as_matrix(factors),
             combiner=combiner,
             name="weighted_sum",
         )
-        return found
+        return weighted
     numbers = _flat(column, column.dense(features, weights))
     width = prod(column.variable_shape)
     return ops.matmul(numbers, weights.get("weights", [width, units], zeros), name="weighted_sum")
@@ -201,10 +201,10 @@ def make_parse_example_spec(feature_columns: Iterable[Any]) -> dict[str, Any]:
     for column in feature_columns:
         if not isinstance(column, FeatureColumn):
             raise ValueError(f"All feature_columns must be _FeatureColumn instances. Given: {column}")
-        for key, wanted in column.parse_example_spec.items():
-            if spec.get(key, wanted) != wanted:
+        for key, feature in column.parse_example_spec.items():
+            if spec.get(key, feature) != feature:
                 raise ValueError(
-                    f"feature_columns contain different parse_spec for key {key}. Given {spec[key]} and {wanted}"
+                    f"feature_columns contain different parse_spec for key {key}. Given {spec[key]} and {feature}"
                 )
-            spec[key] = wanted
+            spec[key] = feature
     return spec

@@ -50,14 +50,14 @@ class SequenceCategoricalColumn(CategoricalColumn):
 
     def transform(self, features: Features) -> SparseTensor:
         """Return the ids."""
-        found: SparseTensor = self.categorical_column.transform(features)
-        return found
+        ids: SparseTensor = self.categorical_column.transform(features)
+        return ids
 
     def sparse(self, features: Features) -> Ids:
         """Return the ids with an axis more, so that the steps of a sequence are not combined."""
-        found = features.get(self)
-        extent = ops.concat([found.dense_shape[:2], ops.constant([-1], int64)], 0)
-        return Ids(sparse_reshape(found, extent), None)
+        ids = features.get(self)
+        extent = ops.concat([ids.dense_shape[:2], ops.constant([-1], int64)], 0)
+        return Ids(sparse_reshape(ids, extent), None)
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ class SequenceNumericColumn(DenseColumn):
 
     def transform(self, features: Features) -> Any:
         """Return the numbers, dense, and the sparse ones that they are of."""
-        given = features.get(self.key)
-        dense = sparse_tensor_to_dense(given, default_value=self.default_value)
-        return given, self.normalizer_fn(dense) if self.normalizer_fn else dense
+        sparse = features.get(self.key)
+        dense = sparse_tensor_to_dense(sparse, default_value=self.default_value)
+        return sparse, self.normalizer_fn(dense) if self.normalizer_fn else dense
 
     def dense(self, features: Features, weights: Weights) -> Tensor:
         """Refuse, because the numbers are of sequences."""
@@ -99,10 +99,10 @@ class SequenceNumericColumn(DenseColumn):
 
     def sequence(self, features: Features, weights: Weights) -> tuple[Tensor, Tensor]:
         """Return the numbers of each step, and the lengths of the sequences."""
-        given, dense = features.get(self)
+        sparse, dense = features.get(self)
         steps = ops.reshape(dense, ops.stack([ops.shape(dense)[0], -1, *self.shape]))
         count = prod(self.shape)
-        return ops.cast(steps, float32), (lengths_of(given) + count - 1) // count
+        return ops.cast(steps, float32), (lengths_of(sparse) + count - 1) // count
 
 
 def _sequence(make: Callable[..., Any], *args: Any) -> Any:
@@ -187,10 +187,10 @@ def sequence_input_layer(
     with ops.variable_scope(None, default_name="sequence_input_layer"):
         for column in sorted_columns(feature_columns, DenseColumn):
             with ops.variable_scope(None, default_name=column.var_scope_name):
-                found, count = column.sequence(transformed, weights)
-                extent = ops.shape(found)
+                steps, count = column.sequence(transformed, weights)
+                extent = ops.shape(steps)
                 numbers = prod(column.variable_shape)
-                outputs.append(ops.reshape(found, ops.stack([extent[0], extent[1], numbers])))
+                outputs.append(ops.reshape(steps, ops.stack([extent[0], extent[1], numbers])))
                 lengths = count if lengths is None else lengths
         assert lengths is not None
         return ops.concat(outputs, -1), lengths

@@ -34,9 +34,9 @@ class DeviceSpec(ours.DeviceSpec):
 
     def make_merged_spec(self, dev: ours.DeviceSpec) -> DeviceSpec:
         """Return a specification with the fields that another defines and otherwise those of this one."""
-        made = DeviceSpec()
-        made._become(self.merge(dev))
-        return made
+        merged = DeviceSpec()
+        merged._become(self.merge(dev))
+        return merged
 
     def replace(self, **parts: Any) -> DeviceSpec:
         """Return a copy of the specification with some fields changed."""

@@ -65,18 +65,18 @@ class Graph(ours.Graph):
 
     def create_op(self, *args: Any, **kwargs: Any) -> Any:
         """Add an operation under the present scopes; see ``actorsession.Graph.create_op``."""
-        made = self._created(*args, **kwargs)
+        op = self._created(*args, **kwargs)
         originals = _ORIGINALS.get()
         if originals is not None and originals.get(self) is not None:
-            made._original_op = originals[self]
-        return made
+            op._original_op = originals[self]
+        return op
 
     def _created(self, *args: Any, **kwargs: Any) -> Any:
         more = _ATTRIBUTES.get()
         if more is not None and self in more:
-            given = inspect.signature(ours.Graph.create_op).bind(self, *args, **kwargs).arguments
-            given["attrs"] = {**more[self], **(given.get("attrs") or {})}
-            return super().create_op(**{name: v for name, v in given.items() if name != "self"})
+            arguments = inspect.signature(ours.Graph.create_op).bind(self, *args, **kwargs).arguments
+            arguments["attrs"] = {**more[self], **(arguments.get("attrs") or {})}
+            return super().create_op(**{name: v for name, v in arguments.items() if name != "self"})
         return super().create_op(*args, **kwargs)
 
     @contextlib.contextmanager

@@ -103,10 +103,10 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: DType |
     for tensor in () if tensors is None else tensors:
         if tensor is None:
             continue
-        found = tensor.dtype.base_dtype
-        if dtype is not None and found is not dtype.base_dtype:
-            raise ValueError(f"{tensor!r:.100} must have dtype {dtype.name}, but has {found.name}")
-        dtype = found
+        own = tensor.dtype.base_dtype
+        if dtype is not None and own is not dtype.base_dtype:
+            raise ValueError(f"{tensor!r:.100} must have dtype {dtype.name}, but has {own.name}")
+        dtype = own
     if dtype is None:
         return float32
     if not dtype.is_floating:

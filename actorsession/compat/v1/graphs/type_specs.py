@@ -66,8 +66,8 @@ class TypeSpec(ABC):
         return f"{type(self).__name__}({', '.join(map(repr, self._parts()))})"
 
 
-def _fits(wanted: Any, found: Any) -> bool:
-    return wanted.is_compatible_with(found) if isinstance(wanted, TensorShape) else wanted == found
+def _fits(expected: Any, actual: Any) -> bool:
+    return expected.is_compatible_with(actual) if isinstance(expected, TensorShape) else expected == actual
 
 
 def _common(one: Any, other: Any) -> Any:
@@ -185,8 +185,8 @@ class SparseTensorSpec(TypeSpec):
             return cls(value.shape, value.dtype)
         if isinstance(value, SparseTensorValue):
             array: Any = value.values
-            found = as_dtype(array.dtype) if hasattr(array, "dtype") else float32
-            return cls([int(size) for size in value.dense_shape], found)
+            dtype = as_dtype(array.dtype) if hasattr(array, "dtype") else float32
+            return cls([int(size) for size in value.dense_shape], dtype)
         raise TypeError(f"expected a SparseTensor or SparseTensorValue, got {value!r:.100}")
 
     @property

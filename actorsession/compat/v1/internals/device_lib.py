@@ -22,7 +22,7 @@ def list_local_devices(session_config: Any = None) -> list[Any]:
     from actorsession.compat.v1.sessions.session import Session
 
     with Session(graph=Graph(), config=session_config) as session:
-        found = session.list_devices()
+        devices = session.list_devices()
     return [
         DeviceAttributes(
             name="/" + device.name.rpartition("/")[2],
@@ -31,5 +31,5 @@ def list_local_devices(session_config: Any = None) -> list[Any]:
             incarnation=device.incarnation,
             locality=DeviceLocality(),
         )
-        for device in found
+        for device in devices
     ]

@@ -50,8 +50,8 @@ def read_file_to_string(filename: str, binary_mode: bool = False) -> str | bytes
         NotFoundError: if there is no such file.
     """
     with gfile.GFile(filename, "rb" if binary_mode else "r") as file:
-        found: str | bytes = file.read()
-    return found
+        content: str | bytes = file.read()
+    return content
 
 
 def write_string_to_file(filename: str, file_content: str | bytes) -> None:

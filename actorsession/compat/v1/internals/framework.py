@@ -197,8 +197,8 @@ def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
     Raises:
         LookupError: if its type has no gradient.
     """
-    found: Any = gradient_of(op)
-    return None if found is NOT_DIFFERENTIABLE else found
+    gradient: Any = gradient_of(op)
+    return None if gradient is NOT_DIFFERENTIABLE else gradient
 
 
 class _GradientRegistry(Mapping[str, Any]):
@@ -209,10 +209,10 @@ class _GradientRegistry(Mapping[str, Any]):
         return self
 
     def __getitem__(self, name: str) -> Any:
-        found = named_gradient(name)
-        if found is None:
+        gradient = named_gradient(name)
+        if gradient is None:
             raise KeyError(name)
-        return found
+        return gradient
 
     def __iter__(self) -> Iterator[str]:
         return iter(named_gradients())
@@ -226,10 +226,10 @@ class _GradientRegistry(Mapping[str, Any]):
         Raises:
             LookupError: if there is none.
         """
-        found = named_gradient(name)
-        if found is None:
+        gradient = named_gradient(name)
+        if gradient is None:
             raise LookupError(f"gradient registry has no entry for: {name}")
-        return found
+        return gradient
 
     def list(self) -> Any:
         """Return the names."""
@@ -302,13 +302,13 @@ def _get_graph_from_inputs(op_input_list: Sequence[Any], graph: Any = None) -> A
     Raises:
         ValueError: if they belong to others.
     """
-    found = graph
+    common = graph
     for operand in op_input_list:
         home = getattr(operand, "graph", None)
-        if home is not None and found is not None and home is not found:
+        if home is not None and common is not None and home is not common:
             raise ValueError(f"{operand!r:.100} is not from the passed-in graph, or from that of the others")
-        found = found if home is None else home
-    return get_default_graph() if found is None else found
+        common = common if home is None else home
+    return get_default_graph() if common is None else common
 
 
 class RegisterShape:
@@ -335,8 +335,8 @@ class _SessionStack:
 
     def reset(self) -> None:
         """Forget all of them."""
-        while (found := get_default_session()) is not None:
-            DEFAULT_SESSIONS.remove(found)
+        while (session := get_default_session()) is not None:
+            DEFAULT_SESSIONS.remove(session)
 
 
 _default_session_stack = _SessionStack()
@@ -438,8 +438,8 @@ def unknown_shape(rank: Any = None, **kwargs: Any) -> Any:
     """
     if isinstance(rank, Operation):
         return [_TensorShape(None) for _ in rank.outputs]
-    given = kwargs.pop("ndims", rank)
-    return _TensorShape(None if given is None else [None] * given)
+    count = kwargs.pop("ndims", rank)
+    return _TensorShape(None if count is None else [None] * count)
 
 
 def unchanged_shape(op: Operation) -> list[_TensorShape]:
@@ -464,11 +464,11 @@ def matrix(rows: Any, cols: Any) -> _TensorShape:
 
 def constant_value_as_shape(tensor: Any) -> _TensorShape:
     """Return the shape that a vector of numbers stands for, as far as its elements are known."""
-    found = get_static_value(tensor, partial=True)
-    if found is None:
+    value = get_static_value(tensor, partial=True)
+    if value is None:
         length = tensor.shape.as_list()[0] if tensor.shape.rank == 1 else None
         return _TensorShape(None if length is None else [None] * length)
-    return _TensorShape([None if n is None or n < 0 else int(n) for n in np.ravel(found).tolist()])
+    return _TensorShape([None if n is None or n < 0 else int(n) for n in np.ravel(value).tolist()])
 
 
 def TensorShapeProtoToList(shape: Any) -> list[int]:
@@ -483,8 +483,8 @@ def ShapeEquals(tensor_proto: Any, shape: Any) -> bool:
         tensor_proto: the tensor.
         shape: the shape, as a message or a list of sizes.
     """
-    wanted = TensorShapeProtoToList(shape) if hasattr(shape, "dim") else list(shape)
-    return TensorShapeProtoToList(tensor_proto.tensor_shape) == wanted
+    expected = TensorShapeProtoToList(shape) if hasattr(shape, "dim") else list(shape)
+    return TensorShapeProtoToList(tensor_proto.tensor_shape) == expected
 
 
 def broadcast_shape(shape_x: _TensorShape, shape_y: _TensorShape) -> _TensorShape:
@@ -596,7 +596,7 @@ def export_scoped_meta_graph(
         **kwargs: further arguments of ``tf.train.export_meta_graph``.
     """
     home = graph or get_default_graph()
-    made = interop.export_meta_graph(
+    meta_graph = interop.export_meta_graph(
         filename,
         graph_def=graph_def,
         graph=home,
@@ -605,14 +605,14 @@ def export_scoped_meta_graph(
         unbound=unbound_inputs_col_name,
         **kwargs,
     )
-    return made, _variables_below(home, export_scope)
+    return meta_graph, _variables_below(home, export_scope)
 
 
 def _variables_below(graph: Any, scope: str | None) -> dict[str, Any]:
     """Return the variables of a graph below a scope, by their names in it."""
     before = f"{scope.rstrip('/')}/" if scope else ""
-    found = graph.get_collection("variables", re.escape(before) or None)
-    return {variable.name.removeprefix(before): variable for variable in found}
+    variables = graph.get_collection("variables", re.escape(before) or None)
+    return {variable.name.removeprefix(before): variable for variable in variables}
 
 
 def import_scoped_meta_graph_with_return_elements(
@@ -639,7 +639,7 @@ def import_scoped_meta_graph_with_return_elements(
     """
     home = graph or get_default_graph()
     with home.as_default():
-        found = interop.import_meta_graph(
+        imported = interop.import_meta_graph(
             meta_graph_or_file,
             clear_devices,
             import_scope,
@@ -648,7 +648,7 @@ def import_scoped_meta_graph_with_return_elements(
             unbound=unbound_inputs_col_name,
             restores=restore_collections_predicate,
         )
-    return _variables_below(home, found.import_scope), found.elements
+    return _variables_below(home, imported.import_scope), imported.elements
 
 
 def import_scoped_meta_graph(meta_graph_or_file: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -682,5 +682,5 @@ def copy_scoped_meta_graph(
             "'from_scope' and 'to_scope' need to be different when performing copy in the same graph. "
             f"Received: 'from_scope': {from_scope}, 'to_scope': {to_scope}."
         )
-    made, _ = export_scoped_meta_graph(graph=source, export_scope=from_scope)
-    return import_scoped_meta_graph(made, graph=target, import_scope=to_scope)
+    meta_graph, _ = export_scoped_meta_graph(graph=source, export_scope=from_scope)
+    return import_scoped_meta_graph(meta_graph, graph=target, import_scope=to_scope)

@@ -18,12 +18,12 @@ __all__ = ["OpDef", "get", "get_registered_ops", "snake_case"]
 
 def snake_case(op_type: str) -> str:
     """Return the name of the function of an operation type, such as ``mat_mul`` for ``MatMul``."""
-    made = ""
+    name = ""
     for place, letter in enumerate(op_type):
         # A capital begins a word after a small letter or before one.
         begins = letter.isupper() and (op_type[place - 1 : place].islower() or op_type[place + 1 : place + 2].islower())
-        made += ("_" if begins and place else "") + letter.lower()
-    return made
+        name += ("_" if begins and place else "") + letter.lower()
+    return name
 
 
 @functools.cache
@@ -33,8 +33,8 @@ def _types() -> dict[str, str]:
 
 def __getattr__(name: str) -> Callable[..., Any]:
     # Those of operations that have another public function begin with an underscore.
-    wanted = name.removeprefix("_")
-    op_type = wanted if wanted in raw.__all__ else _types().get(wanted)
+    function = name.removeprefix("_")
+    op_type = function if function in raw.__all__ else _types().get(function)
     if op_type is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     return _with_places(getattr(raw, op_type))

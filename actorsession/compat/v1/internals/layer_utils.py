@@ -34,8 +34,8 @@ def constant_value(pred: Any) -> bool | None:
         return bool(pred)
     if not hasattr(pred, "_operand") and not hasattr(pred, "_as_graph_element"):
         raise TypeError(f"`pred` must be a Tensor, a Variable, or a Python bool, got {pred!r:.100}")
-    found = get_static_value(ops.convert_to_tensor(pred))
-    return None if found is None else bool(found)
+    value = get_static_value(ops.convert_to_tensor(pred))
+    return None if value is None else bool(value)
 
 
 def smart_cond(
@@ -90,12 +90,12 @@ def normalize_tuple(value: Any, n: int, name: str) -> tuple[int, ...]:
     if isinstance(value, int):
         return (value,) * n
     try:
-        made = tuple(int(item) for item in value)
+        numbers = tuple(int(item) for item in value)
     except (TypeError, ValueError):
-        made = ()
-    if len(made) != n:
+        numbers = ()
+    if len(numbers) != n:
         raise ValueError(f"The `{name}` argument must be a tuple of {n} integers. Received: {value}")
-    return made
+    return numbers
 
 
 def normalize_data_format(value: str) -> str:

@@ -66,8 +66,8 @@ def _sizes_and_bytes(file: Any, first: int, count: int) -> tuple[list[int], Any]
     with gzip.GzipFile(fileobj=file) if _is_zipped(file) else file as opened:
         head = np.frombuffer(opened.read(4 * (count + 1)), ">u4")
         if len(head) <= count or head[0] != first:
-            found = head[0] if len(head) else "nothing"
-            raise DataLossError(f"Invalid magic number {found} in MNIST file: {file.name}; {first} begins one")
+            magic = head[0] if len(head) else "nothing"
+            raise DataLossError(f"Invalid magic number {magic} in MNIST file: {file.name}; {first} begins one")
         return head[1:].tolist(), np.frombuffer(opened.read(), np.uint8)
 
 
@@ -101,8 +101,8 @@ def extract_labels(f: Any, one_hot: bool = False, num_classes: int = _CLASSES) -
         DataLossError: if it is no file of labels.
     """
     (number,), labels = _read(f, _LABELS, 1)
-    found = labels[:number]
-    return dense_to_one_hot(found, num_classes) if one_hot else found
+    classes = labels[:number]
+    return dense_to_one_hot(classes, num_classes) if one_hot else classes
 
 
 class DataSet:
@@ -251,23 +251,23 @@ def load_mnist(train_dir: str = "MNIST-data") -> Datasets:
 
 
 def _arrays(folder: Path) -> list[Any]:
-    found = []
+    arrays = []
     for name in _FILES:
         path = next((folder / n for n in (name, f"{name}.gz") if (folder / n).is_file()), None)
         if path is None:
             if os.environ.get(SYNTHETIC) == "1":
-                return _made_up()
+                return _synthetic()
             raise NotFoundError(
                 f"{folder / name}(.gz) is not there, and nothing is downloaded: put the files "
                 f"{', '.join(f'{n}.gz' for n in _FILES)} of MNIST into {str(folder)!r}, or set "
                 f"{SYNTHETIC}=1 for digits that are made up"
             )
         with open(path, "rb") as file:
-            found.append(extract_images(file) if "images" in name else extract_labels(file))
-    return found
+            arrays.append(extract_images(file) if "images" in name else extract_labels(file))
+    return arrays
 
 
-def _made_up() -> list[Any]:
+def _synthetic() -> list[Any]:
     """Arrays of blurred strokes, ten shapes with noise, which a linear model tells apart."""
     draws = np.random.RandomState(0)
     grid = np.stack(np.meshgrid(np.arange(_SIDE), np.arange(_SIDE), indexing="ij"), -1)
@@ -276,10 +276,10 @@ def _made_up() -> list[Any]:
         points = draws.uniform(5, _SIDE - 5, (4, 1, 1, 2))
         near = np.exp(-((grid - points) ** 2).sum(-1) / 12.0).sum(0)
         shapes.append(near / near.max())
-    made = []
+    arrays = []
     for number in _MADE_UP:
         labels = draws.randint(0, _CLASSES, number).astype(np.uint8)
         noise = draws.normal(0.0, 0.15, (number, _SIDE, _SIDE))
         pixels = np.clip(np.stack(shapes)[labels] + noise, 0.0, 1.0) * 255
-        made += [pixels.astype(np.uint8)[..., None], labels]
-    return made
+        arrays += [pixels.astype(np.uint8)[..., None], labels]
+    return arrays

@@ -346,8 +346,8 @@ class _Package(ModuleType):
                 if holder is None or isinstance(holder, _Package):
                     continue
                 with contextlib.suppress(AttributeError):
-                    found = getattr(holder, name)
-                    return own if own is not None and isinstance(found, ModuleType) else found
+                    value = getattr(holder, name)
+                    return own if own is not None and isinstance(value, ModuleType) else value
         inner = {n: m.__name__ for n, m in vars(self).items() if isinstance(m, ModuleType)}
         raise NoAttributeError(self.__name__, name, inner, {})
 
@@ -366,11 +366,11 @@ class _Rooms(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
         for room in self._rooms:
             try:
-                found = older(getattr(_room(room), name))
+                value = older(getattr(_room(room), name))
             except (AttributeError, ImportError):
                 continue
-            setattr(self, name, found)
-            return found
+            setattr(self, name, value)
+            return value
         # Modules import each other: programs write ``data_flow_ops.gen_data_flow_ops``.
         if (beside := _imported(name)) is not None:
             return beside
@@ -379,16 +379,16 @@ class _Rooms(ModuleType):
     def __dir__(self) -> list[str]:
         names: set[str] = set()
         for room in self._rooms:
-            found = _room(room)
-            names.update(getattr(found, "__all__", None) or dir(found))
+            module = _room(room)
+            names.update(getattr(module, "__all__", None) or dir(module))
         return sorted(name for name in names if not name.startswith("_"))
 
 
 def _imported(name: str) -> ModuleType | None:
     """The module of that name which most modules of ``tensorflow.python`` import."""
     for package in ("ops", "framework", "util"):
-        if (found := sys.modules.get(f"{_V1}.python.{package}.{name}")) is not None:
-            return found
+        if (module := sys.modules.get(f"{_V1}.python.{package}.{name}")) is not None:
+            return module
     return None
 
 
@@ -466,10 +466,10 @@ def _room(room: str) -> Any:
     """A module of the table's third column."""
     if not room.startswith("."):
         return importlib.import_module(room)
-    found: Any = importlib.import_module(_V1)
+    module: Any = importlib.import_module(_V1)
     for part in room.split("."):
         if part:
-            inner = getattr(found, part, None)
+            inner = getattr(module, part, None)
             # Modules that are no name of ``tf`` are files.
-            found = importlib.import_module(f"{found.__name__}.{part}") if inner is None else inner
-    return found
+            module = importlib.import_module(f"{module.__name__}.{part}") if inner is None else inner
+    return module

@@ -88,12 +88,12 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_compos
     """
     if not isinstance(flat_sequence, Sequence) or isinstance(flat_sequence, (str, bytes)):
         raise TypeError(f"flat_sequence must be a sequence, got {flat_sequence!r:.100}")
-    wanted = flatten(structure, expand_composites)
-    if len(wanted) != len(flat_sequence):
+    leaves = flatten(structure, expand_composites)
+    if len(leaves) != len(flat_sequence):
         if not is_nested(structure):
             raise ValueError(f"Structure is a scalar but len(flat_sequence) == {len(flat_sequence)} > 1")
         raise ValueError(
-            f"Could not pack sequence. Structure had {len(wanted)} elements, but flat_sequence had "
+            f"Could not pack sequence. Structure had {len(leaves)} elements, but flat_sequence had "
             f"{len(flat_sequence)} elements. Structure: {structure!r:.200}, flat_sequence: "
             f"{flat_sequence!r:.200}."
         )
@@ -285,7 +285,7 @@ def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
     """
     if not isinstance(dictionary, Mapping):
         raise TypeError("input must be a dictionary")
-    made: dict[Any, Any] = {}
+    leaves: dict[Any, Any] = {}
     for key, value in dictionary.items():
         keys = flatten(key)
         values = flatten(value) if is_nested(key) else [value]
@@ -294,11 +294,11 @@ def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
                 f"Could not flatten dictionary. Key had {len(keys)} elements, but value had "
                 f"{len(values)} elements. Key: {key!r:.100}, value: {value!r:.100}."
             )
-        for one, other in zip(keys, values, strict=True):
-            if one in made:
-                raise ValueError(f"Could not flatten dictionary: key {one} is not unique.")
-            made[one] = other
-    return made
+        for key_leaf, value_leaf in zip(keys, values, strict=True):
+            if key_leaf in leaves:
+                raise ValueError(f"Could not flatten dictionary: key {key_leaf} is not unique.")
+            leaves[key_leaf] = value_leaf
+    return leaves
 
 
 def list_to_tuple(structure: Any) -> Any:

@@ -123,11 +123,11 @@ def report_uninitialized_resources(resource_list: Any = None, name: str = "repor
         resource_list: the resources; all of the default graph if omitted.
         name: its name.
     """
-    found = shared_resources() + local_resources() if resource_list is None else list(resource_list)
-    if not found:
+    resources = shared_resources() + local_resources() if resource_list is None else list(resource_list)
+    if not resources:
         return ops.constant([], dtype=as_dtype("string"), shape=[0], name=name)
-    ready = ops.stack([resource.is_initialized for resource in found])
-    names = ops.constant([resource.handle.name for resource in found])
+    ready = ops.stack([resource.is_initialized for resource in resources])
+    names = ops.constant([resource.handle.name for resource in resources])
     return ops.boolean_mask(names, ops.logical_not(ready), name=name)
 
 
@@ -243,17 +243,17 @@ def weighted_moving_average(
         collections: where the two variables that it makes belong.
         name: the name of the scope.
     """
-    given = convert_to_tensor(value)
+    tensor = convert_to_tensor(value)
     with ops.variable_scope(name, "WeightedMovingAvg"):
         zeros = initializers.zeros_initializer()
-        amount = convert_to_tensor(weight, dtype_hint=given.dtype)
+        amount = convert_to_tensor(weight, dtype_hint=tensor.dtype)
         sums = ops.get_variable(
-            "value_x_weight", given.shape, given.dtype, zeros, trainable=False, collections=collections
+            "value_x_weight", tensor.shape, tensor.dtype, zeros, trainable=False, collections=collections
         )
         weights = ops.get_variable(
             "weight", amount.shape, amount.dtype, zeros, trainable=False, collections=collections
         )
-        top = assign_moving_average(sums, given * amount, decay, False)
+        top = assign_moving_average(sums, tensor * amount, decay, False)
         bottom = assign_moving_average(weights, amount, decay, False)
         return ops.truediv(top, bottom) if truediv else ops.div(top, bottom)
 
@@ -327,8 +327,8 @@ def assert_like_rnncell(cell_name: str, cell: Any) -> None:
     Raises:
         TypeError: if it has not what cells have.
     """
-    wanted = ("output_size", "state_size", "zero_state")
-    missing = [name for name in wanted if not hasattr(cell, name)]
+    properties = ("output_size", "state_size", "zero_state")
+    missing = [name for name in properties if not hasattr(cell, name)]
     if missing or not callable(cell):
         raise TypeError(
             f"The argument {cell_name!r} ({cell}) is not an RNNCell: "
@@ -369,10 +369,10 @@ def size_internal(input: Any, name: str | None = None, optimize: bool = True, ou
 def _pure_variable_scope(name_or_scope: Any, *args: Any, **kwargs: Any) -> contextlib.AbstractContextManager[Any]:
     """Return a variable scope that opens no name scope; the arguments are those of ``variable_scope``."""
     names = ("reuse", "initializer", "regularizer", "caching_device", "partitioner", "custom_getter")
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
-    old = given.pop("old_name_scope", None)
+    settings = {**dict(zip(names, args, strict=False)), **kwargs}
+    old = settings.pop("old_name_scope", None)
     del old
-    return ops.variable_scope(name_or_scope, auxiliary_name_scope=False, **given)
+    return ops.variable_scope(name_or_scope, auxiliary_name_scope=False, **settings)
 
 
 def _get_default_variable_store() -> Any:
@@ -438,9 +438,9 @@ def _zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:
         inner = as_shape([size] if isinstance(size, int) else size).as_list()
         if isinstance(batch_size, int):
             return ops.zeros([batch_size, *inner], dtype)
-        made = ops.zeros(ops.concat([ops.reshape(batch_size, [1]), inner], 0), dtype)
-        made.set_shape([None, *inner])
-        return made
+        filled = ops.zeros(ops.concat([ops.reshape(batch_size, [1]), inner], 0), dtype)
+        filled.set_shape([None, *inner])
+        return filled
 
     return nest.map_structure(zeros, state_size)
 

@@ -157,13 +157,13 @@ def make_decorator(
         decorator_argspec: the arguments that it takes.
     """
     name = decorator_name or inspect.currentframe().f_back.f_code.co_name  # type: ignore[union-attr]
-    made: Any = decorator_func
-    made._tf_decorator = TFDecorator(name, target, decorator_doc, decorator_argspec)
+    decorated: Any = decorator_func
+    decorated._tf_decorator = TFDecorator(name, target, decorator_doc, decorator_argspec)
     for attribute in "__name__", "__qualname__", "__module__", "__doc__":
         if hasattr(target, attribute):
-            setattr(made, attribute, getattr(target, attribute))
-    made.__wrapped__ = target
-    result: Callable[..., Any] = made
+            setattr(decorated, attribute, getattr(target, attribute))
+    decorated.__wrapped__ = target
+    result: Callable[..., Any] = decorated
     return result
 
 
@@ -172,12 +172,12 @@ def unwrap(maybe_tf_decorator: Any) -> tuple[list[TFDecorator], Any]:
     decorators: list[TFDecorator] = []
     function = maybe_tf_decorator
     while True:
-        found = function if isinstance(function, TFDecorator) else None
-        found = found or getattr(function, "_tf_decorator", None)
-        if found is None:
+        decorator = function if isinstance(function, TFDecorator) else None
+        decorator = decorator or getattr(function, "_tf_decorator", None)
+        if decorator is None:
             return decorators, function
-        decorators.append(found)
-        function = found.decorated_target
+        decorators.append(decorator)
+        function = decorator.decorated_target
 
 
 def rewrap(decorator_func: Any, previous_target: Any, new_target: Any) -> Any:

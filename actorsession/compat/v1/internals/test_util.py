@@ -175,11 +175,11 @@ def skip_if_error(test_obj: unittest.TestCase, error_type: type[Exception], mess
         error_type: the class of the error.
         messages: a text of it, or several of which one has to be in it; any if omitted.
     """
-    wanted = [messages] if isinstance(messages, str) else list(messages or [""])
+    texts = [messages] if isinstance(messages, str) else list(messages or [""])
     try:
         yield
     except error_type as exc:
-        if not any(text in str(exc) for text in wanted):
+        if not any(text in str(exc) for text in texts):
             raise
         test_obj.skipTest(f"Skipping error: {type(exc)}: {exc}")
 
@@ -256,7 +256,7 @@ def for_all_test_methods(decorator: Callable[..., Any], *args: Any, **kwargs: An
 
 
 def _alive(*kinds: type) -> dict[int, Any]:
-    return {id(found): found for found in gc.get_objects() if type(found) in kinds}
+    return {id(instance): instance for instance in gc.get_objects() if type(instance) in kinds}
 
 
 def assert_no_new_tensors(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -379,13 +379,13 @@ def assert_ops_in_graph(expected_ops: Mapping[str, str], graph: Any) -> dict[str
     Raises:
         ValueError: if one is not there, or has another type.
     """
-    found = {node.name: node for node in graph.as_graph_def().node if node.name in expected_ops}
+    nodes = {node.name: node for node in graph.as_graph_def().node if node.name in expected_ops}
     for name, op_type in expected_ops.items():
-        if name not in found:
-            raise ValueError(f"Not all expected ops are present. Expected {expected_ops}, found {sorted(found)}")
-        if found[name].op != op_type:
-            raise ValueError(f"Expected op for node {name} is different. Expected {op_type}, found {found[name].op}")
-    return found
+        if name not in nodes:
+            raise ValueError(f"Not all expected ops are present. Expected {expected_ops}, found {sorted(nodes)}")
+        if nodes[name].op != op_type:
+            raise ValueError(f"Expected op for node {name} is different. Expected {op_type}, found {nodes[name].op}")
+    return nodes
 
 
 def assert_equal_graph_def_v2(expected: Any, actual: Any) -> None:
@@ -458,13 +458,13 @@ def generate_combinations_with_testcase_name(**kwargs: Any) -> list[OrderedDict[
     options = [
         [(key, one) for one in (value if isinstance(value, list) else [value])] for key, value in sorted(kwargs.items())
     ]
-    made = []
+    combinations = []
     for chosen in itertools.product(*options):
         name = "".join(
             f"_{''.join(filter(str.isalnum, key))}_{''.join(filter(str.isalnum, str(value)))}" for key, value in chosen
         )
-        made.append(OrderedDict([*chosen, ("testcase_name", f"_test{name}")]))
-    return made
+        combinations.append(OrderedDict([*chosen, ("testcase_name", f"_test{name}")]))
+    return combinations
 
 
 def pick_unused_port() -> int:
@@ -501,11 +501,11 @@ def captured_writes(stream: Any, folder: str) -> Iterator[CapturedWrites]:
     """
     number = stream.fileno()
     before = os.dup(number)
-    made, path = tempfile.mkstemp(dir=folder)
+    descriptor, path = tempfile.mkstemp(dir=folder)
     try:
         stream.flush()
-        os.dup2(made, number)
-        os.close(made)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
         yield CapturedWrites(path)
     finally:
         stream.flush()

@@ -130,7 +130,7 @@ def freeze_graph_with_def_protos(
             }
             for name, handle in handles.items():
                 _assign(session, handle, reader.get_tensor(name))
-            made = graph_util.convert_variables_to_constants(
+            frozen = graph_util.convert_variables_to_constants(
                 session,
                 nodes,
                 output_node_names.replace(" ", "").split(","),
@@ -138,8 +138,8 @@ def freeze_graph_with_def_protos(
                 _names(variable_names_blacklist),
             )
     if output_graph:
-        write_message(made, os.fsdecode(output_graph), as_text=False)
-    return made
+        write_message(frozen, os.fsdecode(output_graph), as_text=False)
+    return frozen
 
 
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")

@@ -60,9 +60,9 @@ def _get_or_create_global_step_read(graph: Any = None) -> Any:
     if there:
         return there[0]
     with graph.as_default(), graph.control_dependencies(None):
-        made = get_or_create_global_step(graph).read_value() + 0
-    graph.add_to_collection(GLOBAL_STEP_READ_KEY, made)
-    return made
+        read = get_or_create_global_step(graph).read_value() + 0
+    graph.add_to_collection(GLOBAL_STEP_READ_KEY, read)
+    return read
 
 
 def _get_saver_or_default() -> Saver:
@@ -72,18 +72,18 @@ def _get_saver_or_default() -> Saver:
         RuntimeError: if the graph has several.
     """
     graph = get_default_graph()
-    found = graph.get_collection(GraphKeys.SAVERS)
-    if len(found) > 1:
+    savers = graph.get_collection(GraphKeys.SAVERS)
+    if len(savers) > 1:
         raise RuntimeError(
             "More than one item in collection SAVERS. Please indicate which one to use by passing it to the "
             "constructor."
         )
-    if found:
-        saver: Saver = found[0]
+    if savers:
+        saver: Saver = savers[0]
         return saver
-    made = Saver(sharded=True, allow_empty=True)
-    graph.add_to_collection(GraphKeys.SAVERS, made)
-    return made
+    new = Saver(sharded=True, allow_empty=True)
+    graph.add_to_collection(GraphKeys.SAVERS, new)
+    return new
 
 
 def _increment_global_step(increment: int, graph: Any = None) -> Any:

@@ -34,14 +34,14 @@ def _kernel(*kernels: str) -> dict[str, Any]:
 
 def _convolution(spatial: int, *, dilated: bool = True) -> dict[str, Any]:
     ones = 1 if spatial == 1 else (1,) * spatial
-    found: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "filters": REQUIRED,
         "kernel_size": REQUIRED,
         "strides": ones,
         "padding": "valid",
         "data_format": "channels_last",
     }
-    return {**found, "dilation_rate": ones} if dilated else found
+    return {**arguments, "dilation_rate": ones} if dilated else arguments
 
 
 _POOLING = {
@@ -113,11 +113,11 @@ def signature_of(arguments: Mapping[str, Any], *first: str, rest: str = "") -> i
         rest: the name under which further keywords are taken; none are if it is empty.
     """
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    found = [inspect.Parameter(name, plain) for name in first]
-    found += [inspect.Parameter(name, plain, default=given) for name, given in arguments.items()]
+    parameters = [inspect.Parameter(name, plain) for name in first]
+    parameters += [inspect.Parameter(name, plain, default=default) for name, default in arguments.items()]
     if rest:
-        found.append(inspect.Parameter(rest, inspect.Parameter.VAR_KEYWORD))
-    return inspect.Signature(found)
+        parameters.append(inspect.Parameter(rest, inspect.Parameter.VAR_KEYWORD))
+    return inspect.Signature(parameters)
 
 
 def named(function: Callable[..., Any], name: str, module: str, text: str) -> None:

@@ -53,13 +53,13 @@ class InputSpec:
         self.axes = {int(axis): size for axis, size in (axes or {}).items()}
 
     def __repr__(self) -> str:
-        given = [f"{name}={value}" for name, value in self.__dict__.items() if value not in (None, {})]
-        return f"InputSpec({', '.join(given)})"
+        fields = [f"{name}={value}" for name, value in self.__dict__.items() if value not in (None, {})]
+        return f"InputSpec({', '.join(fields)})"
 
     def _mismatch(self, inputs: Any) -> str | None:
         """Return what is wrong with inputs, or ``None``."""
-        found = TensorShape(inputs.shape)
-        sizes, rank = found.sizes, found.rank
+        actual = TensorShape(inputs.shape)
+        sizes, rank = actual.sizes, actual.rank
         if rank is None or sizes is None:
             ranks = (self.ndim, self.min_ndim, self.max_ndim)
             if any(each is not None for each in ranks):
@@ -81,8 +81,8 @@ class InputSpec:
                     f"expected axis {axis} of input shape to have value {size} but received input with shape "
                     f"{list(sizes)}"
                 )
-        wanted = TensorShape(self.shape)
-        if not found.is_compatible_with(wanted):
+        expected = TensorShape(self.shape)
+        if not actual.is_compatible_with(expected):
             return f"expected shape={self.shape}, found shape={list(sizes)}"
         return None
 
@@ -162,21 +162,21 @@ class Layer(ours.Layer):
         super().__init__(name=name, trainable=trainable, dtype=dtype, **self._settings(kwargs))
         _ = self.name  # Numbers the names in the order in which layers are made.
 
-    def _settings(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _settings(self, more: dict[str, Any]) -> dict[str, Any]:
         """Return the settings of ``ours.Layer`` for the further arguments of a class.
 
         Raises:
             TypeError: for an argument that there is not.
         """
-        given = dict(given)
-        reuse, scope = given.pop("_reuse", None), given.pop("_scope", None)
-        settings = {"reuse": reuse, "activity_regularizer": given.pop("activity_regularizer", None)}
+        more = dict(more)
+        reuse, scope = more.pop("_reuse", None), more.pop("_scope", None)
+        settings = {"reuse": reuse, "activity_regularizer": more.pop("activity_regularizer", None)}
         for name in ("name", "trainable", "dtype"):
-            if name in given:
-                settings[name] = given.pop(name)
-        if given:
+            if name in more:
+                settings[name] = more.pop(name)
+        if more:
             raise TypeError(
-                f"Keyword argument not understood: {sorted(given)[0]!r}; beside its own "
+                f"Keyword argument not understood: {sorted(more)[0]!r}; beside its own "
                 f"{type(self).__name__} takes "
                 "activity_regularizer, dtype, name, trainable, _reuse and _scope"
             )
@@ -233,7 +233,7 @@ class Layer(ours.Layer):
         return sum(math.prod(variable.shape.as_list()) for variable in self.weights)
 
     def _calls(self) -> LayerCalls:
-        calls: LayerCalls = self.__dict__.setdefault("_made", LayerCalls())  # of one without ``__init__``, too
+        calls: LayerCalls = self.__dict__.setdefault("_layer_calls", LayerCalls())  # of one without ``__init__``, too
         return calls
 
     input = property(lambda self: self._calls().only(self.name, "input"), doc="The inputs of its call.")
@@ -280,9 +280,9 @@ class Layer(ours.Layer):
             inputs: accepted for compatibility: which inputs a loss depends on is read from the graph.
         """
         for loss in _listed(losses):
-            made = loss() if callable(loss) else loss
-            if made is not None:
-                super().add_loss(made)
+            tensor = loss() if callable(loss) else loss
+            if tensor is not None:
+                super().add_loss(tensor)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
         """Add updates, one or a list, to ``updates`` and to ``GraphKeys.UPDATE_OPS``.
@@ -293,9 +293,9 @@ class Layer(ours.Layer):
             inputs: accepted for compatibility: which inputs an update depends on is read from the graph.
         """
         for update in _listed(updates):
-            made = update() if callable(update) else update
+            built = update() if callable(update) else update
             if self.trainable or self.stateful:
-                super().add_update(made if isinstance(made, Operation) else _operation_of(made))
+                super().add_update(built if isinstance(built, Operation) else _operation_of(built))
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
         """Return the losses that depend on inputs; for ``None`` those that depend on none of its calls'."""
@@ -387,20 +387,20 @@ class Layer(ours.Layer):
         raise NotImplementedError(f"{type(self).__name__} defines no compute_output_shape")
 
 
-def _listed(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def _operation_of(update: Any) -> Any:
     return update.op if hasattr(update, "op") else ops.convert_to_tensor(update).op
 
 
-def _is_shape(given: Any) -> bool:
-    if isinstance(given, (list, tuple)):
-        return all(size is None or not nests.is_nested(size) for size in given) and not any(
-            isinstance(size, TensorShape) for size in given
+def _is_shape(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(size is None or not nests.is_nested(size) for size in value) and not any(
+            isinstance(size, TensorShape) for size in value
         )
-    return isinstance(given, TensorShape)
+    return isinstance(value, TensorShape)
 
 
 def _as_tuple(leaf: Any) -> tuple[Any, ...]:
@@ -409,9 +409,9 @@ def _as_tuple(leaf: Any) -> tuple[Any, ...]:
 
 def _reaches(node: Any, leaves: Iterable[Any]) -> bool:
     """Return whether a node of a graph depends on one of some tensors."""
-    wanted = {leaf for leaf in leaves if isinstance(leaf, Tensor)}
+    sources = {leaf for leaf in leaves if isinstance(leaf, Tensor)}
     ahead: list[Any] = [node if isinstance(node, Operation) else getattr(node, "op", None)]
-    if node in wanted:
+    if node in sources:
         return True
     seen: set[Operation] = set()
     while ahead:
@@ -420,7 +420,7 @@ def _reaches(node: Any, leaves: Iterable[Any]) -> bool:
             continue
         seen.add(operation)
         inputs = list(operation.inputs)
-        if any(tensor in wanted for tensor in inputs):
+        if any(tensor in sources for tensor in inputs):
             return True
         ahead += [tensor.op for tensor in inputs] + list(operation.control_inputs)
     return False

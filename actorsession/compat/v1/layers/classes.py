@@ -88,8 +88,8 @@ class _Known(Layer):
             raise TypeError(f"Unable to build `Dense` layer with non-floating point dtype {dtype}")
         sizes = shape.sizes
         if self._layer_kind == "BatchNormalization":
-            given = self._arguments["axis"]
-            axes = [given] if isinstance(given, int) else list(given)
+            setting = self._arguments["axis"]
+            axes = [setting] if isinstance(setting, int) else list(setting)
             return [axis % len(sizes) for axis in axes] if sizes else []
         if self._layer_kind != "Dense" and "Conv" not in self._layer_kind:
             return []
@@ -104,40 +104,40 @@ class _Known(Layer):
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """Return the shape of the outputs for inputs of a shape."""
         with Graph().as_default():
-            made = type(self)(**self._arguments)
+            layer = type(self)(**self._arguments)
             inputs = ops.placeholder(self.dtype or float32, TensorShape(input_shape))
-            return TensorShape(made(inputs).shape)
+            return TensorShape(layer(inputs).shape)
 
 
 def _class(kind: str) -> Any:
     """Return the class of ``tf.layers`` with a name, which is that of the library's class."""
     base: Any = getattr(ours, kind)
     signature = signature_of(CLASSES[kind], "self", rest="kwargs")
-    found = re.search("([123])D", kind)
-    spatial = int(found[1]) if found else 0
+    dimensions = re.search("([123])D", kind)
+    spatial = int(dimensions[1]) if dimensions else 0
     forms = _forms(spatial)
     spec: dict[str, Any] | None = {"ndim": spatial + 2} if spatial else _SPECS.get(kind)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
-        given = dict(bound.arguments)
-        rest = given.pop("kwargs")
-        del given["self"]
-        self._arguments = {**given, **rest}
-        of_layer = {name: given.pop(name) for name in (*_OF_LAYERS, "activity_regularizer") if name in given}
+        arguments = dict(bound.arguments)
+        rest = arguments.pop("kwargs")
+        del arguments["self"]
+        self._arguments = {**arguments, **rest}
+        of_layer = {name: arguments.pop(name) for name in (*_OF_LAYERS, "activity_regularizer") if name in arguments}
         settings = self._settings({**of_layer, **rest})
-        if given.get("strides", 1) is None:
-            given["strides"] = given["pool_size"]
+        if arguments.get("strides", 1) is None:
+            arguments["strides"] = arguments["pool_size"]
         for name, form in forms.items():
-            if name in given:
-                given[name] = form(given[name])
-        for name, value in given.items():
+            if name in arguments:
+                arguments[name] = form(arguments[name])
+        for name, value in arguments.items():
             setattr(self, name, value)
-        if "fused" in given:
+        if "fused" in arguments:
             # It is a wish here, and an order in the library.
-            given["fused"] = False if given["fused"] is False else None
-        base.__init__(self, **{_RENAMED.get(name, name): value for name, value in given.items()}, **settings)
+            arguments["fused"] = False if arguments["fused"] is False else None
+        base.__init__(self, **{_RENAMED.get(name, name): value for name, value in arguments.items()}, **settings)
         self.input_spec = InputSpec(**spec) if spec else None
         if spatial:
             self.rank = spatial

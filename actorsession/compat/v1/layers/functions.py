@@ -22,16 +22,16 @@ __all__ = [
 
 def _function(kind: str) -> Callable[..., Any]:
     """Return the function that makes a layer of a class and calls it."""
-    made: Any = getattr(classes, kind)
+    layer_class: Any = getattr(classes, kind)
     signature = signature_of(function_arguments(kind))
 
     def call(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        given = dict(bound.arguments)
-        inputs, reuse = given.pop("inputs"), given.pop("reuse", None)
-        told = {"training": given.pop("training")} if "training" in given else {}
-        return made(**given, _reuse=reuse)(inputs, scope=given["name"], **told)
+        arguments = dict(bound.arguments)
+        inputs, reuse = arguments.pop("inputs"), arguments.pop("reuse", None)
+        told = {"training": arguments.pop("training")} if "training" in arguments else {}
+        return layer_class(**arguments, _reuse=reuse)(inputs, scope=arguments["name"], **told)
 
     call.__signature__ = signature  # type: ignore[attr-defined]
     name = snake_case(kind).replace("_d", "d").replace("1_d", "1d")

@@ -40,9 +40,9 @@ def metric_variable(shape: Any, name: str, dtype: Any = float32) -> Any:
 
 def publish(value: Any, update: Any, metrics: Any, updates: Any) -> tuple[Any, Any]:
     """Add the value and update of a metric to the requested collections, and return both."""
-    for names, found in ((metrics, value), (updates, update)):
+    for names, tensor in ((metrics, value), (updates, update)):
         if names:
-            add_to_collections(names, found)
+            add_to_collections(names, tensor)
     return value, update
 
 
@@ -61,17 +61,17 @@ def match_shapes(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any,
         ValueError: if shapes do not fit.
     """
     predicted = ops.convert_to_tensor(predictions)
-    wanted = None if labels is None else ops.convert_to_tensor(labels)
-    if wanted is not None:
-        more = _rank_over(predicted, wanted)
+    expected = None if labels is None else ops.convert_to_tensor(labels)
+    if expected is not None:
+        more = _rank_over(predicted, expected)
         if more == 1:
             predicted = ops.squeeze(predicted, [-1])
         elif more == -1:
-            wanted = ops.squeeze(wanted, [-1])
-        if not predicted.shape.is_compatible_with(wanted.shape):
-            raise ValueError(f"Shapes {predicted.shape} and {wanted.shape} are incompatible")
+            expected = ops.squeeze(expected, [-1])
+        if not predicted.shape.is_compatible_with(expected.shape):
+            raise ValueError(f"Shapes {predicted.shape} and {expected.shape} are incompatible")
     if weights is None:
-        return predicted, wanted, None
+        return predicted, expected, None
     weight = ops.cast(weights, float32)
     if weight.shape.rank != 0:
         more = _rank_over(weight, predicted)
@@ -81,7 +81,7 @@ def match_shapes(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any,
             weight = ops.expand_dims(weight, -1)
     known = predicted.shape
     dims = known.as_list() if known.is_fully_defined() else ops.shape(predicted)
-    return predicted, wanted, ops.broadcast_to(weight, dims)
+    return predicted, expected, ops.broadcast_to(weight, dims)
 
 
 def _rank_over(a: Tensor, b: Tensor) -> int:
@@ -89,10 +89,10 @@ def _rank_over(a: Tensor, b: Tensor) -> int:
     return 0 if None in (a.shape.rank, b.shape.rank) else len(a.shape) - len(b.shape)
 
 
-def count_where(found: Tensor, weight: Tensor | None, metrics: Any, updates: Any) -> tuple[Tensor, Tensor]:
+def count_where(condition: Tensor, weight: Tensor | None, metrics: Any, updates: Any) -> tuple[Tensor, Tensor]:
     """Return the weighted number of true elements as a metric with a variable ``count``."""
     count = metric_variable([], "count")
-    numbers = ops.cast(found, float32)
+    numbers = ops.cast(condition, float32)
     if weight is not None:
         numbers = numbers * weight
     value = ops.identity(count)
@@ -119,10 +119,10 @@ def at_thresholds(
     said = "predictions must be in [0, 1]"
     checks = [ops.assert_greater_equal(numbers, 0.0, message=said), ops.assert_less_equal(numbers, 1.0, message=said)]
     with control_dependencies(checks):
-        numbers, wanted, weight = match_shapes(ops.identity(numbers), ops.cast(labels, bool_), weights)
+        numbers, expected, weight = match_shapes(ops.identity(numbers), ops.cast(labels, bool_), weights)
     limits = ops.constant([[limit] for limit in thresholds], float32)
     positive = ops.greater(ops.reshape(numbers, [1, -1]), limits)
-    true = ops.logical_and(ops.reshape(wanted, [1, -1]), ops.ones_like(positive))
+    true = ops.logical_and(ops.reshape(expected, [1, -1]), ops.ones_like(positive))
     row = None if weight is None else ops.reshape(weight, [1, -1])
     values, updates = {}, {}
     for kind in kinds:

@@ -38,9 +38,9 @@ def _counter(key: str) -> Callable[..., Pair]:
     ) -> Pair:
         """Return the weighted number of elements of the kind in the name; arguments as ``mean``."""
         with ops.variable_scope(name, kind):
-            predicted, wanted, weight = match_shapes(ops.cast(predictions, bool_), ops.cast(labels, bool_), weights)
-            found = ops.logical_and(ops.equal(wanted, says), ops.equal(predicted, predicts))
-            return count_where(found, weight, metrics_collections, updates_collections)
+            predicted, expected, weight = match_shapes(ops.cast(predictions, bool_), ops.cast(labels, bool_), weights)
+            hits = ops.logical_and(ops.equal(expected, says), ops.equal(predicted, predicts))
+            return count_where(hits, weight, metrics_collections, updates_collections)
 
     count.__name__ = count.__qualname__ = kind
     return count

@@ -100,10 +100,10 @@ def accuracy(
     name: str | None = None,
 ) -> Pair:
     """Return the share of ``predictions`` that equal ``labels``; the arguments are those of ``mean``."""
-    predicted, wanted, weight = match_shapes(predictions, labels, weights)
-    if predicted.dtype is not wanted.dtype:
-        predicted = ops.cast(predicted, wanted.dtype)
-    right = ops.cast(ops.equal(predicted, wanted), float32)
+    predicted, expected, weight = match_shapes(predictions, labels, weights)
+    if predicted.dtype is not expected.dtype:
+        predicted = ops.cast(predicted, expected.dtype)
+    right = ops.cast(ops.equal(predicted, expected), float32)
     return mean(right, weight, metrics_collections, updates_collections, name or "accuracy")
 
 
@@ -116,9 +116,9 @@ def mean_absolute_error(
     name: str | None = None,
 ) -> Pair:
     """Return the mean of ``|predictions - labels|``; the arguments are those of ``mean``."""
-    predicted, wanted, weight = match_shapes(predictions, labels, weights)
+    predicted, expected, weight = match_shapes(predictions, labels, weights)
     name = name or "mean_absolute_error"
-    errors = ops.abs(predicted - wanted)
+    errors = ops.abs(predicted - expected)
     return mean(errors, weight, metrics_collections, updates_collections, name)
 
 
@@ -131,9 +131,9 @@ def mean_squared_error(
     name: str | None = None,
 ) -> Pair:
     """Return the mean of ``(labels - predictions) ** 2``; the arguments are those of ``mean``."""
-    predicted, wanted, weight = match_shapes(predictions, labels, weights)
+    predicted, expected, weight = match_shapes(predictions, labels, weights)
     name = name or "mean_squared_error"
-    errors = ops.squared_difference(wanted, predicted)
+    errors = ops.squared_difference(expected, predicted)
     return mean(errors, weight, metrics_collections, updates_collections, name)
 
 
@@ -164,9 +164,9 @@ def mean_relative_error(
 
     The arguments are those of ``mean``.
     """
-    predicted, wanted, weight = match_shapes(predictions, labels, weights)
+    predicted, expected, weight = match_shapes(predictions, labels, weights)
     predicted, by, _ = match_shapes(predicted, normalizer, None)
-    errors = ops.where(ops.equal(by, ops.zeros_like(by)), ops.zeros_like(wanted), ops.abs(wanted - predicted) / by)
+    errors = ops.where(ops.equal(by, ops.zeros_like(by)), ops.zeros_like(expected), ops.abs(expected - predicted) / by)
     name = name or "mean_relative_error"
     return mean(errors, weight, metrics_collections, updates_collections, name)
 
@@ -184,8 +184,8 @@ def mean_cosine_distance(
 
     The arguments are those of ``mean``.
     """
-    predicted, wanted, weight = match_shapes(predictions, labels, weights)
-    products = ops.reduce_sum(predicted * wanted, axis=[dim], keepdims=True)
+    predicted, expected, weight = match_shapes(predictions, labels, weights)
+    products = ops.reduce_sum(predicted * expected, axis=[dim], keepdims=True)
     value, update = mean(products, weight, None, None, name or "mean_cosine_distance")
     return publish(ops.subtract(1.0, value), ops.subtract(1.0, update), metrics_collections, updates_collections)
 
@@ -220,10 +220,10 @@ def mean_iou(
     """
     with ops.variable_scope(name, "mean_iou"):
         total = metric_variable([num_classes, num_classes], "total_confusion_matrix", float64)
-        wanted, predicted = (ops.reshape(ops.cast(given, int64), [-1]) for given in (labels, predictions))
+        expected, predicted = (ops.reshape(ops.cast(classes, int64), [-1]) for classes in (labels, predictions))
         weight = None if weights is None else ops.reshape(weights, [-1])
         update = ops.assign_add(
-            total, ops.confusion_matrix(wanted, predicted, num_classes, weights=weight, dtype=float64)
+            total, ops.confusion_matrix(expected, predicted, num_classes, weights=weight, dtype=float64)
         )
         matrix = ops.convert_to_tensor(total)
         hits = ops.cast(ops.diag_part(matrix), float32)

@@ -57,13 +57,13 @@ def _of_class(ids: Any, class_id: int | None) -> Any:
     """Return the ids that are of a class, as a sparse tensor; all of them without a class."""
     if class_id is None:
         return ids
-    wanted = ops.constant(class_id, int64)
+    number = ops.constant(class_id, int64)
     if isinstance(ids, SparseTensor):
-        return sparse_retain(ids, ops.equal(ids.values, wanted))
+        return sparse_retain(ids, ops.equal(ids.values, number))
     extent = ops.shape(ids, out_type=int64)
-    rows = ops.fill(ops.concat([extent[:-1], ops.constant([1], int64)], 0), wanted)
-    found = sets.intersection(rows, ids)
-    return SparseTensor(found.indices, found.values, extent)
+    rows = ops.fill(ops.concat([extent[:-1], ops.constant([1], int64)], 0), number)
+    members = sets.intersection(rows, ids)
+    return SparseTensor(members.indices, members.values, extent)
 
 
 _KINDS: dict[str, Any] = {
@@ -75,8 +75,8 @@ _KINDS: dict[str, Any] = {
 
 def _sizes(kind: str, labels: Any, guesses: Any, class_id: int | None, weights: Any) -> Tensor:
     """Return the weighted number of hits or misses of a kind of each example."""
-    wanted, given = _of_class(labels, class_id), _of_class(guesses, class_id)
-    count = ops.cast(sets.size(_KINDS[kind](given, wanted)), float64)
+    expected, guessed = _of_class(labels, class_id), _of_class(guesses, class_id)
+    count = ops.cast(sets.size(_KINDS[kind](guessed, expected)), float64)
     return count if weights is None else count * ops.cast(weights, float64)
 
 
@@ -101,9 +101,9 @@ def _at_top_k(
 ) -> Pair:
     with name_scope(name or _named(what, k, class_id)):
         guesses = ops.cast(predictions_idx, int64)
-        wanted = _labels_of(labels, guesses)
-        hits = _counted("true_positive", wanted, guesses, k, class_id, weights)
-        misses = _counted(other, wanted, guesses, k, class_id, weights)
+        expected = _labels_of(labels, guesses)
+        hits = _counted("true_positive", expected, guesses, k, class_id, weights)
+        misses = _counted(other, expected, guesses, k, class_id, weights)
         value, update = (ops.divide(hit, hit + miss) for hit, miss in zip(hits, misses, strict=True))
         return publish(value, update, *collections)
 
@@ -220,8 +220,8 @@ def average_precision_at_k(
     """
     with name_scope(name or _named("average_precision", k)) as scope:
         guesses = ops.cast(nn.top_k(predictions, k)[1], int64)
-        wanted = _labels_of(labels, guesses)
-        each = _average_precision(wanted, guesses, k)
+        expected = _labels_of(labels, guesses)
+        each = _average_precision(expected, guesses, k)
         if weights is None:
             most = ops.cast(ops.size(each), float64)
         else:
@@ -278,14 +278,14 @@ def mean_per_class_accuracy(
         The value, and an update operation that returns the share of each class.
     """
     with ops.variable_scope(name, "mean_accuracy"):
-        wanted, guesses = (ops.reshape(ops.cast(given, int64), [-1]) for given in (labels, predictions))
+        expected, guesses = (ops.reshape(ops.cast(classes, int64), [-1]) for classes in (labels, predictions))
         total, count = (metric_variable([num_classes], what) for what in ("total", "count"))
-        right = ops.cast(ops.equal(guesses, wanted), float32)
+        right = ops.cast(ops.equal(guesses, expected), float32)
         ones = ops.ones_like(right)
         if weights is not None:
             factors = ops.reshape(ops.cast(weights, float32), [-1])
             right, ones = right * factors, ones * factors
-        added = ops.scatter_add(total, wanted, ones), ops.scatter_add(count, wanted, right)
+        added = ops.scatter_add(total, expected, ones), ops.scatter_add(count, expected, right)
         shares = ops.div_no_nan(ops.convert_to_tensor(count), ops.convert_to_tensor(total))
         value = ops.reduce_mean(shares, name="mean_accuracy")
         totals, counts = map(ops.convert_to_tensor, added)
@@ -318,8 +318,8 @@ def sensitivity_at_specificity(
         counts = at_thresholds(labels, predictions, _limits(num_thresholds), weights, ("tp", "fn", "tn", "fp"))
 
         def at(tp: Tensor, fn: Tensor, tn: Tensor, fp: Tensor, name: str) -> Tensor:
-            found = ops.divide(tn, tn + fp + _TINY)
-            place = ops.argmin(ops.abs(found - specificity), 0)
+            specificities = ops.divide(tn, tn + fp + _TINY)
+            place = ops.argmin(ops.abs(specificities - specificity), 0)
             return ops.divide(tp[place], tp[place] + fn[place] + _TINY, name=name)
 
         return _points(counts, at, metrics_collections, updates_collections)

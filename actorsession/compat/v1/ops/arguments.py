@@ -216,7 +216,7 @@ def older(value: Any) -> Any:
     """
     if isinstance(value, FunctionType):
         plain = value.__name__ in ROWS and not hasattr(value, "__signature__")
-        return _made(value) if plain else value
+        return _of_row(value) if plain else value
     if isinstance(value, ModuleType) and value.__name__.startswith(_NATIVE):
         return _face(value.__name__)
     return value
@@ -234,9 +234,9 @@ def older_names(
     names, load, listed = lazy_names(package, table)
 
     def find(name: str) -> Any:
-        found = older(load(name))
-        setattr(sys.modules[package], name, found)
-        return found
+        value = older(load(name))
+        setattr(sys.modules[package], name, value)
+        return value
 
     return names, find, listed
 
@@ -252,10 +252,10 @@ class _Face(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         more = self._more.get(name)
-        found = older(getattr(importlib.import_module(more) if more else self._native, name))
+        value = older(getattr(importlib.import_module(more) if more else self._native, name))
         if not name.startswith("__"):
-            setattr(self, name, found)
-        return found
+            setattr(self, name, value)
+        return value
 
     def __dir__(self) -> list[str]:
         return self.__all__
@@ -268,23 +268,23 @@ def _face(native: str) -> ModuleType:
 
 
 def _read(row: str, own: Mapping[str, inspect.Parameter]) -> list[_Parameter]:
-    found = []
+    parameters = []
     for word in row.split():
-        text, _, given = word.lstrip("-").partition("=")
+        text, _, literal = word.lstrip("-").partition("=")
         name, older_of, stands_for = text.rstrip("!").partition(">")
         default: Any = inspect.Parameter.empty
-        if given:
-            default = int32 if given == "int32" else ast.literal_eval(given)
+        if literal:
+            default = int32 if literal == "int32" else ast.literal_eval(literal)
         elif older_of:
             default = default if text.endswith("!") else None
         else:
             default = own[name.lstrip("*")].default
-        found.append(_Parameter(name, "" if word[0] == "-" else stands_for or name, default))
-    return found
+        parameters.append(_Parameter(name, "" if word[0] == "-" else stands_for or name, default))
+    return parameters
 
 
 @functools.cache
-def _made(function: Callable[..., Any]) -> Callable[..., Any]:
+def _of_row(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function with the parameters of its row."""
     native = inspect.signature(function)
     own = native.parameters
@@ -331,15 +331,15 @@ def _made(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _signature(parameters: list[_Parameter]) -> inspect.Signature:
     kinds = inspect.Parameter
-    made = []
+    members = []
     for name, _, default in parameters:
         if name.startswith("*"):
-            made.append(kinds(name[1:], kinds.VAR_POSITIONAL))
+            members.append(kinds(name[1:], kinds.VAR_POSITIONAL))
         else:
-            by_name = any(p.kind is kinds.VAR_POSITIONAL for p in made)
+            by_name = any(p.kind is kinds.VAR_POSITIONAL for p in members)
             kind = kinds.KEYWORD_ONLY if by_name else kinds.POSITIONAL_OR_KEYWORD
-            made.append(kinds(name, kind, default=default))
-    return inspect.Signature(made)
+            members.append(kinds(name, kind, default=default))
+    return inspect.Signature(members)
 
 
 def _twice(function: str, name: str, newer: str) -> Exception:

@@ -50,9 +50,9 @@ def while_loop(
     returned: list[Any] = []
 
     def noted(*values: Any) -> Any:
-        found = body(*values)
-        returned.append(found)
-        return found
+        results = body(*values)
+        returned.append(results)
+        return results
 
     result = ops.while_loop(
         cond,

@@ -32,11 +32,11 @@ class Module(AutoTrackable):
     _TF_MODULE_IGNORED_PROPERTIES: frozenset[str] = frozenset()
 
     def __init__(self, name: str | None = None) -> None:
-        wanted = _WORDS.sub("_", type(self).__name__).lower() if name is None else name
-        if not _NAME.fullmatch(wanted):
-            raise ValueError(f"{wanted!r} is not a valid module name. It must be a Python identifier.")
-        self._name = wanted
-        with get_default_graph().name_scope(wanted) as scope:
+        chosen = _WORDS.sub("_", type(self).__name__).lower() if name is None else name
+        if not _NAME.fullmatch(chosen):
+            raise ValueError(f"{chosen!r} is not a valid module name. It must be a Python identifier.")
+        self._name = chosen
+        with get_default_graph().name_scope(chosen) as scope:
             self._scope_name = scope
 
     @property
@@ -89,7 +89,7 @@ class Module(AutoTrackable):
         expand_composites: bool = False,
     ) -> Iterator[Any]:
         """Yield what is in the attributes of this module, then of those in it, the nearer ones first."""
-        wanted = predicate or (lambda _: True)
+        condition = predicate or (lambda _: True)
         seen, ahead = {id(self)}, [(self, ())]
         while ahead:
             module, path = ahead.pop(0)
@@ -100,7 +100,7 @@ class Module(AutoTrackable):
                     if id(leaf) in seen:
                         continue
                     seen.add(id(leaf))
-                    if wanted(leaf):
+                    if condition(leaf):
                         yield (inner, leaf) if with_path else leaf
                     if recursive and isinstance(leaf, Module):
                         ahead.append((leaf, inner))

@@ -81,12 +81,12 @@ def _with_values(func: Callable[..., Any], Tout: Any) -> Callable[..., Any]:
 
     def call(*values: Any) -> Any:
         with Graph().as_default() as graph:
-            found = func(*map(_known, values))
-            listed = list(found) if isinstance(found, (list, tuple)) else [found]
+            results = func(*map(_known, values))
+            listed = list(results) if isinstance(results, (list, tuple)) else [results]
             if graph.nodes.order:
                 with Session(graph=graph) as sess:
                     listed = [_computed(sess, v) for v in listed]
-        if found is None:
+        if results is None:
             return ()
         return [_as_array(v, dtype) for v, dtype in zip(listed, dtypes, strict=False)]
 

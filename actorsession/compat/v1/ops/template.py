@@ -33,10 +33,10 @@ def make_template(
     Raises:
         ValueError: in a later call that needs a variable which the first call did not create.
     """
-    made = _Template(name_, func_, unique_name_, custom_getter_, kwargs)
+    template = _Template(name_, func_, unique_name_, custom_getter_, kwargs)
     if create_scope_now_:
-        made.settle()
-    return made
+        template.settle()
+    return template
 
 
 class _Template:
@@ -46,13 +46,13 @@ class _Template:
         function: Callable[..., Any],
         unique_name: str | None,
         custom_getter: Callable[..., Any] | None,
-        given: dict[str, Any],
+        arguments: dict[str, Any],
     ) -> None:
         self._name = name
         self._function = function
         self._unique_name = unique_name
         self._getter = custom_getter
-        self._given = given
+        self._given = arguments
         self._scope: VariableScope | None = None
         self._called = False
         self._lock = threading.RLock()

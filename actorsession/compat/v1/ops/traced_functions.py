@@ -46,10 +46,10 @@ class TracedFunction:
             ValueError: for arguments that do not fit the signature.
         """
         graph = get_default_graph()
-        given, named = self._arguments(args), {k: _tensors(v) for k, v in kwargs.items()}
+        tensors, named = self._arguments(args), {k: _tensors(v) for k, v in kwargs.items()}
         before = len(graph.nodes)
         with graph.name_scope(getattr(self.python_function, "__name__", "function").strip("<_>")):
-            returned = self.python_function(*given, **named)
+            returned = self.python_function(*tensors, **named)
             last = _in_order(graph.nodes.order[before:])
             if last is None:
                 return returned
@@ -62,13 +62,13 @@ class TracedFunction:
         own = len(args) - len(self.input_signature)
         if own not in (0, 1):
             raise ValueError(f"the signature has {len(self.input_signature)} arguments, got {len(args)}")
-        found = list(args[:own])
+        arguments = list(args[:own])
         for spec, value in zip(self.input_signature, args[own:], strict=True):
             tensor = convert_to_tensor(value, spec.dtype)
             if not spec.shape.is_compatible_with(tensor.shape):
                 raise ValueError(f"the signature has {spec}, got {tensor!r}")
-            found.append(tensor)
-        return found
+            arguments.append(tensor)
+        return arguments
 
 
 def _tensors(value: Any) -> Any:
@@ -82,12 +82,12 @@ def _after(last: Operation, leaf: Any) -> Any:
 
 def _in_order(built: Iterable[Operation]) -> Operation | None:
     """Make each operation with effects wait for the one before it, and return the last."""
-    made = list(built)
+    operations = list(built)
     apart: set[Operation] = set()
     for variable in ops.global_variables() + ops.local_variables():
         apart |= {variable.op, variable.initializer}
     last: Operation | None = None
-    for op in made:
+    for op in operations:
         if not op.op_def.stateful or op in apart or not (op.inputs or op.control_inputs):
             continue
         if last is not None and last not in op.control_inputs:

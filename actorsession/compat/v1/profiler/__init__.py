@@ -21,9 +21,9 @@ __all__ += list(_MESSAGES)
 
 def __getattr__(name: str) -> Any:
     if name in _MESSAGES:
-        found = message_class(name)
-        setattr(sys.modules[__name__], name, found)
-        return found
+        value = message_class(name)
+        setattr(sys.modules[__name__], name, value)
+        return value
     return _load(name)
 
 

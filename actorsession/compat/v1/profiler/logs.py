@@ -46,13 +46,13 @@ def merge_default_with_oplog(
     graph = get_default_graph() if graph is None else graph
     if run_meta is not None:
         fill_shapes(graph, run_meta)
-    made: Any = message_class("OpLogProto")()
+    log: Any = message_class("OpLogProto")()
     texts = {"none": 0}
     entries: dict[str, Any] = {}
 
     def entry(name: str) -> Any:
         if name not in entries:
-            entries[name] = made.log_entries.add()
+            entries[name] = log.log_entries.add()
             entries[name].name = name
         return entries[name]
 
@@ -77,10 +77,10 @@ def merge_default_with_oplog(
         for variable in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES):
             entry(variable.op.name).types.append(TRAINABLE_VARIABLES)
     for text, number in texts.items():
-        made.id_to_string[number] = text
+        log.id_to_string[number] = text
     if unknown and run_meta is None:
         sys.stderr.write(f"{unknown} ops no flops stats due to incomplete shapes.\n")
-    return made
+    return log
 
 
 def write_op_log(graph: Any, log_dir: str, op_log: Any = None, run_meta: Any = None, add_trace: bool = True) -> None:
@@ -96,6 +96,6 @@ def write_op_log(graph: Any, log_dir: str, op_log: Any = None, run_meta: Any = N
     Raises:
         OSError: if the file cannot be written.
     """
-    made = merge_default_with_oplog(graph, op_log, run_meta, add_trace)
+    log = merge_default_with_oplog(graph, op_log, run_meta, add_trace)
     with open(os.path.join(log_dir, "tfprof_log"), "wb") as file:
-        file.write(made.SerializeToString())
+        file.write(log.SerializeToString())

@@ -30,12 +30,12 @@ _DEFAULT = 0  # TensorFlow's: an int stands for the default options
 def _checked(options: Any) -> dict[str, Any]:
     if not isinstance(options, Mapping):
         raise TypeError(f"options is a dict, as ProfileOptionBuilder makes it; got {options!r:.100}")
-    given = dict(options)
+    settings = dict(options)
     # The older name of the first, and values that programs leave out.
-    given.setdefault("start_name_regexes", [".*"])
+    settings.setdefault("start_name_regexes", [".*"])
     known = ProfileOptionBuilder().build()
-    unset = {key: value for key, value in known.items() if key not in given}
-    return {**unset, **given}
+    unset = {key: value for key, value in known.items() if key not in settings}
+    return {**unset, **settings}
 
 
 class _Steps:
@@ -49,17 +49,17 @@ class _Steps:
     def nodes(self) -> dict[str, Node]:
         shapes = self.steps[-1][1] if self.steps else None
         log = merge_default_with_oplog(self.graph, self.op_log, shapes, self.add_trace)
-        found = nodes_of(self.graph, log)
+        by_name = nodes_of(self.graph, log)
         for step, run_meta in self.steps:
-            measured(found, step, run_meta)
-        return found
+            measured(by_name, step, run_meta)
+        return by_name
 
     def view(self, view: str, options: Any) -> Any:
         told = _checked(options)
         show = tree_view if view in ("scope", "graph") else list_view
-        found, text = show(view, self.nodes(), told)
+        root, text = show(view, self.nodes(), told)
         self._write(view, told, text)
-        return found
+        return root
 
     def _write(self, view: str, options: Mapping[str, Any], text: str) -> None:
         kind, _, rest = str(options["output"]).partition(":")
@@ -200,11 +200,11 @@ class Profiler:
         Args:
             options: the checks by name, as in ``ALL_ADVICE``.
         """
-        found: Any = message_class("AdviceProto")()
+        advice: Any = message_class("AdviceProto")()
         for name in sorted(options, key=list(ALL_ADVICE).index):
-            found.checkers[name].reports.extend(self._expensive() if name == "ExpensiveOperationChecker" else [])
-            sys.stdout.write("\n".join([f"\n{name}:", *found.checkers[name].reports, ""]))
-        return found
+            advice.checkers[name].reports.extend(self._expensive() if name == "ExpensiveOperationChecker" else [])
+            sys.stdout.write("\n".join([f"\n{name}:", *advice.checkers[name].reports, ""]))
+        return advice
 
     def _expensive(self) -> list[str]:
         """Return the dearest operation types, scopes and lines."""

@@ -56,12 +56,12 @@ class Node:
 
     def values(self, step: int) -> dict[str, int]:
         """Return the numbers of a step, or the average of all steps for -1."""
-        found = dict.fromkeys(numbers, 0) | self.told
+        totals = dict.fromkeys(numbers, 0) | self.told
         chosen = list(self.steps.values()) if step < 0 else [self.steps.get(step, {})]
         for key in {key for each in chosen for key in each}:
             total = sum(each.get(key, 0) for each in chosen)
-            found[key] = total if key == "run_count" else total // len(chosen)
-        return found
+            totals[key] = total if key == "run_count" else total // len(chosen)
+        return totals
 
 
 class Counted:
@@ -93,21 +93,21 @@ class Counted:
 
     def message(self, kind: str) -> Any:
         """Return the row as a message, with those below it."""
-        made: Any = message_class(kind)()
-        made.name = self.name
+        row: Any = message_class(kind)()
+        row.name = self.name
         known = {number for number in numbers if number in _MULTI or kind == "GraphNodeProto"}
         for key in known:
-            setattr(made, key, self.own.get(key, 0))
-            setattr(made, f"total_{key}", self.total.get(key, 0))
+            setattr(row, key, self.own.get(key, 0))
+            setattr(row, f"total_{key}", self.total.get(key, 0))
         if kind == "GraphNodeProto":
-            made.total_definition_count = self.definitions
+            row.total_definition_count = self.definitions
             for device in sorted(t for t in (self.node.types if self.node else ()) if "device:" in t):
-                made.devices.append(device)
+                row.devices.append(device)
         for member in self.members:
-            made.graph_nodes.add().CopyFrom(member.message("GraphNodeProto"))
+            row.graph_nodes.add().CopyFrom(member.message("GraphNodeProto"))
         for each in self.below:
-            made.children.add().CopyFrom(each.message(kind))
-        return made
+            row.children.add().CopyFrom(each.message(kind))
+        return row
 
 
 _MULTI = frozenset(numbers) - {"run_count"}
@@ -120,9 +120,9 @@ def nodes_of(graph: Any, log: Any) -> dict[str, Node]:
         graph: the graph.
         log: what is said of them, as an ``OpLogProto``.
     """
-    found: dict[str, Node] = {}
+    nodes: dict[str, Node] = {}
     for op in graph.get_operations():
-        node = found[op.name] = Node(op.name, op.type)
+        node = nodes[op.name] = Node(op.name, op.type)
         if op.device:
             node.types.add(op.device.lower())
         shape = op.attrs.get("shape")
@@ -135,13 +135,13 @@ def nodes_of(graph: Any, log: Any) -> dict[str, Node]:
             node.told["parameters"] = product
         node.inputs = [tensor.op.name for tensor in op.inputs]
     for entry in log.log_entries:
-        node = found.setdefault(entry.name, Node(entry.name))
+        node = nodes.setdefault(entry.name, Node(entry.name))
         node.types.update(entry.types)
         node.told["float_ops"] = int(entry.float_ops)
         for trace in entry.code_def.traces:
             file = log.id_to_string[trace.file_id]
             node.line = f"{file.rpartition('/')[2]}:{trace.lineno}:{log.id_to_string[trace.function_id]}"
-    return found
+    return nodes
 
 
 def measured(nodes: dict[str, Node], step: int, run_meta: Any) -> None:

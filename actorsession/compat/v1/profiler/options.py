@@ -134,13 +134,13 @@ class ProfileOptionBuilder:
         trim_name_regexes: Sequence[str] | None = None,
     ) -> ProfileOptionBuilder:
         """Say by expressions from which nodes on, which, which not, and down to which nodes are shown."""
-        given = {
+        expressions = {
             "start_name_regexes": start_name_regexes,
             "show_name_regexes": show_name_regexes,
             "hide_name_regexes": hide_name_regexes,
             "trim_name_regexes": trim_name_regexes,
         }
-        return self._with(**{name: list(each) for name, each in given.items() if each is not None})
+        return self._with(**{name: list(each) for name, each in expressions.items() if each is not None})
 
     def account_displayed_op_only(self, is_true: bool) -> ProfileOptionBuilder:
         """Say whether nodes that are not shown count in sums."""

@@ -131,9 +131,9 @@ def tree_view(view: str, nodes: Mapping[str, Node], options: Mapping[str, Any]) 
     counted = _accounted(tops, rows, options, view == "scope", set())
     root = Counted(ROOT, {}, None)
     root.account = False
-    found = _searched(counted, options["start_name_regexes"], set())
+    tops_below = _searched(counted, options["start_name_regexes"], set())
     root.add_up(counted, itself=False)
-    root.below = found
+    root.below = tops_below
     text: list[str] = []
     (shown,) = _printed([root], options, 1, 0, set())
     _lines(shown, options, 0, text)
@@ -176,7 +176,7 @@ def _accounted(
     seen: set[str],
 ) -> list[Counted]:
     """Return the rows that count; ``keeps`` those, too, which have such below them."""
-    found: list[Counted] = []
+    accounted: list[Counted] = []
     for name in names:
         if name in seen:
             continue
@@ -190,33 +190,33 @@ def _accounted(
         if row.account or (keeps and below):
             row.below = below
             row.add_up(below)
-            found.append(row)
+            accounted.append(row)
         else:
-            found += below
-    return found
+            accounted += below
+    return accounted
 
 
 def _searched(rows: Sequence[Counted], expressions: Sequence[str], seen: set[str]) -> list[Counted]:
     """Return the rows from which on a tree is shown."""
     if list(expressions) == [".*"]:
         return list(rows)
-    found: list[Counted] = []
+    matching: list[Counted] = []
     for row in rows:
         if row.name in seen:
             continue
         seen.add(row.name)
         if matches(expressions, row.name):
-            found.append(row)
+            matching.append(row)
         else:
-            found += _searched(row.below, expressions, seen)
-    return found
+            matching += _searched(row.below, expressions, seen)
+    return matching
 
 
 def _printed(
     rows: Sequence[Counted], options: Mapping[str, Any], depth: int, indent: int, seen: set[str]
 ) -> list[Counted]:
     """Return the rows that are shown, with those below them that are."""
-    found: list[Counted] = []
+    printed: list[Counted] = []
     for row in rows:
         if row.name in seen:
             continue
@@ -227,14 +227,14 @@ def _printed(
         if not trims and depth <= options["max_depth"]:
             below = _printed(row.below, options, depth + 1, indent + 2 * visible, seen)
         if not visible:
-            found += below
+            printed += below
             continue
         row.below = below
         if options["account_displayed_op_only"]:
             row.add_up(below)
         row.below = _ordered(below, options, total=True)
-        found.append(row)
-    return found
+        printed.append(row)
+    return printed
 
 
 def _lines(row: Counted, options: Mapping[str, Any], indent: int, text: list[str]) -> None:

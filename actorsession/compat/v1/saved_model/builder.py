@@ -100,7 +100,7 @@ class SavedModelBuilder(ProcessBound):
             )
         (self._folder / constants.VARIABLES_DIRECTORY).mkdir(exist_ok=True)
         with sess.graph.as_default():
-            made = self._message(
+            meta_graph = self._message(
                 tags,
                 signature_def_map,
                 assets_collection,
@@ -109,9 +109,9 @@ class SavedModelBuilder(ProcessBound):
                 saver,
                 strip_default_attrs,
             )
-            if made.HasField("saver_def"):
-                self._write_values(sess, Saver(saver_def=made.saver_def))
-        self._model.meta_graphs.add().CopyFrom(made)
+            if meta_graph.HasField("saver_def"):
+                self._write_values(sess, Saver(saver_def=meta_graph.saver_def))
+        self._model.meta_graphs.add().CopyFrom(meta_graph)
         self._has_variables = True
 
     def add_meta_graph(
@@ -137,7 +137,7 @@ class SavedModelBuilder(ProcessBound):
                 "Graph state including variables and assets has not been saved yet. Please invoke "
                 "`add_meta_graph_and_variables()` first."
             )
-        made = self._message(
+        meta_graph = self._message(
             tags,
             signature_def_map,
             assets_collection,
@@ -146,7 +146,7 @@ class SavedModelBuilder(ProcessBound):
             saver,
             strip_default_attrs,
         )
-        self._model.meta_graphs.add().CopyFrom(made)
+        self._model.meta_graphs.add().CopyFrom(meta_graph)
 
     def save(
         self,
@@ -184,21 +184,21 @@ class SavedModelBuilder(ProcessBound):
         if first is not None and not isinstance(name, str):
             raise TypeError(f"main_op needs to be an Operation: {first!r:.100}")
         saver = saver or Saver(sharded=True, allow_empty=True)
-        made = saver.export_meta_graph(clear_devices=clear_devices, strip_default_attrs=strip_default_attrs)
-        made.meta_info_def.tags.extend(tags)
+        meta_graph = saver.export_meta_graph(clear_devices=clear_devices, strip_default_attrs=strip_default_attrs)
+        meta_graph.meta_info_def.tags.extend(tags)
         for key, signature in (signatures or {}).items():
-            made.signature_def[key].CopyFrom(signature)
+            meta_graph.signature_def[key].CopyFrom(signature)
         if name is not None:
             if get_default_graph().get_collection(constants.MAIN_OP_KEY):
                 raise ValueError(
                     f"Graph already contains one or more main ops under the collection {constants.MAIN_OP_KEY}."
                 )
-            made.collection_def[constants.MAIN_OP_KEY].node_list.value.append(name)
+            meta_graph.collection_def[constants.MAIN_OP_KEY].node_list.value.append(name)
         for tensor in assets or ():
-            self._add_asset(made, tensor)
-        return made
+            self._add_asset(meta_graph, tensor)
+        return meta_graph
 
-    def _add_asset(self, made: MetaGraphDef, tensor: Tensor) -> None:
+    def _add_asset(self, meta_graph: MetaGraphDef, tensor: Tensor) -> None:
         value = get_static_value(tensor)
         path = value.item() if getattr(value, "shape", None) == () else value
         if not isinstance(path, bytes):
@@ -207,8 +207,8 @@ class SavedModelBuilder(ProcessBound):
             filename=self._copy_asset(Path(os.fsdecode(path))),
             tensor_info=TensorInfo(name=build_tensor_info(tensor).name),
         )
-        made.asset_file_def.add().CopyFrom(asset)
-        listed = made.collection_def[constants.ASSETS_KEY].any_list.value
+        meta_graph.asset_file_def.add().CopyFrom(asset)
+        listed = meta_graph.collection_def[constants.ASSETS_KEY].any_list.value
         listed.add(type_url=_ANY, value=asset.SerializeToString())
 
     def _copy_asset(self, source: Path) -> str:

@@ -49,27 +49,27 @@ def load(
         OpError: as for ``Saver.restore``.
     """
     folder = Path(path_text(export_dir, "export_dir"))
-    found = _tagged(read_saved_model(folder), tags)
+    meta_graph = _tagged(read_saved_model(folder), tags)
     with sess.graph.as_default():
-        saver = import_meta_graph(found, import_scope=import_scope, **saver_kwargs)
+        saver = import_meta_graph(meta_graph, import_scope=import_scope, **saver_kwargs)
         if saver is not None:
             prefix = folder / constants.VARIABLES_DIRECTORY / constants.VARIABLES_FILENAME
             saver.restore(sess, str(prefix))
         before = f"{import_scope}/" if import_scope else ""
-        feeds = {before + key: path for key, path in _assets(found, folder).items()}
-        first = _first(found)
+        feeds = {before + key: path for key, path in _assets(meta_graph, folder).items()}
+        first = _first(meta_graph)
         if first is not None:
             sess.run(sess.graph.get_operation_by_name(before + first), feeds)
-    return found
+    return meta_graph
 
 
 def _tagged(model: SavedModel, tags: Iterable[str]) -> MetaGraphDef:
-    wanted = set(tags)
+    asked = set(tags)
     for each in model.meta_graphs:
-        if set(each.meta_info_def.tags) == wanted:
-            found: MetaGraphDef = each
-            return found
-    said = str(sorted(wanted))[1:-1]
+        if set(each.meta_info_def.tags) == asked:
+            meta_graph: MetaGraphDef = each
+            return meta_graph
+    said = str(sorted(asked))[1:-1]
     there = [sorted(each.meta_info_def.tags) for each in model.meta_graphs]
     raise RuntimeError(
         f"MetaGraphDef associated with tags {said} could not be found in SavedModel, with available tags {there}"

@@ -37,15 +37,15 @@ def build_signature_def(
         method_name: the serving method, such as ``PREDICT_METHOD_NAME``.
         defaults: default values of inputs, by key.
     """
-    made = SignatureDef()
-    for field, infos in ((made.inputs, inputs), (made.outputs, outputs)):
+    signature = SignatureDef()
+    for field, infos in ((signature.inputs, inputs), (signature.outputs, outputs)):
         for key, info in (infos or {}).items():
             field[key].CopyFrom(info)
     if method_name is not None:
-        made.method_name = method_name
+        signature.method_name = method_name
     for key, value in (defaults or {}).items():
-        made.defaults[key].CopyFrom(make_tensor_proto(value))
-    return made
+        signature.defaults[key].CopyFrom(make_tensor_proto(value))
+    return signature
 
 
 def predict_signature_def(inputs: Any, outputs: Any) -> SignatureDef:
@@ -58,10 +58,10 @@ def predict_signature_def(inputs: Any, outputs: Any) -> SignatureDef:
     Raises:
         ValueError: if there are no inputs or no outputs.
     """
-    for name, given in (("inputs", inputs), ("outputs", outputs)):
-        if not given:
+    for name, tensors in (("inputs", inputs), ("outputs", outputs)):
+        if not tensors:
             raise ValueError(f"Prediction `{name}` cannot be None or empty.")
-    ins, outs = ({key: build_tensor_info(tensor) for key, tensor in given.items()} for given in (inputs, outputs))
+    ins, outs = ({key: build_tensor_info(tensor) for key, tensor in tensors.items()} for tensors in (inputs, outputs))
     return build_signature_def(ins, outs, keys.PREDICT_METHOD_NAME)
 
 
@@ -79,10 +79,12 @@ def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
         raise ValueError("Regression `examples` cannot be None.")
     if predictions is None:
         raise ValueError("Regression `predictions` cannot be None.")
-    asked, found = build_tensor_info(examples), build_tensor_info(predictions)
+    asked, regressed = build_tensor_info(examples), build_tensor_info(predictions)
     _check(asked, string, "Regression input tensors must be of type string. Found tensors with")
-    _check(found, float32, "Regression output tensors must be of type float. Found tensors with")
-    return build_signature_def({keys.REGRESS_INPUTS: asked}, {keys.REGRESS_OUTPUTS: found}, keys.REGRESS_METHOD_NAME)
+    _check(regressed, float32, "Regression output tensors must be of type float. Found tensors with")
+    return build_signature_def(
+        {keys.REGRESS_INPUTS: asked}, {keys.REGRESS_OUTPUTS: regressed}, keys.REGRESS_METHOD_NAME
+    )
 
 
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> SignatureDef:
@@ -114,8 +116,8 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Si
     return build_signature_def({keys.CLASSIFY_INPUTS: asked}, outputs, keys.CLASSIFY_METHOD_NAME)
 
 
-def _check(info: TensorInfo, wanted: Any, words: str) -> None:
-    if info.dtype != wanted.as_datatype_enum:
+def _check(info: TensorInfo, dtype: Any, words: str) -> None:
+    if info.dtype != dtype.as_datatype_enum:
         raise ValueError(f"{words} type {as_dtype(info.dtype).name}.")
 
 
@@ -166,13 +168,11 @@ class MethodNameUpdater:
         """
         if not signature_key or not method_name:
             raise ValueError("`signature_key` and `method_name` must be defined.")
-        wanted = None if tags is None else {tags} if isinstance(tags, str) else set(tags)
-        found = [
-            graph for graph in self._model.meta_graphs if wanted is None or set(graph.meta_info_def.tags) == wanted
-        ]
-        if not found:
+        asked = None if tags is None else {tags} if isinstance(tags, str) else set(tags)
+        graphs = [graph for graph in self._model.meta_graphs if asked is None or set(graph.meta_info_def.tags) == asked]
+        if not graphs:
             raise ValueError(f"MetaGraphDef associated with tags {tags!r} could not be found.")
-        for graph in found:
+        for graph in graphs:
             if signature_key not in graph.signature_def:
                 known = ", ".join(sorted(graph.signature_def)) or "none"
                 raise ValueError(f"no signature {signature_key!r} found; there are {known}")

@@ -33,14 +33,14 @@ def build_tensor_info(tensor: Any) -> TensorInfo:
         raise TypeError(
             f"a signature consists of tensors and sparse tensors, got {type(tensor).__name__}: {tensor!r:.100}"
         )
-    made = TensorInfo(dtype=tensor.dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto())
+    info = TensorInfo(dtype=tensor.dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto())
     if isinstance(tensor, SparseTensor):
-        made.coo_sparse.values_tensor_name = tensor.values.name
-        made.coo_sparse.indices_tensor_name = tensor.indices.name
-        made.coo_sparse.dense_shape_tensor_name = tensor.dense_shape.name
+        info.coo_sparse.values_tensor_name = tensor.values.name
+        info.coo_sparse.indices_tensor_name = tensor.indices.name
+        info.coo_sparse.dense_shape_tensor_name = tensor.dense_shape.name
     else:
-        made.name = tensor.name
-    return made
+        info.name = tensor.name
+    return info
 
 
 def get_tensor_from_tensor_info(
@@ -58,11 +58,11 @@ def get_tensor_from_tensor_info(
         ValueError: for a message without a tensor's name, and for a value of several tensors that is not
             sparse, such as a ragged one; the error names them.
     """
-    found = get_default_graph() if graph is None else graph
+    source = get_default_graph() if graph is None else graph
     before = f"{import_scope}/" if import_scope else ""
 
     def named(name: str) -> Tensor:
-        tensor: Tensor = found.get_tensor_by_name(before + name)
+        tensor: Tensor = source.get_tensor_by_name(before + name)
         return tensor
 
     kind = tensor_info.WhichOneof("encoding")

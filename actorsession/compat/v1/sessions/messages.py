@@ -15,7 +15,7 @@ __all__: list[str] = []
 
 def __getattr__(name: str) -> Any:
     try:
-        found = globals()[name] = message_or_enum(name)
+        value = globals()[name] = message_or_enum(name)
     except KeyError:
         raise AttributeError(f"there is no message {name!r}") from None
-    return found
+    return value

@@ -22,26 +22,26 @@ _TIMES = ("all_start", "op_start_rel", "op_end_rel", "all_end_rel", "scheduled")
 
 def fill_metadata(message: Message, report: config.RunMetadata) -> None:
     """Replace the contents of a ``RunMetadata`` message by the report of a run."""
-    made: Any = message
-    made.Clear()
+    target: Any = message
+    target.Clear()
     if report.step_stats is not None:
-        made.step_stats.SetInParent()
+        target.step_stats.SetInParent()
         for device in report.step_stats.dev_stats:
-            _fill_device(made.step_stats.dev_stats.add(), device)
-        _fill_transfers(made.step_stats, report.step_stats.transfers)
+            _fill_device(target.step_stats.dev_stats.add(), device)
+        _fill_transfers(target.step_stats, report.step_stats.transfers)
         if not report.step_stats.dev_stats:
             # Nothing was executed: all that was fetched is constant. The device that would have is named.
-            made.step_stats.dev_stats.add(device=device_name(LOCAL_TASK, "CPU:0"))
+            target.step_stats.dev_stats.add(device=device_name(LOCAL_TASK, "CPU:0"))
     for graph in report.partition_graphs:
-        made.partition_graphs.adopt(interop.graph_def_of(graph))
+        target.partition_graphs.adopt(interop.graph_def_of(graph))
     for node in report.cost_graph.node:
-        _fill_cost(made.cost_graph.node.add(), node)
+        _fill_cost(target.cost_graph.node.add(), node)
     if report.session_metadata is not None:
-        made.session_metadata.name = report.session_metadata.name
-        made.session_metadata.version = report.session_metadata.version
+        target.session_metadata.name = report.session_metadata.name
+        target.session_metadata.version = report.session_metadata.version
 
 
-def _fill_transfers(made: Any, transfers: Sequence[config.TransferStats]) -> None:
+def _fill_transfers(step_stats: Any, transfers: Sequence[config.TransferStats]) -> None:
     """Add what tasks sent each other: a ``RecvTensor`` at the device that received it, as in TensorFlow."""
     sent = {each.key: each for each in transfers if each.kind == "send"}
     by_device: dict[str, list[config.TransferStats]] = {}
@@ -50,7 +50,7 @@ def _fill_transfers(made: Any, transfers: Sequence[config.TransferStats]) -> Non
         if each.kind == "recv" and device_task(source) != device_task(each.device):
             by_device.setdefault(each.device, []).append(each)
     for device in sorted(by_device):
-        stats = made.dev_stats.add(device=device)
+        stats = step_stats.dev_stats.add(device=device)
         for each in sorted(by_device[device], key=lambda transfer: transfer.time):
             key = parse_key(each.key)
             start = min(sent[each.key].time if each.key in sent else each.time, each.time)
@@ -70,11 +70,11 @@ def _fill_transfers(made: Any, transfers: Sequence[config.TransferStats]) -> Non
             )
 
 
-def _fill_device(made: Any, device: config.DeviceStepStats) -> None:
-    made.device = device.device
-    made.thread_names.update(device.thread_names)
+def _fill_device(target: Any, device: config.DeviceStepStats) -> None:
+    target.device = device.device
+    target.thread_names.update(device.thread_names)
     for node in device.node_stats:
-        stats = made.node_stats.add(
+        stats = target.node_stats.add(
             node_name=node.node_name, timeline_label=node.timeline_label, thread_id=node.thread_id
         )
         for name in _TIMES:
@@ -97,7 +97,7 @@ def _fill_device(made: Any, device: config.DeviceStepStats) -> None:
             tensor.allocation_description.allocator_name = said.allocator_name
 
 
-def _fill_cost(made: Any, node: config.CostGraphNode) -> None:
+def _fill_cost(target: Any, node: config.CostGraphNode) -> None:
     for name in (
         "name",
         "device",
@@ -108,12 +108,12 @@ def _fill_cost(made: Any, node: config.CostGraphNode) -> None:
         "compute_time",
         "persistent_memory_size",
     ):
-        setattr(made, name, getattr(node, name))
-    made.control_input.extend(node.control_input)
+        setattr(target, name, getattr(node, name))
+    target.control_input.extend(node.control_input)
     for each in node.input_info:
-        made.input_info.add(preceding_node=each.preceding_node, preceding_port=each.preceding_port)
+        target.input_info.add(preceding_node=each.preceding_node, preceding_port=each.preceding_port)
     for output in node.output_info:
-        info = made.output_info.add(size=output.size, alias_input_port=-1)
+        info = target.output_info.add(size=output.size, alias_input_port=-1)
         info.dtype = as_dtype(output.dtype).as_datatype_enum
         info.shape.CopyFrom(shape_proto(TensorShape(output.shape)))
 

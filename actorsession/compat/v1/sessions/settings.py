@@ -78,24 +78,24 @@ def as_settings(value: Any) -> Any:
     if kind is None:
         return value
     known = {field.name for field in fields(kind)}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field, each in value.ListFields():
         if field.name not in known or field.name in _WITHOUT_EFFECT:
             _log.info("%s.%s has no effect here", type(value).__qualname__, field.name)
         elif field.name in _UNSET_BELOW_ZERO and each < 0:
             _log.info("%s.%s=%d counts as unset", type(value).__qualname__, field.name, each)
         elif field.name == "device_count":
-            found[field.name] = {kind: max(0, number) for kind, number in each.items() if has_device_type(kind)}
+            values[field.name] = {kind: max(0, number) for kind, number in each.items() if has_device_type(kind)}
         elif field.kind in ENUMS and label_of(field.kind, each) is None:
             # Programs of later versions have more of them; TensorFlow compares the numbers.
-            found[field.name] = max([0, *[n for n in ENUMS[field.kind].values() if n < each]])
+            values[field.name] = max([0, *[n for n in ENUMS[field.kind].values() if n < each]])
         elif field.repeated:
-            found[field.name] = [as_settings(item) for item in each]
+            values[field.name] = [as_settings(item) for item in each]
         else:
-            found[field.name] = dict(each) if field.key else as_settings(each)
-    if found.get("log_device_placement"):
+            values[field.name] = dict(each) if field.key else as_settings(each)
+    if values.get("log_device_placement"):
         show_placement()
-    return kind(**found)
+    return kind(**values)
 
 
 _soft_placement = False

@@ -23,8 +23,8 @@ def get_summary_description(node_def: Any) -> SummaryDescription:
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}")
     said = node_def.attr["description"].s
-    found = read_json_object(said or b"{}", "the description")
-    return SummaryDescription(type_hint=found.get("typeHint", found.get("type_hint")))
+    description = read_json_object(said or b"{}", "the description")
+    return SummaryDescription(type_hint=description.get("typeHint", description.get("type_hint")))
 
 
 def all_v2_summary_ops() -> list[Any]:

@@ -123,19 +123,19 @@ class FileWriter(ProcessBound):
         """
         if graph is not None and graph_def is not None:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
-        given = graph_def if graph is None else graph
-        if isinstance(given, Graph):
+        written = graph_def if graph is None else graph
+        if isinstance(written, Graph):
             try:
-                given = interop.graph_def_of(given, add_shapes=True)
+                written = interop.graph_def_of(written, add_shapes=True)
             except ValueError as exc:
                 _log.warning("the graph is not written: %s", exc)
                 return
-        elif not isinstance(given, interop.GraphDef):
+        elif not isinstance(written, interop.GraphDef):
             raise TypeError(
                 "The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, got "
-                f"{type(given).__name__}"
+                f"{type(written).__name__}"
             )
-        self._add(Event(graph_def=given.SerializeToString()), global_step)
+        self._add(Event(graph_def=written.SerializeToString()), global_step)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
         """Write a graph with its collections.
@@ -253,7 +253,7 @@ def write_whole_graph(writer: Any, graph: Any, saver: Any = None) -> None:
     definition = interop.saver_to_proto(saver) if isinstance(saver, Saver) else None
     try:
         nodes = interop.graph_def_of(graph, add_shapes=True)
-        found = interop.export_meta_graph(graph_def=nodes, saver_def=definition, graph=as_compat_graph(graph))
+        meta_graph = interop.export_meta_graph(graph_def=nodes, saver_def=definition, graph=as_compat_graph(graph))
     except ValueError as exc:
         _log.warning("the graph is not written: %s", exc)
         return
@@ -261,7 +261,7 @@ def write_whole_graph(writer: Any, graph: Any, saver: Any = None) -> None:
         writer.add_graph(None, graph_def=nodes)
     else:
         writer.add_graph(graph)
-    writer.add_meta_graph(found)
+    writer.add_meta_graph(meta_graph)
 
 
 def _has_no_metadata(summary: bytes) -> bool:
@@ -281,15 +281,15 @@ def _without_repeated(summary: Any, seen: set[str]) -> Summary:
     again = [value.tag for value in summary.value if value.HasField("metadata")]
     if not again:
         return summary  # type: ignore[no-any-return]
-    made = Summary()
-    made.CopyFrom(summary)
-    for value in made.value:
+    copied = Summary()
+    copied.CopyFrom(summary)
+    for value in copied.value:
         if not value.HasField("metadata"):
             continue
         if value.tag in seen:
             value.ClearField("metadata")
         seen.add(value.tag)
-    return made
+    return copied
 
 
 class FileWriterCache:
@@ -307,12 +307,12 @@ class FileWriterCache:
         """
         folder = _folder(logdir)
         with FileWriterCache._lock:
-            found = FileWriterCache._writers.get(folder)
-            if found is None:
-                found = FileWriter(folder)
-                found._waiting_graph = get_default_graph()
-                FileWriterCache._writers[folder] = found
-            return found
+            writer = FileWriterCache._writers.get(folder)
+            if writer is None:
+                writer = FileWriter(folder)
+                writer._waiting_graph = get_default_graph()
+                FileWriterCache._writers[folder] = writer
+            return writer
 
     @staticmethod
     def clear() -> None:

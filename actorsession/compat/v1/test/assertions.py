@@ -64,8 +64,8 @@ class CheckedThread(threading.Thread):
 class Assertions(unittest.TestCase):
     """The assertions that need no session."""
 
-    def _value(self, given: Any) -> Any:
-        return given
+    def _value(self, value: Any) -> Any:
+        return value
 
     def checkedThread(
         self, target: Callable[..., Any], args: Sequence[Any] | None = None, kwargs: Mapping[str, Any] | None = None
@@ -98,10 +98,10 @@ class Assertions(unittest.TestCase):
         open_upper_bound: bool = False,
     ) -> None:
         """Assert that all elements lie between two numbers."""
-        found = np.asarray(self._value(target))
-        above = found > lower_bound if open_lower_bound else found >= lower_bound
-        below = found < upper_bound if open_upper_bound else found <= upper_bound
-        self.assertTrue(np.all(above & below), f"not in the range: {found!r}")
+        array = np.asarray(self._value(target))
+        above = array > lower_bound if open_lower_bound else array >= lower_bound
+        below = array < upper_bound if open_upper_bound else array <= upper_bound
+        self.assertTrue(np.all(above & below), f"not in the range: {array!r}")
 
     def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:
         """Assert that two numbers differ by at most ``err``."""
@@ -137,8 +137,8 @@ class Assertions(unittest.TestCase):
 
     def assertAllInSet(self, target: Any, expected_set: Collection[Any]) -> None:
         """Assert that each element is a member of a set."""
-        found = set(np.asarray(self._value(target)).ravel().tolist())
-        self.assertLessEqual(found, set(expected_set))
+        elements = set(np.asarray(self._value(target)).ravel().tolist())
+        self.assertLessEqual(elements, set(expected_set))
 
     def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: Any = None) -> None:
         """Assert that a number lies between two numbers, bounds included."""
@@ -192,10 +192,10 @@ class Assertions(unittest.TestCase):
             msg: the message of a failure.
             relative_tolerance: how much numbers with fractions may differ.
         """
-        wanted = expected_message_maybe_ascii
-        if isinstance(wanted, (str, bytes)):
-            wanted = text_format.Parse(wanted, type(validate_message)())
-        ours, theirs = (text_format.MessageToString(m) for m in (validate_message, wanted))
+        expected = expected_message_maybe_ascii
+        if isinstance(expected, (str, bytes)):
+            expected = text_format.Parse(expected, type(validate_message)())
+        ours, theirs = (text_format.MessageToString(m) for m in (validate_message, expected))
         if relative_tolerance is not None:
             self.assertEqual(_FRACTION.sub("#", theirs), _FRACTION.sub("#", ours), msg)
             pairs = zip(_FRACTION.findall(ours), _FRACTION.findall(theirs), strict=True)
@@ -216,9 +216,9 @@ class Assertions(unittest.TestCase):
             min_consumer: the least version that reads it.
             msg: the message of a failure.
         """
-        made = actual.versions.producer if producer is None else producer
+        version = actual.versions.producer if producer is None else producer
         least = f" min_consumer: {min_consumer}" if min_consumer else ""
-        self.assertProtoEquals(f"versions {{ producer: {made}{least} }} {expected}", actual, msg)
+        self.assertProtoEquals(f"versions {{ producer: {version}{least} }} {expected}", actual, msg)
 
 
 _FRACTION = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+")

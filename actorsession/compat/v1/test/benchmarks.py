@@ -136,15 +136,15 @@ class TensorFlowBenchmark(Benchmark):
             "wall_time_max": max(times),
         }
         middle = float(np.median(times))
-        found: dict[str, Any] = {
+        report: dict[str, Any] = {
             "iters": min_iters,
             "wall_time": middle,
             "extras": more,
             "name": name,
             "throughput": mbs / middle if mbs and middle else None,
         }
-        self.report_benchmark(**{**found, "name": name})
-        return {**found, "name": self._get_name(name) if name else name}
+        self.report_benchmark(**{**report, "name": name})
+        return {**report, "name": self._get_name(name) if name else name}
 
     def evaluate(self, tensors: Any) -> Any:
         """Return the values of tensors in the default session, or one of its own."""

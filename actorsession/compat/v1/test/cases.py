@@ -61,13 +61,13 @@ def get_temp_dir() -> str:
 class _Folder:
     """The temporary folder of this program, created on first use."""
 
-    _made: tempfile.TemporaryDirectory[str] | None = None
+    _scratch: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
     def path(cls) -> str:
-        if cls._made is None:
-            cls._made = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        return cls._made.name
+        if cls._scratch is None:
+            cls._scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        return cls._scratch.name
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
@@ -102,8 +102,8 @@ def assert_equal_graph_def(
     Raises:
         AssertionError: with the differences.
     """
-    found, wanted = ({node.name: str(node) for node in g.node} for g in (actual, expected))
-    unittest.TestCase().assertEqual(found, wanted)
+    actual_nodes, expected_nodes = ({node.name: str(node) for node in g.node} for g in (actual, expected))
+    unittest.TestCase().assertEqual(actual_nodes, expected_nodes)
 
 
 class TestCase(Assertions, OlderAssertions):
@@ -152,7 +152,7 @@ class TestCase(Assertions, OlderAssertions):
             use_gpu: whether operations of the block may be placed on other devices than the CPU.
             force_gpu: accepted for compatibility and ignored.
         """
-        session = self._made(graph, config)
+        session = self._session_for(graph, config)
         with session, self._placed(session, use_gpu or force_gpu):
             yield session
 
@@ -191,12 +191,12 @@ class TestCase(Assertions, OlderAssertions):
     @contextlib.contextmanager
     def _one_for_all(self, graph: Any, config: Any, anywhere: bool) -> Iterator[Session]:
         if self._cached is None:
-            self._cached, self._cached_config = self._made(graph, config), config
+            self._cached, self._cached_config = self._session_for(graph, config), config
         with self._placed(self._cached, anywhere):
             yield self._cached
 
     @staticmethod
-    def _made(graph: Any, config: Any) -> Session:
+    def _session_for(graph: Any, config: Any) -> Session:
         settings = ConfigProto(allow_soft_placement=True) if config is None else config
         return Session(graph=graph, config=settings)
 
@@ -238,12 +238,12 @@ class TestCase(Assertions, OlderAssertions):
             return self.evaluate((a, b))  # type: ignore[no-any-return]
         return a, b
 
-    def _value(self, given: Any) -> Any:
-        if hasattr(given, "_as_graph_element"):
-            return self.evaluate(given)
-        if isinstance(given, (list, tuple)) and any(_holds_tensor(part) for part in given):
-            return [self._value(part) for part in given]
-        return given
+    def _value(self, value: Any) -> Any:
+        if hasattr(value, "_as_graph_element"):
+            return self.evaluate(value)
+        if isinstance(value, (list, tuple)) and any(_holds_tensor(part) for part in value):
+            return [self._value(part) for part in value]
+        return value
 
     # -- assertions ----------------------------------------------------------------------------
 
@@ -311,9 +311,9 @@ class TestCase(Assertions, OlderAssertions):
         """
         with self.assertRaises(exception_type) as caught:
             yield
-        wanted = expected_err_re_or_predicate
-        found = wanted(caught.exception) if callable(wanted) else re.search(wanted, _message(caught))
-        self.assertTrue(found, f"another error was raised: {caught.exception!r}")
+        expected = expected_err_re_or_predicate
+        matches = expected(caught.exception) if callable(expected) else re.search(expected, _message(caught))
+        self.assertTrue(matches, f"another error was raised: {caught.exception!r}")
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """Assert like ``assertRaisesWithPredicateMatch`` for ``OpError``."""

@@ -97,6 +97,6 @@ def compute_gradient_error(
 
     The arguments are those of ``compute_gradient``.
     """
-    found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
-    pairs = found if isinstance(found, list) else [found]
+    jacobians = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
+    pairs = jacobians if isinstance(jacobians, list) else [jacobians]
     return float(max((np.abs(a - b).max() for a, b in pairs if np.size(a)), default=0.0))

@@ -27,11 +27,11 @@ def create_local_cluster(
     with contextlib.ExitStack() as held:
         jobs = {job: [_free_address(held) for _ in range(n)] for job, n in counts.items() if n}
     configs = {"worker": worker_config, "ps": ps_config}
-    made = {
+    servers = {
         job: [Server(jobs, job, index, protocol=protocol, config=configs[job]) for index in range(count)]
         for job, count in counts.items()
     }
-    return made["worker"], made["ps"]
+    return servers["worker"], servers["ps"]
 
 
 def _free_address(held: contextlib.ExitStack) -> str:

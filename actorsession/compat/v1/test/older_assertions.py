@@ -53,16 +53,16 @@ class OlderAssertions(unittest.TestCase):
         """Assert that a text has texts in an order."""
         place = 0
         for text in [strings] if isinstance(strings, str) else strings:
-            found = target.find(text, place)
-            self.assertGreaterEqual(found, 0, msg or f"no {text!r} behind {place} in {target!r:.300}")
-            place = found + len(text)
+            start = target.find(text, place)
+            self.assertGreaterEqual(start, 0, msg or f"no {text!r} behind {place} in {target!r:.300}")
+            place = start + len(text)
 
     def assertTotallyOrdered(self, *groups: Sequence[Any], **kwargs: Any) -> None:
         """Assert that elements are equal within a group, and less than those of the next."""
         flat = [(index, item) for index, group in enumerate(groups) for item in group]
-        for (a, one), (b, other) in itertools.product(flat, flat):
-            wanted = (a > b) - (a < b)
-            self.assertEqual((one > other) - (one < other), wanted, kwargs.get("msg"))
+        for (a, left), (b, right) in itertools.product(flat, flat):
+            order = (a > b) - (a < b)
+            self.assertEqual((left > right) - (left < right), order, kwargs.get("msg"))
 
     def assertSameStructure(self, a: Any, b: Any, aname: str = "a", bname: str = "b", msg: Any = None) -> None:
         """Assert that two structures are equal."""

@@ -129,16 +129,16 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
     Args:
         op_input_list: tensors of the graph that is meant, if that is not the default one.
     """
-    found = tf.get_default_session()
-    if found is None:
+    session = tf.get_default_session()
+    if session is None:
         graph = next((item.graph for item in op_input_list if hasattr(item, "graph")), get_graph())
         if _state.session is None or _state.session.graph is not graph:
             _state.session = tf.Session(graph=graph)
-        found = _state.session
+        session = _state.session
     if not _state.manual:
-        with found.graph.as_default():
-            _initialize(found)
-    return found
+        with session.graph.as_default():
+            _initialize(session)
+    return session
 
 
 def _initialize(session: Any) -> None:
@@ -208,24 +208,24 @@ def variable(value: Any, dtype: Any = None, name: str | None = None, constraint:
         constraint: what its value becomes after each step of an optimiser.
     """
     if hasattr(value, "tocoo"):
-        found = _sparse(value.tocoo())
+        result = _sparse(value.tocoo())
     else:
-        found = tf.Variable(
+        result = tf.Variable(
             value, dtype=tf.as_dtype(dtype or floatx()), name=name, constraint=constraint, use_resource=True
         )
         if isinstance(value, np.ndarray):
-            found._keras_shape = value.shape
+            result._keras_shape = value.shape
         elif hasattr(value, "shape"):
-            found._keras_shape = tuple(found.shape.as_list())
-    found._uses_learning_phase = False
-    return found
+            result._keras_shape = tuple(result.shape.as_list())
+    result._uses_learning_phase = False
+    return result
 
 
 def _sparse(matrix: Any) -> Any:
     indices = np.stack([matrix.row, matrix.col], axis=1)
-    found = tf.SparseTensor(indices, matrix.data, matrix.shape)
-    found._keras_shape = matrix.shape
-    return found
+    sparse = tf.SparseTensor(indices, matrix.data, matrix.shape)
+    sparse._keras_shape = matrix.shape
+    return sparse
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Any:
@@ -248,9 +248,9 @@ def placeholder(
     if shape is None and ndim is not None:
         shape = (None,) * ndim
     make = tf.sparse_placeholder if sparse else tf.placeholder
-    found = make(dtype or floatx(), shape=shape, name=name)
-    found._keras_shape, found._uses_learning_phase = shape, False
-    return found
+    tensor = make(dtype or floatx(), shape=shape, name=name)
+    tensor._keras_shape, tensor._uses_learning_phase = shape, False
+    return tensor
 
 
 def batch_get_value(tensors: Sequence[Any]) -> list[Any]:
@@ -272,9 +272,9 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
     if not tuples:
         return
     steps, feeds = [], {}
-    for item, given in tuples:
+    for item, new in tuples:
         dtype = item.dtype.base_dtype
-        value = np.asarray(given, dtype.as_numpy_dtype)
+        value = np.asarray(new, dtype.as_numpy_dtype)
         if getattr(item, "_assign_op", None) is None:
             with item.graph.as_default():
                 item._assign_placeholder = tf.placeholder(dtype, shape=[None] * value.ndim)
@@ -303,8 +303,8 @@ class _Function:
         every = [tf.identity(item) for item in tf.nest.flatten(outputs)]
         self._structure = tf.nest.pack_sequence_as(outputs, every)
         with tf.control_dependencies([item.op for item in every[:1]]):
-            made = [tf.assign(*item) if isinstance(item, tuple) else item for item in updates or ()]
-            self.updates_op = tf.group(*[item for item in made if item is not None])
+            changes = [tf.assign(*item) if isinstance(item, tuple) else item for item in updates or ()]
+            self.updates_op = tf.group(*[item for item in changes if item is not None])
         self.feed_dict = session.pop("feed_dict", None) or {}
         self.fetches = tf.nest.flatten(session.pop("fetches", None) or [])
         self.run_options = session.pop("options", None)
@@ -317,20 +317,20 @@ class _Function:
     def __call__(self, inputs: Any) -> Any:
         feeds = dict(self.feed_dict)
         constants = []
-        for item, given in zip(self.inputs, tf.nest.flatten(inputs), strict=True):
-            if given is None:
+        for item, fed in zip(self.inputs, tf.nest.flatten(inputs), strict=True):
+            if fed is None:
                 continue
-            if isinstance(given, (tf.Tensor, tf.Variable)):
-                constants.append((item, given))
-            elif isinstance(item, tf.SparseTensor) and hasattr(given, "tocoo"):
-                coo = given.tocoo()
+            if isinstance(fed, (tf.Tensor, tf.Variable)):
+                constants.append((item, fed))
+            elif isinstance(item, tf.SparseTensor) and hasattr(fed, "tocoo"):
+                coo = fed.tocoo()
                 feeds[item] = (np.stack([coo.row, coo.col], 1), coo.data, coo.shape)
             else:
-                feeds[item] = given
+                feeds[item] = fed
         session = get_session(self.inputs)
         if constants:
-            found = session.run([given for _, given in constants])
-            feeds.update(zip([item for item, _ in constants], found, strict=True))
+            values = session.run([fed for _, fed in constants])
+            feeds.update(zip([item for item, _ in constants], values, strict=True))
         result, _, more = session.run(
             [self._structure, self.updates_op, self.fetches],
             feed_dict=feeds,
@@ -532,12 +532,12 @@ def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool 
     if axis != rank - 1:
         logits = tf.transpose(logits, [i for i in range(rank) if i != axis] + [axis])
     shape = tf.shape(logits)
-    found = tf.nn.sparse_softmax_cross_entropy_with_logits(
+    entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(
         labels=tf.reshape(tf.cast(target, tf.int64), [-1]), logits=tf.reshape(logits, [-1, shape[-1]])
     )
     if rank < 3:
-        return found
-    result = tf.reshape(found, shape[:-1])
+        return entropy
+    result = tf.reshape(entropy, shape[:-1])
     result.set_shape(logits.shape[:-1])
     return result
 
@@ -555,8 +555,8 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
     if logits is not None:
         return tf.nn.sigmoid_cross_entropy_with_logits(labels=target, logits=logits)
     output = _safe(output)
-    found = target * tf.log(output + epsilon()) + (1 - target) * tf.log(1 - output + epsilon())
-    return -found
+    likelihood = target * tf.log(output + epsilon()) + (1 - target) * tf.log(1 - output + epsilon())
+    return -likelihood
 
 
 def hard_sigmoid(x: Any) -> Any:

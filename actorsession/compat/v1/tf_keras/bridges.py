@@ -53,13 +53,13 @@ def bridge(keras: Any, as_tensorflow: bool) -> None:
         for module in (keras.losses, keras.metrics):
             module.__getattr__ = functools.partial(_newer, module)
     for path, defaults in _DEFAULTS.items() if as_tensorflow else ():
-        found = _found(keras, path)
-        found.__init__ = _with_defaults(found.__init__, defaults)
+        value = _attribute(keras, path)
+        value.__init__ = _with_defaults(value.__init__, defaults)
     for path, place in _PLACES.items():
         module, _, name = path.rpartition(".")
-        found = _found(keras, place)
-        if found is not None and not hasattr(_found(keras, module), name):
-            setattr(_found(keras, module), name, found)
+        value = _attribute(keras, place)
+        if value is not None and not hasattr(_attribute(keras, module), name):
+            setattr(_attribute(keras, module), name, value)
 
 
 def _with_defaults(init: Callable[..., Any], defaults: dict[str, Any]) -> Callable[..., Any]:
@@ -67,8 +67,8 @@ def _with_defaults(init: Callable[..., Any], defaults: dict[str, Any]) -> Callab
 
     @functools.wraps(init)
     def run(*args: Any, **kwargs: Any) -> None:
-        given = signature.bind_partial(*args).arguments
-        init(*args, **{**{k: v for k, v in defaults.items() if k not in given}, **kwargs})
+        arguments = signature.bind_partial(*args).arguments
+        init(*args, **{**{k: v for k, v in defaults.items() if k not in arguments}, **kwargs})
 
     return run
 
@@ -81,7 +81,7 @@ def _newer(module: Any, name: str) -> Any:
     raise AttributeError(said, name=name)
 
 
-def _found(keras: Any, path: str) -> Any:
+def _attribute(keras: Any, path: str) -> Any:
     """Return what a dotted name in Keras is; ``None`` if this version has none."""
     for part in path.split("."):
         if isinstance(keras, ModuleType) and not hasattr(keras, part):

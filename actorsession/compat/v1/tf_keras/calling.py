@@ -39,9 +39,9 @@ def bridge(keras: Any) -> None:
     network.call = _with_training(network.call, keras)
     network.compute_output_shape = _of_last(network.compute_output_shape, keras.backend)
     for name in ("layers", "trainable_weights", "non_trainable_weights", "losses", "updates"):
-        found = getattr(network, name)
-        if isinstance(found, property):
-            setattr(network, name, _with_parts(found, name, layer))
+        attribute = getattr(network, name)
+        if isinstance(attribute, property):
+            setattr(network, name, _with_parts(attribute, name, layer))
     model: Any = keras.engine.training.Model
     model._set_inputs = _in_phase(model._set_inputs, keras.backend)
     keras.backend.learning_phase_scope = lambda value: phase(keras, value)
@@ -80,9 +80,9 @@ def _as_trained(add_weight: Callable[..., Any]) -> Callable[..., Any]:
 
 def _kept(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """``Network.__new__`` that keeps what a model is made with, to make another one in another graph."""
-    made = object.__new__(cls)
-    made.__dict__["_arguments"] = args, kwargs
-    return made
+    model = object.__new__(cls)
+    model.__dict__["_arguments"] = args, kwargs
+    return model
 
 
 def _with_batch_size(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -137,8 +137,8 @@ def recorded(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], backend:
     if "training" in parameters and kwargs.get("training") is None:
         kwargs["training"] = backend.learning_phase()
 
-    def call(*given: Any, **named: Any) -> Any:
-        layer.__dict__["_last"] = own(*given, **named)
+    def call(*inputs: Any, **named: Any) -> Any:
+        layer.__dict__["_last"] = own(*inputs, **named)
         return layer.__dict__["_last"]
 
     layer.__dict__["call"] = call
@@ -174,10 +174,10 @@ def _with_training(own: Callable[..., Any], keras: Any) -> Callable[..., Any]:
         masks = mask if isinstance(mask, list) else [mask] * len(items)
         kept = dict(self._output_tensor_cache)
         with phase(keras, training):
-            found, _, _ = self.run_internal_graph(items, masks)
+            outputs, _, _ = self.run_internal_graph(items, masks)
         # Another call with these inputs may be in the other phase.
         self._output_tensor_cache = kept
-        return found
+        return outputs
 
     return call
 
@@ -236,13 +236,13 @@ def _with_parts(own: property, name: str, layer: Any) -> property:
             return own.fget(self)  # type: ignore[misc]
         known = {id(item) for item in self._layers}
         self._layers.extend(item for item in _parts(self, layer) if id(item) not in known)
-        found = own.fget(self)  # type: ignore[misc]
+        members = own.fget(self)  # type: ignore[misc]
         if not name.endswith("trainable_weights"):
-            return found
+            return members
         trained = name == "trainable_weights"
-        held = {id(item) for item in found}
+        held = {id(item) for item in members}
         mine = [v for v in _parts(self, tf.Variable) if v.trainable == trained]
         mine += self.__dict__.get(f"_{name}") or []
-        return list(found) + [item for item in mine if id(item) not in held]
+        return list(members) + [item for item in mine if id(item) not in held]
 
     return property(get, own.fset, doc=own.__doc__)

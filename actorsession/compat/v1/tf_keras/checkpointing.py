@@ -32,17 +32,17 @@ def bridge(keras: Any) -> None:
     keras.optimizers.Optimizer._checkpoint_dependencies = property(lambda self: list(_state(self)))
 
 
-def _attributes(found: Any, layer: Any) -> Iterator[tuple[str, Any]]:
+def _attributes(owner: Any, layer: Any) -> Iterator[tuple[str, Any]]:
     """Yield the weights and layers in an object, by the names of its attributes."""
     held: set[int] = set()
-    for name, value in vars(found).items():
+    for name, value in vars(owner).items():
         items = value if isinstance(value, list) else [value]
         if not name.startswith("_") and any(isinstance(item, (Variable, layer)) for item in items):
             held.update(id(item) for item in items)
             for item in items:
                 held.update(id(weight) for weight in getattr(item, "weights", ()))
             yield name, value
-    for weight in found.weights:
+    for weight in owner.weights:
         if id(weight) not in held:
             yield weight.op.name.rpartition("/")[2], weight
 
@@ -84,11 +84,11 @@ def held(model: Any, include_optimizer: bool = True) -> Checkpoint:
         model: the model.
         include_optimizer: whether its optimiser is one of them.
     """
-    found = Checkpoint()
+    checkpoint = Checkpoint()
     for name, value in model._checkpoint_dependencies:
         if include_optimizer or value is not getattr(model, "optimizer", None):
-            setattr(found, name, value)
-    return found
+            setattr(checkpoint, name, value)
+    return checkpoint
 
 
 def restored(model: Any, prefix: str) -> Any:

@@ -166,16 +166,16 @@ def _as_float(tensor: Any) -> Any:
     return tf.cast(tensor, kind) if tensor.dtype.is_floating and tensor.dtype != kind else tensor
 
 
-def _in_order(given: Any, names: list[str], what: str = "features") -> list[Any]:
+def _in_order(tensors: Any, names: list[str], what: str = "features") -> list[Any]:
     """Return tensors in the order of a model's inputs or outputs."""
-    if isinstance(given, dict):
-        if missing := [name for name in names if name not in given]:
+    if isinstance(tensors, dict):
+        if missing := [name for name in names if name not in tensors]:
             raise ValueError(
                 f"{what}: the model has {', '.join(names)}, the input function gives "
-                f"{', '.join(sorted(given))}; {', '.join(missing)} missing"
+                f"{', '.join(sorted(tensors))}; {', '.join(missing)} missing"
             )
-        return [tf.convert_to_tensor(given[name]) for name in names]
-    items = list(given) if isinstance(given, (list, tuple)) else [given]
+        return [tf.convert_to_tensor(tensors[name]) for name in names]
+    items = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
     if names and len(items) != len(names):
         raise ValueError(f"{what}: the model has {len(names)}, the input function gives {len(items)}")
     return [tf.convert_to_tensor(item) for item in items]
@@ -197,7 +197,7 @@ def _local(kept: list[Any], if_: bool) -> Iterator[None]:
     yield
     if not if_:
         return
-    found = tf.get_collection_ref(tf.GraphKeys.GLOBAL_VARIABLES)
-    moved = [item for item in found if not any(item is one for one in kept)]
-    found[:] = [item for item in found if any(item is one for one in kept)]
+    variables = tf.get_collection_ref(tf.GraphKeys.GLOBAL_VARIABLES)
+    moved = [item for item in variables if not any(item is one for one in kept)]
+    variables[:] = [item for item in variables if any(item is one for one in kept)]
     tf.get_collection_ref(tf.GraphKeys.LOCAL_VARIABLES).extend(moved)

@@ -48,13 +48,13 @@ def _with_arguments(compile_: Callable[..., Any], as_tensorflow: bool) -> Callab
         for name in _PLACES:
             if kwargs.pop(name, None):
                 raise ValueError(f"compile: {name} has no meaning here, where models are graphs of a session")
-        given = inspect.signature(compile_).bind(self, optimizer, *args, **kwargs)
+        bound = inspect.signature(compile_).bind(self, optimizer, *args, **kwargs)
         for name in ("metrics", "weighted_metrics"):
-            if as_tensorflow and name in given.arguments:
-                given.arguments[name] = _named(given.arguments[name])
+            if as_tensorflow and name in bound.arguments:
+                bound.arguments[name] = _named(bound.arguments[name])
         if not self._is_graph_network and not getattr(self, "outputs", None):
             self.built = False  # its outputs are known when it is first fitted
-        return compile_(*given.args, **given.kwargs)
+        return compile_(*bound.args, **bound.kwargs)
 
     return run
 
@@ -113,39 +113,39 @@ def _with_datasets(function: Callable[..., Any], targets: bool) -> Callable[...,
 
     @functools.wraps(function)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(self, *args, **kwargs).arguments
-        of_data = _is_data(given.get("x"))
-        if not of_data and not _is_data(given.get("validation_data")):
+        arguments = signature.bind(self, *args, **kwargs).arguments
+        of_data = _is_data(arguments.get("x"))
+        if not of_data and not _is_data(arguments.get("validation_data")):
             return function(self, *args, **kwargs)
         for key in ("kwargs", "self"):
-            given.pop(key, None)
+            arguments.pop(key, None)
         steps_name = "steps_per_epoch" if name == "fit" else "steps"
-        if of_data and _is_flowing(given["x"]):
-            parts = (given.pop("x"), given.pop("y", None), given.pop("sample_weight", None))
-            given["x"] = tuple(part for part in parts if part is not None)
-        if of_data and (given.pop("y", None) is not None or given.pop("sample_weight", None) is not None):
+        if of_data and _is_flowing(arguments["x"]):
+            parts = (arguments.pop("x"), arguments.pop("y", None), arguments.pop("sample_weight", None))
+            arguments["x"] = tuple(part for part in parts if part is not None)
+        if of_data and (arguments.pop("y", None) is not None or arguments.pop("sample_weight", None) is not None):
             raise ValueError(
                 "`y` and `sample_weight` have no place beside a data set, whose elements are (x, y) or "
                 "(x, y, sample_weight)"
             )
-        if _is_data(given.get("validation_data")):
-            held_out = _Batches(given["validation_data"], given.get("validation_steps"))
-            given["validation_data"], given["validation_steps"] = held_out, held_out.steps
+        if _is_data(arguments.get("validation_data")):
+            held_out = _Batches(arguments["validation_data"], arguments.get("validation_steps"))
+            arguments["validation_data"], arguments["validation_steps"] = held_out, held_out.steps
             if not of_data:
-                given["validation_data"] = held_out.arrays()
-                del given["validation_steps"]
-                return function(self, **given)
-        batches = _Batches(given.pop("x"), given.pop(steps_name, None))
+                arguments["validation_data"] = held_out.arrays()
+                del arguments["validation_steps"]
+                return function(self, **arguments)
+        batches = _Batches(arguments.pop("x"), arguments.pop(steps_name, None))
         for key in ("batch_size", "validation_split", "shuffle"):
-            given.pop(key, None)
+            arguments.pop(key, None)
         generator = getattr(self, f"{name}_generator")
         taken = inspect.signature(generator).parameters
-        given = {key: value for key, value in given.items() if key in taken}
-        given[steps_name] = batches.steps
+        arguments = {key: value for key, value in arguments.items() if key in taken}
+        arguments[steps_name] = batches.steps
         if name == "fit":
-            given["shuffle"] = False
+            arguments["shuffle"] = False
         try:
-            return generator(batches if targets else batches.without_targets(), workers=0, **given)
+            return generator(batches if targets else batches.without_targets(), workers=0, **arguments)
         except _Exhausted:
             if name != "fit":
                 raise ValueError(f"{name}: the data set has fewer batches than {steps_name}={batches.steps}") from None
@@ -154,7 +154,7 @@ def _with_datasets(function: Callable[..., Any], targets: bool) -> Callable[...,
                 "can generate at least `steps_per_epoch * epochs` batches.",
                 stacklevel=2,
             )
-            for callback in given.get("callbacks") or []:
+            for callback in arguments.get("callbacks") or []:
                 callback.on_train_end()
             return self.history
 
@@ -234,14 +234,14 @@ class _Batches:
             self._begin()
             self._done = 0
         try:
-            found = self._session().run(self._next)
+            batch = self._session().run(self._next)
         except errors.OutOfRangeError:
             raise _Exhausted from None
         self._done += 1
-        if not isinstance(found, tuple):
-            return found
+        if not isinstance(batch, tuple):
+            return batch
         # Several inputs, or targets, are a list to Keras.
-        return tuple(list(part) if isinstance(part, tuple) else part for part in found)
+        return tuple(list(part) if isinstance(part, tuple) else part for part in batch)
 
     def without_targets(self) -> Iterator[Any]:
         """Return the inputs alone."""

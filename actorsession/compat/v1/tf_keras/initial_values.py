@@ -34,16 +34,16 @@ def bridge(keras: Any) -> None:
     """
     module = keras.initializers
     module.Initializer.__init__ = _without_arguments
-    for found in list(vars(module).values()):
-        if isinstance(found, type) and issubclass(found, module.Initializer):
-            if "__init__" in found.__dict__ and found is not module.Initializer:
-                setattr(found, "__init__", _without_dtype(found.__dict__["__init__"]))  # noqa: B010
-            if "__call__" in found.__dict__:
-                setattr(found, "__call__", _with_dtype(found.__dict__["__call__"]))  # noqa: B010
+    for initializer in list(vars(module).values()):
+        if isinstance(initializer, type) and issubclass(initializer, module.Initializer):
+            if "__init__" in initializer.__dict__ and initializer is not module.Initializer:
+                setattr(initializer, "__init__", _without_dtype(initializer.__dict__["__init__"]))  # noqa: B010
+            if "__call__" in initializer.__dict__:
+                setattr(initializer, "__call__", _with_dtype(initializer.__dict__["__call__"]))  # noqa: B010
     for name, function in _CLASSES.items():
-        made = _without_dtype(getattr(module, function))
-        setattr(module, function, made)
-        setattr(module, name, made)
+        wrapped = _without_dtype(getattr(module, function))
+        setattr(module, function, wrapped)
+        setattr(module, name, wrapped)
     for name in dir(tf):
         if name.endswith("_initializer") and isinstance(getattr(tf, name), type):
             setattr(module, name, getattr(tf, name))
@@ -72,8 +72,8 @@ def _with_dtype(call: Callable[..., Any]) -> Callable[..., Any]:
     def run(self: Any, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
         sizes = tuple(tf.TensorShape(shape).as_list()) if isinstance(shape, tf.TensorShape) else shape
         kind = None if dtype is None else tf.as_dtype(dtype).name
-        found = call(self, sizes, dtype=kind)
-        return tf.constant(found, kind or "float32") if isinstance(found, np.ndarray) else found
+        value = call(self, sizes, dtype=kind)
+        return tf.constant(value, kind or "float32") if isinstance(value, np.ndarray) else value
 
     return run
 
@@ -81,8 +81,8 @@ def _with_dtype(call: Callable[..., Any]) -> Callable[..., Any]:
 def _of_classes(get: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(get)
     def run(identifier: Any) -> Any:
-        found = get(identifier)
-        return found() if inspect.isclass(found) else found
+        initializer = get(identifier)
+        return initializer() if inspect.isclass(initializer) else initializer
 
     return run
 
@@ -109,10 +109,10 @@ def _of_any_normal(init: Callable[..., Any]) -> Callable[..., Any]:
 def _untruncated(call: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(call)
     def run(self: Any, shape: Any, *args: Any, **kwargs: Any) -> Any:
-        found = call(self, shape, *args, **kwargs)
+        value = call(self, shape, *args, **kwargs)
         if not self._untruncated:
-            return found
+            return value
         make = tf.variance_scaling_initializer(self.scale, self.mode, "untruncated_normal", self.seed)
-        return make(shape, dtype=found.dtype)
+        return make(shape, dtype=value.dtype)
 
     return run

@@ -50,16 +50,16 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
 
             def build(self: Any, *args: Any, **kwargs: Any) -> Any:
                 # Programs call it themselves, too, and some of their own take nothing.
-                given = [None if shape is None else _as_shapes(shape) for shape in args]
-                return own(self, *given, **kwargs)
+                shapes = [None if shape is None else _as_shapes(shape) for shape in args]
+                return own(self, *shapes, **kwargs)
 
             setattr(cls, "build", build)  # noqa: B010
 
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         object.__setattr__(self, "_attributes", {})
         object.__setattr__(self, "_last", None)
-        given = {"name": name, "dtype": dtype}
-        more = {key: value for key, value in given.items() if value is not None}
+        settings = {"name": name, "dtype": dtype}
+        more = {key: value for key, value in settings.items() if value is not None}
         super().__init__(trainable=trainable, **more, **kwargs)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -138,19 +138,17 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
         return backend.int_shape(self._last)
 
     def _tracked(self, kind: str) -> list[Any]:
-        found = list(getattr(super(), kind))
-        made = {id(item) for item in (*self._trainable_weights, *self._non_trainable_weights)}
+        tracked = list(getattr(super(), kind))
+        own = {id(item) for item in (*self._trainable_weights, *self._non_trainable_weights)}
         for items in self._attributes.values():
             for item in items:
                 if isinstance(item, _Base):
-                    found += getattr(item, kind)
+                    tracked += getattr(item, kind)
                 elif (
-                    kind.endswith("weights")
-                    and id(item) not in made
-                    and item.trainable == (kind == "trainable_weights")
+                    kind.endswith("weights") and id(item) not in own and item.trainable == (kind == "trainable_weights")
                 ):
-                    found.append(item)
-        return list({id(item): item for item in found}.values())
+                    tracked.append(item)
+        return list({id(item): item for item in tracked}.values())
 
     @property
     def trainable_weights(self) -> list[Any]:
@@ -164,8 +162,8 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
     @property
     def non_trainable_weights(self) -> list[Any]:
         """The weights that are not trained."""
-        found = self._tracked("non_trainable_weights")
-        return found if self.trainable else [*self._tracked("trainable_weights"), *found]
+        frozen = self._tracked("non_trainable_weights")
+        return frozen if self.trainable else [*self._tracked("trainable_weights"), *frozen]
 
     @non_trainable_weights.setter
     def non_trainable_weights(self, weights: list[Any]) -> None:

@@ -34,13 +34,13 @@ class DenseFeatures(Layer):
             **kwargs: none.
         """
         with tf.variable_scope(self.name, reuse=tf.AUTO_REUSE):
-            made: list[Any] = []
-            found = tf.feature_column.input_layer(inputs, self._columns, cols_to_vars={})
+            weights: list[Any] = []
+            columns = tf.feature_column.input_layer(inputs, self._columns, cols_to_vars={})
             scope = tf.get_variable_scope().name
-            made += tf.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES, f"{scope}/")
-        self._trainable_weights = made
+            weights += tf.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES, f"{scope}/")
+        self._trainable_weights = weights
         self.built = True
-        return found
+        return columns
 
 
 class LayerNormalization(Layer):
@@ -77,15 +77,15 @@ class LayerNormalization(Layer):
         self.supports_masking = True
 
     def _axes(self, rank: int) -> list[int]:
-        given = [self.axis] if isinstance(self.axis, int) else list(self.axis)
-        return sorted(axis % rank for axis in given)
+        axes = [self.axis] if isinstance(self.axis, int) else list(self.axis)
+        return sorted(axis % rank for axis in axes)
 
     def build(self, input_shape: Any = None) -> None:
         """Make the weights."""
         sizes = input_shape.as_list()
         shape = [sizes[axis] for axis in self._axes(len(sizes))]
-        for name, wanted in (("gamma", self.scale), ("beta", self.center)):
-            if not wanted:
+        for name, enabled in (("gamma", self.scale), ("beta", self.center)):
+            if not enabled:
                 setattr(self, name, None)
                 continue
             weight = self.add_weight(
@@ -150,10 +150,10 @@ class _Attention(Layer):
             allowed = lower if allowed is None else allowed & lower
         if allowed is not None:
             scores -= 1e9 * tf.cast(~allowed, scores.dtype)
-        found = tf.matmul(tf.nn.softmax(scores), value)
+        attended = tf.matmul(tf.nn.softmax(scores), value)
         if mask is not None and mask[0] is not None:
-            found *= tf.cast(mask[0], found.dtype)[:, :, None]
-        return found
+            attended *= tf.cast(mask[0], attended.dtype)[:, :, None]
+        return attended
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Return the mask of the query."""
@@ -197,5 +197,5 @@ class AdditiveAttention(_Attention):
         super().build(input_shape)
 
     def _scores(self, query: Any, key: Any) -> Any:
-        found = tf.tanh(query[:, :, None, :] + key[:, None, :, :])
-        return tf.reduce_sum(found if self.scale is None else found * self.scale, -1)
+        activations = tf.tanh(query[:, :, None, :] + key[:, None, :, :])
+        return tf.reduce_sum(activations if self.scale is None else activations * self.scale, -1)

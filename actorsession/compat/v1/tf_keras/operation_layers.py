@@ -26,41 +26,41 @@ def bridge(keras: Any) -> None:
     """
     layer: Any = keras.engine.base_layer.Layer
     network: Any = keras.engine.network.Network
-    made = _class_of(keras)
-    keras.utils.get_custom_objects()[made.__name__] = made
-    layer.__call__ = _after_operations(layer.__call__, made)
-    network.__init__ = _of_operations(network.__init__, made)
+    layer_class = _class_of(keras)
+    keras.utils.get_custom_objects()[layer_class.__name__] = layer_class
+    layer.__call__ = _after_operations(layer.__call__, layer_class)
+    network.__init__ = _of_operations(network.__init__, layer_class)
 
 
-def _after_operations(call: Callable[..., Any], made: Any) -> Callable[..., Any]:
+def _after_operations(call: Callable[..., Any], layer_class: Any) -> Callable[..., Any]:
     @functools.wraps(call)
     def run(self: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(self, made):
+        if not isinstance(self, layer_class):
             for item in inputs if isinstance(inputs, (list, tuple)) else [inputs]:
-                _as_layer(item, made)
+                _as_layer(item, layer_class)
         return call(self, inputs, *args, **kwargs)
 
     return run
 
 
-def _of_operations(init: Callable[..., Any], made: Any) -> Callable[..., Any]:
+def _of_operations(init: Callable[..., Any], layer_class: Any) -> Callable[..., Any]:
     @functools.wraps(init)
     def run(self: Any, *args: Any, **kwargs: Any) -> None:
         outputs = kwargs.get("outputs", args[1] if len(args) > 1 else None)
         for item in outputs if isinstance(outputs, (list, tuple)) else [outputs]:
-            _as_layer(item, made)
+            _as_layer(item, layer_class)
         init(self, *args, **kwargs)
 
     return run
 
 
-def _as_layer(tensor: Any, made: Any) -> None:
+def _as_layer(tensor: Any, layer_class: Any) -> None:
     """Give a tensor a history of layers, if operations have computed it from the outputs of some."""
     if not isinstance(tensor, Tensor) or hasattr(tensor, "_keras_history"):
         return
     inside, sources, shared = _before(tensor)
     if sources:
-        layer = made(inside=inside, sources=sources, shared=shared, result=tensor)
+        layer = layer_class(inside=inside, sources=sources, shared=shared, result=tensor)
         layer(sources if len(sources) > 1 else sources[0])
 
 
@@ -130,25 +130,25 @@ def _class_of(keras: Any) -> Any:
                 return self._result
             content = self._content or self._described()
             definition = tf.GraphDef.FromString(base64.b64decode(content["graph"]))
-            given = dict(zip(content["inputs"], items, strict=True))
-            given.update({item.name: item for item in self._shared})
+            input_map = dict(zip(content["inputs"], items, strict=True))
+            input_map.update({item.name: item for item in self._shared})
             with tf.control_dependencies(None):
                 [self._last] = tf.import_graph_def(
-                    definition, input_map=given, return_elements=[content["output"]], name="copied"
+                    definition, input_map=input_map, return_elements=[content["output"]], name="copied"
                 )
             return self._last
 
         def _described(self) -> dict[str, Any]:
             whole = self._result.graph.as_graph_def()
-            made = tf.GraphDef(library=whole.library, versions=whole.versions)
+            reduced = tf.GraphDef(library=whole.library, versions=whole.versions)
             for node in whole.node:
                 if node.name in self._names:
                     kept = [name for name in node.input if not name.startswith("^") or name[1:] in self._names]
                     del node.input[:]
                     node.input.extend(kept)
-                    made.node.append(node)
+                    reduced.node.append(node)
             return {
-                "graph": base64.b64encode(made.SerializeToString()).decode(),
+                "graph": base64.b64encode(reduced.SerializeToString()).decode(),
                 "inputs": [item.name for item in self._sources],
                 "output": self._result.name,
             }

@@ -27,12 +27,12 @@ def bridge(keras: Any, as_tensorflow: bool) -> None:
     adagrad = module.Adagrad
     adagrad.__init__ = _accumulating(adagrad.__init__, 0.1 if as_tensorflow else 0.0)
     adagrad.get_updates, adagrad.get_config = _adagrad, _with_start(adagrad.get_config)
-    found: Any
-    for found in set(filter(inspect.isclass, vars(module).values())):
-        if issubclass(found, base):
-            _accept_rates(found, _RATES.get(found.__name__) if as_tensorflow else None)
-            if "get_updates" in found.__dict__:
-                setattr(found, "get_updates", _recorded(found.__dict__["get_updates"]))  # noqa: B010
+    optimizer: Any
+    for optimizer in set(filter(inspect.isclass, vars(module).values())):
+        if issubclass(optimizer, base):
+            _accept_rates(optimizer, _RATES.get(optimizer.__name__) if as_tensorflow else None)
+            if "get_updates" in optimizer.__dict__:
+                setattr(optimizer, "get_updates", _recorded(optimizer.__dict__["get_updates"]))  # noqa: B010
     base.get_slot_names, base.get_slot = get_slot_names, get_slot
     if as_tensorflow:
         base.get_gradients = _clipped_alone(base.get_gradients)
@@ -65,11 +65,11 @@ def _clipped_alone(own: Callable[..., Any]) -> Callable[..., Any]:
     def run(self: Any, loss: Any, params: Any) -> Any:
         norm = self.__dict__.pop("clipnorm", None)
         try:
-            found = own(self, loss, params)
+            gradients = own(self, loss, params)
         finally:
             if norm is not None:
                 self.clipnorm = norm
-        return [tf.clip_by_norm(grad, norm) for grad in found] if norm else found
+        return [tf.clip_by_norm(grad, norm) for grad in gradients] if norm else gradients
 
     return run
 
@@ -146,8 +146,8 @@ def _recorded(get_updates: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(get_updates)
     @untrained
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        given = {**dict(zip(names[1:], args, strict=False)), **kwargs}
-        self._of = list(given["params"])
+        arguments = {**dict(zip(names[1:], args, strict=False)), **kwargs}
+        self._of = list(arguments["params"])
         return get_updates(self, *args, **kwargs)
 
     return run
@@ -251,10 +251,10 @@ def minimize(self: Any, loss: Any, var_list: Any = None, grad_loss: Any = None, 
         grad_loss: the gradient of the loss, if it is not 1.
         name: the operation's name.
     """
-    given = var_list() if callable(var_list) else var_list
-    variables = list(tf.trainable_variables() if given is None else given)
-    found = tf.gradients(loss, variables, grad_ys=grad_loss)
-    pairs = [(grad, variable) for grad, variable in zip(found, variables, strict=True)]
+    listed = var_list() if callable(var_list) else var_list
+    variables = list(tf.trainable_variables() if listed is None else listed)
+    gradients = tf.gradients(loss, variables, grad_ys=grad_loss)
+    pairs = [(grad, variable) for grad, variable in zip(gradients, variables, strict=True)]
     if grad_loss is None and (hasattr(self, "clipnorm") or hasattr(self, "clipvalue")):
         kept = [variable for grad, variable in pairs if grad is not None]
         pairs = list(zip(self.get_gradients(loss, kept), kept, strict=True))
@@ -296,10 +296,10 @@ class LearningRateSchedule:
     _defaults: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        given = dict(zip(self._defaults, args, strict=False))
+        settings = dict(zip(self._defaults, args, strict=False))
         if unknown := sorted(set(kwargs) - set(self._defaults)):
             raise TypeError(f"{type(self).__name__}: unknown arguments {', '.join(unknown)}")
-        self._config = {**self._defaults, **given, **kwargs}
+        self._config = {**self._defaults, **settings, **kwargs}
         if missing := [name for name, value in self._config.items() if value is ...]:
             raise TypeError(f"{type(self).__name__}: missing arguments {', '.join(missing)}")
 

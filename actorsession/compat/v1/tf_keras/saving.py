@@ -122,10 +122,13 @@ def save(
             return
     session = keras.backend.get_session()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.") as made, session.graph.as_default():
+    with (
+        tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.") as scratch,
+        session.graph.as_default(),
+    ):
         root = held(model, include_optimizer)
-        found = tracked(root)
-        builder = SavedModelBuilder(made)
+        parts = tracked(root)
+        builder = SavedModelBuilder(scratch)
         signature = tf.saved_model.predict_signature_def(
             dict(zip(model.input_names, model.inputs, strict=True)),
             dict(zip(model.output_names, model.outputs, strict=True)),
@@ -134,19 +137,19 @@ def save(
             session,
             [tf.saved_model.tag_constants.SERVING],
             {"serving_default": signature},
-            saver=Saver(values_of(found), sharded=True),
+            saver=Saver(values_of(parts), sharded=True),
             clear_devices=True,
         )
         message = builder._model.meta_graphs[0]
         _keep(message, model)
-        message.object_graph_def.CopyFrom(_objects(found, root, model, include_optimizer))
+        message.object_graph_def.CopyFrom(_objects(parts, root, model, include_optimizer))
         builder.save()
-        (Path(made) / "assets").mkdir(exist_ok=True)
+        (Path(scratch) / "assets").mkdir(exist_ok=True)
         folder.mkdir(exist_ok=True)
         for name in _WRITTEN:
             if (folder / name).is_dir():
                 shutil.rmtree(folder / name)
-            os.replace(Path(made) / name, folder / name)
+            os.replace(Path(scratch) / name, folder / name)
         (folder / _METADATA).unlink(missing_ok=True)
 
 
@@ -169,18 +172,18 @@ def _keep(message: Any, model: Any) -> None:
     message.graph_def.CopyFrom(tf.graph_util.extract_sub_graph(message.graph_def, sorted(names)))
 
 
-def _objects(found: Tracked, root: Any, model: Any, include_optimizer: bool) -> Any:
+def _objects(parts: Tracked, root: Any, model: Any, include_optimizer: bool) -> Any:
     """Return the description of a model and what it consists of."""
     graph = message_class("SavedObjectGraph")()
     trained = {id(variable) for variable in model.trainable_weights}
-    for item, node in zip(found.objects, found.message.nodes, strict=True):
-        made = graph.nodes.add(children=node.children, slot_variables=node.slot_variables)
+    for item, node in zip(parts.objects, parts.message.nodes, strict=True):
+        saved = graph.nodes.add(children=node.children, slot_variables=node.slot_variables)
         if isinstance(item, tf.Variable):
-            made.variable.dtype = item.dtype.base_dtype.as_datatype_enum
-            made.variable.shape.CopyFrom(item.shape.as_proto())
-            made.variable.trainable, made.variable.name = id(item) in trained, item.op.name
+            saved.variable.dtype = item.dtype.base_dtype.as_datatype_enum
+            saved.variable.shape.CopyFrom(item.shape.as_proto())
+            saved.variable.trainable, saved.variable.name = id(item) in trained, item.op.name
             continue
-        user = made.user_object
+        user = saved.user_object
         user.version.producer = user.version.min_consumer = 1
         own = model if item is root else item
         user.identifier, described = _described(own)
@@ -198,7 +201,7 @@ def _described(item: Any) -> tuple[str, dict[str, Any]]:
         is_optimizer = hasattr(item, "get_slot_names")
         return kinds.get(type(item), "optimizer" if is_optimizer else "_generic_user_object"), {}
     kind = "_tf_keras_layer"
-    found = {
+    description = {
         "class_name": type(item).__name__,
         "name": item.name,
         "trainable": item.trainable,
@@ -208,12 +211,12 @@ def _described(item: Any) -> tuple[str, dict[str, Any]]:
     }
     if isinstance(item, keras.engine.network.Network):
         kind = "_tf_keras_network" if item._is_graph_network else "_tf_keras_model"
-        found["is_graph_network"] = item._is_graph_network
+        description["is_graph_network"] = item._is_graph_network
     with contextlib.suppress(AttributeError):  # of several calls, or none
-        found["build_input_shape"] = _shapes(item.input_shape)
+        description["build_input_shape"] = _shapes(item.input_shape)
     with contextlib.suppress(NotImplementedError):  # models that are classes of a program
-        found["config"] = item.get_config()
-    return _IDENTIFIERS.get(type(item).__name__, kind), found
+        description["config"] = item.get_config()
+    return _IDENTIFIERS.get(type(item).__name__, kind), description
 
 
 def _shapes(shape: Any) -> Any:
@@ -225,18 +228,18 @@ def _shapes(shape: Any) -> Any:
 def _of_model(model: Any, include_optimizer: bool) -> dict[str, Any]:
     """Return what a description says of the whole model."""
     keras = library()
-    found: dict[str, Any] = {
+    description: dict[str, Any] = {
         "keras_version": keras.__version__,
         "backend": "tensorflow",
         "input_names": model.input_names,
         "output_names": model.output_names,
     }
     if model._is_graph_network:
-        found["model_config"] = json.loads(model.to_json())
+        description["model_config"] = json.loads(model.to_json())
     optimizer = getattr(model, "optimizer", None)
     if include_optimizer and optimizer is not None and not hasattr(optimizer, "optimizer"):
         metrics = getattr(model, "_compile_metrics", getattr(model, "metrics", None))
-        found["training_config"] = {
+        description["training_config"] = {
             "loss": model.loss,
             "metrics": metrics,
             "loss_weights": model.loss_weights,
@@ -244,7 +247,7 @@ def _of_model(model: Any, include_optimizer: bool) -> dict[str, Any]:
             "sample_weight_mode": model.sample_weight_mode,
             "optimizer_config": {"class_name": type(optimizer).__name__, "config": optimizer.get_config()},
         }
-    return found
+    return description
 
 
 def _plain(value: Any) -> Any:
@@ -308,8 +311,8 @@ def _metadata(folder: str, meta: Any) -> dict[str, Any]:
         text = next((node.metadata for node in listed if node.node_id == 0), "")
     if not text:
         raise ValueError(f"{folder} has a saved model without a model of Keras; tf.saved_model.load has its graph")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    metadata: dict[str, Any] = json.loads(text)
+    return metadata
 
 
 def _of_layers(keras: Any, folder: str, metadata: dict[str, Any]) -> Any:
@@ -335,17 +338,17 @@ def _of_graph(keras: Any, folder: str, meta: Any, metadata: dict[str, Any]) -> A
     signature = meta.signature_def["serving_default"]
     session = keras.backend.get_session()
     with session.graph.as_default():
-        inputs, given = [], {}
+        inputs, input_map = [], {}
         for name in metadata.get("input_names") or sorted(signature.inputs):
             info = signature.inputs[name]
             shape = tuple(tf.TensorShape(info.tensor_shape).as_list())
             inputs.append(keras.layers.Input(batch_shape=shape, dtype=tf.as_dtype(info.dtype).name, name=name))
-            given[info.name] = inputs[-1]
+            input_map[info.name] = inputs[-1]
         for node in meta.graph_def.node:
             if node.name.endswith("keras_learning_phase"):
-                given[f"{node.name}:0"] = tf.convert_to_tensor(keras.backend.learning_phase(), tf.bool)
+                input_map[f"{node.name}:0"] = tf.convert_to_tensor(keras.backend.learning_phase(), tf.bool)
         scope = session.graph.unique_name(metadata["name"], mark_as_used=False)
-        tf.saved_model.loader.load(session, meta.meta_info_def.tags, folder, import_scope=scope, input_map=given)
+        tf.saved_model.loader.load(session, meta.meta_info_def.tags, folder, import_scope=scope, input_map=input_map)
         outputs = [
             session.graph.get_tensor_by_name(f"{scope}/{signature.outputs[name].name}")
             for name in metadata.get("output_names") or sorted(signature.outputs)
@@ -360,23 +363,23 @@ def _of_graph(keras: Any, folder: str, meta: Any, metadata: dict[str, Any]) -> A
 def _compile(keras: Any, model: Any, training: dict[str, Any]) -> None:
     model.compile(
         keras.optimizers.deserialize(dict(training["optimizer_config"])),
-        _made(training["loss"], keras.losses),
+        _deserialized(training["loss"], keras.losses),
         loss_weights=training.get("loss_weights"),
-        metrics=_made(training.get("metrics"), keras.metrics),
-        weighted_metrics=_made(training.get("weighted_metrics"), keras.metrics),
+        metrics=_deserialized(training.get("metrics"), keras.metrics),
+        weighted_metrics=_deserialized(training.get("weighted_metrics"), keras.metrics),
         sample_weight_mode=training.get("sample_weight_mode"),
     )
 
 
-def _made(described: Any, module: Any) -> Any:
+def _deserialized(described: Any, module: Any) -> Any:
     """Return losses or metrics in any structure; a function that TensorFlow has wrapped is itself."""
     if isinstance(described, list):
-        return [_made(item, module) for item in described]
+        return [_deserialized(item, module) for item in described]
     if isinstance(described, dict) and "class_name" in described:
         own = {key: value for key, value in described["config"].items() if value != "auto"}
         return own.get("fn") or module.deserialize({**described, "config": own})
     if isinstance(described, dict):
-        return {name: _made(item, module) for name, item in described.items()}
+        return {name: _deserialized(item, module) for name, item in described.items()}
     return described
 
 
@@ -412,13 +415,13 @@ def _known(config: Any, keras: Any) -> Any:
         return config
     if config.get("class_name") in ("__tuple__", "TensorShape") and "items" in config:
         return _known(config["items"], keras)
-    found = {key: _known(value, keras) for key, value in config.items()}
-    if "class_name" in found:
-        found["class_name"] = _RENAMED.get(str(found["class_name"]), found["class_name"])
-    kind, inner = getattr(keras.layers, str(found.get("class_name")), None), found.get("config")
+    known = {key: _known(value, keras) for key, value in config.items()}
+    if "class_name" in known:
+        known["class_name"] = _RENAMED.get(str(known["class_name"]), known["class_name"])
+    kind, inner = getattr(keras.layers, str(known.get("class_name")), None), known.get("config")
     if not inspect.isclass(kind) or not isinstance(inner, dict):
-        return found
-    if found["class_name"] == "BatchNormalization" and isinstance(inner.get("axis"), list):
+        return known
+    if known["class_name"] == "BatchNormalization" and isinstance(inner.get("axis"), list):
         [inner["axis"]] = inner["axis"]
     if not issubclass(kind, keras.engine.network.Network):
         parameters = set(_LAYER).union(
@@ -428,10 +431,10 @@ def _known(config: Any, keras: Any) -> Any:
                 if "__init__" in each.__dict__ and each is not object
             )
         )
-        found["config"] = {
+        known["config"] = {
             key: value for key, value in inner.items() if key in parameters or value not in _WITHOUT_EFFECT
         }
-    return found
+    return known
 
 
 # What all layers of Keras take.

@@ -25,10 +25,10 @@ def get_reachable_from_inputs(inputs: Sequence[Any], targets: Sequence[Any] | No
         inputs: tensors, variables and operations; what is none of these has nothing that depends on it.
         targets: where the search may end, once all of them are found.
     """
-    found: set[Any] = set(inputs)
+    reached: set[Any] = set(inputs)
     left = set(targets or ())
     open_ = list(inputs)
-    while open_ and not (targets and not left - found):
+    while open_ and not (targets and not left - reached):
         item = open_.pop()
         if isinstance(item, Operation):
             following: Sequence[Any] = item.outputs
@@ -38,7 +38,7 @@ def get_reachable_from_inputs(inputs: Sequence[Any], targets: Sequence[Any] | No
             following = item.consumers()
         else:
             following = ()
-        fresh = [one for one in following if one not in found]
-        found.update(fresh)
+        fresh = [one for one in following if one not in reached]
+        reached.update(fresh)
         open_ += fresh
-    return found
+    return reached

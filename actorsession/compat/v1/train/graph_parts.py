@@ -31,10 +31,10 @@ def get_or_create(key: str, make: Callable[[], Any]) -> Any:
         _log.info("collection %s has %d elements; the first one is used", key, len(there))
     if there:
         return there[0]
-    made = make()
-    if made is not None:
-        graph.add_to_collection(key, made)
-    return made
+    element = make()
+    if element is not None:
+        graph.add_to_collection(key, element)
+    return element
 
 
 def default_local_init_op() -> Any:

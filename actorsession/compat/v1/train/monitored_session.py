@@ -257,22 +257,24 @@ def MonitoredTrainingSession(
         save_graph_def: whether to write the graph next to checkpoints.
     """
     scaffold = scaffold or Scaffold()
-    given = list(hooks or ())
+    hooks_of_all = list(hooks or ())
     if not is_chief:
         waiting = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
-        return MonitoredSession(waiting, given, stop_grace_period_secs)
-    found = list(chief_only_hooks or ())
+        return MonitoredSession(waiting, hooks_of_all, stop_grace_period_secs)
+    hooks_of_chief = list(chief_only_hooks or ())
     summary_dir = summary_dir or checkpoint_dir
     if summary_dir and log_step_count_steps:
-        found.append(StepCounterHook(log_step_count_steps, output_dir=summary_dir))
+        hooks_of_chief.append(StepCounterHook(log_step_count_steps, output_dir=summary_dir))
     interval = _interval(save_summaries_steps, save_summaries_secs, steps=100)
     if summary_dir and any(interval.values()):
-        found.append(SummarySaverHook(**interval, output_dir=summary_dir, scaffold=scaffold))
+        hooks_of_chief.append(SummarySaverHook(**interval, output_dir=summary_dir, scaffold=scaffold))
     interval = _interval(save_checkpoint_steps, save_checkpoint_secs, seconds=600)
     if checkpoint_dir and any(interval.values()):
-        found.append(CheckpointSaverHook(checkpoint_dir, **interval, scaffold=scaffold, save_graph_def=save_graph_def))
+        hooks_of_chief.append(
+            CheckpointSaverHook(checkpoint_dir, **interval, scaffold=scaffold, save_graph_def=save_graph_def)
+        )
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
-    return MonitoredSession(creator, [*found, *given], stop_grace_period_secs)
+    return MonitoredSession(creator, [*hooks_of_chief, *hooks_of_all], stop_grace_period_secs)
 
 
 def _interval(

@@ -58,8 +58,8 @@ class Scaffold:
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
             raise TypeError(f"copy_from_scaffold is not a Scaffold instance: {copy_from_scaffold!r:.100}")
 
-        def part(name: str, given: Any) -> Any:
-            return getattr(copy_from_scaffold, name, None) if given is None else given
+        def part(name: str, value: Any) -> Any:
+            return getattr(copy_from_scaffold, name, None) if value is None else value
 
         self.init_op = part("init_op", init_op)
         self.init_feed_dict = part("init_feed_dict", init_feed_dict)
@@ -107,7 +107,7 @@ class Scaffold:
             RuntimeError: if a collection has several elements to choose from.
         """
         graph = get_default_graph()
-        made: Mapping[str, tuple[str, Callable[[], Any]]] = {
+        parts: Mapping[str, tuple[str, Callable[[], Any]]] = {
             "init_op": (GraphKeys.INIT_OP, lambda: ops.group(ops.global_variables_initializer())),
             "ready_op": (
                 GraphKeys.READY_OP,
@@ -122,7 +122,7 @@ class Scaffold:
             "summary_op": (GraphKeys.SUMMARY_OP, merge_all),
             "saver": (GraphKeys.SAVERS, lambda: Saver(allow_empty=True)),
         }
-        for name, (key, make) in made.items():
+        for name, (key, make) in parts.items():
             if getattr(self, name) is None:
                 setattr(self, name, self.get_or_default(name, key, make))
         self.saver.build()

@@ -150,10 +150,10 @@ class HookedSession(WrappedSession):
         if options is not None and run_metadata is None:
             run_metadata = RunMetadata()  # where hooks find the results of their options
         keys = list(fetched)
-        found = self._sess.run(
+        values = self._sess.run(
             [fetched[key] for key in keys], feed_dict=feeds or None, options=options, run_metadata=run_metadata
         )
-        results = dict(zip(keys, found, strict=True))
+        results = dict(zip(keys, values, strict=True))
         if self._hooks:
             options = RunOptions() if options is None else options
             run_metadata = RunMetadata() if run_metadata is None else run_metadata
@@ -278,30 +278,30 @@ def _is_layer(session: Any) -> bool:
     return isinstance(session, WrappedSession)
 
 
-def _merged(asked: Any, wanted: Any) -> Any:
+def _merged(asked: Any, added: Any) -> Any:
     """Return the merged run options of the program and a hook: the larger value of each, and all watches."""
-    if asked is None or wanted is None:
-        return wanted if asked is None else asked
-    if isinstance(asked, Message) and isinstance(wanted, Message):
-        return _merged_messages(asked, wanted)
-    asked, wanted = as_settings(asked), as_settings(wanted)
-    watches = (asked.debug_options.debug_tensor_watch_opts, wanted.debug_options.debug_tensor_watch_opts)
+    if asked is None or added is None:
+        return added if asked is None else asked
+    if isinstance(asked, Message) and isinstance(added, Message):
+        return _merged_messages(asked, added)
+    asked, added = as_settings(asked), as_settings(added)
+    watches = (asked.debug_options.debug_tensor_watch_opts, added.debug_options.debug_tensor_watch_opts)
     return dataclasses.replace(
         asked,
-        trace_level=max(asked.trace_level, wanted.trace_level),
-        timeout_in_ms=max(asked.timeout_in_ms, wanted.timeout_in_ms),
-        output_partition_graphs=asked.output_partition_graphs or wanted.output_partition_graphs,
+        trace_level=max(asked.trace_level, added.trace_level),
+        timeout_in_ms=max(asked.timeout_in_ms, added.timeout_in_ms),
+        output_partition_graphs=asked.output_partition_graphs or added.output_partition_graphs,
         debug_options=dataclasses.replace(asked.debug_options, debug_tensor_watch_opts=(*watches[0], *watches[1])),
     )
 
 
-def _merged_messages(asked: Any, wanted: Any) -> Any:
-    made = asked.copy()
+def _merged_messages(asked: Any, added: Any) -> Any:
+    merged = asked.copy()
     for name in ("trace_level", "timeout_in_ms"):
-        setattr(made, name, max(getattr(asked, name), getattr(wanted, name)))
+        setattr(merged, name, max(getattr(asked, name), getattr(added, name)))
     for name in ("output_partition_graphs", "report_tensor_allocations_upon_oom"):
-        setattr(made, name, getattr(asked, name) or getattr(wanted, name))
-    watches = wanted.debug_options.debug_tensor_watch_opts
+        setattr(merged, name, getattr(asked, name) or getattr(added, name))
+    watches = added.debug_options.debug_tensor_watch_opts
     if watches:
-        made.debug_options.debug_tensor_watch_opts.extend(watches)
-    return made
+        merged.debug_options.debug_tensor_watch_opts.extend(watches)
+    return merged

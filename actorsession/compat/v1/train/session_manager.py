@@ -276,10 +276,10 @@ def _lacking(op: Any, session: Session) -> str | None:
     return f"Variables not initialized: {', '.join(names)}"
 
 
-def _name(made: Any) -> str:
-    if made is None:
+def _name(value: Any) -> str:
+    if value is None:
         return "None"
-    return str(getattr(made, "name", None) or f"<no name for {type(made)}>")
+    return str(getattr(value, "name", None) or f"<no name for {type(value)}>")
 
 
 @contextlib.contextmanager

@@ -439,12 +439,12 @@ def _check_placed(graph: Any) -> None:
             raise ValueError(f"When using replicas, all Variables must have their device set: {op.name!r} has none")
 
 
-def _is_default(given: Any) -> bool:
-    return isinstance(given, int) and given == Supervisor.USE_DEFAULT
+def _is_default(argument: Any) -> bool:
+    return isinstance(argument, int) and argument == Supervisor.USE_DEFAULT
 
 
-def _part(given: Any, key: str, make: Callable[[], Any]) -> Any:
-    return get_or_create(key, make) if _is_default(given) else given
+def _part(argument: Any, key: str, make: Callable[[], Any]) -> Any:
+    return get_or_create(key, make) if _is_default(argument) else argument
 
 
 def _saver() -> Saver | None:

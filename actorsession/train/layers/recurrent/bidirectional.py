@@ -42,9 +42,9 @@ def stack_bidirectional_rnn(
         ValueError: if an argument is not a list, or for lists of different lengths.
     """
 
-    def layer(fw: Any, bw: Any, given: Any, first: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+    def layer(fw: Any, bw: Any, layer_inputs: Any, first: tuple[Any, Any]) -> tuple[Any, Any, Any]:
         here = ops.get_variable_scope()
-        return static_bidirectional_rnn(fw, bw, given, *first, dtype, sequence_length, here)
+        return static_bidirectional_rnn(fw, bw, layer_inputs, *first, dtype, sequence_length, here)
 
     states = (initial_states_fw, initial_states_bw)
     return _stacked(layer, cells_fw, cells_bw, inputs, states, scope)
@@ -69,8 +69,8 @@ def stack_bidirectional_dynamic_rnn(
         ValueError: if an argument is not a list, or for lists of different lengths.
     """
 
-    def layer(fw: Any, bw: Any, given: Any, first: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-        outputs, last = bidirectional_dynamic_rnn(fw, bw, given, sequence_length, *first, dtype, time_major)
+    def layer(fw: Any, bw: Any, layer_inputs: Any, first: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+        outputs, last = bidirectional_dynamic_rnn(fw, bw, layer_inputs, sequence_length, *first, dtype, time_major)
         return ops.concat(outputs, 2), *last
 
     states = (initial_states_fw, initial_states_bw)
@@ -92,7 +92,9 @@ def _stacked(
             raise ValueError(f"cells_{direction} must be a list of RNNCells (one per layer).")
     if len(cells_fw) != len(cells_bw):
         raise ValueError("Forward and Backward cells must have the same depth.")
-    first = [_states(given, direction, len(cells_fw)) for direction, given in zip(("fw", "bw"), states, strict=True)]
+    first = [
+        _states(initial, direction, len(cells_fw)) for direction, initial in zip(("fw", "bw"), states, strict=True)
+    ]
     last_fw, last_bw = [], []
     with ops.variable_scope(scope or "stack_bidirectional_rnn"):
         layers = zip(cells_fw, cells_bw, *first, strict=True)
@@ -104,10 +106,10 @@ def _stacked(
     return inputs, tuple(last_fw), tuple(last_bw)
 
 
-def _states(given: Any, direction: str, count: int) -> Sequence[Any]:
+def _states(initial: Any, direction: str, count: int) -> Sequence[Any]:
     """Return an initial state for each layer; ``None`` for every layer if none is given."""
-    if given is None:
+    if initial is None:
         return [None] * count
-    if not isinstance(given, list) or len(given) != count:
+    if not isinstance(initial, list) or len(initial) != count:
         raise ValueError(f"initial_states_{direction} must be a list of state tensors (one per layer).")
-    return given
+    return initial

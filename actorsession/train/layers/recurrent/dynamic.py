@@ -86,9 +86,9 @@ def _checked(lengths: Tensor, batch: Any) -> Tensor:
     known = sizes_of(lengths)
     if known is not None and isinstance(batch, int) and known[0] not in (None, batch):
         raise ValueError(f"sequence_length has {known[0]} lengths for a batch of {batch}")
-    found, wanted = ops.shape(lengths), ops.stack([batch])
-    fits = ops.reduce_all(ops.equal(found, wanted))
-    told = [f"Expected shape for Tensor {lengths.name} is ", wanted, " but saw shape: ", found]
+    actual, expected = ops.shape(lengths), ops.stack([batch])
+    fits = ops.reduce_all(ops.equal(actual, expected))
+    told = [f"Expected shape for Tensor {lengths.name} is ", expected, " but saw shape: ", actual]
     with control_dependencies([ops.Assert(fits, told)]):
         return ops.identity(lengths, name="CheckSeqLen")
 
@@ -188,12 +188,12 @@ def _common_extents(flat: Sequence[Tensor]) -> tuple[int | None, int | None]:
             )
     time, batch = sizes_of(flat[0])[:2]
     for each in flat:
-        for what, found, wanted in zip(
+        for what, size, expected in zip(
             ("Time steps is", "Batch_size is"), sizes_of(each)[:2], (time, batch), strict=True
         ):
-            if found != wanted:
+            if size != expected:
                 raise ValueError(
-                    f"{what} not the same for all the elements in the input: {wanted} and {found} for input={each!r}."
+                    f"{what} not the same for all the elements in the input: {expected} and {size} for input={each!r}."
                 )
     return time, batch
 

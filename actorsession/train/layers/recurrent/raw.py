@@ -41,24 +41,24 @@ def raw_rnn(cell: Any, loop_fn: Callable[..., Any], scope: Any = None) -> tuple[
         raise TypeError(f"Argument `loop_fn` must be a callable. Received: {loop_fn}.")
     with opened(scope, "rnn"):
         time = ops.constant(0)
-        finished, given, state, emitted, loop_state = loop_fn(time, None, None, None)
+        finished, first_input, state, emitted, loop_state = loop_fn(time, None, None, None)
         nests.check_alike(state, cell.state_size, "the first state and cell.state_size")
         state = as_tensors(state)
-        arrays, zeros = _emissions(cell, given, state, emitted)
+        arrays, zeros = _emissions(cell, first_input, state, emitted)
         turn = _Turn(cell, loop_fn, zeros)
         kept = ops.constant(0) if loop_state is None else loop_state
-        found = ops.while_loop(
+        final = ops.while_loop(
             lambda _, finished, *__: ops.logical_not(ops.reduce_all(finished)),
             turn,
-            [time, finished, given, arrays, state, kept],
+            [time, finished, first_input, arrays, state, kept],
         )
-    arrays, state, kept = found[-3:]
+    arrays, state, kept = final[-3:]
     return arrays, state, None if loop_state is None else kept
 
 
-def _emissions(cell: Any, given: Any, state: Any, emitted: Any) -> tuple[Any, Any]:
+def _emissions(cell: Any, inputs: Any, state: Any, emitted: Any) -> tuple[Any, Any]:
     """Return the arrays for the emitted outputs, and the zeros for finished members."""
-    flat = nests.flatten(given)
+    flat = nests.flatten(inputs)
     batch = batch_of(flat, 0)
     static = _static_batch(flat)
     if emitted is None:
@@ -105,15 +105,15 @@ class _Turn:
         self._loop_fn = loop_fn
         self._zeros = zeros
 
-    def __call__(self, time: Tensor, finished: Any, given: Any, arrays: Any, state: Any, kept: Any) -> list[Any]:
+    def __call__(self, time: Tensor, finished: Any, inputs: Any, arrays: Any, state: Any, kept: Any) -> list[Any]:
         """Return the next values of all loop variables."""
-        output, after = self._cell(given, state)
+        output, after = self._cell(inputs, state)
         nests.check_alike(state, after, "the states before and after a step of the cell")
         nests.check_alike(self._cell.output_size, output, "output_size and the outputs of the cell")
         soon = time + 1
         ended, following, next_state, emitted, next_kept = self._loop_fn(soon, output, after, kept)
         nests.check_alike(state, next_state, "two states that loop_fn gave")
-        nests.check_alike(given, following, "two inputs that loop_fn gave")
+        nests.check_alike(inputs, following, "two inputs that loop_fn gave")
         nests.check_alike(self._zeros, emitted, "what loop_fn put out first and later")
         emitted = copied_through(finished, self._zeros, emitted)
         next_state = copied_through(finished, state, next_state)

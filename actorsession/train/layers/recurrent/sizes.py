@@ -72,9 +72,9 @@ def zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
     static = known_shape(batch_size, size)
     if static.is_fully_defined():
         return ops.zeros(static, as_dtype(dtype))
-    made = ops.zeros(shape_operand(batch_size, size), as_dtype(dtype))
-    made.set_shape(static)
-    return made
+    filled = ops.zeros(shape_operand(batch_size, size), as_dtype(dtype))
+    filled.set_shape(static)
+    return filled
 
 
 def state_dtype(dtype: Any, state: Any) -> DType:
@@ -85,13 +85,13 @@ def state_dtype(dtype: Any, state: Any) -> DType:
     """
     if dtype is not None:
         return as_dtype(dtype)
-    found = list(dict.fromkeys(leaf.dtype for leaf in nests.flatten(state)))
-    if len(found) != 1:
+    dtypes = list(dict.fromkeys(leaf.dtype for leaf in nests.flatten(state)))
+    if len(dtypes) != 1:
         raise ValueError(
             "dtype must be given, because it can be inferred only from a state with a "
-            f"single dtype, got {[each.name for each in found]}"
+            f"single dtype, got {[each.name for each in dtypes]}"
         )
-    return as_dtype(found[0])
+    return as_dtype(dtypes[0])
 
 
 def require_floating(dtype: Any) -> None:

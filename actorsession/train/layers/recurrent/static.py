@@ -55,19 +55,19 @@ def static_rnn(
             known = sizes.state_dtype(dtype, state)
             zeros = nests.mapped(lambda size: sizes.zeros(batch, size, known), cell.output_size)
             lengths = Lengths(vector, zeros)
-        for time, given in enumerate(inputs):
+        for time, step_input in enumerate(inputs):
             if time:
                 here.reuse_variables()
             if lengths is None:
-                output, state = cell(given, state)
+                output, state = cell(step_input, state)
             else:
-                output, state = _step(cell, lengths, time, given, state)
+                output, state = _step(cell, lengths, time, step_input, state)
             outputs.append(output)
     return outputs, state
 
 
-def _step(cell: Any, lengths: Lengths, time: int, given: Any, state: Any) -> tuple[Any, Any]:
-    return lengths.maybe_step(time, state, lambda: cell(given, state))
+def _step(cell: Any, lengths: Lengths, time: int, inputs: Any, state: Any) -> tuple[Any, Any]:
+    return lengths.maybe_step(time, state, lambda: cell(inputs, state))
 
 
 def _check_inputs(inputs: Any) -> None:
@@ -100,13 +100,13 @@ def _reversed(inputs: Sequence[Any], lengths: Any) -> list[Any]:
     if lengths is None:
         return list(reversed(inputs))
     columns = []
-    for each in zip(*[nests.flatten(given) for given in inputs], strict=True):
+    for each in zip(*[nests.flatten(structure) for structure in inputs], strict=True):
         turned = ops.unstack(ops.reverse_sequence(ops.stack(each), lengths, seq_axis=0, batch_axis=1))
         for tensor, like in zip(turned, each, strict=True):
             tensor.set_shape(like.shape)
         columns.append(turned)
     rows = zip(*columns, strict=True)
-    return [nests.pack(given, row) for given, row in zip(inputs, rows, strict=True)]
+    return [nests.pack(structure, row) for structure, row in zip(inputs, rows, strict=True)]
 
 
 def static_bidirectional_rnn(

@@ -37,11 +37,11 @@ def opened(scope: Any, default: str, *, unique: bool = False) -> Iterator[Variab
         default: the name if no scope is given.
         unique: whether that name is made unique.
     """
-    with ops.variable_scope(scope or (None if unique else default), default) as found:
+    with ops.variable_scope(scope or (None if unique else default), default) as entered:
         # A read inside a loop runs in each iteration, and its gradient keeps each value.
-        if found.caching_device is None and scope_of(get_default_graph()).body is None:
-            found.set_caching_device(lambda op: op.device)
-        yield found
+        if entered.caching_device is None and scope_of(get_default_graph()).body is None:
+            entered.set_caching_device(lambda op: op.device)
+        yield entered
 
 
 def transposed(value: Any) -> Tensor:
@@ -120,9 +120,9 @@ def copied_through(over: Any, before: Any, after: Any) -> Any:
     def chosen(old: Any, new: Any) -> Any:
         if isinstance(old, ops.TensorArray) or old.shape.rank == 0:
             return new
-        made = ops.where(over, old, new)
-        made.set_shape(old.shape)
-        return made
+        selected = ops.where(over, old, new)
+        selected.set_shape(old.shape)
+        return selected
 
     return nests.mapped(chosen, before, after)
 
@@ -165,12 +165,12 @@ class Lengths:
                 time < self.least, lambda: whole, lambda: nests.flatten(self._through(time, state, outputs, after))
             )
 
-        found = _conditional(time >= self.most, lambda: nothing, step)
-        for tensor, like in zip(found, nothing, strict=True):
+        leaves = _conditional(time >= self.most, lambda: nothing, step)
+        for tensor, like in zip(leaves, nothing, strict=True):
             if not isinstance(tensor, ops.TensorArray):
                 tensor.set_shape(like.shape)
         count = len(nests.flatten(self.zero_output))
-        return nests.pack(self.zero_output, found[:count]), nests.pack(state, found[count:])
+        return nests.pack(self.zero_output, leaves[:count]), nests.pack(state, leaves[count:])
 
     def _through(self, time: Any, state: Any, outputs: Any, after: Any) -> tuple[Any, Any]:
         over = ops.greater_equal(time, self.each)
@@ -184,5 +184,5 @@ class Lengths:
 
 def _conditional(pred: Any, true_fn: Callable[[], list[Any]], false_fn: Callable[[], list[Any]]) -> list[Any]:
     """Return the result of ``cond`` between two lists, as a list."""
-    found: list[Any] = ops.cond(pred, true_fn, false_fn, strict=True)
-    return found
+    results: list[Any] = ops.cond(pred, true_fn, false_fn, strict=True)
+    return results

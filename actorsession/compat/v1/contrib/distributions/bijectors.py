@@ -29,8 +29,8 @@ def softplus_inverse(x: Any, name: str | None = None) -> Tensor:
     """Return the number whose ``softplus`` is a positive number."""
     with name_scope(name, "softplus_inverse", values=[x]):
         value = ops.convert_to_tensor(x, name="x")
-        made: Tensor = value + ops.log(-math.expm1(-value))
-        return made
+        inverse: Tensor = value + ops.log(-math.expm1(-value))
+        return inverse
 
 
 class Bijector:
@@ -87,27 +87,27 @@ class Bijector:
         x = ops.convert_to_tensor(x)
         with name_scope(f"{self.name}/{name}"):
             try:
-                found = self._forward_log_det_jacobian(x)
+                logarithms = self._forward_log_det_jacobian(x)
             except NotImplementedError:
-                found = -self._inverse_log_det_jacobian(self._forward(x))
-            made: Tensor = _summed(found, x, event_ndims, self.forward_min_event_ndims)
-            return made
+                logarithms = -self._inverse_log_det_jacobian(self._forward(x))
+            total: Tensor = _summed(logarithms, x, event_ndims, self.forward_min_event_ndims)
+            return total
 
     def inverse_log_det_jacobian(self, y: Any, event_ndims: int, name: str = "inverse_log_det_jacobian") -> Tensor:
         """Return the logarithm of the determinant of the derivative of the inverse; see the other one."""
         y = ops.convert_to_tensor(y)
         with name_scope(f"{self.name}/{name}"):
             try:
-                found = self._inverse_log_det_jacobian(y)
+                logarithms = self._inverse_log_det_jacobian(y)
             except NotImplementedError:
-                found = -self._forward_log_det_jacobian(self._inverse(y))
-            made: Tensor = _summed(found, y, event_ndims, self.inverse_min_event_ndims)
-            return made
+                logarithms = -self._forward_log_det_jacobian(self._inverse(y))
+            total: Tensor = _summed(logarithms, y, event_ndims, self.inverse_min_event_ndims)
+            return total
 
     def _named(self, name: str, function: Callable[[Any], Any], value: Any) -> Tensor:
         with name_scope(f"{self.name}/{name}"):
-            made: Tensor = function(ops.convert_to_tensor(value, self.dtype))
-            return made
+            result: Tensor = function(ops.convert_to_tensor(value, self.dtype))
+            return result
 
     def _forward(self, x: Any) -> Any:
         raise NotImplementedError("forward not implemented.")
@@ -122,22 +122,22 @@ class Bijector:
         raise NotImplementedError("inverse_log_det_jacobian not implemented.")
 
 
-def _summed(found: Any, value: Any, wanted: Any, least: Any) -> Any:
+def _summed(logarithms: Any, value: Any, event_ndims: Any, least: Any) -> Any:
     """Return the logarithms of events that have more dimensions than the function needs."""
-    found = ops.convert_to_tensor(found, value.dtype)
-    more = int(wanted) - least
+    logarithms = ops.convert_to_tensor(logarithms, value.dtype)
+    more = int(event_ndims) - least
     if more < 0:
-        raise ValueError(f"event_ndims ({wanted}) must be larger than min_event_ndims ({least})")
+        raise ValueError(f"event_ndims ({event_ndims}) must be larger than min_event_ndims ({least})")
     if not more:
-        return found
+        return logarithms
     rank = value.shape.rank
-    if rank is not None and found.shape.rank is not None and found.shape.rank < rank - least:
+    if rank is not None and logarithms.shape.rank is not None and logarithms.shape.rank < rank - least:
         # A constant derivative is that of each element of an event.
-        if found.shape.rank == 0:
-            sizes = ops.shape(value)[rank - int(wanted) : rank - least]
-            return found * ops.cast(ops.reduce_prod(sizes), value.dtype)
-        found = found + ops.zeros(ops.shape(value)[: rank - least], value.dtype)
-    return ops.reduce_sum(found, list(range(-more, 0)))
+        if logarithms.shape.rank == 0:
+            sizes = ops.shape(value)[rank - int(event_ndims) : rank - least]
+            return logarithms * ops.cast(ops.reduce_prod(sizes), value.dtype)
+        logarithms = logarithms + ops.zeros(ops.shape(value)[: rank - least], value.dtype)
+    return ops.reduce_sum(logarithms, list(range(-more, 0)))
 
 
 class _Elementwise(Bijector):

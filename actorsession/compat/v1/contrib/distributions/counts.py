@@ -53,21 +53,20 @@ class Poisson(Family):
     log_rate = parameter("log_rate", "The logarithm of the mean.")
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
-        made: Tensor = ops.random_poisson(self.rate, ops.reshape(n, [1]), self.dtype, seed)
-        return made
+        return ops.random_poisson(self.rate, ops.reshape(n, [1]), self.dtype, seed)
 
     def _log_prob(self, x: Tensor) -> Any:
-        found = math.xlogy(x, self.rate) - self.rate - opsets.lgamma(1.0 + x)
+        log_prob = math.xlogy(x, self.rate) - self.rate - opsets.lgamma(1.0 + x)
         if self.interpolate_nondiscrete:
-            return found
+            return log_prob
         there = ops.logical_and(x >= 0, ops.equal(x, ops.floor(x)))
-        return ops.where_v2(there, found, ops.constant(float("-inf"), self.dtype))
+        return ops.where_v2(there, log_prob, ops.constant(float("-inf"), self.dtype))
 
     def _cdf(self, x: Tensor) -> Any:
-        given = x if self.interpolate_nondiscrete else ops.floor(x)
-        at = ops.maximum(given, 0) + ops.zeros_like(self.rate)
-        found = opsets.igammac(1.0 + at, self.rate + ops.zeros_like(at))
-        return ops.where_v2(given < 0, ops.zeros_like(found), found)
+        whole = x if self.interpolate_nondiscrete else ops.floor(x)
+        at = ops.maximum(whole, 0) + ops.zeros_like(self.rate)
+        probability = opsets.igammac(1.0 + at, self.rate + ops.zeros_like(at))
+        return ops.where_v2(whole < 0, ops.zeros_like(probability), probability)
 
     def _mean(self) -> Any:
         return ops.identity(self.rate)
@@ -104,15 +103,14 @@ class Geometric(Family):
         self._begin_with_odds(locals())
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
-        made: Tensor = ops.floor(ops.log(uniform(self, n, seed)) / ops.log1p(-self.probs))
-        return made
+        return ops.floor(ops.log(uniform(self, n, seed)) / ops.log1p(-self.probs))
 
     def _log_prob(self, x: Tensor) -> Any:
         return math.xlogy(x, 1.0 - self.probs) + ops.log(self.probs)
 
     def _cdf(self, x: Tensor) -> Any:
-        found = -math.expm1((1.0 + ops.floor(x)) * ops.log1p(-self.probs))
-        return ops.where_v2(x < 0, ops.zeros_like(found), found)
+        probability = -math.expm1((1.0 + ops.floor(x)) * ops.log1p(-self.probs))
+        return ops.where_v2(x < 0, ops.zeros_like(probability), probability)
 
     def _entropy(self) -> Any:
         return nn.softplus(self.logits) / self.probs - self.logits
@@ -165,8 +163,7 @@ class Binomial(_Counted):
         shape = ops.concat([self._drawn_shape(n), ops.reshape(most, [1])], 0)
         wins = ops.random_uniform(shape, dtype=self.dtype, seed=seed) < self.probs[..., None]
         takes = ops.cast(ops.range(most), self.dtype) < self.total_count[..., None]
-        made: Tensor = ops.reduce_sum(ops.cast(ops.logical_and(wins, takes), self.dtype), -1)
-        return made
+        return ops.reduce_sum(ops.cast(ops.logical_and(wins, takes), self.dtype), -1)
 
     def _log_prob(self, x: Tensor) -> Any:
         rest = self.total_count - x
@@ -219,8 +216,7 @@ class NegativeBinomial(_Counted):
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         shape, other = ops.reshape(n, [1]), None if seed is None else seed + 1
         rates = ops.random_gamma(shape, self.total_count, ops.exp(-self.logits), self.dtype, seed)
-        made: Tensor = ops.random_poisson(rates, [], self.dtype, other)
-        return made
+        return ops.random_poisson(rates, [], self.dtype, other)
 
     def _log_prob(self, x: Tensor) -> Any:
         chances = self.total_count * ops.log1p(-self.probs) + math.xlogy(x, self.probs)
@@ -230,8 +226,8 @@ class NegativeBinomial(_Counted):
     def _cdf(self, x: Tensor) -> Any:
         at = ops.maximum(ops.floor(x), 0) + ops.zeros_like(self.total_count * self.probs)
         spread = ops.zeros_like(at)
-        found = opsets.betainc(self.total_count + spread, 1.0 + at, 1.0 - self.probs + spread)
-        return ops.where_v2(x < 0, spread, found)
+        probability = opsets.betainc(self.total_count + spread, 1.0 + at, 1.0 - self.probs + spread)
+        return ops.where_v2(x < 0, spread, probability)
 
     def _mean(self) -> Any:
         return self.total_count * ops.exp(self.logits)

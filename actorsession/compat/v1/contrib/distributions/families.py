@@ -38,21 +38,23 @@ class Family(ScalarDistribution):
     _POSITIVE: ClassVar[tuple[str, ...]] = ()
     _KIND: ClassVar[ReparameterizationType] = FULLY_REPARAMETERIZED
 
-    def _begin(self, made_with: Mapping[str, Any], **given: Any) -> None:
+    def _begin(self, made_with: Mapping[str, Any], **named: Any) -> None:
         """Do what a constructor does.
 
         Args:
             made_with: the arguments of the constructor.
-            given: the parameters, where they are not among the arguments.
+            named: the parameters, where they are not among the arguments.
         """
         kept = shared_arguments(made_with)
-        values = given or {name: kept[name] for name in self._PARAMETERS}
+        values = named or {name: kept[name] for name in self._PARAMETERS}
         with name_scope(kept["name"], values=list(values.values())) as name:
             checks = [ops.assert_positive(values[each]) for each in self._POSITIVE] if kept["validate_args"] else []
-            made = parameters(checks, **values)
-        for each, tensor in zip(values, made, strict=True):
+            tensors = parameters(checks, **values)
+        for each, tensor in zip(values, tensors, strict=True):
             setattr(self, f"_{each}", tensor)
-        super().__init__(made[0].dtype, self._KIND, kept["validate_args"], kept["allow_nan_stats"], kept, made, name)
+        super().__init__(
+            tensors[0].dtype, self._KIND, kept["validate_args"], kept["allow_nan_stats"], kept, tensors, name
+        )
 
     def _begin_with_odds(self, made_with: Mapping[str, Any], *others: str) -> None:
         """Do what a constructor does that takes ``logits`` or ``probs``, and other parameters."""
@@ -76,9 +78,9 @@ class Family(ScalarDistribution):
 
     def _spread(self, value: Any) -> Tensor:
         """Return a value for each distribution of the batch."""
-        made: Tensor = value + ops.zeros(self.batch_shape_tensor(), self.dtype)
-        made.set_shape(self.batch_shape)
-        return made
+        spread: Tensor = value + ops.zeros(self.batch_shape_tensor(), self.dtype)
+        spread.set_shape(self.batch_shape)
+        return spread
 
 
 def uniform(of: Any, count: Any, seed: int | None) -> Tensor:
@@ -86,8 +88,8 @@ def uniform(of: Any, count: Any, seed: int | None) -> Tensor:
     import numpy as np
 
     least = float(np.finfo(of.dtype.np_dtype).tiny)
-    made: Tensor = ops.random_uniform(of._drawn_shape(count), least, 1.0, of.dtype, seed)
-    return made
+    numbers: Tensor = ops.random_uniform(of._drawn_shape(count), least, 1.0, of.dtype, seed)
+    return numbers
 
 
 def nan_unless(of: Any, holds: Tensor, value: Tensor, what: str) -> Tensor:
@@ -103,6 +105,6 @@ def nan_unless(of: Any, holds: Tensor, value: Tensor, what: str) -> Tensor:
 
     if of.allow_nan_stats:
         nan = ops.constant(float("nan"), of.dtype)
-        made: Tensor = ops.where_v2(holds, value, nan)
-        return made
+        statistic: Tensor = ops.where_v2(holds, value, nan)
+        return statistic
     return checked([ops.Assert(ops.reduce_all(holds), [what])], value)

@@ -275,23 +275,21 @@ class Mixture(_Mixed):
         return self._all[0].batch_shape
 
     def _batch_shape_tensor(self) -> Any:
-        made: Tensor = self._all[0].batch_shape_tensor()
-        return made
+        return self._all[0].batch_shape_tensor()
 
     def _event_shape(self) -> Any:
         return self._all[0].event_shape
 
     def _event_shape_tensor(self) -> Any:
-        made: Tensor = self._all[0].event_shape_tensor()
-        return made
+        return self._all[0].event_shape_tensor()
 
     def _log_shares(self) -> Any:
         return nn.log_softmax(self._cat.logits)
 
     def _parts(self, what: str, *args: Any) -> tuple[Tensor, Any]:
         rank = 0 if args else self.event_shape.rank or 0
-        made = [getattr(each, what)(*args) for each in self._all]
-        return ops.stack(made, -1 - rank), -1
+        statistics = [getattr(each, what)(*args) for each in self._all]
+        return ops.stack(statistics, -1 - rank), -1
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         rank = self.event_shape.rank or 0
@@ -306,5 +304,5 @@ class Mixture(_Mixed):
         """Return the mean entropy of the components, which the entropy is not below."""
         with self._name_scope(name):
             parts, axis = self._parts("entropy")
-            found: Tensor = ops.reduce_sum(parts * ops.exp(self._log_shares()), axis)
-            return found
+            bound: Tensor = ops.reduce_sum(parts * ops.exp(self._log_shares()), axis)
+            return bound

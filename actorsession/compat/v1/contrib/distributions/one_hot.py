@@ -51,8 +51,8 @@ class _OfClasses(Distribution):
                 kept["logits"], kept["probs"], name, multidimensional=True, validate_args=kept["validate_args"]
             )
             if "temperature" in kept:
-                given = kept["temperature"]
-                self._temperature = ops.convert_to_tensor(given, self._logits.dtype)
+                temperature = kept["temperature"]
+                self._temperature = ops.convert_to_tensor(temperature, self._logits.dtype)
         super().__init__(
             dtype or self._logits.dtype,
             kind,
@@ -216,8 +216,7 @@ class RelaxedBernoulli(Family):
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         drawn = uniform(self, n, seed)
         noisy = self.logits + ops.log(drawn) - ops.log1p(-drawn)
-        made: Tensor = ops.sigmoid(noisy / self.temperature)
-        return made
+        return ops.sigmoid(noisy / self.temperature)
 
     def _log_prob(self, x: Tensor) -> Any:
         apart = self.logits - self.temperature * (ops.log(x) - ops.log1p(-x))

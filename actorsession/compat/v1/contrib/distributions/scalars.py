@@ -49,8 +49,7 @@ class _Located(Family):
     scale = parameter("scale", "The width.")
 
     def _z(self, x: Tensor) -> Any:
-        made: Tensor = (x - self.loc) / self.scale
-        return made
+        return (x - self.loc) / self.scale
 
     def _mode(self) -> Any:
         return self._spread(self.loc)
@@ -163,8 +162,7 @@ class HalfNormal(Family):
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         drawn = ops.random_normal(self._drawn_shape(n), dtype=self.dtype, seed=seed)
-        made: Tensor = ops.abs(drawn * self.scale)
-        return made
+        return ops.abs(drawn * self.scale)
 
     def _prob(self, x: Tensor) -> Any:
         top = math.sqrt(2.0 / math.pi) / self.scale
@@ -316,8 +314,7 @@ class _Point(Distribution):
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         shape = ops.concat([ops.reshape(n, [1]), ops.shape(self._loc)], 0)
-        made: Tensor = ops.broadcast_to(self._loc, shape)
-        return made
+        return ops.broadcast_to(self._loc, shape)
 
     def _prob(self, x: Tensor) -> Any:
         near: Any = ops.abs(x - self._loc) <= self._slack
@@ -379,12 +376,12 @@ def _with(kind: Any, name: str, **changed: Any) -> Any:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
-        given = dict(bound.arguments)
-        del given["self"]
-        with name_scope(given["name"]) as scope:
-            made = {each: make(ops.convert_to_tensor(given[each])) for each, make in changed.items()}
-        kind.__init__(self, **{**given, **made, "name": scope})
-        self._parameters = given
+        arguments = dict(bound.arguments)
+        del arguments["self"]
+        with name_scope(arguments["name"]) as scope:
+            positive = {each: make(ops.convert_to_tensor(arguments[each])) for each, make in changed.items()}
+        kind.__init__(self, **{**arguments, **positive, "name": scope})
+        self._parameters = arguments
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     text = f"``{kind.__name__}`` with {', '.join(changed)} made positive first."

@@ -59,8 +59,7 @@ class TransformedDistribution(Distribution):
         return self._distribution.batch_shape
 
     def _batch_shape_tensor(self) -> Any:
-        made: Tensor = self._distribution.batch_shape_tensor()
-        return made
+        return self._distribution.batch_shape_tensor()
 
     def _event_shape(self) -> Any:
         if self._own_event:
@@ -68,25 +67,22 @@ class TransformedDistribution(Distribution):
         return self._distribution.event_shape
 
     def _event_shape_tensor(self) -> Any:
-        made: Tensor = self._distribution.event_shape_tensor()
-        return made
+        return self._distribution.event_shape_tensor()
 
     def _event_rank(self) -> int:
         rank = self.event_shape.rank
         return max(rank or 0, self._bijector.forward_min_event_ndims or 0)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
-        made: Tensor = self._bijector.forward(self._distribution.sample([n, *self._more], seed))
-        return made
+        return self._bijector.forward(self._distribution.sample([n, *self._more], seed))
 
     def _log_prob(self, y: Tensor) -> Any:
         x = self._bijector.inverse(y)
-        found = self._distribution.log_prob(x)
+        log_prob = self._distribution.log_prob(x)
         summed = self._event_rank() - (self._distribution.event_shape.rank or 0)
         if summed > 0:
-            found = ops.reduce_sum(found, list(range(-summed, 0)))
-        made: Tensor = found + self._bijector.inverse_log_det_jacobian(y, self._event_rank())
-        return made
+            log_prob = ops.reduce_sum(log_prob, list(range(-summed, 0)))
+        return log_prob + self._bijector.inverse_log_det_jacobian(y, self._event_rank())
 
     def _of_numbers(self, what: str) -> None:
         """Refuse what is not defined for events that are made of those of the distribution."""
@@ -95,18 +91,15 @@ class TransformedDistribution(Distribution):
 
     def _cdf(self, y: Tensor) -> Any:
         self._of_numbers("cdf")
-        made: Tensor = self._distribution.cdf(self._bijector.inverse(y))
-        return made
+        return self._distribution.cdf(self._bijector.inverse(y))
 
     def _survival_function(self, y: Tensor) -> Any:
         self._of_numbers("survival_function")
-        made: Tensor = self._distribution.survival_function(self._bijector.inverse(y))
-        return made
+        return self._distribution.survival_function(self._bijector.inverse(y))
 
     def _quantile(self, p: Tensor) -> Any:
         self._of_numbers("quantile")
-        made: Tensor = self._bijector.forward(self._distribution.quantile(p))
-        return made
+        return self._bijector.forward(self._distribution.quantile(p))
 
     def _constant(self, what: str) -> None:
         if not self._bijector.is_constant_jacobian:
@@ -117,8 +110,7 @@ class TransformedDistribution(Distribution):
         mean = self._distribution.mean()
         if self._more:
             mean = mean + ops.zeros(self._more, self.dtype)
-        made: Tensor = self._bijector.forward(mean)
-        return made
+        return self._bijector.forward(mean)
 
     def _entropy(self) -> Any:
         self._constant("entropy")
@@ -128,8 +120,7 @@ class TransformedDistribution(Distribution):
         if self._own_event:
             entropy = ops.reduce_sum(entropy, list(range(-self._own_event, 0)))
         somewhere = ops.zeros([*(self.batch_shape.as_list()), *(self.event_shape.as_list())], self.dtype)
-        made: Tensor = entropy + self._bijector.forward_log_det_jacobian(somewhere, self._event_rank())
-        return made
+        return entropy + self._bijector.forward_log_det_jacobian(somewhere, self._event_rank())
 
 
 def _sizes(shape: Any) -> list[int]:

@@ -122,8 +122,7 @@ class MultivariateNormal(Distribution):
 
     def _stddev(self) -> Any:
         if self._diagonal is not None:
-            made: Tensor = ops.abs(self._diagonal)
-            return made
+            return ops.abs(self._diagonal)
         return ops.sqrt(self._variance())
 
     def triangle(self) -> Tensor:
@@ -133,10 +132,10 @@ class MultivariateNormal(Distribution):
         return ops.matrix_diag(self._diagonal + self._zeros)
 
 
-def _log_abs_diagonal(given: Any, multiplier: Any, loc: Any, name: str) -> Tensor:
+def _log_abs_diagonal(scale_diag: Any, multiplier: Any, loc: Any, name: str) -> Tensor:
     """Return a diagonal from those that users give."""
-    if given is not None:
-        diagonal = ops.convert_to_tensor(given, name="scale_diag")
+    if scale_diag is not None:
+        diagonal = ops.convert_to_tensor(scale_diag, name="scale_diag")
         if multiplier is not None:
             diagonal = diagonal + ops.convert_to_tensor(multiplier, diagonal.dtype)[..., None]
         return diagonal
@@ -226,8 +225,8 @@ class MultivariateNormalTriL(MultivariateNormal):
             if scale_tril is None:
                 self._begin(made_with, loc, _log_abs_diagonal(None, None, loc, name), None, scope)
             else:
-                given = ops.convert_to_tensor(scale_tril, name="scale_tril")
-                self._begin(made_with, loc, None, ops.matrix_band_part(given, -1, 0), scope)
+                scale = ops.convert_to_tensor(scale_tril, name="scale_tril")
+                self._begin(made_with, loc, None, ops.matrix_band_part(scale, -1, 0), scope)
 
 
 class MultivariateNormalFullCovariance(MultivariateNormal):
@@ -257,13 +256,13 @@ class MultivariateNormalFullCovariance(MultivariateNormal):
             if covariance_matrix is None:
                 self._begin(made_with, loc, _log_abs_diagonal(None, None, loc, name), None, scope)
                 return
-            given = ops.convert_to_tensor(covariance_matrix, name="covariance_matrix")
+            covariance = ops.convert_to_tensor(covariance_matrix, name="covariance_matrix")
             checks = []
             if validate_args:
                 message = "Matrix was not symmetric."
-                checks = [ops.assert_equal(given, ops.matrix_transpose(given), message=message)]
+                checks = [ops.assert_equal(covariance, ops.matrix_transpose(covariance), message=message)]
             with control_dependencies(checks):
-                self._begin(made_with, loc, None, ops.cholesky(given), scope)
+                self._begin(made_with, loc, None, ops.cholesky(covariance), scope)
 
 
 @RegisterKL(MultivariateNormal, MultivariateNormal)

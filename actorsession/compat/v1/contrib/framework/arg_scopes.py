@@ -71,15 +71,15 @@ def add_arg_scope(func: _Function) -> _Function:
 
     @functools.wraps(func)
     def func_with_args(*args: Any, **kwargs: Any) -> Any:
-        given = current_arg_scope().get(key)
-        return func(*args, **({**given, **kwargs} if given else kwargs))
+        defaults = current_arg_scope().get(key)
+        return func(*args, **({**defaults, **kwargs} if defaults else kwargs))
 
     key = f"{func.__module__}.{func.__qualname__} at {id(func_with_args):#x}"
-    made: Any = func_with_args
-    made._key_op = key
+    decorated: Any = func_with_args
+    decorated._key_op = key
     _KNOWN[key] = _defaulted(func)
-    found: _Function = made
-    return found
+    typed: _Function = decorated
+    return typed
 
 
 def _defaulted(function: Callable[..., Any]) -> tuple[str, ...]:

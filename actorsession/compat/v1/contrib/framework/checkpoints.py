@@ -20,11 +20,14 @@ __all__ = ["assign_from_checkpoint", "assign_from_checkpoint_fn", "assign_from_v
 def _by_name(var_list: Any) -> dict[str, list[Any]]:
     """Return variables by the names that a checkpoint has them under."""
     if isinstance(var_list, Mapping):
-        return {name: list(found) if isinstance(found, (list, tuple)) else [found] for name, found in var_list.items()}
-    found: dict[str, list[Any]] = {}
+        return {
+            name: list(members) if isinstance(members, (list, tuple)) else [members]
+            for name, members in var_list.items()
+        }
+    by_name: dict[str, list[Any]] = {}
     for variable in var_list:
-        found.setdefault(get_variable_full_name(variable), []).append(variable)
-    return found
+        by_name.setdefault(get_variable_full_name(variable), []).append(variable)
+    return by_name
 
 
 def assign_from_checkpoint(
@@ -100,9 +103,11 @@ def assign_from_checkpoint_fn(
     known: Any = var_list
     if ignore_missing_vars:
         reader = load_checkpoint(model_path)
-        given = var_list if isinstance(var_list, Mapping) else {get_variable_full_name(each): each for each in var_list}
-        known = {name: each for name, each in given.items() if reader.has_tensor(name)}
-        for name in sorted(set(given) - set(known)):
+        by_name = (
+            var_list if isinstance(var_list, Mapping) else {get_variable_full_name(each): each for each in var_list}
+        )
+        known = {name: each for name, each in by_name.items() if reader.has_tensor(name)}
+        for name in sorted(set(by_name) - set(known)):
             logging.warning(f"Variable {name} missing in checkpoint {model_path}")
     if not known:
         logging.warning("No Variables to restore")

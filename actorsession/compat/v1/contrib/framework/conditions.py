@@ -20,8 +20,8 @@ def smart_constant_value(pred: Any) -> bool | None:
         TypeError: for something other than a bool, 0 or 1, or a tensor.
     """
     if isinstance(pred, Tensor):
-        found = get_static_value(pred)
-        return None if found is None else bool(found)
+        value = get_static_value(pred)
+        return None if value is None else bool(value)
     if pred in (0, 1) or isinstance(pred, bool):
         return bool(pred)
     raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}")

@@ -18,4 +18,4 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
     """Return a name without a scope in front."""
     if not export_scope:
         return name
-    return re.sub(rf"^(\^|loc:@)?{re.escape(export_scope)}/", lambda found: found[1] or "", name)
+    return re.sub(rf"^(\^|loc:@)?{re.escape(export_scope)}/", lambda match: match[1] or "", name)

@@ -103,8 +103,8 @@ def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
     value = ops.convert_to_tensor(tensor)
     if isinstance(expected_shape, Tensor):
         said = f"Wrong shape for {value.name} [expected] [actual]."
-        wanted = ops.cast(expected_shape, int32)
-        check = ops.assert_equal(wanted, ops.shape(value), message=said)
+        sizes = ops.cast(expected_shape, int32)
+        check = ops.assert_equal(sizes, ops.shape(value), message=said)
         with control_dependencies([check]):
             return ops.identity(value)
     shape = TensorShape(expected_shape)
@@ -115,7 +115,7 @@ def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
 
 def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
     """Return a tensor of the shape of another one; see ``with_shape``."""
-    wanted = ops.convert_to_tensor(expected_tensor)
-    if wanted.shape.is_fully_defined():
-        return with_shape(wanted.shape, tensor)
-    return with_shape(ops.shape(wanted), tensor)
+    like = ops.convert_to_tensor(expected_tensor)
+    if like.shape.is_fully_defined():
+        return with_shape(like.shape, tensor)
+    return with_shape(ops.shape(like), tensor)

@@ -183,11 +183,11 @@ def get_variables(
         collection: the collection that has them.
     """
     prefix = scope.name if isinstance(scope, ops.VariableScope) else scope
-    found = list(get_collection(collection, prefix))
+    variables = list(get_collection(collection, prefix))
     if suffix is None:
-        return found
+        return variables
     ending = suffix if ":" in suffix else f"{suffix}:0"
-    return [each for each in found if each.name.endswith(ending)]
+    return [each for each in variables if each.name.endswith(ending)]
 
 
 def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
@@ -222,10 +222,12 @@ def get_unique_variable(var_op_name: str) -> Any:
     Raises:
         ValueError: if there is none, or several.
     """
-    found = [each for each in get_variables(var_op_name) if each.op.name == var_op_name]
-    if len(found) != 1:
-        raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable: {len(found)} have the name")
-    return found[0]
+    variables = [each for each in get_variables(var_op_name) if each.op.name == var_op_name]
+    if len(variables) != 1:
+        raise ValueError(
+            f"Variable {var_op_name} does not uniquely identify a variable: {len(variables)} have the name"
+        )
+    return variables[0]
 
 
 def get_variables_to_restore(include: Sequence[str] | None = None, exclude: Sequence[str] | None = None) -> list[Any]:
@@ -238,12 +240,12 @@ def get_variables_to_restore(include: Sequence[str] | None = None, exclude: Sequ
     Raises:
         TypeError: for something other than a list.
     """
-    for what, names in (("include", include), ("exclude", exclude)):
+    for argument, names in (("include", include), ("exclude", exclude)):
         if names is not None and not isinstance(names, (list, tuple)):
-            raise TypeError(f"{what} is provided but is not a list or a tuple.")
-    found = get_variables() if include is None else [v for s in include for v in get_variables(s)]
+            raise TypeError(f"{argument} is provided but is not a list or a tuple.")
+    variables = get_variables() if include is None else [v for s in include for v in get_variables(s)]
     left_out = {id(v) for s in exclude or () for v in get_variables(s)}
-    return [each for each in found if id(each) not in left_out]
+    return [each for each in variables if id(each) not in left_out]
 
 
 def filter_variables(
@@ -261,11 +263,11 @@ def filter_variables(
         reg_search: whether a pattern may match anywhere in a name instead of at its beginning only.
     """
     matches = re.search if reg_search else re.match
-    found = list(var_list)
-    wanted, unwanted = list(include_patterns or ()), list(exclude_patterns or ())
-    if wanted:
-        found = [v for v in found if any(matches(each, v.name) for each in wanted)]
-    return [v for v in found if not any(matches(each, v.name) for each in unwanted)]
+    variables = list(var_list)
+    included, excluded = list(include_patterns or ()), list(exclude_patterns or ())
+    if included:
+        variables = [v for v in variables if any(matches(each, v.name) for each in included)]
+    return [v for v in variables if not any(matches(each, v.name) for each in excluded)]
 
 
 def get_variable_full_name(var: Any) -> str:

@@ -68,11 +68,11 @@ def detach_inputs(sgv: Any, control_inputs: bool = False) -> tuple[SubGraphView,
     """
     view = make_view(sgv)
     with _graph(view).as_default():
-        made = [ops.placeholder(t.dtype.base_dtype, name=placeholder_name(t)) for t in view.inputs]
-    swap_inputs(view, made)
+        placeholders = [ops.placeholder(t.dtype.base_dtype, name=placeholder_name(t)) for t in view.inputs]
+    swap_inputs(view, placeholders)
     if control_inputs:
         detach_control_inputs(view)
-    return view, made
+    return view, placeholders
 
 
 def detach_outputs(sgv: Any, control_outputs: ControlOutputs | None = None) -> tuple[SubGraphView, list[Tensor]]:
@@ -90,11 +90,11 @@ def detach_outputs(sgv: Any, control_outputs: ControlOutputs | None = None) -> t
     readers = SubGraphView(view.consumers())
     readers = readers.remap_inputs([n for n, t in enumerate(readers.inputs) if t in view.outputs])
     with _graph(view).as_default():
-        made = [make_placeholder_from_tensor(tensor) for tensor in readers.inputs]
-    swap_outputs(view, made)
+        placeholders = [make_placeholder_from_tensor(tensor) for tensor in readers.inputs]
+    swap_outputs(view, placeholders)
     if control_outputs is not None:
         detach_control_outputs(view, control_outputs)
-    return view, made
+    return view, placeholders
 
 
 def detach(
@@ -142,9 +142,9 @@ def bypass(sgv: Any) -> tuple[SubGraphView, list[Tensor]]:
     """
     view = make_view(sgv)
     inputs = view.inputs
-    view, made = detach_inputs(view)
+    view, placeholders = detach_inputs(view)
     reroute_ts(inputs, view.outputs)
-    return view, made
+    return view, placeholders
 
 
 def _graph(view: SubGraphView) -> Any:

@@ -45,11 +45,11 @@ def mapped(tree: Any, function: Any) -> Any:
         return function(tree)
     if isinstance(tree, Mapping):
         return type(tree)((key, mapped(inner, function)) for key, inner in tree.items())  # type: ignore[call-arg]
-    made = [mapped(inner, function) for inner in tree]
+    members = [mapped(inner, function) for inner in tree]
     if isinstance(tree, tuple):
         kind: Any = type(tree)
-        return kind(*made) if hasattr(tree, "_fields") else tuple(made)
-    return made
+        return kind(*members) if hasattr(tree, "_fields") else tuple(members)
+    return members
 
 
 # -- lists -----------------------------------------------------------------------------------------
@@ -69,18 +69,18 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
     """
     if isinstance(tops, Graph):
         return tops
-    found: Graph | None = None
-    given = list(tops) if is_iterable(tops) else [tops]
-    for each in given:
+    graph: Graph | None = None
+    members = list(tops) if is_iterable(tops) else [tops]
+    for each in members:
         kinds = check_types or (Operation, Tensor)
         if not isinstance(each, kinds):
             raise TypeError(f"operations and tensors are taken, got {type(each).__name__}: {each!r:.100}")
-        if found is not None and found is not each.graph:
+        if graph is not None and graph is not each.graph:
             raise ValueError(f"{each!r} is of another graph than what stands before it")
-        found = each.graph
-    if found is None and not none_if_empty:
+        graph = each.graph
+    if graph is None and not none_if_empty:
         raise ValueError("there is no operation or tensor that says which graph is meant")
-    return found
+    return graph
 
 
 def check_graphs(*args: Any) -> None:
@@ -119,20 +119,20 @@ def make_list_of_t(
     return _listed(ts, Tensor, Operation if ignore_ops else None, check_graph, allow_graph)
 
 
-def _listed(given: Any, kind: Any, ignored: Any, check: bool, allow_graph: bool) -> list[Any]:
-    if isinstance(given, Graph):
+def _listed(members: Any, kind: Any, ignored: Any, check: bool, allow_graph: bool) -> list[Any]:
+    if isinstance(members, Graph):
         if not allow_graph:
             raise TypeError("a graph is not taken here, but a list of its elements is")
-        return given.get_operations() if kind is Operation else get_tensors(given)
-    found = []
-    for each in given if is_iterable(given) else [given]:
+        return members.get_operations() if kind is Operation else get_tensors(members)
+    elements = []
+    for each in members if is_iterable(members) else [members]:
         element = each._as_graph_element() if hasattr(each, "_as_graph_element") else each
         if ignored is not None and isinstance(element, ignored):
             continue
-        found.append(element)
+        elements.append(element)
     if check:
-        get_unique_graph(found, kind, none_if_empty=True)
-    return found
+        get_unique_graph(elements, kind, none_if_empty=True)
+    return elements
 
 
 def get_tensors(graph: Graph) -> list[Tensor]:
@@ -232,16 +232,16 @@ def make_placeholder_from_tensor(t: Tensor, scope: str | None = None, prefix: st
         scope: the scope of its name; the tensor's if left out.
         prefix: what its name begins with.
     """
-    made: Tensor = ops.placeholder(t.dtype.base_dtype, t.shape, name=placeholder_name(t, scope, prefix))
-    return made
+    tensor: Tensor = ops.placeholder(t.dtype.base_dtype, t.shape, name=placeholder_name(t, scope, prefix))
+    return tensor
 
 
 def make_placeholder_from_dtype_and_shape(
     dtype: Any, shape: Any = None, scope: str | None = None, prefix: str = _PREFIX
 ) -> Tensor:
     """Return a new placeholder in the default graph; see ``make_placeholder_from_tensor``."""
-    made: Tensor = ops.placeholder(dtype, shape, name=placeholder_name(None, scope, prefix))
-    return made
+    tensor: Tensor = ops.placeholder(dtype, shape, name=placeholder_name(None, scope, prefix))
+    return tensor
 
 
 def find_corresponding_elem(target: Any, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
@@ -262,9 +262,9 @@ def find_corresponding_elem(target: Any, dst_graph: Graph, dst_scope: str = "", 
     source, name = scope_finalize(src_scope), target.name
     if not name.startswith(source):
         raise ValueError(f"{name!r} is not in the scope {source!r}")
-    wanted = scope_finalize(dst_scope) + name[len(source) :]
+    renamed = scope_finalize(dst_scope) + name[len(source) :]
     try:
-        return dst_graph.as_graph_element(wanted)
+        return dst_graph.as_graph_element(renamed)
     except (KeyError, ValueError):
         return None
 

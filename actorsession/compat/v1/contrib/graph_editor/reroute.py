@@ -70,9 +70,9 @@ def _rerouted(ts0: Any, ts1: Any, can: Any, cannot: Any, *, swap: bool) -> int:
     return changed
 
 
-def _is_view(given: Any) -> bool:
+def _is_view(value: Any) -> bool:
     """Whether a value is the keys or values of a dictionary."""
-    return isinstance(given, Iterable) and not isinstance(given, Tensor)
+    return isinstance(value, Iterable) and not isinstance(value, Tensor)
 
 
 def _check_fit(new: list[Tensor], old: list[Tensor]) -> None:
@@ -184,11 +184,11 @@ def remove_control_inputs(op: Operation, cops: Any) -> None:
         TypeError: for what are no operations.
         ValueError: if it does not wait for one of them.
     """
-    given = _checked(op, cops)
-    for other in given:
+    removed = _checked(op, cops)
+    for other in removed:
         if other not in op.control_inputs:
             raise ValueError(f"{op.name} has no control input {other.name}")
-    op.graph.changes.update_control_inputs(op, [each for each in op.control_inputs if each not in given])
+    op.graph.changes.update_control_inputs(op, [each for each in op.control_inputs if each not in removed])
 
 
 def add_control_inputs(op: Operation, cops: Any) -> None:
@@ -202,8 +202,8 @@ def add_control_inputs(op: Operation, cops: Any) -> None:
         TypeError: for what are no operations.
         ValueError: if it waits for one of them already, or they depend on it.
     """
-    given = _checked(op, cops)
-    for other in given:
+    added = _checked(op, cops)
+    for other in added:
         if other in op.control_inputs:
             raise ValueError(f"{op.name} waits for {other.name} already")
-    op.graph.changes.update_control_inputs(op, [*op.control_inputs, *given])
+    op.graph.changes.update_control_inputs(op, [*op.control_inputs, *added])

@@ -47,13 +47,13 @@ def make_regex(obj: Any) -> re.Pattern[str]:
     return re.compile(obj)
 
 
-def _by(wanted: Any) -> Callable[[Any], Any]:
-    if can_be_regex(wanted):
-        regex = make_regex(wanted)
+def _by(condition: Any) -> Callable[[Any], Any]:
+    if can_be_regex(condition):
+        regex = make_regex(condition)
         return lambda each: regex.search(each.name)
-    if not callable(wanted):
-        raise TypeError(f"a filter is a function or a regular expression, got {wanted!r:.100}")
-    return wanted  # type: ignore[no-any-return]
+    if not callable(condition):
+        raise TypeError(f"a filter is a function or a regular expression, got {condition!r:.100}")
+    return condition  # type: ignore[no-any-return]
 
 
 def filter_ops(ops: Any, positive_filter: Any) -> list[Operation]:
@@ -63,14 +63,14 @@ def filter_ops(ops: Any, positive_filter: Any) -> list[Operation]:
         ops: operations, or a graph.
         positive_filter: a function, or a regular expression of the name; ``True`` for all.
     """
-    given = make_list_of_op(ops)
-    return given if positive_filter is True else [op for op in given if _by(positive_filter)(op)]
+    listed = make_list_of_op(ops)
+    return listed if positive_filter is True else [op for op in listed if _by(positive_filter)(op)]
 
 
 def filter_ts(ops: Any, positive_filter: Any) -> list[Tensor]:
     """Return the tensors that operations read and make for which a filter holds; see ``filter_ops``."""
-    given = make_list_of_op(ops)
-    every = unique(_inputs(given), _outputs(given))
+    listed = make_list_of_op(ops)
+    every = unique(_inputs(listed), _outputs(listed))
     return every if positive_filter is True else [t for t in every if _by(positive_filter)(t)]
 
 
@@ -135,13 +135,13 @@ def get_ops_ios(
 ) -> list[Operation]:
     """Return the operations that others read or are read by; see ``check_cios`` for the rest."""
     before, after = check_cios(control_inputs, control_outputs, control_ios)
-    given = make_list_of_op(ops)
-    found = [tensor.op for tensor in _inputs(given)]
-    for op in given:
-        found += [reader for tensor in op.outputs for reader in tensor.consumers()]
-        found += op.control_inputs if before else []
-        found += after.get(op) if after is not None else []
-    return unique(found)
+    selected = make_list_of_op(ops)
+    others = [tensor.op for tensor in _inputs(selected)]
+    for op in selected:
+        others += [reader for tensor in op.outputs for reader in tensor.consumers()]
+        others += op.control_inputs if before else []
+        others += after.get(op) if after is not None else []
+    return unique(others)
 
 
 def compute_boundary_ts(ops: Any) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
@@ -149,12 +149,12 @@ def compute_boundary_ts(ops: Any) -> tuple[list[Tensor], list[Tensor], list[Tens
 
     A tensor that is read inside and outside is in the last two lists.
     """
-    given = make_list_of_op(ops)
-    among, made, read = set(given), _outputs(given), _inputs(given)
-    own, inner = set(made), set(read)
+    selected = make_list_of_op(ops)
+    among, written, read = set(selected), _outputs(selected), _inputs(selected)
+    own, inner = set(written), set(read)
     entering = [tensor for tensor in read if tensor not in own]
     between = [tensor for tensor in read if tensor in own]
-    leaving = [tensor for tensor in made if tensor not in inner or not among.issuperset(tensor.consumers())]
+    leaving = [tensor for tensor in written if tensor not in inner or not among.issuperset(tensor.consumers())]
     return entering, leaving, between
 
 
@@ -182,15 +182,15 @@ def get_within_boundary_ops(
         ValueError: if it begins at the boundary.
     """
     cios = check_cios(control_inputs, control_outputs, control_ios)
-    limit, found = (set(make_list_of_op(boundary_ops)), set(make_list_of_op(seed_ops, allow_graph=False)))
-    if limit & found:
+    limit, reached = (set(make_list_of_op(boundary_ops)), set(make_list_of_op(seed_ops, allow_graph=False)))
+    if limit & reached:
         raise ValueError("the boundary has some of the operations from which to begin")
-    ahead = set(found)
+    ahead = set(reached)
     while ahead:
-        near = set(get_ops_ios(ahead, *cios)) - found
-        found |= near if inclusive else near - limit
+        near = set(get_ops_ios(ahead, *cios)) - reached
+        reached |= near if inclusive else near - limit
         ahead = near - limit
-    return [op for op in make_list_of_op(ops) if op in found]
+    return [op for op in make_list_of_op(ops) if op in reached]
 
 
 def _walk(
@@ -203,11 +203,11 @@ def _walk(
     stop_at_ts: Any,
 ) -> list[Operation]:
     """Return the operations that are reached from some, the nearer ones first."""
-    given = list(seeds) if is_iterable(seeds) else [seeds]
-    if not given:
+    starts = list(seeds) if is_iterable(seeds) else [seeds]
+    if not starts:
         return []
-    tensors = isinstance(given[0], Tensor)
-    start = seeds_of_tensors(given) if tensors else make_list_of_op(given, allow_graph=False)
+    tensors = isinstance(starts[0], Tensor)
+    start = seeds_of_tensors(starts) if tensors else make_list_of_op(starts, allow_graph=False)
     among = set(make_list_of_op(within_ops, allow_graph=False)) if within_ops else None
     stops = set(make_list_of_t(stop_at_ts))
 
@@ -215,13 +215,13 @@ def _walk(
         return (among is None or op in among) and (within_ops_fn is None or within_ops_fn(op))
 
     first = unique(op for op in start if among is None or op in among)
-    found, ahead = dict.fromkeys(first), first
+    order, ahead = dict.fromkeys(first), first
     while ahead:
         reached = unique(op for each in ahead for op in near(each, stops))
-        ahead = [op for op in reached if op not in found and is_within(op)]
-        found.update(dict.fromkeys(ahead))
+        ahead = [op for op in reached if op not in order and is_within(op)]
+        order.update(dict.fromkeys(ahead))
     left_out = () if inclusive else set(first)
-    return [op for op in found if op not in left_out]
+    return [op for op in order if op not in left_out]
 
 
 def get_forward_walk_ops(
@@ -245,8 +245,8 @@ def get_forward_walk_ops(
     check_cios(False, control_outputs)
 
     def near(op: Operation, stops: set[Tensor]) -> list[Operation]:
-        found = [reader for t in op.outputs if t not in stops for reader in t.consumers()]
-        return found if control_outputs is None else found + control_outputs.get(op)
+        readers = [reader for t in op.outputs if t not in stops for reader in t.consumers()]
+        return readers if control_outputs is None else readers + control_outputs.get(op)
 
     return _walk(seed_ops, get_consuming_ops, near, inclusive, within_ops, within_ops_fn, stop_at_ts)
 
@@ -262,8 +262,8 @@ def get_backward_walk_ops(
     """Return the operations on which some depend; see ``get_forward_walk_ops``."""
 
     def near(op: Operation, stops: set[Tensor]) -> list[Operation]:
-        found = [tensor.op for tensor in op.inputs if tensor not in stops]
-        return found + list(op.control_inputs) if control_inputs else found
+        sources = [tensor.op for tensor in op.inputs if tensor not in stops]
+        return sources + list(op.control_inputs) if control_inputs else sources
 
     return _walk(seed_ops, get_generating_ops, near, inclusive, within_ops, within_ops_fn, stop_at_ts)
 
@@ -328,18 +328,18 @@ def _selected(
     """Return the elements that regular expressions and collections name, each once."""
     if graph is not None and not isinstance(graph, Graph):
         raise TypeError(f"graph is a graph, got {graph!r:.100}")
-    found: list[Any] = []
+    elements: list[Any] = []
     for arg in args:
         if not can_be_regex(arg):
-            found += as_list(arg)
+            elements += as_list(arg)
             continue
         if graph is None:
             raise ValueError("a regular expression is given without graph=, in which it is looked for")
         regex = make_regex(arg)
         if restrict and not regex.pattern.startswith(mark):
             continue
-        found += by_name(graph, regex)
-    return unique(found)
+        elements += by_name(graph, regex)
+    return unique(elements)
 
 
 def _graph_from(kwargs: dict[str, Any], *others: str) -> tuple[Any, list[Any]]:
@@ -362,14 +362,14 @@ def select_ops(*args: Any, **kwargs: Any) -> list[Operation]:
         ValueError: for an expression without a graph, or other keywords.
     """
     graph, (restrict,) = _graph_from(kwargs, "restrict_ops_regex")
-    as_list = lambda given: make_list_of_op(given, ignore_ts=True)  # noqa: E731
+    as_list = lambda elements: make_list_of_op(elements, ignore_ts=True)  # noqa: E731
     return _selected(args, graph, restrict, _OPS_ONLY, filter_ops, as_list)
 
 
 def select_ts(*args: Any, **kwargs: Any) -> list[Tensor]:
     """Return the tensors that are named or given; see ``select_ops``, with ``(?#ts)``."""
     graph, (restrict,) = _graph_from(kwargs, "restrict_ts_regex")
-    as_list = lambda given: make_list_of_t(given, ignore_ops=True)  # noqa: E731
+    as_list = lambda elements: make_list_of_t(elements, ignore_ops=True)  # noqa: E731
     return _selected(args, graph, restrict, _TS_ONLY, filter_ts, as_list)
 
 
@@ -381,6 +381,6 @@ def select_ops_and_ts(*args: Any, **kwargs: Any) -> tuple[list[Operation], list[
     """
     names = [arg for arg in args if can_be_regex(arg)]
     of_tensors = [arg for arg in names if make_regex(arg).pattern.startswith(_TS_ONLY)]
-    given = [arg for arg in args if not can_be_regex(arg)]
+    elements = [arg for arg in args if not can_be_regex(arg)]
     of_ops = [arg for arg in names if not make_regex(arg).pattern.startswith(_TS_ONLY)]
-    return select_ops(*of_ops, *given, **kwargs), select_ts(*of_tensors, *given, **kwargs)
+    return select_ops(*of_ops, *elements, **kwargs), select_ts(*of_tensors, *elements, **kwargs)

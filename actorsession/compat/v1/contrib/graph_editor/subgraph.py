@@ -40,18 +40,18 @@ class SubGraphView:
 
     def __init__(self, inside_ops: Any = (), passthrough_ts: Any = ()) -> None:
         self._ops = make_list_of_op(inside_ops)
-        given = make_list_of_t(passthrough_ts)
-        self._graph = get_unique_graph([*self._ops, *given], none_if_empty=True)
+        passing = make_list_of_t(passthrough_ts)
+        self._graph = get_unique_graph([*self._ops, *passing], none_if_empty=True)
         entering, leaving, between = compute_boundary_ts(self._ops)
         known = {*entering, *leaving, *between}
-        self._passthrough_ts = [tensor for tensor in given if tensor not in known]
+        self._passthrough_ts = [tensor for tensor in passing if tensor not in known]
         self._input_ts = [*entering, *self._passthrough_ts]
         self._output_ts = [*leaving, *self._passthrough_ts]
 
     def __copy__(self) -> SubGraphView:
-        made = SubGraphView.__new__(type(self))
-        made._assign_from(self)
-        return made
+        view = SubGraphView.__new__(type(self))
+        view._assign_from(self)
+        return view
 
     def _assign_from(self, other: Any) -> None:
         """Become what another view is.
@@ -73,13 +73,13 @@ class SubGraphView:
 
     def remap_default(self, remove_input_map: bool = True, remove_output_map: bool = True) -> SubGraphView:
         """Return a view with all inputs, or all outputs, in their first order."""
-        made = self.copy()
+        view = self.copy()
         entering, leaving, _ = compute_boundary_ts(self._ops)
         if remove_input_map:
-            made._input_ts = [*entering, *self._passthrough_ts]
+            view._input_ts = [*entering, *self._passthrough_ts]
         if remove_output_map:
-            made._output_ts = [*leaving, *self._passthrough_ts]
-        return made
+            view._output_ts = [*leaving, *self._passthrough_ts]
+        return view
 
     def remap_inputs(self, new_input_indices: Sequence[Any]) -> SubGraphView:
         """Return a view with some of the inputs, in another order.
@@ -90,40 +90,40 @@ class SubGraphView:
         Raises:
             ValueError: for what is no input, or there twice.
         """
-        made = self.copy()
-        made._input_ts = _picked(self._input_ts, new_input_indices, repeated=False)
-        return made
+        view = self.copy()
+        view._input_ts = _picked(self._input_ts, new_input_indices, repeated=False)
+        return view
 
     def remap_outputs(self, new_output_indices: Sequence[Any]) -> SubGraphView:
         """Return a view with some of the outputs, perhaps repeated; see ``remap_inputs``."""
-        made = self.copy()
-        made._output_ts = _picked(self._output_ts, new_output_indices, repeated=True)
-        return made
+        view = self.copy()
+        view._output_ts = _picked(self._output_ts, new_output_indices, repeated=True)
+        return view
 
     def remap(self, new_input_indices: Any = None, new_output_indices: Any = None) -> SubGraphView:
         """Return what ``remap_inputs`` and ``remap_outputs`` make, as far as they are wanted."""
-        made = self if new_input_indices is None else self.remap_inputs(new_input_indices)
-        return (made if new_output_indices is None else made.remap_outputs(new_output_indices)).copy()
+        view = self if new_input_indices is None else self.remap_inputs(new_input_indices)
+        return (view if new_output_indices is None else view.remap_outputs(new_output_indices)).copy()
 
     def remap_outputs_make_unique(self) -> SubGraphView:
         """Return a view in which each output is there once."""
-        made = self.copy()
-        made._output_ts = unique(self._output_ts)
-        return made
+        view = self.copy()
+        view._output_ts = unique(self._output_ts)
+        return view
 
     def remap_outputs_to_consumers(self) -> SubGraphView:
         """Return a view in which each output is there as often as it is read."""
-        made = self.copy()
-        made._output_ts = [t for t in unique(self._output_ts) for _ in t.consumers()]
-        return made
+        view = self.copy()
+        view._output_ts = [t for t in unique(self._output_ts) for _ in t.consumers()]
+        return view
 
     def remove_unused_ops(self, control_inputs: bool = True) -> SubGraphView:
         """Return a view without the operations that neither read an input nor are read for an output."""
-        made = self.copy()
-        made._ops = get_walks_union_ops(
+        view = self.copy()
+        view._ops = get_walks_union_ops(
             self.connected_inputs, self.connected_outputs, within_ops=self._ops, control_inputs=control_inputs
         )
-        return made
+        return view
 
     # -- what it has ---------------------------------------------------------------------------
 
@@ -221,8 +221,8 @@ class SubGraphView:
         return "\n".join(rows)
 
 
-def _picked(tensors: list[Tensor], wanted: Iterable[Any], *, repeated: bool) -> list[Tensor]:
-    numbers = [each if isinstance(each, int) else _place(tensors, each, "there") for each in wanted]
+def _picked(tensors: list[Tensor], selection: Iterable[Any], *, repeated: bool) -> list[Tensor]:
+    numbers = [each if isinstance(each, int) else _place(tensors, each, "there") for each in selection]
     for number in numbers:
         if not 0 <= number < len(tensors):
             raise ValueError(f"there are the numbers from 0 to {len(tensors) - 1}, got {number}")
@@ -231,11 +231,11 @@ def _picked(tensors: list[Tensor], wanted: Iterable[Any], *, repeated: bool) -> 
     return [tensors[number] for number in numbers]
 
 
-def _place(tensors: list[Tensor], wanted: Tensor, what: str) -> int:
+def _place(tensors: list[Tensor], element: Tensor, what: str) -> int:
     for number, tensor in enumerate(tensors):
-        if tensor is wanted:
+        if tensor is element:
             return number
-    raise ValueError(f"{wanted!r} is not {what}; there are {[t.name for t in tensors]}")
+    raise ValueError(f"{element!r} is not {what}; there are {[t.name for t in tensors]}")
 
 
 def make_view(*args: Any, **kwargs: Any) -> SubGraphView:

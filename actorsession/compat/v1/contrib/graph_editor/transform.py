@@ -137,15 +137,15 @@ def copy_op_handler(
     with graph.as_default(), graph.name_scope(None), graph.control_dependencies(None):
         with graph.device(None):
             name = graph.unique_name(info.new_name(op.name))
-            made = graph.create_op(op.type, list(new_inputs), attrs, f"{name}/")
-        made._device = op.device
+            copied = graph.create_op(op.type, list(new_inputs), attrs, f"{name}/")
+        copied._device = op.device
     for mark, value in marks.items():
-        made._set_attr(mark, value)
-    made._original_op = op._original_op
+        copied._set_attr(mark, value)
+    copied._original_op = op._original_op
     if copy_shape:
-        for new, old in zip(made.outputs, op.outputs, strict=True):
+        for new, old in zip(copied.outputs, op.outputs, strict=True):
             new.set_shape(old.shape)
-    return made, list(made.outputs)
+    return copied, list(copied.outputs)
 
 
 class TransformerInfo:
@@ -160,7 +160,7 @@ class TransformerInfo:
         self._scope, self._scope_ = info.scope, info.scope_
         self._transformed_ops, self._transformed_ts = info.transformed_ops, info.transformed_ts
 
-    def _found(self, given: Any, backward: bool, missing_fn: Any) -> Any:
+    def _counterpart(self, elements: Any, backward: bool, missing_fn: Any) -> Any:
         def one(element: Any) -> Any:
             if isinstance(element, str):
                 source = self._graph_ if backward else self._graph
@@ -173,7 +173,7 @@ class TransformerInfo:
                 return table[element]
             return None if missing_fn is None else missing_fn(element)
 
-        return mapped(given, one)
+        return mapped(elements, one)
 
     def transformed(self, original: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
         """Return the copies of elements.
@@ -182,11 +182,11 @@ class TransformerInfo:
             original: an operation, a tensor, the name of one, or collections of these.
             missing_fn: called with what has no copy; ``None`` stands for it without one.
         """
-        return self._found(original, False, missing_fn)
+        return self._counterpart(original, False, missing_fn)
 
     def original(self, transformed: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
         """Return the originals of copies; see ``transformed``."""
-        return self._found(transformed, True, missing_fn)
+        return self._counterpart(transformed, True, missing_fn)
 
     def __str__(self) -> str:
         rows = ["Transformer result info:"]
@@ -259,31 +259,31 @@ class Transformer:
         info.early[before:] = [(t, read, copied) for t, read, _ in info.early[before:]]
         info.transformed_ops[op] = copied
         self.assign_collections_handler(info, op, copied)
-        for tensor, made in zip(op.outputs, outputs, strict=True):
-            info.transformed_ts[tensor] = made
-            self.assign_collections_handler(info, tensor, made)
+        for tensor, output in zip(op.outputs, outputs, strict=True):
+            info.transformed_ts[tensor] = output
+            self.assign_collections_handler(info, tensor, output)
 
     def _tensor(self, info: _Copying, tensor: Tensor) -> Tensor:
         """Return what a copy reads in the place of a tensor."""
         if tensor in info.transformed_ts:
             return info.transformed_ts[tensor]
         if tensor in info.sgv_inputs_set:
-            found: Tensor = self.transform_external_input_handler(info, tensor)
+            replacement: Tensor = self.transform_external_input_handler(info, tensor)
         elif tensor.op in info.ops:
             # It is built after its reader, as the back edge of a loop is.
-            found = replace_t_with_placeholder_handler(info, tensor)
-            info.early.append((tensor, found, tensor.op))
-            return found
+            replacement = replace_t_with_placeholder_handler(info, tensor)
+            info.early.append((tensor, replacement, tensor.op))
+            return replacement
         else:
-            found = self.transform_external_hidden_input_handler(info, tensor)
-        info.transformed_ts[tensor] = found
-        return found
+            replacement = self.transform_external_hidden_input_handler(info, tensor)
+        info.transformed_ts[tensor] = replacement
+        return replacement
 
     def _connect(self, info: _Copying, op: Operation) -> None:
         copied = info.transformed_ops[op]
         if op._original_op is not None:
-            found = self.transform_original_op_handler(info, op._original_op)
-            copied._original_op = copied._original_op if found is None else found
+            original = self.transform_original_op_handler(info, op._original_op)
+            copied._original_op = copied._original_op if original is None else original
         waits = [self.transform_control_input_handler(info, each) for each in op.control_inputs]
         known = [each for each in waits if each is not None and each not in copied.control_inputs]
         add_control_inputs(copied, known)
@@ -292,11 +292,11 @@ class Transformer:
     def _view(info: _Copying) -> SubGraphView:
         view = SubGraphView(list(info.transformed_ops.values()))
         inputs, outputs = view.inputs, view.outputs
-        given = [info.transformed_ts.get(tensor) for tensor in info.sgv.inputs]
-        wanted = [info.transformed_ts.get(tensor) for tensor in info.sgv.outputs]
+        entering = [info.transformed_ts.get(tensor) for tensor in info.sgv.inputs]
+        leaving = [info.transformed_ts.get(tensor) for tensor in info.sgv.outputs]
         return view.remap(
-            list(dict.fromkeys(tensor for tensor in given if tensor in inputs)),
-            [tensor for tensor in wanted if tensor in outputs],
+            list(dict.fromkeys(tensor for tensor in entering if tensor in inputs)),
+            [tensor for tensor in leaving if tensor in outputs],
         )
 
 

@@ -158,13 +158,13 @@ def add_alias(tensor: Any, alias: str) -> None:
     tensor.aliases = [*aliases_of(tensor), alias.removesuffix("/")]
 
 
-def pair(given: Any, count: int = 2) -> list[int]:
+def pair(value: Any, count: int = 2) -> list[int]:
     """Return a number for each axis."""
-    if isinstance(given, (list, tuple, TensorShape)):
-        listed: list[Any] = list(given)
+    if isinstance(value, (list, tuple, TensorShape)):
+        listed: list[Any] = list(value)
         sizes = [int(each) for each in listed]
         return sizes * count if len(sizes) == 1 else sizes
-    return [int(given)] * count
+    return [int(value)] * count
 
 
 def static_sizes(inputs: Any) -> tuple[int | None, ...] | None:

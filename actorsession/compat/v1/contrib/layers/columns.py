@@ -132,5 +132,5 @@ def crossed_column(columns: Sequence[Any], hash_bucket_size: int, **others: Any)
         others: accepted for compatibility.
     """
     keys = [getattr(column, "key", column) for column in columns]
-    found = [c if type(c).__name__ == "BucketizedColumn" else k for c, k in zip(columns, keys, strict=True)]
-    return _crossed(found, hash_bucket_size)
+    crossed = [c if type(c).__name__ == "BucketizedColumn" else k for c, k in zip(columns, keys, strict=True)]
+    return _crossed(crossed, hash_bucket_size)

@@ -90,8 +90,8 @@ def embed_sequence(
         else:
             table = _table(vocab_size, embed_dim, initializer, regularizer, trainable)
         look = embedding_lookup_unique if unique else nn.embedding_lookup
-        found: Tensor = look(table, ids)
-        return found
+        vectors: Tensor = look(table, ids)
+        return vectors
 
 
 def embedding_lookup_unique(params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None) -> Tensor:
@@ -100,9 +100,9 @@ def embedding_lookup_unique(params: Any, ids: Any, partition_strategy: str = "mo
         value = ops.convert_to_tensor(ids)
         once, places = ops.unique(ops.reshape(value, [-1]))
         rows = ops.gather(nn.embedding_lookup(params, once, partition_strategy), places)
-        found = ops.reshape(rows, ops.concat([ops.shape(value), ops.shape(rows)[1:]], 0))
-        found.set_shape(value.shape.concatenate(rows.shape[1:]))
-        return found
+        vectors = ops.reshape(rows, ops.concat([ops.shape(value), ops.shape(rows)[1:]], 0))
+        vectors.set_shape(value.shape.concatenate(rows.shape[1:]))
+        return vectors
 
 
 def bow_encoder(
@@ -124,8 +124,8 @@ def bow_encoder(
         table = _table(vocab_size, embed_dim, initializer, regularizer, trainable)
         if sparse_lookup:
             sparse = ids if isinstance(ids, SparseTensor) else dense_to_sparse(ids)
-            found: Tensor = nn.safe_embedding_lookup_sparse(table, sparse, combiner="mean")
-            return found
+            means: Tensor = nn.safe_embedding_lookup_sparse(table, sparse, combiner="mean")
+            return means
         if isinstance(ids, SparseTensor):
             raise TypeError("ids are expected to be dense Tensor, got SparseTensor")
         return ops.reduce_mean(nn.embedding_lookup(table, ids), axis=1)

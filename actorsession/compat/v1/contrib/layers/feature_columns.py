@@ -53,7 +53,7 @@ def shared_embedding_columns(
     trainable: bool = True,
 ) -> list[Any]:
     """Return ``shared_embedding_columns``."""
-    found: list[Any] = fc.shared_embedding_columns(
+    shared: list[Any] = fc.shared_embedding_columns(
         sparse_id_columns,
         dimension,
         combiner,
@@ -64,7 +64,7 @@ def shared_embedding_columns(
         max_norm,
         trainable,
     )
-    return found
+    return shared
 
 
 def create_feature_spec_for_parsing(feature_columns: Sequence[Any]) -> dict[str, Any]:
@@ -83,10 +83,10 @@ def input_from_feature_columns(
 ) -> Tensor:
     """Return what ``input_layer`` does, in a scope of this name."""
     with ops.variable_scope(scope, default_name="input_from_feature_columns"):
-        found: Tensor = fc.input_layer(
+        inputs: Tensor = fc.input_layer(
             columns_to_tensors, feature_columns, weight_collections, trainable, cols_to_output_tensors=cols_to_outs
         )
-        return found
+        return inputs
 
 
 def weighted_sum_from_feature_columns(

@@ -47,8 +47,8 @@ class _BatchNormalization(layers.BatchNormalization):
         if self._weights is None:
             return super()._moments(inputs, axes)
         placed = [-1] + [1] * (len(inputs.shape) - 1)
-        found: tuple[Any, Any] = nn.weighted_moments(inputs, axes, ops.reshape(self._weights, placed))
-        return found
+        moments: tuple[Any, Any] = nn.weighted_moments(inputs, axes, ops.reshape(self._weights, placed))
+        return moments
 
     def _moved(self, average: Any, value: Any, momentum: Any, training: Any, read_value: bool = False) -> Any:
         if not self._debiased or average is not self.moving_mean:
@@ -155,14 +155,14 @@ def batch_norm(
         )
         if as_image or not plain:
             layer._order = ("beta", "gamma")
-        given = ops.expand_dims(ops.expand_dims(value, 1), 1) if as_image else value
+        shaped = ops.expand_dims(ops.expand_dims(value, 1), 1) if as_image else value
         if as_image and data_format == "NCHW":
-            given = ops.transpose(given, [0, 3, 1, 2])
+            shaped = ops.transpose(shaped, [0, 3, 1, 2])
         # Those of renormalisation join no collection of the program.
         of_each = {
             name: collected(variables_collections, name) for name in ("beta", "gamma", "moving_mean", "moving_variance")
         }
-        outputs = call_layer(layer, opened, given, of_each, training=is_training)
+        outputs = call_layer(layer, opened, shaped, of_each, training=is_training)
         if as_image:
             outputs = ops.reshape(outputs, ops.shape(value))
             outputs.set_shape(value.shape)
@@ -189,9 +189,9 @@ def _scale_and_offset(
     losses: Mapping[str, Any] | None = None,
 ) -> tuple[Any, Any]:
     """Return ``gamma`` and ``beta``, or ``None`` for what is not wanted."""
-    found = []
-    for name, wanted, default in (("beta", center, ops.zeros_initializer()), ("gamma", scale, ops.ones_initializer())):
-        found.append(
+    variables = []
+    for name, present, default in (("beta", center, ops.zeros_initializer()), ("gamma", scale, ops.ones_initializer())):
+        variables.append(
             model_variable(
                 name,
                 list(shape),
@@ -201,10 +201,10 @@ def _scale_and_offset(
                 trainable,
                 collected(variables_collections, name),
             )
-            if wanted
+            if present
             else None
         )
-    return found[1], found[0]
+    return variables[1], variables[0]
 
 
 @add_arg_scope

@@ -99,21 +99,25 @@ def optimize_loss(
             return ops.identity(loss)
 
 
-def _rate(given: Any, step: Any, decay: Callable[..., Any] | None) -> Any:
-    if given is None:
+def _rate(learning_rate: Any, step: Any, decay: Callable[..., Any] | None) -> Any:
+    if learning_rate is None:
         return None
-    if isinstance(given, Tensor):
-        if given.shape.rank != 0:
-            raise ValueError(f"Invalid learning_rate {given}: it has shape {given.shape}, a scalar is needed")
-        rate: Any = given
-    elif isinstance(given, (int, float)):
-        if given < 0.0:
-            raise ValueError(f"Invalid learning_rate {given}.")
+    if isinstance(learning_rate, Tensor):
+        if learning_rate.shape.rank != 0:
+            raise ValueError(
+                f"Invalid learning_rate {learning_rate}: it has shape {learning_rate.shape}, a scalar is needed"
+            )
+        rate: Any = learning_rate
+    elif isinstance(learning_rate, (int, float)):
+        if learning_rate < 0.0:
+            raise ValueError(f"Invalid learning_rate {learning_rate}.")
         rate = ops.get_variable(
-            "learning_rate", [], trainable=False, initializer=ops.constant_initializer(float(given))
+            "learning_rate", [], trainable=False, initializer=ops.constant_initializer(float(learning_rate))
         )
     else:
-        raise ValueError(f"Learning rate should be 0d Tensor or float. Got {given} of type {type(given)}")
+        raise ValueError(
+            f"Learning rate should be 0d Tensor or float. Got {learning_rate} of type {type(learning_rate)}"
+        )
     if decay is None:
         return rate
     if step is None:
@@ -121,29 +125,29 @@ def _rate(given: Any, step: Any, decay: Callable[..., Any] | None) -> Any:
     return decay(rate, step)
 
 
-def _optimizer(given: Any, rate: Any) -> Any:
-    if isinstance(given, str):
-        if given not in OPTIMIZER_CLS_NAMES:
+def _optimizer(source: Any, rate: Any) -> Any:
+    if isinstance(source, str):
+        if source not in OPTIMIZER_CLS_NAMES:
             raise ValueError(
-                f"Optimizer name should be one of [{', '.join(OPTIMIZER_CLS_NAMES)}], you provided {given}."
+                f"Optimizer name should be one of [{', '.join(OPTIMIZER_CLS_NAMES)}], you provided {source}."
             )
-        given = OPTIMIZER_CLS_NAMES[given]
-    elif isinstance(given, trainers.Optimizer):
-        return given
-    if not callable(given):
+        source = OPTIMIZER_CLS_NAMES[source]
+    elif isinstance(source, trainers.Optimizer):
+        return source
+    if not callable(source):
         raise ValueError(
             "Unrecognized optimizer: should be string, subclass of Optimizer, instance of subclass of "
-            f"Optimizer or function with one argument. Got {given}."
+            f"Optimizer or function with one argument. Got {source}."
         )
     if rate is None:
-        if isinstance(given, type):
+        if isinstance(source, type):
             raise ValueError("Learning rate must be specified when using class of Optimizer.")
-        made = given()
+        optimizer = source()
     else:
-        made = given(learning_rate=rate) if isinstance(given, type) else given(rate)
-    if not isinstance(made, trainers.Optimizer):
-        raise ValueError(f"Unrecognized optimizer: function should return subclass of Optimizer. Got {made}.")
-    return made
+        optimizer = source(learning_rate=rate) if isinstance(source, type) else source(rate)
+    if not isinstance(optimizer, trainers.Optimizer):
+        raise ValueError(f"Unrecognized optimizer: function should return subclass of Optimizer. Got {optimizer}.")
+    return optimizer
 
 
 def _changed(gradient: Any, change: Callable[[Any], Any]) -> Any:
@@ -162,7 +166,7 @@ def multiplied(pairs: Iterable[Any], factors: Mapping[Any, Any]) -> list[Any]:
     Raises:
         ValueError: for a variable that has no gradient.
     """
-    found = []
+    products = []
     for gradient, variable in pairs:
         known = [key for key in factors if key is variable or key == variable.name]
         if known:
@@ -170,18 +174,18 @@ def multiplied(pairs: Iterable[Any], factors: Mapping[Any, Any]) -> list[Any]:
                 raise ValueError(f"Requested multiple of `None` gradient of {variable.name}.")
             factor = ops.cast(ops.convert_to_tensor(factors[known[0]]), gradient.dtype)
             gradient = _changed(gradient, functools.partial(ops.multiply, factor))
-        found.append((gradient, variable))
-    return found
+        products.append((gradient, variable))
+    return products
 
 
 def _noisy(pairs: Iterable[Any], scale: float) -> list[Any]:
-    found = []
+    noisy = []
     for gradient, variable in pairs:
         if gradient is not None:
             gradient = ops.convert_to_tensor(gradient)
             gradient = gradient + ops.truncated_normal(ops.shape(gradient)) * scale
-        found.append((gradient, variable))
-    return found
+        noisy.append((gradient, variable))
+    return noisy
 
 
 def _clipped(pairs: Iterable[Any], norm: float) -> list[Any]:
@@ -190,8 +194,8 @@ def _clipped(pairs: Iterable[Any], norm: float) -> list[Any]:
     return list(zip(clipped, variables, strict=True))
 
 
-def _summarise(wanted: Iterable[str] | None, loss: Any, rate: Any, pairs: Iterable[Any]) -> None:
-    names = list(wanted or ())
+def _summarise(summaries: Iterable[str] | None, loss: Any, rate: Any, pairs: Iterable[Any]) -> None:
+    names = list(summaries or ())
     for name in names:
         if name not in OPTIMIZER_SUMMARIES:
             raise ValueError(f"Summaries should be one of [{', '.join(OPTIMIZER_SUMMARIES)}], you provided {name}.")

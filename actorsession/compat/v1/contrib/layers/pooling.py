@@ -15,7 +15,7 @@ __all__ = ["avg_pool2d", "avg_pool3d", "max_pool2d", "max_pool3d", "pool"]
 
 def _pool(kind: str, spatial: int) -> Any:
     """Return a function that pools over a number of spatial axes."""
-    made: Any = getattr(layers, f"{kind}Pooling{spatial}D")
+    layer_class: Any = getattr(layers, f"{kind}Pooling{spatial}D")
     base = f"{'Max' if kind == 'Max' else 'Avg'}Pool{spatial}D"
     layout = "NHWC" if spatial == 2 else "NDHWC"
 
@@ -30,7 +30,7 @@ def _pool(kind: str, spatial: int) -> Any:
         scope: str | None = None,
     ) -> Any:
         with name_scope(scope or base) as entered:
-            layer = made(
+            layer = layer_class(
                 tuple(pair(kernel_size, spatial)),
                 tuple(pair(stride, spatial)),
                 padding,

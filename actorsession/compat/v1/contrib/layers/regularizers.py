@@ -98,10 +98,10 @@ def apply_regularization(regularizer: _Regularizer, weights_list: Iterable[Any] 
         raise ValueError("No weights to regularize.")
     with name_scope("get_regularization_penalty") as inner:
         losses = [regularizer(each) for each in weights]
-        found = [ops.constant(0.0) if each is None else each for each in losses]
-        for each in found:
+        terms = [ops.constant(0.0) if each is None else each for each in losses]
+        for each in terms:
             if each.shape.rank != 0:
                 raise ValueError(f"regularizer must return a scalar Tensor, got one of rank {each.shape.rank}.")
-        total = ops.add_n(found, name=inner)
+        total = ops.add_n(terms, name=inner)
         add_to_collection(GraphKeys.REGULARIZATION_LOSSES, total)
         return total

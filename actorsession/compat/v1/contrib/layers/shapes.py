@@ -218,8 +218,8 @@ def stack(inputs: Any, layer: Callable[..., Any], stack_args: Sequence[Any], **k
     with ops.variable_scope(scope, "Stack", [inputs]):
         outputs = ops.convert_to_tensor(inputs)
         base = scope if isinstance(scope, str) else getattr(layer, "__name__", "stack")
-        for number, given in enumerate(stack_args, 1):
+        for number, of_layer in enumerate(stack_args, 1):
             kwargs["scope"] = f"{base}_{number}"
-            further = given if isinstance(given, (list, tuple)) else [given]
+            further = of_layer if isinstance(of_layer, (list, tuple)) else [of_layer]
             outputs = layer(outputs, *further, **kwargs)
         return outputs

@@ -74,10 +74,10 @@ def load_csv_with_header(filename: Any, target_dtype: Any, features_dtype: Any, 
     with open(filename, newline="") as file:
         rows = csv.reader(file)
         count, width = (int(text) for text in next(rows)[:2])
-        found = _taken_apart(rows, target_dtype, features_dtype, target_column)
-    if found.data.shape != (count, width):
-        raise ValueError(f"{filename} has {found.data.shape} features where it says {(count, width)}")
-    return found
+        dataset = _taken_apart(rows, target_dtype, features_dtype, target_column)
+    if dataset.data.shape != (count, width):
+        raise ValueError(f"{filename} has {dataset.data.shape} features where it says {(count, width)}")
+    return dataset
 
 
 def load_csv_without_header(filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1) -> Dataset:
@@ -126,13 +126,13 @@ def load_iris(data_path: Any = None) -> Dataset:
     if data_path is not None:
         return load_csv_with_header(data_path, int, float)
     try:
-        found = importlib.import_module("sklearn.datasets").load_iris()
+        irises = importlib.import_module("sklearn.datasets").load_iris()
     except ImportError:
         raise NotFoundError(
             "the measures of irises do not come with this library: give data_path, a file of "
             "comma-separated values, or install scikit-learn, which has them"
         ) from None
-    return Dataset(found.data, found.target)
+    return Dataset(irises.data, irises.target)
 
 
 def load_boston(data_path: Any = None) -> Dataset:
@@ -183,10 +183,10 @@ def load_dbpedia(size: str = "small", test_with_fake_data: bool = False) -> Data
             below the folder that the environment variable ``TF_EXP_BASE_DIR`` names.
     """
     if test_with_fake_data:
-        sets = [_made_up_texts(count) for count in (5, 2)]
+        sets = [_synthetic_texts(count) for count in (5, 2)]
         return Datasets(sets[0], None, sets[1])
     folder = Path(os.environ.get("TF_EXP_BASE_DIR", "")) / "dbpedia_data" / "dbpedia_csv"
-    found = []
+    datasets = []
     for name in ("train", "test"):
         path = folder / f"{name}.csv"
         if not path.exists():
@@ -194,11 +194,11 @@ def load_dbpedia(size: str = "small", test_with_fake_data: bool = False) -> Data
         if size == "small":
             shrink_csv(path, 1000)
             path = path.with_name(f"{name}_small.csv")
-        found.append(load_csv_without_header(path, np.int32, str, target_column=0))
-    return Datasets(found[0], None, found[1])
+        datasets.append(load_csv_without_header(path, np.int32, str, target_column=0))
+    return Datasets(datasets[0], None, datasets[1])
 
 
-def _made_up_texts(count: int) -> Dataset:
+def _synthetic_texts(count: int) -> Dataset:
     pairs = [(n + 1, word, row) for row in range(count) for n, word in enumerate(_SUBJECTS)]
     texts = [[f"{word} {row}", f"This {word} is number {row} of its kind ."] for _, word, row in pairs]
     return Dataset(np.array(texts), np.array([kind for kind, *_ in pairs], np.int32))

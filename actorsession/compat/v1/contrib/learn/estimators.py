@@ -121,16 +121,16 @@ class MetricSpec(NamedTuple):
             labels: the labels.
             predictions: the predictions.
         """
-        given = {"predictions": _of(predictions, self.prediction_key), "labels": _of(labels, self.label_key)}
+        tensors = {"predictions": _of(predictions, self.prediction_key), "labels": _of(labels, self.label_key)}
         if self.weight_key is not None:
-            given["weights"] = inputs[self.weight_key]
+            tensors["weights"] = inputs[self.weight_key]
         names = list(inspect.signature(self.metric_fn).parameters)
         named = {_NAMED.get(name, name): name for name in names}
         if "predictions" in named and "labels" in named:
-            return self.metric_fn(**{named.get(key, key): value for key, value in given.items()})
+            return self.metric_fn(**{named.get(key, key): value for key, value in tensors.items()})
         # Functions of two arguments that are called otherwise take them in this order.
-        order = [given.pop("predictions"), given.pop("labels")]
-        return self.metric_fn(*order[: max(1, len(names))], **given)
+        order = [tensors.pop("predictions"), tensors.pop("labels")]
+        return self.metric_fn(*order[: max(1, len(names))], **tensors)
 
 
 # What the arguments of metrics were called, besides predictions, labels and weights.
@@ -146,14 +146,14 @@ _NAMED = {
 }
 
 
-def _of(given: Any, key: str | None) -> Any:
-    if not isinstance(given, Mapping):
-        return given
+def _of(tensors: Any, key: str | None) -> Any:
+    if not isinstance(tensors, Mapping):
+        return tensors
     if key is None:
-        if len(given) != 1:
-            raise ValueError(f"a key is needed to choose one of {sorted(given)}")
-        return next(iter(given.values()))
-    return given[key]
+        if len(tensors) != 1:
+            raise ValueError(f"a key is needed to choose one of {sorted(tensors)}")
+        return next(iter(tensors.values()))
+    return tensors[key]
 
 
 def infer_real_valued_columns_from_input(x: Any) -> list[Any]:
@@ -252,12 +252,12 @@ class _Arrays:
         data = _input_fn(x, y, input_fn, batch_size, endless=False)
         self._asked: Mapping[str, Any] = metrics or {}
         try:
-            found: dict[str, Any] = super().evaluate(  # type: ignore[misc]
+            values: dict[str, Any] = super().evaluate(  # type: ignore[misc]
                 data, steps, hooks, checkpoint_path, name
             )
         finally:
             self._asked = {}
-        return found
+        return values
 
     def predict(
         self,
@@ -335,13 +335,13 @@ class Estimator(_Arrays, estimator.Estimator):  # type: ignore[misc]
         elif self._labels is not None:
             # Model functions of that time build the loss for predictions as well.
             labels = _placeholders(self._labels)
-        found = self._model_fn(features, labels, **self._argument_values(mode, config))
-        if isinstance(found, ModelFnOps):
-            found = found.estimator_spec()
-        elif not isinstance(found, EstimatorSpec):
-            predictions, loss, train_op = found
-            found = EstimatorSpec(mode, predictions, loss, train_op)
-        return _with_metrics(found, self._asked, features, labels)
+        spec = self._model_fn(features, labels, **self._argument_values(mode, config))
+        if isinstance(spec, ModelFnOps):
+            spec = spec.estimator_spec()
+        elif not isinstance(spec, EstimatorSpec):
+            predictions, loss, train_op = spec
+            spec = EstimatorSpec(mode, predictions, loss, train_op)
+        return _with_metrics(spec, self._asked, features, labels)
 
     def _argument_values(self, mode: str, config: Any) -> dict[str, Any]:
         names = argument_names(self._model_fn)
@@ -380,12 +380,12 @@ class _Ready(_Arrays):
     _asked: Mapping[str, Any] = {}
 
     def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> Any:
-        given = features if isinstance(features, Mapping) else {_ONLY: features}
-        found = super()._call_model_fn(dict(given), labels, mode, config)  # type: ignore[misc]
-        found = found._replace(predictions=self._predicted(found.predictions))
+        by_name = features if isinstance(features, Mapping) else {_ONLY: features}
+        spec = super()._call_model_fn(dict(by_name), labels, mode, config)  # type: ignore[misc]
+        spec = spec._replace(predictions=self._predicted(spec.predictions))
         if mode == ModeKeys.EVAL:
-            found = found._replace(eval_metric_ops=self._older(found.eval_metric_ops))
-        return _with_metrics(found, self._asked, features, labels)
+            spec = spec._replace(eval_metric_ops=self._older(spec.eval_metric_ops))
+        return _with_metrics(spec, self._asked, features, labels)
 
     def _predicted(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
         """Return predictions under the names of that time."""
@@ -427,25 +427,25 @@ class _Classifier(_Ready):
         self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
     ) -> Any:
         """Return the number of the class of each example; arguments as for ``predict``."""
-        found = self._one("classes", x, input_fn, batch_size)
-        return found if as_iterable else np.array(list(found))
+        classes = self._one("classes", x, input_fn, batch_size)
+        return classes if as_iterable else np.array(list(classes))
 
     def predict_proba(
         self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
     ) -> Any:
         """Return the probabilities of the classes of each example; arguments as for ``predict``."""
-        found = self._one("probabilities", x, input_fn, batch_size)
-        return found if as_iterable else np.array(list(found))
+        probabilities = self._one("probabilities", x, input_fn, batch_size)
+        return probabilities if as_iterable else np.array(list(probabilities))
 
     def _one(self, key: str, x: Any, input_fn: Any, batch_size: int | None) -> Iterator[Any]:
         return (row[key] for row in super().predict(x, input_fn, batch_size, [key]))
 
     def _older(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        found = super()._older(metrics)
-        if "labels/actual_label_mean" in found:
-            found["accuracy/baseline_label_mean"] = found["labels/actual_label_mean"]
-            found["accuracy/threshold_0.500000_mean"] = found["accuracy"]
-        return found
+        older = super()._older(metrics)
+        if "labels/actual_label_mean" in older:
+            older["accuracy/baseline_label_mean"] = older["labels/actual_label_mean"]
+            older["accuracy/threshold_0.500000_mean"] = older["accuracy"]
+        return older
 
 
 class _Regressor(_Ready):
@@ -782,10 +782,10 @@ class SKCompat:
         name: str | None = None,
     ) -> dict[str, Any]:
         """Return the metrics on arrays; arguments as for ``Estimator.evaluate``."""
-        found: dict[str, Any] = self._estimator.evaluate(
+        values: dict[str, Any] = self._estimator.evaluate(
             x, y, batch_size=batch_size, steps=steps, metrics=metrics, name=name
         )
-        return found
+        return values
 
     def predict(self, x: Any, batch_size: int = 128, outputs: Any = None) -> Any:
         """Return the predictions for arrays, as arrays."""

@@ -33,9 +33,9 @@ def run(
     """
     if output_dir is None and run_config is None:
         raise ValueError("Must set value for `output_dir` or `run_config`")
-    made = experiment_fn(output_dir) if run_config is None else experiment_fn(run_config, hparams)
+    experiment = experiment_fn(output_dir) if run_config is None else experiment_fn(run_config, hparams)
     name = schedule or "train_and_evaluate"
-    method = getattr(made, name, None)
+    method = getattr(experiment, name, None)
     if not callable(method):
         raise ValueError(f"an experiment has no method {name!r}")
     return method()

@@ -77,10 +77,12 @@ class BaseMonitor(SessionRunHook):
 
     def before_run(self, run_context: Any) -> Any:
         """Ask for what the step fetches besides."""
-        wanted = {str(getattr(each, "name", each)): each for each in self.step_begin(self._now + 1)}
+        asked = {str(getattr(each, "name", each)): each for each in self.step_begin(self._now + 1)}
         graph = run_context.session.graph
-        found = {name: graph.as_graph_element(each) if isinstance(each, str) else each for name, each in wanted.items()}
-        return SessionRunArgs({"found": found, "step": self._step})
+        fetches = {
+            name: graph.as_graph_element(each) if isinstance(each, str) else each for name, each in asked.items()
+        }
+        return SessionRunArgs({"found": fetches, "step": self._step})
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Hand over what was fetched."""
@@ -277,8 +279,8 @@ class ValidationMonitor(EveryN):
     @property
     def best_step(self) -> int | None:
         """The step with the best value."""
-        found: int | None = self._best[0]
-        return found
+        step: int | None = self._best[0]
+        return step
 
     @property
     def best_value(self) -> Any:
@@ -302,10 +304,10 @@ class ValidationMonitor(EveryN):
         if path is None or path == self._path:
             return False
         self._path = path
-        found = self._evaluated()
-        said = ", ".join(f"{key} = {value}" for key, value in found.items())
+        metrics = self._evaluated()
+        said = ", ".join(f"{key} = {value}" for key, value in metrics.items())
         _log.info("Validation (step %d): %s", step, said)
-        return self.early_stopping_rounds is not None and self._ends(step, found)
+        return self.early_stopping_rounds is not None and self._ends(step, metrics)
 
     def _evaluated(self) -> Any:
         options = {"input_fn": self.input_fn, "steps": self.eval_steps, "hooks": self.hooks, "name": self.name}
@@ -313,13 +315,13 @@ class ValidationMonitor(EveryN):
         more = {key: value for key, value in older.items() if value is not None}
         return self._estimator.evaluate(**options, **more)
 
-    def _ends(self, step: int, found: Any) -> bool:
-        if self.early_stopping_metric not in found:
-            raise ValueError(f"Metric {self.early_stopping_metric} missing from outputs {sorted(found)}.")
-        value, best = found[self.early_stopping_metric], self._best[1]
+    def _ends(self, step: int, metrics: Any) -> bool:
+        if self.early_stopping_metric not in metrics:
+            raise ValueError(f"Metric {self.early_stopping_metric} missing from outputs {sorted(metrics)}.")
+        value, best = metrics[self.early_stopping_metric], self._best[1]
         better = best is None or (value < best if self.early_stopping_metric_minimize else value > best)
         if better:
-            self._best = (step, value, found)
+            self._best = (step, value, metrics)
         if step - self._best[0] < (self.early_stopping_rounds or 0):
             return False
         _log.info("Stopping. Best step: %d with %s = %s.", *(self._best[0], self.early_stopping_metric, self._best[1]))
@@ -371,11 +373,11 @@ def replace_monitors_with_hooks(monitors_or_hooks: Any, estimator: Any) -> list[
         monitors_or_hooks: the monitors and hooks.
         estimator: the estimator.
     """
-    found = list(monitors_or_hooks or ())
-    for each in found:
+    hooks = list(monitors_or_hooks or ())
+    for each in hooks:
         if isinstance(each, BaseMonitor):
             each.set_estimator(estimator)
-    return found
+    return hooks
 
 
 def get_default_monitors(
@@ -394,13 +396,13 @@ def get_default_monitors(
         output_dir: the folder of the summaries.
         summary_writer: or their writer.
     """
-    found: list[Any] = []
+    monitors: list[Any] = []
     if loss_op is not None:
-        found.append(PrintTensor({"loss": loss_op.name}))
+        monitors.append(PrintTensor({"loss": loss_op.name}))
     if summary_op is not None:
-        found.append(
+        monitors.append(
             SummarySaver(
                 save_summary_steps, output_dir=output_dir, summary_writer=summary_writer, summary_op=summary_op
             )
         )
-    return found
+    return monitors

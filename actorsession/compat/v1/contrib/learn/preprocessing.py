@@ -67,9 +67,9 @@ class CategoricalVocabulary:
         Args:
             category: the word.
         """
-        found = self._mapping.get(category)
-        if found is not None:
-            return found
+        number = self._mapping.get(category)
+        if number is not None:
+            return number
         if self._frozen:
             return 0
         self._mapping[category] = len(self._mapping)
@@ -212,15 +212,15 @@ class VocabularyProcessor:
         with file_errors(f"cannot read {filename!r}"):
             content = open_json(read_regular(filename), str(filename))
         try:
-            made = cls(content["max_document_length"], content["min_frequency"])
+            processor = cls(content["max_document_length"], content["min_frequency"])
             unknown, *words = content["words"]
-            made.vocabulary_ = CategoricalVocabulary(unknown)
+            processor.vocabulary_ = CategoricalVocabulary(unknown)
             for word, count in zip(words, content["counts"][1:], strict=True):
-                made.vocabulary_.add(word, count)
-            made.vocabulary_.freeze(content["frozen"])
+                processor.vocabulary_.add(word, count)
+            processor.vocabulary_.freeze(content["frozen"])
         except (KeyError, TypeError, ValueError) as exc:
             raise DataLossError(f"{filename} was not written by save(): {exc!r:.200}") from exc
-        return made
+        return processor
 
 
 class ByteProcessor:

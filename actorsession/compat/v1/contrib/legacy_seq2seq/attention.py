@@ -73,28 +73,28 @@ def attention_decoder(
         if initial_state_attention:
             seen = heads.look(initial_state)
         state, outputs, before = initial_state, list[Any](), None
-        for number, given in enumerate(decoder_inputs):
+        for number, step_input in enumerate(decoder_inputs):
             if number:
                 opened.reuse_variables()
             if loop_function is not None and before is not None:
                 with ops.variable_scope("loop_function", reuse=True):
-                    given = loop_function(before, number)
-            joined = _linear([given, *seen], int(given.shape[1]), True)
-            made, state = cell(joined, state)
+                    step_input = loop_function(before, number)
+            joined = _linear([step_input, *seen], int(step_input.shape[1]), True)
+            answer, state = cell(joined, state)
             shared = number == 0 and initial_state_attention
             with ops.variable_scope(ops.get_variable_scope(), reuse=shared or None):
                 seen = heads.look(state)
             with ops.variable_scope("AttnOutputProjection"):
-                output = _linear([made, *seen], output_size or int(cell.output_size), True)
+                output = _linear([answer, *seen], output_size or int(cell.output_size), True)
             before = output if loop_function is not None else None
             outputs.append(output)
     return outputs, state
 
 
 def _zeros(batch: Any, size: int, dtype: Any) -> Any:
-    made = ops.zeros(ops.stack([batch, size]), dtype)
-    made.set_shape([None, size])
-    return made
+    zeros = ops.zeros(ops.stack([batch, size]), dtype)
+    zeros.set_shape([None, size])
+    return zeros
 
 
 class _Heads:
@@ -120,15 +120,15 @@ class _Heads:
     def look(self, query: Any) -> list[Any]:
         """Return what each head sees for a query."""
         flat = ops.concat(nests.flatten(query), 1) if nests.is_nested(query) else query
-        found = []
+        contexts = []
         for head, (keys, vector) in enumerate(zip(self._keys, self._vectors, strict=True)):
             with ops.variable_scope(f"Attention_{head}"):
                 asked = ops.reshape(_linear(flat, self._size, True), [-1, 1, 1, self._size])
                 scores = ops.reduce_sum(vector * ops.tanh(keys + asked), [2, 3])
                 shares = ops.reshape(nn.softmax(scores), ops.stack([-1, self._steps, 1, 1]))
                 seen = ops.reduce_sum(shares * self._hidden, [1, 2])
-                found.append(ops.reshape(seen, [-1, self._size]))
-        return found
+                contexts.append(ops.reshape(seen, [-1, self._size]))
+        return contexts
 
 
 def _own_words(embedding: Any, projection: Any, update: bool) -> Callable[[Any, int], Any]:
@@ -225,9 +225,9 @@ def _either(feed_previous: Any, decode: Callable[[bool], tuple[list[Any], Any]])
             return [*outputs, *nests.flatten(state)]
 
     # Both branches have the variables, which the first one makes.
-    made = ops.cond(feed_previous, lambda: flat(True, None), lambda: flat(False, True))
+    leaves = ops.cond(feed_previous, lambda: flat(True, None), lambda: flat(False, True))
     count, state = structure
-    return list(made[:count]), nests.pack(state, made[count:])
+    return list(leaves[:count]), nests.pack(state, leaves[count:])
 
 
 def embedding_rnn_seq2seq(
@@ -328,8 +328,8 @@ def embedding_attention_seq2seq(
     """
     with ops.variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as opened:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)
-        made, state = static_rnn(encoder, encoder_inputs, dtype=dtype or opened.dtype)
-        states = ops.concat([ops.reshape(each, [-1, 1, cell.output_size]) for each in made], 1)
+        encoded, state = static_rnn(encoder, encoder_inputs, dtype=dtype or opened.dtype)
+        states = ops.concat([ops.reshape(each, [-1, 1, cell.output_size]) for each in encoded], 1)
         size = None
         if output_projection is None:
             cell = OutputProjectionWrapper(cell, num_decoder_symbols)
@@ -380,21 +380,21 @@ def model_with_buckets(
         ValueError: for fewer inputs, targets or weights than the last pair has.
     """
     longest = buckets[-1]
-    for what, given, count in (
+    for what, tensors, count in (
         ("encoder_inputs", encoder_inputs, longest[0]),
         ("targets", targets, longest[1]),
         ("weights", weights, longest[1]),
     ):
-        if len(given) < count:
-            raise ValueError(f"Length of {what} ({len(given)}) must be at least that of last bucket ({count}).")
+        if len(tensors) < count:
+            raise ValueError(f"Length of {what} ({len(tensors)}) must be at least that of last bucket ({count}).")
     outputs, losses = [], []
     loss = loss_by_example if per_example_loss else list_loss
     with name_scope(name or "model_with_buckets"):
         for number, (first, second) in enumerate(buckets):
             with ops.variable_scope(ops.get_variable_scope(), reuse=True if number else None):
-                made, _ = seq2seq(encoder_inputs[:first], decoder_inputs[:second])
-                outputs.append(made)
+                decoded, _ = seq2seq(encoder_inputs[:first], decoder_inputs[:second])
+                outputs.append(decoded)
                 losses.append(
-                    loss(made, targets[:second], weights[:second], softmax_loss_function=softmax_loss_function)
+                    loss(decoded, targets[:second], weights[:second], softmax_loss_function=softmax_loss_function)
                 )
     return outputs, losses

@@ -90,8 +90,8 @@ def sequence_loss(
 def _cross_entropy(targets: Any, logits: Any, loss: Callable[..., Any] | None) -> Tensor:
     if loss is None:
         return nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=logits)
-    found: Tensor = loss(labels=targets, logits=logits)
-    return found
+    entropy: Tensor = loss(labels=targets, logits=logits)
+    return entropy
 
 
 def loss_by_example(
@@ -178,13 +178,13 @@ def rnn_decoder(
     with ops.variable_scope(scope or "rnn_decoder") as opened:
         state = initial_state
         outputs: list[Any] = []
-        for number, given in enumerate(decoder_inputs):
+        for number, step_input in enumerate(decoder_inputs):
             if loop_function is not None and outputs:
                 with ops.variable_scope("loop_function", reuse=True):
-                    given = loop_function(outputs[-1], number)
+                    step_input = loop_function(outputs[-1], number)
             if number:
                 opened.reuse_variables()
-            output, state = cell(given, state)
+            output, state = cell(step_input, state)
             outputs.append(output)
     return outputs, state
 

@@ -80,9 +80,9 @@ class AttentionMechanism(abc.ABC):
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
         """Return a distribution of zeros, for the first step."""
-        made = ops.zeros(ops.stack([batch_size, self.alignments_size]), as_dtype(dtype))
-        made.set_shape([each if isinstance(each, int) else None for each in (batch_size, self.alignments_size)])
-        return made
+        zeros = ops.zeros(ops.stack([batch_size, self.alignments_size]), as_dtype(dtype))
+        zeros.set_shape([each if isinstance(each, int) else None for each in (batch_size, self.alignments_size)])
+        return zeros
 
     def initial_state(self, batch_size: Any, dtype: Any) -> Tensor:
         """Return the first state."""
@@ -164,11 +164,11 @@ class LuongAttention(AttentionMechanism):
                     f"{self.keys.shape[-1]}.  Perhaps you need to set num_units to the keys' dimension "
                     f"({self.keys.shape[-1]})?"
                 )
-            found = ops.squeeze(ops.matmul(ops.expand_dims(query, 1), self.keys, transpose_b=True), [1])
+            scores = ops.squeeze(ops.matmul(ops.expand_dims(query, 1), self.keys, transpose_b=True), [1])
             if self._scale:
                 factor = ops.get_variable("attention_g", [], self._kind, ops.ones_initializer())
-                found = factor * found
-            return self._biased(found)
+                scores = factor * scores
+            return self._biased(scores)
 
 
 class BahdanauAttention(AttentionMechanism):
@@ -260,8 +260,8 @@ class AttentionWrapperState(NamedTuple):
         Raises:
             ValueError: for a part of another shape.
         """
-        for name, given in kwargs.items():
-            nests.mapped(_check_shape, getattr(self, name), given)
+        for name, part in kwargs.items():
+            nests.mapped(_check_shape, getattr(self, name), part)
         return self._replace(**kwargs)
 
 
@@ -326,16 +326,16 @@ class AttentionWrapper(RNNCell):
         self._cell = cell
         self._layers: Sequence[Any] = [None] * len(self._mechanisms)
         if attention_layer_size is not None:
-            wanted = _per_mechanism(attention_layer_size, self._mechanisms, "attention_layer_size")
-            self._layers = [layers.Dense(size, name="attention_layer", use_bias=False) for size in wanted]
+            depths = _per_mechanism(attention_layer_size, self._mechanisms, "attention_layer_size")
+            self._layers = [layers.Dense(size, name="attention_layer", use_bias=False) for size in depths]
         elif attention_layer is not None:
             self._layers = _per_mechanism(attention_layer, self._mechanisms, "attention_layer")
         self._keeps_history, self._output_attention = alignment_history, output_attention
         self._joined = cell_input_fn or (lambda inputs, seen: ops.concat([inputs, seen], -1))
         self._first_cell_state = initial_cell_state
 
-    def _item_or_tuple(self, found: Sequence[Any]) -> Any:
-        return tuple(found) if self._is_multi else found[0]
+    def _item_or_tuple(self, members: Sequence[Any]) -> Any:
+        return tuple(members) if self._is_multi else members[0]
 
     @property
     def _width(self) -> int:
@@ -412,11 +412,11 @@ class AttentionWrapper(RNNCell):
         before = state.attention_state if self._is_multi else (state.attention_state,)
         seen, alignments, after = [], [], []
         for mechanism, layer, last in zip(self._mechanisms, self._layers, before, strict=True):
-            found, following = mechanism(output, last)
-            weights = ops.expand_dims(found, 1)
+            alignment, following = mechanism(output, last)
+            weights = ops.expand_dims(alignment, 1)
             context = ops.squeeze(ops.matmul(weights, mechanism.values), [1])
             seen.append(context if layer is None else layer(ops.concat([output, context], 1)))
-            alignments.append(found)
+            alignments.append(alignment)
             after.append(following)
         history: Any = ()
         if self._keeps_history:
@@ -431,8 +431,8 @@ class AttentionWrapper(RNNCell):
         return (attention if self._output_attention else output), following_state
 
 
-def _per_mechanism(given: Any, mechanisms: Sequence[Any], what: str) -> list[Any]:
-    listed = list(given) if isinstance(given, (list, tuple)) else [given]
+def _per_mechanism(value: Any, mechanisms: Sequence[Any], what: str) -> list[Any]:
+    listed = list(value) if isinstance(value, (list, tuple)) else [value]
     if len(listed) != len(mechanisms):
         raise ValueError(
             f"If provided, {what} must contain exactly one integer per attention_mechanism, saw: "

@@ -118,8 +118,8 @@ def gather_tree(
 
         def back(time: Any, places: Any, array: Any) -> Any:
             counts = ops.logical_and(ops.less(time, limits), ops.ones_like(places, dtype=bool_))
-            found = ops.gather(ids[time], places, batch_dims=1)
-            array = array.write(time, ops.where(counts, found, ops.zeros_like(found) + end))
+            tokens = ops.gather(ids[time], places, batch_dims=1)
+            array = array.write(time, ops.where(counts, tokens, ops.zeros_like(tokens) + end))
             above = ops.gather(parents[time], places, batch_dims=1)
             return time - 1, ops.where(counts, above, places), array
 
@@ -129,9 +129,9 @@ def gather_tree(
         beams = array.stack()
         ended = ops.cast(ops.equal(beams, end), int32)
         after = ops.greater(ops.cumsum(ended, 0, exclusive=True), 0)
-        made = ops.where(after, ops.zeros_like(beams) + end, beams)
-        made.set_shape(ids.shape)
-        return made
+        sequences = ops.where(after, ops.zeros_like(beams) + end, beams)
+        sequences.set_shape(ids.shape)
+        return sequences
 
 
 class BeamSearchDecoder(Decoder):
@@ -219,28 +219,28 @@ class BeamSearchDecoder(Decoder):
         if isinstance(leaf, TensorArray) or leaf.shape.rank == 0:
             return leaf
         extent = ops.concat([ops.stack([self._batch, self._beams]), ops.shape(leaf)[1:]], 0)
-        made = ops.reshape(leaf, extent)
+        split = ops.reshape(leaf, extent)
         batch = self._batch if isinstance(self._batch, int) else None
-        made.set_shape([batch, self._beams, *(leaf.shape.sizes or ())[1:]])
-        return made
+        split.set_shape([batch, self._beams, *(leaf.shape.sizes or ())[1:]])
+        return split
 
     def _merge(self, leaf: Any) -> Any:
         """Return what has axes for batch and beams with a row for each sequence."""
         if isinstance(leaf, TensorArray) or leaf.shape.rank == 0:
             return leaf
-        made = ops.reshape(leaf, ops.concat([[-1], ops.shape(leaf)[2:]], 0))
+        merged = ops.reshape(leaf, ops.concat([[-1], ops.shape(leaf)[2:]], 0))
         sizes = leaf.shape.sizes or (None, None)
         rows = sizes[0] * sizes[1] if sizes[0] and sizes[1] else None
-        made.set_shape([rows, *sizes[2:]])
-        return made
+        merged.set_shape([rows, *sizes[2:]])
+        return merged
 
     def _chosen(self, leaf: Any, beams: Any) -> Any:
         """Return the rows of some beams."""
         if isinstance(leaf, TensorArray) or leaf.shape.rank == 0:
             return leaf
-        made = ops.gather(leaf, beams, batch_dims=1)
-        made.set_shape(leaf.shape)
-        return made
+        rows = ops.gather(leaf, beams, batch_dims=1)
+        rows.set_shape(leaf.shape)
+        return rows
 
     # -- steps ------------------------------------------------------------------------------------
 
@@ -263,13 +263,13 @@ class BeamSearchDecoder(Decoder):
         if self._output_layer is not None:
             outputs = self._output_layer(outputs)
         logits, after = self._split(outputs), nests.mapped(self._split, after)
-        made, following = self._best(logits, after, state)
+        best, following = self._best(logits, after, state)
         finished = following.finished
         own = ops.cond(
-            ops.reduce_all(finished), lambda: self._start_inputs, lambda: self._embedding(made.predicted_ids)
+            ops.reduce_all(finished), lambda: self._start_inputs, lambda: self._embedding(best.predicted_ids)
         )
         own.set_shape(self._start_inputs.shape)
-        return made, following, own, finished
+        return best, following, own, finished
 
     def _best(self, logits: Any, after: Any, state: Any) -> tuple[Any, Any]:
         """Return the best sequences of those that one symbol more makes."""

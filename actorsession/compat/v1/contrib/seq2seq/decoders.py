@@ -199,17 +199,17 @@ def dynamic_decode(
             reached = ops.fill(ops.shape(lengths), time + 1)
             next_lengths = ops.where(ops.logical_not(finished), reached, lengths)
             if impute_finished:
-                outputs = nests.mapped(lambda made, zero: ops.where(finished, zero, made), outputs, zeros)
+                outputs = nests.mapped(lambda output, zero: ops.where(finished, zero, output), outputs, zeros)
                 after = nests.mapped(lambda new, old: _kept(finished, new, old), after, state)
-            arrays = nests.mapped(lambda array, made: array.write(time, made), arrays, outputs)
+            arrays = nests.mapped(lambda array, output: array.write(time, output), arrays, outputs)
             return [time + 1, arrays, after, following, ended, next_lengths]
 
-        found = ops.while_loop(
+        final = ops.while_loop(
             lambda time, arrays, state, inputs, finished, lengths: ops.logical_not(ops.reduce_all(finished)),
             turn,
             [ops.constant(0), arrays, state, inputs, finished, lengths],
         )
-        _, arrays, state, _, _, lengths = found
+        _, arrays, state, _, _, lengths = final
         outputs = nests.mapped(lambda array: array.stack(), arrays)
         with contextlib.suppress(NotImplementedError):
             outputs, state = decoder.finalize(outputs, state, lengths)
@@ -222,9 +222,9 @@ def _kept(finished: Any, new: Any, old: Any) -> Any:
     """Return the old state of finished members, and the new one of the others."""
     if isinstance(old, TensorArray) or new.shape.rank == 0:
         return new
-    made = ops.where(finished, old, new)
-    made.set_shape(old.shape)
-    return made
+    selected = ops.where(finished, old, new)
+    selected.set_shape(old.shape)
+    return selected
 
 
 def _sizes(structure: Any, alike: Any) -> list[Any]:

@@ -95,8 +95,8 @@ class CustomHelper(Helper):
         """
         if self._batch is None:
             raise ValueError("batch_size accessed before initialize was called")
-        found: Tensor = self._batch
-        return found
+        size: Tensor = self._batch
+        return size
 
     @property
     def sample_ids_shape(self) -> TensorShape:
@@ -171,9 +171,9 @@ class TrainingHelper(Helper):
         over = ops.reduce_all(finished)
 
         def read(array: Any, zeros: Any) -> Any:
-            made = ops.cond(over, lambda: zeros, lambda: array.read(time))
-            made.set_shape(zeros.shape)
-            return made
+            inputs = ops.cond(over, lambda: zeros, lambda: array.read(time))
+            inputs.set_shape(zeros.shape)
+            return inputs
 
         return nests.mapped(read, self._arrays, self._zeros)
 
@@ -275,12 +275,12 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         name: str | None = None,
     ) -> None:
         self._more = None
-        given = ops.convert_to_tensor(inputs)
+        joined = ops.convert_to_tensor(inputs)
         if auxiliary_inputs is not None:
             more = ops.convert_to_tensor(auxiliary_inputs)
             self._more = _as_array(more if time_major else transposed(more))
-            given = ops.concat([given, more], -1)
-        super().__init__(given, sequence_length, time_major)
+            joined = ops.concat([joined, more], -1)
+        super().__init__(joined, sequence_length, time_major)
         self._share, self._seed, self._next = _share_of(sampling_probability), seed, next_inputs_fn
 
     @property
@@ -308,15 +308,15 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         return finished, ops.where(sample_ids, own, truth), state
 
 
-def _share_of(given: Any) -> Tensor:
-    share = ops.convert_to_tensor(given, name="sampling_probability")
+def _share_of(probability: Any) -> Tensor:
+    share = ops.convert_to_tensor(probability, name="sampling_probability")
     if share.shape.rank not in (None, 0, 1):
         raise ValueError(f"sampling_probability must be either a scalar or a vector. saw shape: {share.shape}")
     return share
 
 
-def _embedding_of(given: Any) -> Callable[[Any], Any]:
-    return given if callable(given) else lambda ids: nn.embedding_lookup(given, ids)
+def _embedding_of(embedding: Any) -> Callable[[Any], Any]:
+    return embedding if callable(embedding) else lambda ids: nn.embedding_lookup(embedding, ids)
 
 
 def _drawn(logits: Any, seed: int | None) -> Tensor:

@@ -26,8 +26,8 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
     with value.graph.name_scope("SafeCumprod"):
         least = float(np.finfo(value.dtype.np_dtype).tiny)
         logs = ops.log(ops.clip_by_value(value, least, 1.0))
-        made: Tensor = ops.exp(ops.cumsum(logs, *args, **kwargs))
-        return made
+        products: Tensor = ops.exp(ops.cumsum(logs, *args, **kwargs))
+        return products
 
 
 def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Tensor:
@@ -52,16 +52,16 @@ def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> 
             (ops.transpose(passed), ops.transpose(before)),
             ops.zeros(ops.reshape(rows, [1]), chosen.dtype),
         )
-        made: Tensor = chosen * ops.transpose(arrived)
+        attention: Tensor = chosen * ops.transpose(arrived)
     elif mode == "parallel":
         passed = safe_cumprod(1 - chosen, axis=1, exclusive=True)
-        made = chosen * passed * ops.cumsum(before / ops.clip_by_value(passed, 1e-10, 1.0), axis=1)
+        attention = chosen * passed * ops.cumsum(before / ops.clip_by_value(passed, 1e-10, 1.0), axis=1)
     elif mode == "hard":
         ahead = chosen * ops.cumsum(before, axis=1)
-        made = ahead * ops.cumprod(1 - ahead, axis=1, exclusive=True)
+        attention = ahead * ops.cumprod(1 - ahead, axis=1, exclusive=True)
     else:
         raise ValueError("mode must be 'recursive', 'parallel', or 'hard'.")
-    return made
+    return attention
 
 
 class _Monotonic(AttentionMechanism):
@@ -73,9 +73,9 @@ class _Monotonic(AttentionMechanism):
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
         """Return the attention before the first step, which is all on the beginning."""
         first = ops.zeros(ops.reshape(batch_size, [1]), int32)
-        made: Tensor = ops.one_hot(first, self.alignments_size, dtype=as_dtype(dtype))
-        made.set_shape([each if isinstance(each, int) else None for each in (batch_size, self.alignments_size)])
-        return made
+        attention: Tensor = ops.one_hot(first, self.alignments_size, dtype=as_dtype(dtype))
+        attention.set_shape([each if isinstance(each, int) else None for each in (batch_size, self.alignments_size)])
+        return attention
 
     def _biased(self, scores: Tensor) -> Tensor:
         """Return scores with the bias, inside of the scope of the mechanism."""

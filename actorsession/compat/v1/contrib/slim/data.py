@@ -133,12 +133,12 @@ def get_data_files(data_sources: Any) -> list[str]:
         ValueError: if there are none.
     """
     if isinstance(data_sources, (list, tuple)):
-        found = [name for each in data_sources for name in get_data_files(each)]
+        files = [name for each in data_sources for name in get_data_files(each)]
     else:
-        found = tf.gfile.Glob(data_sources) if set("*?[") & set(data_sources) else [data_sources]
-    if not found:
+        files = tf.gfile.Glob(data_sources) if set("*?[") & set(data_sources) else [data_sources]
+    if not files:
         raise ValueError(f"No data files found in {data_sources}")
-    return found
+    return files
 
 
 def parallel_read(
@@ -321,5 +321,5 @@ class DatasetDataProvider(DataProvider):
             raise ValueError(
                 f"The item name used for `record_key` cannot also be used for a dataset item: {record_key}"
             )
-        found = dict(zip(items, dataset.decoder.decode(record, items), strict=True))
-        super().__init__({**found, record_key: key}, dataset.num_samples)
+        tensors = dict(zip(items, dataset.decoder.decode(record, items), strict=True))
+        super().__init__({**tensors, record_key: key}, dataset.num_samples)

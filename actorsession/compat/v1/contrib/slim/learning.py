@@ -242,21 +242,21 @@ def train(
     return total_loss
 
 
-def _listed(given: Any) -> list[Any]:
-    if given is None:
+def _listed(value: Any) -> list[Any]:
+    if value is None:
         return []
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def _step_arguments(global_step: Any, number_of_steps: int | None, log_every_n_steps: int) -> dict[str, Tensor]:
     """Return the tensors that say after a step whether to stop and whether to log."""
     with get_default_graph().name_scope("train_step"):
-        found = {}
+        arguments = {}
         if number_of_steps:
-            found["should_stop"] = ops.greater_equal(global_step, number_of_steps)
+            arguments["should_stop"] = ops.greater_equal(global_step, number_of_steps)
         if log_every_n_steps > 0:
-            found["should_log"] = ops.equal(ops.mod(global_step, log_every_n_steps), 0)
-        return found
+            arguments["should_log"] = ops.equal(ops.mod(global_step, log_every_n_steps), 0)
+        return arguments
 
 
 def _wait_for_step(session: Any, global_step: Any, step: int) -> None:

@@ -197,8 +197,8 @@ class SparseTensor(ItemHandler):
         if self._shape_key:
             shape = _dense(keys_to_tensors[self._shape_key])
         last = tf.reshape(tf.cast(indices.values, tf.int64), [-1, 1])
-        found = tf.SparseTensor(tf.concat([indices.indices[:, :-1], last], 1), values.values, shape)
-        return tf.sparse_tensor_to_dense(found, self._default_value) if self._densify else found
+        sparse = tf.SparseTensor(tf.concat([indices.indices[:, :-1], last], 1), values.values, shape)
+        return tf.sparse_tensor_to_dense(sparse, self._default_value) if self._densify else sparse
 
 
 class Image(ItemHandler):
@@ -273,8 +273,8 @@ class TFExampleDecoder(DataDecoder):
             feature = self._keys_to_features[key]
             if isinstance(feature, tf.FixedLenFeature):
                 parsed[key] = tf.reshape(parsed[key], feature.shape)
-        found = []
+        tensors = []
         for item in items or self._items_to_handlers:
             handler = self._items_to_handlers[item]
-            found.append(handler.tensors_to_item({key: parsed[key] for key in handler.keys}))
-        return found
+            tensors.append(handler.tensors_to_item({key: parsed[key] for key in handler.keys}))
+        return tensors

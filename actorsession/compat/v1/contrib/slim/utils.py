@@ -93,24 +93,24 @@ def convert_collection_to_dict(collection: str, clear_collection: bool = False) 
         collection: the name of the collection.
         clear_collection: whether it is emptied.
     """
-    found: OrderedDict[str, Any] = OrderedDict()
+    aliased: OrderedDict[str, Any] = OrderedDict()
     for tensor in get_collection(collection):
         for alias in get_tensor_aliases(tensor):
-            found[alias] = tensor
-    if clear_collection and found:
-        graph = next(iter(found.values())).graph
+            aliased[alias] = tensor
+    if clear_collection and aliased:
+        graph = next(iter(aliased.values())).graph
         graph.clear_collection(collection)
-    return found
+    return aliased
 
 
 def _dimension(inputs: Any, axis: int, least: int) -> int:
     sizes = static_sizes(inputs)
     if sizes is None or len(sizes) < least:
         raise ValueError(f"rank of shape must be at least {least}, not: {sizes and len(sizes)}")
-    found = sizes[axis]
-    if found is None:
+    size = sizes[axis]
+    if size is None:
         raise ValueError(f"dimension {axis} of shape must be known but is None")
-    return found
+    return size
 
 
 def first_dimension(shape: Any, min_rank: int = 1) -> int:
@@ -150,7 +150,7 @@ def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
         ValueError: for anything else.
     """
     listed = value if isinstance(value, (list, tuple)) else [value] * n
-    found = tuple(int(each) for each in listed)
-    if len(found) != n or any(each < 1 for each in found):
+    numbers = tuple(int(each) for each in listed)
+    if len(numbers) != n or any(each < 1 for each in numbers):
         raise ValueError(f"Must provide an int or a sequence of {n} positive ints, got {value!r}")
-    return found
+    return numbers

@@ -38,13 +38,13 @@ __all__ = ["Checkpoint", "values_of"]
 _log = get_logger()
 
 
-def session_of(given: Any) -> Any:
+def session_of(preferred: Any) -> Any:
     """Return a session: the given one, or the default one.
 
     Raises:
         ValueError: if there is none.
     """
-    session = get_default_session() if given is None else given
+    session = get_default_session() if preferred is None else preferred
     if session is None:
         raise ValueError(
             "objects are saved and restored in a session: pass session=, or call this inside `with session:`"
@@ -64,10 +64,10 @@ class _Description(SaveableObject):
         return ops.no_op()
 
 
-def values_of(found: Tracked) -> dict[str, Any]:
+def values_of(tracking: Tracked) -> dict[str, Any]:
     """Return what a checkpoint of some objects holds, by its keys: their values and their description."""
     with control_dependencies(None):
-        return {**found.keys, GRAPH_KEY: _Description(found.message)}
+        return {**tracking.keys, GRAPH_KEY: _Description(tracking.message)}
 
 
 class Checkpoint(AutoTrackable):
@@ -120,11 +120,11 @@ class Checkpoint(AutoTrackable):
         Returns:
             The prefix, for ``restore``.
         """
-        found = tracked(self)
-        content = found.message.SerializeToString()
-        key = (get_default_graph(), content, tuple(map(id, found.keys.values())))
+        parts = tracked(self)
+        content = parts.message.SerializeToString()
+        key = (get_default_graph(), content, tuple(map(id, parts.keys.values())))
         if self._saver is None or self._saver[0] != key:
-            self._saver = key, Saver(values_of(found), max_to_keep=0)
+            self._saver = key, Saver(values_of(parts), max_to_keep=0)
         path = self._saver[1].save(
             session_of(session), path_text(file_prefix), write_meta_graph=False, write_state=False
         )
@@ -267,9 +267,9 @@ class CheckpointLoadStatus(_Status):
             AssertionError: if something is not.
         """
         self.assert_existing_objects_matched()
-        found = self._match()
+        match = self._match()
         for number, node in enumerate(self._message.nodes):
-            if number not in found.objects:
+            if number not in match.objects:
                 raise AssertionError(f"Unresolved object in checkpoint {self._name_of(number)}: {node}")
         return self
 

@@ -67,8 +67,8 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
         checkpoint_dir: the folder.
         latest_filename: name of the state file; ``checkpoint`` if omitted.
     """
-    found = train.get_checkpoint_state(checkpoint_dir, latest_filename)
-    return None if found is None else _message(found)
+    state = train.get_checkpoint_state(checkpoint_dir, latest_filename)
+    return None if state is None else _message(state)
 
 
 def generate_checkpoint_state_proto(

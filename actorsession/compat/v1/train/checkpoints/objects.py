@@ -124,44 +124,44 @@ class Tracked:
 
 def tracked(root: Any) -> Tracked:
     """Return an object with all that it consists of, and its description."""
-    found = Tracked([root], [""])
+    parts = Tracked([root], [""])
     ids = {id(root): 0}
     references: list[list[tuple[int, str]]] = []
     ahead = deque([0])
     while ahead:
         number = ahead.popleft()
         references.append([])
-        for name, child in children_of(found.objects[number]):
+        for name, child in children_of(parts.objects[number]):
             if id(child) not in ids:
-                ids[id(child)] = len(found.objects)
-                ahead.append(len(found.objects))
-                found.objects.append(child)
-                above = found.names[number]
-                found.names.append(f"{above}/{_escaped(name)}" if above else _escaped(name))
+                ids[id(child)] = len(parts.objects)
+                ahead.append(len(parts.objects))
+                parts.objects.append(child)
+                above = parts.names[number]
+                parts.names.append(f"{above}/{_escaped(name)}" if above else _escaped(name))
             references[number].append((ids[id(child)], name))
-    slots = list(_slots_of(found, ids))
+    slots = list(_slots_of(parts, ids))
     node = message_class("TrackableObjectGraph.TrackableObject")
     reference = message_class("TrackableObjectGraph.TrackableObject.ObjectReference")
     nodes = []
-    for number, each in enumerate(found.objects):
+    for number, each in enumerate(parts.objects):
         children = references[number] if number < len(references) else []
-        made = node(children=[reference(node_id=at, local_name=name) for at, name in children])
+        described = node(children=[reference(node_id=at, local_name=name) for at, name in children])
         if isinstance(each, ops.Variable):
-            key = f"{found.names[number]}/.ATTRIBUTES/{_VALUE}"
-            found.keys[key] = each
-            made.attributes.add(name=_VALUE, full_name=each.op.name, checkpoint_key=key)
-        nodes.append(made)
+            key = f"{parts.names[number]}/.ATTRIBUTES/{_VALUE}"
+            parts.keys[key] = each
+            described.attributes.add(name=_VALUE, full_name=each.op.name, checkpoint_key=key)
+        nodes.append(described)
     for optimizer, variable, name, slot in slots:
         nodes[optimizer].slot_variables.add(
             original_variable_node_id=variable, slot_name=name, slot_variable_node_id=slot
         )
-    found.message = message_class("TrackableObjectGraph")(nodes=nodes)
-    return found
+    parts.message = message_class("TrackableObjectGraph")(nodes=nodes)
+    return parts
 
 
-def _slots_of(found: Tracked, ids: dict[int, int]) -> Iterator[tuple[int, int, str, int]]:
+def _slots_of(parts: Tracked, ids: dict[int, int]) -> Iterator[tuple[int, int, str, int]]:
     """Yield optimiser, variable, name and slot, the objects as numbers; slots become objects on the way."""
-    plain = list(enumerate(found.objects))
+    plain = list(enumerate(parts.objects))
     for number, optimizer in plain:
         if not hasattr(optimizer, "get_slot_names"):
             continue
@@ -169,10 +169,10 @@ def _slots_of(found: Tracked, ids: dict[int, int]) -> Iterator[tuple[int, int, s
             for at, variable in plain:
                 slot = optimizer.get_slot(variable, name) if isinstance(variable, ops.Variable) else None
                 if slot is not None:
-                    ids[id(slot)] = len(found.objects)
-                    found.objects.append(slot)
-                    path = f"{found.names[at]}/.OPTIMIZER_SLOT/{found.names[number]}"
-                    found.names.append(f"{path}/{_escaped(name)}")
+                    ids[id(slot)] = len(parts.objects)
+                    parts.objects.append(slot)
+                    path = f"{parts.names[at]}/.OPTIMIZER_SLOT/{parts.names[number]}"
+                    parts.names.append(f"{path}/{_escaped(name)}")
                     yield number, at, name, ids[id(slot)]
 
 

@@ -258,9 +258,9 @@ def import_meta_graph(
             raise MissingFileError(f"File {meta_graph_or_file} does not exist.") from exc
         except text_format.ParseError as exc:
             raise UnreadableFileError(f"Cannot parse file {meta_graph_or_file}: {exc}.") from exc
-    found = interop.import_meta_graph(message, clear_devices, import_scope, kwargs.get("input_map"))
-    if found.saver_def is not None:
-        return Saver(saver_def=within_scope(found.saver_def, found.import_scope))
+    imported = interop.import_meta_graph(message, clear_devices, import_scope, kwargs.get("input_map"))
+    if imported.saver_def is not None:
+        return Saver(saver_def=within_scope(imported.saver_def, imported.import_scope))
     graph: Graph = get_default_graph()
     if graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
         return Saver()

@@ -36,17 +36,17 @@ def checkpoints_iterator(
         checked_seconds("wait", timeout)
     last: str | None = None
     while True:
-        found = _next_checkpoint(checkpoint_dir, last, timeout)
-        if found is None:
+        path = _next_checkpoint(checkpoint_dir, last, timeout)
+        if path is None:
             if timeout_fn is None:
                 _log.info("no new checkpoint in %s after %s s", checkpoint_dir, timeout)
                 return
             if timeout_fn():
                 return
             continue
-        last = found
+        last = path
         began = time.monotonic()
-        yield found
+        yield path
         left = min_interval_secs - (time.monotonic() - began)
         if left > 0:
             time.sleep(left)
@@ -55,9 +55,9 @@ def checkpoints_iterator(
 def _next_checkpoint(folder: str, last: str | None, timeout: float | None) -> str | None:
     end = None if timeout is None else time.monotonic() + timeout
     while True:
-        found: str | None = latest_checkpoint(folder)
-        if found is not None and found != last:
-            return found
+        path: str | None = latest_checkpoint(folder)
+        if path is not None and path != last:
+            return path
         if end is not None and time.monotonic() + _LOOK > end:
             return None
         time.sleep(_LOOK)

@@ -101,23 +101,23 @@ def warm_start(
         init_from_checkpoint(source, plain)
 
 
-def _chosen(wanted: Any) -> dict[str, list[Any]]:
+def _chosen(selection: Any) -> dict[str, list[Any]]:
     """Return the variables that are to be set by name, parts of one variable together."""
     graph = get_default_graph()
-    if wanted is None:
+    if selection is None:
         return {}
-    if isinstance(wanted, str):
-        found = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=wanted)
-    elif all(isinstance(item, str) for item in wanted):
-        found = [
+    if isinstance(selection, str):
+        variables = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=selection)
+    elif all(isinstance(item, str) for item in selection):
+        variables = [
             variable
-            for pattern in wanted
+            for pattern in selection
             for variable in graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope=pattern)
         ]
     else:
-        found = list(wanted)
+        variables = list(selection)
     by_name: dict[str, list[Any]] = {}
-    for variable in found:
+    for variable in variables:
         info = getattr(variable, "_save_slice_info", None)
         parts = by_name.setdefault(variable.op.name if info is None else info.full_name, [])
         if not any(variable is part for part in parts):
@@ -128,7 +128,7 @@ def _chosen(wanted: Any) -> dict[str, list[Any]]:
 def _remapped(old: Any, info: VocabInfo, variable: Any) -> Any:
     """Return the value of a variable whose rows, or columns, are those of the same words before."""
     shape = tuple(variable.shape.as_list())
-    made = np.zeros(shape, old.dtype)
+    value = np.zeros(shape, old.dtype)
     if info.backup_initializer is not None:
         with name_scope("backup"):
             first = info.backup_initializer(list(shape), dtype=variable.dtype.base_dtype)
@@ -137,8 +137,8 @@ def _remapped(old: Any, info: VocabInfo, variable: Any) -> Any:
         if any(there is None for there in known) or info.num_oov_buckets:
             keep = np.array([there is not None for there in known] + [False] * info.num_oov_buckets)
             mask = keep[:, None] if info.axis == 0 else keep[None, :]
-            return ops.where(np.broadcast_to(mask, shape), _placed(made, old, info), first)
-    return _placed(made, old, info)
+            return ops.where(np.broadcast_to(mask, shape), _placed(value, old, info), first)
+    return _placed(value, old, info)
 
 
 def _rows(info: VocabInfo) -> list[int | None]:
@@ -150,13 +150,13 @@ def _rows(info: VocabInfo) -> list[int | None]:
     return [places.get(word) for word in _words(info.new_vocab)[: info.new_vocab_size]]
 
 
-def _placed(made: Any, old: Any, info: VocabInfo) -> Any:
+def _placed(value: Any, old: Any, info: VocabInfo) -> Any:
     for place, there in enumerate(_rows(info)):
         if there is not None and info.axis == 0:
-            made[place] = old[there]
+            value[place] = old[there]
         elif there is not None:
-            made[:, place] = old[:, there]
-    return made
+            value[:, place] = old[:, there]
+    return value
 
 
 def _words(path: str) -> list[bytes]:

@@ -179,10 +179,10 @@ def step_of(hook: Any) -> Any:
     Raises:
         RuntimeError: if the graph has none.
     """
-    found = get_global_step()
-    if found is None:
+    step = get_global_step()
+    if step is None:
         raise RuntimeError(f"Global step should be created to use {type(hook).__name__}.")
-    return found
+    return step
 
 
 def step_after(context: SessionRunContext, timer: SecondOrStepTimer, step: Any, fetched: Any) -> int:

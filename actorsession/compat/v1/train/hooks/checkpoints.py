@@ -100,7 +100,7 @@ class CheckpointSaverHook(SessionRunHook):
         step = int(session.run(self._step))
         if self._save_graph_def:
             write_graph_text(get_default_graph(), self._folder)
-        write_whole_graph(self._summary_writer, get_default_graph(), self._found_saver())
+        write_whole_graph(self._summary_writer, get_default_graph(), self._chosen_saver())
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 
@@ -131,15 +131,15 @@ class CheckpointSaverHook(SessionRunHook):
 
     def _save(self, session: Any, step: int) -> bool:
         """Save a checkpoint and return whether a listener requests to stop."""
-        saver = self._found_saver()
+        saver = self._chosen_saver()
         for listener in self._listeners:
             listener.before_save(session, step)
         saver.save(session, self._path, global_step=step, write_meta_graph=self._save_graph_def)
         self._summary_writer.add_session_log(SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path), step)
-        wanted = [listener.after_save(session, step) for listener in self._listeners]
-        return any(wanted)
+        stops = [listener.after_save(session, step) for listener in self._listeners]
+        return any(stops)
 
-    def _found_saver(self) -> Any:
+    def _chosen_saver(self) -> Any:
         if self._saver is not None:
             return self._saver
         if self._scaffold is not None:

@@ -66,10 +66,10 @@ class SummarySaverHook(SessionRunHook):
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Fetch the global step, and the summary if it is due."""
         self._due = self._next_step is None or self._timer.should_trigger_for_step(self._next_step)
-        wanted = {"global_step": self._step}
-        if self._due and (summary := self._found_summary()):
-            wanted["summary"] = summary
-        return SessionRunArgs(wanted)
+        fetches = {"global_step": self._step}
+        if self._due and (summary := self._summaries()):
+            fetches["summary"] = summary
+        return SessionRunArgs(fetches)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Write the summary if it was due."""
@@ -91,8 +91,8 @@ class SummarySaverHook(SessionRunHook):
         if self._summary_writer is not None:
             self._summary_writer.flush()
 
-    def _found_summary(self) -> list[Any]:
-        found = self._scaffold.summary_op if self._summary_op is None else self._summary_op
-        if found is None:
+    def _summaries(self) -> list[Any]:
+        summary = self._scaffold.summary_op if self._summary_op is None else self._summary_op
+        if summary is None:
             return []
-        return list(found) if isinstance(found, (list, tuple)) else [found]
+        return list(summary) if isinstance(summary, (list, tuple)) else [summary]

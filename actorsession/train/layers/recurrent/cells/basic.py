@@ -142,10 +142,10 @@ class GRUCell(UnitsCell):
 
     def _add_layer(self, name: str, rows: int, count: int, bias: Any) -> tuple[Any, Any]:
         columns = count * self._num_units
-        given = self._bias_initializer
+        initializer = self._bias_initializer
         return (
             self.add_variable(f"{name}/kernel", [rows, columns], initializer=self._kernel_initializer),
-            self.add_variable(f"{name}/bias", [columns], initializer=bias if given is None else given),
+            self.add_variable(f"{name}/bias", [columns], initializer=bias if initializer is None else initializer),
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:

@@ -50,8 +50,8 @@ class LSTMBlockCell(LSTMCell):
         c, h = state
         if self._kernel.dtype.base_dtype not in (float16, float32):
             return super().call(inputs, state)
-        made = raw.LSTMBlockCell(inputs, c, h, *self.weights_of_node(), **self.attrs_of_node())
-        return made[6], LSTMStateTuple(made[1], made[6])
+        outputs = raw.LSTMBlockCell(inputs, c, h, *self.weights_of_node(), **self.attrs_of_node())
+        return outputs[6], LSTMStateTuple(outputs[1], outputs[6])
 
     def weights_of_node(self) -> list[Any]:
         """Return the matrix, the vectors by which gates see the memory, and the bias."""
@@ -108,10 +108,10 @@ class GRUBlockCell(GRUCell):
         """Build one step and return its output and next state; see ``RNNCell``."""
         if self._gate_kernel.dtype.base_dtype is not float32:
             return super().call(inputs, state)
-        made = raw.GRUBlockCell(
+        outputs = raw.GRUBlockCell(
             inputs, state, self._gate_kernel, self._candidate_kernel, self._gate_bias, self._candidate_bias
         )
-        return made[3], made[3]
+        return outputs[3], outputs[3]
 
 
 class GRUBlockCellV2(GRUBlockCell):
@@ -201,8 +201,8 @@ class SequencesLSTM(LSTMBlockCell):
         """Build all steps and return their outputs and the last state."""
         steps = shape_tensor(inputs)[0]
         last = steps if self.lengths is None else ops.reduce_max(self.lengths)
-        made = raw.BlockLSTM(ops.cast(last, int64), inputs, *state, *self.weights_of_node(), **self.attrs_of_node())
-        memories, outputs = made[1], made[6]
+        results = raw.BlockLSTM(ops.cast(last, int64), inputs, *state, *self.weights_of_node(), **self.attrs_of_node())
+        memories, outputs = results[1], results[6]
         if self.lengths is None:
             return outputs, LSTMStateTuple(memories[-1], outputs[-1])
         lengths = ops.convert_to_tensor(self.lengths)

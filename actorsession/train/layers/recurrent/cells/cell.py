@@ -102,8 +102,8 @@ class RNNCell(Layer):
             return self._step(None, inputs, state)
 
     def _step(self, scope: Any, inputs: Any, state: Any) -> tuple[Any, Any]:
-        made: tuple[Any, Any] = self._invoke(scope, inputs, state)
-        return made
+        stepped: tuple[Any, Any] = self._invoke(scope, inputs, state)
+        return stepped
 
     _returns = "it must return an output and a state"
 

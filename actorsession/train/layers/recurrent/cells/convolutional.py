@@ -68,9 +68,9 @@ class ConvLSTMCell(RNNCell):
         """Return a state of zeros."""
 
         def zeros(shape: TensorShape) -> Any:
-            made = ops.zeros(ops.stack([batch_size, *shape.as_list()]), dtype)
-            made.set_shape([batch_size if isinstance(batch_size, int) else None, *shape.as_list()])
-            return made
+            state = ops.zeros(ops.stack([batch_size, *shape.as_list()]), dtype)
+            state.set_shape([batch_size if isinstance(batch_size, int) else None, *shape.as_list()])
+            return state
 
         return LSTMStateTuple(*map(zeros, self.state_size))
 

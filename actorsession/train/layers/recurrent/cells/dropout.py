@@ -129,16 +129,16 @@ class DropoutWrapper(CellWrapper):
                 return part
             if noises is None:
                 return dropout(part, rate=1.0 - keep, seed=self._seed_of(what, place))
-            made = ops.divide(part, keep) * ops.floor(keep + noises)
-            made.set_shape(part.shape)
-            return made
+            scaled = ops.divide(part, keep) * ops.floor(keep + noises)
+            scaled.set_shape(part.shape)
+            return scaled
 
         return visit(values, chosen, self._noises.get(what))
 
 
-def _share(given: Any, what: str) -> Any:
+def _share(value: Any, what: str) -> Any:
     """Return a share as a float if its value is static, else as a tensor."""
-    tensor = ops.convert_to_tensor(given)
+    tensor = ops.convert_to_tensor(value)
     known = get_static_value(tensor)
     if known is None:
         return tensor

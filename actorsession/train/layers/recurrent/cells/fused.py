@@ -74,8 +74,8 @@ class FusedRNNCellAdaptor(FusedRNNCell):
                 scope=scope,
             )
             return (ops.unstack(outputs) if listed else outputs), state
-        given = inputs if listed else ops.unstack(ops.convert_to_tensor(inputs))
-        outputs, state = static_rnn(self._cell, given, initial_state, dtype, sequence_length, scope)
+        steps = inputs if listed else ops.unstack(ops.convert_to_tensor(inputs))
+        outputs, state = static_rnn(self._cell, steps, initial_state, dtype, sequence_length, scope)
         if listed:
             return outputs, state
         leaves = [nests.flatten(each) for each in outputs]
@@ -105,8 +105,8 @@ class TimeReversedFusedRNN(FusedRNNCell):
                 return ops.reverse(value, [0])
             return ops.reverse_sequence(value, sequence_length, seq_axis=0, batch_axis=1)
 
-        given = inputs if isinstance(inputs, list) else ops.convert_to_tensor(inputs)
-        outputs, state = self._cell(turned(given), initial_state, dtype, sequence_length, scope)
+        steps = inputs if isinstance(inputs, list) else ops.convert_to_tensor(inputs)
+        outputs, state = self._cell(turned(steps), initial_state, dtype, sequence_length, scope)
         if isinstance(outputs, list):
             return turned(outputs), state
         return nests.mapped(turned, outputs), state

@@ -133,5 +133,5 @@ class UGRNNCell(RNNCell):
             both = _linear([inputs, state], 2 * self._num_units, True)
         gate, new = ops.split(both, 2, 1)
         kept = ops.sigmoid(gate + self._forget_bias)
-        made = kept * state + (1.0 - kept) * self._activation(new)
-        return made, made
+        output = kept * state + (1.0 - kept) * self._activation(new)
+        return output, output

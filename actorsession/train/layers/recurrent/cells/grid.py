@@ -165,15 +165,15 @@ class GridLSTMCell(RNNCell):
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step."""
         outputs, states = self._blocks_of(self._windows(inputs), state, "state")
-        made = self._kind(*states) if self._kind is not None else ops.concat(states, 1)
-        return ops.concat(outputs, 1), made
+        after = self._kind(*states) if self._kind is not None else ops.concat(states, 1)
+        return ops.concat(outputs, 1), after
 
     def _blocks_of(self, blocks: list[Any], state: Any, prefix: str) -> tuple[list[Any], list[Any]]:
         outputs: list[Any] = []
         states: list[Any] = []
         for block, windows in enumerate(blocks):
-            made, kept = self._block(windows, block, state, prefix)
-            outputs += made
+            own_outputs, kept = self._block(windows, block, state, prefix)
+            outputs += own_outputs
             states += kept
         return outputs, states
 
@@ -196,18 +196,18 @@ class GridLSTMCell(RNNCell):
                     f"{len(self._blocks)} {len(starts)}"
                 )
             raise ValueError(f"Length of num_frequency_blocks is not 1, but instead is {len(self._blocks)}")
-        found = []
-        for start, end, wanted in zip(starts, ends, self._blocks, strict=True):
+        windows = []
+        for start, end, expected in zip(starts, ends, self._blocks, strict=True):
             count = (end - start - self._width) // self._skip + 1
-            if count != wanted:
+            if count != expected:
                 raise ValueError(
-                    f"Invalid num_frequency_blocks, requires {wanted} but gets {count}, please check the "
+                    f"Invalid num_frequency_blocks, requires {expected} but gets {count}, please check the "
                     "input size and filter config are correct."
                 )
             first = start + max(offset, 0)
             places = range(first, first + count * self._skip, self._skip)
-            found.append([inputs[:, at : at + self._width] for at in places])
-        return found
+            windows.append([inputs[:, at : at + self._width] for at in places])
+        return windows
 
     def _variables_of(self, block: int, dtype: Any, gates: int) -> tuple[list[Any], dict[str, Any]]:
         """Return kernels and biases of frequencies and of time, and the peepholes by their names."""
@@ -257,8 +257,8 @@ class GridLSTMCell(RNNCell):
                 kept = 1.0 - entering
                 if not self._couples:
                     kept = ops.sigmoid(parts[2] + self._bias + seen("F", axis, memory, known))
-                made = kept * before + entering * ops.tanh(parts[1])
-                memories.append(_clipped(made, self._clip))
+                updated = kept * before + entering * ops.tanh(parts[1])
+                memories.append(_clipped(updated, self._clip))
                 leavings.append(parts[-1])
             output, of_time = (
                 ops.sigmoid(leaving + seen("O", axis, *memories)) * ops.tanh(own)

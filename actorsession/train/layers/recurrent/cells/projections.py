@@ -70,10 +70,10 @@ class InputProjectionWrapper(_Around):
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step."""
-        made = _linear(inputs, self._columns, True)
-        read = made if self._activation is None else self._activation(made)
-        found: tuple[Any, Any] = self._cell(read, state)
-        return found
+        projected = _linear(inputs, self._columns, True)
+        read = projected if self._activation is None else self._activation(projected)
+        stepped: tuple[Any, Any] = self._cell(read, state)
+        return stepped
 
 
 class OutputProjectionWrapper(_Around):
@@ -105,8 +105,8 @@ class OutputProjectionWrapper(_Around):
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step."""
         output, after = self._cell(inputs, state)
-        made = _linear(output, self._columns, True)
-        return (made if self._activation is None else self._activation(made)), after
+        projected = _linear(output, self._columns, True)
+        return (projected if self._activation is None else self._activation(projected)), after
 
 
 class EmbeddingWrapper(_Around):
@@ -142,8 +142,8 @@ class EmbeddingWrapper(_Around):
         dtype = nests.flatten(state)[0].dtype
         table = ops.get_variable("embedding", self._shape, dtype, start)
         read = embedding_lookup(table, ops.reshape(inputs, [-1]))
-        found: tuple[Any, Any] = self._cell(read, state)
-        return found
+        stepped: tuple[Any, Any] = self._cell(read, state)
+        return stepped
 
 
 class HighwayWrapper(_Around):
@@ -232,9 +232,9 @@ class AttentionCellWrapper(_Around):
         flat = ops.concat(nests.flatten(after), 1)
         seen, newer = self._attention(flat, states)
         with ops.variable_scope("attn_output_projection"):
-            made = _linear([output, seen], self._size, True)
-        newer = ops.concat([newer, ops.expand_dims(made, 1)], 1)
-        return made, (after, seen, ops.reshape(newer, [-1, self._length * self._size]))
+            projected = _linear([output, seen], self._size, True)
+        newer = ops.concat([newer, ops.expand_dims(projected, 1)], 1)
+        return projected, (after, seen, ops.reshape(newer, [-1, self._length * self._size]))
 
     def _attention(self, query: Any, states: Any) -> tuple[Any, Any]:
         with ops.variable_scope("attention"):

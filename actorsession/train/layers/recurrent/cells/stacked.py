@@ -48,8 +48,8 @@ class MultiRNNCell(RNNCell):
     @property
     def state_size(self) -> Any:
         """The sizes of the cells' states, or their sum."""
-        found = tuple(cell.state_size for cell in self._cells)
-        return found if self._state_is_tuple else sum(found)
+        sizes = tuple(cell.state_size for cell in self._cells)
+        return sizes if self._state_is_tuple else sum(sizes)
 
     @property
     def output_size(self) -> Any:
@@ -68,8 +68,8 @@ class MultiRNNCell(RNNCell):
         return others if self.trainable else self._weights("trainable_weights") + others
 
     def _weights(self, which: str) -> list[Any]:
-        found = [v for cell in self._cells for v in getattr(cell, which, [])]
-        return list({id(v): v for v in found}.values())
+        weights = [v for cell in self._cells for v in getattr(cell, which, [])]
+        return list({id(v): v for v in weights}.values())
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """Return a state of zeros; see ``RNNCell``."""

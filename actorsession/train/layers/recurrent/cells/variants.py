@@ -66,8 +66,8 @@ def norm(gain: float, shift: float, value: Any, scope: str) -> Tensor:
         gamma = ops.get_variable("gamma", width, float32, ops.constant_initializer(gain))
         beta = ops.get_variable("beta", width, float32, ops.constant_initializer(shift))
     mean, variance = moments(value, [1], keepdims=True)
-    made: Tensor = batch_normalization(value, mean, variance, beta, gamma, 1e-12)
-    return made
+    normalised: Tensor = batch_normalization(value, mean, variance, beta, gamma, 1e-12)
+    return normalised
 
 
 def _clipped(value: Any, most: float | None) -> Any:
@@ -180,8 +180,8 @@ class CoupledInputForgetGateLSTMCell(_Memory):
             shape = [units, self._num_proj]
             output = ops.matmul(output, sharded("W_P", shape, inputs.dtype, self._proj_shards))
             output = _clipped(output, self._clip)
-        made = LSTMStateTuple(memory, output) if self._as_tuple else ops.concat([memory, output], 1)
-        return output, made
+        after = LSTMStateTuple(memory, output) if self._as_tuple else ops.concat([memory, output], 1)
+        return output, after
 
 
 class NASCell(LayerRNNCell):
@@ -443,8 +443,8 @@ class IndRNNCell(_Plain):
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step."""
         kernel, own, bias = self._weights
-        made = self._activation(bias_add(ops.matmul(inputs, kernel) + state * own, bias))
-        return made, made
+        output = self._activation(bias_add(ops.matmul(inputs, kernel) + state * own, bias))
+        return output, output
 
 
 class _Independent(_Plain):
@@ -603,8 +603,8 @@ class GLSTMCell(_Memory):
         with ops.variable_scope(ops.get_variable_scope(), initializer=self._initializer):
             for number, piece in enumerate(pieces):
                 with ops.variable_scope(f"group{number}"):
-                    made = _linear(list(piece), 4 * self._num_units // self._groups, False)
-                    parts.append(ops.split(made, 4, 1))
+                    projected = _linear(list(piece), 4 * self._num_units // self._groups, False)
+                    parts.append(ops.split(projected, 4, 1))
             gates = [
                 bias_add(
                     ops.concat([part[place] for part in parts], 1),
@@ -673,11 +673,11 @@ class WeightNormLSTMCell(_Memory):
                     ],
                     0,
                 )
-        made = ops.matmul(ops.concat(matrices, 1), weights)
+        product = ops.matmul(ops.concat(matrices, 1), weights)
         if not bias:
-            return made
+            return product
         zeros = ops.zeros_initializer()
-        return bias_add(made, ops.get_variable("bias", [columns], dtype, zeros))
+        return bias_add(product, ops.get_variable("bias", [columns], dtype, zeros))
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step."""

@@ -111,12 +111,12 @@ def _sums(inputs: Any, outputs: Any) -> Any:
     return nests.mapped(_sum, inputs, outputs)
 
 
-def _sum(given: Any, output: Any) -> Any:
-    if not TensorShape(given.shape).is_compatible_with(TensorShape(output.shape)):
+def _sum(inputs: Any, output: Any) -> Any:
+    if not TensorShape(inputs.shape).is_compatible_with(TensorShape(output.shape)):
         raise ValueError(
-            f"Shapes {given.shape} and {output.shape} are incompatible: a ResidualWrapper adds inputs to outputs"
+            f"Shapes {inputs.shape} and {output.shape} are incompatible: a ResidualWrapper adds inputs to outputs"
         )
-    return given + output
+    return inputs + output
 
 
 class DeviceWrapper(CellWrapper):

@@ -72,11 +72,11 @@ def alexnet_v2(
                     biases_initializer=ops.zeros_initializer(),
                     scope="fc8",
                 )
-        found = convert_collection_to_dict(points)
+        end_points = convert_collection_to_dict(points)
         if spatial_squeeze:
             net = ops.squeeze(net, [1, 2], name="fc8/squeezed")
-            found[f"{opened.name}/fc8"] = net
-        return net, found
+            end_points[f"{opened.name}/fc8"] = net
+        return net, end_points
 
 
 vars(alexnet_v2)["default_image_size"] = 224

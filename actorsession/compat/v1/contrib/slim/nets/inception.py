@@ -161,8 +161,8 @@ def _step(net: Any, words: list[str], depth: Callable[[int], int]) -> Any:
 
 def _branch(net: Any, text: str, depth: Callable[[int], int]) -> Any:
     for step in text.split(","):
-        made = [_step(net, part.split(), depth) for part in step.split("+")]
-        net = made[0] if len(made) == 1 else ops.concat(made, 3)
+        outputs = [_step(net, part.split(), depth) for part in step.split("+")]
+        net = outputs[0] if len(outputs) == 1 else ops.concat(outputs, 3)
     return net
 
 
@@ -176,12 +176,12 @@ def _base(
     with ops.variable_scope(scope, name, [inputs]):
         for point, row in table.items():
             if point.startswith("Mixed"):
-                made = []
+                branches = []
                 with ops.variable_scope(point):
                     for number, branch in enumerate(row.split("|")):
                         with ops.variable_scope(f"Branch_{number}"):
-                            made.append(_branch(net, branch, depth))
-                    net = ops.concat(made, 3)
+                            branches.append(_branch(net, branch, depth))
+                    net = ops.concat(branches, 3)
             else:
                 net = _branch(net, row, depth)
             points[point] = net

@@ -179,10 +179,10 @@ def network(
                 net = ops.reduce_mean(net, [1, 2], name="pool5", keepdims=True)
             if num_classes is not None:
                 net = layers.conv2d(net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope="logits")
-            found = convert_collection_to_dict(points)
+            end_points = convert_collection_to_dict(points)
             if num_classes is not None:
-                found["predictions"] = layers.softmax(net, scope="predictions")
-            return net, found
+                end_points["predictions"] = layers.softmax(net, scope="predictions")
+            return net, end_points
 
 
 def network_of_size(name: str, units: Sequence[int], network_of: Callable[..., Any], unit: Callable[..., Any]) -> Any:
@@ -195,7 +195,7 @@ def network_of_size(name: str, units: Sequence[int], network_of: Callable[..., A
         unit: makes a unit.
     """
 
-    def made(
+    def build(
         inputs: Any,
         num_classes: int | None = None,
         is_training: Any = True,
@@ -208,7 +208,7 @@ def network_of_size(name: str, units: Sequence[int], network_of: Callable[..., A
             block_of(unit, f"block{number}", 32 * 2**number, count, 1 if number == 4 else 2)
             for number, count in enumerate(units, 1)
         ]
-        found: tuple[Any, Any] = network_of(
+        outputs: tuple[Any, Any] = network_of(
             inputs,
             blocks,
             num_classes,
@@ -219,9 +219,9 @@ def network_of_size(name: str, units: Sequence[int], network_of: Callable[..., A
             reuse=reuse,
             scope=scope,
         )
-        return found
+        return outputs
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"Return the outputs of the network with {units} units, and its end points."
-    vars(made)["default_image_size"] = 224
-    return made
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = f"Return the outputs of the network with {units} units, and its end points."
+    vars(build)["default_image_size"] = 224
+    return build

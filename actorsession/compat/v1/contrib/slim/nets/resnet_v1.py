@@ -61,8 +61,8 @@ def bottleneck(
         net = layers.conv2d(inputs, depth_bottleneck, [1, 1], stride=1, scope="conv1")
         net = conv2d_same(net, depth_bottleneck, 3, stride, rate, "conv2")
         net = layers.conv2d(net, depth, [1, 1], stride=1, activation_fn=None, scope="conv3")
-        made = nn.relu(around + net)
-        return collect_named_outputs(outputs_collections, opened.name, made)
+        output = nn.relu(around + net)
+        return collect_named_outputs(outputs_collections, opened.name, output)
 
 
 def resnet_v1(

@@ -53,11 +53,11 @@ def _network(
             net = layers.conv2d(net, 4096, [1, 1], scope="fc7")
             net = layers.dropout(net, keep, is_training=is_training, scope="dropout7")
             net = layers.conv2d(net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope="fc8")
-        found = convert_collection_to_dict(points)
+        end_points = convert_collection_to_dict(points)
         if squeeze:
             net = ops.squeeze(net, [1, 2], name="fc8/squeezed")
-            found[f"{opened.name}/fc8"] = net
-        return net, found
+            end_points[f"{opened.name}/fc8"] = net
+        return net, end_points
 
 
 def vgg_a(
@@ -111,5 +111,5 @@ def vgg_19(
     )
 
 
-for _made in (vgg_a, vgg_16, vgg_19):
-    vars(_made)["default_image_size"] = 224
+for _network_of in (vgg_a, vgg_16, vgg_19):
+    vars(_network_of)["default_image_size"] = 224
