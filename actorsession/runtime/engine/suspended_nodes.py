@@ -111,5 +111,8 @@ class SuspendedNodes(dict[Completion, Suspended]):
         node = self.pop(completion, None)
         if node is not None:
             engine = node.engine
-            engine.delivered(node.number, completion)
+            try:
+                engine.delivered(node.number, completion)
+            except Exception as exc:  # nobody else would end the step
+                engine.step.broke(exc)
             engine.step.drain()
