@@ -190,7 +190,7 @@ class DataflowEngine(Engine, ControlFlowContext):
             elif isinstance(value, np.ndarray) and not value.ndim:
                 value = value[()]
             self.step.outputs[position] = value
-        self.step.ended()
+        self.step.unfinished -= 1
 
     def _dead_fetch(self, name: str, output: int) -> OpError:
         # TensorFlow's two kinds of session raise these two error classes: its workers take an output that

@@ -3,7 +3,8 @@
 A step makes one engine per partition; which class is chosen once, when the partition is loaded (see
 ``Executor.load``). A ``SegmentEngine`` calls generated functions, a ``DataflowEngine`` runs nodes one by one. As it is
 made, an engine puts what can run at once into ``Step.queue`` and requests the values that must arrive. It calls
-``Step.offload``, ``Step.ended`` and ``Step.fail``; the step calls nothing of it but what ``Engine`` declares.
+``Step.offload`` and ``Step.fail``, and at its end counts ``Step.unfinished`` down, whoever calls it draining the step
+then; the step calls nothing of it but what ``Engine`` declares.
 """
 
 from __future__ import annotations
@@ -38,14 +39,16 @@ class Engine(SegmentContext):
         bound: the partition.
         executor: the executor of its device.
         remaining: how many of its segments and suspended nodes have not ended.
+        slots: the values of a partition of segments; those of ``CompiledPartition.fetches`` are read when it has ended.
         waits: for each segment, the number of arrivals and segments that it still waits for.
     """
 
-    __slots__ = ("_suspended", "bound", "executor", "remaining", "step", "waits")
+    __slots__ = ("_suspended", "bound", "executor", "remaining", "slots", "step", "waits")
 
     bound: BoundPartition
     executor: Executor
     remaining: int
+    slots: list[Any]
     step: Step
     waits: Sequence[int]
     _suspended: SuspendedNodes | None

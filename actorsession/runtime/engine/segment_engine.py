@@ -45,7 +45,7 @@ class SegmentEngine(Engine):
         feeds: values of all feeds of the signature, in its order; borrowed.
     """
 
-    __slots__ = ("_begun_at", "_is_observed", "_policy", "_ran", "_readers", "_scheduled", "_slots")
+    __slots__ = ("_begun_at", "_is_observed", "_policy", "_ran", "_readers", "_scheduled")
 
     waits: list[int]
 
@@ -56,9 +56,9 @@ class SegmentEngine(Engine):
         self.step = step
         self._policy = executor.policy
         self._is_observed = step.collector is not None or step.debug is not None
-        self._slots: list[Any] = [None] * compiled.slots
+        self.slots: list[Any] = [None] * compiled.slots
         for slot, position in compiled.feeds:
-            self._slots[slot] = feeds[position]
+            self.slots[slot] = feeds[position]
         self.waits = bound.waits.copy()
         self._readers = list(compiled.readers)
         self.remaining = len(bound.segments) + len(compiled.suspensions)
@@ -77,7 +77,7 @@ class SegmentEngine(Engine):
         if bound.slot_of:
             step.rendezvous.expect(bound.slot_of, self)
         if not self.waits:
-            step.ended()
+            step.unfinished -= 1
 
     # -- Engine --------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class SegmentEngine(Engine):
                 step.fail(error)
                 return
         else:  # what execute() does, with a call less for each segment of each step
-            slots, places = self._slots, segment.places
+            slots, places = self.slots, segment.places
             begin = perf_counter()
             try:
                 results = segment.function(self, *map(slots.__getitem__, places))
@@ -119,7 +119,7 @@ class SegmentEngine(Engine):
             self.store(index, results)
 
     def _is_expensive(self, segment: BoundSegment) -> bool:
-        return self._policy.is_expensive(segment, self._slots, segment.places)
+        return self._policy.is_expensive(segment, self.slots, segment.places)
 
     def delivered(self, number: int, completion: Completion) -> None:
         """See ``Engine.delivered``."""
@@ -136,7 +136,7 @@ class SegmentEngine(Engine):
             try:
                 values = (values,) if len(suspension.slots) == 1 else values or ()
                 for slot, value in zip(suspension.slots, values, strict=True):
-                    self._slots[slot] = value
+                    self.slots[slot] = value
             except Exception as exc:  # such as for another number of values than the node has outputs
                 error = exc
         if error is not None:
@@ -149,7 +149,7 @@ class SegmentEngine(Engine):
             self._advance(woken)
         self.remaining -= 1
         if not self.remaining:
-            step.ended(bound.compiled.fetches, self._slots)
+            step.unfinished -= 1
 
     def located(self, number: int, exc: BaseException) -> OpError:
         """See ``Engine.located``."""
@@ -169,7 +169,7 @@ class SegmentEngine(Engine):
         if step.collector is not None:
             step.collector.add_transfer("recv", key, bound.device, value)
         slot = bound.slot_of[key]
-        self._slots[slot] = value
+        self.slots[slot] = value
         waits = self.waits
         for index in bound.woken_by[slot]:  # what _advance() does, without a call
             waits[index] = left = waits[index] - 1
@@ -197,7 +197,7 @@ class SegmentEngine(Engine):
     def execute(self, index: int, context: SegmentContext) -> tuple[Sequence[Any], OpError | None]:
         """Run a segment in the calling thread; return errors of kernels and never raise them."""
         segment = self.bound.segments[index]
-        slots, places = self._slots, segment.places
+        slots, places = self.slots, segment.places
         function, called_with, recorder = segment.function, context, None
         if self._is_observed:
             function, called_with, recorder = self._observed(index, context)
@@ -232,7 +232,7 @@ class SegmentEngine(Engine):
 
     def store(self, index: int, results: Sequence[Any]) -> None:
         """Store the results of a segment, and queue the segments that waited for it."""
-        bound, slots, readers = self.bound, self._slots, self._readers
+        bound, slots, readers = self.bound, self.slots, self._readers
         segment = bound.segments[index]
         if self._ran is not None:
             self._ran.add(index)
@@ -248,7 +248,7 @@ class SegmentEngine(Engine):
             self._advance(followers)
         self.remaining -= 1
         if not self.remaining:
-            self.step.ended(bound.compiled.fetches, slots)
+            self.step.unfinished -= 1
 
     # -- SegmentContext ------------------------------------------------------------------------
 

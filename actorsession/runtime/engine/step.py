@@ -79,13 +79,15 @@ class Step:
             the step has failed.
         context: the context variables that functions of the user see; ``None`` if the step calls none.
         takes: what the step has taken out of queues and the like.
+        unfinished: how many of its partitions have not run to their ends; each counts itself down.
         collectives: what executes the calls of its collectives; ``None`` before the first.
     """
 
     __slots__ = (
         "__weakref__", "_deadline", "_draining", "_executors", "_groups", "_on_done", "_sync_on_finish", "_unbegun",
-        "_unfinished", "_waiting", "cancelled", "collectives", "collector", "context", "debug", "done", "engines",
+        "_waiting", "cancelled", "collectives", "collector", "context", "debug", "done", "engines",
         "error", "handed_out", "loop", "outputs", "pool", "pooled", "queue", "rendezvous", "since", "step_id", "takes",
+        "unfinished",
     )  # fmt: skip
 
     def __init__(
@@ -116,7 +118,7 @@ class Step:
         self.done = not partitions
         self.queue: deque[tuple[Engine, int]] = deque()
         self._draining = False
-        self._unfinished = partitions
+        self.unfinished = partitions
         self.pooled = NO_WORK
         self.context: Context | None = None
         self.takes = Takes()
@@ -152,7 +154,7 @@ class Step:
 
     def fail(self, error: OpError) -> None:
         """End the step with an error; the first one wins."""
-        if self.error is not None or not self._unfinished:
+        if self.error is not None or not self.unfinished:
             return
         if type(error) is CancelledError and error.node is None and not error.derived:
             error = self._naming_waits(error)
@@ -254,7 +256,7 @@ class Step:
         """
         if self.error is not None:
             raise self.error
-        if self._unfinished:  # a failed step may have left kernels running, and has its error
+        if self.unfinished:  # a failed step may have left kernels running, and has its error
             raise InternalError(
                 f"step {self.step_id} waits for {self.rendezvous.waiting_keys()} with nobody to send it"
             )
@@ -281,13 +283,17 @@ class Step:
 
     def settle_failed(self) -> None:
         """End the step if it has failed and its kernels have returned from the pool."""
-        self.done = not (self.pooled and self._sync_on_finish)
-        if self.done:
+        if not (self.pooled and self._sync_on_finish):
             self._settle()
 
     def _settle(self) -> None:
-        """Release the engines of a step that is done, and call those who wait for its end."""
-        if self.error is not None and ended_from_outside(self.error):
+        """End the step: collect its values, release its engines, and call those who wait for its end."""
+        self.done = True
+        if self.error is None:
+            for engine in self.engines:
+                for position, slot in engine.bound.compiled.fetches:
+                    self.outputs[position] = engine.slots[slot]
+        elif ended_from_outside(self.error):
             self.takes.roll_back(handed_out=self.handed_out)
         self.takes.is_ended = True
         if self.takes.has_loans:
@@ -371,7 +377,7 @@ class Step:
                 self.rendezvous.flush()
         except Exception as exc:
             self.broke(exc)
-        if self.done:
+        if self.done or not self.unfinished:
             self._settle()
 
     def broke(self, exc: Exception) -> None:
@@ -379,23 +385,10 @@ class Step:
         error = from_exception(exc)
         if error is not exc:
             _log.error("step %d: our own mistake", self.step_id, exc_info=exc)
-        if self._unfinished:
+        if self.unfinished:
             self.fail(error)
         elif self.error is None:
             self.error = error
-
-    def ended(self, fetches: Sequence[tuple[int, int]] = (), slots: Sequence[Any] = ()) -> None:
-        """Count a partition that has run to its end.
-
-        Args:
-            fetches: for each value that it returns, the position among those of the step and its slot.
-            slots: the values of the partition.
-        """
-        for position, slot in fetches:
-            self.outputs[position] = slots[slot]
-        self._unfinished -= 1
-        if not self._unfinished and self.error is None:
-            self.done = True
 
     # -- collectives ---------------------------------------------------------------------------
 
