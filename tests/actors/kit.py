@@ -299,3 +299,11 @@ class Mule(Actor):
                 await self.release.wait()
             except asyncio.CancelledError:
                 continue
+
+
+@asynccontextmanager
+async def desk_at(scheme: str) -> AsyncIterator[tuple[Desk, Link, Link]]:
+    """A desk that one end of a link serves, the end that asks it, and the end that serves."""
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        yield desk, here, there

@@ -179,8 +179,6 @@ async def test_an_answer_to_an_asker_whose_loop_is_closed_is_dropped(elsewhere: 
 
 
 # --- refs as values ------------------------------------------------------------------------------
-
-
 async def test_an_actor_made_without_a_loop_lives_where_it_is_first_called() -> None:
     desk = await asyncio.to_thread(Desk)
     assert desk.ref.loop is None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+import actorsession as acts
 from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.config import CallableOptions, RunMetadata, RunOptions, TensorConnection, TraceLevel
 from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError
@@ -15,8 +18,42 @@ from actorsession.messages.session import PrepareStep
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import PS0, W0, W1, on, soon
 from tests.cluster.master_access import Way, way
-from tests.cluster.slow_graph import slow_graph
 from tests.session.inner import link_statistics
+
+
+@dataclass(frozen=True)
+class SlowGraph:
+    """Tensors of one graph, by the way they go.
+
+    Attributes:
+        here: on worker 0 alone.
+        across: from the ps over worker 0 to worker 1.
+    """
+
+    graph: acts.Graph
+    x: acts.Tensor
+    here: acts.Tensor
+    across: acts.Tensor
+    init: acts.Operation
+
+
+def slow_graph(products: int = 1) -> SlowGraph:
+    """The graph, which is larger by a number of products that nobody fetches."""
+    graph = acts.Graph()
+    with graph.as_default():
+        x = acts.placeholder(acts.float32, [], name="x")
+        with acts.device("/job:ps/task:0"):
+            bias = acts.Variable(10.0, name="bias")
+        with acts.device("/job:worker/task:0"):
+            here = acts.multiply(x, 2.0, name="here")
+            sum_ = acts.add(bias, here, name="sum")
+        with acts.device("/job:worker/task:1"):
+            across = acts.multiply(sum_, 3.0, name="across")
+            product = big = acts.placeholder(acts.float32, [None, None], name="big")
+            for _ in range(products):
+                product = acts.matmul(product, big) * 0.5
+    return SlowGraph(graph, x, here, across, bias.initializer)
+
 
 __all__ = ["way"]
 
@@ -120,6 +157,10 @@ def connect(*pairs: tuple[str, str]) -> list[TensorConnection]:
     return [TensorConnection(from_tensor=source, to_tensor=to) for source, to in pairs]
 
 
+def make(session: Any, **options: Any) -> Any:
+    return session.make_callable_from_options(CallableOptions(**options))
+
+
 def cpu(task: str) -> str:
     return f"{task}/device:CPU:0"
 
@@ -128,9 +169,7 @@ async def test_callables_from_options_go_all_roads(way: Way) -> None:
     slow = slow_graph()
     async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
         await session.run(slow.init)
-        across = session.make_callable_from_options(
-            CallableOptions(feed=["x:0"], fetch=["across", "here:0"], target=["sum"])
-        )
+        across = make(session, feed=["x:0"], fetch=["across", "here:0"], target=["sum"])
         for value in (1.0, 2.0):
             assert await soon(across(value)) == [3 * (10 + 2 * value), 2 * value]
         with pytest.raises(InvalidArgumentError, match="takes 1 values, for x:0, got 0"):
@@ -149,9 +188,7 @@ async def test_without_await_too(way: Way) -> None:
     def use() -> None:
         with Session(way.target, graph=slow.graph, config=way.config()) as session:
             session.run(slow.init)
-            connected = session.make_callable_from_options(
-                CallableOptions(fetch=["across:0"], tensor_connection=connect(("bias:0", "x:0")))
-            )
+            connected = make(session, fetch=["across:0"], tensor_connection=connect(("bias:0", "x:0")))
             assert connected() == [90.0]
 
     await soon(asyncio.to_thread(use))
@@ -167,14 +204,10 @@ async def test_a_tensor_of_one_task_is_used_in_the_place_of_one_of_another(way: 
     with on(W1):
         ops.add(y, free, name="z")
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
-        run = session.make_callable_from_options(
-            CallableOptions(fetch=["z:0"], tensor_connection=connect(("a:0", "x:0"), ("y:0", "free:0")))
-        )
+        run = make(session, fetch=["z:0"], tensor_connection=connect(("a:0", "x:0"), ("y:0", "free:0")))
         for _ in range(2):
             assert [list(z) for z in await soon(run())] == [[4.0, 8.0]]
-        checked = session.make_callable_from_options(
-            CallableOptions(feed=["free:0"], fetch=["y"], tensor_connection=connect(("free", "x")))
-        )
+        checked = make(session, feed=["free:0"], fetch=["y"], tensor_connection=connect(("free", "x")))
         assert [list(y) for y in await soon(checked([1, 2]))] == [[2.0, 4.0]]
         with pytest.raises(InvalidArgumentError, match="is wanted, got"):
             await soon(checked([1, 2, 3]))
@@ -186,14 +219,13 @@ async def test_feeds_enter_and_fetches_leave_at_the_tasks_named_for_them(way: Wa
         ops.multiply(x, 2.0, name="y")
     traced = RunOptions(output_partition_graphs=True)
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
-        run = session.make_callable_from_options(
-            CallableOptions(
-                feed=["x:0"],
-                fetch=["y:0"],
-                run_options=traced,
-                feed_devices={"x:0": cpu(W1)},
-                fetch_devices={"y:0": cpu(PS0)},
-            )
+        run = make(
+            session,
+            feed=["x:0"],
+            fetch=["y:0"],
+            run_options=traced,
+            feed_devices={"x:0": cpu(W1)},
+            fetch_devices={"y:0": cpu(PS0)},
         )
         metadata = RunMetadata()
         assert await soon(run(4.0, run_metadata=metadata)) == [8.0]
@@ -211,9 +243,7 @@ async def test_what_the_client_cannot_know_is_checked_by_the_master(way: Way, gr
     ops.multiply(x, 2.0, name="y")
     absent = "/job:nobody/replica:0/task:0"
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
-        run = session.make_callable_from_options(
-            CallableOptions(feed=["x:0"], fetch=["y:0"], feed_devices={"x:0": cpu(absent)})
-        )
+        run = make(session, feed=["x:0"], fetch=["y:0"], feed_devices={"x:0": cpu(absent)})
         with pytest.raises(InvalidArgumentError, match=r"/job:nobody.* does not exist; the dev"):
             await soon(run(1.0))
         assert await soon(session.run("y:0", {"x:0": 1.0})) == 2.0
@@ -231,36 +261,26 @@ async def test_mistakes_in_names_are_told_where_the_callable_is_made(way: Way, g
         for options, kind, said in mistakes:
             given: Any = {"fetch": ["y:0"], **options}
             with pytest.raises(kind, match=said):
-                session.make_callable_from_options(CallableOptions(**given))
+                make(session, **given)
 
 
 async def test_a_master_refuses_a_wiring_that_is_none(way: Way, graph: Graph) -> None:
     ops.multiply(ops.placeholder("float32", [], name="x"), 2.0, name="y")
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         remote: Any = session._session
+
+        def prepare(wiring: Any, feeds: Sequence[str] = (), *, partial: bool = False) -> Any:
+            plan = {"feeds": list(feeds), "fetches": ["y:0"], "targets": [], "partial": partial, "wiring": wiring}
+            message = PrepareStep(session_handle=remote.connection.handle, **plan)
+            return remote.steps.ask(message, 10.0, Done)
+
         wrong: list[tuple[list[Any], str]] = [
             ([[["y:0", "x:0"]], [], []], "would create a cycle"),
             ([[["q:0", "x:0"]], [], []], "'q:0' is not a tensor of the graph"),
             ([3], "not the wire form of a wiring"),
         ]
         for wiring, said in wrong:
-            message = PrepareStep(
-                session_handle=remote.connection.handle,
-                feeds=[],
-                fetches=["y:0"],
-                targets=[],
-                partial=False,
-                wiring=wiring,
-            )
             with pytest.raises(InvalidArgumentError, match=said):
-                await soon(remote.steps.ask(message, 10.0, Done))
-        partial = PrepareStep(
-            session_handle=remote.connection.handle,
-            feeds=["x:0"],
-            fetches=["y:0"],
-            targets=[],
-            partial=True,
-            wiring=[[], [["x:0", "anywhere"]], []],
-        )
+                await soon(prepare(wiring))
         with pytest.raises(InvalidArgumentError, match="a partial run connects no tensors"):
-            await soon(remote.steps.ask(partial, 10.0, Done))
+            await soon(prepare([[], [["x:0", "anywhere"]], []], ["x:0"], partial=True))

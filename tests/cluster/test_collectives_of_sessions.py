@@ -80,6 +80,15 @@ def patient(jobs: dict[str, int] | None = None, **options: Any) -> Any:
     return in_process(jobs, lease=LONG_LEASE, **options)
 
 
+@asynccontextmanager
+async def meeting(build: Build = total, tasks: Sequence[str] = (W0, W1)) -> AsyncIterator[tuple[Any, list[Replica]]]:
+    """A cluster and the members on its tasks, of whom nothing is left at the end."""
+    async with patient({"worker": len(tasks)}) as cluster:
+        async with replicas([cluster.target(task) for task in tasks], tasks, build) as members:
+            yield cluster, members
+        await cluster.until_idle()
+
+
 async def both(first: Any, second: Any) -> list[Any]:
     """What two runs return or raise."""
     found: list[Any] = await soon(asyncio.gather(first, second, return_exceptions=True))
@@ -97,29 +106,24 @@ async def test_the_steps_of_three_sessions_meet_in_order(elements: int) -> None:
         )
 
     x = np.random.default_rng(3).normal(size=elements).astype(np.float32)
-    async with patient({"worker": 3}) as cluster:
-        targets = [cluster.target(task) for task in (W0, W1, W2)]
-        async with replicas(targets, [W0, W1, W2], build) as members:
-            for step in range(1, 4):
-                found = await soon(asyncio.gather(*[m.run(x * step) for m in members]))
-                for mean, gathered, told in found:
-                    np.testing.assert_allclose(mean, 2 * x * step, rtol=1e-5)
-                    expected = np.concatenate([x[:2] * step * k for k in (1.0, 2.0, 3.0)])
-                    np.testing.assert_allclose(gathered, expected, rtol=1e-5)
-                    np.testing.assert_allclose(told, 2 * x * step, rtol=1e-5)
-        await cluster.until_idle()
+    async with meeting(build, (W0, W1, W2)) as (_, members):
+        for step in range(1, 4):
+            found = await soon(asyncio.gather(*[m.run(x * step) for m in members]))
+            for mean, gathered, told in found:
+                np.testing.assert_allclose(mean, 2 * x * step, rtol=1e-5)
+                expected = np.concatenate([x[:2] * step * k for k in (1.0, 2.0, 3.0)])
+                np.testing.assert_allclose(gathered, expected, rtol=1e-5)
+                np.testing.assert_allclose(told, 2 * x * step, rtol=1e-5)
 
 
 async def test_a_session_may_be_steps_ahead_and_still_meets_the_steps_of_its_number() -> None:
-    async with patient() as cluster:
-        targets = [cluster.target(task) for task in (W0, W1)]
-        async with replicas(targets, [W0, W1], total) as (one, other):
+    async with meeting() as (_, (one, other)):
 
-            async def steps(member: Replica, scale: float) -> list[Any]:
-                return [await member.run(scale * k) for k in range(20)]
+        async def steps(member: Replica, scale: float) -> list[Any]:
+            return [await member.run(scale * k) for k in range(20)]
 
-            found = await soon(asyncio.gather(steps(one, 1.0), steps(other, 10.0)))
-            assert found == [[11.0 * k for k in range(20)]] * 2
+        found = await soon(asyncio.gather(steps(one, 1.0), steps(other, 10.0)))
+        assert found == [[11.0 * k for k in range(20)]] * 2
 
 
 async def test_a_sender_waits_until_all_have_received() -> None:
@@ -128,12 +132,10 @@ async def test_a_sender_waits_until_all_have_received() -> None:
     def build(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
         return acts.collective.broadcast(x, group, sends=number == 0)
 
-    async with patient() as cluster:
-        targets = [cluster.target(task) for task in (W0, W1)]
-        async with replicas(targets, [W0, W1], build) as (sender, receiver):
-            await soon(asyncio.gather(sender.run(1.0), receiver.run(0.0)))
-            with pytest.raises(errors.DeadlineExceededError):
-                await soon(sender.run(2.0, timeout_in_ms=100))
+    async with meeting(build) as (_, (sender, receiver)):
+        await soon(asyncio.gather(sender.run(1.0), receiver.run(0.0)))
+        with pytest.raises(errors.DeadlineExceededError):
+            await soon(sender.run(2.0, timeout_in_ms=100))
 
 
 async def test_members_are_several_devices_of_a_task_in_several_sessions() -> None:
@@ -186,15 +188,13 @@ async def test_without_the_key_a_step_has_to_run_all_members() -> None:
 
 
 async def test_why_names_the_member_of_another_session_that_has_not_come() -> None:
-    async with patient() as cluster:
-        targets = [cluster.target(task) for task in (W0, W1)]
-        async with replicas(targets, [W0, W1], total) as (one, other):
-            assert await both(one.run(1.0), other.run(2.0)) == [3.0, 3.0]
-            waiting = asyncio.create_task(one.run(4.0))
-            why = await until_root(one.session, "collective")
-            expected = f"{W0}/device:CPU:0 waits in instance 1 of group 1 for {W1}/device:CPU:0"
-            assert expected in str(why).splitlines()[0]
-            assert await both(waiting, other.run(5.0)) == [9.0, 9.0]
+    async with meeting() as (_, (one, other)):
+        assert await both(one.run(1.0), other.run(2.0)) == [3.0, 3.0]
+        waiting = asyncio.create_task(one.run(4.0))
+        why = await until_root(one.session, "collective")
+        expected = f"{W0}/device:CPU:0 waits in instance 1 of group 1 for {W1}/device:CPU:0"
+        assert expected in str(why).splitlines()[0]
+        assert await both(waiting, other.run(5.0)) == [9.0, 9.0]
 
 
 # -- members that fail -----------------------------------------------------------------------------
@@ -209,17 +209,14 @@ def checked(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
 
 
 async def test_a_step_that_fails_between_two_collectives_fails_those_it_meets_and_all_go_on() -> None:
-    async with patient() as cluster:
-        targets = [cluster.target(task) for task in (W0, W1)]
-        async with replicas(targets, [W0, W1], checked) as (one, other):
-            assert await both(one.run(1.0), other.run(2.0)) == [6.0, 6.0]
-            own, told = await both(one.run(-1.0), other.run(2.0))
-            assert isinstance(own, errors.InvalidArgumentError)
-            assert isinstance(told, errors.OpError)
-            for words in (W0, "group 1", "a negative gradient"):
-                assert words in told.message
-            assert await both(one.run(3.0), other.run(4.0)) == [14.0, 14.0]
-        await cluster.until_idle()
+    async with meeting(checked) as (_, (one, other)):
+        assert await both(one.run(1.0), other.run(2.0)) == [6.0, 6.0]
+        own, told = await both(one.run(-1.0), other.run(2.0))
+        assert isinstance(own, errors.InvalidArgumentError)
+        assert isinstance(told, errors.OpError)
+        for words in (W0, "group 1", "a negative gradient"):
+            assert words in told.message
+        assert await both(one.run(3.0), other.run(4.0)) == [14.0, 14.0]
 
 
 async def test_a_step_fails_in_its_next_collective_if_its_group_has_ended_in_the_meantime() -> None:
@@ -235,18 +232,15 @@ async def test_a_step_fails_in_its_next_collective_if_its_group_has_ended_in_the
             waited = between.dequeue()
         return acts.collective.all_reduce(first + waited, group)
 
-    async with patient() as cluster:
-        targets = [cluster.target(task) for task in (W0, W1)]
-        async with replicas(targets, [W0, W1], build) as (one, other):
-            waiting = asyncio.create_task(other.run(2.0))
-            with pytest.raises(errors.InvalidArgumentError, match="a negative gradient"):
-                await soon(one.run(-1.0))
-            worker: Any = cluster.server(W1).actors.worker
-            await eventually(lambda: len(worker._env.groups) == 0)
-            await other.session.run("go_on")
-            with pytest.raises(errors.OpError, match=f"{W0}.*group 1.*a negative gradient"):
-                await soon(waiting)
-        await cluster.until_idle()
+    async with meeting(build) as (cluster, (one, other)):
+        waiting = asyncio.create_task(other.run(2.0))
+        with pytest.raises(errors.InvalidArgumentError, match="a negative gradient"):
+            await soon(one.run(-1.0))
+        worker: Any = cluster.server(W1).actors.worker
+        await eventually(lambda: len(worker._env.groups) == 0)
+        await other.session.run("go_on")
+        with pytest.raises(errors.OpError, match=f"{W0}.*group 1.*a negative gradient"):
+            await soon(waiting)
 
 
 async def test_a_step_that_fails_before_its_first_collective_may_be_run_again() -> None:
@@ -255,55 +249,46 @@ async def test_a_step_that_fails_before_its_first_collective_may_be_run_again() 
         with acts.control_dependencies([check]):
             return acts.collective.all_reduce(acts.identity(x), group)
 
-    async with patient() as cluster:
-        targets = [cluster.target(task) for task in (W0, W1)]
-        async with replicas(targets, [W0, W1], build) as (one, other):
-            assert await both(one.run(1.0), other.run(2.0)) == [3.0, 3.0]
-            waiting = asyncio.create_task(other.run(5.0))
-            with pytest.raises(errors.InvalidArgumentError, match="a negative gradient"):
-                await soon(one.run(-1.0))
-            assert await both(one.run(4.0), waiting) == [9.0, 9.0]
+    async with meeting(build) as (_, (one, other)):
+        assert await both(one.run(1.0), other.run(2.0)) == [3.0, 3.0]
+        waiting = asyncio.create_task(other.run(5.0))
+        with pytest.raises(errors.InvalidArgumentError, match="a negative gradient"):
+            await soon(one.run(-1.0))
+        assert await both(one.run(4.0), waiting) == [9.0, 9.0]
 
 
 async def test_members_that_do_not_agree_are_named_at_all_members() -> None:
-    async with patient() as cluster:
-        targets = [cluster.target(task) for task in (W0, W1)]
-        async with replicas(targets, [W0, W1], total) as (one, other):
-            found = await both(one.run(np.zeros(2)), other.run(np.zeros(3)))
-            for error in found:
-                assert isinstance(error, errors.InvalidArgumentError)
-                for words in (W0, W1, "float32 [2]", "float32 [3]"):
-                    assert words in error.message
-            assert await both(one.run(3.0), other.run(4.0)) == [7.0, 7.0]
+    async with meeting() as (_, (one, other)):
+        found = await both(one.run(np.zeros(2)), other.run(np.zeros(3)))
+        for error in found:
+            assert isinstance(error, errors.InvalidArgumentError)
+            for words in (W0, W1, "float32 [2]", "float32 [3]"):
+                assert words in error.message
+        assert await both(one.run(3.0), other.run(4.0)) == [7.0, 7.0]
 
 
 async def test_the_limit_of_one_member_ends_the_instance_at_those_that_have_come() -> None:
-    async with patient({"worker": 3}) as cluster:
-        targets = [cluster.target(task) for task in (W0, W1, W2)]
-        async with replicas(targets, [W0, W1, W2], total) as members:
-            runs = [m.run(1.0) for m in members]
-            assert await soon(asyncio.gather(*runs)) == [3.0] * 3
-            late, waits = await both(members[0].run(1.0, timeout_in_ms=200), members[1].run(1.0))
-            assert isinstance(late, errors.DeadlineExceededError)
-            assert isinstance(waits, errors.AbortedError)
-            assert f"{W0}/device:CPU:0 in instance 1 of group 1 has left" in waits.message
-            assert f"{W0}/device:CPU:0 waits in instance 1 of group 1 for" in late.message
-            runs = [m.run(2.0) for m in members]
-            assert await soon(asyncio.gather(*runs)) == [6.0] * 3
+    async with meeting(total, (W0, W1, W2)) as (_, members):
+        runs = [m.run(1.0) for m in members]
+        assert await soon(asyncio.gather(*runs)) == [3.0] * 3
+        late, waits = await both(members[0].run(1.0, timeout_in_ms=200), members[1].run(1.0))
+        assert isinstance(late, errors.DeadlineExceededError)
+        assert isinstance(waits, errors.AbortedError)
+        assert f"{W0}/device:CPU:0 in instance 1 of group 1 has left" in waits.message
+        assert f"{W0}/device:CPU:0 waits in instance 1 of group 1 for" in late.message
+        runs = [m.run(2.0) for m in members]
+        assert await soon(asyncio.gather(*runs)) == [6.0] * 3
 
 
 async def test_the_end_of_a_session_ends_what_the_others_wait_for() -> None:
-    async with patient() as cluster:
-        targets = [cluster.target(task) for task in (W0, W1)]
-        async with replicas(targets, [W0, W1], total) as (one, other):
-            await both(one.run(1.0), other.run(2.0))
-            waiting = asyncio.create_task(other.run(5.0))
-            server = cluster.server(W1)
-            await eventually(lambda: server.statistics().steps > 0)
-            await one.session.close()
-            with pytest.raises(errors.AbortedError, match="was closed"):
-                await soon(waiting)
-        await cluster.until_idle()
+    async with meeting() as (cluster, (one, other)):
+        await both(one.run(1.0), other.run(2.0))
+        waiting = asyncio.create_task(other.run(5.0))
+        server = cluster.server(W1)
+        await eventually(lambda: server.statistics().steps > 0)
+        await one.session.close()
+        with pytest.raises(errors.AbortedError, match="was closed"):
+            await soon(waiting)
 
 
 async def test_a_group_of_the_same_key_may_have_other_members_in_later_sessions() -> None:

@@ -453,9 +453,7 @@ def test_while_a_folder_and_a_link_out_change_places_all_the_time_nothing_lands_
     assert contents(outside) == before
 
 
-def test_dumps_of_the_debugger_stay_in_the_folder_that_was_judged(
-    root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dumps_of_the_debugger_stay_in_the_folder_that_was_judged(root: Path, outside: Path, monkeypatch: Any) -> None:
     before = contents(outside)
     swapping = Swap(monkeypatch)
     dump = acts.debugging.DebugDump(
@@ -516,9 +514,7 @@ def test_a_root_that_is_missing_is_made_with_the_folders_above(tmp_path: Path, s
     assert (tmp_path / "a" / "b" / "c" / "x").read_bytes() == b"1"
 
 
-def test_a_root_that_becomes_a_link_at_any_moment_leads_nowhere(
-    root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_root_that_becomes_a_link_at_any_moment_leads_nowhere(root: Path, outside: Path, monkeypatch: Any) -> None:
     before = contents(outside)
     swapping, files = Swap(monkeypatch), FileRoots([root])
     for moment in MOMENTS:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,15 @@ NEVER = 10**6
 
 def device(task: str) -> str:
     return f"{task}/device:CPU:0"
+
+
+@asynccontextmanager
+async def observed(
+    graph: Graph, config: ConfigProto | None = None, jobs: dict[str, int] | None = None, **options: Any
+) -> AsyncIterator[AsyncSession]:
+    """A session on the first task of a cluster, by default of two workers."""
+    async with in_process(jobs, **options) as cluster, AsyncSession(cluster.target(), graph, config) as session:
+        yield session
 
 
 def two_tasks() -> tuple[Tensor, Tensor]:
@@ -80,10 +90,7 @@ async def test_every_nth_step_of_a_session_is_traced_on_all_tasks(way: str, grap
 async def test_timelines_and_the_cost_model_choose_their_steps_by_themselves(graph: Graph) -> None:
     x, end = two_tasks()
     measured = []
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=timed(3, build_cost_model=2)) as session,
-    ):
+    async with observed(graph, config=timed(3, build_cost_model=2)) as session:
         for _ in range(6):
             metadata = RunMetadata()
             await soon(session.run(end, {x: X}, run_metadata=metadata))
@@ -181,10 +188,8 @@ async def test_two_heavy_chains_land_on_two_tasks(pruned: bool, way: str, graph:
     end = two_chains()
     metadata = RunMetadata()
     options = RunOptions(trace_level=TraceLevel.FULL_TRACE, output_partition_graphs=True)
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=placing(2, place_pruned_graph=pruned)) as session,
-    ):
+    config = placing(2, place_pruned_graph=pruned)
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=config) as session:
         before = await soon(session.run(end, {"x:0": X}))
         placed = await soon(session.placement())
         assert {placed[name].device for name in HEAVY} == {device(W0)}
@@ -354,10 +359,7 @@ async def test_a_publisher_is_made_per_plan_and_gets_its_graphs_once(recorder: t
 async def test_a_publisher_has_steps_traced_unheard_by_the_client(recorder: type[Recorder], graph: Graph) -> None:
     recorder.wanted = {1, 3}
     x, end = two_tasks()
-    async with (
-        in_process(stats_publisher_factory=recorder) as cluster,
-        AsyncSession(cluster.target(), graph) as session,
-    ):
+    async with observed(graph, stats_publisher_factory=recorder) as session:
         for _ in range(5):
             metadata = RunMetadata()
             await soon(session.run(end, {x: X}, run_metadata=metadata))
@@ -369,10 +371,7 @@ async def test_a_publisher_has_steps_traced_unheard_by_the_client(recorder: type
 
 async def test_a_publisher_gets_every_step_that_is_traced_for_others(recorder: type[Recorder], graph: Graph) -> None:
     x, end = two_tasks()
-    async with (
-        in_process(stats_publisher_factory=recorder) as cluster,
-        AsyncSession(cluster.target(), graph, config=timed(4, build_cost_model=3)) as session,
-    ):
+    async with observed(graph, config=timed(4, build_cost_model=3), stats_publisher_factory=recorder) as session:
         for number in range(1, 7):  # 3 and 6 feed the model, 4 is a timeline, 5 was requested
             await soon(session.run(end, {x: X}, options=FULL if number == 5 else None))
     assert len(recorder.made[0].stats) == 4
@@ -380,10 +379,7 @@ async def test_a_publisher_gets_every_step_that_is_traced_for_others(recorder: t
 
 async def test_a_publisher_of_an_evicted_plan_is_closed(recorder: type[Recorder], graph: Graph) -> None:
     x, end = two_tasks()
-    async with (
-        in_process(stats_publisher_factory=recorder) as cluster,
-        AsyncSession(cluster.target(), graph, config=ConfigProto(plan_cache_size=1)) as session,
-    ):
+    async with observed(graph, config=ConfigProto(plan_cache_size=1), stats_publisher_factory=recorder) as session:
         await soon(session.run(end, {x: X}))
         await soon(session.run("there:0", {x: X}))
         assert [publisher.closed for publisher in recorder.made] == [1, 0]
@@ -398,10 +394,7 @@ async def test_no_step_fails_because_a_publisher_does(
 
     failing = type("Failing", (recorder,), {method: fail})
     x, end = two_tasks()
-    async with (
-        in_process(stats_publisher_factory=failing) as cluster,
-        AsyncSession(cluster.target(), graph, config=timed(1)) as session,
-    ):
+    async with observed(graph, config=timed(1), stats_publisher_factory=failing) as session:
         with caplog.at_level(logging.ERROR, "actorsession.cluster"):
             np.testing.assert_array_equal(await soon(session.run(end, {x: X})), X * 2 + 1)
     assert "a stats publisher failed" in caplog.text
@@ -459,10 +452,7 @@ async def test_a_run_of_one_task_is_measured_as_well(graph: Graph) -> None:
     x = ops.placeholder("float32", [], name="x")
     end = ops.add(x, 1.0, name="end")
     metadata = RunMetadata()
-    async with (
-        in_process({"worker": 1}) as cluster,
-        AsyncSession(cluster.target(), graph, config=measuring()) as session,
-    ):
+    async with observed(graph, measuring(), {"worker": 1}) as session:
         for _ in range(2):
             await session.run(end, {x: 1.0}, run_metadata=metadata)
     assert "end" in {node.name for node in metadata.cost_graph.node}

@@ -293,20 +293,6 @@ class Congested(FakeWorkerCache):
 
     def __init__(self) -> None:
         super().__init__()
-        self.free = asyncio.Event()
-
-    def is_backlogged(self, task: str) -> bool:
-        return not self.free.is_set()
-
-    async def wait_for_capacity(self, task: str) -> None:
-        await self.free.wait()
-
-
-class CongestedInTurn(FakeWorkerCache):
-    """Links that become free one by one."""
-
-    def __init__(self) -> None:
-        super().__init__()
         self.free = {task: asyncio.Event() for task in (W0, W1)}
 
     def is_backlogged(self, task: str) -> bool:
@@ -318,7 +304,7 @@ class CongestedInTurn(FakeWorkerCache):
 
 async def test_a_step_that_is_held_for_a_second_link_has_been_held_since_the_first() -> None:
     """A report on what hangs says how long it has waited in all."""
-    workers, children = CongestedInTurn(), Children("held steps")
+    workers, children = Congested(), Children("held steps")
 
     def begin() -> None:
         link = gate.blocked([W1, W0])
@@ -351,7 +337,8 @@ async def test_no_step_overtakes_those_that_are_held_for_its_link() -> None:
         gate.hold(W1, step_id, partial(begun.append, step_id), print)
     await asyncio.sleep(0)
     assert (gate.blocked([W1]), gate.blocked([W0])) == (W1, W0)
-    workers.free.set()
+    for link in workers.free.values():
+        link.set()
     assert (gate.blocked([W1]), gate.blocked([W0])) == (W1, None)
     await eventually(lambda: gate.blocked([W1]) is None)
     assert begun == [3, 1, 2]

@@ -409,9 +409,7 @@ async def test_a_task_that_is_started_again_knows_those_that_have_joined(graph: 
             assert await soon(session.run(z, {x: 1.0})) == 4.0
 
 
-async def cancelled_while_it_hangs_up(
-    session: Any, run: Coroutine[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def cancelled_while_it_hangs_up(session: Any, run: Coroutine[Any, Any, Any], monkeypatch: Any) -> None:
     """Cancels a run that goes on after a loss, at the moment at which the lost connection is closed."""
     master, closed, never = session._session.connection.master, asyncio.Event(), asyncio.Event()
     hang_up = master.hang_up

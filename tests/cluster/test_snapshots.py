@@ -108,9 +108,7 @@ def test_the_last_two_are_kept_and_tasks_may_share_a_directory(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("kept", [0, 1, 10, 16, 20, 60, -1, -5])
-def test_a_file_that_is_cut_short_is_passed_over_for_the_one_before(
-    kept: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_that_is_cut_short_is_passed_over_for_the_one_before(kept: int, tmp_path: Path, caplog: Any) -> None:
     store = SnapshotStore(tmp_path, W0)
     store.write(a_snapshot(*VALUES, steps=1))
     path = store.write(a_snapshot(*VALUES, steps=2))
@@ -639,9 +637,7 @@ async def test_what_the_last_file_holds_is_not_written_again(tmp_path: Path, gra
 
 
 # -- what may go wrong -----------------------------------------------------------------------------
-async def test_foreign_files_are_no_snapshots_and_stay(
-    tmp_path: Path, graph: Graph, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_foreign_files_are_no_snapshots_and_stay(tmp_path: Path, graph: Graph, caplog: Any) -> None:
     prefix = "job-worker-replica-0-task-0"
     foreign = [
         f"{prefix}.before-the-upgrade.snapshot",
@@ -772,9 +768,7 @@ async def test_a_stop_waits_for_the_file_that_is_being_written_and_writes_what_c
     assert len(list(tmp_path.iterdir())) == 2
 
 
-async def test_no_step_is_confirmed_after_the_last_snapshot(
-    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_step_is_confirmed_after_the_last_snapshot(tmp_path: Path, graph: Graph, monkeypatch: Any) -> None:
     """1. The server stops, and writes its last snapshot. 2. Meanwhile a step is asked for."""
     v, add = variable(1.0)
     begun, go_on = threading.Event(), threading.Event()

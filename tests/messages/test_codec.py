@@ -110,7 +110,6 @@ def test_a_value_that_holds_itself_is_the_senders_error() -> None:
 
 
 # --- hostile input -----------------------------------------------------------------------------
-
 BAD_ENVELOPES: list[tuple[Any, str]] = [
     (None, "an envelope must be a list"),
     ({}, "an envelope must be a list"),

@@ -30,6 +30,7 @@ from tests.actors.kit import (
     Say,
     Take,
     connected,
+    desk_at,
     each_transport,
     eventually,
     linked,
@@ -38,8 +39,18 @@ from tests.actors.kit import (
 )
 from tests.allocation_failures import Shortage
 from tests.loops import cancelled
-from tests.rpc.link_kit import frame_of, start
 from transports import ConnectionClosed, Frame, encode_frame
+
+
+def frame_of(envelope: Any) -> Frame:
+    """A message as it travels."""
+    return Frame(*encode(envelope))
+
+
+async def start(link: Link, owner: Children) -> None:
+    """Begins to receive, in a child of the owner."""
+    _ = owner.start(link.run(), name=repr(link))
+    await asyncio.sleep(0)
 
 
 # -- asking and telling ----------------------------------------------------------------------------
@@ -61,8 +72,7 @@ async def test_both_ends_may_ask_at_the_same_time(scheme: str) -> None:
 
 @each_transport
 async def test_tells_arrive_in_order_and_before_a_later_ask(scheme: str) -> None:
-    desk = Desk()
-    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+    async with desk_at(scheme) as (desk, here, _):
         for number in range(100):
             here.tell("desk", Note(number=number))
         await soon(here.ask("desk", Say(text="last")))
@@ -71,8 +81,7 @@ async def test_tells_arrive_in_order_and_before_a_later_ask(scheme: str) -> None
 
 @each_transport
 async def test_a_handler_that_waits_does_not_hold_up_other_calls(scheme: str) -> None:
-    desk = Desk()
-    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+    async with desk_at(scheme) as (desk, here, _):
         held = asyncio.create_task(here.ask("desk", Hold(name="a")))
         await desk.until("a began")
         assert await soon(here.ask("desk", Say(text="meanwhile"))) == Said(text="meanwhile")
@@ -101,8 +110,7 @@ async def test_an_error_arrives_as_its_class_with_the_task_named(scheme: str, la
 
 
 async def test_the_context_names_the_peer_and_its_address() -> None:
-    desk = Desk()
-    async with linked("tcp", serves={"desk": desk.ref}) as (here, there):
+    async with desk_at("tcp") as (desk, here, there):
         await soon(here.ask("desk", Say(text="")))
         (context,) = desk.contexts
         assert (context.peer, context.address) == (CLIENT, there.address)
@@ -125,8 +133,7 @@ async def test_the_name_of_the_peer_may_be_given() -> None:
 
 @each_transport
 async def test_cancelling_an_ask_cancels_the_remote_handler(scheme: str) -> None:
-    desk = Desk()
-    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+    async with desk_at(scheme) as (desk, here, there):
         asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
         await desk.until("a began")
         await cancelled(asker)
@@ -136,8 +143,7 @@ async def test_cancelling_an_ask_cancels_the_remote_handler(scheme: str) -> None
 
 @each_transport
 async def test_the_deadline_holds_at_both_ends(scheme: str) -> None:
-    desk = Desk()
-    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+    async with desk_at(scheme) as (desk, here, _):
         with pytest.raises(errors.DeadlineExceededError, match=r"Hold to .*'desk'.* within"):
             await soon(here.ask("desk", Hold(name="a"), Deadline.after(0.05)))
         await desk.until("a cancelled")
@@ -154,8 +160,7 @@ async def test_a_deadline_that_is_over_sends_nothing() -> None:
 
 
 async def test_without_a_deadline_thirty_seconds_travel() -> None:
-    desk = Desk()
-    async with linked("inproc", serves={"desk": desk.ref}) as (here, _):
+    async with desk_at("inproc") as (desk, here, _):
         await soon(here.ask("desk", Say(text="")))
         assert 25 < (desk.contexts[0].deadline.time_left or 0) <= 30
 
@@ -170,8 +175,7 @@ async def test_what_does_not_travel_is_the_senders_error_and_the_link_stays() ->
 
 
 async def test_a_remote_ref_asks_and_tells_its_target() -> None:
-    desk = Desk()
-    async with linked("inproc", serves={"desk": desk.ref}) as (here, _):
+    async with desk_at("inproc") as (desk, here, _):
         ref = RemoteRef(here, "desk")
         assert await soon(ref.ask(Say(text="hi"))) == Said(text="hi")
         ref.tell(Note(number=7))
@@ -182,8 +186,7 @@ async def test_a_remote_ref_asks_and_tells_its_target() -> None:
 
 async def test_an_actor_of_a_third_process_is_reached_through_a_ref() -> None:
     """Client, middle and server: the middle serves its ref to the server's actor."""
-    desk = Desk()
-    async with linked("inproc", serves={"desk": desk.ref}) as (middle, _):
+    async with desk_at("inproc") as (desk, middle, _):
         async with linked("tcp", serves={"desk": RemoteRef(middle, "desk")}) as (client, _):
             assert await soon(client.ask("desk", Say(text="far"))) == Said(text="far")
             asker = asyncio.create_task(client.ask("desk", Hold(name="a")))
@@ -197,8 +200,7 @@ async def test_an_actor_of_a_third_process_is_reached_through_a_ref() -> None:
 # -- statistics ------------------------------------------------------------------------------------
 @each_transport
 async def test_statistics_count_both_directions(scheme: str) -> None:
-    desk = Desk()
-    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+    async with desk_at(scheme) as (desk, here, there):
         held = asyncio.create_task(here.ask("desk", Hold(name="a")))
         await desk.until("a began")
         await soon(here.ask("desk", Say(text="")))
@@ -259,9 +261,7 @@ async def test_a_message_without_memory_fails_its_call_and_the_link_goes_on(sche
         assert await soon(waits) == Said(text="a")
 
 
-async def test_what_cannot_be_encoded_without_memory_is_not_sent_and_the_link_stays(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_what_cannot_be_encoded_without_memory_is_not_sent_and_the_link_stays(monkeypatch: Any) -> None:
     async with linked("tcp", serves={"desk": Desk().ref}) as (here, _):
         with monkeypatch.context() as patched:
             patched.setattr("transports.stream.connection.encode_frame", mock.Mock(side_effect=MemoryError))
@@ -316,8 +316,7 @@ async def cut_hard(here: Link, there: Link) -> None:
 @each_transport
 @pytest.mark.parametrize("cut", [cut_by_peer, cut_hard])
 async def test_a_lost_link_fails_every_pending_ask_at_once(scheme: str, cut: Callable[[Link, Link], Any]) -> None:
-    desk = Desk()
-    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+    async with desk_at(scheme) as (desk, here, there):
         askers = [asyncio.create_task(here.ask("desk", Hold(name=f"{i}"))) for i in range(3)]
         for i in range(3):
             await desk.until(f"{i} began")
@@ -347,8 +346,7 @@ async def test_after_the_loss_asks_and_tells_fail_with_the_same_reason(scheme: s
 
 @each_transport
 async def test_closing_it_ourselves_cancels_pending_asks_and_says_who_did(scheme: str) -> None:
-    desk = Desk()
-    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+    async with desk_at(scheme) as (desk, here, there):
         asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
         await desk.until("a began")
         await here.aclose()
@@ -364,8 +362,7 @@ async def test_closing_it_ourselves_cancels_pending_asks_and_says_who_did(scheme
 
 @each_transport
 async def test_what_was_told_before_a_close_arrives(scheme: str) -> None:
-    desk = Desk()
-    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+    async with desk_at(scheme) as (desk, here, _):
         for number in range(50):
             here.tell("desk", Note(number=number))
         await here.aclose()
@@ -417,8 +414,7 @@ async def test_the_receive_loop_runs_once() -> None:
 
 @each_transport
 async def test_callbacks_are_called_once_with_the_reason_after_pending_asks_have_failed(scheme: str) -> None:
-    desk = Desk()
-    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+    async with desk_at(scheme) as (desk, here, there):
         heard: list[tuple[type[errors.OpError], int]] = []
 
         def callback(error: errors.OpError) -> None:
@@ -454,8 +450,7 @@ async def test_a_callback_that_fails_does_not_hold_up_the_others(caplog: pytest.
 
 @each_transport
 async def test_a_handler_hears_that_its_caller_is_gone(scheme: str) -> None:
-    desk = Desk()
-    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+    async with desk_at(scheme) as (desk, here, there):
         here.tell("desk", Note(number=1))
         await soon(here.ask("desk", Say(text="")))
         told, asked = desk.contexts
@@ -485,8 +480,7 @@ ENDINGS: dict[str, Callable[[Desk, Link, Link, asyncio.Task[Any]], Any]] = {
 @pytest.mark.parametrize("first", ENDINGS)
 async def test_an_ask_over_a_link_ends_once_whatever_comes_first(first: str, second: str) -> None:
     """Each pair of endings in both orders within one turn of the loop, over tcp."""
-    desk = Desk()
-    async with linked("tcp", serves={"desk": desk.ref}) as (here, there):
+    async with desk_at("tcp") as (desk, here, there):
         asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
         await desk.until("a began")
         for name in (first, second):
@@ -623,8 +617,7 @@ async def test_an_ask_that_waits_for_room_fails_when_the_link_is_lost() -> None:
 
 
 async def test_a_flood_of_frames_lets_the_loop_have_its_turn() -> None:
-    desk = Desk()
-    async with linked("inproc", serves={"desk": desk.ref}) as (here, _):
+    async with desk_at("inproc") as (desk, here, _):
         for number in range(1000):
             here.tell("desk", Note(number=number))
         seen = []

@@ -160,7 +160,6 @@ async def test_the_deadline_names_peer_address_actor_message_and_time() -> None:
 
 
 # --- races ---------------------------------------------------------------------------------------
-
 Event = Callable[[Wire, "asyncio.Task[Any]"], Any]
 
 # What can end a call, and what its caller then sees.

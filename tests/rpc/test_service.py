@@ -200,8 +200,6 @@ async def test_a_call_id_that_is_in_use_is_a_protocol_error() -> None:
 
 
 # --- tells ---------------------------------------------------------------------------------------
-
-
 async def test_tells_are_handled_at_once_and_in_order() -> None:
     desk, wire = desk_and_wire()
     for number in range(3):
@@ -214,9 +212,7 @@ async def test_tells_are_handled_at_once_and_in_order() -> None:
     ("target", "message", "words"),
     [("nobody", Note(number=1), "no actor 'nobody'"), ("desk", Stranger(), "does not handle")],
 )
-async def test_a_tell_that_nobody_takes_is_logged(
-    target: str, message: Any, words: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_tell_that_nobody_takes_is_logged(target: str, message: Any, words: str, caplog: Any) -> None:
     _, wire = desk_and_wire()
     wire.service.tell(Tell(target, message))
     assert f"a tell of {PEER} at {ADDRESS} is lost: " in caplog.text
@@ -240,8 +236,6 @@ async def test_a_tell_without_room_is_raised_for_the_link_to_end() -> None:
 
 
 # --- passing on ----------------------------------------------------------------------------------
-
-
 class Elsewhere:
     """A ref that is neither local nor remote."""
 
@@ -294,7 +288,6 @@ async def test_a_call_that_was_cancelled_elsewhere_is_a_failure() -> None:
 
 
 # --- races ---------------------------------------------------------------------------------------
-
 Event = Callable[[Desk, Wire], Any]
 
 ENDINGS: dict[str, Event] = {

@@ -151,9 +151,7 @@ async def test_the_garbage_collector_rests_meanwhile(planning: Planning) -> None
     assert gc.isenabled()
 
 
-async def test_plans_without_threads_fail_and_later_ones_do_not(
-    planning: Planning, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_plans_without_threads_fail_and_later_ones_do_not(planning: Planning, monkeypatch: Any) -> None:
     with monkeypatch.context() as patched:
         none = mock.Mock(side_effect=RuntimeError("can't start new thread"))
         patched.setattr(threading.Thread, "start", none)

@@ -83,9 +83,7 @@ def test_the_environment_gives_the_number_that_the_settings_leave_open(
     assert pools(use_per_session_threads=True, inter_op_parallelism_threads=2).sizes == (2,)
 
 
-def test_a_bad_number_in_the_environment_is_logged_and_ignored(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_bad_number_in_the_environment_is_logged_and_ignored(monkeypatch: Any, caplog: Any) -> None:
     monkeypatch.setenv(OURS, "many")
     monkeypatch.setenv(TENSORFLOWS, "4")
     with caplog.at_level(logging.ERROR, "actorsession.config"):

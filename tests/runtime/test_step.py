@@ -34,27 +34,28 @@ def ping_pong(hops: int) -> tuple[Graph, Tensor, Tensor]:
     return graph, x, y
 
 
-def test_two_devices_hand_values_to_each_other() -> None:
-    graph, x, y = ping_pong(2)
+def unbegun(hops: int) -> tuple[Loaded, Step]:
+    """A loaded graph of so many hops, and a step of it."""
+    graph, x, y = ping_pong(hops)
     loaded = Loaded(graph, [y], [x], devices=2)
-    step = new_step(loaded)
+    return loaded, new_step(loaded)
+
+
+def test_two_devices_hand_values_to_each_other() -> None:
+    loaded, step = unbegun(2)
     step.begin(loaded.graph.parts, [np.float32(3)])
     assert step.done
     assert step.result() == [5.0]
 
 
 def test_a_thousand_hops_need_no_deep_stack() -> None:
-    graph, x, y = ping_pong(1000)
-    loaded = Loaded(graph, [y], [x], devices=2)
-    step = new_step(loaded)
+    loaded, step = unbegun(1000)
     step.begin(loaded.graph.parts, [np.float32(0)])
     assert step.result() == [1000.0]
 
 
 def test_a_step_leaves_nothing_in_its_rendezvous() -> None:
-    graph, x, y = ping_pong(7)
-    loaded = Loaded(graph, [y], [x], devices=2)
-    step = new_step(loaded)
+    loaded, step = unbegun(7)
     step.begin(loaded.graph.parts, [np.float32(0)])
     assert step.rendezvous.pending == (0, 0)
 
@@ -135,9 +136,7 @@ def test_an_error_on_one_device_ends_the_others_and_is_the_one_that_is_raised() 
 
 
 def test_the_first_error_wins() -> None:
-    graph, x, y = ping_pong(2)
-    loaded = Loaded(graph, [y], [x], devices=2)
-    step = new_step(loaded)
+    loaded, step = unbegun(2)
     step.begin(loaded.graph.parts[1:], [np.float32(0)])
     step.fail(errors.UnavailableError("the root cause"))
     step.fail(errors.CancelledError("a consequence"))
@@ -146,9 +145,7 @@ def test_the_first_error_wins() -> None:
 
 
 def test_a_step_that_waits_says_for_which_keys() -> None:
-    graph, x, y = ping_pong(2)
-    loaded = Loaded(graph, [y], [x], devices=2)
-    step = new_step(loaded)
+    loaded, step = unbegun(2)
     waiting = next(p for p in loaded.graph.parts if p.bound.compiled.recvs)
     step.begin([waiting], [np.float32(0)])
     assert not step.done
@@ -158,9 +155,7 @@ def test_a_step_that_waits_says_for_which_keys() -> None:
 
 
 def test_failing_a_step_that_is_over_changes_nothing() -> None:
-    graph, x, y = ping_pong(2)
-    loaded = Loaded(graph, [y], [x], devices=2)
-    step = new_step(loaded)
+    loaded, step = unbegun(2)
     step.begin(loaded.graph.parts, [np.float32(0)])
     step.fail(errors.CancelledError("too late"))
     assert step.result() == [2.0]

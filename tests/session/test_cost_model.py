@@ -63,6 +63,13 @@ def two_chains() -> acts.Tensor:
 HEAVY = {f"{chain}{i}": 0.01 for chain in "ab" for i in range(3)}
 
 
+def taught(make_session: Any, period: int = 1, **options: Any) -> tuple[Any, acts.Tensor]:
+    """A session that believes that two chains are heavy, and their sum."""
+    face, end = make_session(placing(period, **options)), two_chains()
+    teach(face.session, **HEAVY)
+    return face, end
+
+
 # -- which steps are recorded ----------------------------------------------------------------------
 @for_each(
     "every, after, recorded",
@@ -175,9 +182,7 @@ async def test_two_heavy_chains_land_on_two_devices(make_session: Any, graph: ac
 async def test_a_new_placement_drops_the_plans_and_the_next_run_plans_anew(
     make_session: Any, graph: acts.Graph
 ) -> None:
-    face = make_session(placing(period=3))
-    end = two_chains()
-    teach(face.session, **HEAVY)
+    face, end = taught(make_session, period=3)
     for _ in range(2):
         await face.run(end, {"x:0": X})
     before = face.session.statistics()
@@ -197,9 +202,7 @@ async def test_a_new_placement_drops_the_plans_and_the_next_run_plans_anew(
 
 
 async def test_once_placed_well_nothing_moves_again(make_session: Any, graph: acts.Graph) -> None:
-    face = make_session(placing(period=1))
-    end = two_chains()
-    teach(face.session, **HEAVY)
+    face, end = taught(make_session)
     for _ in range(5):
         await face.run(end, {"x:0": X})
     assert face.session.statistics().placements == 1
@@ -282,9 +285,7 @@ async def test_the_plan_that_takes_most_decides_and_the_others_must_not_lose(
 
 
 async def test_a_node_that_new_nodes_are_tied_to_goes_back(make_session: Any, graph: acts.Graph) -> None:
-    face = make_session(placing(period=1))
-    end = two_chains()
-    teach(face.session, **HEAVY)
+    face, end = taught(make_session)
     await face.run(end, {"x:0": X})
     moved = [n for n, p in direct_session(face.session).placement().items() if p.reason.startswith("cost model")]
     with graph.colocate_with(graph.get_operation_by_name(moved[0])):
@@ -295,9 +296,7 @@ async def test_a_node_that_new_nodes_are_tied_to_goes_back(make_session: Any, gr
 
 
 async def test_a_pruned_placement_is_placed_anew_too(make_session: Any, graph: acts.Graph) -> None:
-    face = make_session(placing(period=1, place_pruned_graph=True))
-    end = two_chains()
-    teach(face.session, **HEAVY)
+    face, end = taught(make_session, period=1, place_pruned_graph=True)
     before = await face.run(end, {"x:0": X})
     metadata = acts.RunMetadata()
     graphs = acts.RunOptions(output_partition_graphs=True)
@@ -306,9 +305,7 @@ async def test_a_pruned_placement_is_placed_anew_too(make_session: Any, graph: a
     assert len(metadata.partition_graphs) == 2
 
 
-async def test_a_new_placement_is_logged(
-    make_session: Any, graph: acts.Graph, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_new_placement_is_logged(make_session: Any, graph: acts.Graph, caplog: Any) -> None:
     face = make_session(placing(period=1))
     teach(face.session, **HEAVY)
     with caplog.at_level(logging.INFO, "actorsession.session"):

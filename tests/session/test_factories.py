@@ -262,9 +262,7 @@ def test_a_distribution_that_cannot_be_loaded_is_named_and_harms_no_other(
     Session("plugged://here", graph=graph).close()
 
 
-def test_an_entry_point_without_a_factory_is_named(
-    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_entry_point_without_a_factory_is_named(graph: Graph, tmp_path: Path, monkeypatch: Any) -> None:
     distribute(tmp_path, monkeypatch, "wrong", "Plugged = dict")
     with (
         pytest.warns(PluginWarning, match="makes {}, which is no SessionFactory"),

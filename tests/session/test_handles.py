@@ -19,8 +19,14 @@ import pytest
 from actorsession import AsyncSession, ConfigProto, Graph, Server, Session, TensorHandle, get_default_graph, ops
 from actorsession.errors import FailedPreconditionError, InternalError, InvalidArgumentError
 from tests.rows import for_each
-from tests.session.handle_kit import stored
 from tests.session.test_concurrency import in_threads
+
+
+def stored(face: Any) -> int:
+    """How many values a session keeps."""
+    count: int = face.session.statistics().tensor_handles
+    return count
+
 
 TWO_CPUS = ConfigProto(device_count={"CPU": 2})
 CPU = "/job:localhost/replica:0/task:0/device:CPU:"

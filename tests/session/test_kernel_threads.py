@@ -37,6 +37,12 @@ def two_pools() -> ConfigProto:
     return ConfigProto(session_inter_op_thread_pool=[one, one])
 
 
+def probed(name: str) -> tuple[Probe, Any]:
+    """A probe, and a tensor whose kernel it notes."""
+    probe = Probe(name)
+    return probe, probe(ops.constant(1.0))
+
+
 # -- kernel pools ----------------------------------------------------------------------------------
 def pools(threads: list[str]) -> list[str]:
     """The pools that threads belong to."""
@@ -44,8 +50,7 @@ def pools(threads: list[str]) -> list[str]:
 
 
 async def test_sessions_share_the_threads_of_the_process(graph: Graph) -> None:
-    probe = Probe("shared")
-    y = probe(ops.constant(1.0))
+    probe, y = probed("shared")
     config = ConfigProto(inter_op_parallelism_threads=1)
     async with AsyncSession(graph=graph, config=config) as one, AsyncSession(graph=graph, config=config) as other:
         await one.run(y)
@@ -57,8 +62,7 @@ async def test_sessions_share_the_threads_of_the_process(graph: Graph) -> None:
 
 
 async def test_closing_a_session_leaves_the_threads_to_the_others(graph: Graph) -> None:
-    probe = Probe("left")
-    y = probe(ops.constant(1.0))
+    probe, y = probed("left")
     async with AsyncSession(graph=graph) as other:
         async with AsyncSession(graph=graph) as one:
             await one.run(y)
@@ -67,8 +71,7 @@ async def test_closing_a_session_leaves_the_threads_to_the_others(graph: Graph) 
 
 
 async def test_the_threads_of_a_session_that_was_dropped_end_with_it(graph: Graph) -> None:
-    probe = Probe("dropped")
-    y = probe(ops.constant(1.0))
+    probe, y = probed("dropped")
     session = AsyncSession(graph=graph, config=ConfigProto(use_per_session_threads=True))
     await session.run(y)
     (thread,) = [t for t in threading.enumerate() if t.name == probe.threads[0]]
@@ -93,8 +96,7 @@ def test_all_threads_of_a_synchronous_session_that_was_dropped_end_with_it(graph
 
 
 async def test_a_session_may_have_threads_of_its_own(make_session: Make, graph: Graph) -> None:
-    probe = Probe("own")
-    y = probe(ops.constant(1.0))
+    probe, y = probed("own")
     session = make_session(ConfigProto(use_per_session_threads=True))
     assert await session.run(y) == 1.0
     assert pools(probe.threads) == [f"{KERNEL}-session"]
@@ -102,8 +104,7 @@ async def test_a_session_may_have_threads_of_its_own(make_session: Make, graph: 
 
 
 async def test_a_run_chooses_one_of_the_sessions_pools(make_session: Make, graph: Graph) -> None:
-    probe = Probe("numbered")
-    y = probe(ops.constant(1.0))
+    probe, y = probed("numbered")
     session = make_session(two_pools())
     await session.run(y)
     await session.run(y, options=pool(1))
@@ -118,8 +119,7 @@ async def test_a_run_chooses_one_of_the_sessions_pools(make_session: Make, graph
     ids=["listed pools", "own threads", "shared threads"],
 )
 async def test_pool_minus_one_is_the_callers_thread(config: ConfigProto, make_session: Make, graph: Graph) -> None:
-    probe = Probe("caller")
-    y = probe(ops.constant(1.0))
+    probe, y = probed("caller")
     session = make_session(config)
     assert await session.run(y, options=pool(-1)) == 1.0
     (name,) = probe.threads
@@ -128,8 +128,7 @@ async def test_pool_minus_one_is_the_callers_thread(config: ConfigProto, make_se
 
 
 def test_the_callers_thread_of_the_synchronous_face_is_the_thread_that_calls(graph: Graph) -> None:
-    probe = Probe("main")
-    y = probe(ops.constant(1.0))
+    probe, y = probed("main")
     with Session(graph=graph, config=two_pools()) as session:
         session.run(y, options=pool(-1))
     assert probe.threads == [threading.current_thread().name]
@@ -139,8 +138,7 @@ def test_the_callers_thread_of_the_synchronous_face_is_the_thread_that_calls(gra
 async def test_a_negative_number_of_threads_is_the_callers_thread(
     variable: str | None, make_session: Make, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    probe = Probe("negative")
-    y = probe(ops.constant(1.0))
+    probe, y = probed("negative")
     if variable is not None:
         monkeypatch.setenv(variable, "-1")
     threads = 0 if variable else -1
@@ -173,8 +171,7 @@ def test_a_named_pool_has_one_size_in_the_process(kind: Any, graph: Graph) -> No
 
 
 async def test_sessions_share_a_pool_by_its_name(make_session: Make, graph: Graph) -> None:
-    probe = Probe("named")
-    y = probe(ops.constant(1.0))
+    probe, y = probed("named")
     option = ThreadPoolOptionProto(num_threads=1, global_name="serving")
     for _ in range(2):
         await make_session(ConfigProto(session_inter_op_thread_pool=[option])).run(y)

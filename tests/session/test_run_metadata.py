@@ -54,11 +54,21 @@ def by_name(devices: list[DeviceStepStats]) -> dict[str, NodeExecStats]:
     return {n.node_name: n for d in devices for n in d.node_stats}
 
 
+def stats_of(metadata: RunMetadata) -> list[DeviceStepStats]:
+    assert metadata.step_stats is not None
+    return metadata.step_stats.dev_stats
+
+
+@pytest.fixture
+async def report(make_session: Any, graph: Graph) -> RunMetadata:
+    """What a traced run over two devices tells."""
+    metadata: RunMetadata = await traced(make_session(TWO), two_devices(graph), {"x:0": X})
+    return metadata
+
+
 # -- statistics ------------------------------------------------------------------------------------
-async def test_each_device_lists_the_nodes_that_ran_on_it(make_session: Any, graph: Graph) -> None:
-    face = make_session(TWO)
-    metadata = await traced(face, two_devices(graph), {"x:0": X})
-    devices = metadata.step_stats.dev_stats
+async def test_each_device_lists_the_nodes_that_ran_on_it(report: RunMetadata) -> None:
+    devices = stats_of(report)
     assert [(d.device, {n.node_name for n in d.node_stats}) for d in devices] == [
         (f"{DEVICE}0", {"a", "c"}),
         (f"{DEVICE}1", {"b", "sp"}),
@@ -82,10 +92,8 @@ async def test_pruned_and_fed_nodes_do_not_appear(make_session: Any, graph: Grap
     assert set(by_name(metadata.step_stats.dev_stats)) == {"sp"}
 
 
-async def test_times_do_not_decrease(make_session: Any, graph: Graph) -> None:
-    face = make_session(TWO)
-    metadata = await traced(face, two_devices(graph), {"x:0": X})
-    nodes = by_name(metadata.step_stats.dev_stats)
+async def test_times_do_not_decrease(report: RunMetadata) -> None:
+    nodes = by_name(stats_of(report))
     for n in nodes.values():
         assert 0 < n.scheduled_nanos <= n.all_start_nanos
         assert 0 <= n.op_start_rel_nanos <= n.op_end_rel_nanos <= n.all_end_rel_nanos
@@ -96,25 +104,19 @@ async def test_times_do_not_decrease(make_session: Any, graph: Graph) -> None:
     assert nodes["c"].scheduled_nanos >= ends["sp"], "it waited for what the other device sent"
 
 
-async def test_micros_are_the_nanos_cut_off(make_session: Any, graph: Graph) -> None:
-    face = make_session(TWO)
-    metadata = await traced(face, two_devices(graph), {"x:0": X})
-    for n in by_name(metadata.step_stats.dev_stats).values():
+async def test_micros_are_the_nanos_cut_off(report: RunMetadata) -> None:
+    for n in by_name(stats_of(report)).values():
         for twin in ("all_start", "op_start_rel", "op_end_rel", "all_end_rel", "scheduled"):
             assert getattr(n, f"{twin}_micros") == getattr(n, f"{twin}_nanos") // 1000
 
 
-async def test_a_label_names_the_inputs_also_those_from_another_device(make_session: Any, graph: Graph) -> None:
-    face = make_session(TWO)
-    metadata = await traced(face, two_devices(graph), {"x:0": X})
-    labels = {n.timeline_label for n in by_name(metadata.step_stats.dev_stats).values()}
+async def test_a_label_names_the_inputs_also_those_from_another_device(report: RunMetadata) -> None:
+    labels = {n.timeline_label for n in by_name(stats_of(report)).values()}
     assert labels == {"a = Tanh(_arg/x/0)", "b = AddV2(a, b/y)", "sp = Split(sp/split_dim, b)", "c = Mul(sp, sp:1, ^b)"}
 
 
-async def test_every_output_of_a_node_is_described(make_session: Any, graph: Graph) -> None:
-    face = make_session(TWO)
-    metadata = await traced(face, two_devices(graph), {"x:0": X})
-    nodes = by_name(metadata.step_stats.dev_stats)
+async def test_every_output_of_a_node_is_described(report: RunMetadata) -> None:
+    nodes = by_name(stats_of(report))
     assert [o.slot for o in nodes["sp"].output] == [0, 1]
     described = [o.tensor_description for o in (*nodes["a"].output, *nodes["sp"].output)]
     assert [(d.dtype, d.shape, d.allocated_bytes) for d in described] == [
@@ -124,19 +126,15 @@ async def test_every_output_of_a_node_is_described(make_session: Any, graph: Gra
     ]
 
 
-async def test_memory_is_told_where_a_node_takes_it(make_session: Any, graph: Graph) -> None:
-    face = make_session(TWO)
-    metadata = await traced(face, two_devices(graph), {"x:0": X})
-    nodes = by_name(metadata.step_stats.dev_stats)
+async def test_memory_is_told_where_a_node_takes_it(report: RunMetadata) -> None:
+    nodes = by_name(stats_of(report))
     (used,) = nodes["a"].memory
     assert (used.allocator_name, used.total_bytes, used.peak_bytes, used.live_bytes) == ("cpu", 24, 24, 24)
     assert nodes["sp"].memory == (), "its outputs are views"
 
 
-async def test_each_node_names_its_thread(make_session: Any, graph: Graph) -> None:
-    face = make_session(TWO)
-    metadata = await traced(face, two_devices(graph), {"x:0": X})
-    for device in metadata.step_stats.dev_stats:
+async def test_each_node_names_its_thread(report: RunMetadata) -> None:
+    for device in stats_of(report):
         assert {n.thread_id for n in device.node_stats} == set(device.thread_names)
         assert all(device.thread_names.values())
 
@@ -214,11 +212,9 @@ async def test_partition_graphs_are_one_per_device_with_sends_and_receives(make_
     assert metadata.step_stats is None
 
 
-async def test_tracing_alone_gives_no_partition_graphs(make_session: Any, graph: Graph) -> None:
-    face = make_session(TWO)
-    metadata = await traced(face, two_devices(graph), {"x:0": X})
-    assert metadata.partition_graphs == []
-    assert metadata.cost_graph.node == ()
+async def test_tracing_alone_gives_no_partition_graphs(report: RunMetadata) -> None:
+    assert report.partition_graphs == []
+    assert report.cost_graph.node == ()
 
 
 async def test_each_run_overwrites_the_metadata(make_session: Any, graph: Graph) -> None:

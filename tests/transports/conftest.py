@@ -66,9 +66,7 @@ def socket_address(request: pytest.FixtureRequest, socket_path: Path, socket_nam
 
 
 @pytest.fixture(params=["tcp", "tls", "unix", "abstract", "inproc"])
-def address(
-    request: pytest.FixtureRequest, socket_path: Path, socket_name: str, files: SecurityConfig
-) -> Iterator[str]:
+def address(request: Any, socket_path: Path, socket_name: str, files: SecurityConfig) -> Iterator[str]:
     """Yield where to listen, on each transport."""
     register_transport("tls", SecuredTransport(files), replace=True)
     yield {

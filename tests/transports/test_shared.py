@@ -227,8 +227,6 @@ async def test_who_drains_hears_of_the_end(dialled: Connection, end: str) -> Non
 
 
 # --- what speaks against it
-
-
 @asynccontextmanager
 async def over_tls(files: SecurityConfig) -> AsyncIterator[tuple[Connection, Connection]]:
     """Yield both ends of an encrypted connection within this process."""
@@ -395,8 +393,6 @@ def test_parts_of_an_arena_never_overlap_and_come_together_again(source: st.Data
 
 
 # --- peers that break the rules
-
-
 async def words(reader: ByteReader, decoder: FrameDecoder) -> list[bytes]:
     """Read the next that the lane at the other end says."""
     found: list[bytes] = []
@@ -507,8 +503,6 @@ async def test_a_file_that_could_shrink_under_its_reader_is_not_mapped() -> None
 
 
 # --- no memory
-
-
 async def test_a_frame_without_memory_gives_its_parts_back_and_the_next_one_arrives(socket_address: str) -> None:
     """Whichever allocation fails; a segment is shared, one is sent, and the header is long."""
     frame = Frame(b"about " + bytes(2**18), (b"\1" * SHARE_FROM, b"\2" * 100, b"\3" * SHARE_FROM))
@@ -559,7 +553,6 @@ async def test_an_arena_for_which_there_is_no_address_space_is_refused(error: Ex
 
 
 # --- real processes
-
 _SENDER = """
 import asyncio, os, sys
 from transports import Frame, Hello, connect
@@ -776,7 +769,6 @@ async def test_a_forked_child_leaves_the_memory_of_its_parent_alone(dialled: Con
 
 
 # --- any order
-
 actions = st.lists(
     st.tuples(
         st.sampled_from(["make", "make", "lend", "lend", "forget", "forget", "release", "write in place", "end"]),
@@ -827,7 +819,6 @@ async def _in_order(actions: list[tuple[str, int, int]]) -> None:
 
 
 # --- real processes
-
 _READER = """
 import asyncio, os, sys
 from transports import Frame, Hello, connect

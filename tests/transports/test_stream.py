@@ -430,9 +430,7 @@ async def test_a_silent_stranger_is_dropped_after_the_handshake_timeout(socket_a
             await assert_serves(listener)
 
 
-async def test_a_stranger_that_hangs_up_at_once_is_nothing_to_warn_of(
-    socket_address: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_stranger_that_hangs_up_at_once_is_nothing_to_warn_of(socket_address: str, caplog: Any) -> None:
     with log_of_transports() as records:
         async with await transports.listen(socket_address, PS, echo) as listener:
             _, writer = await open_raw(listener)

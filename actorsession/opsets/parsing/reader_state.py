@@ -13,13 +13,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from actorsession.errors import CancelledError, InvalidArgumentError, UnimplementedError
 from actorsession.graph.completion import Completion
 from actorsession.opsets.crew import Crew
 from actorsession.opsets.parsing.file_parts import blocks_of, lines_of, whole_file
 from actorsession.opsets.parsing.records import RecordReader
+from actorsession.opsets.text.kernels import string_array
 from actorsession.protobuf import wire
 from actorsession.records import dataclass
 
@@ -121,7 +120,7 @@ class ReaderState:
                 self._end()
         if not attempt.several:
             return records[0]
-        return _strings([key for key, _ in records]), _strings([value for _, value in records])
+        return tuple([string_array(list(column), (len(records),)) for column in zip(*records, strict=True)])
 
     def _begin(self, attempt: _Attempt) -> None:
         """Take the next name out of the queue and open its file."""
@@ -212,12 +211,6 @@ def _result(take: Completion, attempt: _Attempt) -> bytes:
     if not isinstance(name, bytes):
         raise InvalidArgumentError(f"a reader takes the names of files out of a queue, got {name!r:.100}")
     return name
-
-
-def _strings(values: list[bytes]) -> Any:
-    strings = np.empty(len(values), object)
-    strings[:] = values
-    return strings
 
 
 # -- kinds -----------------------------------------------------------------------------------------
