@@ -14,6 +14,7 @@ from actorsession.lazy_names import lazy_names
 _NAMES = {
     "actorsession.config": "ConfigProto",
     "actorsession.entry_points": "PluginWarning",
+    "actorsession.graph.completion": "Completed Completion",
     "actorsession.graph.device": "DeviceAttributes",
     "actorsession.graph.graph": "get_default_graph",
     "actorsession.graph.node": "NodeDef TensorSpec",

@@ -6,9 +6,11 @@ only the step knows the other members and how to reach them; see ``runtime.colle
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+from collections.abc import Callable
 from typing import Any
 
+from actorsession.errors import CancelledError
+from actorsession.graph.completion import Completion
 from actorsession.graph.registry import Array
 from actorsession.records import dataclass
 
@@ -50,8 +52,8 @@ class Collective:
         return f"instance {self.instance} of group {self.group}"
 
 
-class CollectiveCall(Future[Any]):
-    """The future value of a node that takes part in a collective.
+class CollectiveCall(Completion):
+    """The value, later, of a node that takes part in a collective.
 
     Attributes:
         collective: what the members agree on.
@@ -61,6 +63,8 @@ class CollectiveCall(Future[Any]):
         seconds: limit of the node; 0 for that of the step.
         after: instances that must have begun on the node's device before this one begins.
     """
+
+    __slots__ = ("_ends", "after", "collective", "dtype", "seconds", "shape", "value")
 
     def __init__(
         self,
@@ -79,13 +83,26 @@ class CollectiveCall(Future[Any]):
         self.dtype = dtype
         self.seconds = seconds
         self.after = after
+        self._ends: list[Callable[[CollectiveCall], object]] = []
 
-    def complete(self, value: Any) -> None:
-        """Complete the call with its result, unless it was cancelled or has failed."""
-        if not self.done() and self.set_running_or_notify_cancel():
-            self.set_result(value)
+    def on_end(self, callback: Callable[[CollectiveCall], object]) -> None:
+        """Call a function with this when it is done or was abandoned; at once if it is."""
+        self._ends.append(callback)
+        if self.done:
+            self._end()
 
-    def fail(self, error: Exception) -> None:
-        """Complete the call with an error, unless it was cancelled or is complete."""
-        if not self.done() and self.set_running_or_notify_cancel():
-            self.set_exception(error)
+    def _end(self) -> None:
+        while self._ends:
+            self._ends.pop()(self)
+
+    def complete(
+        self, values: Any, undo: Callable[[], None] | None = None, *, error: BaseException | None = None
+    ) -> None:
+        """See ``Completion.complete``."""
+        super().complete(values, undo, error=error)
+        self._end()
+
+    def abandon(self) -> None:
+        """End the call, because its step has ended."""
+        super().abandon()
+        self.fail(CancelledError("the step is over", derived=True))

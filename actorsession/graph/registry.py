@@ -7,7 +7,7 @@ of entry-point group ``actorsession.op_modules``, which are imported when a type
 
 A **kernel** is made once per node when a plan is bound: ``kernel(ctx)`` returns a function from input values
 to the output value (a tuple for several outputs, anything for none). It may use static types and constant
-inputs to choose a specialised function. One that **suspends** returns a ``concurrent.futures.Future`` of that
+inputs to choose a specialised function. One that **suspends** returns a ``Completion`` or a future of that
 value in its place, or a coroutine. Values are numpy arrays or numpy scalars; inputs are borrowed and must not
 be written to. An output may share memory with an input, with state or with another output only when the op is
 marked ``aliases=True``; otherwise each call makes arrays that are writable and that nothing else holds.
@@ -247,13 +247,14 @@ class OpDef:
         blocks: may take any time and wait for anything, as the user's code may: never runs on an event loop
             that has a kernel pool beside it, is never folded, and gets a thread of its own.
         calls_python: calls functions of the user, which see the context variables of the run's caller.
-        suspends: the kernel's function returns at once, with a ``concurrent.futures.Future`` of the outputs
-            or a coroutine, which the step runs on its event loop. The step goes on with other nodes until it
-            is done, in any thread, and cancels it if the step is cancelled. The completer of a future must
-            call ``set_running_or_notify_cancel`` first, so that nothing is taken for a step that has ended.
-            Within loops and branches a thread of its own waits.
+        suspends: the kernel's function returns at once, with a ``Completion`` of the outputs, a
+            ``concurrent.futures.Future``, or a coroutine, which the step runs on its event loop. The step goes on with
+            other nodes until it is done, in any thread. A step that is cancelled abandons the completion, or cancels
+            the future or coroutine; the completer of a future must call ``set_running_or_notify_cancel`` first, so
+            that nothing is taken for a step that has ended. Within loops and branches a thread of its own waits.
         takes: whether the node suspends and takes something out of state that outlives the step: its kernel
-            returns a ``Take``, which is put back if the step ends before its values were delivered.
+            returns a ``Completion`` that is completed with what puts the values back if the step ends before they
+            were delivered.
         opens_files: opens files whose names come from inputs or attributes, all of them through
             ``resources.files`` of its context. No other kernel opens any.
         emit: optional Python expression for the node given its argument expressions, for ops that are cheaper

@@ -18,7 +18,7 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import Any, TypeVar
 
-from actorsession.graph.take import Take
+from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.segment_context import PendingValues
 from actorsession.runtime.kernel_pool import lend_turn
 
@@ -28,8 +28,6 @@ T = TypeVar("T")
 # Seconds after which the main thread checks for signals: less than the 200 ms within which Ctrl-C must be
 # answered, and much more than the 20 us or so that a check takes.
 _SLICE = 0.1
-_FIRST_LOOK = 0.001
-
 
 _entered = threading.local()
 
@@ -93,7 +91,7 @@ def result_of(future: concurrent.futures.Future[T]) -> T:
 
 def cancel_pending(pending: PendingValues) -> None:
     """Cancel a node that suspends, because its step has ended; put back what it has taken."""
-    if isinstance(pending, Take):
+    if isinstance(pending, Completion):
         pending.abandon()
     elif isinstance(pending, concurrent.futures.Future):
         pending.cancel()
@@ -112,29 +110,23 @@ def wait_for(pending: PendingValues, check: Callable[[], None], loop: asyncio.Ab
     Returns:
         The values.
     """
-    if isinstance(pending, concurrent.futures.Future):
-        future = pending
+    if isinstance(pending, Completion):
+        completion = pending
+    elif isinstance(pending, concurrent.futures.Future):
+        completion = Completion.of(pending)
     elif asyncio._get_running_loop() is not None:
         # The wait blocks this thread, which is the loop's, so another thread must run the coroutine.
         threads = concurrent.futures.ThreadPoolExecutor(1, "actorsession-coroutine")
-        future = threads.submit(copy_context().run, asyncio.run, _checked(pending, check))
+        completion = Completion.of(threads.submit(copy_context().run, asyncio.run, _checked(pending, check)))
         threads.shutdown(wait=False)
     elif loop is not None:
-        future = asyncio.run_coroutine_threadsafe(pending, loop)
+        completion = Completion.of(asyncio.run_coroutine_threadsafe(pending, loop))
     else:
         return asyncio.run(_checked(pending, check))
-    pause = _FIRST_LOOK
-    try:
-        with lend_turn():
-            while not future.done():
-                with contextlib.suppress(TimeoutError):
-                    future.exception(pause)
-                check()
-                pause = min(2 * pause, _SLICE)
-        return future.result()
-    except BaseException:
-        cancel_pending(future)
-        raise
+    if completion.done and completion.error is None:
+        return completion.values
+    with lend_turn():
+        return completion.wait(check)
 
 
 async def _checked(work: Coroutine[Any, Any, T], check: Callable[[], None]) -> T:

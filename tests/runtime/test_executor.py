@@ -63,7 +63,7 @@ def test_it_knows_the_partitions_of_the_plans_that_exist(graph: Graph) -> None:
 async def test_a_partition_is_under_way_until_its_step_is_done(graph: Graph) -> None:
     loaded = dequeuing(graph)
     executor, step = executor_of(loaded), step_of(loaded)
-    loaded.graph.begin(step, [])
+    step.begin(loaded.graph.parts, [])
     seen = executor.executor_statistics()
     assert (seen.begun, seen.running) == (1, 1)
     step.fail(CancelledError("enough"))
@@ -75,7 +75,7 @@ async def test_a_partition_is_under_way_until_its_step_is_done(graph: Graph) -> 
 async def test_stopping_fails_what_is_under_way_and_says_which_device(graph: Graph) -> None:
     loaded = dequeuing(graph)
     executor, step = executor_of(loaded), step_of(loaded)
-    loaded.graph.begin(step, [])
+    step.begin(loaded.graph.parts, [])
     await executor.stop("the device is gone")
     await step.wait()
     with pytest.raises(AbortedError, match=r"executor of .*CPU:0 was stopped: the device is gone"):
@@ -87,7 +87,7 @@ async def test_a_stopped_executor_begins_nothing(graph: Graph) -> None:
     loaded = dequeuing(graph)
     executor_of(loaded).close(CancelledError("closed"))
     step = step_of(loaded)
-    loaded.graph.begin(step, [])
+    step.begin(loaded.graph.parts, [])
     with pytest.raises(CancelledError, match="closed"):
         step.result()
     assert executor_of(loaded).executor_statistics().begun == 0
@@ -96,7 +96,7 @@ async def test_a_stopped_executor_begins_nothing(graph: Graph) -> None:
 async def test_a_step_that_was_cancelled_before_keeps_its_own_error(graph: Graph) -> None:
     loaded = dequeuing(graph)
     executor, step = executor_of(loaded), step_of(loaded)
-    loaded.graph.begin(step, [])
+    step.begin(loaded.graph.parts, [])
     step.cancel(CancelledError("by its caller"))
     executor.close(AbortedError("the executor"))
     await step.wait()

@@ -472,9 +472,10 @@ class Loaded:
     def done(self) -> bool:
         return self.step.done
 
-    def begin(self, step: Step, feeds: Sequence[Any]) -> None:
+    @property
+    def parts(self) -> Sequence[Any]:
         self.begun += 1
-        self.graph.begin(step, feeds)
+        return self.graph.parts
 
     def start(self) -> None:
         self.run.start()

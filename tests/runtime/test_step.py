@@ -43,20 +43,20 @@ def unbegun(hops: int) -> tuple[Loaded, Step]:
 
 def test_two_devices_hand_values_to_each_other() -> None:
     loaded, step = unbegun(2)
-    loaded.graph.begin(step, [np.float32(3)])
+    step.begin(loaded.graph.parts, [np.float32(3)])
     assert step.done
     assert step.result() == [5.0]
 
 
 def test_a_thousand_hops_need_no_deep_stack() -> None:
     loaded, step = unbegun(1000)
-    loaded.graph.begin(step, [np.float32(0)])
+    step.begin(loaded.graph.parts, [np.float32(0)])
     assert step.result() == [1000.0]
 
 
 def test_a_step_leaves_nothing_in_its_rendezvous() -> None:
     loaded, step = unbegun(7)
-    loaded.graph.begin(step, [np.float32(0)])
+    step.begin(loaded.graph.parts, [np.float32(0)])
     assert step.rendezvous.pending == (0, 0)
 
 
@@ -73,7 +73,7 @@ def test_control_edges_between_devices_order_side_effects() -> None:
     loaded = Loaded(graph, [last], [p], devices=2)
     loaded.devices[0].resources.variable("", "v", first.spec).assign(np.float32(1))
     step = new_step(loaded)
-    loaded.graph.begin(step, [np.float32(1)])
+    step.begin(loaded.graph.parts, [np.float32(1)])
     assert step.result() == [111.0]
 
 
@@ -92,8 +92,7 @@ def test_values_that_came_before_the_step_began_are_used_and_end_it_once() -> No
         step.rendezvous.send(key, np.float32(value))
     ends: list[bool] = []
     step.on_done(lambda: ends.append(True))
-    consumer.executor.begin(consumer, step, [])
-    step.drain()
+    step.begin([consumer], [])
     assert step.done
     assert step.result() == [12.0]
     assert ends == [True]
@@ -111,7 +110,7 @@ def test_the_error_of_a_kernel_names_node_device_and_line() -> None:
     divisor, quotient = failing(graph)
     loaded = Loaded(graph, [quotient], [divisor])
     step = new_step(loaded)
-    loaded.graph.begin(step, [np.int32(0)])
+    step.begin(loaded.graph.parts, [np.int32(0)])
     with pytest.raises(errors.InvalidArgumentError, match="division by zero") as caught:
         step.result()
     assert caught.value.node == quotient.op.name
@@ -129,7 +128,7 @@ def test_an_error_on_one_device_ends_the_others_and_is_the_one_that_is_raised() 
             apart = divisor + 5
     loaded = Loaded(graph, [waits, apart], [divisor], devices=2)
     step = new_step(loaded)
-    loaded.graph.begin(step, [np.int32(0)])
+    step.begin(loaded.graph.parts, [np.int32(0)])
     assert step.done
     with pytest.raises(errors.InvalidArgumentError, match="division by zero"):
         step.result()
@@ -138,8 +137,7 @@ def test_an_error_on_one_device_ends_the_others_and_is_the_one_that_is_raised() 
 
 def test_the_first_error_wins() -> None:
     loaded, step = unbegun(2)
-    for part in loaded.graph.parts[1:]:
-        part.executor.begin(part, step, [np.float32(0)])
+    step.begin(loaded.graph.parts[1:], [np.float32(0)])
     step.fail(errors.UnavailableError("the root cause"))
     step.fail(errors.CancelledError("a consequence"))
     with pytest.raises(errors.UnavailableError, match="the root cause"):
@@ -149,8 +147,7 @@ def test_the_first_error_wins() -> None:
 def test_a_step_that_waits_says_for_which_keys() -> None:
     loaded, step = unbegun(2)
     waiting = next(p for p in loaded.graph.parts if p.bound.compiled.recvs)
-    waiting.executor.begin(waiting, step, [np.float32(0)])
-    step.drain()
+    step.begin([waiting], [np.float32(0)])
     assert not step.done
     assert [key.split(";")[2] for key in step.rendezvous.waiting_keys()] == [waiting.bound.device]
     with pytest.raises(errors.InternalError, match="waits for"):
@@ -159,7 +156,7 @@ def test_a_step_that_waits_says_for_which_keys() -> None:
 
 def test_failing_a_step_that_is_over_changes_nothing() -> None:
     loaded, step = unbegun(2)
-    loaded.graph.begin(step, [np.float32(0)])
+    step.begin(loaded.graph.parts, [np.float32(0)])
     step.fail(errors.CancelledError("too late"))
     assert step.result() == [2.0]
 
@@ -171,7 +168,7 @@ def test_a_step_that_is_over_keeps_its_values_past_its_limit_but_not_if_it_was_c
     step = Step(
         1, Rendezvous(), loaded.fetches, partitions=len(loaded.graph.parts), deadline=Deadline.after(1.0, clock)
     )
-    loaded.graph.begin(step, [np.float32(0)])
+    step.begin(loaded.graph.parts, [np.float32(0)])
     looks = [step.abort_error]
     clock.time += 2.0
     looks.append(step.abort_error)
@@ -187,7 +184,7 @@ def test_a_traced_step_notes_each_node_and_both_ends_of_each_transfer() -> None:
     graph, x, y = ping_pong(3)
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded, trace=True)
-    loaded.graph.begin(step, [np.float32(0)])
+    step.begin(loaded.graph.parts, [np.float32(0)])
     assert step.stats is not None
     names = [n.node for n in step.stats.nodes if not n.op.startswith("_")]
     assert names == [op.name for op in graph.get_operations() if op.type.startswith("Add")]
@@ -214,7 +211,7 @@ async def test_a_dear_segment_runs_in_the_pool_while_the_loop_goes_on() -> None:
     pool = KernelPool(1)
     value = np.full([600, 600], 0.5, np.float32)
     step = new_step(loaded, pool=pool, trace=True)
-    loaded.graph.begin(step, [value])
+    step.begin(loaded.graph.parts, [value])
     assert not step.done  # it is in the pool, and we are not
     await step.wait()
     product, found = step.result()
@@ -234,7 +231,7 @@ async def test_a_cancelled_step_is_done_only_when_its_kernel_is_back() -> None:
     gate = threading.Event()
     pool.submit(gate.wait, 10)  # the only thread is busy, so the segment waits behind it
     step = new_step(loaded, pool=pool)
-    loaded.graph.begin(step, [np.ones([600, 600], np.float32)])
+    step.begin(loaded.graph.parts, [np.ones([600, 600], np.float32)])
     step.fail(errors.CancelledError("given up"))
     assert not step.done
     gate.set()
@@ -251,7 +248,7 @@ async def test_a_step_whose_pool_is_shut_down_is_cancelled() -> None:
     pool = KernelPool(1)
     pool.shutdown()
     step = new_step(loaded, pool=pool)
-    loaded.graph.begin(step, [np.ones([600, 600], np.float32)])
+    step.begin(loaded.graph.parts, [np.ones([600, 600], np.float32)])
     with pytest.raises(errors.CancelledError, match="shut down"):
         step.result()
 

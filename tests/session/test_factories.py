@@ -324,6 +324,10 @@ class Noticing:
         self._entered = entered
         self._looks = 0
 
+    @property
+    def error(self) -> Any:
+        return self._gate.error
+
     def check(self) -> None:
         self._looks += 1
         if self._looks == 3:
@@ -359,7 +363,7 @@ async def test_reset_takes_a_list_of_names(graph: Graph, kind: Any, containers: 
         await face.reset("", containers)
     with pytest.raises(TypeError, match="config is a ConfigProto, got int"):
         await face.reset("", None, 3)
-    assert not face.session._session._gate._closed  # nothing was reset
+    assert not face.session._session._gate.error  # nothing was reset
     await face.close()
 
 

@@ -13,7 +13,7 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
+from actorsession.extend import NOT_DIFFERENTIABLE, Completion, OpDef, registered_ops
 from actorsession.extend import register_op as register
 from actorsession.graph.node import spec
 from tests.cluster.kit import eventually, in_process, soon
@@ -114,6 +114,55 @@ async def test_a_value_that_is_there_at_once_is_taken_at_once() -> None:
     later.ready = True
     async with acts.AsyncSession() as session:
         assert await soon(session.run(ops.sqrt(later(4.0)))) == 2.0
+
+
+@for_each("how", ["value", "value at once", "error", "error at once", "end of the step"])
+async def test_a_kernel_may_return_a_completion(how: str) -> None:
+    begun: list[Completion] = []
+    forgotten: list[Completion] = []
+
+    def end(completion: Completion) -> None:
+        if "error" in how:
+            completion.fail(InvalidArgumentError("of no use"))
+        else:
+            completion.complete(np.float32(3.0))
+
+    def begin(x: Any) -> Completion:
+        completion = Completion(forgotten.append)
+        begun.append(completion)
+        if "at once" in how:
+            end(completion)
+        return completion
+
+    name = f"TestCompletion{how.title().replace(' ', '')}"
+    register(
+        OpDef(
+            name=name,
+            infer=lambda ctx: [spec(acts.float32, [])],
+            kernel=lambda ctx: begin,
+            gradient=NOT_DIFFERENTIABLE,
+            attrs={},
+            stateful=True,
+            suspends=True,
+        )
+    )
+    y = acts.get_default_graph().create_op(name, [acts.convert_to_tensor(1.0)], {}).outputs[0] + 1.0
+    async with acts.AsyncSession() as session:
+        run = asyncio.ensure_future(session.run(y))
+        await eventually(lambda: bool(begun))
+        if how == "end of the step":
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await soon(run)
+        if "at once" not in how:
+            await asyncio.to_thread(end, begun[0])
+        if "value" in how:
+            assert await soon(run) == 4.0
+        elif "error" in how:
+            with pytest.raises(InvalidArgumentError, match="of no use") as info:
+                await soon(run)
+            assert info.value.node == y.op.inputs[0].op.name
+    assert forgotten == (begun if how == "end of the step" else [])
 
 
 async def test_hundreds_wait_at_once_beside_one_pool_thread() -> None:

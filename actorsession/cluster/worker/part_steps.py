@@ -197,7 +197,7 @@ class PartSteps:
             groups=registered.groups,
         )
         self.running[step_id] = step
-        graph.begin(step, feeds)
+        step.begin(graph.parts, feeds)
         if step.done:
             return self._finish(step)
         step.on_done(partial(self._report, step, waiter))
@@ -264,7 +264,7 @@ class PartSteps:
         if step.debug is not None:
             step.debug.end(step.error)
         self._env.rendezvous.end(step_id, step.error)
-        values = step.result()
+        values = step.outputs if step.error is None and step.cancelled is None else step.result()
         if step.takes:
             self.unsettled[step_id] = step
         rendezvous = step.rendezvous
@@ -297,7 +297,7 @@ class PartSteps:
         """
         step = self.unsettled.pop(step_id, None)
         if step is not None and error is not None and ended_from_outside(error):
-            step.roll_back(ran=ran, handed_out=handed_out)
+            step.takes.roll_back(ran=ran, handed_out=handed_out)
 
     def close(self, error: OpError) -> None:
         """End every step with an error; none begins any more."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
-from actorsession.ops.queues.state import Element
 
-__all__ = ["join_many", "join_one", "own", "split_many"]
+__all__ = ["Element", "join_many", "join_one", "own", "split_many"]
+
+Element: TypeAlias = tuple[Any, ...]
+"""The components of an element."""
 
 
 def join_one(elements: Sequence[Element]) -> Any:

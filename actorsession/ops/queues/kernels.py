@@ -8,18 +8,17 @@ to the device, under their container. Nodes that may wait suspend (see ``OpDef.s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.completion import Completion
 from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.graph.take import Take
-from actorsession.ops.queues.batches import join_many, join_one, own, split_many
+from actorsession.ops.queues.batches import join_many, own, split_many
 from actorsession.ops.queues.components import component_specs, stacked
 from actorsession.ops.queues.state import FifoElements, PriorityElements, QueueState, ShuffledElements
 from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
@@ -110,9 +109,14 @@ def _written(shape: Sequence[Any]) -> str:
 
 def _enqueue_kernel(ctx: KernelContext) -> Kernel:
     specs = component_specs(ctx.attrs)
+    # Most elements have these shapes; what has none or others is looked at more closely.
+    shapes = [None if spec.shape.sizes is None else tuple(spec.shape.sizes) for spec in specs]
 
-    def enqueue(queue: QueueState, *values: Any) -> Future[Any]:
-        _check_element(specs, values, many=False)
+    def enqueue(queue: QueueState, *values: Any) -> Completion:
+        for value, shape in zip(values, shapes, strict=True):
+            if getattr(value, "shape", None) != shape:
+                _check_element(specs, values, many=False)
+                break
         kept, beyond = values[: _MOST - 1], values[_MOST - 1 :]
         return queue.enqueue([(*kept, *map(own, beyond))])
 
@@ -122,7 +126,7 @@ def _enqueue_kernel(ctx: KernelContext) -> Kernel:
 def _enqueue_many_kernel(ctx: KernelContext) -> Kernel:
     specs = component_specs(ctx.attrs)
 
-    def enqueue_many(queue: QueueState, *values: Any) -> Future[Any]:
+    def enqueue_many(queue: QueueState, *values: Any) -> Completion:
         _check_element(specs, values, many=True)
         return queue.enqueue(split_many(values))
 
@@ -173,7 +177,7 @@ def _specs_of(queue: QueueState, stated: Sequence[TensorSpec]) -> Sequence[Tenso
 def _dequeue_many_kernel(ctx: KernelContext) -> Kernel:
     stated, up_to = component_specs(ctx.attrs), ctx.op == "QueueDequeueUpToV2"
 
-    def dequeue_many(queue: QueueState, n: Any) -> Take:
+    def dequeue_many(queue: QueueState, n: Any) -> Completion:
         if n < 0:
             what = "DequeueUpTo" if up_to else "DequeueMany"
             raise InvalidArgumentError(f"{what}Op requested {n} < 0 elements")
@@ -188,14 +192,7 @@ def _dequeue_many_kernel(ctx: KernelContext) -> Kernel:
     return dequeue_many
 
 
-op(
-    "QueueDequeueV2",
-    checked(_taken),
-    lambda queue: queue.dequeue(1, join_one),
-    NOT_DIFFERENTIABLE,
-    suspends=True,
-    takes=True,
-)
+op("QueueDequeueV2", checked(_taken), QueueState.dequeue, NOT_DIFFERENTIABLE, suspends=True, takes=True)
 for _name in ("QueueDequeueManyV2", "QueueDequeueUpToV2"):
     op(
         _name,

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.completion import Completion
 from actorsession.graph.dtypes import DType, as_dtype, int32, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
-from actorsession.graph.take import Take
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.cast import cast
@@ -252,7 +252,7 @@ def _apply_kernel(ctx: KernelContext) -> Kernel:
     return apply
 
 
-def _take(state: AccumulatorState, count: Any) -> Take:
+def _take(state: AccumulatorState, count: Any) -> Completion:
     return state.take(int(count), lambda total: total)
 
 

@@ -2,7 +2,7 @@
 
 A gradient counts only if its step is not older than the accumulator's. That step increases by one each time
 the gradients are taken, so no update uses gradients that were computed before the previous update. No method
-blocks: a take returns a future, which is done as soon as there are enough gradients, in the thread that adds
+blocks: a take returns a completion, which is done as soon as there are enough gradients, in the thread that adds
 the last one. If a step took gradients and ends early, they are put back: they are added to those that arrived
 since, and the accumulator's step decreases by one again.
 """
@@ -10,17 +10,15 @@ since, and the accumulator's step decreases by one again.
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import field
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from actorsession.errors import CancelledError, InvalidArgumentError
-from actorsession.graph.take import Take
-from actorsession.records import dataclass
+from actorsession.graph.completion import Completion
 
 __all__ = ["AccumulatorState", "DenseSum", "SparseSum"]
 
@@ -124,17 +122,8 @@ class SparseSum:
         self._rows, self._counts = {}, {}
 
 
-@dataclass(slots=True, eq=False)
-class _Taker:
-    """A pending take."""
-
-    required: int
-    shape: Callable[[Any], Any]
-    future: Take = field(default_factory=Take)
-
-
-# A fulfilled take, its value, and the function that puts the value back.
-_Served: TypeAlias = tuple[_Taker, Any, Callable[[int], None]]
+# A pending take: the required number, and what makes the node's values of the gradients.
+_Taker: TypeAlias = tuple[int, Callable[[Any], Any]]
 
 
 class AccumulatorState:
@@ -155,7 +144,7 @@ class AccumulatorState:
         self._step = 0
         self._least_step = 0  # set by the program; kept when gradients are put back
         self._resets = 0
-        self._takers: deque[_Taker] = deque()
+        self._takers: OrderedDict[Completion, _Taker] = OrderedDict()
 
     def apply(self, gradient: Any, step: int) -> None:
         """Add a gradient, unless it was computed at an older step.
@@ -169,9 +158,9 @@ class AccumulatorState:
             self._total.add(gradient)
             self._count += 1
             outcomes = self._serve()
-        self._tell(outcomes)
+        _tell(outcomes)
 
-    def take(self, count: int, shape: Callable[[Any], Any]) -> Take:
+    def take(self, count: int, shape: Callable[[Any], Any]) -> Completion:
         """Take the gradients as soon as there are enough.
 
         Args:
@@ -183,14 +172,12 @@ class AccumulatorState:
         """
         if count < 1:
             raise InvalidArgumentError(f"{self.label}: num_required is at least 1, got {count}")
-        taker = _Taker(count, shape)
+        completion = Completion(self._forget)
         with self._lock:
-            self._takers.append(taker)
+            self._takers[completion] = count, shape
             outcomes = self._serve()
-        self._tell(outcomes)
-        if not taker.future.done():
-            taker.future.add_done_callback(lambda future: self._forget(taker))
-        return taker.future
+        _tell(outcomes)
+        return completion
 
     @property
     def count(self) -> int:
@@ -206,39 +193,33 @@ class AccumulatorState:
     def clear(self) -> None:
         """Reset the accumulator; pending takes fail with CancelledError."""
         with self._lock:
-            takers, self._takers = list(self._takers), deque()
+            takers, self._takers = self._takers, OrderedDict()
             self._total.clear()
             self._count = self._step = self._least_step = 0
             self._resets += 1
         error = CancelledError(f"{self.label} was reset")
         for taker in takers:
-            if taker.future.set_running_or_notify_cancel():
-                taker.future.set_exception(error)
+            taker.fail(error)
 
     def _serve(self) -> list[_Served]:
         outcomes: list[_Served] = []
-        while self._takers and self._count >= self._takers[0].required:
-            taker = self._takers.popleft()
-            if taker.future.set_running_or_notify_cancel():
-                total, again = self._total.take(self._count, mean=self._mean)
-                outcomes.append((taker, total, partial(self._put_back, again, self._count)))
-                self._count = 0
-                self._step += 1
+        while self._takers:
+            completion, (required, shape) = next(iter(self._takers.items()))
+            if self._count < required:
+                break
+            del self._takers[completion]
+            total, again = self._total.take(self._count, mean=self._mean)
+            undo = partial(self._put_back, again, self._count, self._resets)
+            outcomes.append((completion, partial(shape, total), undo))
+            self._count = 0
+            self._step += 1
         return outcomes
 
-    def _forget(self, taker: _Taker) -> None:
-        if not taker.future.cancelled():
-            return
+    def _forget(self, completion: Completion) -> None:
         with self._lock:
-            if taker in self._takers:
-                self._takers.remove(taker)
+            self._takers.pop(completion, None)
             outcomes = self._serve()
-        self._tell(outcomes)
-
-    def _tell(self, outcomes: list[_Served]) -> None:
-        for taker, total, undo in outcomes:
-            resets = self._resets
-            taker.future.fulfil(partial(taker.shape, total), partial(undo, resets))
+        _tell(outcomes)
 
     def _put_back(self, again: Callable[[], None], count: int, resets: int) -> None:
         with self._lock:
@@ -248,4 +229,13 @@ class AccumulatorState:
             self._count += count
             self._step = max(self._step - 1, self._least_step)
             outcomes = self._serve()
-        self._tell(outcomes)
+        _tell(outcomes)
+
+
+# The completion of a take, what makes its values, and what puts the gradients back.
+_Served: TypeAlias = tuple[Completion, Callable[[], Any], Callable[[], None]]
+
+
+def _tell(outcomes: list[_Served]) -> None:
+    for completion, make, undo in outcomes:
+        completion.complete_by(make, undo)

@@ -7,12 +7,12 @@ knowledge that there is none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
+from actorsession.graph.completion import Completed, Completion
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
@@ -126,7 +126,7 @@ def _position(state: Any) -> bytes:
 
 
 def _next_kernel(ctx: KernelContext) -> Kernel:
-    def get_next(iterator: IteratorState) -> Future[Any]:
+    def get_next(iterator: IteratorState) -> Completion:
         return iterator.get_next()
 
     return get_next
@@ -140,23 +140,23 @@ def _handle_kernel(ctx: KernelContext) -> Kernel:
 def _optional_kernel(ctx: KernelContext) -> Kernel:
     """The next element, or nothing at the end."""
 
-    def try_next(iterator: IteratorState) -> Future[Any]:
-        inner, outer = iterator.get_next(), Future[Any]()
+    def try_next(iterator: IteratorState) -> Completion:
+        try:
+            inner = iterator.get_next()
+        except OutOfRangeError:
+            return Completed(OptionalValue(None))
+        outer = Completion(lambda _: inner.abandon())
 
-        def done(future: Future[Any]) -> None:
-            if future.cancelled() or not outer.set_running_or_notify_cancel():
-                return
-            error = future.exception()
-            if isinstance(error, OutOfRangeError):
-                outer.set_result(OptionalValue(None))
-            elif error is not None:
-                outer.set_exception(error)
+        def done(inner: Completion) -> None:
+            if isinstance(inner.error, OutOfRangeError):
+                outer.complete(OptionalValue(None))
+            elif inner.error is not None:
+                outer.fail(inner.error)
             else:
-                element = future.result()
-                outer.set_result(OptionalValue(element if type(element) is tuple else (element,)))
+                values = inner.values
+                outer.complete(OptionalValue(values if type(values) is tuple else (values,)), inner.put_back)
 
-        inner.add_done_callback(done)
-        outer.add_done_callback(lambda future: future.cancelled() and inner.cancel())
+        inner.listen(done)
         return outer
 
     return try_next

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.completion import Completion
 from actorsession.graph.function import FunctionDef
 from actorsession.graph.op_signatures import bind, input_args, signature_of
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
@@ -187,7 +187,7 @@ def only(components: Sequence[Any]) -> Any:
 
 
 def _element_kernel(ctx: KernelContext) -> Kernel:
-    def element(dataset: Stage) -> Future[Any]:
+    def element(dataset: Stage) -> Completion:
         def work(run: Run) -> Any:
             cursor = _dataset(ctx, dataset).begin(run)
             components = next(cursor, None)
@@ -205,7 +205,7 @@ def _element_kernel(ctx: KernelContext) -> Kernel:
 def _reduce_kernel(ctx: KernelContext) -> Kernel:
     make = _parts_of(ctx)
 
-    def reduce(*inputs: Any) -> Future[Any]:
+    def reduce(*inputs: Any) -> Completion:
         whole = make(inputs)
 
         def work(run: Run) -> Any:

@@ -10,13 +10,13 @@ import os
 import threading
 from collections import deque
 from collections.abc import Mapping
-from concurrent.futures import Future
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
+from actorsession.graph.completion import Completion
 from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind, plain, restored
 
@@ -174,8 +174,8 @@ class _ParallelMap(Cursor):
 
     def start(self) -> None:
         self._most = _parallel(self.stage, "num_parallel_calls")
-        # The elements under way, each with the future of what becomes of it; an error of the source is one.
-        self._begun: deque[tuple[Element | None, Future[Element]]] = deque()
+        # The elements under way, each with the completion of what becomes of it; an error of the source is one.
+        self._begun: deque[tuple[Element | None, Completion]] = deque()
         self._ended = False
         # How many calls in a row were worth another thread, of a function that waits for nothing.
         self._slow = 0 if self.stage.functions[0].is_prompt else _SLOW
@@ -197,16 +197,16 @@ class _ParallelMap(Cursor):
             except StopIteration:
                 self._ended = True
             except Exception as exc:
-                failed: Future[Element] = Future()
-                failed.set_exception(exc)
+                failed = Completion()
+                failed.fail(exc)
                 self._begun.append((None, failed))
         if not self._begun:
             raise StopIteration
-        _, future = self._begun[0]
+        _, completion = self._begun[0]
         try:
-            element: Element = self.run.wait_for(future)
+            element: Element = completion.wait(self.run.check)
         finally:
-            if future.done():
+            if completion.done:
                 self._begun.popleft()
         return element
 
@@ -219,18 +219,16 @@ class _ParallelMap(Cursor):
             self._slow = self._slow + 1 if perf_counter() - begin > _WORTH else 0
 
     def _begin(self, element: Element) -> None:
-        future: Future[Element] = Future()
+        completion = Completion()
         function, run = self.stage.functions[0], self.run
 
         def work() -> None:
             try:
-                result = function(run, *element)
+                completion.complete(function(run, *element))
             except Exception as exc:
-                future.set_exception(exc)
-            else:
-                future.set_result(result)
+                completion.fail(exc)
 
-        self._begun.append((element, future))
+        self._begun.append((element, completion))
         run.crew.submit(work)
 
     def save(self) -> dict[str, Any]:

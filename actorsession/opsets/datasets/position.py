@@ -1,7 +1,7 @@
 """The state of an iterator on its device: the dataset it goes through, and where it is.
 
 Elements are asked for by steps. An element that can be made at once is made in the step's thread; any other
-by a thread of the iterator, while the step waits for a future. A step that is cancelled meanwhile ends at
+by a thread of the iterator, while the step waits. A step that is cancelled meanwhile ends at
 once, and the element that was being made is the next one.
 """
 
@@ -11,9 +11,9 @@ import os
 import secrets
 import threading
 import weakref
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from actorsession.errors import (
     from_exception,
 )
 from actorsession.graph import codec
+from actorsession.graph.completion import Completed, Completion
 from actorsession.graph.dtypes import DType
 from actorsession.graph.registry import KernelContext, ResourceHost
 from actorsession.graph.shape import TensorShape
@@ -52,33 +53,39 @@ class _Pass:
         self.run = Run(host, device)
         self._cursor: Cursor | None = None
         self._lock = threading.Lock()
-        self._waiting: deque[Future[Any]] = deque()
+        self._waiting: OrderedDict[Completion, None] = OrderedDict()
         self._serves = False
         # Held while an element is made. What was made for a step that had ended waits for the next one.
         self._making = threading.Lock()
         self._kept: deque[Element | Exception] = deque()
 
-    def next(self) -> Future[Any]:
-        """Return the future of the next element."""
-        future: Future[Any] = Future()
+    def next(self) -> Completion:
+        """Return the completion of the next element, or raise its error if that can be done at once."""
+        completion = Completion(self._forget)
         with self._lock:
             inline = not self._serves and self._is_prompt()
             begins = not self._serves
             self._serves = True
             if not inline:
-                self._waiting.append(future)
+                self._waiting[completion] = None
         if not inline:
             if begins:
                 self.run.crew.submit(self._serve)
-            return future
+            return completion
         try:
-            self._answer(future)
+            element = self._next_outcome()
         finally:  # also where Ctrl-C has ended it
             with self._lock:
                 self._serves = bool(self._waiting)
             if self._serves:
                 self.run.crew.submit(self._serve)
-        return future
+        if isinstance(element, Exception):
+            raise element
+        return Completed(_values(element), partial(self._kept.append, element))
+
+    def _forget(self, completion: Completion) -> None:
+        with self._lock:
+            self._waiting.pop(completion, None)
 
     def _is_prompt(self) -> bool:
         if self._kept or self.stage.prompt:
@@ -91,19 +98,14 @@ class _Pass:
                 if not self._waiting:
                     self._serves = False
                     return
-                future = self._waiting.popleft()
-            if not future.cancelled():
-                self._answer(future)
-            del future
-
-    def _answer(self, future: Future[Any]) -> None:
-        outcome = self._next_outcome()
-        if not future.set_running_or_notify_cancel():
-            self._kept.append(outcome)
-        elif isinstance(outcome, Exception):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome[0] if len(outcome) == 1 else outcome)
+                completion, _ = self._waiting.popitem(last=False)
+            element = self._next_outcome()
+            keep = partial(self._kept.append, element)
+            if isinstance(element, Exception):
+                completion.complete((), keep, error=element)
+            else:
+                completion.complete(_values(element), keep)
+            del completion
 
     def _next_outcome(self) -> Element | Exception:
         with self._making:
@@ -130,10 +132,9 @@ class _Pass:
         """End the pass; steps that wait for an element get an error."""
         self.run.close()
         with self._lock:
-            waiting, self._waiting = self._waiting, deque()
-        for future in waiting:
-            if future.set_running_or_notify_cancel():
-                future.set_exception(FailedPreconditionError("the iterator was initialised again"))
+            waiting, self._waiting = self._waiting, OrderedDict()
+        for completion in waiting:
+            completion.fail(FailedPreconditionError("the iterator was initialised again"))
 
     def save(self) -> Any:
         """Return the position as plain values."""
@@ -146,6 +147,10 @@ class _Pass:
             self._kept.clear()
             self._cursor = self.stage.begin(self.run)
             self._cursor.load(state)
+
+
+def _values(element: Element) -> Any:
+    return element[0] if len(element) == 1 else element
 
 
 class IteratorState:
@@ -192,8 +197,8 @@ class IteratorState:
         if before is not None:
             before.close()
 
-    def get_next(self) -> Future[Any]:
-        """Return the future of the next element: a value, or a tuple of several.
+    def get_next(self) -> Completion:
+        """Return the completion of the next element: a value, or a tuple of several.
 
         Raises:
             FailedPreconditionError: if it was not initialised.
@@ -296,28 +301,20 @@ def _written(shape: TensorShape) -> str:
     return f"[{','.join(['?' if size is None else str(size) for size in sizes])}]"
 
 
-def elsewhere(ctx: KernelContext, work: Callable[[Run], Any]) -> Future[Any]:
-    """Return the future of what a function of a new run, on a node's device, returns; a thread calls it.
+def elsewhere(ctx: KernelContext, work: Callable[[Run], Any]) -> Completion:
+    """Return the completion of what a function of a new run, on a node's device, returns; a thread calls it.
 
-    The run is over when the future is cancelled or done.
+    The run is over when the completion is abandoned or done.
     """
     run = Run(ctx.resources, ctx.device)
-    future: Future[Any] = Future()
+    completion = Completion(lambda _: run.close())
 
     def call() -> None:
-        result: Any = None
-        error: Exception | None = None
         try:
-            result = work(run)
+            completion.complete(work(run))
         except Exception as exc:
-            error = exc
-        if future.set_running_or_notify_cancel():
-            if error is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(result)
+            completion.fail(exc)
         run.close()
 
-    future.add_done_callback(lambda done: run.close() if done.cancelled() else None)
     run.crew.submit(call)
-    return future
+    return completion

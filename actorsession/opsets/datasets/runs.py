@@ -7,16 +7,14 @@ within it ends, and its threads go.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 from collections.abc import Coroutine
-from concurrent.futures import Future
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from actorsession.errors import CancelledError
+from actorsession.graph.completion import Completion
 from actorsession.graph.registry import ResourceHost
-from actorsession.graph.take import Take
 from actorsession.opsets.crew import Crew
 from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
 
@@ -24,7 +22,6 @@ __all__ = ["Run"]
 
 # Seconds between two looks at whether a run is closed.
 _SLICE = 0.1
-_FIRST_LOOK = 0.001
 
 
 class Run(ControlFlowContext):
@@ -76,22 +73,9 @@ class Run(ControlFlowContext):
 
     def wait_for(self, pending: PendingValues) -> Any:
         """See ``SegmentContext.wait_for``; the thread waits."""
-        if not isinstance(pending, Future):
+        if isinstance(pending, Coroutine):
             return asyncio.run(self._checked(pending))
-        pause = _FIRST_LOOK
-        try:
-            while not pending.done():
-                with contextlib.suppress(TimeoutError):
-                    pending.exception(pause)
-                self.check()
-                pause = min(2 * pause, _SLICE)
-            return pending.result()
-        except BaseException:
-            if isinstance(pending, Take):
-                pending.abandon()
-            else:
-                pending.cancel()
-            raise
+        return (pending if isinstance(pending, Completion) else Completion.of(pending)).wait(self.check)
 
     async def _checked(self, pending: Coroutine[Any, Any, Any]) -> Any:
         """Await a coroutine, and cancel it when the run is over."""

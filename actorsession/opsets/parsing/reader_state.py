@@ -1,23 +1,20 @@
 """The state of readers: which file of a queue is being read, and how far.
 
-A reader takes the name of a file out of a queue when it needs one. Attempts to read are futures, served in
+A reader takes the name of a file out of a queue when it needs one. Attempts to read are completions, served in
 order by a thread of the reader. A step that is cancelled meanwhile leaves the name in the queue.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
-from dataclasses import field
 from typing import Any
 
 from actorsession.errors import CancelledError, InvalidArgumentError, UnimplementedError
-from actorsession.graph.take import Take
+from actorsession.graph.completion import Completion
 from actorsession.opsets.crew import Crew
 from actorsession.opsets.parsing.file_parts import blocks_of, lines_of, whole_file
 from actorsession.opsets.parsing.records import RecordReader
@@ -30,9 +27,6 @@ __all__ = ["ReaderState"]
 Record = tuple[bytes, bytes]
 Opener = Callable[[str, int], int]
 
-# Seconds between two looks at whether an attempt was cancelled.
-_SLICE = 0.1
-
 
 @dataclass(slots=True, eq=False)
 class _Attempt:
@@ -42,7 +36,11 @@ class _Attempt:
     opener: Opener
     most: int
     several: bool
-    future: Future[Any] = field(default_factory=Future)
+    is_over: bool = False
+
+    def give_up(self, completion: Completion) -> None:
+        """Mark it as over, because nobody waits any more."""
+        self.is_over = True
 
 
 class ReaderState:
@@ -60,7 +58,7 @@ class ReaderState:
         self._kind = kind
         self._crew = Crew()
         self._lock = threading.Lock()
-        self._attempts: deque[_Attempt] = deque()
+        self._attempts: deque[tuple[_Attempt, Completion]] = deque()
         self._serves = False
         # Held while records are read.
         self._reading = threading.Lock()
@@ -70,23 +68,24 @@ class ReaderState:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def read(self, queue: Any, opener: Opener) -> Future[Any]:
-        """Return the future of the key and value of the next record."""
+    def read(self, queue: Any, opener: Opener) -> Completion:
+        """Return the completion of the key and value of the next record."""
         return self._attempt(_Attempt(queue, opener, 1, several=False))
 
-    def read_up_to(self, queue: Any, count: int, opener: Opener) -> Future[Any]:
-        """Return the future of the keys and values of up to ``count`` records of one file."""
+    def read_up_to(self, queue: Any, count: int, opener: Opener) -> Completion:
+        """Return the completion of the keys and values of up to ``count`` records of one file."""
         if count < 1:
             raise InvalidArgumentError(f"num_records must be positive, got {count}")
         return self._attempt(_Attempt(queue, opener, count, several=True))
 
-    def _attempt(self, attempt: _Attempt) -> Future[Any]:
+    def _attempt(self, attempt: _Attempt) -> Completion:
+        completion = Completion(attempt.give_up)
         with self._lock:
-            self._attempts.append(attempt)
+            self._attempts.append((attempt, completion))
             begins, self._serves = not self._serves, True
         if begins:
             self._crew.submit(self._serve)
-        return attempt.future
+        return completion
 
     def _serve(self) -> None:
         while True:
@@ -94,21 +93,16 @@ class ReaderState:
                 if not self._attempts:
                     self._serves = False
                     return
-                attempt = self._attempts.popleft()
-            if attempt.future.cancelled():
+                attempt, completion = self._attempts.popleft()
+            if attempt.is_over:
                 continue
-            records: Any = None
-            error: Exception | None = None
             try:
                 with self._reading:
-                    records = self._read(attempt)
+                    values = self._read(attempt)
             except Exception as exc:
-                error = exc
-            if attempt.future.set_running_or_notify_cancel():
-                if error is not None:
-                    attempt.future.set_exception(error)
-                else:
-                    attempt.future.set_result(records)
+                completion.fail(exc)
+            else:
+                completion.complete(values)
 
     def _read(self, attempt: _Attempt) -> Any:
         records: list[Record] = []
@@ -131,7 +125,7 @@ class ReaderState:
     def _begin(self, attempt: _Attempt) -> None:
         """Take the next name out of the queue and open its file."""
         take = attempt.queue.dequeue(1, lambda taken: taken[0][0])
-        self._work = _result(take, attempt.future)
+        self._work = _result(take, attempt)
         self._records = _OPEN[self._kind](self._work, self._attrs, attempt.opener)
         self._started += 1
 
@@ -206,15 +200,14 @@ class ReaderState:
             self._crew.close()
 
 
-def _result(take: Take, request: Future[Any]) -> bytes:
-    """Return the name that is taken out of a queue, unless the request for it is cancelled meanwhile."""
-    while not take.done():
-        with contextlib.suppress(TimeoutError):
-            take.exception(_SLICE)
-        if request.cancelled():
-            take.abandon()
+def _result(take: Completion, attempt: _Attempt) -> bytes:
+    """Return the name that is taken out of a queue, unless the attempt is given up meanwhile."""
+
+    def check() -> None:
+        if attempt.is_over:
             raise CancelledError("the step is over")
-    name = take.result()
+
+    name = take.wait(check)
     if not isinstance(name, bytes):
         raise InvalidArgumentError(f"a reader takes the names of files out of a queue, got {name!r:.100}")
     return name

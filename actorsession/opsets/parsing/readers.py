@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 
+from actorsession.graph.completion import Completion
 from actorsession.graph.dtypes import int64, string
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
@@ -229,7 +229,7 @@ def _several(ctx: InferContext) -> list[TensorShape]:
 def _read_kernel(ctx: KernelContext) -> Kernel:
     host = ctx.resources
 
-    def read(reader: ReaderState, queue: Any) -> Future[Any]:
+    def read(reader: ReaderState, queue: Any) -> Completion:
         return reader.read(queue, host.files.opener)
 
     return read
@@ -238,7 +238,7 @@ def _read_kernel(ctx: KernelContext) -> Kernel:
 def _read_up_to_kernel(ctx: KernelContext) -> Kernel:
     host = ctx.resources
 
-    def read_up_to(reader: ReaderState, queue: Any, count: Any) -> Future[Any]:
+    def read_up_to(reader: ReaderState, queue: Any, count: Any) -> Completion:
         return reader.read_up_to(queue, int(count), host.files.opener)
 
     return read_up_to

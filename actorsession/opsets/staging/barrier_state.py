@@ -1,7 +1,7 @@
 """The state of barriers: elements that are assembled from components.
 
 An element is identified by its key and complete once each of its components was inserted; complete elements
-are taken in the order in which their keys were first inserted. No method blocks: a take returns a future,
+are taken in the order in which their keys were first inserted. No method blocks: a take returns a completion,
 which is done in the thread that completes the last element. An insertion that fails has no effect at all. (In
 TensorFlow the keys before the invalid one are inserted, and takes wait for ever at a barrier that no
 insertion can reach any more; here they get the remaining elements, or OutOfRangeError.)
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import partial
@@ -20,10 +20,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from actorsession.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from actorsession.graph.completion import Completion
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import Array
 from actorsession.graph.shape import TensorShape
-from actorsession.graph.take import Take
 from actorsession.records import dataclass
 
 __all__ = ["BarrierState"]
@@ -45,17 +45,16 @@ class _Part:
     components: dict[int, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class _Taker:
     """A pending take."""
 
     requested: int
     small: bool
     join: _Join
-    future: Take = field(default_factory=Take)
 
 
-_Outcome: TypeAlias = tuple[_Taker, "list[_Element] | OutOfRangeError"]
+_Outcome: TypeAlias = tuple[Completion, _Taker, list[_Element] | OutOfRangeError]
 
 
 class BarrierState:
@@ -80,7 +79,7 @@ class BarrierState:
         self._places = 0
         self._parts: dict[bytes, _Part] = {}
         self._ready: list[_Element] = []  # a heap
-        self._takers: deque[_Taker] = deque()
+        self._takers: OrderedDict[Completion, _Taker] = OrderedDict()
         self._closed = self._cancelled = False
 
     # -- methods for kernels -----------------------------------------------------------------------
@@ -109,7 +108,7 @@ class BarrierState:
             outcomes = self._serve()
         self._tell(outcomes)
 
-    def take(self, count: int, join: _Join, *, small: bool) -> Take:
+    def take(self, count: int, join: _Join, *, small: bool) -> Completion:
         """Take complete elements, as soon as there are enough.
 
         Args:
@@ -119,7 +118,7 @@ class BarrierState:
             small: whether fewer elements, but at least one, suffice once the barrier is closed.
 
         Returns:
-            A future of the node's values; OutOfRangeError if the barrier is closed and there cannot be
+            A completion with the node's values; OutOfRangeError if the barrier is closed and there cannot be
             enough.
 
         Raises:
@@ -128,19 +127,17 @@ class BarrierState:
         """
         if count < 0:
             raise InvalidArgumentError(f"{self.label}: num_elements is at least 0, got {count}")
-        taker = _Taker(count, small, join)
+        completion, taker = Completion(self._forget), _Taker(count, small, join)
         with self._lock:
             if self._closed:
                 there = len(self._ready) + (0 if small else len(self._parts))
                 taker.requested = min(count, there) if small else count
                 if there < max(taker.requested, 1):
                     raise self._too_few(count, there)
-            self._takers.append(taker)
+            self._takers[completion] = taker
             outcomes = self._serve()
         self._tell(outcomes)
-        if not taker.future.done():
-            taker.future.add_done_callback(lambda future: self._forget(taker))
-        return taker.future
+        return completion
 
     def close(self, *, cancel_pending: bool) -> None:
         """Refuse new keys from now on; incomplete elements may be completed.
@@ -178,8 +175,7 @@ class BarrierState:
             self._begin()
         error = CancelledError(f"{self.label} was reset")
         for taker in takers:
-            if taker.future.set_running_or_notify_cancel():
-                taker.future.set_exception(error)
+            taker.fail(error)
 
     # -- under the lock ----------------------------------------------------------------------------
 
@@ -245,28 +241,25 @@ class BarrierState:
         """Serve all possible takes, and return outcomes to deliver after the lock is released."""
         outcomes: list[_Outcome] = []
         while self._takers:
-            taker, there = self._takers[0], len(self._ready)
-            over = self._closed and not self._parts
-            if there < taker.requested and not over and not taker.future.cancelled():
+            completion, taker = next(iter(self._takers.items()))
+            there = len(self._ready)
+            if there < taker.requested and not (self._closed and not self._parts):
                 break
-            self._takers.popleft()
-            if not taker.future.set_running_or_notify_cancel():
-                continue
+            del self._takers[completion]
             if there < taker.requested and not (taker.small and there):
-                outcomes.append((taker, self._too_few(taker.requested, there)))
+                outcomes.append((completion, taker, self._too_few(taker.requested, there)))
                 continue
             count = min(there, taker.requested)
-            outcomes.append((taker, [heapq.heappop(self._ready) for _ in range(count)]))
+            outcomes.append((completion, taker, [heapq.heappop(self._ready) for _ in range(count)]))
         return outcomes
 
     def _tell(self, outcomes: Sequence[_Outcome]) -> None:
-        for taker, outcome in outcomes:
-            if isinstance(outcome, OutOfRangeError):
-                taker.future.set_exception(outcome)
+        for completion, taker, taken in outcomes:
+            if isinstance(taken, OutOfRangeError):
+                completion.fail(taken)
             else:
-                elements = [(np.int64(n), key, *c) for n, _, key, c in outcome]
-                undo = partial(self._put_back, outcome, self._resets)
-                taker.future.fulfil(partial(taker.join, elements), undo)
+                elements = [(np.int64(n), key, *c) for n, _, key, c in taken]
+                completion.complete_by(partial(taker.join, elements), partial(self._put_back, taken, self._resets))
 
     def _put_back(self, elements: Sequence[_Element], resets: int) -> None:
         with self._lock:
@@ -281,12 +274,9 @@ class BarrierState:
             f"{self.label} is closed and has insufficient elements (requested {requested}, total size {there})"
         )
 
-    def _forget(self, taker: _Taker) -> None:
-        if not taker.future.cancelled():
-            return
+    def _forget(self, completion: Completion) -> None:
         with self._lock:
-            if taker in self._takers:
-                self._takers.remove(taker)
+            self._takers.pop(completion, None)
             outcomes = self._serve()
         self._tell(outcomes)
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from actorsession.graph.completion import Completion
 from actorsession.graph.dtypes import int64, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.graph.take import Take
 from actorsession.ops import raw
 from actorsession.ops.queues.batches import join_many
 from actorsession.ops.queues.components import component_specs, stacked
@@ -228,7 +228,7 @@ def _take_kernel(ctx: KernelContext) -> Kernel:
     def join(elements: Sequence[tuple[Any, ...]]) -> Any:
         return join_many(elements, specs)
 
-    def take(barrier: BarrierState, count: Any) -> Take:
+    def take(barrier: BarrierState, count: Any) -> Completion:
         return barrier.take(int(count), join, small=small)
 
     return take

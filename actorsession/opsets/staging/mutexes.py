@@ -10,18 +10,18 @@ Invariant: of a mutex at most one lock is held.
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from actorsession.errors import CancelledError, InvalidArgumentError
+from actorsession.graph.completion import Completion, Loan
 from actorsession.graph.dtypes import resource
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext
 from actorsession.graph.scopes import scope_of
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.graph.take import Loan
 from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.flow.control import group, tuple_
@@ -53,16 +53,20 @@ class MutexState:
     def __init__(self, label: str) -> None:
         self.label = label
         self._guard = threading.Lock()
-        self._waiting: deque[Loan] = deque()
+        self._waiting: OrderedDict[Completion, None] = OrderedDict()
         self._held: Lock | None = None
 
     def lock(self) -> Loan:
-        """Return the future lock."""
-        loan = Loan()
+        """Return the completion with the lock."""
+        loan = Loan(self._forget)
         with self._guard:
-            self._waiting.append(loan)
+            self._waiting[loan] = None
         self._serve()
         return loan
+
+    def _forget(self, loan: Completion) -> None:
+        with self._guard:
+            self._waiting.pop(loan, None)
 
     def release(self, lock: Lock) -> None:
         """Give a lock back; nothing happens if it was before."""
@@ -74,22 +78,18 @@ class MutexState:
 
     def _serve(self) -> None:
         with self._guard:
-            while self._held is None and self._waiting:
-                loan = self._waiting.popleft()
-                if loan.set_running_or_notify_cancel():
-                    self._held = lock = Lock(self)
-                    break
-            else:
+            if self._held is not None or not self._waiting:
                 return
-        loan.fulfil(lambda: lock, lock.release)
+            loan, _ = self._waiting.popitem(last=False)
+            self._held = lock = Lock(self)
+        loan.complete(lock, lock.release)
 
     def clear(self) -> None:
         """Reset the mutex: whoever waits for it fails with CancelledError."""
         with self._guard:
-            waiting, self._waiting = self._waiting, deque()
+            waiting, self._waiting = self._waiting, OrderedDict()
         for loan in waiting:
-            if loan.set_running_or_notify_cancel():
-                loan.set_exception(CancelledError(f"{self.label} was reset"))
+            loan.fail(CancelledError(f"{self.label} was reset"))
 
 
 class Lock:

@@ -1,8 +1,8 @@
 """The state of staging areas: values that are kept between steps, in order or by key.
 
-No method blocks: each attempt to put, take or read is a future, done in whichever thread makes it possible.
+No method blocks: each attempt to put, take or read is a completion, done in whichever thread makes it possible.
 Attempts are served in the order in which they were made, but one that cannot be served yet does not block
-those after it. An attempt whose future was cancelled has no effect, and neither has one that fails. If a step
+those after it. An attempt that was abandoned has no effect, and neither has one that fails. If a step
 took values and ends early, they are put back in their place, even if the area is full by then.
 """
 
@@ -12,15 +12,14 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from actorsession.errors import CancelledError, InvalidArgumentError, ResourceExhaustedError
+from actorsession.graph.completion import Completion
 from actorsession.graph.dtypes import DType
-from actorsession.graph.take import Take
 from actorsession.records import dataclass
 
 __all__ = ["Limits", "MapState", "StageState"]
@@ -48,10 +47,9 @@ class _Attempt:
     ready: Callable[[], bool]
     act: Callable[[], Values]
     undo: Callable[[Values], None] | None = None
-    future: Take = field(default_factory=Take)
 
 
-_Outcome: TypeAlias = tuple[_Attempt, Values, BaseException | None]
+_Outcome: TypeAlias = tuple[Completion, _Attempt, Values, BaseException | None]
 
 
 class _Area:
@@ -62,18 +60,17 @@ class _Area:
         self._limits = limits
         self._lock = threading.Lock()
         self._bytes = 0
-        self._attempts: list[_Attempt] = []
+        self._attempts: dict[Completion, _Attempt] = {}
         self._drops = 0
 
     def clear(self) -> None:
         """Reset the area; pending attempts fail with CancelledError."""
         with self._lock:
-            attempts, self._attempts = self._attempts, []
+            attempts, self._attempts = self._attempts, {}
             self._drop()
         error = CancelledError(f"{self.label} was reset")
         for attempt in attempts:
-            if attempt.future.set_running_or_notify_cancel():
-                attempt.future.set_exception(error)
+            attempt.fail(error)
 
     def empty(self) -> None:
         """Drop all elements; pending puts may then proceed."""
@@ -88,15 +85,13 @@ class _Area:
 
     def _attempt(
         self, ready: Callable[[], bool], act: Callable[[], Values], undo: Callable[[Values], None] | None = None
-    ) -> Take:
-        attempt = _Attempt(ready, act, undo)
+    ) -> Completion:
+        completion = Completion(self._forget)
         with self._lock:
-            self._attempts.append(attempt)
+            self._attempts[completion] = _Attempt(ready, act, undo)
             outcomes = self._serve()
         self._tell(outcomes)
-        if not attempt.future.done():
-            attempt.future.add_done_callback(lambda future: self._forget(attempt))
-        return attempt.future
+        return completion
 
     def _serve(self) -> list[_Outcome]:
         """Serve all possible attempts under the lock, and return outcomes to deliver after its release."""
@@ -104,34 +99,27 @@ class _Area:
         again = True
         while again:
             again = False
-            for attempt in tuple(self._attempts):
-                if not (attempt.future.cancelled() or attempt.ready()):
-                    continue
-                again = True
-                self._attempts.remove(attempt)
-                if attempt.future.set_running_or_notify_cancel():
-                    outcomes.append(_outcome(attempt))
+            for completion, attempt in tuple(self._attempts.items()):
+                if attempt.ready():
+                    again = True
+                    del self._attempts[completion]
+                    outcomes.append((completion, attempt, *_outcome(attempt)))
         return outcomes
 
-    def _forget(self, attempt: _Attempt) -> None:
-        if attempt.future.cancelled():
-            with self._lock:
-                if attempt in self._attempts:
-                    self._attempts.remove(attempt)
+    def _forget(self, completion: Completion) -> None:
+        with self._lock:
+            self._attempts.pop(completion, None)
 
     def _tell(self, outcomes: Sequence[_Outcome]) -> None:
-        for attempt, values, error in outcomes:
-            if error is not None:
-                attempt.future.set_exception(error)
-            else:
-                undo = partial(self._undo, attempt, values, self._drops)
-                attempt.future.fulfil(partial(_outputs_of, values), undo)
+        for completion, attempt, values, error in outcomes:
+            undo = None if attempt.undo is None else partial(self._undo, attempt.undo, values, self._drops)
+            completion.complete(values[0] if len(values) == 1 else values, undo, error=error)
 
-    def _undo(self, attempt: _Attempt, values: Values, drops: int) -> None:
+    def _undo(self, undo: Callable[[Values], None], values: Values, drops: int) -> None:
         with self._lock:
-            if attempt.undo is None or drops != self._drops:
+            if drops != self._drops:
                 return
-            attempt.undo(values)
+            undo(values)
             outcomes = self._serve()
         self._tell(outcomes)
 
@@ -149,15 +137,11 @@ class _Area:
         return not self._limits.capacity or count < self._limits.capacity
 
 
-def _outcome(attempt: _Attempt) -> _Outcome:
+def _outcome(attempt: _Attempt) -> tuple[Values, BaseException | None]:
     try:
-        return attempt, attempt.act(), None
+        return attempt.act(), None
     except Exception as error:
-        return attempt, (), error
-
-
-def _outputs_of(values: Values) -> Any:
-    return values[0] if len(values) == 1 else values
+        return (), error
 
 
 def _size_of(values: Sequence[Any]) -> int:
@@ -199,7 +183,7 @@ class StageState(_Area):
         super().__init__(label, limits)
         self._elements: deque[Values] = deque()
 
-    def put(self, values: Values) -> Take:
+    def put(self, values: Values) -> Completion:
         """Put an element in, as soon as the limits allow.
 
         Raises:
@@ -218,7 +202,7 @@ class StageState(_Area):
 
         return self._attempt(ready, act)
 
-    def get(self, dtypes: Sequence[DType]) -> Take:
+    def get(self, dtypes: Sequence[DType]) -> Completion:
         """Take the next element, as soon as there is one; InvalidArgumentError if it has other types."""
 
         def act() -> Values:
@@ -234,7 +218,7 @@ class StageState(_Area):
 
         return self._attempt(lambda: bool(self._elements), act, undo)
 
-    def peek(self, index: int, dtypes: Sequence[DType]) -> Take:
+    def peek(self, index: int, dtypes: Sequence[DType]) -> Completion:
         """Return a copy of an element, as soon as there are enough.
 
         Raises:
@@ -275,7 +259,7 @@ class MapState(_Area):
         self._counts: dict[int, int] = {}  # values of each complete element, including taken ones
         self._begun: dict[int, dict[int, Any]] = {}
 
-    def put(self, key: int, indices: Sequence[int], values: Values, count: int) -> Take:
+    def put(self, key: int, indices: Sequence[int], values: Values, count: int) -> Completion:
         """Put values of an element in; wait for memory and, for a whole element, for capacity.
 
         An element whose key exists already is dropped, as in TensorFlow.
@@ -322,7 +306,7 @@ class MapState(_Area):
         self._complete[key], self._counts[key] = element, count
         return ()
 
-    def get(self, key: int, indices: Sequence[int], dtypes: Sequence[DType]) -> Take:
+    def get(self, key: int, indices: Sequence[int], dtypes: Sequence[DType]) -> Completion:
         """Take values of an element, as soon as it is complete; it is removed with its last value.
 
         Args:
@@ -333,7 +317,7 @@ class MapState(_Area):
         self._check_indices(key, indices)
         return self._attempt_to_take(lambda: key in self._complete, lambda: key, indices, dtypes, with_key=False)
 
-    def get_any(self, indices: Sequence[int], dtypes: Sequence[DType]) -> Take:
+    def get_any(self, indices: Sequence[int], dtypes: Sequence[DType]) -> Completion:
         """Take (key, values...) of any element, as soon as there is one."""
         self._check_indices("any", indices)
 
@@ -350,7 +334,7 @@ class MapState(_Area):
         dtypes: Sequence[DType],
         *,
         with_key: bool,
-    ) -> Take:
+    ) -> Completion:
         taken: list[tuple[int, int]] = []  # the key, and the number of values of its element
 
         def act() -> Values:
@@ -365,7 +349,7 @@ class MapState(_Area):
 
         return self._attempt(ready, act, undo)
 
-    def peek(self, key: int, indices: Sequence[int], dtypes: Sequence[DType]) -> Take:
+    def peek(self, key: int, indices: Sequence[int], dtypes: Sequence[DType]) -> Completion:
         """Return a copy of values of an element, as soon as it is complete."""
         self._check_indices(key, indices)
         return self._attempt(lambda: key in self._complete, lambda: _copies(self._values(key, indices, dtypes)))

@@ -15,10 +15,10 @@ import numpy as np
 
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.graph.completion import Completed, Completion
 from actorsession.graph.dtypes import DType, as_dtype, int64, string
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
-from actorsession.graph.take import Take
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import boxed
 from actorsession.ops.shared_state import check_handle_of, register_state
@@ -219,14 +219,11 @@ def _change_kernel(ctx: KernelContext) -> Kernel:
 def _remove_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.inputs[1].dtype
 
-    def remove(table: TableState, keys: Any) -> Take:
+    def remove(table: TableState, keys: Any) -> Completion:
         _check_types(table, dtype, None, ctx.op)
-        take = Take()
-        take.set_running_or_notify_cancel()
         names = _keys(keys)
         table.check_keys(names)
-        take.fulfil(tuple, table.remove(names))
-        return take
+        return Completed((), table.remove(names))
 
     return remove
 

@@ -11,10 +11,11 @@ from concurrent.futures import Future
 from typing import Any, Concatenate, Protocol, TypeAlias
 
 from actorsession.errors import InternalError
+from actorsession.graph.completion import Completion
 
 __all__ = ["ControlFlowContext", "PendingValues", "SegmentContext", "SegmentFunction"]
 
-PendingValues: TypeAlias = "Future[Any] | Coroutine[Any, Any, Any]"
+PendingValues: TypeAlias = "Completion | Future[Any] | Coroutine[Any, Any, Any]"
 """What the kernel of a node that suspends returns at once: its values are there later."""
 
 

@@ -102,14 +102,14 @@ class Exchange:
 
     def receive(self, rank: int, what: str, then: Callable[[Any], None]) -> None:
         """Call ``then`` with a value from a member; errors complete the call."""
-        if self.call.done():
+        if self.call.done:
             return
         me, other = self.group.members[self.rank], self.group.members[rank]
         key = build_key(other.device, other.incarnation, me.device, f"{self._name} {what}")
 
         def arrived(outcome: Arrival | OpError) -> None:
             self._waiting.pop(key, None)
-            if self.call.done():
+            if self.call.done:
                 return
             if isinstance(outcome, OpError):
                 self.fail(outcome)

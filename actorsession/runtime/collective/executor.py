@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from concurrent.futures import Future
 from functools import partial
-from typing import Any
 
 from actorsession.actors.loops import call_in
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError, from_exception
@@ -53,7 +51,7 @@ class CollectiveExecutor:
             exchanges.abandon(where, error)
 
     def begin(self, call: CollectiveCall, device: DeviceAttributes) -> None:
-        """Begin a call of a node on a device; its future has the result, or the error."""
+        """Begin a call of a node on a device; it is completed with the result, or the error."""
         c = call.collective
         who = (c.group, c.instance, device.name)
         if who in self._active:
@@ -64,11 +62,10 @@ class CollectiveExecutor:
             )
             return
         self._active[who] = call
-        # No callback of a call refers to it: the cycle would keep its result until the next collection.
-        call.add_done_callback(partial(self._ended, who))
+        call.on_end(partial(self._ended, who))
         if call.seconds and self._loop is not None:
             late = self._loop.call_later(call.seconds, self._late, call)
-            call.add_done_callback(lambda _: late.cancel())
+            call.on_end(lambda _: late.cancel())
         if self._begun.issuperset(before := {(i, device.name) for i in call.after}):
             self._start(call, device)
         else:
@@ -80,7 +77,7 @@ class CollectiveExecutor:
         self._begun.add((c.instance, device.name))
         held, self._held = self._held, []
         for before, other, there in held:
-            if other.done():
+            if other.done:
                 continue
             if self._begun.issuperset(before):
                 self._start(other, there)
@@ -120,7 +117,7 @@ class CollectiveExecutor:
         return () if exchange is None else exchange.awaited()
 
     def _joined(self, call: CollectiveCall, device: str, group: Group | OpError) -> None:
-        if call.done():
+        if call.done:
             return
         if isinstance(group, OpError):
             call.fail(group)
@@ -135,7 +132,7 @@ class CollectiveExecutor:
             self._shared[c.group] = shared, f"member {device} in {c}"
             rendezvous = shared.rendezvous
             number = shared.begin(c.instance, device)
-            call.add_done_callback(lambda _: shared.finish(c.instance, device))
+            call.on_end(lambda _: shared.finish(c.instance, device))
         try:
             exchange = self._exchanges[call] = exchange_for(
                 call, group, device, rendezvous, number, self._groups.buffers
@@ -144,8 +141,7 @@ class CollectiveExecutor:
         except Exception as exc:
             call.fail(from_exception(exc))
 
-    def _ended(self, who: tuple[int, int, str], call: Future[Any]) -> None:
-        assert isinstance(call, CollectiveCall)
+    def _ended(self, who: tuple[int, int, str], call: CollectiveCall) -> None:
         self._active.pop(who, None)
         joined = self._joining.pop(call, None)
         if joined is not None:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorsession.errors import InternalError, InvalidArgumentError, OpError, UnimplementedError, from_exception
-from actorsession.graph.take import Take
+from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.bind import own
-from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
+from actorsession.plan.codegen.segment_context import ControlFlowContext
 from actorsession.plan.control_flow.dataflow_partition import (
     CALL,
     CONSTANT,
@@ -33,10 +33,11 @@ from actorsession.plan.control_flow.dataflow_partition import (
     NodePlan,
 )
 from actorsession.plan.partition import CONTROL_TOKEN
+from actorsession.runtime.engine.engine import Engine, OffloadedWork
 from actorsession.runtime.engine.frames import Iteration, key_of
 from actorsession.runtime.engine.propagate import DEAD, Propagation
-from actorsession.runtime.engine.segment_engine import RAISED, check_step, locate_error, wait_in_step
-from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
+from actorsession.runtime.engine.segment_engine import RAISED, locate_error
+from actorsession.runtime.engine.suspended_nodes import SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.rendezvous import Arrival
 
@@ -52,7 +53,7 @@ _LOOK = 32
 _SLICE = 0.002
 
 
-class DataflowEngine(ControlFlowContext):
+class DataflowEngine(Engine, ControlFlowContext):
     """One partition with primitive control flow operations in one step.
 
     It is the context of the functional control flow operations among its nodes.
@@ -62,25 +63,21 @@ class DataflowEngine(ControlFlowContext):
         bound: the partition.
         step: the step.
         feeds: values of all feeds of the signature, in its order; borrowed.
+
+    Raises:
+        UnimplementedError: if the step is debugged.
     """
 
-    __slots__ = (
-        "_feeds",
-        "_plain",
-        "_propagation",
-        "_queued",
-        "_running",
-        "_suspended",
-        "_tickets",
-        "_waiting",
-        "bound",
-        "executor",
-        "remaining",
-        "step",
-        "waits",
-    )
+    __slots__ = ("_feeds", "_plain", "_propagation", "_queued", "_running", "_tickets", "_waiting")
+
+    bound: BoundDataflow
 
     def __init__(self, executor: Executor, bound: BoundDataflow, step: Step, feeds: Sequence[Any]) -> None:
+        if step.debug is not None:
+            raise UnimplementedError(
+                "a run cannot be debugged whose graph holds control flow of single operations "
+                "(Switch, Merge, Enter); build it with cond and while_loop"
+            )
         self.executor = executor
         self.bound = bound
         self.step = step
@@ -90,31 +87,14 @@ class DataflowEngine(ControlFlowContext):
         self._propagation = Propagation()
         self._queued = self._running = False
         self._plain = step.pool is None and step.collector is None
-        self._suspended = SuspendedNodes()
+        self._suspended: SuspendedNodes = SuspendedNodes()
         # By number: what is suspended, and when it began.
         self._waiting: dict[int, tuple[NodePlan, Iteration, int]] = {}
         self._tickets = 0
+        self._propagation.begin(bound.roots)
+        self._go_on()
 
     # -- Engine --------------------------------------------------------------------------------
-
-    @property
-    def suspended(self) -> Sequence[Suspended]:
-        """See ``Engine.suspended``."""
-        return self._suspended.now()
-
-    def start(self) -> None:
-        """Queue the nodes that have no inputs.
-
-        Raises:
-            UnimplementedError: if the step is debugged.
-        """
-        if self.step.debug is not None:
-            raise UnimplementedError(
-                "a run cannot be debugged whose graph holds control flow of single operations "
-                "(Switch, Merge, Enter); build it with cond and while_loop"
-            )
-        self._propagation.begin(self.bound.roots)
-        self._go_on()
 
     def run(self, index: int) -> None:
         """Run the queued nodes for a while, then end the partition or queue the rest."""
@@ -147,16 +127,24 @@ class DataflowEngine(ControlFlowContext):
         else:
             self._go_on()
 
-    def delivered(self, number: int, values: Any, take: Take | None) -> None:
+    def delivered(self, number: int, completion: Completion) -> None:
         """See ``Engine.delivered``."""
-        plan, iteration, begin = self._waiting[number]
-        compiled = self.bound.compiled
-        takes = compiled.takes.get(number % len(compiled.suspensions))
-        if take is not None and takes is not None:
-            # It is not tracked which iteration has stored the value.
-            stored = takes.uses.stored
-            self.step.took(Taken(take, takes.uses, lambda: stored))
-        self._propagation.give(plan, iteration, self._outputs(plan, values, begin))
+        error = completion.error
+        if error is None:
+            plan, iteration, begin = self._waiting[number]
+            compiled = self.bound.compiled
+            takes = compiled.takes.get(number % len(compiled.suspensions))
+            if takes is not None:
+                # It is not tracked which iteration has stored the value.
+                stored = takes.uses.stored
+                self.step.takes.add(Taken(completion, takes.uses, lambda: stored))
+            try:
+                self._propagation.give(plan, iteration, self._outputs(plan, completion.values, begin))
+            except Exception as exc:  # such as for another number of values than the node has outputs
+                error = exc
+        if error is not None:
+            self.step.fail(self.located(number, error))
+            return
         del self._waiting[number]  # not before, because an error in between is the node's
         self._go_on()
 
@@ -164,20 +152,6 @@ class DataflowEngine(ControlFlowContext):
         """See ``Engine.located``."""
         waiting = self._waiting.get(number)
         return self.located_at(None if waiting is None else waiting[0], exc)
-
-    def cancel(self) -> None:
-        """See ``Engine.cancel``."""
-        self._suspended.cancel()
-
-    # -- SegmentContext ------------------------------------------------------------------------
-
-    def wait_for(self, pending: PendingValues) -> Any:
-        """See ``SegmentContext.wait_for``."""
-        return wait_in_step(self, pending, self.check)
-
-    def check(self) -> None:
-        """See ``SegmentContext.check``."""
-        check_step(self.step)
 
     # -- the queue -----------------------------------------------------------------------------
 
@@ -216,7 +190,7 @@ class DataflowEngine(ControlFlowContext):
             elif isinstance(value, np.ndarray) and not value.ndim:
                 value = value[()]
             self.step.outputs[position] = value
-        self.step.ended()
+        self.step.unfinished -= 1
 
     def _dead_fetch(self, name: str, output: int) -> OpError:
         # TensorFlow's two kinds of session raise these two error classes: its workers take an output that
@@ -267,7 +241,7 @@ class DataflowEngine(ControlFlowContext):
             # A node of unknown cost may be short, so it need not queue behind long ones.
             first = None if plan.seconds else plan
             work = PooledNode(self, plan, iteration, values)
-            self.executor.offload(work, blocks=plan.blocks, first=first)
+            step.offload(work, blocks=plan.blocks, first=first)
             return
         begin = time.perf_counter_ns()
         if plan.suspends >= 0:
@@ -337,7 +311,7 @@ class DataflowEngine(ControlFlowContext):
             self.step.drain()
 
 
-class PooledNode:
+class PooledNode(OffloadedWork):
     """A node that runs in the pool by itself.
 
     Args:
@@ -347,22 +321,16 @@ class PooledNode:
         values: its inputs.
     """
 
-    __slots__ = ("_found", "_iteration", "_plan", "_values", "engine", "index", "is_running", "since")
+    __slots__ = ("_found", "_iteration", "_plan", "_values")
+
+    engine: DataflowEngine
 
     def __init__(self, engine: DataflowEngine, plan: NodePlan, iteration: Iteration, values: Sequence[Any]) -> None:
-        self.engine = engine
-        self.index = 0
-        self.is_running = False
-        self.since = time.monotonic()
+        super().__init__(engine, node=plan.number)
         self._plan = plan
         self._iteration = iteration
         self._values = values
         self._found: Sequence[Any] = ()
-
-    @property
-    def node(self) -> int | None:
-        """See ``OffloadedWork.node``."""
-        return self._plan.number
 
     def execute(self) -> OpError | None:
         """See ``OffloadedWork.execute``."""
@@ -380,6 +348,3 @@ class PooledNode:
     def complete(self) -> None:
         """See ``OffloadedWork.complete``."""
         self.engine.completed(self._plan, self._iteration, self._found)
-
-    def discard(self) -> None:
-        """See ``OffloadedWork.discard``."""

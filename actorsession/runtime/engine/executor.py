@@ -1,7 +1,7 @@
 """The executor actor of a device: the partitions that are loaded on it and those that are under way.
 
-An executor binds partitions to its device and chooses the engine of each, once. It admits partitions of
-steps until it is stopped, decides with its ``OffloadPolicy`` what runs in the kernel pool, and counts. It
+An executor binds partitions to its device and chooses the engine of each, once. It lets partitions of steps begin
+(``Step.begin``) until it is stopped, decides with its ``OffloadPolicy`` what runs in the kernel pool, and counts. It
 never waits; callers wait for the step itself.
 
 Its calls are direct, like every call of an actor that is idle, and are made in the thread of the step.
@@ -22,7 +22,8 @@ import actorsession.ops  # noqa: F401 - kernels must be registered before a part
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import CallContext
 from actorsession.actors.supervision import STOP_GRACE
-from actorsession.errors import AbortedError, OpError, from_exception
+from actorsession.errors import AbortedError, OpError
+from actorsession.graph.registry import lookup
 from actorsession.plan.codegen.bind import BoundPartition
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.control_flow.dataflow_partition import BoundDataflow
@@ -30,7 +31,7 @@ from actorsession.plan.partition import Partition
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.dataflow_engine import DataflowEngine
-from actorsession.runtime.engine.engine import Engine, OffloadedWork
+from actorsession.runtime.engine.engine import Engine
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 from actorsession.runtime.engine.segment_engine import SegmentEngine
 from actorsession.runtime.engine.step import Step
@@ -45,10 +46,13 @@ class LoadedPartition:
     Args:
         executor: the executor of its device.
         bound: the partition, bound to the device.
-        new_engine: makes the engine that runs it in a step, from the step and the values of all feeds.
+        new_engine: makes and begins the engine that runs it in a step, from the step and the values of all feeds.
+
+    Attributes:
+        calls_python: whether an op of it calls functions of the user.
     """
 
-    __slots__ = ("__weakref__", "bound", "executor", "new_engine")
+    __slots__ = ("__weakref__", "bound", "calls_python", "executor", "new_engine")
 
     def __init__(
         self, executor: Executor, bound: BoundPartition, new_engine: Callable[[Step, Sequence[Any]], Engine]
@@ -56,6 +60,7 @@ class LoadedPartition:
         self.executor = executor
         self.bound = bound
         self.new_engine = new_engine
+        self.calls_python = any(lookup(context.op).calls_python for context in bound.compiled.contexts.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,12 @@ class Executor(Actor):
 
     Attributes:
         policy: decides for all partitions of the device what runs in the kernel pool.
-        running: the partitions that have begun, in this order; a step removes its own when it is done.
+        lock: held for all that follows.
+        running: the steps with a partition here, in the order in which they have begun; each removes itself when it is
+            done.
+        begun: how many partitions have begun.
+        offloaded: how many segments and nodes ran in a kernel pool.
+        closed: the error with which the executor was closed; no partition begins any more.
     """
 
     def __init__(self, device: Device) -> None:
@@ -91,11 +101,11 @@ class Executor(Actor):
         self.loop = None
         self.device = device
         self.policy = OffloadPolicy()
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
         self._loaded: weakref.WeakSet[LoadedPartition] = weakref.WeakSet()  # a plan owns its own
-        self.running: dict[Engine, None] = {}
-        self._begun = self._offloaded = 0
-        self._closed: OpError | None = None
+        self.running: dict[Step, None] = {}
+        self.begun = self.offloaded = 0
+        self.closed: OpError | None = None
 
     def load(self, partition: Partition, states: dict[str, Any], *, own_fetches: bool) -> LoadedPartition:
         """Return a partition bound to the device, with the engine that it needs.
@@ -116,40 +126,13 @@ class Executor(Actor):
         self._loaded.add(part)
         return part
 
-    def begin(self, part: LoadedPartition, step: Step, feeds: Sequence[Any]) -> None:
-        """Begin a partition in the thread of its step, which reports how it ends.
-
-        Raises:
-            OpError: the error with which the executor was closed.
-        """
-        if step.error is not None:
-            return
-        engine = part.new_engine(step, feeds)
-        with self._lock:
-            if self._closed is not None:
-                raise type(self._closed)(self._closed.message)
-            self.running[engine] = None
-            self._begun += 1
-        step.engines.append(engine)
-        engine.start()
-
     @handles(RunPartition)
     def on_run_partition(self, message: RunPartition, call: CallContext) -> None:
         """Begin a partition and run what is ready.
 
         A partition that cannot begin fails its step, not this actor, which other steps use too.
         """
-        try:
-            self.begin(message.part, message.step, message.feeds)
-        except Exception as exc:
-            message.step.fail(from_exception(exc))
-        message.step.drain()
-
-    def offload(self, work: OffloadedWork, *, blocks: bool, first: object = None) -> None:
-        """Run a segment or node in the kernel pool of its step; see ``Step.offload``."""
-        with self._lock:
-            self._offloaded += 1
-        work.engine.step.offload(work, blocks=blocks, first=first)
+        message.step.begin((message.part,), message.feeds)
 
     def close(self, error: OpError) -> None:
         """Refuse further partitions, and cancel the steps of those under way; callable from any thread.
@@ -157,14 +140,14 @@ class Executor(Actor):
         Args:
             error: for both. The first one counts, and steps that were cancelled before keep their own error.
         """
-        with self._lock:
-            if self._closed is not None:
+        with self.lock:
+            if self.closed is not None:
                 return
-            self._closed = error
+            self.closed = error
             running = list(self.running)
-        for engine in running:
-            if engine.step.abort_error is None:
-                engine.step.cancel(error)
+        for step in running:
+            if step.abort_error is None:
+                step.cancel(error)
 
     async def stop(self, reason: str | OpError = "stopped", grace: float = STOP_GRACE) -> None:
         """Stop the actor; cancel the steps under way with an error that names the device and the reason."""
@@ -177,9 +160,9 @@ class Executor(Actor):
         return ExecutorStatistics(
             device=self.device.name,
             loaded=len(self._loaded),
-            begun=self._begun,
+            begun=self.begun,
             running=len(self.running),
-            offloaded=self._offloaded,
+            offloaded=self.offloaded,
             runs=self.policy.runs,
             seconds=self.policy.seconds,
         )

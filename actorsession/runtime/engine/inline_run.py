@@ -28,17 +28,15 @@ class Gate(ControlFlowContext):
     """The open or closed state of a session: the context of generated code that has no step.
 
     Closing it from another thread ends such code between two nodes.
+
+    Attributes:
+        error: the error with which it was closed, if it was.
     """
 
-    __slots__ = ("_closed",)
+    __slots__ = ("error",)
 
     def __init__(self) -> None:
-        self._closed: OpError | None = None
-
-    @property
-    def closed(self) -> bool:
-        """Whether the gate was closed."""
-        return self._closed is not None
+        self.error: OpError | None = None
 
     def check(self) -> None:
         """Raise if the gate was closed.
@@ -46,8 +44,8 @@ class Gate(ControlFlowContext):
         Raises:
             OpError: the error with which the gate was closed.
         """
-        if self._closed is not None:
-            raise type(self._closed)(self._closed.message)
+        if self.error is not None:
+            raise type(self.error)(self.error.message)
 
     def wait_for(self, pending: PendingValues) -> Any:
         """See ``SegmentContext.wait_for``."""
@@ -55,9 +53,9 @@ class Gate(ControlFlowContext):
 
     def close(self, error: OpError) -> bool:
         """Close the gate; return whether it was open."""
-        if self._closed is not None:
+        if self.error is not None:
             return False
-        self._closed = error
+        self.error = error
         return True
 
 
@@ -127,7 +125,8 @@ class InlineRun:
         Raises:
             OpError: the error, with node and source line.
         """
-        gate.check()
+        if gate.error is not None or type(gate) is not Gate:  # without a call where there is nothing to check
+            gate.check()
         segment = self.segment
         begin = time.perf_counter()
         before = FLOAT_ERRORS.set(IGNORED)

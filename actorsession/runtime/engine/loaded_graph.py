@@ -1,20 +1,17 @@
 """Loaded graphs: the partitions of one plan that this process runs, each at the executor of its device.
 
-Direct sessions have one per plan, workers one per registered graph.
+Direct sessions have one per plan, workers one per registered graph. ``Step.begin`` runs its ``parts``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextvars import copy_context
 from typing import Any
 
-from actorsession.errors import InternalError, from_exception
-from actorsession.graph.registry import lookup
+from actorsession.errors import InternalError
 from actorsession.plan.partition import Partition
 from actorsession.runtime.engine.executor import Executor, LoadedPartition
 from actorsession.runtime.engine.inline_run import InlineRun
-from actorsession.runtime.engine.step import Step
 
 __all__ = ["LoadedGraph", "tell_states"]
 
@@ -71,8 +68,6 @@ class LoadedGraph:
         self.suspends = any(part.bound.compiled.suspensions for part in self.parts)
         self.may_wait = self.suspends or any(part.bound.blocks for part in self.parts)
         blocking = [s for part in self.parts for s in part.bound.segments if s.blocks]
-        contexts = [ctx for part in self.parts for ctx in part.bound.compiled.contexts.values()]
-        self._calls_python = any(lookup(context.op).calls_python for context in contexts)
         self.overlaps = len(blocking) > 1 or (self.may_wait and len(self.parts) > 1)
 
     def _bind_inline(self) -> InlineRun | None:
@@ -85,17 +80,3 @@ class LoadedGraph:
         if len(compiled.segments) != 1 or apart or compiled.taken_inside is not None:
             return None
         return InlineRun(self.parts[0])
-
-    def begin(self, step: Step, feeds: Sequence[Any]) -> None:
-        """Begin all partitions in the calling thread, which is that of the step, and run what is ready.
-
-        ``step`` reports how they end. A partition that cannot begin fails it.
-        """
-        if self._calls_python:
-            step.context = copy_context()
-        try:
-            for part in self.parts:
-                part.executor.begin(part, step, feeds)
-        except Exception as exc:
-            step.fail(from_exception(exc))
-        step.drain()

@@ -1,42 +1,41 @@
 """The segment engine: what has arrived for a partition, which segments become ready, and running them.
 
-Generated code gets a ``SegmentEngine`` as its context, or a ``PooledSegment`` in a pool thread. All but
-``execute``, the context's methods ``wait_for`` and ``check``, and ``PooledSegment`` belongs to the thread
-of the step.
+Generated code gets a ``SegmentEngine`` as its context, or a ``PooledSegment`` in a pool thread, which calls ``execute``
+as well. Everything else belongs to the thread of the step, but for what ``Engine`` excepts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
-from actorsession.graph.collective_call import CollectiveCall
-from actorsession.graph.take import Take
+from actorsession.errors import OpError, UnimplementedError, from_exception
+from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext, SegmentFunction
-from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes, deliver
+from actorsession.runtime.engine.engine import Engine, OffloadedWork
+from actorsession.runtime.engine.suspended_nodes import SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
-from actorsession.runtime.interruptible import cancel_pending, wait_for
+from actorsession.runtime.interruptible import cancel_pending
 from actorsession.runtime.step_stats_collector import Recorder
 from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
-    from actorsession.runtime.engine.engine import Engine
     from actorsession.runtime.engine.executor import Executor
     from actorsession.runtime.engine.step import Step
 
-__all__ = ["RAISED", "PooledSegment", "SegmentEngine", "check_step", "locate_error", "wait_in_step"]
+__all__ = ["RAISED", "PooledSegment", "SegmentEngine", "locate_error"]
 
 RAISED = (Exception, asyncio.CancelledError)
 """What a kernel may raise: the error of a cancelled task of asyncio is one of the kernel, too."""
 
+_new = tuple.__new__
 
-class SegmentEngine(SegmentContext):
+
+class SegmentEngine(Engine):
     """One partition of segments in one step.
 
     Args:
@@ -46,21 +45,9 @@ class SegmentEngine(SegmentContext):
         feeds: values of all feeds of the signature, in its order; borrowed.
     """
 
-    __slots__ = (
-        "_begun_at",
-        "_is_observed",
-        "_policy",
-        "_ran",
-        "_readers",
-        "_scheduled",
-        "_slots",
-        "_suspended",
-        "bound",
-        "executor",
-        "remaining",
-        "step",
-        "waits",
-    )
+    __slots__ = ("_begun_at", "_is_observed", "_policy", "_ran", "_readers", "_scheduled")
+
+    waits: list[int]
 
     def __init__(self, executor: Executor, bound: BoundPartition, step: Step, feeds: Sequence[Any]) -> None:
         compiled = bound.compiled
@@ -69,9 +56,9 @@ class SegmentEngine(SegmentContext):
         self.step = step
         self._policy = executor.policy
         self._is_observed = step.collector is not None or step.debug is not None
-        self._slots: list[Any] = [None] * compiled.slots
+        self.slots: list[Any] = [None] * compiled.slots
         for slot, position in compiled.feeds:
-            self._slots[slot] = feeds[position]
+            self.slots[slot] = feeds[position]
         self.waits = bound.waits.copy()
         self._readers = list(compiled.readers)
         self.remaining = len(bound.segments) + len(compiled.suspensions)
@@ -84,24 +71,15 @@ class SegmentEngine(SegmentContext):
         self._begun_at: dict[int, int] = {}
         if step.collector is not None:
             self._scheduled = [time.perf_counter_ns()] * len(bound.segments)
-
-    # -- Engine --------------------------------------------------------------------------------
-
-    @property
-    def suspended(self) -> Sequence[Suspended]:
-        """See ``Engine.suspended``."""
-        return () if self._suspended is None else self._suspended.now()
-
-    def start(self) -> None:
-        """See ``Engine.start``."""
-        bound, step = self.bound, self.step
         if step.error is None:  # as in _advance()
             for index in bound.initial:
                 step.queue.append((self, index))
         if bound.slot_of:
             step.rendezvous.expect(bound.slot_of, self)
         if not self.waits:
-            step.ended()
+            step.unfinished -= 1
+
+    # -- Engine --------------------------------------------------------------------------------
 
     def run(self, index: int) -> None:
         """Run a segment, or offload it if it is expensive."""
@@ -112,7 +90,7 @@ class SegmentEngine(SegmentContext):
         ):
             # A segment that was never measured may be short, so it need not queue behind long ones.
             first = None if segment.seconds else segment
-            self.executor.offload(PooledSegment(self, index), blocks=segment.blocks, first=first)
+            step.offload(PooledSegment(self, index), blocks=segment.blocks, first=first)
             return
         if self._is_observed:
             results, error = self.execute(index, self)
@@ -120,7 +98,7 @@ class SegmentEngine(SegmentContext):
                 step.fail(error)
                 return
         else:  # what execute() does, with a call less for each segment of each step
-            slots, places = self._slots, segment.places
+            slots, places = self.slots, segment.places
             begin = perf_counter()
             try:
                 results = segment.function(self, *map(slots.__getitem__, places))
@@ -141,30 +119,37 @@ class SegmentEngine(SegmentContext):
             self.store(index, results)
 
     def _is_expensive(self, segment: BoundSegment) -> bool:
-        return self._policy.is_expensive(segment, self._slots, segment.places)
+        return self._policy.is_expensive(segment, self.slots, segment.places)
 
-    def delivered(self, number: int, values: Any, take: Take | None) -> None:
+    def delivered(self, number: int, completion: Completion) -> None:
         """See ``Engine.delivered``."""
-        compiled = self.bound.compiled
-        suspension = compiled.suspensions[number]
-        if self._ran is not None:
-            uses, ran = compiled.takes.get(number), self._ran
-            if take is not None and uses is not None:
-                stored_by = uses.stored_by
-                self.step.took(Taken(take, uses.uses, lambda: not stored_by.isdisjoint(ran)))
-            ran.add(-1 - number)
-        several = (values,) if len(suspension.slots) == 1 else values or ()
-        for slot, value in zip(suspension.slots, several, strict=True):
-            self._slots[slot] = value
-        if self.step.collector is not None:
-            begin = self._begun_at.pop(number)
-            self.step.collector.add_suspended(self.bound, suspension.node, begin, several)
-        woken = self.bound.woken_by[suspension.arrival]
+        step, bound, error = self.step, self.bound, completion.error
+        suspension, values = bound.compiled.suspensions[number], completion.values
+        if error is None:
+            ran = self._ran
+            if ran is not None:
+                uses = bound.compiled.takes.get(number)
+                if uses is not None:
+                    stored_by = uses.stored_by
+                    step.takes.add(_new(Taken, (completion, uses.uses, lambda: not stored_by.isdisjoint(ran))))
+                ran.add(-1 - number)
+            try:
+                values = (values,) if len(suspension.slots) == 1 else values or ()
+                for slot, value in zip(suspension.slots, values, strict=True):
+                    self.slots[slot] = value
+            except Exception as exc:  # such as for another number of values than the node has outputs
+                error = exc
+        if error is not None:
+            step.fail(self.located(number, error))
+            return
+        if step.collector is not None:
+            step.collector.add_suspended(bound, suspension.node, self._begun_at.pop(number), values)
+        woken = bound.woken_by[suspension.arrival]
         if woken:
             self._advance(woken)
         self.remaining -= 1
         if not self.remaining:
-            self.step.ended(compiled.fetches, self._slots)
+            step.unfinished -= 1
 
     def located(self, number: int, exc: BaseException) -> OpError:
         """See ``Engine.located``."""
@@ -172,11 +157,6 @@ class SegmentEngine(SegmentContext):
         error = from_exception(exc)
         error.locate(node=node.name, device=self.bound.device, source=node.source)
         return error
-
-    def cancel(self) -> None:
-        """See ``Engine.cancel``."""
-        if self._suspended is not None:
-            self._suspended.cancel()
 
     # -- segments ------------------------------------------------------------------------------
 
@@ -189,7 +169,7 @@ class SegmentEngine(SegmentContext):
         if step.collector is not None:
             step.collector.add_transfer("recv", key, bound.device, value)
         slot = bound.slot_of[key]
-        self._slots[slot] = value
+        self.slots[slot] = value
         waits = self.waits
         for index in bound.woken_by[slot]:  # what _advance() does, without a call
             waits[index] = left = waits[index] - 1
@@ -217,7 +197,7 @@ class SegmentEngine(SegmentContext):
     def execute(self, index: int, context: SegmentContext) -> tuple[Sequence[Any], OpError | None]:
         """Run a segment in the calling thread; return errors of kernels and never raise them."""
         segment = self.bound.segments[index]
-        slots, places = self._slots, segment.places
+        slots, places = self.slots, segment.places
         function, called_with, recorder = segment.function, context, None
         if self._is_observed:
             function, called_with, recorder = self._observed(index, context)
@@ -252,7 +232,7 @@ class SegmentEngine(SegmentContext):
 
     def store(self, index: int, results: Sequence[Any]) -> None:
         """Store the results of a segment, and queue the segments that waited for it."""
-        bound, slots, readers = self.bound, self._slots, self._readers
+        bound, slots, readers = self.bound, self.slots, self._readers
         segment = bound.segments[index]
         if self._ran is not None:
             self._ran.add(index)
@@ -268,7 +248,7 @@ class SegmentEngine(SegmentContext):
             self._advance(followers)
         self.remaining -= 1
         if not self.remaining:
-            self.step.ended(bound.compiled.fetches, slots)
+            self.step.unfinished -= 1
 
     # -- SegmentContext ------------------------------------------------------------------------
 
@@ -283,26 +263,18 @@ class SegmentEngine(SegmentContext):
         """See ``SegmentContext.begin``; the node is cancelled if the step fails."""
         if self.step.collector is not None:
             self._begun_at[number] = time.perf_counter_ns()
-        if isinstance(pending, Future) and self.step.error is None and pending.done():
-            deliver(self, number, pending)
+        if isinstance(pending, Completion) and pending.done and self.step.error is None:
+            self.delivered(number, pending)
             return
         if self._suspended is None:
             self._suspended = SuspendedNodes()
         self._suspended.add(self, number, pending)
 
-    def wait_for(self, pending: PendingValues) -> Any:
-        """See ``SegmentContext.wait_for``."""
-        return wait_in_step(self, pending, self.check)
-
-    def check(self) -> None:
-        """See ``SegmentContext.check``."""
-        check_step(self.step)
-
     def note(self, number: int, start: int, value: Any) -> None:
         """Do nothing: traced code gets a ``Recorder``."""
 
 
-class PooledSegment(SegmentContext):
+class PooledSegment(OffloadedWork, SegmentContext):
     """A segment that runs in the pool; it holds sends and suspended nodes back for the step's thread.
 
     Args:
@@ -310,27 +282,17 @@ class PooledSegment(SegmentContext):
         index: its number there.
     """
 
-    __slots__ = ("_pending", "_results", "_sent", "engine", "index", "since")
+    __slots__ = ("_pending", "_results", "_sent")
+
+    engine: SegmentEngine
 
     def __init__(self, engine: SegmentEngine, index: int) -> None:
-        self.engine = engine
-        self.index = index
-        self.since = time.monotonic()
+        super().__init__(engine, index)
         self._results: Sequence[Any] = ()
         self._sent: list[tuple[int, Any]] = []
         self._pending: list[tuple[int, PendingValues]] = []
 
     # -- OffloadedWork -------------------------------------------------------------------------
-
-    @property
-    def node(self) -> int | None:
-        """See ``OffloadedWork.node``."""
-        return None
-
-    @property
-    def is_running(self) -> bool:
-        """See ``OffloadedWork.is_running``."""
-        return False
 
     def execute(self) -> OpError | None:
         """See ``OffloadedWork.execute``."""
@@ -367,36 +329,10 @@ class PooledSegment(SegmentContext):
 
     def check(self) -> None:
         """See ``SegmentContext.check``."""
-        check_step(self.engine.step)
+        self.engine.check()
 
     def note(self, number: int, start: int, value: Any) -> None:
         """Do nothing: traced code gets a ``Recorder``."""
-
-
-# -- what both engines do --------------------------------------------------------------------------
-
-
-def check_step(step: Step) -> None:
-    """Raise if a step is over; callable from any thread.
-
-    Raises:
-        CancelledError: if it is; derived, because the step has its error.
-    """
-    if step.abort_error is not None:
-        raise CancelledError("the step is over", derived=True)
-
-
-def wait_in_step(engine: Engine, pending: PendingValues, check: Callable[[], None]) -> Any:
-    """Wait in this thread for a node in a loop or branch, record what it has taken, and return its values."""
-    step = engine.step
-    if isinstance(pending, CollectiveCall):
-        step.begin_collective(pending, engine.executor.device.attributes)
-    values = wait_for(pending, check, step.loop)
-    uses = engine.bound.compiled.taken_inside
-    if isinstance(pending, Take) and uses is not None:
-        # It is not tracked which iteration of the loop has stored the value.
-        step.took(Taken(pending, uses, lambda: uses.stored))
-    return values
 
 
 def locate_error(exc: BaseException, bound: BoundPartition, segment: BoundSegment) -> OpError:

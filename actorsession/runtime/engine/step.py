@@ -16,7 +16,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
 from actorsession.runtime.engine.pooled_work import NO_WORK, PooledWork
 from actorsession.runtime.engine.suspended_nodes import Suspended
-from actorsession.runtime.engine.takes import Taken, Takes, ended_from_outside
+from actorsession.runtime.engine.takes import Takes, ended_from_outside
 from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
@@ -39,6 +39,7 @@ from actorsession.runtime.step_stats_collector import StepStatsCollector
 
 if TYPE_CHECKING:
     from actorsession.runtime.debug.watched_step import WatchedStep
+    from actorsession.runtime.engine.executor import Executor, LoadedPartition
 
 __all__ = ["Step"]
 
@@ -68,6 +69,7 @@ class Step:
     Attributes:
         done: whether everything that was started has ended, successfully or not.
         error: the error with which the step has ended, if it has failed.
+        cancelled: the error with which it was cancelled from another thread, or is late; it fails between two nodes.
         engines: the engines of its partitions that were begun here, until the step is done.
         since: when the step was made, by the monotonic clock.
         pooled: what runs in the pool or waits for one of its threads, for reports on why the step hangs.
@@ -76,15 +78,16 @@ class Step:
         queue: the engines and segments that run next, in the thread of the step; nothing may be added once
             the step has failed.
         context: the context variables that functions of the user see; ``None`` if the step calls none.
-        takes: what the step has taken out of queues and the like; ``None`` for nothing.
+        takes: what the step has taken out of queues and the like.
+        unfinished: how many of its partitions have not run to their ends; each counts itself down.
         collectives: what executes the calls of its collectives; ``None`` before the first.
     """
 
     __slots__ = (
-        "__weakref__", "_cancelled", "_deadline", "_draining", "_groups", "_on_done", "_sync_on_finish",
-        "_unbegun", "_unfinished", "collectives", "collector", "context", "debug", "done", "engines",
-        "error", "handed_out", "loop", "outputs", "pool", "pooled", "queue", "rendezvous", "since",
-        "step_id", "takes",
+        "__weakref__", "_deadline", "_draining", "_executors", "_groups", "_on_done", "_sync_on_finish", "_unbegun",
+        "_waiting", "cancelled", "collectives", "collector", "context", "debug", "done", "engines",
+        "error", "handed_out", "loop", "outputs", "pool", "pooled", "queue", "rendezvous", "since", "step_id", "takes",
+        "unfinished",
     )  # fmt: skip
 
     def __init__(
@@ -111,18 +114,20 @@ class Step:
         self.pool = pool
         self.loop = loop
         self.engines: list[Engine] = []
+        self._executors: list[Executor] = []
         self.done = not partitions
         self.queue: deque[tuple[Engine, int]] = deque()
         self._draining = False
-        self._unfinished = partitions
+        self.unfinished = partitions
         self.pooled = NO_WORK
         self.context: Context | None = None
-        self.takes: Takes | None = None
+        self.takes = Takes()
         # Positions of a partial run's fetches whose values the caller has received.
         self.handed_out: set[int] = set()
         self.since = time.monotonic()
         self._on_done: list[Callable[[], None]] = []
-        self._cancelled: OpError | None = None  # from another thread, or because time is over
+        self._waiting: list[asyncio.Future[None]] = []
+        self.cancelled: OpError | None = None
         self._deadline = None if deadline.at is None else deadline
         self._sync_on_finish = sync_on_finish
         self._groups = groups
@@ -144,12 +149,12 @@ class Step:
         if self.done:
             future.set_result(None)
         else:
-            self._on_done.append(lambda: None if future.done() else future.set_result(None))
+            self._waiting.append(future)
         return future
 
     def fail(self, error: OpError) -> None:
         """End the step with an error; the first one wins."""
-        if self.error is not None or not self._unfinished:
+        if self.error is not None or not self.unfinished:
             return
         if type(error) is CancelledError and error.node is None and not error.derived:
             error = self._naming_waits(error)
@@ -174,7 +179,7 @@ class Step:
 
         The step waits for kernels that are still in the pool, for 5 s at most.
         """
-        self._cancelled = error
+        self.cancelled = error
         if self.loop is not None:
             # A closed loop does not run the step any more.
             with contextlib.suppress(RuntimeError):
@@ -234,14 +239,14 @@ class Step:
     @property
     def abort_error(self) -> OpError | None:
         """The error for which running code should end: the step has failed, was cancelled or is late."""
-        if self.error is None and self._cancelled is None and self._deadline is not None:
+        if self.error is None and self.cancelled is None and self._deadline is not None:
             self._check_deadline()
-        return self.error or self._cancelled
+        return self.error or self.cancelled
 
     def _check_deadline(self) -> None:
         deadline = self._deadline  # a pool thread may read it while the step's own thread sets it
         if deadline is not None and deadline.expired:
-            self._cancelled = DeadlineExceededError(f"step {self.step_id} exceeded {deadline.whose}")
+            self.cancelled = DeadlineExceededError(f"step {self.step_id} exceeded {deadline.whose}")
 
     def result(self) -> list[Any]:
         """Return the fetched values of a step that is done.
@@ -251,32 +256,20 @@ class Step:
         """
         if self.error is not None:
             raise self.error
-        if self._unfinished:  # a failed step may have left kernels running, and has its error
+        if self.unfinished:  # a failed step may have left kernels running, and has its error
             raise InternalError(
                 f"step {self.step_id} waits for {self.rendezvous.waiting_keys()} with nobody to send it"
             )
         # A late step that has finished keeps its result. A cancelled one must not deliver its values.
-        if self._cancelled is not None and not isinstance(self._cancelled, DeadlineExceededError):
+        if self.cancelled is not None and not isinstance(self.cancelled, DeadlineExceededError):
             self.give_back()
-            raise self._cancelled
+            raise self.cancelled
         return self.outputs
 
     def give_back(self) -> None:
         """Put back what a finished step has taken, because its values do not reach the caller."""
         if self.error is None and self.done:
-            self.roll_back(ran=True, handed_out=self.handed_out)
-
-    def took(self, taken: Taken) -> None:
-        """Record a take."""
-        if self.takes is None:
-            self.takes = Takes()
-        self.takes.add(taken)
-
-    def roll_back(self, *, ran: bool = False, handed_out: Collection[int] = ()) -> None:
-        """Put back what the step has taken, and what it will still take; see ``Takes.roll_back``."""
-        if self.takes is None:
-            self.takes = Takes()
-        self.takes.roll_back(ran=ran, handed_out=handed_out)
+            self.takes.roll_back(ran=True, handed_out=self.handed_out)
 
     def settle(self, *, received: bool) -> None:
         """Put back what a finished step has taken, unless its values have reached the caller."""
@@ -290,19 +283,28 @@ class Step:
 
     def settle_failed(self) -> None:
         """End the step if it has failed and its kernels have returned from the pool."""
-        self.done = not (self.pooled and self._sync_on_finish)
-        if self.done:
+        if not (self.pooled and self._sync_on_finish):
             self._settle()
 
     def _settle(self) -> None:
-        """Release the engines of a step that is done, and call those who wait for its end."""
-        if self.error is not None and ended_from_outside(self.error):
-            self.roll_back(handed_out=self.handed_out)
-        if self.takes is not None:
-            self.takes.end()
-        for engine in self.engines:
-            engine.executor.running.pop(engine, None)
+        """End the step: collect its values, release its engines, and call those who wait for its end."""
+        self.done = True
+        if self.error is None:
+            for engine in self.engines:
+                for position, slot in engine.bound.compiled.fetches:
+                    self.outputs[position] = engine.slots[slot]
+        elif ended_from_outside(self.error):
+            self.takes.roll_back(handed_out=self.handed_out)
+        self.takes.is_ended = True
+        if self.takes.has_loans:
+            self.takes.return_loans()
+        for executor in self._executors:
+            executor.running.pop(self, None)
         self.engines = []
+        while self._waiting:
+            future = self._waiting.pop()
+            if not future.done():
+                future.set_result(None)
         callbacks, self._on_done = self._on_done, []
         for callback in callbacks:
             try:
@@ -317,6 +319,36 @@ class Step:
 
     # -- running -------------------------------------------------------------------------------
 
+    def begin(self, parts: Sequence[LoadedPartition], feeds: Sequence[Any]) -> None:
+        """Begin partitions in the calling thread, which is that of the step, and run what is ready.
+
+        One that cannot begin, such as at an executor that was closed, fails the step.
+
+        Args:
+            parts: the partitions, each at another executor.
+            feeds: values of all feeds of the signature.
+        """
+        was_draining, self._draining = self._draining, True  # nothing runs until all have begun
+        try:
+            for part in parts:
+                executor = part.executor
+                with executor.lock:
+                    if executor.closed is not None:
+                        raise type(executor.closed)(executor.closed.message)
+                    executor.running[self] = None
+                    executor.begun += 1
+                self._executors.append(executor)
+                if part.calls_python and self.context is None:
+                    self.context = copy_context()
+                engine = part.new_engine(self, feeds)
+                if self.error is not None:
+                    break
+                self.engines.append(engine)
+        except Exception as exc:
+            self.fail(from_exception(exc))
+        self._draining = was_draining
+        self.drain()
+
     def drain(self) -> None:
         """Run ready segments until none is left; a nested call returns at once."""
         if self._draining:
@@ -326,10 +358,10 @@ class Step:
             before = FLOAT_ERRORS.set(IGNORED)
             try:
                 while self.queue:
-                    if self._deadline is not None and self._cancelled is None:
+                    if self._deadline is not None and self.cancelled is None:
                         self._check_deadline()
-                    if self._cancelled is not None:
-                        self.fail(self._cancelled)
+                    if self.cancelled is not None:
+                        self.fail(self.cancelled)
                         break
                     engine, index = self.queue.popleft()
                     engine.run(index)
@@ -345,7 +377,7 @@ class Step:
                 self.rendezvous.flush()
         except Exception as exc:
             self.broke(exc)
-        if self.done:
+        if self.done or not self.unfinished:
             self._settle()
 
     def broke(self, exc: Exception) -> None:
@@ -353,23 +385,10 @@ class Step:
         error = from_exception(exc)
         if error is not exc:
             _log.error("step %d: our own mistake", self.step_id, exc_info=exc)
-        if self._unfinished:
+        if self.unfinished:
             self.fail(error)
         elif self.error is None:
             self.error = error
-
-    def ended(self, fetches: Sequence[tuple[int, int]] = (), slots: Sequence[Any] = ()) -> None:
-        """Count a partition that has run to its end.
-
-        Args:
-            fetches: for each value that it returns, the position among those of the step and its slot.
-            slots: the values of the partition.
-        """
-        for position, slot in fetches:
-            self.outputs[position] = slots[slot]
-        self._unfinished -= 1
-        if not self._unfinished and self.error is None:
-            self.done = True
 
     # -- collectives ---------------------------------------------------------------------------
 
@@ -385,7 +404,7 @@ class Step:
             call_in(self.loop, self._begin_collective, call, device)
 
     def _begin_collective(self, call: CollectiveCall, device: DeviceAttributes) -> None:
-        if call.done():  # the step has failed
+        if call.done:  # the step has failed
             return
         try:
             if self.collectives is None:
@@ -393,8 +412,7 @@ class Step:
                 self.collectives = CollectiveExecutor(self.rendezvous, self._groups, self.loop)
             self.collectives.begin(call, device)
         except Exception as exc:
-            if not call.done():
-                call.fail(from_exception(exc))
+            call.fail(from_exception(exc))
 
     # -- the kernel pool -----------------------------------------------------------------------
 
@@ -406,6 +424,9 @@ class Step:
             blocks: whether it may take any time.
             first: the segment or node itself if it was never measured; see ``PoolThreads.submit``.
         """
+        executor = work.engine.executor
+        with executor.lock:
+            executor.offloaded += 1
         if self.pooled is NO_WORK:
             self.pooled = PooledWork()
         self.pooled.submit(work, blocks=blocks, first=first)

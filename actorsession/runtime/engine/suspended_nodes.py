@@ -1,22 +1,21 @@
 """The suspended nodes of an engine, which continues without them until their values arrive.
 
-The kernel of such a node returns a future or a coroutine at once. ``SuspendedNodes`` waits for it and
-delivers the values, or the exception, in the thread of the step. The engine cancels the rest when the
-step fails. Everything belongs to the step's thread, except ``now`` and ``_notify``, which any thread may
-call.
+The kernel of such a node returns a completion, a future or a coroutine at once. ``SuspendedNodes`` listens to it and
+delivers the values, or the exception, in the thread of the step. The engine abandons the rest when the
+step fails. Everything belongs to the step's thread, except ``_notify``, which any thread may call.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
+import logging
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
 
-from actorsession.errors import CancelledError
 from actorsession.graph.collective_call import CollectiveCall
-from actorsession.graph.take import AvailableTake, Take
+from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.segment_context import PendingValues
 from actorsession.runtime.interruptible import cancel_pending
 
@@ -24,7 +23,10 @@ if TYPE_CHECKING:
     from actorsession.plan.codegen.segment import Suspension
     from actorsession.runtime.engine.engine import Engine
 
-__all__ = ["Suspended", "SuspendedNodes", "deliver"]
+__all__ = ["Suspended", "SuspendedNodes"]
+
+_log = logging.getLogger("actorsession.runtime")
+_new = tuple.__new__
 
 
 class Suspended(NamedTuple):
@@ -48,22 +50,10 @@ class Suspended(NamedTuple):
         return suspensions[self.number % len(suspensions)]
 
 
-class SuspendedNodes:
-    """The nodes of one engine that are suspended and have no values yet.
+class SuspendedNodes(dict[Completion, Suspended]):
+    """The nodes of one engine that are suspended and have no values yet, by their completions."""
 
-    A future of the standard library keeps its callbacks after it is done, and the step keeps the futures of
-    what it has taken. The callback therefore leads to the engine by way of ``_nodes`` only, or all of them
-    would keep the step's values alive until a garbage collection.
-    """
-
-    __slots__ = ("_nodes",)
-
-    def __init__(self) -> None:
-        self._nodes: dict[Future[Any], Suspended] = {}
-
-    def now(self) -> tuple[Suspended, ...]:
-        """Return the nodes that are suspended now; callable from any thread."""
-        return tuple(self._nodes.values())
+    __slots__ = ()
 
     def add(self, engine: Engine, number: int, pending: PendingValues) -> None:
         """Wait for the values of a node.
@@ -73,66 +63,56 @@ class SuspendedNodes:
             number: the number of the node; see ``Suspended``.
             pending: the result of its kernel; cancelled if the step has failed.
         """
-        if engine.step.error is not None:
+        step = engine.step
+        if step.error is not None:
             cancel_pending(pending)
             return
         if isinstance(pending, CollectiveCall):
-            engine.step.begin_collective(pending, engine.executor.device.attributes)
-        if isinstance(pending, Future):
-            future = pending
+            step.begin_collective(pending, engine.executor.device.attributes)
+        if isinstance(pending, Completion):
+            completion = pending
         else:
-            loop = engine.step.loop
-            assert loop is not None
-            future = asyncio.run_coroutine_threadsafe(pending, loop)
-        if future.done():
-            deliver(engine, number, future)
+            if not isinstance(pending, Future):
+                assert step.loop is not None
+                pending = asyncio.run_coroutine_threadsafe(pending, step.loop)
+            completion = Completion.of(pending)
+        if completion.done:
+            engine.delivered(number, completion)
         else:
-            self._nodes[future] = Suspended(engine, number, time.monotonic())
-            future.add_done_callback(self._notify)
+            self[completion] = _new(Suspended, (engine, number, monotonic()))  # without a call
+            completion.listen(self._notify)
 
-    def cancel(self) -> None:
-        """Cancel all of them; a node that has taken something in the meantime puts it back."""
-        nodes, self._nodes = self._nodes, {}
-        for future in nodes:
-            cancel_pending(future)
+    def abandon(self) -> None:
+        """Abandon all of them; a node that has taken something in the meantime puts it back."""
+        while self:
+            completion, _ = self.popitem()
+            try:
+                completion.abandon()
+            except Exception:  # of what forgets it, such as an extension: the others are to be abandoned, too
+                _log.exception("what a step waited for cannot be abandoned")
 
-    def _notify(self, future: Future[Any]) -> None:
+    def _notify(self, completion: Completion) -> None:
         """Schedule ``_resume`` in the thread of the step; called in any thread."""
-        node = self._nodes.get(future)
-        if node is None:  # the step has cancelled it
+        node = self.get(completion)
+        if node is None:  # the step has abandoned it
             return
-        loop, context = node.engine.step.loop, node.engine.step.context
+        step = node.engine.step
+        loop, context = step.loop, step.context
         assert loop is not None
         inside = None if context is None else context.copy()
         if asyncio._get_running_loop() is loop:  # as in a collective: the loop need not be woken
-            loop.call_soon(self._resume, future, context=inside)
+            loop.call_soon(self._resume, completion, context=inside)
             return
         # The loop may be closed; then the result has no waiter.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(self._resume, future, context=inside)
+            loop.call_soon_threadsafe(self._resume, completion, context=inside)
 
-    def _resume(self, future: Future[Any]) -> None:
-        node = self._nodes.pop(future, None)
+    def _resume(self, completion: Completion) -> None:
+        node = self.pop(completion, None)
         if node is not None:
-            step = node.engine.step
+            engine = node.engine
             try:
-                deliver(node.engine, node.number, future)
-                step.drain()
+                engine.delivered(node.number, completion)
             except Exception as exc:  # nobody else would end the step
-                step.broke(exc)
-                step.drain()
-
-
-def deliver(engine: Engine, number: int, future: Future[Any]) -> None:
-    """Give an engine the values of a node whose future is done, or fail its step with the error."""
-    error: BaseException | None = None
-    if type(future) is not AvailableTake:
-        error = CancelledError("the node's wait was cancelled") if future.cancelled() else future.exception()
-    if error is None:
-        take = future if isinstance(future, Take) else None
-        try:
-            engine.delivered(number, future.result(), take)
-        except Exception as exc:  # such as for another number of values than the node has outputs
-            error = exc
-    if error is not None:
-        engine.step.fail(engine.located(number, error))
+                engine.step.broke(exc)
+            engine.step.drain()

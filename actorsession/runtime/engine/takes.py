@@ -1,6 +1,6 @@
 """What a step has taken out of queues and the like, until its values are delivered.
 
-The partition that continues with the values of a fulfilled ``Take`` records it here. If the step ends early
+The partition that continues with the values of a ``Completion`` records it here. If the step ends early
 for a reason outside of it (see ``ended_from_outside``), everything taken is put back, the last take first. A
 take whose value an operation of the step has already stored is left alone, because the value would exist
 twice. An error of the step's own node puts nothing back, as in TensorFlow: an element that cannot be
@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
-from actorsession.graph.take import Loan, Take
+from actorsession.graph.completion import Completion
 
 if TYPE_CHECKING:
     from actorsession.plan.takes import TakeUses
@@ -32,45 +32,40 @@ def ended_from_outside(error: OpError) -> bool:
 
 
 class Taken(NamedTuple):
-    """A fulfilled take.
+    """A take.
 
     Attributes:
-        take: the take.
+        take: puts the values back.
         uses: the plan's record of the uses of its value.
         is_stored: returns whether an operation of the partition has stored the value.
     """
 
-    take: Take
+    take: Completion
     uses: TakeUses
     is_stored: Callable[[], bool]
 
 
-class Takes:
-    """The fulfilled takes of one step."""
+class Takes(list[Taken]):
+    """The takes of one step, in their order."""
 
-    __slots__ = ("_ended", "_over", "_taken")
-
-    def __init__(self) -> None:
-        self._taken: list[Taken] = []
-        self._over = self._ended = False
-
-    def __len__(self) -> int:
-        return len(self._taken)
+    is_over = is_ended = has_loans = False
+    """Whether the step was rolled back, and whether it has ended: later takes are put back, or later loans."""
 
     def add(self, taken: Taken) -> None:
         """Record a take; put it back at once if the step was rolled back already."""
-        self._taken.append(taken)
-        if self._over:
+        self.append(taken)
+        if taken.take.lent:
+            self.has_loans = True
+        if self.is_over:
             self.roll_back()
-        if self._ended:
-            self.end()
+        if self.is_ended:
+            self.return_loans()
 
-    def end(self) -> None:
-        """Put back what was only lent to the step, and will still be."""
-        self._ended = True
-        for taken in self._taken.copy():
-            if isinstance(taken.take, Loan):
-                self._taken.remove(taken)
+    def return_loans(self) -> None:
+        """Put back what was only lent to the step, which has ended."""
+        for taken in self.copy():
+            if taken.take.lent:
+                self.remove(taken)
                 taken.take.put_back()
 
     def roll_back(self, *, ran: bool = False, handed_out: Collection[int] = ()) -> None:
@@ -80,9 +75,9 @@ class Takes:
             ran: whether the whole step has run, in every process.
             handed_out: positions of a partial run's fetches whose values the caller has received.
         """
-        self._over = True
-        while self._taken:
-            take, uses, is_stored = self._taken.pop()
+        self.is_over = True
+        while self:
+            take, uses, is_stored = self.pop()
             stored = uses.stored if ran else is_stored()
             if not stored and uses.fetches.isdisjoint(handed_out):
                 take.put_back()

@@ -58,7 +58,7 @@ class LocalRun(RunState[Step]):
         self._on_release = on_release
 
     def _start_step(self) -> None:
-        self._graph.begin(self.step, ())
+        self.step.begin(self._graph.parts, ())
         self.step.on_done(self._step_ended)
 
     def _step_ended(self) -> None:

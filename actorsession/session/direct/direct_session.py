@@ -110,7 +110,7 @@ class DirectSession(LocalSession[DirectPlan]):
     @property
     def closed(self) -> bool:
         """Whether the session was closed."""
-        return self._gate.closed
+        return self._gate.error is not None
 
     @property
     def tensors(self) -> TensorStore:

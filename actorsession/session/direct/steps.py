@@ -108,12 +108,10 @@ class DirectSteps:
             groups=self._groups,
         )
         self._steps.add(step)
-        try:
-            self._gate.check()  # here, because closing ends the steps that it finds
-        except OpError as error:
-            step.fail(error)
+        if self._gate.error is not None:  # looked at here, because closing ends the steps that it finds
+            step.fail(self._gate.error)
             self.end(step)
-            raise
+            self._gate.check()
         return step, graph
 
     def end(self, step: Step) -> None:
@@ -164,7 +162,7 @@ class DirectSteps:
                 feeds = await kept_feeds(feeds, pool)
             step, graph = self.new(plan, options, pool, limit)
             try:
-                graph.begin(step, feeds)
+                step.begin(graph.parts, feeds)
                 if not step.done:
                     seconds = DEFAULT_STEP_TIMEOUT if limit is None else limit
                     loop = asyncio.get_running_loop()
@@ -178,9 +176,12 @@ class DirectSteps:
                         raise
                     finally:
                         timer.cancel()
-                step.result()
+                if step.error is not None or step.cancelled is not None:
+                    step.result()
             finally:
-                self.end(step)
+                self._steps.discard(step)
+                if step.debug is not None:
+                    self.end(step)
         finally:
             self.inflight.leave(nbytes)
         return step
@@ -200,7 +201,7 @@ class DirectSteps:
         """
         step, graph = self.new(plan, options, None, limit)
         try:
-            graph.begin(step, feeds)
+            step.begin(graph.parts, feeds)
             step.result()
         except BaseException as exc:
             # Ctrl-C is not the error of a node, but listeners must not take the step for a success.

@@ -347,6 +347,7 @@ def test_nothing_is_lost_doubled_or_moved_whatever_is_cancelled(calls: list[tupl
     numbers = iter(range(1000))
     puts: list[tuple[list[int], Any]] = []
     takes: list[Any] = []
+    abandoned: set[Any] = set()
     for what, n in calls:
         if what == "put":
             values = [next(numbers) for _ in range(n)]
@@ -354,27 +355,32 @@ def test_nothing_is_lost_doubled_or_moved_whatever_is_cancelled(calls: list[tupl
         elif what == "take":
             takes.append(queue.dequeue(n, list))
         else:
-            futures = [*[f for _, f in puts], *takes]
-            if futures:
-                futures[n % len(futures)].cancel()
-    done = [v for values, f in puts if not f.cancelled() for v in values]
-    partly = {v for values, f in puts if f.cancelled() for v in values}
+            attempts = [*[attempt for _, attempt in puts], *takes]
+            attempt = attempts[n % len(attempts)] if attempts else None
+            if attempt is not None and not attempt.done:
+                attempt.abandon()
+                abandoned.add(attempt)
+    done = [v for values, attempt in puts if attempt not in abandoned for v in values]
+    partly = {v for values, attempt in puts if attempt in abandoned for v in values}
     queue.close(cancel_pending=False)
-    out = [e[0] for f in takes if not f.cancelled() and f.exception() is None for e in f.result()]
+    served = [attempt for attempt in takes if attempt not in abandoned]
+    assert all(attempt.done for attempt in served)
+    out = [e[0] for attempt in served if attempt.error is None for e in attempt.values]
     while True:
         rest = queue.dequeue(1, join_one)
-        if rest.exception(1) is not None:
+        assert rest.done
+        if rest.error is not None:
             break
-        out.append(rest.result())
+        out.append(rest.values)
     assert ([v for v in out if v not in partly], len(set(out))) == (done, len(out))
 
 
 def test_what_goes_back_to_a_priority_queue_comes_out_first_again() -> None:
     elements = PriorityElements()
-    for number, word in ((2, "x"), (1, "a"), (1, "b")):
-        elements.add((number, word))
+    for entry in enumerate([(2, "x"), (1, "a"), (1, "b")]):
+        elements.add(entry)
     taken = [elements.take() for _ in range(2)]
-    elements.add((1, "c"))
+    elements.add((3, (1, "c")))
     elements.put_back(taken)
     assert [elements.take()[-1][1] for _ in range(4)] == ["a", "b", "c", "x"]
 

@@ -277,7 +277,7 @@ async def test_elements_that_cannot_be_joined_stay(session: AsyncSession) -> Non
     def refuse(elements: Sequence[Any]) -> Any:
         raise InvalidArgumentError("different ranks")
 
-    refused(lambda: odd.dequeue(2, refuse).result(0), InvalidArgumentError, "different ranks")
+    refused(lambda: odd.dequeue(2, refuse), InvalidArgumentError, "different ranks")
     assert odd.size == 2
 
 
@@ -395,8 +395,8 @@ def test_what_goes_back_comes_out_in_its_old_order(chosen: list[int], capacity: 
             taken.append(queue.dequeue(1, join_one))
         elif taken:
             taken.pop(n % len(taken)).put_back()
-    kept = {t.result(0) for t in taken}
+    kept = {take.values for take in taken}
     rest = []
     while queue.size:
-        rest.append(queue.dequeue(1, join_one).result(0))
-    assert rest == [i for i in range(10) if i not in kept and put[i].done()]
+        rest.append(queue.dequeue(1, join_one).values)
+    assert rest == [i for i in range(10) if i not in kept and put[i].done]

@@ -78,9 +78,9 @@ def test_what_was_handed_out_may_be_overwritten_before_it_goes_back() -> None:
     state = AccumulatorState("total", DenseSum(), mean=False)
     state.apply(np.ones(2), step=0)
     taken = state.take(1, lambda total: total)
-    taken.result()[:] = 7
+    taken.values[:] = 7
     taken.put_back()
-    assert state.take(1, lambda total: total).result().tolist() == [1, 1]
+    assert state.take(1, lambda total: total).values.tolist() == [1, 1]
 
 
 async def test_the_mean_of_a_row_is_over_gradients_and_not_over_how_often_they_have_it(session: AsyncSession) -> None:

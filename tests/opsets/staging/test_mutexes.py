@@ -39,25 +39,25 @@ def adding(number: Any, by: float = 2.0) -> Callable[[], Any]:
 def test_a_lock_is_given_in_the_order_of_asking() -> None:
     mutex = MutexState("Mutex 'm'")
     first, second, third = mutex.lock(), mutex.lock(), mutex.lock()
-    assert first.done()
-    assert not second.done()
-    assert second.cancel()
-    first.result().release()
-    assert third.done()
+    assert first.done
+    assert not second.done
+    second.abandon()
+    first.values.release()
+    assert third.done
     # A second return of the same lock does nothing to who holds it now.
-    first.result().release()
+    first.values.release()
     fourth = mutex.lock()
-    assert not fourth.done()
+    assert not fourth.done
     third.put_back()
-    assert fourth.done()
+    assert fourth.done
 
 
 def test_who_waits_for_a_mutex_that_is_reset_fails() -> None:
     mutex = MutexState("Mutex 'm'")
     held, behind = mutex.lock(), mutex.lock()
     mutex.clear()
-    assert held.done()
-    refused(lambda: behind.result(), CancelledError, "Mutex 'm' was reset")
+    assert held.done
+    refused(lambda: behind.wait(pytest.fail), CancelledError, "Mutex 'm' was reset")
 
 
 # -- sections --------------------------------------------------------------------------------------

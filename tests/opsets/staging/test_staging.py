@@ -157,11 +157,11 @@ def test_what_does_not_fit_is_refused_by_the_line_that_builds(graph: Graph) -> N
 def test_an_attempt_is_done_in_the_thread_that_makes_it_possible() -> None:
     area = StageState("StagingArea 'a'", Limits(1, 0))
     first, second = area.get([int32]), area.get([int32])
-    assert not first.done()
+    assert not first.done
     area.put((np.int32(1),))
-    assert (first.result(timeout=0), second.done()) == (1, False)
+    assert (first.values, second.done) == (1, False)
     area.clear()
-    assert second.exception(timeout=0) is not None
+    assert second.error is not None
 
 
 # -- by key ----------------------------------------------------------------------------------------
@@ -200,9 +200,9 @@ def test_an_element_that_goes_back_is_the_oldest_again() -> None:
     for key in (3, 1, 2):
         area.put(key, [0], (np.float32(key),), 1)
     take = area.get_any([0], [float32])
-    assert take.result()[0] == 3
+    assert take.values[0] == 3
     take.put_back()
-    assert [area.get_any([0], [float32]).result()[0] for _ in range(3)] == [3, 1, 2]
+    assert [area.get_any([0], [float32]).values[0] for _ in range(3)] == [3, 1, 2]
 
 
 async def test_an_element_whose_key_is_there_is_dropped(session: AsyncSession, area: opsets.MapStagingArea) -> None:
@@ -214,7 +214,7 @@ async def test_an_element_whose_key_is_there_is_dropped(session: AsyncSession, a
 def test_an_element_that_is_dropped_takes_no_memory() -> None:
     area = MapState("the area", Limits(0, 8), ordered=False)
     for key in (1, 1, 2):
-        assert area.put(key, [0], (np.float32(key),), 1).done()
+        assert area.put(key, [0], (np.float32(key),), 1).done
     assert area.size == 2
 
 

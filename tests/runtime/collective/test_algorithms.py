@@ -39,7 +39,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def results(kind: str, values: list[Any], order: Any = (), **more: Any) -> list[Any]:
     calls = [CollectiveCall(collective(kind, len(values), **more), np.asarray(v)) for v in values]
-    return [call.result(0) for call in exchange(calls, order)]
+    return [call.wait(pytest.fail) for call in exchange(calls, order)]
 
 
 @st.composite
@@ -75,7 +75,7 @@ def test_instances_of_two_groups_may_have_one_key(way: str) -> None:
         made = collective(REDUCE, 2, group=group, merge="Add", final="Id")
         call = calls[group, rank] = CollectiveCall(made, np.array([group * 10.0 + rank]))
         exchange_for(call, Group(group, members), members[rank].device, rendezvous, 0, BufferPool()).begin()
-    assert {key: call.result(0).tolist() for key, call in calls.items()} == {
+    assert {key: call.wait(pytest.fail).tolist() for key, call in calls.items()} == {
         (1, 0): [21.0],
         (1, 1): [21.0],
         (2, 0): [41.0],
@@ -136,7 +136,7 @@ def test_a_broadcast_gives_all_the_value_of_the_one_that_sends(way: str, drawn: 
         for rank in range(size)
     ]
     for call in exchange(calls, order):
-        np.testing.assert_array_equal(call.result(0), value)
+        np.testing.assert_array_equal(call.wait(pytest.fail), value)
 
 
 def test_every_member_gets_the_same_bits(way: str) -> None:
@@ -168,9 +168,9 @@ def test_executions_of_an_instance_meet_in_their_order(way: str) -> None:
 
     ahead = begin(0, 1.0)
     behind = begin(1, 10.0)
-    assert ahead.result(0)[0] == behind.result(0)[0] == 11.0
+    assert ahead.wait(pytest.fail)[0] == behind.wait(pytest.fail)[0] == 11.0
     ahead, behind = begin(0, 2.0), begin(1, 20.0)
-    assert ahead.result(0)[0] == behind.result(0)[0] == 22.0
+    assert ahead.wait(pytest.fail)[0] == behind.wait(pytest.fail)[0] == 22.0
 
 
 def test_instances_do_not_meet(way: str) -> None:
@@ -181,7 +181,7 @@ def test_instances_do_not_meet(way: str) -> None:
     ]
     for rank, call in zip((0, 0, 1, 1), calls, strict=True):
         executor.begin(call, device(rank))
-    assert [call.result(0)[0] for call in calls] == [20.0, 200.0, 200.0, 20.0]
+    assert [call.wait(pytest.fail)[0] for call in calls] == [20.0, 200.0, 200.0, 20.0]
 
 
 # -- what does not fit ---------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def test_members_that_do_not_agree_fail_and_name_each_other(way: str, other: Col
     theirs = CollectiveCall(other.collective, other.value)
     for call in exchange([mine, theirs]):
         with pytest.raises(InvalidArgumentError, match=said) as caught:
-            call.result(0)
+            call.wait(pytest.fail)
         for rank in range(2):
             assert device(rank).name in str(caught.value)
         assert "instance 1 of group 1" in str(caught.value)
@@ -217,8 +217,8 @@ def test_two_calls_of_one_device_are_refused(way: str) -> None:
     executor.begin(first, device(0))
     executor.begin(second, device(0))
     with pytest.raises(InvalidArgumentError, match=r"two nodes on .*CPU:0 take part in instance 1"):
-        second.result(0)
-    assert not first.done()
+        second.wait(pytest.fail)
+    assert not first.done
 
 
 def test_the_end_of_the_rendezvous_ends_the_calls(way: str) -> None:
@@ -233,7 +233,7 @@ def test_the_end_of_the_rendezvous_ends_the_calls(way: str) -> None:
     assert set(found) <= {device(1).name, device(2).name}
     rendezvous.abort(CancelledError("the step is over"))
     with pytest.raises(CancelledError, match="the step is over"):
-        call.result(0)
+        call.wait(pytest.fail)
 
 
 def test_a_call_that_is_cancelled_leaves_nothing_behind(way: str) -> None:
@@ -243,11 +243,11 @@ def test_a_call_that_is_cancelled_leaves_nothing_behind(way: str) -> None:
     call = CollectiveCall(same, np.zeros(9))
     executor.begin(call, device(0))
     assert executor.waits() == [(device(0).name, same, ())]
-    assert call.cancel()
+    call.abandon()
     assert executor.waits() == []
     exchange([CollectiveCall(same, np.zeros(9)) for _ in range(2)], tables=table)
     call = CollectiveCall(same, np.zeros(9))
     executor.begin(call, device(0))
     assert rendezvous.waiting_keys()
-    assert call.cancel()
+    call.abandon()
     assert not rendezvous.waiting_keys()
