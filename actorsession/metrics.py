@@ -106,16 +106,17 @@ class SessionTally:
     Attributes:
         kind: the kind of the session.
         runs: steps begun; the owner assigns to it, because that is on the path of every step.
+        partial_runs: partial runs begun; an owner on one loop increments it, others call ``begin_partial_run``.
     """
 
-    __slots__ = ("_created", "_most_runs", "_partial_runs", "_plan_seconds", "_plans", "kind", "runs")
+    __slots__ = ("_created", "_most_runs", "_plan_seconds", "_plans", "kind", "partial_runs", "runs")
 
     def __init__(self, kind: SessionKind, *, created: int = 1) -> None:
         self.kind: SessionKind = kind
         self.runs = 0
         self._most_runs = 0
         self._created = created
-        self._partial_runs = 0
+        self.partial_runs = 0
         self._plans = 0
         self._plan_seconds = 0.0
 
@@ -132,7 +133,7 @@ class SessionTally:
     def begin_partial_run(self) -> None:
         """Count a partial run; callable from any thread."""
         with _registry.lock:
-            self._partial_runs += 1
+            self.partial_runs += 1
 
     def add(self, other: SessionTally) -> None:
         """Add the counters of another session; those of the same session never decrease."""
@@ -140,7 +141,7 @@ class SessionTally:
         other._most_runs = max(other._most_runs, other.runs)
         self.runs += other._most_runs
         self._created += other._created
-        self._partial_runs += other._partial_runs
+        self.partial_runs += other.partial_runs
         self._plans += other._plans
         self._plan_seconds += other._plan_seconds
 
@@ -149,7 +150,7 @@ class SessionTally:
         return SessionMetrics(
             sessions_created=self._created,
             runs=self.runs,
-            partial_runs=self._partial_runs,
+            partial_runs=self.partial_runs,
             plans=self._plans,
             plan_seconds=self._plan_seconds,
         )

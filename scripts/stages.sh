@@ -4,9 +4,12 @@
 
 SUMMARY=
 STATUS=0        # of the first stage that failed
-# How many processes run tests, which wait half of their time.
+# How tests are spread over workers. A file's tests stay together, because they may share fixtures of module
+# scope. Files come in the order of tests/conftest.py; xdist's own, by numbers of tests, would end with files of
+# a few long ones. A worker that dies ends the run, which names the test that was running: in the place of
+# another one that is started then, xdist waits for ever where files stay together.
 # shellcheck disable=SC2034 # used by the scripts that source this file
-WORKERS=(--workers "$((2 * $(getconf _NPROCESSORS_ONLN)))")
+SPREAD=(--dist loadfile --no-loadscope-reorder --max-worker-restart 0)
 
 # Ends what runs beside the stages when the script ends; Ctrl-C ends the script, not only a stage.
 begin_stages() {

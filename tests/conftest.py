@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 import zlib
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextvars import Context
 from pathlib import Path
@@ -27,7 +28,6 @@ from typing import TYPE_CHECKING, Any, TypeVarTuple
 import hypothesis
 import pytest
 
-from tests import workers
 from tests.leaks import Holdings, end_processes, take_holdings, wait_for_release
 from tests.ports import HoldPorts, held_ports
 from tests.template import cold_starts, install
@@ -235,9 +235,8 @@ def pytest_collection() -> None:
     gc.disable()
 
 
-def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add ``--all``, and ``--workers`` with what runs them."""
-    pluginmanager.register(workers)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--all``."""
     parser.addoption(
         "--all", action="store_true", help="run everything: " + " ".join(WHOLE) + ", and each async test on both loops"
     )
@@ -258,10 +257,27 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if asked else True
 
 
+# Seconds of a core that a test is likely to take, by its marks: medians of the whole suite, rounded.
+_SECONDS = {"slow": 2.0, "process": 0.4}
+_USUAL_SECONDS = 0.02
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that are likely to take longest, those beside this one, which read all others, before all.
+
+    Workers take one file after the other, so a long one at the end would leave cores idle.
+    """
+    seconds: defaultdict[Path, float] = defaultdict(float)
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        seconds[item.path] += next((_SECONDS[name] for name in _SECONDS if name in marks), _USUAL_SECONDS)
+    items.sort(key=lambda item: (item.path.parent != _HERE, -seconds[item.path], item.path))
+
+
 def pytest_collection_finish() -> None:
-    """Keep the collected tests themselves out of every garbage collection; nothing was garbage by then."""
-    gc.freeze()
+    """Keep the collected tests themselves out of every later garbage collection."""
     gc.enable()
+    _forget_garbage()
 
 
 @pytest.fixture

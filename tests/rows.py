@@ -13,7 +13,7 @@ import functools
 import inspect
 import itertools
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +24,7 @@ import pytest
 
 from actorsession import Graph, get_default_graph
 
-__all__ = ["OnGraph", "Refused", "for_each", "refused", "refusing"]
+__all__ = ["OnGraph", "Refused", "for_each", "refused", "refused_later", "refusing"]
 
 _ROWS_OF = "_rows_of_the_table"
 _GROUP = "group_of_rows"
@@ -98,15 +98,18 @@ def for_each(
 
 
 def refusing(
-    *lines: tuple[Any, type[BaseException], str], of: Callable[[Any], Any] = lambda line: line()
+    *lines: tuple[Any, ...], of: Callable[[Any], Any] = lambda line: line(), error: type[BaseException] = ValueError
 ) -> Callable[..., Any]:
-    """Return a test of lines that are refused as soon as they are run: each with its error, and what that matches.
+    """Return a test of lines that are refused as soon as they are run.
 
     Args:
-        *lines: a function each, which takes nothing; or what ``of`` takes.
+        *lines: a function each, which takes nothing, or what ``of`` takes; its error, if it is not ``error``; and
+            what that matches.
         of: what is refused.
+        error: the class of the errors of lines without one.
     """
-    return for_each("line, error, match", [(partial(of, given), *rest) for given, *rest in lines])(refused)
+    rows = [(partial(of, given), *([error] * (2 - len(rest))), *rest) for given, *rest in lines]
+    return for_each("line, error, match", rows)(refused)
 
 
 def refused(
@@ -115,6 +118,14 @@ def refused(
     """Run a line, which raises the error."""
     with pytest.raises(error, match=match):
         line()
+
+
+async def refused_later(
+    waited: Awaitable[Any], error: type[BaseException] | tuple[type[BaseException], ...], match: str | None = None
+) -> None:
+    """Wait for what raises the error."""
+    with pytest.raises(error, match=match):
+        await waited
 
 
 def _through(test: Callable[..., Any], table: list[_Row]) -> Callable[..., Any]:

@@ -158,8 +158,7 @@ class LoadsProgram(SourceFileLoader):
         tree = conversions.visit(tree)
         if conversions.changed:
             _imports(tree)
-        code: CodeType = compile(ast.fix_missing_locations(tree), path, "exec", optimize=_optimize)
-        return code
+        return compile(ast.fix_missing_locations(tree), path, "exec", optimize=_optimize)
 
     def path_stats(self, path: str) -> Any:
         """Say that there is nothing to compare a compiled file with, so that none is read or kept."""

@@ -415,8 +415,7 @@ def checked_message(field: Field, value: Any, *, made_of: bool = False) -> Messa
         return kind(**value)
     if type(value) is not kind:
         raise TypeError(f"field {field.name!r} must contain {field.kind}, got {type(value).__name__}: {value!r:.100}")
-    message: Message = value
-    return message
+    return value
 
 
 def given_value(field: Field, value: Any) -> Any:

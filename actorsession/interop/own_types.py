@@ -20,7 +20,7 @@ from actorsession.graph.function import ARGUMENT, FunctionDef
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.interop.functions import CASE, SEARCH
-from actorsession.interop.references import with_references
+from actorsession.interop.references import hidden_attrs, with_references
 
 __all__ = ["in_their_types"]
 
@@ -83,7 +83,7 @@ def _case(node: NodeDef, known: Mapping[str, NodeDef]) -> NodeDef | None:
     if branches is None:
         return None
     inputs = (known[searched[0]].inputs[2], *[node.inputs[1 + k] for k in captured])
-    attrs = {**_hidden(node), "branches": tuple(branches[: node.attrs[CASE]])}
+    attrs = {**hidden_attrs(node), "branches": tuple(branches[: node.attrs[CASE]])}
     return replace(node, op=node.op.replace("If", "Case"), inputs=inputs, attrs=attrs)
 
 
@@ -161,12 +161,8 @@ def _reduced_shape(node: NodeDef, specs: list[TensorSpec]) -> list[NodeDef]:
     every = nodes.add("Range", [nodes.number(0), size, nodes.number(1)], int32, specs[0].shape)
     lengths = nodes.add("Shape", [places], int32, TensorShape([1]), out_type=int32)
     ones = nodes.add("Fill", [lengths, nodes.number(1, dtype)], dtype, _VECTOR)
-    stitched = replace(node, op="DynamicStitch", inputs=(every, places, shape, ones), attrs=_hidden(node))
+    stitched = replace(node, op="DynamicStitch", inputs=(every, places, shape, ones), attrs=hidden_attrs(node))
     return [*nodes.made, stitched]
-
-
-def _hidden(node: NodeDef) -> dict[str, Any]:
-    return {key: value for key, value in node.attrs.items() if key.startswith("_")}
 
 
 _TYPES: Mapping[str, Callable[[NodeDef, list[TensorSpec]], list[NodeDef]]] = {

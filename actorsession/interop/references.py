@@ -75,7 +75,7 @@ def _read_of(node: NodeDef) -> list[NodeDef] | None:
     if op is None:
         return None
     attrs = {"out_type": node.attrs["out_type"]} if op == "Shape" else {}
-    read = replace(node, op=op, attrs={**attrs, **_hidden(node)})
+    read = replace(node, op=op, attrs={**attrs, **hidden_attrs(node)})
     axis = node.attrs.get("batch_dims")
     if not axis:
         return [read]
@@ -127,7 +127,8 @@ def _reading_inside(node: NodeDef, specs_at: Mapping[int, TensorSpec]) -> NodeDe
     return replace(node, attrs={**node.attrs, **functions})
 
 
-def _hidden(node: NodeDef) -> dict[str, Any]:
+def hidden_attrs(node: NodeDef) -> dict[str, Any]:
+    """Return the attributes of a node whose names begin with an underscore."""
     return {key: value for key, value in node.attrs.items() if key.startswith("_")}
 
 

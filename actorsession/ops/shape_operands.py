@@ -25,7 +25,7 @@ from actorsession.ops.build import convert_to_tensor
 
 __all__ = [
     "Constants", "Ints", "as_integers", "boxed", "constant_ints", "constant_ints_of",
-    "described_shape", "elements", "ints", "normal_axis", "partial_ints", "require_floating",
+    "described_shape", "elements", "fits_always", "ints", "normal_axis", "partial_ints", "require_floating",
     "require_index", "require_rank", "same_dtype", "shape_from", "shape_of_rank", "shape_operand",
     "vector_length", "with_boxed",
 ]  # fmt: skip
@@ -80,6 +80,15 @@ def described_shape(ctx: InferContext, index: int) -> TensorShape:
     """
     require_rank(ctx, index, rank=1)
     return _described(partial_ints(ctx, index), ctx.inputs[index], ctx.op)
+
+
+def fits_always(declared: TensorShape, static: TensorShape) -> bool:
+    """Return whether every value of static shape ``static`` fits the shape ``declared``."""
+    if declared.sizes is None:
+        return True
+    if static.sizes is None or len(static.sizes) != len(declared.sizes):
+        return False
+    return all(d is None or d == g for d, g in zip(declared.sizes, static.sizes, strict=True))
 
 
 def shape_from(vector: Tensor) -> TensorShape:

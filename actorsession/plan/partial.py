@@ -42,6 +42,7 @@ class CallShape:
         fetches: positions of the fetches, in the caller's order.
         unknown_feeds: names that were not among the feeds at setup.
         unknown_fetches: names that were not among the fetches at setup.
+        unknown: whether there are any such names.
         fed: the feeds as bits.
         fetched: the fetches as bits.
         needs: the feeds that the fetches wait for, as bits.
@@ -51,6 +52,7 @@ class CallShape:
     fetches: tuple[int, ...]
     unknown_feeds: tuple[str, ...]
     unknown_fetches: tuple[str, ...]
+    unknown: bool
     fed: int
     fetched: int
     needs: int
@@ -70,6 +72,7 @@ class PartialParts:
         owned: for each fetch whether the value that arrives shares its memory with nothing else.
         failure: why every such run fails, if a placeholder that it needs is not among the feeds; the first
             call of a run reports it, because in TensorFlow the placeholder fails the step.
+        shapes: the shapes of calls by the names of their feeds and fetches; see ``shape``.
     """
 
     signature: RunSignature
@@ -79,20 +82,15 @@ class PartialParts:
     needs: tuple[int, ...] = ()
     owned: tuple[bool, ...] = ()
     failure: OpError | None = None
-    _shapes: dict[tuple[tuple[str, ...], tuple[str, ...]], CallShape] = field(
+    shapes: dict[tuple[tuple[str, ...], tuple[str, ...]], CallShape] = field(
         default_factory=dict, compare=False, repr=False
     )
 
     def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
         """Return the shape of a call with these names; never raise, since unknown names are part of it."""
-        shape = self._shapes.get((feeds, fetches))
-        if shape is None:
-            if len(self._shapes) >= _REMEMBERED:
-                self._shapes.clear()
-            shape = self._shapes[feeds, fetches] = self._shape(feeds, fetches)
-        return shape
-
-    def _shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
+        known = self.shapes.get((feeds, fetches))
+        if known is not None:
+            return known
         at_feeds = [_index(self.signature.feeds, name) for name in feeds]
         at_fetches = [_index(self.signature.fetches, name) for name in fetches]
         known_feeds = tuple([i for i in at_feeds if i >= 0])
@@ -100,15 +98,19 @@ class PartialParts:
         needs = 0
         for i in known_fetches:
             needs |= self.needs[i] if self.needs else 0
-        return CallShape(
+        if len(self.shapes) >= _REMEMBERED:
+            self.shapes.clear()
+        shape = self.shapes[feeds, fetches] = CallShape(
             feeds=known_feeds,
             fetches=known_fetches,
             unknown_feeds=tuple([n for n, i in zip(feeds, at_feeds, strict=True) if i < 0]),
             unknown_fetches=tuple([n for n, i in zip(fetches, at_fetches, strict=True) if i < 0]),
+            unknown=-1 in at_feeds or -1 in at_fetches,
             fed=_bits(known_feeds),
             fetched=_bits(known_fetches),
             needs=needs,
         )
+        return shape
 
 
 def _index(names: Sequence[str], name: str) -> int:

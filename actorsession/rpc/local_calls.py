@@ -10,7 +10,7 @@ the master. What one side calls on the other loop is called there in the same or
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -53,10 +53,7 @@ class LocalValues(list[Any]):
         write_value(self[number], other.items, other.segments)
 
     read = list.__getitem__
-
-    def read_all(self) -> Sequence[Any]:
-        """Return all values."""
-        return self
+    read_all = list.copy
 
 
 class ValueWaiter(Protocol):

@@ -161,8 +161,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         """
         self._check_usable()
         if partial:
-            runs = self._partial_runs()
-            plan = await self._made_partial_plan(runs, fetches, feeds)
+            _, plan = await self._made_partial_plan(fetches, feeds)
         else:
             self._begin_run()
             request = self._requests.of_later_run(fetches, feeds)

@@ -67,16 +67,16 @@ class SessionInterface(ProcessBound, ABC, Generic[P]):
 
     Its coroutines are called on one event loop: that of an ``AsyncSession``, or that of a ``Session``'s own
     thread.
+
+    Attributes:
+        partial_runs: the steps that are fed and fetched in several calls; ``None`` if this kind has none.
     """
+
+    partial_runs: PartialRuns[Any] | None = None
 
     @property
     def local(self) -> LocalSession[Any] | None:
         """This session, if it runs steps in this process without an event loop; else ``None``."""
-        return None
-
-    @property
-    def partial_runs(self) -> PartialRuns[Any] | None:
-        """The steps that are fed and fetched in several calls; ``None`` if this kind has none."""
         return None
 
     @property

@@ -188,7 +188,7 @@ class Session(SyncPartialRuns, BaseSession):
         if blocks_loop():
             raise RuntimeError(IN_LOOP)
         if partial:
-            plan = self._made_partial_plan(self._partial_runs(), fetches, feeds)
+            _, plan = self._made_partial_plan(fetches, feeds)
         else:
             self._begin_run()
             request = self._requests.of_later_run(fetches, feeds)

@@ -19,6 +19,7 @@ from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.checkpointing import restore_v2
 from actorsession.train.checkpoint_state import latest_checkpoint
+from actorsession.train.saveable import slice_info
 
 __all__ = ["NewCheckpointReader", "init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable"]
 
@@ -135,7 +136,7 @@ def _variables_by_name() -> dict[str, list[Any]]:
     by_name: dict[str, list[Any]] = {}
     for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
         for variable in graph.get_collection(key):
-            info = _slice_info(variable)
+            info = slice_info(variable)
             name = variable.op.name if info is None else info.full_name
             parts = by_name.setdefault(name, [])
             if variable not in parts:
@@ -178,7 +179,7 @@ def _scope_assignments(
 
 
 def _check_shape(source: str, shape: Sequence[int], parts: Sequence[Any]) -> None:
-    info = _slice_info(parts[0])
+    info = slice_info(parts[0])
     expected = parts[0].shape if info is None else TensorShape(info.full_shape)
     if not expected.is_compatible_with(tuple(shape)):
         raise ValueError(
@@ -187,14 +188,9 @@ def _check_shape(source: str, shape: Sequence[int], parts: Sequence[Any]) -> Non
         )
 
 
-def _slice_info(variable: Any) -> Any:
-    get = getattr(variable, "_get_save_slice_info", None)
-    return None if get is None else get()
-
-
 def _start_from(prefix: str, source: str, variable: Any) -> None:
     """Replace a variable's initialiser by one that reads the checkpoint."""
-    info = _slice_info(variable)
+    info = slice_info(variable)
     spec = "" if info is None else write_spec(info.full_shape, info.var_offset, info.var_shape)
     graph = variable.graph
     with (

@@ -182,5 +182,4 @@ def _zeros(like: Tensor, name: str) -> Variable:
 
 
 def _trainable() -> Sequence[Variable]:
-    variables: list[Variable] = get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES)
-    return variables
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES)

@@ -17,7 +17,7 @@ from actorsession.ops.build import graph_of
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.reference_variable import ReferenceVariable
 
-__all__ = ["SaveSpec", "SaveableObject", "saveables_of"]
+__all__ = ["SaveSpec", "SaveableObject", "saveables_of", "slice_info"]
 
 Restored: TypeAlias = "Sequence[Tensor]"
 
@@ -85,7 +85,7 @@ class _VariableSaveable(SaveableObject):
     """A variable, or a part of a partitioned variable."""
 
     def __init__(self, variable: Any, name: str) -> None:
-        info = _slice_info(variable)
+        info = slice_info(variable)
         spec = SaveSpec(
             variable._as_graph_element(), "" if info is None else info.spec, name, variable.dtype, variable.device
         )
@@ -103,7 +103,8 @@ class _VariableSaveable(SaveableObject):
         return assigned
 
 
-def _slice_info(variable: Any) -> Any:
+def slice_info(variable: Any) -> Any:
+    """Return which part of a larger variable a variable is; ``None`` if it is no part."""
     get = getattr(variable, "_get_save_slice_info", None)
     return None if get is None else get()
 
@@ -146,7 +147,7 @@ def _variables_by_name(var_list: Any) -> dict[str, Any]:
         raise TypeError(f"var_list must be a list or a dict of variables, got the single variable {var_list!r:.100}")
     by_name: dict[str, Any] = {}
     for item in var_list:
-        info = _slice_info(item)
+        info = slice_info(item)
         if isinstance(item, SaveableObject):
             name = item.name
         elif info is not None:
@@ -181,7 +182,7 @@ def _saveables(name: Any, value: Any) -> list[SaveableObject]:
         value = value._get_variable_list()
     if isinstance(value, (list, tuple)):
         for part in value:
-            if _slice_info(part) is None:
+            if slice_info(part) is None:
                 raise ValueError(
                     f"the value for {name!r} is a list, which must contain the parts of one "
                     f"partitioned variable, but {part!r:.100} is not"

@@ -104,8 +104,7 @@ class Subclassing:
 
 
 def _operation(value: Any) -> Operation:
-    operation: Operation = value.op if isinstance(value, (Tensor, Variable)) else value
-    return operation
+    return value.op if isinstance(value, (Tensor, Variable)) else value
 
 
 def _beside(name: str, first: Any) -> Variable:

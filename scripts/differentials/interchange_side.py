@@ -457,11 +457,16 @@ class Fields:
             return {name: find(name) for name in json.load(file)}
 
 
+# Fields of TensorFlow 1, which version 2.21 has no longer.
+_OLDER_FIELDS = ("CodeDef.Trace.file", "CodeDef.Trace.function", "CodeDef.Trace.line")
+
+
 def _our_fields(name: str) -> Any:
     tabled: Any = import_module("actorsession.interop.tabled")
     return {
         field.name: [field.number, field.type, field.is_repeated, field.oneof]
         for field in tabled.message_class(name).FIELDS.values()
+        if f"{name}.{field.name}" not in _OLDER_FIELDS
     }
 
 
@@ -473,6 +478,7 @@ _PACKAGES: dict[str, tuple[str, ...]] = {
     "tensorboard.projector": ("tensorboard.plugins.projector",),  # which comes with TensorFlow
     "third_party.tensorflow.python.keras.protobuf": ("tensorflow.python.keras.protobuf",),
 }
+_OTHER_NAMES = {"SavedMetadata.Node": "third_party.tensorflow.python.keras.protobuf.SavedObject"}
 
 
 @cache
@@ -485,9 +491,10 @@ def _their_messages() -> Any:
 
 
 def _their_message(name: str) -> Any:
-    for package in _PACKAGES:
+    names = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else [f"{package}.{name}" for package in _PACKAGES]
+    for each in names:
         with suppress(KeyError):
-            return _their_messages().FindMessageTypeByName(f"{package}.{name}")
+            return _their_messages().FindMessageTypeByName(each)
     raise LookupError(f"TensorFlow has no message {name}")
 
 

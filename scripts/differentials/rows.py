@@ -48,8 +48,9 @@ def _cases(pattern: str) -> Iterator[tuple[str, Any, Any, str]]:
     """Yield name, row, arrays and kind of each case; without those that need what is not installed."""
     if not fnmatchcase("rows", pattern.partition("/")[0]):
         return  # the table takes seconds to be imported
+    rows_of = import_module(f"{_TABLE}.row").rows_of
     for module in pkgutil.iter_modules(import_module(_TABLE).__path__, f"{_TABLE}."):
-        for row in import_module(module.name).ROWS if ".of_" in module.name else ():
+        for row in rows_of(import_module(module.name)) if ".of_" in module.name else ():
             faults = [fault.inputs for fault in row.faults]
             for kind, cases in (("", row.inputs), ("smooth-", row.smooth), ("fault-", faults)):
                 for number, arrays in enumerate(cases):

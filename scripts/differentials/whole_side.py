@@ -9,6 +9,7 @@ It runs with the Python 3.7 of TensorFlow 1.15 too, and imports nothing of this 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pkgutil
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     (library,) = arguments
     _import(library)
+    gc.freeze()  # or each fork would walk over all that is imported at its end, a quarter of a second
     for line in sys.stdin:
         path, folder = json.loads(line)
         out, err = os.pipe(), os.pipe()

@@ -64,9 +64,7 @@ def test_a_writer_that_lives_is_left_alone(tmp_path: Path) -> None:
     assert names(tmp_path) == ["m"]
 
 
-def test_a_file_that_is_taken_for_abandoned_before_it_is_locked_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_taken_for_abandoned_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = fcntl.flock
     taken: list[list[str]] = []
 
@@ -110,9 +108,7 @@ def test_a_file_that_somebody_removes_cannot_be_kept(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_file_that_is_removed_before_it_is_locked_cannot_be_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_removed_before_it_is_locked_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """1. It is opened. 2. Another process locks it, removes it and is done. 3. It is locked."""
     path, lock = tmp_path / "m", fcntl.flock
     path.touch()
@@ -125,9 +121,6 @@ def test_a_file_that_is_removed_before_it_is_locked_cannot_be_kept(
     monkeypatch.setattr(fcntl, "flock", late)
     with pytest.raises(AbortedError, match="m' is being removed"), keep_file(str(path)):
         pass
-
-
-# -- whether a save is under way -------------------------------------------------------------------
 
 
 def test_a_save_of_this_process_has_ended_when_its_block_has() -> None:
@@ -231,9 +224,7 @@ def test_a_checkpoint_that_is_no_file_is_an_error_and_not_waited_for(what: str, 
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_a_private_file_and_its_folders_are_so_from_the_beginning_whatever_the_umask(
-    private: bool, tmp_path: Path
-) -> None:
+def test_a_private_file_and_its_folders_are_so_at_once_whatever_the_umask(private: bool, tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "m"
     modes: list[int] = []
 
@@ -258,9 +249,6 @@ def test_a_folder_that_is_there_keeps_its_mode_and_a_file_in_its_place_is_an_err
     for taken in ("file", "file/below"):
         with pytest.raises(OSError, match=r"File exists|Not a directory"):
             make_private_folder(str(tmp_path / taken))
-
-
-# -- owners ----------------------------------------------------------------------------------------
 
 
 def test_of_two_owners_one_has_the_lock_until_it_is_released(tmp_path: Path) -> None:

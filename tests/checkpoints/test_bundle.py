@@ -1,22 +1,30 @@
-"""Checkpoints that TensorFlow wrote (see fixtures/README.md), read without it."""
+"""Checkpoints in TensorFlow's format: every type, shards, slices, damage, and what is written; CRC-32C."""
 
 from __future__ import annotations
 
+import errno
 import gc
 import itertools
+import os
 import shutil
+import time
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from actorsession import as_dtype
-from actorsession.checkpoints import CheckpointReader, parse_spec
-from actorsession.checkpoints.crc32c import crc32c, masked
-from actorsession.errors import DataLossError, OpError, UnimplementedError
+from actorsession import DType, as_dtype, float64, string
+from actorsession.checkpoints import CheckpointReader, merge_bundles, parse_spec, save
+from actorsession.checkpoints.bundle_writer import write_bundle, write_table
+from actorsession.checkpoints.crc32c import crc32c, crc32c_each, masked, unmasked
+from actorsession.checkpoints.sorted_table import read_table
+from actorsession.errors import DataLossError, FailedPreconditionError, OpError, UnimplementedError
 from tests.checkpoints.tables import table, varint
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -97,9 +105,6 @@ def test_a_slice_may_be_another_than_what_was_saved(name: str, spec: str, wanted
         np.testing.assert_array_equal(reader.read(name, parse_spec(spec)), wanted)
 
 
-# -- damage ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["plain", "parts"])
 def test_a_flipped_bit_in_the_data_is_refused(name: str, tmp_path: Path) -> None:
     for file in FIXTURES.glob(f"{name}.*"):
@@ -127,16 +132,15 @@ def test_a_data_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
         (tmp_path / "plain.index").write_bytes(whole[:size])
         with pytest.raises(DataLossError, match="truncated"):
             CheckpointReader(str(tmp_path / "plain"))
+
+
+def test_a_data_file_that_is_missing_is_named(tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "plain.index", tmp_path)
     with pytest.raises(DataLossError, match="data-00000-of-00001' is missing"):
         read("plain", tmp_path)
 
 
-# -- indexes that TensorFlow would not write here ----------------------------------------------------
-
-
 def field(number: int, content: int | bytes) -> bytes:
-    """A field of a protobuf message."""
     if isinstance(content, int):
         return varint(number << 3) + varint(content & (1 << 64) - 1)
     return varint(number << 3 | 2) + varint(len(content)) + content
@@ -246,3 +250,244 @@ def test_a_reader_that_nobody_holds_is_released_without_the_collector() -> None:
         assert released() is None
     finally:
         gc.enable()
+
+
+def tensors(prefix: str) -> list[tuple[str, DType, Any]]:
+    with CheckpointReader(prefix) as reader:
+        dtypes = sorted(reader.get_variable_to_dtype_map().items())
+        return [(n, d, np.asarray(reader.get_tensor(n), d.np_dtype)) for n, d in dtypes]
+
+
+@pytest.mark.parametrize("name", ["plain", "many"])
+def test_what_is_written_is_what_tensorflow_writes(tmp_path: Path, name: str) -> None:
+    """The same data and the same entries; tables may be cut into other blocks."""
+    write_bundle(str(tmp_path / name), tensors(str(FIXTURES / name)))
+    data = f"{name}.data-00000-of-00001"
+    assert (tmp_path / data).read_bytes() == (FIXTURES / data).read_bytes()
+    ours, theirs = (read_table((folder / f"{name}.index").read_bytes(), name) for folder in (tmp_path, FIXTURES))
+    assert ours == theirs
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    values: dict[str, Any] = {
+        f"layer_{i:03d}/kernel": rng.normal(size=(3, i % 5)).astype(np.float32) for i in range(300)
+    }
+    values["words"] = np.array([[b"x" * 300, b""]], object)
+    values["large"] = rng.integers(0, 99, (300, 400))
+    values["turned"] = values["large"].T
+    values["big-endian"] = np.arange(5, dtype=">i4")
+    kinds = {
+        name: string if value.dtype == object else as_dtype(value.dtype.newbyteorder("=").name)
+        for name, value in values.items()
+    }
+    prefix = str(tmp_path / "deep" / "model")
+    write_bundle(prefix, ((name, kinds[name], value) for name, value in values.items()))
+    found = {name: value for name, _, value in tensors(prefix)}
+    assert found.keys() == values.keys()
+    for name, value in values.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+    write_bundle(str(tmp_path / "model"), [])
+    assert tensors(str(tmp_path / "model")) == []
+
+
+def test_nothing_is_left_of_a_checkpoint_that_fails(tmp_path: Path) -> None:
+    def failing() -> Any:
+        yield "a", as_dtype("int32"), np.zeros(3, np.int32)
+        raise FailedPreconditionError("no value")
+
+    with pytest.raises(FailedPreconditionError, match="no value"):
+        write_bundle(str(tmp_path / "model"), failing())
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.dictionaries(st.binary(max_size=30), st.binary(max_size=400), max_size=60))
+def test_any_table_is_read_as_it_was_written(entries: dict[bytes, bytes]) -> None:
+    assert read_table(write_table(entries), "table") == dict(sorted(entries.items()))
+
+
+def saved(prefix: Path, value: float) -> None:
+    write_bundle(str(prefix), [("v", float64, np.full(9, value))])
+
+
+def value_of(prefix: Path) -> float:
+    with CheckpointReader(str(prefix)) as reader:
+        (value,) = np.unique(reader.get_tensor("v"))
+    return float(value)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+USUAL = ["m.data-00000-of-00001", "m.index"]
+
+
+def test_a_save_over_a_checkpoint_has_the_usual_names_in_the_end(tmp_path: Path) -> None:
+    for value in (1.0, 2.0, 3.0):
+        saved(tmp_path / "m", value)
+        assert value_of(tmp_path / "m") == value
+        assert names(tmp_path) == USUAL
+    # A damaged index is replaced.
+    saved(tmp_path / "m", 1.0)
+    (tmp_path / "m.index").write_bytes(b"damaged")
+    saved(tmp_path / "m", 2.0)
+    assert value_of(tmp_path / "m") == 2.0
+    saved(tmp_path / "m", 3.0)
+    assert names(tmp_path) == USUAL
+    # A checkpoint may be merged with others into itself.
+    saved(tmp_path / "m", 1.0)
+    write_bundle(str(tmp_path / "n"), [("w", float64, np.full(9, 2.0))])
+    merge_bundles([str(tmp_path / "n"), str(tmp_path / "m")], str(tmp_path / "m"))
+    assert {name: float(value[0]) for name, _, value in tensors(str(tmp_path / "m"))} == {"v": 1.0, "w": 2.0}
+    assert names(tmp_path) == ["m.data-00000-of-00002", "m.data-00001-of-00002", "m.index"]
+
+
+def test_the_old_checkpoint_is_there_until_the_index_has_its_name(tmp_path: Path) -> None:
+    saved(tmp_path / "m", 1.0)
+
+    def values() -> Iterator[tuple[str, DType, Any]]:
+        assert value_of(tmp_path / "m") == 1.0
+        yield "v", float64, np.full(9, 2.0)
+        assert value_of(tmp_path / "m") == 1.0
+
+    write_bundle(str(tmp_path / "m"), values())
+    assert value_of(tmp_path / "m") == 2.0
+
+
+def test_of_two_savers_at_once_the_later_index_counts_and_nothing_is_mixed(tmp_path: Path) -> None:
+    """1. The first begins to write. 2. The second writes all. 3. The first ends."""
+    saved(tmp_path / "m", 1.0)
+
+    def values() -> Iterator[tuple[str, DType, Any]]:
+        saved(tmp_path / "m", 2.0)
+        assert value_of(tmp_path / "m") == 2.0
+        yield "v", float64, np.full(9, 3.0)
+
+    write_bundle(str(tmp_path / "m"), values())
+    assert value_of(tmp_path / "m") == 3.0
+    saved(tmp_path / "m", 4.0)
+    assert names(tmp_path) == USUAL
+
+
+def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(tmp_path: Path) -> None:
+    saved(tmp_path / "m", 1.0)
+
+    def values() -> Iterator[tuple[str, DType, Any]]:
+        yield "v", float64, np.full(9, 2.0)
+        raise FailedPreconditionError("no value")
+
+    with pytest.raises(FailedPreconditionError, match="no value"):
+        write_bundle(str(tmp_path / "m"), values())
+    assert value_of(tmp_path / "m") == 1.0
+    assert names(tmp_path) == USUAL
+
+
+def test_without_links_a_checkpoint_keeps_its_written_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*args: Any, **options: Any) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    for value in (1.0, 2.0):
+        saved(tmp_path / "m", value)
+    assert value_of(tmp_path / "m") == 2.0
+    assert names(tmp_path) == ["m.data-00000-of-00002", "m.index"]
+    saved(tmp_path / "part", 3.0)
+    merge_bundles([str(tmp_path / "part")], str(tmp_path / "m"))
+    assert value_of(tmp_path / "m") == 3.0
+    assert names(tmp_path) == USUAL
+
+
+def test_the_format_that_was_written_last_counts_whatever_the_clock_says(tmp_path: Path) -> None:
+    prefix = tmp_path / "m"
+    save(str(prefix), ["v"], [""], [np.full(9, 1.0)])
+    ahead = time.time() + 1000
+    os.utime(f"{prefix}.safetensors", (ahead, ahead))
+    saved(prefix, 2.0)
+    assert value_of(prefix) == 2.0
+    save(str(prefix), ["v"], [""], [np.full(9, 3.0)])
+    assert value_of(prefix) == 3.0
+
+
+def by_bits(data: bytes) -> int:
+    register = 0xFFFFFFFF
+    for byte in data:
+        register ^= byte
+        for _ in range(8):
+            register = register >> 1 ^ (0x82F63B78 if register & 1 else 0)
+    return register ^ 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted"),
+    [  # RFC 3720, B.4
+        (b"123456789", 0xE3069283),
+        (bytes(32), 0x8A9136AA),
+        (b"\xff" * 32, 0x62A8AB43),
+        (bytes(range(32)), 0x46DD794E),
+        (b"", 0),
+    ],
+    ids=["digits", "zeros", "ones", "ascending", "nothing"],
+)
+def test_published_values(data: bytes, wanted: int) -> None:
+    assert crc32c(data) == wanted
+
+
+@pytest.mark.parametrize("size", [23, 24, 511, 512, 513, 535, 5000, 65535, 65536, 65537])
+def test_long_inputs_are_what_a_loop_over_bits_gives(size: int) -> None:
+    data = np.random.default_rng(size).bytes(size)
+    assert crc32c(data) == by_bits(data)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 300_000, 700_001])
+def test_a_checksum_goes_on_where_another_ended(cut: int) -> None:
+    data = np.random.default_rng(0).bytes(700_001)
+    assert crc32c(data[cut:], crc32c(data[:cut])) == crc32c(data)
+
+
+def test_what_is_folded_is_a_multiple_of_the_polynomial() -> None:
+    """x^6777 + x^484 + x^100 + 1, which long inputs are made shorter with, leaves nothing over."""
+    sums = 0
+    for exponent in (6777, 484, 100, 0):
+        power = 1
+        for _ in range(exponent):
+            power = power << 1 ^ (0x11EDC6F41 if power >> 31 else 0)
+        sums ^= power
+    assert sums == 0
+
+
+@pytest.mark.parametrize("size", [6777, 9000, 9001, 13554, 54217, 216_864, 1_048_575, 1_048_600, 2_500_001])
+def test_inputs_that_are_folded_are_what_their_short_pieces_give(size: int) -> None:
+    data, crc = np.random.default_rng(size).bytes(size), 0x12345678
+    wanted = crc
+    for start in range(0, size, 4096):
+        wanted = crc32c(data[start : start + 4096], wanted)
+    assert crc32c(data, crc) == wanted
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 100, 511, 513, 3000, 20_000])
+def test_parts_of_a_buffer_have_the_checksums_that_they_have_alone(most: int) -> None:
+    rng = np.random.default_rng(most)
+    sizes = rng.integers(0, most + 1, 50)
+    data = np.frombuffer(rng.bytes(int(sizes.sum()) + 10), np.uint8)
+    starts = np.cumsum(sizes) - sizes
+    wanted = [crc32c(data[a : a + n]) for a, n in zip(starts, sizes, strict=True)]
+    assert crc32c_each(data, starts, sizes).tolist() == wanted
+    assert masked(np.array(wanted, np.uint32)).tolist() == [masked(each) for each in wanted]
+
+
+def test_no_parts_have_no_checksums() -> None:
+    nothing = np.zeros(0, np.int64)
+    assert crc32c_each(np.zeros(9, np.uint8), nothing, nothing).tolist() == []
+    # A long input is worked through in rows, which begin elsewhere when it comes in pieces.
+    data = np.random.default_rng(1).bytes(128 * 4096 + 77)
+    crc = 0
+    for start in range(0, len(data), 4000):
+        crc = crc32c(data[start : start + 4000], crc)
+    assert crc32c(data) == crc
+    array = np.arange(5000, dtype=np.uint8)
+    assert crc32c(array) == crc32c(array.tobytes())
+    crc = crc32c(b"foo")
+    assert masked(crc) not in (crc, masked(masked(crc)))
+    assert unmasked(masked(crc)) == crc
+    assert unmasked(unmasked(masked(masked(crc)))) == crc

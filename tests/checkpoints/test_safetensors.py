@@ -167,8 +167,7 @@ def test_a_file_that_was_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_block_of_zeros_where_the_disk_lost_one_is_refused(tmp_path: Path) -> None:
-    tensors = {"x": np.arange(4096, dtype=np.float32)}
-    path = written(tmp_path, tensors).with_suffix(".safetensors")
+    path = written(tmp_path, {"x": np.arange(4096, dtype=np.float32)}).with_suffix(".safetensors")
     whole = bytearray(path.read_bytes())
     whole[4096:8192] = bytes(4096)
     path.write_bytes(whole)
@@ -177,8 +176,7 @@ def test_a_block_of_zeros_where_the_disk_lost_one_is_refused(tmp_path: Path) -> 
     # A flipped bit in a tensor is refused.
     path = written(tmp_path, SMALL).with_suffix(".safetensors")
     intact = path.read_bytes()
-    start = 8 + struct.unpack("<Q", intact[:8])[0]
-    for position in range(start, len(intact)):
+    for position in range(8 + struct.unpack("<Q", intact[:8])[0], len(intact)):
         damaged = bytearray(intact)
         damaged[position] ^= 0x20
         path.write_bytes(damaged)
@@ -203,8 +201,7 @@ def test_a_flipped_bit_in_the_header_does_not_hide_damage_beside_it(tmp_path: Pa
 def test_two_damaged_marks_do_not_make_a_file_one_of_another_writer(tmp_path: Path) -> None:
     path = written(tmp_path, SMALL).with_suffix(".safetensors")
     whole = path.read_bytes()
-    marks = [b'"own_crc32"', b'"format"', b'"actorsession":']
-    for first, second in itertools.combinations(marks, 2):
+    for first, second in itertools.combinations([b'"own_crc32"', b'"format"', b'"actorsession":'], 2):
         damaged = whole.replace(first, b'"x' + first[2:]).replace(second, b'"x' + second[2:])
         assert damaged != whole
         path.write_bytes(damaged)
@@ -272,8 +269,7 @@ def test_a_header_that_makes_no_sense_is_refused(tmp_path: Path, header: bytes) 
 
 def test_a_slice_of_a_tensor_of_a_tebibyte_takes_no_memory(tmp_path: Path) -> None:
     """What a file says of a tensor is compared with what it has before an array is made."""
-    ours = {"version": 1, "slices": {"x": ["x", "1099511627776 0,4"]}}
-    metadata = {"actorsession": json.dumps(ours)}
+    metadata = {"actorsession": json.dumps({"version": 1, "slices": {"x": ["x", "1099511627776 0,4"]}})}
     described = {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}
     header = json.dumps({"__metadata__": metadata, "x": described}).encode()
     (tmp_path / "m.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"abcd")
@@ -286,9 +282,7 @@ def test_a_slice_of_a_tensor_of_a_tebibyte_takes_no_memory(tmp_path: Path) -> No
 # -- whole or not at all ---------------------------------------------------------------------------
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path, SMALL)
 
     def full(descriptor: int) -> None:
@@ -322,16 +316,18 @@ def test_the_bytes_are_on_the_disk_before_the_name_is(tmp_path: Path, monkeypatc
 
 def test_folders_that_are_missing_are_made(tmp_path: Path) -> None:
     same(content(written(tmp_path / "a" / "b", SMALL)), SMALL)
-    # A folder in the place of the file is an error of ours.
-    (tmp_path / "m.safetensors").mkdir()
-    with pytest.raises(OpError, match="cannot write"):
-        written(tmp_path, SMALL)
     # A prefix that names a folder is refused.
     with pytest.raises(InvalidArgumentError, match="names a folder"):
         save(f"{tmp_path}/", ["x"], [""], [np.ones(1)])
     # A file that is not there is not found.
     with pytest.raises(NotFoundError, match=r"cannot read .*m\.safetensors"):
         SafetensorsFile(str(tmp_path / "m.safetensors"))
+
+
+def test_a_folder_in_the_place_of_the_file_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "m.safetensors").mkdir()
+    with pytest.raises(OpError, match="cannot write"):
+        written(tmp_path, SMALL)
 
 
 CONTENTS = [b"", b"\x08\x01", b"key: 1\n# a comment\n"]
@@ -358,6 +354,4 @@ def test_no_flipped_bit_makes_it_one_of_another_writer(content: bytes) -> None:
 
 def test_a_message_that_another_program_wrote_again_is_read() -> None:
     """It has our fields behind its own, as they were."""
-    sealed = seal_message(b"\x08\x01")
-    ours = sealed.replace(b"\x08\x01", b"")
-    assert open_message(b"\x08\x02" + ours, "m") == b"\x08\x02"
+    assert open_message(b"\x08\x02" + seal_message(b"\x08\x01").replace(b"\x08\x01", b""), "m") == b"\x08\x02"

@@ -46,12 +46,10 @@ def sharded(prefix: Path, *shards: dict[str, Any]) -> None:
 
 
 def files(folder: Path) -> list[str]:
-    """The names of the files of a folder, without the nonces of saves."""
     return sorted(re.sub(r"\.[0-9a-f]{24}(?=-\d{5}-of-)", "", p.name) for p in folder.iterdir())
 
 
 def shard(prefix: Path, number: int, count: int) -> Path:
-    """The file of a shard of a checkpoint, whatever save it is of."""
     (found,) = prefix.parent.glob(f"{prefix.name}.*-{number:05d}-of-{count:05d}.safetensors")
     return found
 
@@ -117,11 +115,9 @@ def test_what_is_no_whole_checkpoint_is_refused(tmp_path: Path) -> None:
     shard(tmp_path / "m", 1, 2).unlink()
     with pytest.raises(DataLossError, match="which is missing"):
         CheckpointReader(str(tmp_path / "m"))
-    put(Path(sharded_name(str(tmp_path / "m"), 0, 1)), a=np.ones(2))
-    assert not checkpoint_exists(str(tmp_path / "m"))
-    with pytest.raises(NotFoundError, match="there is no checkpoint"):
-        CheckpointReader(str(tmp_path / "m"))
-    # An index that promises more than there is is refused.
+
+
+def test_an_index_that_promises_more_than_there_is_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "p", a=np.ones(2))
     index = {"weight_map": {"a": "p.safetensors", "b": "p.safetensors"}}
     (tmp_path / "m.safetensors.index.json").write_text(json.dumps(index))
@@ -129,7 +125,11 @@ def test_what_is_no_whole_checkpoint_is_refused(tmp_path: Path) -> None:
         CheckpointReader(str(tmp_path / "m"))
 
 
-# -- torn ------------------------------------------------------------------------------------------
+def test_shards_without_an_index_are_no_checkpoint(tmp_path: Path) -> None:
+    put(Path(sharded_name(str(tmp_path / "m"), 0, 1)), a=np.ones(2))
+    assert not checkpoint_exists(str(tmp_path / "m"))
+    with pytest.raises(NotFoundError, match="there is no checkpoint"):
+        CheckpointReader(str(tmp_path / "m"))
 
 
 def test_shards_of_two_checkpoints_are_never_read_as_one(tmp_path: Path) -> None:
@@ -224,9 +224,7 @@ def test_a_save_that_fails_leaves_no_shard_of_its_own(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_save_to_one_file_that_fails_leaves_the_shards_that_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_save_to_one_file_leaves_the_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
 
     def full(descriptor: int) -> None:
@@ -265,9 +263,6 @@ def test_shards_of_a_save_that_may_be_under_way_stay_and_old_ones_go(tmp_path: P
         f"m.{elsewhere[:-1]}1-00000-of-00001.safetensors",
         "m.safetensors",
     ]
-
-
-# -- slices ----------------------------------------------------------------------------------------
 
 
 def save_slices(prefix: Path, *rows: tuple[int, int]) -> None:
@@ -366,9 +361,6 @@ def test_what_a_killed_writer_left_is_removed_with_the_checkpoint(tmp_path: Path
     assert files(tmp_path) == sorted(stay)
 
 
-# -- the reader ------------------------------------------------------------------------------------
-
-
 def test_a_name_that_is_not_there_names_its_neighbours(tmp_path: Path) -> None:
     put(tmp_path / "m", **{"layer1/kernel": np.ones(1), "layer1/bias": np.ones(1)})
     with CheckpointReader(str(tmp_path / "m")) as reader:
@@ -378,7 +370,9 @@ def test_a_name_that_is_not_there_names_its_neighbours(tmp_path: Path) -> None:
             reader.get_tensor("layer1/kernels")
         with pytest.raises(NotFoundError, match="of its 2 no name is similar"):
             reader.get_tensor("zzz")
-    # Nothing at a prefix is an error of ours.
+
+
+def test_nothing_at_a_prefix_is_an_error_of_ours(tmp_path: Path) -> None:
     for prefix in ("m", "no/m", ""):
         with pytest.raises(OpError, match="there is no checkpoint"):
             CheckpointReader(str(tmp_path / prefix) if prefix else "")

@@ -49,8 +49,7 @@ def assert_holds_the_values(prefix: str) -> None:
             assert found.dtype == value.dtype, name
             np.testing.assert_array_equal(found, value)
         np.testing.assert_array_equal(reader.read("parts/matrix"), MATRIX)
-        rows = reader.read("parts/matrix", ((3, 2), Extent((1, 0), (2, 2))))
-        np.testing.assert_array_equal(rows, MATRIX[1:])
+        np.testing.assert_array_equal(reader.read("parts/matrix", ((3, 2), Extent((1, 0), (2, 2)))), MATRIX[1:])
 
 
 def test_a_checkpoint_of_tensorflow_is_read(tmp_path: Path) -> None:
@@ -188,8 +187,7 @@ ENTRIES = {f"layer/{i:03d}/kernel".encode(): bytes([i]) * i for i in range(11)}
 @pytest.mark.parametrize("snappy", [False, True], ids=["plain", "snappy"])
 @pytest.mark.parametrize("per_block", [1, 3, 100])
 def test_a_table_of_several_blocks_gives_its_entries_in_order(per_block: int, snappy: bool) -> None:
-    found = read_table(table(ENTRIES, per_block, snappy), "x")
-    assert list(found.items()) == sorted(ENTRIES.items())
+    assert list(read_table(table(ENTRIES, per_block, snappy), "x").items()) == sorted(ENTRIES.items())
 
 
 def test_a_table_without_entries_is_one() -> None:
@@ -225,9 +223,6 @@ def test_a_flipped_bit_in_the_footer_is_refused_or_changes_nothing() -> None:
         with contextlib.suppress(DataLossError):
             found = read_table(bytes(damaged), "x")
         assert found == ENTRIES
-
-
-# -- snappy ----------------------------------------------------------------------------------------
 
 
 def test_literals_are_copied() -> None:

@@ -108,8 +108,7 @@ def test_a_process_that_dies_is_reported_and_the_others_go_on() -> None:
     with serving("cluster", "--jobs", "worker=2") as (process, said):
         os.kill(said["tasks"][W1]["pid"], signal.SIGKILL)
         assert process.stderr is not None
-        line = process.stderr.readline()
-        assert line.startswith(f"actorsession cluster: {W1} has ended: killed by SIGKILL")
+        assert process.stderr.readline().startswith(f"actorsession cluster: {W1} has ended: killed by SIGKILL")
         assert asked("status", said["tasks"][W0]["address"])["tasks"][W0]["steps"] == 0
         os.kill(said["tasks"][W0]["pid"], signal.SIGKILL)
         code, out, err = rest(process)
@@ -140,9 +139,7 @@ def exit_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExitOnImp
     return ExitOnImport(tmp_path)
 
 
-def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails_with_the_last(
-    exit_on_import: ExitOnImport,
-) -> None:
+def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails(exit_on_import: ExitOnImport) -> None:
     words = ["cluster", "--jobs", "worker=1", "--restart", "1", "--import", exit_on_import.name]
     with serving(*words) as (process, said):
         exit_on_import.begin()
@@ -180,8 +177,7 @@ def test_a_signal_in_the_middle_of_a_restart_leaves_no_process(exit_on_import: E
 
 def test_a_cluster_whose_tasks_were_all_stopped_is_done() -> None:
     with serving("cluster", "--jobs", "worker=2") as (process, said):
-        address = said["tasks"][W0]["address"]
-        assert sorted(asked("stop", address, "--all")["ended"]) == [W0, W1]
+        assert sorted(asked("stop", said["tasks"][W0]["address"], "--all")["ended"]) == [W0, W1]
         assert rest(process) == (0, "", "")
 
 

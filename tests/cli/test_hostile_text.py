@@ -161,9 +161,7 @@ def test_stop_shows_no_line_that_a_name_has_made(answers: Callable[..., None], f
         lambda text: cli.cluster._Ends().add(TaskEnd(task=text, message=text, clean=False, restarts=False)),
     ],
 )
-def test_whatever_a_command_says_is_visible(
-    capsys: pytest.CaptureFixture[str], say: Callable[[str], Any], text: str
-) -> None:
+def test_what_a_command_says_is_seen(capsys: pytest.CaptureFixture[str], say: Callable[[str], Any], text: str) -> None:
     say(text)
     out, err = capsys.readouterr()
     assert out or err
@@ -226,9 +224,6 @@ def test_lines_of_a_log_quote_peers_visibly(tmp_path: Path) -> None:
     check(text)
     assert r"\x1b[31m\x07\x7f\x9b\u202e" in text
     assert r"half: \udcff" in text
-
-
-# -- nobody reads ----------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -300,8 +295,6 @@ def test_a_process_whose_reader_is_gone_ends_in_silence() -> None:
             )
         assert (ended.returncode, ended.stderr) == (0, "")
 
-
-# -- a package is missing --------------------------------------------------------------------------
 
 WITHOUT = """
 import sys

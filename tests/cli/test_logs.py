@@ -103,19 +103,15 @@ def test_at_info_sessions_peers_snapshots_and_refusals_are_logged(tmp_path: Path
 
 
 @pytest.mark.process
-def test_a_description_that_names_a_task_of_another_cluster_is_marked_and_that_task_left_alone(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_description_that_names_a_task_of_another_cluster_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
     """Both have a worker 0: the rows of the two must not be taken for one."""
     w1 = W0.replace("task:0", "task:1")
 
     def said(*words: str) -> tuple[int, str, str]:
-        code = cli.main(list(words))
-        return code, *capsys.readouterr()
+        return cli.main(list(words)), *capsys.readouterr()
 
     with serving("worker", "--cluster", ONE, "--cluster-id", "theirs") as (_, theirs):
-        cluster = {"worker": ["127.0.0.1:0", theirs["address"]]}
-        ours_words = ["worker", "--cluster", json.dumps(cluster), "--task", "0"]
+        ours_words = ["worker", "--cluster", json.dumps({"worker": ["127.0.0.1:0", theirs["address"]]}), "--task", "0"]
         with serving(*ours_words, "--cluster-id", "ours") as (process, ours):
             code, out, err = said("status", "--all", ours["address"])
             processes = out.split("\n\n")[0]
@@ -240,13 +236,10 @@ def test_lines_of_clusters_that_share_a_log_file_stay_whole(tmp_path: Path) -> N
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(write, "abcd"))
-    lines = path.read_text().splitlines()
-    assert Counter(lines) == {letter * length: count for letter in "abcd"}
+    assert Counter(path.read_text().splitlines()) == {letter * length: count for letter in "abcd"}
 
 
-def test_a_log_file_is_its_owners_alone_and_a_fifo_that_nobody_reads_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_file_is_private_and_an_unread_fifo_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = os.umask(0)
     try:
         handler = _file_handler(str(tmp_path / "log"))
@@ -255,8 +248,7 @@ def test_a_log_file_is_its_owners_alone_and_a_fifo_that_nobody_reads_is_refused(
     handler.close()
     assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
     os.mkfifo(tmp_path / "fifo")
-    words = ["worker", "--cluster", ONE, "--log-file", str(tmp_path / "fifo")]
-    assert cli.main(words) == 2
+    assert cli.main(["worker", "--cluster", ONE, "--log-file", str(tmp_path / "fifo")]) == 2
     assert "--log-file: " in capsys.readouterr().err
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     try:
@@ -277,9 +269,7 @@ def lines_until(path: Path, wanted: str) -> list[str]:
     return path.read_text().splitlines()
 
 
-def test_a_level_that_is_none_is_one_line_and_status_2(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_level_that_is_none_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv(LOG, "loud")
     assert cli.main(["status", "127.0.0.1:1"]) == 2
     assert capsys.readouterr() == (
@@ -293,9 +283,6 @@ def test_a_token_is_long_enough_and_another_each_time(capsys: pytest.CaptureFixt
     first, second = capsys.readouterr().out.split()
     assert first != second
     assert min(len(first), len(second)) >= 32
-
-
-# -- once a minute ---------------------------------------------------------------------------------
 
 
 class Said:

@@ -22,8 +22,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graph = tf.Graph()
     with graph.as_default():
         x = tf.placeholder(tf.float32, [None, 2], name="x")
-        w = tf.get_variable("w", initializer=np.array([[1.0], [2.0]], np.float32))
-        y = tf.matmul(x, w, name="y")
+        y = tf.matmul(x, tf.get_variable("w", initializer=np.array([[1.0], [2.0]], np.float32)), name="y")
         summary = tf.summary.scalar("loss", tf.reduce_sum(y))
         with tf.Session() as sess:
             sess.run(tf.global_variables_initializer())
@@ -134,9 +133,6 @@ def test_what_cannot_be_shown_is_one_line(name: str, words: list[str], said: str
     assert (code, out) == (1, "")
     assert said in err
     assert len(err.splitlines()) == 1
-
-
-# -- run-model -------------------------------------------------------------------------------------
 
 
 def test_a_model_answers_for_json_and_for_arrays_in_files(files: Path, tmp_path: Path) -> None:

@@ -33,8 +33,7 @@ def test_a_worker_says_who_it_is_and_where_as_json_and_in_a_file_and_holds_its_p
         assert path.read_text() == said["address"] + "\n"
         assert asked("status", path.read_text().strip())["tasks"][W0]["sessions"] == 0
 
-        taken = json.dumps({"worker": [said["address"]]})
-        code, out, err = called("worker", "--cluster", taken)
+        code, out, err = called("worker", "--cluster", json.dumps({"worker": [said["address"]]}))
         assert (code, out) == (1, "")
         assert err.startswith(f"actorsession worker: {W0} cannot listen at {said['address']}: ")
         assert "in use" in err
@@ -111,13 +110,9 @@ async def test_a_worker_that_is_asked_to_stop_ends_like_one_that_got_a_signal() 
         assert rest(process) == (0, "", "")
 
 
-# -- master ----------------------------------------------------------------------------------------
-
-
 def test_a_master_beside_a_cluster_runs_steps_that_cross_it(graph: Graph, hold_ports: HoldPorts) -> None:
     """The workers have never heard of the master's task, and push tensors to it nevertheless."""
-    cluster = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}
-    words = ["--cluster", json.dumps(cluster)]
+    words = ["--cluster", json.dumps({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})]
     a = ops.placeholder("float32", [])
     end = chain(a, 6, (W0, MASTER, W1))
     with (
@@ -133,9 +128,7 @@ def test_a_master_beside_a_cluster_runs_steps_that_cross_it(graph: Graph, hold_p
             ends_in_silence(process)
 
 
-def test_a_master_that_is_a_task_of_the_cluster_listens_where_that_says_with_as_many_devices_as_said(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+def test_a_master_that_is_a_task_listens_there_with_devices_as_said(graph: Graph, hold_ports: HoldPorts) -> None:
     (port,) = hold_ports(1)
     cluster = json.dumps({"worker": [f"127.0.0.1:{port}"], "ps": ["127.0.0.1:1"]})
     words = ["--cluster", cluster, "--job", "worker", "--devices", "3"]

@@ -9,7 +9,6 @@ and ``**`` in front of those that take what is left. Names without a signature (
 
 from __future__ import annotations
 
-import enum
 import importlib
 import inspect
 import json
@@ -17,8 +16,9 @@ import sys
 import types
 from typing import Any
 
-# By name: the checks of this project run where there is no TensorFlow.
+# By name: the checks of this project run where there is no TensorFlow, and this where there is nothing of it.
 tf: Any = importlib.import_module("tensorflow.compat.v1")
+parameters: Any = importlib.import_module("signature_text").parameters
 
 # Rooms of TensorFlow that this project has no counterpart of.
 SKIPPED = {
@@ -28,37 +28,6 @@ SKIPPED = {
     "user_ops", "xla", "audio", "config", "saved_model", "compat", "io", "python_io",
     "version", "flags", "app",
 }  # fmt: skip
-
-
-def text(default: Any) -> str:
-    """A default as text that is the same everywhere."""
-    if isinstance(default, tf.DType):
-        return f"dtype {default.name}"
-    if isinstance(default, enum.Enum):
-        return f"enum {default.name}"
-    if isinstance(default, type):
-        return f"class {default.__name__}"
-    if isinstance(default, tuple):
-        return repr(list(default))
-    theirs = type(default).__module__.startswith("tensorflow")
-    if callable(default) or theirs or repr(default).startswith("<"):
-        return f"a {type(default).__name__}"
-    return repr(default)
-
-
-def parameters(found: Any) -> list[list[str]] | None:
-    """The parameters of a function or class; ``None`` if it has no signature."""
-    try:
-        signature = inspect.signature(found.__init__ if inspect.isclass(found) else found)
-    except (TypeError, ValueError):
-        return None
-    listed = []
-    for name, p in signature.parameters.items():
-        if name == "self":
-            continue
-        mark = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
-        listed.append([mark + name] if p.default is p.empty else [mark + name, text(p.default)])
-    return listed
 
 
 def cells() -> types.ModuleType:
@@ -75,7 +44,6 @@ def cells() -> types.ModuleType:
 
 
 def collect(room: types.ModuleType, prefix: str, depth: int) -> dict[str, Any]:
-    """All names of a room."""
     out: dict[str, Any] = {}
     for name in sorted(dir(room)):
         if name.startswith("_") or (not prefix and name in SKIPPED):
@@ -95,7 +63,6 @@ def collect(room: types.ModuleType, prefix: str, depth: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Prints them, a name a line."""
     tf.nn.rnn_cell = cells()
     lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in collect(tf, "", 1).items()]
     sys.stdout.write("{\n" + ",\n".join(lines) + "\n}\n")

@@ -39,8 +39,7 @@ def basic(kernel: Any, bias: Any) -> Step:
 
 def gru(gate_kernel: Any, gate_bias: Any, kernel: Any, bias: Any) -> Step:
     def step(x: Any, h: Any) -> Any:
-        gates = sigmoid(np.concatenate([x, h], 1) @ gate_kernel + gate_bias)
-        reset, update = np.split(gates, 2, 1)
+        reset, update = np.split(sigmoid(np.concatenate([x, h], 1) @ gate_kernel + gate_bias), 2, 1)
         new = np.tanh(np.concatenate([x, reset * h], 1) @ kernel + bias)
         h = update * h + (1 - update) * new
         return h, h

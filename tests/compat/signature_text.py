@@ -1,4 +1,4 @@
-"""How one of our functions is called, written down as ``collect_signatures.py`` does for TensorFlow's."""
+"""How a function is called, as text: of this library, and in ``collect_signatures.py``, without it, of TensorFlow."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import enum
 import inspect
 from typing import Any
 
-from actorsession import DType
-
 __all__ = ["parameters"]
 
 
 def text(default: Any) -> str:
     """A default as text that is the same everywhere."""
-    if isinstance(default, DType):
+    if hasattr(default, "as_datatype_enum") and not isinstance(default, type):
         return f"dtype {default.name}"
     if isinstance(default, enum.Enum):
         return f"enum {default.name}"
     if isinstance(default, type):
         return f"class {default.__name__}"
-    ours = type(default).__module__.startswith("actorsession")
-    if callable(default) or ours or repr(default).startswith("<"):
+    known = type(default).__module__.startswith(("actorsession", "tensorflow"))
+    if callable(default) or known or repr(default).startswith("<"):
         return f"a {type(default).__name__}"
     if isinstance(default, tuple):
         return repr(list(default))  # theirs are lists, which nobody should change

@@ -23,8 +23,6 @@ REASON = "Keras is a library of its own: pip install 'actorsession[keras]'"
 
 @pytest.fixture(autouse=True)
 def no_keras(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where Keras is not installed."""
-
     def absent(name: str) -> str:
         raise importlib.metadata.PackageNotFoundError(name)
 
@@ -133,8 +131,7 @@ def test_a_missing_import_says_so_too(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ImportError) as found:
         module("imports_keras")
-    said = str(found.value)
-    assert said.endswith("imports_keras.py:2: tensorflow has no python.keras.models here: " + REASON)
+    assert str(found.value).endswith("imports_keras.py:2: tensorflow has no python.keras.models here: " + REASON)
     with pytest.raises(ModuleNotFoundError, match=r"tensorflow has no nn.layers here"):
         module("tensorflow.nn.layers")
     with pytest.raises(ModuleNotFoundError, match=r"tensorflow.Session is not a module"):
@@ -191,8 +188,7 @@ def test_six_is_the_installed_one_where_there_is_one(monkeypatch: pytest.MonkeyP
     finders = list(sys.meta_path)
     for name in [name for name in sys.modules if name.partition(".")[0] == "six"]:
         monkeypatch.delitem(sys.modules, name)
-    six = module("six")
-    moved = module("six.moves.urllib.parse")
+    six, moved = module("six"), module("six.moves.urllib.parse")
     assert Path(str(six.__file__)).name == "six.py"
     assert moved is six.moves.urllib.parse
     assert moved.__class__.__module__ == "six"
@@ -200,7 +196,6 @@ def test_six_is_the_installed_one_where_there_is_one(monkeypatch: pytest.MonkeyP
 
 
 def names_of(folder: Path, text: str) -> dict[str, list[int]]:
-    """The names that a program uses, with the lines."""
     (folder / "program.py").write_text(text)
     found = find_names([folder / "program.py"])
     return {name: [use.line for use in uses] for name, uses in found.uses.items()}

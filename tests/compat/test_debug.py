@@ -23,8 +23,7 @@ def step() -> Any:
     """A graph with y = log(x * v), and a session in which v is [1, 2]."""
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [2], name="x")
-        v = tf.Variable([1.0, 2.0], name="v")
-        y = tf.log(x * v, name="y")
+        y = tf.log(x * tf.Variable([1.0, 2.0], name="v"), name="y")
         with tf.Session() as sess:
             sess.run(tf.global_variables_initializer())
             yield sess, x, y
@@ -74,8 +73,7 @@ def test_a_function_chooses_what_is_watched_in_a_run(step: Any, tmp_path: Path) 
     debug.DumpingDebugWrapperSession(sess, str(tmp_path / "b"), lambda *_: ("DebugNanCount", "y")).run(
         y, {x: [-1.0, 1.0]}
     )
-    dump = dumped(tmp_path / "b")
-    assert dump.get_tensors("y", 0, "DebugNanCount") == [1]
+    assert dumped(tmp_path / "b").get_tensors("y", 0, "DebugNanCount") == [1]
 
 
 @for_each("passes_through", [False, True])
@@ -89,8 +87,7 @@ def test_the_error_of_a_run_is_returned_or_raised(step: Any, tmp_path: Path, pas
         with pytest.raises(tf.errors.InvalidArgumentError, match="bad"):
             wrapped.run(checked, {x: [-1.0, 1.0]})
     else:
-        found = wrapped.run(checked, {x: [-1.0, 1.0]})
-        assert isinstance(found, tf.errors.InvalidArgumentError)
+        assert isinstance(wrapped.run(checked, {x: [-1.0, 1.0]}), tf.errors.InvalidArgumentError)
     dump = dumped(tmp_path / str(passes_through))
     assert [datum.node_name for datum in dump.find(debug.has_inf_or_nan)][:1] == ["y"]
 
@@ -141,11 +138,7 @@ def test_hooks_watch_the_steps_of_a_monitored_session(tmp_path: Path) -> None:
         hook = debug.DumpingDebugHook(str(tmp_path / "dumps"), lambda *_: ("DebugIdentity", "mul"))
         with tf.train.MonitoredSession(hooks=[hook]) as sess:
             assert [float(sess.run(double)) for _ in range(2)] == [2.0, 4.0]
-    runs = [dumped(tmp_path / "dumps", run).get_tensors("mul") for run in range(2)]
-    assert runs == [[2.0], [4.0]]
-
-
-# -- watches ---------------------------------------------------------------------------------------
+    assert [dumped(tmp_path / "dumps", run).get_tensors("mul") for run in range(2)] == [[2.0], [4.0]]
 
 
 def test_watches_are_chosen_by_patterns_of_names_and_types(step: Any) -> None:
@@ -180,9 +173,7 @@ def test_a_watch_may_be_added_by_name(step: Any) -> None:
 # -- the prompt ------------------------------------------------------------------------------------
 
 
-def test_the_prompt_shows_values_and_nodes(
-    step: Any, types: Callable[[str], None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prompts_show_values(step: Any, types: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
     sess, x, y = step
     wrapped = debug.LocalCLIDebugWrapperSession(sess, ui_type="readline")
     types("lt\nri\npf x:0\nrun\nlt -n y\nlt -f has_inf_or_nan\npt y:0\npt mul[1:]\nni y\npt q\noops\nrun -n\n")
@@ -202,9 +193,7 @@ def test_the_prompt_shows_values_and_nodes(
     assert capsys.readouterr().out == ""
 
 
-def test_runs_go_on_until_a_value_passes_a_filter(
-    step: Any, types: Callable[[str], None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_go_on_to_a_filter(step: Any, types: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
     sess, x, y = step
     wrapped = debug.LocalCLIDebugWrapperSession(sess)
     wrapped.add_tensor_filter("large", lambda datum, value: bool(np.max(value) > 100.0))

@@ -10,7 +10,7 @@ import pytest
 import scipy
 
 import actorsession.compat.v1 as tf
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -129,8 +129,7 @@ def test_what_is_drawn_has_the_mean_and_the_spread_of_the_distribution(name: str
     # Five standard errors of the mean.
     assert (np.abs(drawn.mean(0) - theirs.mean()) < 5 * theirs.std() / np.sqrt(4000)).all()
     if name not in DISCRETE:
-        below = (drawn < theirs.ppf(0.25)).mean(0)
-        assert (np.abs(below - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)).all()
+        assert (np.abs((drawn < theirs.ppf(0.25)).mean(0) - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)).all()
 
 
 @for_each("name", CASES)
@@ -200,8 +199,7 @@ def test_logarithms_stay_exact_where_probabilities_vanish() -> None:
     np.testing.assert_allclose(logs[2], scipy.stats.laplace.logcdf(4 * at), rtol=1e-12)
     x = tf.constant(at)
     slopes = value(tf.gradients(normal.log_cdf(x), x)[0])
-    exact = np.exp(scipy.stats.norm.logpdf(at) - scipy.stats.norm.logcdf(at))
-    np.testing.assert_allclose(slopes, exact, rtol=1e-4)
+    np.testing.assert_allclose(slopes, np.exp(scipy.stats.norm.logpdf(at) - scipy.stats.norm.logcdf(at)), rtol=1e-4)
     single = value(ds.Normal(0.0, 1.0).log_cdf([-30.0, -10.5, -9.0, 6.0]))
     np.testing.assert_allclose(single, scipy.stats.norm.logcdf([-30.0, -10.5, -9.0, 6.0]), rtol=1e-4)
 
@@ -367,8 +365,7 @@ def test_classes_have_their_probabilities() -> None:
         np.testing.assert_allclose(found[6], probs[:, :2].T, rtol=1e-12)
     drawn = value(made.sample(4000, seed=1))
     for row in range(2):
-        share = np.bincount(drawn[:, row], minlength=3) / 4000
-        np.testing.assert_allclose(share, probs[row], atol=0.04)
+        np.testing.assert_allclose(np.bincount(drawn[:, row], minlength=3) / 4000, probs[row], atol=0.04)
     assert value(ds.Categorical(logits=[0.0, 9.0], dtype=tf.int64).sample()).dtype == np.int64
 
 
@@ -452,31 +449,25 @@ def test_outcomes_are_given_by_odds_too() -> None:
     np.testing.assert_allclose(found[3], np.log(ones), rtol=1e-5)
 
 
-@for_each(
-    "make, kind, said",
-    [
-        (lambda: ds.Normal(1.0, np.float64(2.0)), ValueError, "expected float32"),
-        (lambda: ds.Normal(1, 2), ValueError, "Expected floating point type"),
-        (lambda: ds.Normal(0.0, -2.0, validate_args=True), tf.errors.InvalidArgumentError, "> 0"),
-        (lambda: ds.Uniform(1.0, 1.0, True), tf.errors.InvalidArgumentError, "low >= high"),
-        (lambda: ds.Bernoulli(), ValueError, "Must pass probs or logits, but not both"),
-        (lambda: ds.Bernoulli(0.1, 0.2), ValueError, "Must pass probs or logits, but not both"),
-        (lambda: ds.Bernoulli(probs=1), TypeError, "probs must having floating type"),
-        (lambda: ds.Categorical(1), TypeError, "logits must having floating type"),
-        (lambda: ds.Categorical(1.0), ValueError, "at least 1 dimension"),
-        (lambda: ds.Categorical([1.0], validate_args=True), ValueError, "at least 2 events"),
-        (lambda: ds.Categorical(1.0, validate_args=True), ValueError, "at least 1 dimension"),
-        (lambda: ds.Categorical([1.0, 2.0]).log_prob("a"), TypeError, "should have integer"),
-        (
-            lambda: ds.Normal(tf.float16.as_numpy_dtype(0), np.float16(1)).cdf(np.float16(0)),
-            TypeError,
-            "float32 or float64",
-        ),
-    ],
+test_what_makes_no_sense_is_refused_where_it_is_written = refusing(
+    (lambda: ds.Normal(1.0, np.float64(2.0)), "expected float32"),
+    (lambda: ds.Normal(1, 2), "Expected floating point type"),
+    (lambda: ds.Normal(0.0, -2.0, validate_args=True), tf.errors.InvalidArgumentError, "> 0"),
+    (lambda: ds.Uniform(1.0, 1.0, True), tf.errors.InvalidArgumentError, "low >= high"),
+    (lambda: ds.Bernoulli(), "Must pass probs or logits, but not both"),
+    (lambda: ds.Bernoulli(0.1, 0.2), "Must pass probs or logits, but not both"),
+    (lambda: ds.Bernoulli(probs=1), TypeError, "probs must having floating type"),
+    (lambda: ds.Categorical(1), TypeError, "logits must having floating type"),
+    (lambda: ds.Categorical(1.0), "at least 1 dimension"),
+    (lambda: ds.Categorical([1.0], validate_args=True), "at least 2 events"),
+    (lambda: ds.Categorical(1.0, validate_args=True), "at least 1 dimension"),
+    (lambda: ds.Categorical([1.0, 2.0]).log_prob("a"), TypeError, "should have integer"),
+    (
+        lambda: ds.Normal(tf.float16.as_numpy_dtype(0), np.float16(1)).cdf(np.float16(0)),
+        TypeError,
+        "float32 or float64",
+    ),
 )
-def test_what_makes_no_sense_is_refused_where_it_is_written(make: Any, kind: Any, said: str) -> None:
-    with pytest.raises(kind, match=said):
-        make()
 
 
 CHECKS: dict[str, tuple[Callable[[Any], Any], list[float], str]] = {
@@ -604,3 +595,133 @@ def test_a_distribution_of_ones_own_says_what_it_can() -> None:
     with pytest.raises(ValueError, match="Graph parent item 0 is not a Tensor"):
         ds.Distribution(tf.float32, ds.NOT_REPARAMETERIZED, False, True, {}, [3])
     assert repr(ds.FULLY_REPARAMETERIZED) == "<Reparameterization Type: FULLY_REPARAMETERIZED>"
+
+
+cds = tf.contrib.distributions
+
+
+@pytest.fixture(autouse=True)
+def _graph() -> Any:
+    with tf.Graph().as_default():
+        tf.set_random_seed(7)
+        yield
+
+
+def run(*fetches: Any) -> list[Any]:
+    with tf.Session() as session:
+        return list(session.run(list(fetches)))
+
+
+def close(found: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5)
+
+
+VALUES = [[0.3, 0.4], [1.0, 5.0]]
+
+
+def test_independent_components_have_a_density_of_vectors() -> None:
+    normal = cds.MultivariateNormalDiag([1.0, 2.0], [[0.5, 1.0], [2.0, 3.0]])
+    assert (normal.batch_shape, normal.event_shape) == ([2], [2])
+    assert normal.sample([2, 3]).shape == [2, 3, 2, 2]
+    log_prob, entropy, covariance = run(normal.log_prob(VALUES), normal.entropy(), normal.covariance())
+    densities = [
+        -np.log(2 * np.pi) - np.log(0.5) - (0.7 / 0.5) ** 2 / 2 - 1.6**2 / 2,
+        -np.log(2 * np.pi) - np.log(6.0) - 0.5,
+    ]
+    close(log_prob, densities)
+    close(entropy, [1 + np.log(2 * np.pi) + np.log(0.5), 1 + np.log(2 * np.pi) + np.log(6.0)])
+    close(covariance, [np.diag([0.25, 1.0]), np.diag([4.0, 9.0])])
+    # A multiplier scales all components alike and the scale is one without it.
+    half = cds.MultivariateNormalDiag([1.0, 2.0], scale_identity_multiplier=0.5)
+    one = cds.MultivariateNormalDiag([1.0, 2.0])
+    close(run(half.stddev(), one.stddev(), one.mode()), [[0.5, 0.5], [1.0, 1.0], [1.0, 2.0]])
+    with pytest.raises(ValueError, match="at least one of loc and scale"):
+        cds.MultivariateNormalDiag()
+    # Scales may be given before their softplus.
+    raw = run(cds.softplus_inverse([1.0, 2.0]))[0]
+    vector = cds.MultivariateNormalDiagWithSoftplusScale([0.0, 0.0], raw)
+    scalar = cds.NormalWithSoftplusScale(0.0, raw)
+    close(run(vector.stddev(), scalar.stddev()), [[1.0, 2.0], [1.0, 2.0]])
+
+
+def test_triangular_and_full_covariances_describe_the_same_distribution() -> None:
+    root = np.array([[1.0, 0.0], [0.5, 2.0]], np.float32)
+    a = cds.MultivariateNormalTriL([0.0, 1.0], root)
+    b = cds.MultivariateNormalFullCovariance([0.0, 1.0], root @ root.T)
+    first, second, apart, variance = run(a.log_prob(VALUES), b.log_prob(VALUES), cds.kl_divergence(a, b), a.variance())
+    close(first, second)
+    close(apart, 0.0)
+    close(variance, [1.0, 4.25])
+    assert np.abs(np.cov(run(a.sample(20000, seed=3))[0].T) - root @ root.T).max() < 0.2
+
+
+def test_the_divergence_of_normal_distributions_does_not_depend_on_how_they_are_given() -> None:
+    diagonal = cds.MultivariateNormalDiag([1.0, 2.0], [0.5, 3.0])
+    same = cds.MultivariateNormalTriL([1.0, 2.0], np.diag([0.5, 3.0]).astype(np.float32))
+    other = cds.MultivariateNormalTriL([0.0, 1.0], [[1.0, 0.0], [0.5, 2.0]])
+    plain = cds.MultivariateNormalDiag([0.0, 1.0], [1.0, 2.0])
+    found = run(
+        cds.kl_divergence(diagonal, other),
+        cds.kl_divergence(same, other),
+        cds.kl_divergence(diagonal, plain),
+        cds.kl_divergence(same, plain),
+    )
+    close(found[0], found[1])
+    close(found[2], found[3])
+    parts = 0.5 * (0.25 + 9 / 4 + 1.0 + 0.25 - 2) - np.log(0.5) - np.log(3.0 / 2.0)
+    close(found[2], parts)
+
+
+def test_classes_are_vectors_with_a_single_one() -> None:
+    classes = cds.OneHotCategorical(logits=[[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]], dtype=tf.float32)
+    even = cds.OneHotCategorical(probs=[0.2, 0.3, 0.5], dtype=tf.float32)
+    drawn = classes.sample(4)
+    assert drawn.shape == [4, 2, 3]
+    found = run(classes.log_prob([0.0, 1.0, 0.0]), classes.entropy(), classes.mode(), cds.kl_divergence(classes, even))
+    close(found[0], [-1.40761, -1.55144])
+    close(found[1], [0.8324, 0.97533])
+    close(found[2], [[0, 0, 1], [0, 0, 1]])
+    close(found[3], [0.06826, 0.02028])
+    close(run(drawn)[0].sum(-1), np.ones([4, 2]))
+
+
+def test_relaxed_classes_are_points_whose_components_add_up_to_one() -> None:
+    relaxed = cds.RelaxedOneHotCategorical(0.7, logits=[1.0, 2.0, 3.0])
+    logs = cds.ExpRelaxedOneHotCategorical(0.7, logits=[1.0, 2.0, 3.0])
+    drawn, log_prob, of_logs = run(
+        relaxed.sample(5), relaxed.log_prob([0.2, 0.3, 0.5]), logs.log_prob(np.log([0.2, 0.3, 0.5]))
+    )
+    close(drawn.sum(-1), np.ones(5))
+    close(log_prob, -0.24961948)
+    close(of_logs, log_prob + np.log(0.2 * 0.3 * 0.5))
+    assert np.any(run(tf.gradients(relaxed.sample(seed=1)[0], [relaxed.logits])[0])[0] != 0)
+
+
+def test_poisson_has_probabilities_between_whole_numbers_unless_told_not_to() -> None:
+    poisson, whole = cds.Poisson([3.0, 0.5]), cds.Poisson([3.0, 0.5], interpolate_nondiscrete=False)
+    found = run(poisson.log_prob([2.0, 3.0]), whole.log_prob([2.5, 3.0]), poisson.mode(), poisson.variance())
+    close(found[0], [-1.49592, -4.3712])
+    assert found[1][0] == -np.inf
+    close(found[1][1], -4.3712)
+    close(found[2:], [[3.0, 0.0], [3.0, 0.5]])
+    assert abs(run(poisson.sample(4000, seed=5))[0].mean(0)[0] - 3.0) < 0.2
+    with pytest.raises(ValueError, match="exactly one of"):
+        cds.Poisson()
+    # Logistic distributions.
+    logistic = cds.Logistic([0.0, 1.0], [1.0, 2.0])
+    below, above, entropy, deviation = run(
+        logistic.cdf(0.3), logistic.survival_function(0.3), logistic.entropy(), logistic.stddev()
+    )
+    close(below, 1 / (1 + np.exp([-0.3, 0.35])))
+    close(below + above, [1.0, 1.0])
+    close(entropy, [2.0, 2.0 + np.log(2.0)])
+    close(deviation, np.array([1.0, 2.0]) * np.pi / np.sqrt(3.0))
+    # Independent values of a batch are one value.
+    each = cds.Normal([[0.0, 1.0], [2.0, 3.0]], [1.0, 2.0])
+    both = cds.Independent(each, 1)
+    assert (both.batch_shape, both.event_shape) == ([2], [2])
+    assert both.sample(3).shape == [3, 2, 2]
+    together, apart = run(both.log_prob([1.0, 2.0]), each.log_prob([1.0, 2.0]))
+    close(together, apart.sum(-1))
+    with pytest.raises(ValueError, match="cannot exceed"):
+        cds.Independent(each, 3)

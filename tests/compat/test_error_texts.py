@@ -20,6 +20,8 @@ from actorsession.compat.v1.sessions.error_texts import reword
 from actorsession.plan.placement_log import PLACEMENT_LOG
 from tests.session.inner import direct_session
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 
 @pytest.fixture(name="server")
 def served() -> Iterator[Any]:
@@ -62,8 +64,7 @@ def test_the_task_of_such_an_error_is_kept_beside_its_text(server: Any) -> None:
         with pytest.raises(tf.errors.InvalidArgumentError) as said:
             sess.partial_run(handle, [], {c: 1.0})
     assert said.value.task == "/job:localhost/replica:0/task:0"
-    shown = "".join(traceback.format_exception(said.value))
-    assert shown.endswith("[task /job:localhost/replica:0/task:0]\n")
+    assert "".join(traceback.format_exception(said.value)).endswith("[task /job:localhost/replica:0/task:0]\n")
 
 
 def test_an_error_of_an_operation_in_a_partial_run_has_the_operation() -> None:
@@ -127,24 +128,23 @@ def _read() -> tuple[Any, Any]:
 )
 def test_closing_a_session_names_the_operation_that_waited(build: Callable[[], tuple[Any, Any]], words: str) -> None:
     found: list[Any] = []
-    with tf.Graph().as_default():
-        waiting, before = build()
-        sess = tf.Session()
-        sess.run(before)
+    waiting, before = build()
+    sess = tf.Session()
+    sess.run(before)
 
-        def run() -> None:
-            try:
-                sess.run(waiting)
-            except tf.errors.OpError as error:
-                found.append(error)
+    def run() -> None:
+        try:
+            sess.run(waiting)
+        except tf.errors.OpError as error:
+            found.append(error)
 
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        operation = waiting[0] if isinstance(waiting, list) else waiting
-        operation = getattr(operation, "op", operation)
-        _until_waiting(sess)
-        sess.close()
-        thread.join(10)
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    operation = waiting[0] if isinstance(waiting, list) else waiting
+    operation = getattr(operation, "op", operation)
+    _until_waiting(sess)
+    sess.close()
+    thread.join(10)
     (error,) = found
     assert isinstance(error, tf.errors.CancelledError)
     assert error.message == f"{words} operation was cancelled: Session has been closed."
@@ -169,19 +169,18 @@ def test_closing_a_remote_session_has_tensorflows_words() -> None:
 
 
 def test_a_run_that_takes_too_long_ends_with_tensorflows_words() -> None:
-    with tf.Graph().as_default():
-        queue = tf.FIFOQueue(1, tf.float32, [])
-        take, put = queue.dequeue(), queue.enqueue(37.0)
-        words = r"^Timed out waiting for notification: step \d+ exceeded the {}'s limit"
-        with tf.Session() as sess:
-            for _ in range(2):
-                with pytest.raises(tf.errors.DeadlineExceededError, match=words.format("run")):
-                    sess.run(take, options=tf.RunOptions(timeout_in_ms=10))
-            sess.run(put)
-            assert sess.run(take) == 37.0
-        with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=10)) as sess:
-            with pytest.raises(tf.errors.DeadlineExceededError, match=words.format("session")):
-                sess.run(take)
+    queue = tf.FIFOQueue(1, tf.float32, [])
+    take, put = queue.dequeue(), queue.enqueue(37.0)
+    words = r"^Timed out waiting for notification: step \d+ exceeded the {}'s limit"
+    with tf.Session() as sess:
+        for _ in range(2):
+            with pytest.raises(tf.errors.DeadlineExceededError, match=words.format("run")):
+                sess.run(take, options=tf.RunOptions(timeout_in_ms=10))
+        sess.run(put)
+        assert sess.run(take) == 37.0
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=10)) as sess:
+        with pytest.raises(tf.errors.DeadlineExceededError, match=words.format("session")):
+            sess.run(take)
 
 
 def test_operations_tell_which_ones_they_stand_for() -> None:
@@ -236,11 +235,9 @@ def placement_is_not_shown_afterwards() -> Iterator[None]:
 def test_the_devices_of_nodes_are_written_to_standard_error(remote: bool, capfd: pytest.CaptureFixture[str]) -> None:
     config = tf.ConfigProto(log_device_placement=True)
     server = tf.train.Server.create_local_server(config=config) if remote else None
-    with tf.Graph().as_default():
-        total = tf.constant(1, name="one") + tf.placeholder_with_default(2, [], name="two")
-        own = None if remote else config
-        with tf.Session(server.target if server else "", config=own) as sess:
-            assert sess.run(total) == 3
+    total = tf.constant(1, name="one") + tf.placeholder_with_default(2, [], name="two")
+    with tf.Session(server.target if server else "", config=None if remote else config) as sess:
+        assert sess.run(total) == 3
     if server:
         server.stop()
     said = capfd.readouterr().err
@@ -304,10 +301,9 @@ def test_a_program_raises_errors_with_tensorflows_arguments() -> None:
 
 
 def test_an_error_knows_the_operation_that_it_is_about() -> None:
-    with tf.Graph().as_default():
-        c = tf.constant(1, name="c")
-        made = tf.errors.NotFoundError(c.op.node_def, c.op, "said")
-        assert (made.op, made.node_def.name, made.node) == (c.op, "c", "c")
+    c = tf.constant(1, name="c")
+    made = tf.errors.NotFoundError(c.op.node_def, c.op, "said")
+    assert (made.op, made.node_def.name, made.node) == (c.op, "c", "c")
     # An error can be copied.
     copied = copy.copy(tf.errors.AbortedError(None, None, "said"))
     assert (type(copied), copied.message) == (tf.errors.AbortedError, "said")

@@ -1,4 +1,4 @@
-"""Graphs, variables, templates and control flow as TensorFlow 1 shows them to programs."""
+"""Graphs, variables, templates, functions and control flow as TensorFlow 1 shows them to programs."""
 
 from __future__ import annotations
 
@@ -66,18 +66,22 @@ def test_answers_of_device_functions_are_kept_as_they_are_spelt() -> None:
         assert tf.constant(1).device == "/cpu:0"
     with tf.device("/job:a"), tf.device(lambda op: "/cpu:0"):
         assert tf.constant(1).device == "/job:a/device:CPU:0"
-    # Branches of other dtypes are a value error.
-    with pytest.raises(ValueError, match="must have the same type"):
-        tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
-    with pytest.raises(TypeError, match="'true_fn' must be callable"):
-        tf.cond(tf.constant(True), 1, 2)
-    # Raw operations take their inputs by name.
+
+
+def test_raw_operations_take_their_inputs_by_name() -> None:
     with pytest.raises(TypeError, match="only takes keyword args"):
         tf.raw_ops.Add(1.0, 2.0)
     v: Any = tf.Variable([1.0, 2.0])
     with tf.Session() as sess:
         changed = sess.run(tf.raw_ops.Assign(ref=v._ref(), value=[3.0, 4.0]))
     np.testing.assert_array_equal(changed, [3, 4])
+
+
+def test_branches_of_other_dtypes_are_a_value_error() -> None:
+    with pytest.raises(ValueError, match="must have the same type"):
+        tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
+    with pytest.raises(TypeError, match="'true_fn' must be callable"):
+        tf.cond(tf.constant(True), 1, 2)
 
 
 Pair = collections.namedtuple("Pair", ["a", "b"])
@@ -142,8 +146,7 @@ def test_a_master_that_does_not_answer_in_time_is_a_deadline() -> None:
 
 
 def scaled(x: Any, scale: float = 1.0) -> Any:
-    weight = tf.get_variable("weight", [], initializer=tf.ones_initializer())
-    return tf.multiply(x * weight, scale, name="scaled")
+    return tf.multiply(x * tf.get_variable("weight", [], initializer=tf.ones_initializer()), scale, name="scaled")
 
 
 def names() -> list[str]:
@@ -164,25 +167,30 @@ def test_two_templates_of_one_name_are_two() -> None:
     for _ in range(2):
         tf.make_template("layer", scaled)(1.0)
     assert names() == ["layer/weight", "layer_1/weight"]
-    # A name that is used as it is is used once.
-    tf.make_template("any", scaled, unique_name_="own")(1.0)
-    assert names() == ["own/weight"]
-    with pytest.raises(ValueError, match="own/weight"):
-        tf.make_template("any", scaled, unique_name_="own")(1.0)
-    # A later call makes no variables.
+
+
+def test_the_name_is_settled_by_the_first_call_or_at_once() -> None:
+    with tf.variable_scope("here"):
+        now, late = tf.make_template("now", scaled, create_scope_now_=True), tf.make_template("late", scaled)
+    with tf.variable_scope("there"):
+        now(1.0)
+        late(1.0)
+    assert names() == ["here/now/weight", "there/late/weight"]
+
+
+def test_a_later_call_makes_no_variables() -> None:
     asked = iter("ab")
     layer = tf.make_template("layer", lambda: tf.get_variable(next(asked), [1]))
     layer()
     with pytest.raises(ValueError, match="layer/b"):
         layer()
-    # The name is settled by the first call or at once.
-    with tf.variable_scope("here"):
-        now = tf.make_template("now", scaled, create_scope_now_=True)
-        late = tf.make_template("late", scaled)
-    with tf.variable_scope("there"):
-        now(1.0)
-        late(1.0)
-    assert names() == ["here/now/weight", "there/late/weight"]
+
+
+def test_a_name_that_is_used_as_it_is_is_used_once() -> None:
+    tf.make_template("any", scaled, unique_name_="own")(1.0)
+    assert names() == ["own/weight"]
+    with pytest.raises(ValueError, match="own/weight"):
+        tf.make_template("any", scaled, unique_name_="own")(1.0)
 
 
 def test_it_knows_its_variables() -> None:
@@ -223,12 +231,12 @@ def test_a_program_that_calls_functions_runs() -> None:
         (remote,) = functional_ops.remote_call(args=[a, 2.0], Tout=[tf.float32], f=axpy, target="/cpu:0")
         (grad,) = tf.gradients(found, a)
         assert session.run([found, remote, grad]) == [7.0, 8.0, 2.0]
-        total = tf.map_fn(lambda v: axpy(v, a), tf.constant([1.0, 2.0]))
-        assert list(session.run(total)) == [5.0, 7.0]
+        assert list(session.run(tf.map_fn(lambda v: axpy(v, a), tf.constant([1.0, 2.0])))) == [5.0, 7.0]
 
 
 def test_functions_that_call_each_other_twice_are_built_in_time_by_their_number() -> None:
-    """Each is built once, and not once for each of its 32,768 calls."""
+    """Each is built once, and not once for each of its 1,024 calls."""
+    calls = []
 
     def twice(inner: Any, number: int) -> Any:
         @function.Defun(tf.float32, func_name=f"Twice{number}")
@@ -238,12 +246,78 @@ def test_functions_that_call_each_other_twice_are_built_in_time_by_their_number(
         return outer
 
     def grow(x: Any) -> Any:
+        calls.append(x)
         return x + 1.0
 
     whole = grow
-    for number in range(15):
+    for number in range(10):
         whole = twice(whole, number)
     built = whole(tf.constant([1.0, 2.0]))
-    assert len(built.graph.as_graph_def().library.function) == 15
+    assert len(built.graph.as_graph_def().library.function) == 10
+    assert len(calls) == 2  # in the innermost function
     with tf.Session() as session:
-        assert session.run(built).tolist() == [2.0**15 + 1.0, 2.0**15 + 2.0]
+        assert session.run(built).tolist() == [2.0**10 + 1.0, 2.0**10 + 2.0]
+
+
+def ran(func: Any, inp: Any, Tout: Any) -> Any:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        return sess.run(tf.py_function(func, inp, Tout))
+
+
+@pytest.mark.parametrize(
+    ("func", "expected"),
+    [
+        (lambda x: x.numpy() * 2, [2, 4]),
+        (lambda x: x * 2, [2, 4]),
+        (lambda x: (x + 1).numpy(), [2, 3]),
+        (lambda x: x[0].numpy(), 1),
+        (lambda x: tf.reduce_sum(x) + 1, 4),
+        (lambda x: 1, 1),
+        (lambda x: np.array([1.0, 2.0]), [1, 2]),
+        (lambda x: x.get_shape().as_list()[0], 2),
+        # Of several values for one result the first is taken.
+        (lambda x: (1.0, 2.0), 1),
+        (lambda x: [each.numpy() * 2 for each in x], 2),
+    ],
+)
+def test_a_function_has_values_and_may_use_operations(func: Any, expected: Any) -> None:
+    found = ran(func, [[1.0, 2.0]], tf.float32)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_several_results_come_as_a_list() -> None:
+    first, second = ran(lambda x: [x, tf.constant(3)], [[1.0]], [tf.float32, tf.int32])
+    assert (first.tolist(), second) == ([1.0], 3)
+    # Strings come as bytes and may be returned as text.
+    assert ran(lambda x: x.numpy().decode() + "!", [b"ab"], tf.string) == b"ab!"
+    seen: list[Any] = []
+    assert ran(lambda x: seen.append(x.numpy()), ["ab"], []) is None
+    assert seen == [b"ab"]
+    assert type(seen[0]) is bytes
+    # An error of the function ends the step.
+    with pytest.raises(tf.errors.UnknownError, match="ZeroDivisionError"):
+        ran(lambda x: 1 / 0, [1.0], tf.float32)
+    # The operation has the name that tensorflow gives it.
+    assert tf.py_function(lambda: 1.0, [], tf.float32).name == "EagerPyFunc:0"
+    assert tf.py_function(lambda: 1.0, [], [], name="own").name == "own"
+
+
+@pytest.mark.parametrize(
+    ("func", "Tout"), [(lambda: 1.5, tf.int32), (lambda: None, tf.float32), (lambda: tf.constant(1), tf.float32)]
+)
+def test_a_result_of_another_type_is_an_invalid_argument(func: Any, Tout: Any) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        ran(func, [], Tout)
+
+
+def test_a_function_is_decorated_or_mapped_over_a_dataset() -> None:
+    @tf.py_function(Tout=tf.string)
+    def marked(text: Any) -> Any:
+        return text.numpy() + b"?"
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        following = tf.data.Dataset.from_tensor_slices(["a", "bc"]).map(marked).make_one_shot_iterator().get_next()
+        assert [sess.run(following) for _ in range(2)] == [b"a?", b"bc?"]
+    with pytest.raises(ValueError, match="inputs are given with a function"):
+        tf.py_function(inp=[1.0], Tout=tf.float32)

@@ -23,14 +23,12 @@ def files() -> list[Path]:
 
 
 def below(module: str | None) -> bool:
-    """Whether a module is the library's own."""
     return (module or "").split(".")[:2] != ["actorsession", "compat"] and (
         (module or "").split(".")[0] in {"actorsession", "transports"}
     )
 
 
 def resolved(module: str, name: str) -> Any:
-    """What a name of a module is, which may be a module below it."""
     found = importlib.import_module(module)
     if not hasattr(found, name):
         return importlib.import_module(f"{module}.{name}")
@@ -38,7 +36,6 @@ def resolved(module: str, name: str) -> Any:
 
 
 def table_of(node: ast.stmt) -> dict[str, str]:
-    """The constant part of a table of lazy names."""
     match node:
         case ast.Assign(targets=[ast.Name(id="_NAMES")], value=ast.Dict(keys=keys, values=values)):
             return {
@@ -117,8 +114,8 @@ def test_compat_uses_promised_names_and_those_of_a_list_that_has_no_others() -> 
     """Whoever removes a use takes the name out of the list; a new use asks for a promise in ``extend``."""
     found, known = inner_names(), listed()
     new = {m: names for m in found if (names := found[m] - known.get(m, set()))}
-    needless = {m: names for m in known if (names := known[m] - found.get(m, set()))}
-    assert (new, needless) == ({}, {})
+    gone = {m: names for m in known if (names := known[m] - found.get(m, set()))}
+    assert (new, gone) == ({}, {})
 
 
 if __name__ == "__main__":  # writes the list

@@ -129,12 +129,10 @@ LINES = (Path(__file__).parent / "data" / "gfile.txt").read_text().splitlines()[
 
 
 def text(name: str) -> str:
-    """What a file holds."""
     return Path(name).read_text(encoding="utf-8")
 
 
 def run(code: str, names: dict[str, Any]) -> Any:
-    """The value of an expression, or what statements leave in ``r``."""
     try:
         tree = ast.parse(code, mode="eval")
     except SyntaxError:
@@ -159,7 +157,6 @@ def test_files_behave_as_in_tensorflow(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def outcome(code: str) -> str:
-    """The value of a line as text, or the class of its error."""
     try:
         found = run(code, {"tf": tf, "g": tf.gfile, "os": os, "text": text})
         return repr(list(found) if hasattr(found, "__next__") else found)
@@ -171,8 +168,7 @@ def test_patterns_match_in_each_part_of_a_path(tmp_path: Path) -> None:
     for name in ("run1", "run2", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "events.1").write_text("")
-    found = tf.gfile.Glob(f"{tmp_path}/run*/events.?")
-    assert found == [f"{tmp_path}/run1/events.1", f"{tmp_path}/run2/events.1"]
+    assert tf.gfile.Glob(f"{tmp_path}/run*/events.?") == [f"{tmp_path}/run1/events.1", f"{tmp_path}/run2/events.1"]
     assert tf.gfile.Glob(f"{tmp_path}/run[!1]/*") == [f"{tmp_path}/run2/events.1"]
     # A file is read back while it is written.
     file = tf.gfile.GFile(str(tmp_path / "w"), "w+")
@@ -192,7 +188,6 @@ training: Any = tf.contrib.training
 
 
 def batches(found: Any) -> list[Any]:
-    """All that come until the examples end."""
     got = []
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())
@@ -226,8 +221,7 @@ def test_examples_of_like_length_come_together() -> None:
 
 
 def test_a_bucket_of_its_own_size_and_no_more_than_whole_batches() -> None:
-    numbers = np.arange(12, dtype=np.int32)
-    (number,) = tf.train.slice_input_producer([numbers], num_epochs=1, shuffle=False)
+    (number,) = tf.train.slice_input_producer([np.arange(12, dtype=np.int32)], num_epochs=1, shuffle=False)
     which, (found,) = training.bucket([number], number % 2, [2, 4], 2, keep_input=number < 10)
     got = batches([which, found])
     assert sorted(x for bucket, batch in got if bucket == 0 for x in batch) == [0, 2, 4, 6]

@@ -40,8 +40,7 @@ def stepped(mask: Any, backwards: bool, zero: bool) -> tuple[Any, Any, Any]:
     for time in reversed(times) if backwards else times:
         fresh = np.tanh(X[:, time] @ W + state @ U)
         kept = np.ones((3, 1), bool) if mask is None else mask[:, time, None]
-        output = np.where(kept, 2 * fresh, 0 if zero else output)
-        state = np.where(kept, fresh, state)
+        output, state = np.where(kept, 2 * fresh, 0 if zero else output), np.where(kept, fresh, state)
         outputs.append(output)
     return output, np.stack(outputs, 1), state
 
@@ -106,8 +105,7 @@ def softmax(x: Any, axis: int) -> Any:
 def test_cross_entropy_of_classes(axis: int, form: str) -> None:
     logits = RANDOM.randn(2, 3, 4).astype("f")
     classes = logits.shape[axis]
-    rest = tuple(np.delete(logits.shape, axis))
-    numbers = RANDOM.randint(0, classes, rest)
+    numbers = RANDOM.randint(0, classes, tuple(np.delete(logits.shape, axis)))
     hot = np.moveaxis(np.eye(classes, dtype="f")[numbers], -1, axis)
     right = -(hot * np.log(softmax(logits, axis))).sum(axis)
     output: Any = tf.constant(logits)

@@ -163,8 +163,7 @@ def test_an_estimator_is_a_function_of_arrays(tmp_path: Path) -> None:
         if mode == "infer":
             return tf.estimator.EstimatorSpec(mode, predictions={"y": found})
         loss = tf.reduce_mean(found - labels)
-        step = tf.assign_add(tf.train.get_global_step(), 1)
-        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=step)
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=tf.assign_add(tf.train.get_global_step(), 1))
 
     def receive() -> Any:
         x = tf.placeholder(tf.float32, [None])
@@ -172,16 +171,14 @@ def test_an_estimator_is_a_function_of_arrays(tmp_path: Path) -> None:
 
     estimator = tf.estimator.Estimator(model_fn, str(tmp_path))
     estimator.train(lambda: ({"x": tf.constant([1.0])}, tf.constant([1.0])), max_steps=1)
-    model = predictor.from_estimator(estimator, receive)
-    np.testing.assert_array_equal(model({"given": [3.0]})["y"], [6.0])
+    np.testing.assert_array_equal(predictor.from_estimator(estimator, receive)({"given": [3.0]})["y"], [6.0])
 
 
 def test_resolvers_know_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = {"ps": ["a:1"], "worker": ["b:1", "c:1"]}
     simple = cluster_resolver.SimpleClusterResolver(tf.train.ClusterSpec(jobs), "b:1", rpc_layer="grpc")
     assert (simple.master(), simple.master("worker", 1)) == ("grpc://b:1", "grpc://c:1")
-    task = {"type": "worker", "index": 1}
-    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": jobs, "task": task}))
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": jobs, "task": {"type": "worker", "index": 1}}))
     found = cluster_resolver.TFConfigClusterResolver()
     assert (found.task_type, found.task_id, found.master()) == ("worker", 1, "c:1")
     assert found.cluster_spec().as_dict() == jobs
@@ -192,8 +189,7 @@ def test_resolvers_know_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_known_condition_is_decided_while_the_graph_is_built() -> None:
-    chosen = smart_cond.smart_cond(tf.constant(False), lambda: "yes", lambda: "no")
-    assert chosen == "no"
+    assert smart_cond.smart_cond(tf.constant(False), lambda: "yes", lambda: "no") == "no"
     fed = tf.placeholder(tf.bool, [])
     built = smart_cond.smart_cond(fed, lambda: tf.constant(1), lambda: tf.constant(2))
     with tf.Session() as session:

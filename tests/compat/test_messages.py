@@ -25,8 +25,7 @@ def test_messages_spring_into_being_when_a_field_of_theirs_is_set() -> None:
     config.experimental.session_metadata.version = 3
     assert config.HasField("experimental")
     held = tf.ConfigProto()
-    job = held.cluster_def.job
-    job.add(name="a")
+    held.cluster_def.job.add(name="a")
     assert str(held) == 'cluster_def {\n  job {\n    name: "a"\n  }\n}\n'
 
 
@@ -118,8 +117,7 @@ def test_a_line_does_what_it_does_with_protobuf(line: str) -> None:
         assert type(caught.value).__name__ == wanted[2:]
         return
     exec(code, names)  # noqa: S102
-    text = str(made[code.partition(".")[0]])
-    assert text == (wanted.strip().replace("|", "\n") + "\n" if wanted else "")
+    assert str(made[code.partition(".")[0]]) == (wanted.strip().replace("|", "\n") + "\n" if wanted else "")
 
 
 def test_arguments_may_be_dicts_of_fields_and_none() -> None:
@@ -131,8 +129,7 @@ def test_arguments_may_be_dicts_of_fields_and_none() -> None:
     )
     assert made.gpu_options.allow_growth
     assert made.session_inter_op_thread_pool[0].num_threads == 3
-    features = tf.train.Features(feature={"a": {"int64_list": {"value": [3]}}})
-    assert features.feature["a"].int64_list.value == [3]
+    assert tf.train.Features(feature={"a": {"int64_list": {"value": [3]}}}).feature["a"].int64_list.value == [3]
 
 
 def _pickled(message: Any) -> Any:
@@ -154,9 +151,6 @@ def test_messages_are_copied_pickled_and_described() -> None:
     assert said.fields_by_name["allow_soft_placement"].type == 8
     assert tf.ConfigProto.ALLOW_SOFT_PLACEMENT_FIELD_NUMBER == 7
     assert "allow_soft_placement" in dir(config)
-
-
-# -- settings of sessions and runs -----------------------------------------------------------------
 
 
 def test_settings_reach_the_session() -> None:

@@ -14,6 +14,9 @@ import actorsession.compat.v1 as tf
 from actorsession.compat.v1.internals.module_paths import TABLE, module_paths
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
+
 V1 = "actorsession.compat.v1"
 
 
@@ -107,8 +110,7 @@ def test_names_are_those_of_tf(ours: str, theirs: str) -> None:
 
 
 def test_operations_have_functions_under_their_names_in_small_letters() -> None:
-    gen = module("python.ops.gen_math_ops")
-    product = gen.mat_mul(tf.ones([2, 3]), tf.ones([3, 1]), transpose_a=False)
+    product = module("python.ops.gen_math_ops").mat_mul(tf.ones([2, 3]), tf.ones([3, 1]), transpose_a=False)
     entered = module("python.ops.gen_control_flow_ops").enter(tf.constant(1.0), "frame", True)
     assert entered.op.get_attr("frame_name") == b"frame"
     assert entered.op.get_attr("is_constant") is True
@@ -143,11 +145,10 @@ def test_names_in_small_letters(op_type: str, name: str) -> None:
     assert module("internals.generated").snake_case(op_type) == name
 
 
-def test_devices_merge_from_the_inside() -> None:
+def test_devices_merge_from_the_inside(graph: Any) -> None:
     device = module("python.framework.device")
-    with tf.Graph().as_default() as graph:
-        with graph.device(device.merge_device("/job:worker/cpu:0")), graph.device("/task:3"):
-            made = tf.constant(1.0)
+    with graph.device(device.merge_device("/job:worker/cpu:0")), graph.device("/task:3"):
+        made = tf.constant(1.0)
     assert made.device == "/job:worker/task:3/device:CPU:0"
     assert device.canonical_name("/job:ps/cpu:1") == "/job:ps/device:CPU:1"
     assert device.canonical_name(None) == ""
@@ -159,11 +160,10 @@ def test_devices_merge_from_the_inside() -> None:
 
 def test_shapes_of_known_values() -> None:
     util, shapes = module("python.framework.tensor_util"), module("python.framework.tensor_shape")
-    with tf.Graph().as_default():
-        fed = tf.placeholder(tf.int32, [])
-        assert util.constant_value(tf.constant([1, 2])).tolist() == [1, 2]
-        assert util.constant_value_as_shape(tf.stack([3, fed])).as_list() == [3, None]
-        assert util.is_tensor(fed)
+    fed = tf.placeholder(tf.int32, [])
+    assert util.constant_value(tf.constant([1, 2])).tolist() == [1, 2]
+    assert util.constant_value_as_shape(tf.stack([3, fed])).as_list() == [3, None]
+    assert util.is_tensor(fed)
     assert shapes.unknown_shape(2).as_list() == [None, None]
     assert shapes.matrix(2, None).as_list() == [2, None]
     made = util.make_tensor_proto([[1.0, 2.0]])
@@ -188,14 +188,9 @@ def test_moving_averages_are_assigned() -> None:
         np.testing.assert_allclose(session.run(plain), 0.4 * 0.9 + 0.8, rtol=1e-6)
         np.testing.assert_allclose(session.run(fair), (0.4 * 0.9 + 0.8) / (1 - 0.9**2), rtol=1e-5)
         assert [session.run(mean, {value: v}) for v in (4.0, 1.0)] == [4.0, 2.0]
-        assert [v.name for v in tf.global_variables()] == [
-            "plain:0",
-            "fair:0",
-            "fair/biased:0",
-            "fair/local_step:0",
-            "WeightedMovingAvg/value_x_weight:0",
-            "WeightedMovingAvg/weight:0",
-        ]
+        names = " ".join(v.op.name for v in tf.global_variables())
+        ends = "WeightedMovingAvg/value_x_weight WeightedMovingAvg/weight"
+        assert names == f"plain fair fair/biased fair/local_step {ends}"
 
 
 def test_slots_begin_like_their_variables() -> None:
@@ -212,8 +207,7 @@ def test_weights_are_broadcast_as_metrics_do() -> None:
     weights = module("python.ops.weights_broadcast_ops")
     with tf.Graph().as_default(), tf.Session() as session:
         values = tf.ones([2, 3])
-        rows = session.run(weights.broadcast_weights([[2.0], [3.0]], values))
-        assert rows.tolist() == [[2.0] * 3, [3.0] * 3]
+        assert session.run(weights.broadcast_weights([[2.0], [3.0]], values)).tolist() == [[2.0] * 3, [3.0] * 3]
         assert session.run(weights.broadcast_weights(4.0, values)).tolist() == [[4.0] * 3] * 2
         with pytest.raises(ValueError, match=r"weights can not be broadcast to values"):
             weights.assert_broadcastable([1.0, 2.0], values)
@@ -229,8 +223,7 @@ def test_conditions_that_are_known_choose_at_once() -> None:
         fed = tf.placeholder_with_default(True, [])
         assert utils.smart_cond(tf.constant(False), lambda: 1, lambda: 2) == 2
         assert utils.smart_cond(1, lambda: 1, lambda: 2) == 1
-        chosen = utils.smart_cond(fed, lambda: tf.constant(1), lambda: tf.constant(2))
-        assert session.run(chosen, {fed: False}) == 2
+        assert session.run(utils.smart_cond(fed, lambda: tf.constant(1), lambda: tf.constant(2)), {fed: False}) == 2
     assert utils.convert_data_format("channels_first", 5) == "NCDHW"
     assert utils.normalize_tuple(3, 2, "strides") == (3, 3)
     with pytest.raises(ValueError, match="`strides` argument must be a tuple of 2 integers"):
@@ -260,8 +253,7 @@ def test_objects_of_other_classes_become_tensors() -> None:
 
 
 def test_functions_are_looked_into() -> None:
-    tools = module("python.util.tf_inspect")
-    decorators = module("python.util.tf_decorator")
+    tools, decorators = module("python.util.tf_inspect"), module("python.util.tf_decorator")
 
     def inner(a: int, b: int = 2, *rest: int, **more: int) -> int:
         """The text."""
@@ -274,8 +266,7 @@ def test_functions_are_looked_into() -> None:
     assert (found.decorator_name, target) == ("twice", inner)
     assert module("python.util.function_utils").fn_args(inner) == ("a", "b")
     assert module("python.util.function_utils").has_kwargs(inner)
-    kept = module("python.util.deprecation").deprecated("2030-01-01", "Use another.")(inner)
-    assert kept is inner
+    assert module("python.util.deprecation").deprecated("2030-01-01", "Use another.")(inner) is inner
 
 
 # -- modules below contrib.PART.python ---------------------------------------------------------
@@ -401,9 +392,8 @@ def test_shapes_are_put_together() -> None:
 
 def test_the_classes_of_both_kinds_of_variables_tell_them_apart() -> None:
     kinds = module("python.ops.resource_variable_ops")
-    with tf.Graph().as_default():
-        made = kinds.ResourceVariable(1.0, name="made")
-        by_default = module("python.ops.variables").RefVariable(1.0, name="by_default")
+    made = kinds.ResourceVariable(1.0, name="made")
+    by_default = module("python.ops.variables").RefVariable(1.0, name="by_default")
     assert (made.op.type, by_default.op.type) == ("VarHandleOp", "VariableV2")
     for variable in (made, by_default):
         assert isinstance(variable, tf.Variable)

@@ -28,7 +28,6 @@ SIGNATURES: dict[str, Any] = json.loads((HERE / "signatures.json").read_text())
 
 
 def find(name: str) -> Any:
-    """What a dotted name stands for; ``None`` if it is not there."""
     found: Any = tf
     for part in name.split("."):
         found = getattr(found, part, None)

@@ -55,9 +55,7 @@ def test_an_array_without_a_copy_is_copied_where_it_must_be() -> None:
     assert _summed(np.sum)([[1, 2]], axis=0).tolist() == [1, 2]
 
 
-def test_rows_of_unlike_lengths_are_objects_for_programs_alone(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_unlike_lengths_are_objects(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     _note_ragged.cache_clear()
     caplog.set_level(logging.INFO, "actorsession.compat")
     array, ragged = _as_before(np.array), [[1, 2], [3]]
@@ -87,8 +85,6 @@ def test_names_that_numpy_has_removed_mean_the_same() -> None:
     assert names["math"].sqrt(4) == 2
     assert issubclass(names["AxisError"], ValueError)
 
-
-# -- images of scipy -------------------------------------------------------------------------------
 
 NUMBERS = np.array([[91.0, 3.4, 84.4], [73.9, 80.9, 4.9], [51.5, 34.5, 27.6]])
 
@@ -246,8 +242,7 @@ def test_arrays_have_their_former_methods(own_folder: Path) -> None:
         "found = x.tostring(), x.ptp(axis=0).tolist(), x.newbyteorder()[0, 0], Own().ptp(1, b=2)\n"
         "small = np.float32(1.5).tostring()\n",
     )
-    x = np.array([[1, 5], [8, 9]], np.uint16)
-    assert module.found == (x.tobytes(), [7, 4], 256, 3)
+    assert module.found == (np.array([[1, 5], [8, 9]], np.uint16).tobytes(), [7, 4], 256, 3)
     assert module.small == np.float32(1.5).tobytes()
 
 

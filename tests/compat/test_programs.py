@@ -131,8 +131,7 @@ def test_a_server_that_is_not_in_its_cluster_is_refused() -> None:
 
 def test_a_queue_is_filled_by_threads() -> None:
     queue = tf.RandomShuffleQueue(100, 10, tf.float32, shapes=[[]], seed=3)
-    put = queue.enqueue(tf.random_uniform([]))
-    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [put] * 2))
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(tf.random_uniform([]))] * 2))
     batch = queue.dequeue_many(8)
     with tf.Session() as sess:
         coord = tf.train.Coordinator()
@@ -165,8 +164,6 @@ def test_names_of_scopes_have_defaults() -> None:
     with pytest.raises(TypeError, match="Expected binary or unicode string"):
         tf.as_bytes(5)  # type: ignore[arg-type]
 
-
-# -- flags, files, text ------------------------------------------------------------------------------
 
 PROGRAM = """
 import actorsession.compat.v1 as tf
@@ -237,9 +234,7 @@ def flags() -> Any:
         (["--", "--steps=9"], ["--steps=9"], 3, ["a"], True),
     ],
 )
-def test_a_command_line_is_read(
-    flags: Any, words: list[str], rest: list[str], steps: int, word: list[str], log: bool
-) -> None:
+def test_flags_are_read(flags: Any, words: list[str], rest: list[str], steps: int, word: list[str], log: bool) -> None:
     flags.unparse_flags()
     assert flags(["program", *words]) == ["program", *rest]
     assert (flags.steps, flags.word, flags.log, flags.names) == (steps, word, log, ["a", "b"])
@@ -257,9 +252,7 @@ def test_a_command_line_is_read(
         (["--nosteps"], tf.flags.UnrecognizedFlagError, "Unknown command line flag 'nosteps'"),
     ],
 )
-def test_a_command_line_that_cannot_be_read_is_an_error(
-    flags: Any, words: list[str], error: type[Exception], said: str
-) -> None:
+def test_a_wrong_command_line_is_an_error(flags: Any, words: list[str], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         flags(["program", *words])
 

@@ -12,8 +12,7 @@ import actorsession.compat.v1 as tf
 def test_what_was_quantised_is_nearly_what_it_was() -> None:
     x = tf.constant([[-1.0, 0.25], [0.5, 2.0]])
     for mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED"):
-        kind = tf.qint8 if mode == "SCALED" else tf.quint8
-        integers, low, high = tf.quantization.quantize(x, -1.0, 2.0, kind, mode)
+        integers, low, high = tf.quantization.quantize(x, -1.0, 2.0, tf.qint8 if mode == "SCALED" else tf.quint8, mode)
         back = tf.quantization.dequantize(integers, low, high, mode)
         with tf.Session() as sess:
             found, given = sess.run([back, x])

@@ -24,7 +24,6 @@ def first(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
 
 
 def unrolled(cell: Any, inputs: Any) -> tuple[list[Any], Any]:
-    """Three steps of a cell: the outputs, and the last state."""
     outputs, state = [], cell.zero_state(2, tf.float32)
     with tf.variable_scope("rnn") as scope:
         for step in inputs:

@@ -13,7 +13,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession.train.layers.names import snake_case
 from tests.compat.recurrent import names, reals, value
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -85,9 +85,6 @@ def test_one_cell_in_two_layers_shares_its_weights_and_says_so(caplog: pytest.Lo
     assert cell.weights[0].op.name == "multi_rnn_cell/cell_0/gru_cell/gates/kernel"
 
 
-# -- cells of programs -----------------------------------------------------------------------------
-
-
 class Decaying(cells.RNNCell):
     """Its variables are made by ``build``."""
 
@@ -133,13 +130,9 @@ def test_cells_of_a_program_know_and_share_their_variables() -> None:
     assert names() == ["asking/kernel", "asking/rate", "asking/more"]
     assert [v.op.name for v in cell.trainable_variables] == ["asking/kernel", "asking/more"]
     assert [v.op.name for v in cell.non_trainable_variables] == ["asking/rate"]
-    # They share by a scope.
-    for reuse in (None, True):
-        with tf.variable_scope("net", reuse=reuse):
-            Decaying(4)(tf.constant(X), tf.constant(H))
-    assert names() == ["net/decaying/kernel"]
 
-    # They say what they lack.
+
+def test_they_say_what_they_lack() -> None:
     class Nothing(cells.RNNCell):
         pass
 
@@ -149,6 +142,13 @@ def test_cells_of_a_program_know_and_share_their_variables() -> None:
         Nothing()(tf.constant(X), None)
     with pytest.raises(ValueError, match="no scope before it is called"):
         _ = Nothing().scope_name
+
+
+def test_they_share_by_a_scope() -> None:
+    for reuse in (None, True):
+        with tf.variable_scope("net", reuse=reuse):
+            Decaying(4)(tf.constant(X), tf.constant(H))
+    assert names() == ["net/decaying/kernel"]
 
 
 def test_a_first_state_can_come_from_inputs() -> None:
@@ -166,34 +166,23 @@ def test_a_first_state_can_come_from_inputs() -> None:
 # -- refusals --------------------------------------------------------------------------------------
 
 
-@for_each(
-    "make, kind, words",
-    [
-        (lambda: cells.GRUCell(2, units=2), TypeError, "GRUCell has no argument 'units'"),
-        (lambda: cells.GRUCell(2, dtype=tf.int32), ValueError, "only supports floating point"),
-        (lambda: cells.GRUCell(2, activation="loud"), ValueError, "loud. Known names are elu, "),
-        (lambda: cells.GRUCell(2, activation=3), TypeError, "a function or the name of one, got 3"),
-        (lambda: cells.MultiRNNCell([]), ValueError, "at least one cell"),
-        (lambda: cells.MultiRNNCell(cells.GRUCell(2)), TypeError, "must be a list or tuple"),
-        (
-            lambda: cells.MultiRNNCell([cells.LSTMCell(2)], state_is_tuple=False),
-            ValueError,
-            "the flag state_is_tuple is not set",
-        ),
-        (lambda: cells.DropoutWrapper(3), TypeError, "'cell' .3. is not an RNNCell: 'output_size'"),
-    ],
+test_a_cell_that_cannot_be_is_refused = refusing(
+    (lambda: cells.GRUCell(2, units=2), TypeError, "GRUCell has no argument 'units'"),
+    (lambda: cells.GRUCell(2, dtype=tf.int32), "only supports floating point"),
+    (lambda: cells.GRUCell(2, activation="loud"), "loud. Known names are elu, "),
+    (lambda: cells.GRUCell(2, activation=3), TypeError, "a function or the name of one, got 3"),
+    (lambda: cells.MultiRNNCell([]), "at least one cell"),
+    (lambda: cells.MultiRNNCell(cells.GRUCell(2)), TypeError, "must be a list or tuple"),
+    (lambda: cells.MultiRNNCell([cells.LSTMCell(2)], state_is_tuple=False), "the flag state_is_tuple is not set"),
+    (lambda: cells.DropoutWrapper(3), TypeError, "'cell' .3. is not an RNNCell: 'output_size'"),
 )
-def test_a_cell_that_cannot_be_is_refused(make: Any, kind: Any, words: str) -> None:
-    with pytest.raises(kind, match=words):
-        make()
 
 
-@pytest.mark.parametrize(
-    ("shape", "words"), [([2], "expected ndim=2, found ndim=1"), ([2, None], r"inputs.shape\[-1\] to be known")]
+test_inputs_that_fit_no_cell_are_refused = refusing(
+    ([2], "expected ndim=2, found ndim=1"),
+    ([2, None], r"inputs.shape\[-1\] to be known"),
+    of=lambda shape: cells.GRUCell(2)(tf.placeholder(tf.float32, shape), tf.zeros([2, 2])),
 )
-def test_inputs_that_fit_no_cell_are_refused(shape: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        cells.GRUCell(2)(tf.placeholder(tf.float32, shape), tf.zeros([2, 2]))
 
 
 def test_memory_and_output_have_one_dtype() -> None:
@@ -206,8 +195,6 @@ WIDE = 400
 
 
 class Passing(cells.RNNCell):
-    """Puts its inputs out and keeps its state."""
-
     def __init__(self, state: Any = WIDE) -> None:
         super().__init__()
         self._size = state
@@ -321,23 +308,14 @@ def test_equal_seeds_drop_the_same_and_inputs_other_than_outputs() -> None:
     assert all((found[0] != other).any() for other in found[2:])
 
 
-@for_each(
-    "settings, kind, words",
-    [
-        ({"input_keep_prob": 1.5}, ValueError, "input_keep_prob must be between 0 and 1: 1.5"),
-        ({"state_keep_prob": -1}, ValueError, "state_keep_prob must be between 0 and 1: -1"),
-        ({"dropout_state_filter_visitor": 3}, TypeError, "must be callable"),
-        ({"variational_recurrent": True}, ValueError, "dtype must be provided"),
-        (
-            {"variational_recurrent": True, "dtype": tf.float32, "input_keep_prob": 0.5},
-            ValueError,
-            "input_size must be provided",
-        ),
-    ],
+test_settings_that_make_no_sense_are_refused = refusing(
+    ({"input_keep_prob": 1.5}, "input_keep_prob must be between 0 and 1: 1.5"),
+    ({"state_keep_prob": -1}, "state_keep_prob must be between 0 and 1: -1"),
+    ({"dropout_state_filter_visitor": 3}, TypeError, "must be callable"),
+    ({"variational_recurrent": True}, "dtype must be provided"),
+    ({"variational_recurrent": True, "dtype": tf.float32, "input_keep_prob": 0.5}, "input_size must be provided"),
+    of=lambda settings: cells.DropoutWrapper(Passing(), **settings),
 )
-def test_settings_that_make_no_sense_are_refused(settings: Any, kind: Any, words: str) -> None:
-    with pytest.raises(kind, match=words):
-        cells.DropoutWrapper(Passing(), **settings)
 
 
 rnn = tf.contrib.rnn
@@ -375,8 +353,7 @@ def step(cell: Any, inputs: Any = INPUTS[0]) -> tuple[Any, Any, dict[str, Any]]:
         lambda zeros: tf.constant(RANDOM.normal(size=zeros.shape.as_list()), tf.float32), cell.zero_state(2, tf.float32)
     )
     outputs, after = cell(tf.constant(inputs), state)
-    names = {v.op.name: v for v in tf.global_variables()}
-    outputs, after, state, values = run([outputs, after, state, names])
+    outputs, after, state, values = run([outputs, after, state, {v.op.name: v for v in tf.global_variables()}])
     return outputs, (state, after), values
 
 
@@ -424,8 +401,7 @@ def test_a_cell_makes_variables_of_tensorflows_names(name: str) -> None:
 
 
 def test_a_normalised_lstm() -> None:
-    cell = rnn.LayerNormBasicLSTMCell(4)
-    output, (state, after), values = step(cell)
+    output, (state, after), values = step(rnn.LayerNormBasicLSTMCell(4))
     prefix = "layer_norm_basic_lstm_cell"
     gates = np.concatenate([INPUTS[0], state.h], 1) @ values[f"{prefix}/kernel"]
 
@@ -442,10 +418,8 @@ def test_a_normalised_lstm() -> None:
 
 def test_an_update_gate() -> None:
     output, (state, after), values = step(rnn.UGRNNCell(4))
-    both = np.concatenate([INPUTS[0], state], 1) @ values["ugrnn_cell/kernel"]
-    gate, new = np.split(both, 2, 1)
-    wanted = sigmoid(gate + 1) * state + (1 - sigmoid(gate + 1)) * np.tanh(new)
-    np.testing.assert_allclose(output, wanted, rtol=1e-4)
+    gate, new = np.split(np.concatenate([INPUTS[0], state], 1) @ values["ugrnn_cell/kernel"], 2, 1)
+    np.testing.assert_allclose(output, sigmoid(gate + 1) * state + (1 - sigmoid(gate + 1)) * np.tanh(new), rtol=1e-4)
     np.testing.assert_array_equal(output, after)
     # Wrappers map what a cell reads and puts out.
     output, (state, _), values = step(rnn.OutputProjectionWrapper(BASIC(4), 2))
@@ -458,10 +432,8 @@ def test_an_update_gate() -> None:
     cell = rnn.EmbeddingWrapper(BASIC(4), 5, 3)
     ids = np.array([1, 4], np.int32)
     output, (state, _), values = step(cell, ids)
-    table = values["embedding_wrapper/embedding"]
-    read = np.concatenate([table[ids], state], 1)
-    kernel = values["embedding_wrapper/basic_rnn_cell/kernel"]
-    np.testing.assert_allclose(output, np.tanh(read @ kernel), rtol=1e-4)
+    read = np.concatenate([values["embedding_wrapper/embedding"][ids], state], 1)
+    np.testing.assert_allclose(output, np.tanh(read @ values["embedding_wrapper/basic_rnn_cell/kernel"]), rtol=1e-4)
 
 
 def test_a_fused_cell_reads_whole_sequences_in_both_directions() -> None:
@@ -484,8 +456,7 @@ def test_a_fused_cell_reads_whole_sequences_in_both_directions() -> None:
 def test_an_lstm_of_one_node_is_that_of_many(peephole: bool) -> None:
     block = rnn.LSTMBlockCell(4, cell_clip=30.0, use_peephole=peephole)
     plain = rnn.LSTMCell(4, peephole, 30.0, name="lstm_cell", reuse=tf.AUTO_REUSE)
-    memory = np.float32(INPUTS[1, :, :1] * [1, 2, 3, 4])
-    state = rnn.LSTMStateTuple(tf.constant(memory), tf.ones([2, 4]) / 3)
+    state = rnn.LSTMStateTuple(tf.constant(np.float32(INPUTS[1, :, :1] * [1, 2, 3, 4])), tf.ones([2, 4]) / 3)
     first, after = block(tf.constant(INPUTS[0]), state)
     second, wanted = plain(tf.constant(INPUTS[0]), state)
     assert first.op.type == "LSTMBlockCell"
@@ -524,11 +495,9 @@ def test_all_steps_are_one_node_and_the_last_state_is_that_of_the_last_step() ->
 
 
 def test_a_unit_of_cudnn_resets_what_the_state_adds() -> None:
-    cell = tf.contrib.cudnn_rnn.CudnnCompatibleGRUCell(4)
-    output, (state, _), values = step(cell)
+    output, (state, _), values = step(tf.contrib.cudnn_rnn.CudnnCompatibleGRUCell(4))
     scope = "cudnn_compatible_gru_cell/"
-    gates = sigmoid(np.concatenate([INPUTS[0], state], 1) @ values[scope + "gates/kernel"] + 1)
-    reset, update = np.split(gates, 2, 1)
+    reset, update = np.split(sigmoid(np.concatenate([INPUTS[0], state], 1) @ values[scope + "gates/kernel"] + 1), 2, 1)
     kept = reset * (state @ values[scope + "candidate/hidden_projection/kernel"])
     new = np.tanh(INPUTS[0] @ values[scope + "candidate/input_projection/kernel"] + kept)
     np.testing.assert_allclose(output, (1 - update) * new + update * state, rtol=1e-4, atol=1e-6)

@@ -34,8 +34,7 @@ class LanguageModel:
 
         stack = tf.contrib.rnn.MultiRNNCell([cell() for _ in range(2)], state_is_tuple=True)
         self.initial_state = stack.zero_state(batch, tf.float32)
-        embedding = tf.get_variable("embedding", [words, size])
-        inputs = tf.nn.embedding_lookup(embedding, self.input)
+        inputs = tf.nn.embedding_lookup(tf.get_variable("embedding", [words, size]), self.input)
         inputs.set_shape([batch, steps, size])
         outputs, state = [], self.initial_state
         with tf.variable_scope("RNN"):
@@ -115,8 +114,7 @@ def test_images_are_told_apart_row_by_row() -> None:
         else:
             image[np.arange(8), (np.arange(8) + place) % 8] = 1
     n_input, n_steps, n_hidden, n_classes = 8, 8, 16, 3
-    x = tf.placeholder("float", [None, n_steps, n_input])
-    y = tf.placeholder("float", [None, n_classes])
+    x, y = tf.placeholder("float", [None, n_steps, n_input]), tf.placeholder("float", [None, n_classes])
     weights = {"out": tf.Variable(tf.random_normal([n_hidden, n_classes]))}
     biases = {"out": tf.Variable(tf.random_normal([n_classes]))}
 
@@ -129,8 +127,7 @@ def test_images_are_told_apart_row_by_row() -> None:
     pred = RNN(x, weights, biases)
     cost = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(logits=pred, labels=y))
     optimizer = tf.train.AdamOptimizer(learning_rate=0.02).minimize(cost)
-    correct_pred = tf.equal(tf.argmax(pred, 1), tf.argmax(y, 1))
-    accuracy = tf.reduce_mean(tf.cast(correct_pred, tf.float32))
+    accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(pred, 1), tf.argmax(y, 1)), tf.float32))
     feeds = {x: stripes, y: np.eye(3)[kinds]}
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
@@ -190,8 +187,7 @@ def test_sequences_are_labelled_from_both_sides() -> None:
     (fw, bw), _ = tf.nn.bidirectional_dynamic_rnn(
         tf.nn.rnn_cell.LSTMCell(8), tf.nn.rnn_cell.LSTMCell(8), x, dtype=tf.float32
     )
-    both = tf.reshape(tf.concat([fw, bw], 2), [-1, 16])
-    scores = tf.reshape(both @ tf.get_variable("w", [16, 1]), [-1, 6])
+    scores = tf.reshape(tf.reshape(tf.concat([fw, bw], 2), [-1, 16]) @ tf.get_variable("w", [16, 1]), [-1, 6])
     loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(logits=scores, labels=tf.to_float(labels)))
     train = tf.train.AdamOptimizer(0.05).minimize(loss)
     right = tf.reduce_mean(tf.to_float(tf.equal(scores > 0, labels)))
@@ -321,8 +317,7 @@ def test_a_network_can_be_trained_through_in_pieces_with_its_state() -> None:
         state = sess.run(start)
         losses = []
         for step in range(40):
-            feeds = {x: reals(2, 4, 2, seed=step % 4), start: state}
-            state, found, _ = sess.run([end, loss, train], feeds)
+            state, found, _ = sess.run([end, loss, train], {x: reals(2, 4, 2, seed=step % 4), start: state})
             losses.append(found)
     assert losses[-1] < losses[0] / 4
 

@@ -49,15 +49,13 @@ def test_the_first_operation_runs_with_the_files_of_the_model(tmp_path: Path) ->
 
 def test_a_graph_is_found_by_all_of_its_tags(tmp_path: Path) -> None:
     with tf.Session() as sess:
-        found = tf.saved_model.load(sess, {"gpu", "serve"}, THEIRS)
-        assert dict(found.signature_def) == {}
+        assert dict(tf.saved_model.load(sess, {"gpu", "serve"}, THEIRS).signature_def) == {}
         for tags in (["gpu"], ["serve", "gpu", "more"], "serve"):
             with pytest.raises(RuntimeError, match=r"tags .* could not be found .*\['gpu', 'serve'\]"):
                 tf.saved_model.load(sess, tags, THEIRS)
     # More than one first operation is refused.
     model = read_saved_model(THEIRS)
-    names = model.meta_graphs[0].collection_def["saved_model_main_op"].node_list.value
-    names.append("first")
+    model.meta_graphs[0].collection_def["saved_model_main_op"].node_list.value.append("first")
     moved = shutil.copytree(THEIRS, tmp_path / "moved")
     write_saved_model(model, moved)
     with tf.Session() as sess, pytest.raises(RuntimeError, match="exactly one op"):
@@ -103,7 +101,6 @@ def stored(folder: Path, model: str, signature: str, kind: str) -> dict[str, Any
 
 
 def tensors(infos: Any) -> dict[str, str]:
-    """The names of a signature's tensors; parts of composite ones have numbers."""
     found: dict[str, str] = {}
     for key, info in infos.items():
         parts = info.composite_tensor.components
@@ -133,8 +130,7 @@ def check(got: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize("scope", [None, "in/side"])
 def test_signatures_of_tensorflow_2_give_its_values(served: Path, model: str, name: str, scope: str | None) -> None:
     with tf.Session() as sess:
-        found = tf.saved_model.load(sess, SERVE, served / model, import_scope=scope)
-        signature = found.signature_def[name]
+        signature = tf.saved_model.load(sess, SERVE, served / model, import_scope=scope).signature_def[name]
         for infos in (signature.inputs, signature.outputs) if scope else ():
             for info in infos.values():
                 for part in info.composite_tensor.components or [info]:
@@ -192,8 +188,7 @@ def test_a_model_of_tensorflow_2_whose_graph_is_written_again_gives_the_same(ser
 
 def model() -> tuple[Any, Any]:
     x = tf.placeholder(tf.float32, [None, 2], name="x")
-    w = tf.get_variable("w", initializer=[[1.0], [2.0]])
-    return x, tf.matmul(x, w, name="y")
+    return x, tf.matmul(x, tf.get_variable("w", initializer=[[1.0], [2.0]]), name="y")
 
 
 @pytest.mark.parametrize("as_text", [False, True], ids=["bytes", "text"])

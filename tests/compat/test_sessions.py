@@ -125,8 +125,7 @@ def test_the_dimensions_that_are_known_become_constants() -> None:
             (array_ops.rank_internal, (2, 2, 2)),
         ):
             made = [function(tensor) for tensor in (known, unknown, sparse)]
-            found = sess.run(made, {unknown: [[0.0] * 3] * 5})
-            for each, value in zip(found, values, strict=True):
+            for each, value in zip(sess.run(made, {unknown: [[0.0] * 3] * 5}), values, strict=True):
                 assert (each.dtype, each.tolist()) == ("int32", value)
             assert made[0].op.type == "Const"
             assert function(known, optimize=False).op.type != "Const"
@@ -136,8 +135,7 @@ def test_the_dimensions_that_are_known_become_constants() -> None:
 def test_a_branch_with_state_runs_in_several_runs_of_an_interactive_session() -> None:
     """Such a session places what each run needs, and what has state stays where it was."""
     with tf.Graph().as_default(), tf.InteractiveSession() as sess:
-        first = tf.Variable(tf.ones([2]))
-        doubled = tf.Variable(2.0 * first.initialized_value())
+        doubled = tf.Variable(2.0 * tf.Variable(tf.ones([2])).initialized_value())
         doubled.initializer.run()
         sess.run(tf.global_variables_initializer())
         assert doubled.eval().tolist() == [2.0, 2.0]

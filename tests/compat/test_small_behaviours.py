@@ -110,8 +110,7 @@ def test_arrays_of_tensors_have_tensorflows_names() -> None:
     assert array.read(0).name == "TensorArrayReadV3:0"
     assert array.stack().name == "TensorArrayStack/TensorArrayGatherV3:0"
     assert tf.map_fn(lambda x: x, tf.constant([1.0])).name == "map/TensorArrayStack/TensorArrayGatherV3:0"
-    counted = tf.while_loop(lambda i: i < 9, lambda i: i + 1, [0], maximum_iterations=2)
-    assert counted.name == "while/Exit_1:0"
+    assert tf.while_loop(lambda i: i < 9, lambda i: i + 1, [0], maximum_iterations=2).name == "while/Exit_1:0"
     assert tf.convert_to_tensor([tf.constant(1), 2]).name == "packed:0"
 
 
@@ -291,26 +290,25 @@ def test_operations_of_a_tuple_wait_for_each_other() -> None:
     assert value.op.type == "Identity"
 
 
-# -- seen in TensorFlow's own tests ----------------------------------------------------------------
-
-
 def test_a_handle_of_a_variable_can_be_asked_whether_it_has_a_value(graph: Any) -> None:
     v = tf.get_variable("v", (), use_resource=False)
     with tf.Session() as session:
         assert not session.run(tf.is_variable_initialized(v))
         session.run(v.initializer)
         assert session.run(tf.is_variable_initialized(v))
-    # Collections of a graph are a dictionary of lists.
-    graph.add_to_collection("names", 1)
-    graph.add_to_collection("names", 2)
-    assert graph._collections == {"names": [1, 2]}
-    assert graph.get_collection_ref("names") is graph._collections["names"]
     # A coordinator knows the threads that were registered.
     import threading
 
     coord, thread = tf.train.Coordinator(), threading.Thread(target=lambda: None)
     coord.register_thread(thread)
     assert coord._registered_threads == {thread}
+
+
+def test_collections_of_a_graph_are_a_dictionary_of_lists(graph: Any) -> None:
+    graph.add_to_collection("names", 1)
+    graph.add_to_collection("names", 2)
+    assert graph._collections == {"names": [1, 2]}
+    assert graph.get_collection_ref("names") is graph._collections["names"]
 
 
 def test_runners_are_not_started_a_second_time_with_a_monitored_session(caplog: pytest.LogCaptureFixture) -> None:
@@ -324,9 +322,6 @@ def test_runners_are_not_started_a_second_time_with_a_monitored_session(caplog: 
     assert "starts its queue runners itself" in caplog.text
 
 
-# -- functions -------------------------------------------------------------------------------------
-
-
 def test_a_traced_function_is_called_in_the_graph() -> None:
     @tf.function
     def scaled(x: Any, by: int) -> Any:
@@ -338,9 +333,6 @@ def test_a_traced_function_is_called_in_the_graph() -> None:
     (gradient,) = tf.gradients(scaled(three, 2), [three])
     with tf.Session() as session:
         assert session.run(gradient) == 2.0
-
-
-# -- benchmarks and summaries of tests -------------------------------------------------------------
 
 
 def test_a_benchmark_tells_times_of_an_operation() -> None:

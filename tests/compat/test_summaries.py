@@ -1,4 +1,4 @@
-"""Summaries, event files and the projector's settings."""
+"""Summaries, those that steps write themselves, event files and the projector's settings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 import wave
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from actorsession.compat.v1.contrib.tensorboard.plugins import projector
 from actorsession.interop import text_format
 from actorsession.observe.event_files import EventFileWriter
 from actorsession.opsets.parsing.records import RecordReader
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 DATA = Path(__file__).parent / "data"
 
@@ -114,8 +115,7 @@ def test_images_are_scaled_to_bytes(pixels: Any, shown: Any) -> None:
     batch = np.array(pixels, np.float32).reshape(1, 2, 2, 1)
     [value] = tf.Summary.FromString(value_of(tf.summary.image("i", batch, 1))).value
     assert (value.tag, value.image.width, value.image.colorspace) == ("i/image", 2, 1)
-    file = io.BytesIO(value.image.encoded_image_string)
-    assert np.array(image.open(file)).tolist() == shown
+    assert np.array(image.open(io.BytesIO(value.image.encoded_image_string))).tolist() == shown
 
 
 def test_pixels_that_are_bytes_stay_as_they_are() -> None:
@@ -138,8 +138,7 @@ def test_pixels_that_are_bytes_stay_as_they_are() -> None:
 
 def test_tags_are_the_names_of_scopes() -> None:
     with tf.name_scope("train"):
-        one = tf.summary.scalar("my loss:0", 1.0)
-        two = tf.summary.scalar("my loss:0", 1.0, family="f")
+        one, two = tf.summary.scalar("my loss:0", 1.0), tf.summary.scalar("my loss:0", 1.0, family="f")
     assert [one.op.name, two.op.name] == ["train/my_loss_0", "train/f/my_loss_0"]
     merged = tf.Summary.FromString(value_of(tf.summary.merge_all()))
     assert [value.tag for value in merged.value] == ["train/my_loss_0", "f/train/f/my_loss_0"]
@@ -160,37 +159,33 @@ def test_summaries_are_found_by_their_collections() -> None:
     assert (again.op.name, tf.get_collection("k")) == ("m/m", [again])
 
 
-@for_each(
-    "make, kind, said",
-    [
-        (lambda: tf.summary.scalar("v", [1.0, 2.0]), tf.errors.InvalidArgumentError,
-         r"tags and values are not the same shape: \[\] != \[2\] \(tag 'v'\)"),
-        (lambda: tf.summary.histogram("h", [np.nan]), tf.errors.InvalidArgumentError,
-         "Nan in summary histogram for: h"),
-        (lambda: tf.summary.histogram("h", [np.inf]), tf.errors.InvalidArgumentError,
-         "Infinity in Histogram for: h"),
-        (lambda: tf.summary.image("i", np.zeros([1, 2, 2, 2])), tf.errors.InvalidArgumentError,
-         r"Tensor must be 4-D with last dim 1, 3, or 4, not \[1,2,2,2\]"),
-        (lambda: tf.summary.image("i", np.zeros([1, 2, 2, 1]), 0), ValueError, "less than minimum 1"),
-        (lambda: tf.summary.audio("a", np.zeros([2]), 1.0), tf.errors.InvalidArgumentError,
-         "Tensor must be 3-D or 2-D"),
-        (lambda: tf.summary.audio("a", np.zeros([1, 2]), 0.0), tf.errors.InvalidArgumentError,
-         "sample_rate must be > 0"),
-        (lambda: tf.summary.text("t", tf.constant(1)), ValueError, "to have dtype string"),
-        (lambda: tf.summary.scalar("s", "x"), TypeError, "ScalarSummary takes"),
-        (lambda: tf.summary.merge([]), ValueError, "shorter than minimum length 1"),
-        (lambda: tf.summary.merge([tf.constant(b"\xff")]), tf.errors.InvalidArgumentError,
-         "Could not parse"),
-        (lambda: tf.summary.merge([tf.summary.scalar("x", 1.0)] * 2), tf.errors.InvalidArgumentError,
-         "Duplicate tag x found"),
-    ],
-)  # fmt: skip
-def test_wrong_values_are_refused(make: Any, kind: Any, said: str) -> None:
-    with pytest.raises(kind, match=said):
-        value_of(make())
-
-
-# -- files ---------------------------------------------------------------------------------------
+test_wrong_values_are_refused = refusing(
+    (
+        lambda: tf.summary.scalar("v", [1.0, 2.0]),
+        tf.errors.InvalidArgumentError,
+        r"tags and values are not the same shape: \[\] != \[2\] \(tag 'v'\)",
+    ),
+    (lambda: tf.summary.histogram("h", [np.nan]), tf.errors.InvalidArgumentError, "Nan in summary histogram for: h"),
+    (lambda: tf.summary.histogram("h", [np.inf]), tf.errors.InvalidArgumentError, "Infinity in Histogram for: h"),
+    (
+        lambda: tf.summary.image("i", np.zeros([1, 2, 2, 2])),
+        tf.errors.InvalidArgumentError,
+        r"Tensor must be 4-D with last dim 1, 3, or 4, not \[1,2,2,2\]",
+    ),
+    (lambda: tf.summary.image("i", np.zeros([1, 2, 2, 1]), 0), "less than minimum 1"),
+    (lambda: tf.summary.audio("a", np.zeros([2]), 1.0), tf.errors.InvalidArgumentError, "Tensor must be 3-D or 2-D"),
+    (lambda: tf.summary.audio("a", np.zeros([1, 2]), 0.0), tf.errors.InvalidArgumentError, "sample_rate must be > 0"),
+    (lambda: tf.summary.text("t", tf.constant(1)), "to have dtype string"),
+    (lambda: tf.summary.scalar("s", "x"), TypeError, "ScalarSummary takes"),
+    (lambda: tf.summary.merge([]), "shorter than minimum length 1"),
+    (lambda: tf.summary.merge([tf.constant(b"\xff")]), tf.errors.InvalidArgumentError, "Could not parse"),
+    (
+        lambda: tf.summary.merge([tf.summary.scalar("x", 1.0)] * 2),
+        tf.errors.InvalidArgumentError,
+        "Duplicate tag x found",
+    ),
+    of=lambda make: value_of(make()),
+)
 
 
 def events_of(folder: Path) -> list[Any]:
@@ -246,6 +241,9 @@ def test_events_are_written_when_enough_of_them_wait(tmp_path: Path) -> None:
     writer.flush()
     assert len(events_of(tmp_path)) == 1 + 4
     writer.close()
+
+
+def test_events_are_written_when_they_have_waited_long_enough(tmp_path: Path) -> None:
     with tf.summary.FileWriter(tmp_path, flush_secs=0) as writer:
         writer.add_event(tf.Event(step=1))
         assert len(events_of(tmp_path)) == 2
@@ -346,8 +344,7 @@ def test_a_board_reads_the_files(tmp_path: Path) -> None:
         for step in range(3):
             writer.add_summary(sess.run(merged, {x: [step, step, step + 3]}), step)
     board: Any = reader.EventAccumulator(str(tmp_path)).Reload()
-    found = [(event.step, event.value) for event in board.Scalars("average")]
-    assert found == [(0, 1.0), (1, 2.0), (2, 3.0)]
+    assert [(event.step, event.value) for event in board.Scalars("average")] == [(0, 1.0), (1, 2.0), (2, 3.0)]
     assert board.Histograms("values")[-1].histogram_value.max == 5.0
     assert board.Images("shown/image")[0].encoded_image_string.startswith(b"\x89PNG")
     assert board.Audio("heard/audio")[2].length_frames == 3
@@ -380,3 +377,82 @@ def test_settings_of_the_projector_are_a_file_beside_the_summaries(tmp_path: Pat
     text = (tmp_path / "projector_config.pbtxt").read_text()
     assert text.startswith('embeddings {\n  tensor_name: "words:0"\n')
     assert text_format.Parse(text, projector.ProjectorConfig()) == config
+
+
+summary: Any = tf.contrib.summary
+
+
+@pytest.fixture(autouse=True)
+def writers_are_forgotten_here() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+    summary._scope.writer = None
+
+
+def test_steps_write_their_summaries(tmp_path: Path) -> None:
+    step = tf.train.create_global_step()
+    count = step.assign_add(1)
+    with summary.create_file_writer(str(tmp_path), flush_millis=0).as_default(), summary.always_record_summaries():
+        summary.scalar("loss", tf.cast(step, tf.float32) * 2.0)
+        summary.histogram("h", [1.0, 2.0], family="f", step=tf.constant(7))
+        summary.image("i", np.zeros([1, 2, 2, 1]), max_images=1)
+        summary.audio("a", np.zeros([1, 4]), 10.0, 1)
+        summary.generic("t", tf.constant([1, 2]))
+        assert len(summary.all_summary_ops()) == len(tf.summary.all_v2_summary_ops()) == 5
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            summary.initialize(graph=tf.get_default_graph(), session=sess)
+            for _ in range(2):
+                sess.run(summary.all_summary_ops())
+                sess.run(count)
+            sess.run(summary.flush())
+    found = events_of(tmp_path)
+    assert [event.WhichOneof("what") for event in found[:2]] == ["file_version", "graph_def"]
+    values = {(event.step, value.tag): value for event in found for value in event.summary.value}
+    assert set(values) == {
+        (0, "loss"),
+        (1, "loss"),
+        (7, "f/f/h"),
+        (0, "i/image"),
+        (1, "i/image"),
+        (0, "a/audio"),
+        (1, "a/audio"),
+        (0, "t"),
+        (1, "t"),
+    }
+    assert values[1, "loss"].simple_value == 2.0
+    assert tf.make_ndarray(values[0, "t"].tensor).tolist() == [1, 2]
+
+
+def test_summaries_are_recorded_at_some_steps(tmp_path: Path) -> None:
+    step = tf.train.create_global_step()
+    writer = summary.create_file_writer(str(tmp_path))
+    writer.set_as_default()
+    with summary.record_summaries_every_n_global_steps(2):
+        summary.scalar("loss", 1.0)
+    with summary.never_record_summaries():
+        assert summary.should_record_summaries() is False
+        summary.scalar("other", 1.0)
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), summary.summary_writer_initializer_op()])
+        for _ in range(5):
+            sess.run(summary.all_summary_ops())
+            sess.run(step.assign_add(1))
+        sess.run(writer.close())
+    assert [event.step for event in events_of(tmp_path) if event.HasField("summary")] == [0, 2, 4]
+    summary.create_file_writer(None).set_as_default()
+    with summary.always_record_summaries():
+        assert summary.scalar("nothing", 1.0).type == "NoOp"
+    assert summary.eval_dir("m", "x") == "m/eval_x"
+
+
+def test_events_and_graphs_are_written_as_they_are(tmp_path: Path) -> None:
+    tf.train.create_global_step()
+    with summary.create_file_writer(str(tmp_path)).as_default():
+        imported = summary.import_event(tf.Event(step=4, file_version="x").SerializeToString())
+        nodes = summary.graph(tf.get_default_graph().as_graph_def(), step=3)
+        with tf.Session() as sess:
+            sess.run([imported])
+            sess.run([nodes])
+            sess.run(summary.flush())
+    assert [event.step for event in events_of(tmp_path)] == [0, 4, 3]

@@ -19,8 +19,7 @@ pytestmark = pytest.mark.usefixtures("graph")
 
 def training() -> Any:
     """A step that halves ``w``, and counts."""
-    step = tf.Variable(0, name="global_step", trainable=False)
-    w = tf.Variable(4.0, name="w")
+    step, w = tf.Variable(0, name="global_step", trainable=False), tf.Variable(4.0, name="w")
     return tf.train.GradientDescentOptimizer(0.25).minimize(w * w, global_step=step)
 
 
@@ -87,8 +86,11 @@ def test_nothing_is_made_in_place_of_what_there_is_not_to_be() -> None:
 
 
 def events_of(folder: Path) -> list[Any]:
-    """The events in the files of a folder."""
     return [e for file in sorted(folder.glob("events*")) for e in tf.train.summary_iterator(file)]
+
+
+def kinds(events: Any) -> str:
+    return " ".join(event.WhichOneof("what") for event in events)
 
 
 def test_the_chief_writes_summaries_and_what_happened(tmp_path: Path) -> None:
@@ -100,15 +102,7 @@ def test_the_chief_writes_summaries_and_what_happened(tmp_path: Path) -> None:
         sv.summary_computed(sess, sess.run(sv.summary_op))
         sv.summary_computed(sess, sess.run(sv.summary_op), 7)
     found = events_of(tmp_path)
-    assert [event.WhichOneof("what") for event in found] == [
-        "file_version",
-        "graph_def",
-        "meta_graph_def",
-        "session_log",
-        "summary",
-        "summary",
-        "session_log",
-    ]
+    assert kinds(found) == "file_version graph_def meta_graph_def session_log summary summary session_log"
     assert [event.step for event in found] == [0, 0, 0, 0, 1, 7, 0]
     assert [found[3].session_log.status, found[6].session_log.status] == [tf.SessionLog.START, tf.SessionLog.STOP]
     assert found[4].summary.value[0].simple_value == 2.0
@@ -129,8 +123,7 @@ def test_summaries_are_written_beside_the_program(tmp_path: Path) -> None:
     assert sv.summary_writer is writer
     with sv.managed_session():
         assert written.wait(30)
-    found = [e.summary.value[0].tag for e in events_of(tmp_path) if e.HasField("summary")]
-    assert "loss" in found
+    assert "loss" in [e.summary.value[0].tag for e in events_of(tmp_path) if e.HasField("summary")]
 
 
 def test_each_session_has_its_own_file_if_the_writer_is_closed(tmp_path: Path) -> None:
@@ -142,13 +135,8 @@ def test_each_session_has_its_own_file_if_the_writer_is_closed(tmp_path: Path) -
     files = sorted(tmp_path.glob("events*"))
     assert len(files) == 2
     for file in files:
-        assert [e.WhichOneof("what") for e in tf.train.summary_iterator(file)] == [
-            "file_version",
-            "graph_def",
-            "meta_graph_def",
-            "summary",
-            "session_log",
-        ]
+        events = tf.train.summary_iterator(file)
+        assert kinds(events) == "file_version graph_def meta_graph_def summary session_log"
 
 
 def test_one_writer_may_serve_several_sessions(tmp_path: Path) -> None:
@@ -158,28 +146,25 @@ def test_one_writer_may_serve_several_sessions(tmp_path: Path) -> None:
         with sv.managed_session(close_summary_writer=False, start_standard_services=False) as sess:
             sv.summary_computed(sess, sess.run(sv.summary_op))
     sv.summary_writer.close()
-    assert [event.WhichOneof("what") for event in events_of(tmp_path)] == [
-        "file_version",
-        "graph_def",
-        "meta_graph_def",
-        "summary",
-        "summary",
-    ]
+    assert kinds(events_of(tmp_path)) == "file_version graph_def meta_graph_def summary summary"
 
 
 def test_without_a_writer_no_summary_is_written() -> None:
     sv = tf.train.Supervisor()
     with tf.Session() as sess, pytest.raises(RuntimeError, match="requires a summary writer"):
         sv.summary_computed(sess, b"")
-    # The variables of replicas are placed.
+
+
+def test_an_error_while_the_session_is_made_is_raised() -> None:
+    sv = tf.train.Supervisor(init_op=tf.no_op(), global_step=tf.Variable(0, name="v"))
+    with pytest.raises(RuntimeError, match="not initialized: v"), sv.managed_session():
+        raise AssertionError
+
+
+def test_the_variables_of_replicas_are_placed() -> None:
     training()
     with pytest.raises(ValueError, match="all Variables must have their device set"):
         tf.train.Supervisor(is_chief=False)
-    # An error while the session is made is raised.
-    sv = tf.train.Supervisor(init_op=tf.no_op(), global_step=tf.Variable(0, name="v"))
-    with pytest.raises(RuntimeError, match="not initialized: v"):
-        with sv.managed_session():
-            raise AssertionError
 
 
 def test_a_vector_of_one_number_counts_steps(tmp_path: Path) -> None:
@@ -249,9 +234,8 @@ def test_steps_per_second_go_to_the_log(tmp_path: Path, caplog: pytest.LogCaptur
 def test_an_error_of_the_block_or_a_thread_ends_everything_and_is_raised() -> None:
     training()
     sv = tf.train.Supervisor()
-    with pytest.raises(ZeroDivisionError):
-        with sv.managed_session() as sess:
-            raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), sv.managed_session() as sess:
+        raise ZeroDivisionError
     with pytest.raises(RuntimeError, match="closed"):
         sess.run(sv.global_step)
 
@@ -425,10 +409,8 @@ def manager(**parts: Any) -> Any:
 
 
 def saved(folder: Path, value: float) -> str:
-    """A checkpoint of ``v``, made in a graph of its own."""
     with tf.Graph().as_default(), tf.Session() as sess:
-        v = tf.Variable(value, name="v")
-        sess.run(v.initializer)
+        sess.run(tf.Variable(value, name="v").initializer)
         path = tf.train.Saver().save(sess, str(folder / "model"), global_step=1)
         assert path is not None
         return path

@@ -808,7 +808,6 @@ def _alike(found: Any, expected: Any) -> bool:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What the cases return, by their names."""
     cases = "".join(
         _CASE.format(name=name, code=indent(dedent(code).strip(), "    "))
         for name, (code, _) in {**CASES, **NEWER}.items()

@@ -1,8 +1,10 @@
-"""Programs as tutorials for TensorFlow 1 have them, small, each with something that must come out."""
+"""Tutorials and whole programs for TensorFlow 1, each with something that must come out."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.internals.timeline import Timeline
+from scripts.differentials.side import OURS
+from scripts.differentials.whole import WholeProgram, WholeSide, output_difference, whole_programs, whole_side
 from tests.rows import for_each
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -20,23 +24,19 @@ def blobs(seed: int = 0, count: int = 60) -> tuple[Any, Any]:
     """Points around three centres, and which one each belongs to, as one-hot rows."""
     random = np.random.RandomState(seed)
     kinds = np.arange(count) % 3
-    centres = np.array([[0.0, 2.0], [2.0, -1.0], [-2.0, -1.0]])
-    points = centres[kinds] + 0.4 * random.randn(count, 2)
+    points = np.array([[0.0, 2.0], [2.0, -1.0], [-2.0, -1.0]])[kinds] + 0.4 * random.randn(count, 2)
     return points.astype(np.float32), np.eye(3, dtype=np.float32)[kinds]
 
 
 def test_logistic_regression_tells_classes_apart() -> None:
     tf.set_random_seed(0)
     xs, ys = blobs()
-    x = tf.placeholder("float", [None, 2])
-    y = tf.placeholder("float", [None, 3])
-    W = tf.Variable(tf.zeros([2, 3]))
-    b = tf.Variable(tf.zeros([3]))
+    x, y = tf.placeholder("float", [None, 2]), tf.placeholder("float", [None, 3])
+    W, b = tf.Variable(tf.zeros([2, 3])), tf.Variable(tf.zeros([3]))
     pred = tf.nn.softmax(tf.matmul(x, W) + b)
     cost = tf.reduce_mean(-tf.reduce_sum(y * tf.log(pred), reduction_indices=1))
     optimizer = tf.train.GradientDescentOptimizer(0.5).minimize(cost)
-    correct = tf.equal(tf.argmax(pred, 1), tf.argmax(y, 1))
-    accuracy = tf.reduce_mean(tf.cast(correct, tf.float32))
+    accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(pred, 1), tf.argmax(y, 1)), tf.float32))
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         _, first = sess.run([optimizer, cost], feed_dict={x: xs, y: ys})
@@ -93,19 +93,16 @@ def test_a_convolutional_network_tells_stripes_apart() -> None:
     def weight_variable(shape: list[int]) -> Any:
         return tf.Variable(tf.truncated_normal(shape, stddev=0.1))
 
-    x = tf.placeholder(tf.float32, shape=[None, 64])
-    y = tf.placeholder(tf.int64, shape=[None])
+    x, y = tf.placeholder(tf.float32, shape=[None, 64]), tf.placeholder(tf.int64, shape=[None])
     pixels = tf.reshape(x, [-1, 8, 8, 1])
     conv = tf.nn.conv2d(pixels, weight_variable([3, 3, 1, 4]), strides=[1, 1, 1, 1], padding="SAME")
     conv = tf.nn.relu(tf.nn.bias_add(conv, tf.Variable(tf.constant(0.1, shape=[4]))))
     pool = tf.nn.max_pool(conv, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME")
     assert pool.get_shape().as_list() == [None, 4, 4, 4]
-    flat = tf.reshape(pool, [-1, 4 * 4 * 4])
-    logits = tf.matmul(flat, weight_variable([64, 2])) + tf.Variable(tf.zeros([2]))
+    logits = tf.matmul(tf.reshape(pool, [-1, 4 * 4 * 4]), weight_variable([64, 2])) + tf.Variable(tf.zeros([2]))
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
     train_step = tf.train.AdamOptimizer(1e-2).minimize(tf.reduce_mean(losses))
-    correct = tf.equal(tf.argmax(logits, 1), y)
-    accuracy = tf.reduce_mean(tf.cast(correct, tf.float32))
+    accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), y), tf.float32))
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         for _ in range(40):
@@ -120,19 +117,16 @@ def test_words_that_stand_together_get_similar_vectors(loss_of: Any) -> None:
     random = np.random.RandomState(3)
     first = random.randint(0, 8, 400)
     second = first // 4 * 4 + random.randint(0, 4, 400)
-    inputs = tf.placeholder(tf.int32, shape=[None])
-    labels = tf.placeholder(tf.int32, shape=[None, 1])
+    inputs, labels = tf.placeholder(tf.int32, shape=[None]), tf.placeholder(tf.int32, shape=[None, 1])
     with tf.device("/cpu:0"):
         embeddings = tf.Variable(tf.random_uniform([8, 6], -1.0, 1.0))
         embed = tf.nn.embedding_lookup(embeddings, inputs)
-        weights = tf.Variable(tf.truncated_normal([8, 6], stddev=0.4))
-        biases = tf.Variable(tf.zeros([8]))
+        weights, biases = tf.Variable(tf.truncated_normal([8, 6], stddev=0.4)), tf.Variable(tf.zeros([8]))
     loss = tf.reduce_mean(
         loss_of(weights=weights, biases=biases, labels=labels, inputs=embed, num_sampled=4, num_classes=8)
     )
     optimizer = tf.train.GradientDescentOptimizer(1.0).minimize(loss)
-    norm = tf.sqrt(tf.reduce_sum(tf.square(embeddings), 1, keep_dims=True))
-    normalized = embeddings / norm
+    normalized = embeddings / tf.sqrt(tf.reduce_sum(tf.square(embeddings), 1, keep_dims=True))
     similarity = tf.matmul(normalized, normalized, transpose_b=True)
     with tf.Session() as sess:
         tf.global_variables_initializer().run()
@@ -145,8 +139,7 @@ def test_words_that_stand_together_get_similar_vectors(loss_of: Any) -> None:
 
 def test_batches_come_from_files_names_and_queues(tmp_path: Path) -> None:
     names = [f"file{i}" for i in range(5)]
-    filenames = tf.train.string_input_producer(names, num_epochs=2, shuffle=True, seed=4)
-    name = filenames.dequeue()
+    name = tf.train.string_input_producer(names, num_epochs=2, shuffle=True, seed=4).dequeue()
     pair = tf.train.shuffle_batch(
         [name, tf.constant([1.0, 2.0])], batch_size=2, capacity=8, min_after_dequeue=3, num_threads=2
     )
@@ -209,8 +202,7 @@ def test_a_graph_is_rebuilt_from_its_file(tmp_path: Path) -> None:
             restorer.restore(sess, path)
             (output,) = tf.get_collection("outputs")
             assert output.name == f"{prefix}y:0"
-            found = sess.run(output, {f"{prefix}x:0": [[1.0, 0.0]]})
-            np.testing.assert_allclose(found, trained[:1])
+            np.testing.assert_allclose(sess.run(output, {f"{prefix}x:0": [[1.0, 0.0]]}), trained[:1])
             assert [v.name for v in tf.trainable_variables()] == [f"{prefix}w:0"]
             # It can be trained on.
             before = sess.run(f"{prefix}loss:0", {f"{prefix}x:0": [[1.0, 1.0]]})
@@ -220,8 +212,7 @@ def test_a_graph_is_rebuilt_from_its_file(tmp_path: Path) -> None:
 
 def test_a_trained_graph_is_frozen_and_loaded_elsewhere(tmp_path: Path) -> None:
     x = tf.placeholder(tf.float32, [None, 2], name="input")
-    w = tf.get_variable("w", initializer=[[1.0, 2.0], [3.0, 4.0]])
-    tf.nn.relu(tf.matmul(x, w) - 3.0, name="output")
+    tf.nn.relu(tf.matmul(x, tf.get_variable("w", initializer=[[1.0, 2.0], [3.0, 4.0]])) - 3.0, name="output")
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         frozen = tf.graph_util.convert_variables_to_constants(sess, sess.graph.as_graph_def(), ["output"])
@@ -236,8 +227,7 @@ def test_a_trained_graph_is_frozen_and_loaded_elsewhere(tmp_path: Path) -> None:
     with tf.gfile.GFile(str(tmp_path / "frozen.pb"), "rb") as f:
         graph_def.ParseFromString(tf.compat.as_bytes(f.read()))
     with tf.Graph().as_default() as graph:
-        doubled = tf.constant([[2.0, 0.0]])
-        found = tf.import_graph_def(graph_def, {"input:0": doubled}, ["output:0"], name="prefix")
+        found = tf.import_graph_def(graph_def, {"input:0": tf.constant([[2.0, 0.0]])}, ["output:0"], name="prefix")
         assert found is not None
         (y,) = found
         assert y.name == "prefix/output:0"
@@ -346,12 +336,10 @@ def test_a_custom_getter_stands_between_name_and_variable() -> None:
 )
 def test_optimizers_find_the_bottom_of_a_bowl(make: Any) -> None:
     v = tf.Variable([2.0, -2.0], name="v")
-    target = tf.constant([0.5, 0.25])
-    loss = tf.nn.l2_loss(v - target)
+    loss = tf.nn.l2_loss(v - tf.constant([0.5, 0.25]))
     optimizer = make()
     grads = optimizer.compute_gradients(loss, [v])
-    clipped = [(tf.clip_by_value(g, -1.0, 1.0), var) for g, var in grads]
-    step = optimizer.apply_gradients(clipped)
+    step = optimizer.apply_gradients([(tf.clip_by_value(g, -1.0, 1.0), var) for g, var in grads])
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         for _ in range(200):
@@ -364,8 +352,7 @@ def test_own_scopes_keep_the_powers_of_adam_apart() -> None:
     adam = tf.train.AdamOptimizer(name="A", use_own_namescope_for_non_slot_vars=True)
     with tf.name_scope("elsewhere"):
         adam.minimize(v * v)
-    found = {w.op.name for w in tf.global_variables()}
-    assert {"A/beta1_power", "A/beta2_power"} <= found
+    assert {"A/beta1_power", "A/beta2_power"} <= {w.op.name for w in tf.global_variables()}
 
 
 def test_a_network_is_trained_from_a_queue_and_measured() -> None:
@@ -411,6 +398,22 @@ def test_a_step_is_traced_and_drawn() -> None:
     with tf.Session() as sess:
         sess.run(tf.matmul(a, a), options=options, run_metadata=metadata)
     assert metadata.step_stats is not None
-    drawing = Timeline(metadata.step_stats)
-    events = json.loads(drawing.generate_chrome_trace_format())["traceEvents"]
+    events = json.loads(Timeline(metadata.step_stats).generate_chrome_trace_format())["traceEvents"]
     assert "MatMul" in {event["name"] for event in events}
+
+
+PROGRAMS = whole_programs()
+
+
+@pytest.fixture(scope="module")
+def side() -> Iterator[WholeSide]:
+    with whole_side(OURS, sys.executable) as side:
+        yield side
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("program", PROGRAMS, ids=[program.name for program in PROGRAMS])
+def test_a_program_prints_what_is_recorded(side: WholeSide, program: WholeProgram) -> None:
+    printed = side.run(program)
+    assert printed.status == 0, printed.err
+    assert output_difference(program.recorded.read_text(encoding="utf-8"), printed.out) is None, printed.err

@@ -45,7 +45,6 @@ def environment() -> dict[str, str]:
 
 
 def run_demo(*options: str | Path) -> subprocess.CompletedProcess[str]:
-    """Runs the demo to its end."""
     return subprocess.run(
         command(*options),
         cwd="/",
@@ -62,7 +61,6 @@ def run_demo(*options: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the whole run has written."""
     return tmp_path_factory.mktemp("demo") / "a new folder"
 
 
@@ -74,7 +72,6 @@ def whole_run(output: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def trace(whole_run: subprocess.CompletedProcess[str], output: Path) -> list[dict[str, Any]]:
-    """The events of the trace that the whole run has written."""
     events: list[dict[str, Any]] = json.loads((output / "trace.json").read_text())["traceEvents"]
     return events
 
@@ -88,9 +85,7 @@ def table_row(run: subprocess.CompletedProcess[str], where: str) -> dict[str, fl
     return dict(zip(heading.split(), map(float, numbers), strict=True))
 
 
-def test_a_run_ends_well_and_writes_nothing_on_stderr(
-    whole_run: subprocess.CompletedProcess[str], output: Path
-) -> None:
+def test_a_run_ends_well_and_says_nothing_on_stderr(whole_run: subprocess.CompletedProcess[str], output: Path) -> None:
     assert (whole_run.returncode, whole_run.stderr) == (0, "")
     # Both models recognise the digits that were held out.
     for where in ("one process", "1 ps + 2 workers"):
@@ -123,8 +118,7 @@ def test_progress_is_told_in_a_few_lines_when_nobody_watches(whole_run: subproce
     told = [line for line in whole_run.stdout.splitlines() if f" of {STEPS}" in line]
     assert told[0] == f"  one process: step 0 of {STEPS}"
     assert told[5] == f"  1 ps + 2 workers: step 0 of {STEPS}"
-    last = rf"  1 ps \+ 2 workers: step {STEPS} of {STEPS}, accuracy 0\.\d{{3}}"
-    assert re.fullmatch(last, told[-1])
+    assert re.fullmatch(rf"  1 ps \+ 2 workers: step {STEPS} of {STEPS}, accuracy 0\.\d{{3}}", told[-1])
     assert len(told) == 10
 
 
@@ -206,9 +200,7 @@ def test_a_terminal_sees_a_bar_and_gets_its_cursor_back_though_the_model_is_not_
     ],
     ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else "",
 )
-def test_options_that_cannot_be_are_refused(
-    options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_impossible_options_are_refused(options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = called(capsys, *options)
     assert (status, out) == (2, "")
     assert complaint in err
@@ -228,8 +220,7 @@ def test_an_engine_that_is_not_installed_is_named_with_its_extra(
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = called(capsys, "--help")
     assert status == 0
-    options = "--data --steps --workers --on --strategy --output --local-only --no-progress"
-    for option in options.split():
+    for option in ["--data", "--steps", "--workers", "--on", "--strategy", "--output", "--local-only", "--no-progress"]:
         assert option in out
 
 
@@ -278,15 +269,13 @@ class Started:
         give_up = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < give_up:
             program = (folder / "cmdline").read_text().split("\0")[0]
-            status = (folder / "status").read_text()
-            (caught,) = re.findall(r"^SigCgt:\s*(\w+)", status, re.MULTILINE)
+            (caught,) = re.findall(r"^SigCgt:\s*(\w+)", (folder / "status").read_text(), re.MULTILINE)
             if program == sys.executable and int(caught, 16) >> (signal.SIGINT - 1) & 1:
                 return
             time.sleep(0.001)
         raise AssertionError("the demo never asked for SIGINT")
 
     def wait_for_line(self, text: str) -> None:
-        """Waits until a line of standard output contains a text."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self._said += line
@@ -299,12 +288,10 @@ class Started:
         self.process.send_signal(signal.SIGINT)
 
     def wait_for_end(self) -> tuple[str, str]:
-        """All that the demo said, on standard output and on standard error."""
         said, complaints = self.process.communicate(timeout=PATIENCE_SECONDS)
         return self._said + said, complaints
 
     def processes(self) -> list[int]:
-        """The processes of this demo that run."""
         return [pid for pid in map(_number, Path("/proc").iterdir()) if pid and self._owns(pid)]
 
     def _owns(self, pid: int) -> bool:
@@ -314,7 +301,6 @@ class Started:
             return False  # gone, or somebody else's
 
     def kill(self) -> None:
-        """Ends whatever a failed test has left."""
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -112,10 +112,9 @@ def synchronous(make: Make) -> float:
     """Use a cluster in a program without an event loop."""
     graph = Graph()
     v, fed, out = model(graph)
-    with make({"ps": 1, "worker": 1}) as cluster:
-        with Session(cluster.target("worker"), graph=graph) as session:
-            session.run(v.initializer)
-            return float(session.run(out, {fed: FED}))
+    with make({"ps": 1, "worker": 1}) as cluster, Session(cluster.target("worker"), graph=graph) as session:
+        session.run(v.initializer)
+        return float(session.run(out, {fed: FED}))
 
 
 def killed(*words: str) -> list[str]:
@@ -229,13 +228,11 @@ def on_slurm() -> dict[str, Any]:
 
 
 def write(found: dict[str, Any]) -> None:
-    """Write a line of JSON."""
     sys.stdout.write(json.dumps(found) + "\n")
     sys.stdout.flush()
 
 
 def main(engine: str, what: str, address: str = "") -> None:
-    """Do what the command line says."""
     if what == "tour":
         write({**{"ray": on_ray, "dask": on_dask, "slurm": on_slurm}[engine](), "tokens": TOKENS})
     elif engine == "ray":

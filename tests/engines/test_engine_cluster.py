@@ -26,6 +26,7 @@ from actorsession.errors import (
 )
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, soon
 from tests.engines.kit import Desk, DeskCluster, model, reattached
+from tests.rows import refusing
 from tests.transports.authority import Authority
 
 FED = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
@@ -51,25 +52,17 @@ async def test_a_step_runs_over_tasks_that_an_engine_has_placed(graph: Graph) ->
 
 
 async def test_each_task_is_ordered_with_the_resources_of_its_job() -> None:
-    wanted = {"worker": {"num_cpus": 2.0}}
-    async with DeskCluster({"ps": 1, "worker": 1}, resources=wanted) as cluster:
+    async with DeskCluster({"ps": 1, "worker": 1}, resources={"worker": {"num_cpus": 2.0}}) as cluster:
         assert {o.task: dict(o.resources) for o in cluster.desk.orders} == {PS0: {}, W0: {"num_cpus": 2.0}}
 
 
-@pytest.mark.parametrize(
-    ("settings", "kind", "message"),
-    [
-        ({"resources": {"wrker": {}}}, ValueError, r"given for \['wrker'\]; the jobs are \['worker'\]"),
-        ({"keep": 0.0}, InvalidArgumentError, "kept for more than 0 seconds, got 0"),
-        ({"imports": "one"}, TypeError, "a sequence of names of modules, got 'one'"),
-        ({"restart": -1}, ValueError, "0 or more; got -1"),
-    ],
+test_settings_that_mean_nothing_are_refused = refusing(
+    ({"resources": {"wrker": {}}}, r"given for \['wrker'\]; the jobs are \['worker'\]"),
+    ({"keep": 0.0}, InvalidArgumentError, "kept for more than 0 seconds, got 0"),
+    ({"imports": "one"}, TypeError, "a sequence of names of modules, got 'one'"),
+    ({"restart": -1}, "0 or more; got -1"),
+    of=lambda settings: DeskCluster({"worker": 1}, **settings),
 )
-def test_settings_that_cannot_be_meant_are_refused(
-    settings: dict[str, Any], kind: type[Exception], message: str
-) -> None:
-    with pytest.raises(kind, match=message):
-        DeskCluster({"worker": 1}, **settings)
 
 
 async def test_what_an_engine_does_not_have_ends_the_start_and_leaves_nothing() -> None:
@@ -123,12 +116,7 @@ async def test_a_stop_that_is_cancelled_ends_the_tasks_and_gives_all_back() -> N
     await eventually(lambda: not any(place.host.serving for place in cluster.desk.places.values()))
 
 
-# -- the token -------------------------------------------------------------------------------------
-
-
-async def test_only_who_has_the_token_is_served_and_no_log_shows_it(
-    graph: Graph, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_only_who_has_the_token_is_served_and_none_logs(graph: Graph, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with DeskCluster({"worker": 1}) as cluster:
         target = cluster.target("worker")
@@ -426,9 +414,8 @@ def test_a_program_without_a_loop_uses_a_plain_with(graph: Graph) -> None:
 
 
 async def test_a_plain_with_in_a_coroutine_names_the_other_one() -> None:
-    with pytest.raises(RuntimeError, match=r"use `async with DeskCluster\(...\)` there"):
-        with DeskCluster({"worker": 1}):
-            raise AssertionError
+    with pytest.raises(RuntimeError, match=r"use `async with DeskCluster\(...\)` there"), DeskCluster({"worker": 1}):
+        raise AssertionError
 
 
 async def test_a_start_that_is_cancelled_leaves_nothing() -> None:
@@ -439,8 +426,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing() -> None:
         await asyncio.Event().wait()
 
     desk.place = never  # type: ignore[method-assign, assignment]
-    cluster = EngineCluster(desk, {"worker": 1})
-    starting = asyncio.create_task(cluster.start())
+    starting = asyncio.create_task(EngineCluster(desk, {"worker": 1}).start())
     await soon(reached.wait())
     starting.cancel()
     with pytest.raises((asyncio.CancelledError, OpError)):

@@ -40,7 +40,6 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def _run(*words: str) -> tuple[str, bytes]:
-    """Run a Python program; return what it has written, and all logs that its engine has."""
     limit = time.monotonic() + _LIMIT
     for _ in range(RAY_STARTS):
         run, logs = _run_once(limit - time.monotonic(), *words)
@@ -173,13 +172,8 @@ def test_partitions_of_a_dask_dataframe_are_fed_where_they_lie() -> None:
     assert (run.returncode, run.stdout) == (0, "{'DataFrame'} [1.0, 2.0, 3.0]\n"), run.stderr[-5000:]
 
 
-# -- without an engine -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("cluster", "extra"), [(RayCluster, "ray"), (DaskCluster, "dask")])
-async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
-    uninstall: Callable[[str], None], cluster: Any, extra: str
-) -> None:
+async def test_an_absent_engine_names_its_extra(uninstall: Callable[[str], None], cluster: Any, extra: str) -> None:
     uninstall({"dask": "distributed"}.get(extra, extra))
     with pytest.raises(ImportError, match=rf"pip install 'actorsession\[{extra}\]'"):
         await cluster({"worker": 1}).start()

@@ -67,14 +67,12 @@ asyncio.run(main(sys.argv[1]))
 
 
 def docker(*words: str, limit: float = PATIENCE, given: str | None = None) -> str:
-    """What a command of Docker prints."""
     done = subprocess.run(["docker", *words], input=given, capture_output=True, text=True, timeout=limit, check=False)
     assert done.returncode == 0, f"docker {' '.join(words)}: {done.stdout}{done.stderr}"
     return done.stdout.strip()
 
 
 def can(*words: str) -> bool:
-    """Whether Docker does something."""
     return not subprocess.run(["docker", *words], capture_output=True, check=False).returncode
 
 
@@ -83,8 +81,7 @@ def image() -> Iterator[str]:
     """The image of the Dockerfile; its base must be there or in a registry."""
     if shutil.which("docker") is None or not can("info"):
         pytest.skip(f"no Docker answers: {_START}")
-    text = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
-    (base,) = re.findall(r"^FROM (\S+)$", text, re.M)
+    (base,) = re.findall(r"^FROM (\S+)$", (FOLDER / "Dockerfile").read_text(encoding="utf-8"), re.M)
     if not can("image", "inspect", base) and not can("pull", base):
         pytest.skip(f"Docker does not get {base}: scripts/docker base FOLDER")
     name = f"actorsession-test:{secrets.token_hex(4)}"
@@ -153,11 +150,9 @@ class Pods:
         return words
 
     def container(self, job: str, index: int) -> str:
-        """The name of a pod's container."""
         return f"{self.name}-{job}-{index}"
 
     def start(self, job: str, index: int) -> None:
-        """Start a pod."""
         pod = manifests()["StatefulSet", job]["spec"]["template"]["spec"]
         fields = {"metadata.name": f"{job}-{index}", "metadata.namespace": "ns"}
         short = f"{job}-{index}.{job}"
@@ -174,7 +169,6 @@ class Pods:
         )
 
     def probe(self, job: str, index: int, path: str) -> tuple[int, bytes]:
-        """What a pod answers to a probe; 0 before it listens."""
         form = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}} {{.State.Status}}"
         address, _, state = docker("inspect", "--format", form, self.container(job, index)).rpartition(" ")
         assert state == "running", docker("logs", self.container(job, index))
@@ -184,7 +178,6 @@ class Pods:
             return 0, b""
 
     def until_ready(self) -> None:
-        """Wait until all pods are ready."""
         limit = time.monotonic() + 2 * PATIENCE
         for pod in self.names:
             while self.probe(*pod, "/readyz")[0] != 200:
@@ -192,7 +185,6 @@ class Pods:
                 time.sleep(0.1)
 
     def train(self, program: str | None = None) -> str:
-        """Run the job, or else another program of Python in its place."""
         pod = manifests()["Job", "train"]["spec"]["template"]["spec"]
         (one,) = pod["containers"]
         first, *rest = one["command"] if program is None else ("python", "-c", program)
@@ -209,13 +201,11 @@ class Pods:
         )
 
     def end(self, job: str, index: int, *how: str) -> int:
-        """End a pod; return its exit status."""
         name = self.container(job, index)
         docker(*how, name, limit=4 * PATIENCE)
         return int(docker("wait", name))
 
     def logs(self, job: str, index: int) -> str:
-        """All that a pod has written."""
         words = ["docker", "logs", self.container(job, index)]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         return done.stdout + done.stderr
@@ -262,8 +252,7 @@ def test_the_containers_of_the_manifests_train_and_come_back(pods: Pods) -> None
     assert {pods.probe(*pod, "/")[0] for pod in pods.names} == {404}
     trained = "1000 steps on 2 workers: accuracy 0.9"
     assert pods.train().startswith(trained)
-    grace = manifests()["StatefulSet", "ps"]["spec"]["template"]["spec"]
-    seconds = grace["terminationGracePeriodSeconds"]
+    seconds = manifests()["StatefulSet", "ps"]["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
     begun = time.monotonic()
     assert pods.end("ps", 0, "stop", f"--time={seconds}") == 0
     assert time.monotonic() - begun < seconds

@@ -64,7 +64,6 @@ VERSIONS = {"Service": "v1", "StatefulSet": "apps/v1", "Job": "batch/v1"}
 
 @cache
 def manifests() -> dict[tuple[str, str], Any]:
-    """All objects by kind and name."""
     found = list(yaml.safe_load_all((FOLDER / "digits.yaml").read_text(encoding="utf-8")))
     named = {(one["kind"], one["metadata"]["name"]): one for one in found}
     assert len(named) == len(found)
@@ -79,7 +78,6 @@ def known_fields(kind: str) -> list[re.Pattern[str]]:
 
 
 def paths_of(value: Any, at: str = "") -> list[str]:
-    """The paths of all leaves of a manifest."""
     if isinstance(value, dict):
         return [path for name, one in value.items() for path in paths_of(one, f"{at}.{name}")]
     if isinstance(value, list):
@@ -117,8 +115,7 @@ def test_the_objects_are_the_services_and_sets_of_each_job_and_what_trains() -> 
 def test_every_field_is_one_of_the_api() -> None:
     for (kind, _), one in manifests().items():
         known = known_fields(kind)
-        unknown = {p for p in paths_of(one) if not any(field.fullmatch(p) for field in known)}
-        assert not unknown, kind
+        assert not {p for p in paths_of(one) if not any(field.fullmatch(p) for field in known)}, kind
     # The published schema agrees.
     validator = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     for one in manifests().values():
@@ -206,8 +203,6 @@ async def test_the_program_trains_on_the_cluster_that_it_is_given() -> None:
     assert float(found[1]) > 0.9
 
 
-# -- the pods as processes -------------------------------------------------------------------------
-
 # The names of a headless service, for one process and its children: a hosts file in a namespace of its own.
 NAMED = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
 NAMED += ['mount --bind "$0" /etc/hosts && exec "$@"']
@@ -266,7 +261,6 @@ class Pods:
         return {answer(port, path)[0] for port in self.probes.values()}
 
     def train(self) -> str:
-        """Run the job's program."""
         (one,) = manifests()["Job", "train"]["spec"]["template"]["spec"]["containers"]
         words = [*NAMED, str(self.hosts), sys.executable, str(FOLDER / "train.py"), *one["args"]]
         done = subprocess.run(
@@ -276,7 +270,6 @@ class Pods:
         return done.stdout
 
     def end(self, job: str, index: int, how: signal.Signals) -> int:
-        """End a pod, and return its exit status."""
         process = self.processes[job, index]
         process.send_signal(how)
         assert process.stdout is not None

@@ -50,12 +50,10 @@ TOOLS = {
 
 def blocks(page: str) -> list[str]:
     """The blocks of a page that show commands and what they print."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    return re.findall(r"^```console\n(.*?)^```", text, re.M | re.S)
+    return re.findall(r"^```console\n(.*?)^```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.M | re.S)
 
 
 def block_with(page: str, words: str) -> str:
-    """The only block of a page that has these words."""
     (found,) = [block for block in blocks(page) if words in block]
     return found
 
@@ -104,7 +102,6 @@ def run(block: str, place: Path, **more: str) -> str:
 
 
 def run_once(block: str, place: Path, limit: float, **more: str) -> tuple[int, str]:
-    """Run a block; return its status and what it says."""
     commands = "\n".join(line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ "))
     path = os.pathsep.join([str(place / "tools"), str(Path(sys.executable).parent), SEARCHED])
     settings = {
@@ -185,8 +182,7 @@ def test_the_demo_shows_the_same_on_each_engine(
 
 def test_parts_of_a_dask_array_are_fed_where_they_lie(place: Path) -> None:
     need("distributed")
-    said = run(block_with("dask.md", "feed_from_dask.py"), place)
-    assert "weights: [1.0, 2.0, 3.0]\n" in said
+    assert "weights: [1.0, 2.0, 3.0]\n" in run(block_with("dask.md", "feed_from_dask.py"), place)
 
 
 def is_taken(port: int) -> bool:
@@ -244,8 +240,7 @@ def test_a_program_asks_slurm_for_a_cluster(place: Path, slurm: str) -> None:
     page = (ROOT / "docs" / "slurm.md").read_text(encoding="utf-8")
     (program,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     (place / "program.py").write_text(program)
-    said = run("$ python program.py\n6.0\n", place, SLURM_CONF=slurm)
-    assert "127.0.0.1" in said
+    assert "127.0.0.1" in run("$ python program.py\n6.0\n", place, SLURM_CONF=slurm)
 
 
 def test_the_commands_for_kubernetes_name_what_there_is(place: Path) -> None:

@@ -58,9 +58,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def said(*words: str) -> str:
-    """What a command prints."""
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE)
-    return done.stdout
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -77,9 +75,6 @@ def all_nodes_are_idle() -> bool:
     """Which they are some time after the end of the last job."""
     states = said("sinfo", "--noheader", "--Node", "--format=%t").split()
     return states == ["idle", "idle"] and no_job_is_left()
-
-
-# -- the resolver ----------------------------------------------------------------------------------
 
 
 @with_slurm
@@ -111,9 +106,6 @@ def test_all_ranks_of_a_step_see_the_same_cluster_and_each_its_own_task(slurm: P
     assert [rank[3] for rank in ranks] == [cluster] * 3
     assert {(job, index): node for job, index, node, _ in ranks} == hosts
     assert len({address for addresses in cluster.values() for address in addresses}) == 3
-
-
-# -- SlurmCluster ----------------------------------------------------------------------------------
 
 
 def sum_of_squares(first: str, second: str) -> tuple[acts.Graph, Any, Any, Any]:

@@ -162,7 +162,6 @@ class Attacker:
         self.tally.hung_up += 1
 
     def count(self, name: str) -> None:
-        """Notes a spoilt frame."""
         self.tally.frames += 1
         self.tally.by_mutation[name] = self.tally.by_mutation.get(name, 0) + 1
 
@@ -341,9 +340,6 @@ def _packed(number: int) -> bytes:
     return b"\xcf" + number.to_bytes(8, "big")
 
 
-# -- the server ------------------------------------------------------------------------------------
-
-
 @dataclass
 class Victims:
     """Two server processes, and what they say on standard error."""
@@ -353,7 +349,6 @@ class Victims:
     errors: Path
 
     def resident(self) -> float:
-        """The memory of the first, in MiB."""
         return process_memory(Path(f"/proc/{self.pids[0]}/status")).resident / 2**20
 
 
@@ -439,8 +434,7 @@ async def attack(frames: int, seed: int, *, say: bool = False) -> Tally:
         tally = attacker.tally
         step = max(100, frames // (30 if frames > 30_000 else 10))
         while tally.frames < frames:
-            wanted = min(frames, tally.frames + step)
-            await attacker.send(wanted)
+            await attacker.send(min(frames, tally.frames + step))
             await check(found)
             tally.checks += 1
             tally.resident.append(found.resident())
@@ -464,7 +458,6 @@ def _say(line: str) -> None:
 
 
 def main() -> int:
-    """Runs the attack that the command line asks for."""
     parser = argparse.ArgumentParser(prog="fuzz", description="Sends spoilt frames to a server.")
     parser.add_argument("--frames", type=int, default=100_000, help="how many (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of all chance (default %(default)s)")

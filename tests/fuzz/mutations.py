@@ -23,7 +23,6 @@ Mutation: TypeAlias = Callable[[random.Random, Frame, Corpus], bytes]
 
 
 def wire(frame: Frame) -> bytes:
-    """The bytes of a frame."""
     return b"".join(bytes(piece) for piece in encode_frame(frame, WIRE_VERSION))
 
 
@@ -103,7 +102,6 @@ def drop_segments(chance: random.Random, frame: Frame, corpus: Corpus) -> bytes:
 
 
 def repeat(chance: random.Random, frame: Frame, corpus: Corpus) -> bytes:
-    """Sends the frame several times."""
     return wire(frame) * chance.randint(2, 5)
 
 
@@ -113,7 +111,6 @@ def another(chance: random.Random, frame: Frame, corpus: Corpus) -> bytes:
 
 
 def noise(chance: random.Random, frame: Frame, corpus: Corpus) -> bytes:
-    """Sends bytes without sense."""
     return chance.randbytes(chance.randint(1, 400))
 
 

@@ -75,9 +75,6 @@ class Reader(NamedTuple):
     documented: tuple[type[Exception], ...] = ()
 
 
-# -- what is read ----------------------------------------------------------------------------------
-
-
 def content(text: str | bytes) -> Callable[[Path], object]:
     """Write a file ``x`` with a content."""
     data = text.encode() if isinstance(text, str) else text
@@ -102,12 +99,10 @@ def a_model() -> tuple[acts.Graph, Any]:
 
 
 def a_graph_def() -> Any:
-    """The graph as a message."""
     return a_model()[0].as_graph_def()
 
 
 def import_graph(parse: Callable[[bytes], Any], folder: Path) -> None:
-    """Read a graph and import it."""
     message = parse((folder / "x").read_bytes())
     with tf.Graph().as_default():
         tf.import_graph_def(message, name="")
@@ -128,7 +123,6 @@ def of_message(message: Any) -> Reader:
 
 
 def save(make_saver: Callable[[Any], Any], folder: Path) -> None:
-    """Write a checkpoint of the model."""
     graph, v = a_model()
     with graph.as_default(), tf.Session() as session:
         session.run(v.initializer)
@@ -136,7 +130,6 @@ def save(make_saver: Callable[[Any], Any], folder: Path) -> None:
 
 
 def restore(make_saver: Callable[[Any], Any], folder: Path, *, meta: bool = False) -> None:
-    """Read a checkpoint in all ways."""
     prefix = str(folder / "m")
     tf.train.latest_checkpoint(str(folder))
     if tf.train.checkpoint_exists(prefix):
@@ -151,12 +144,10 @@ def restore(make_saver: Callable[[Any], Any], folder: Path, *, meta: bool = Fals
 
 
 def of_checkpoint(make_saver: Callable[[Any], Any], *, meta: bool = False) -> Reader:
-    """A checkpoint in one of the formats."""
     return Reader(partial(save, make_saver), partial(restore, make_saver, meta=meta))
 
 
 def save_model(folder: Path) -> None:
-    """Write a saved model."""
     with tf.Graph().as_default(), tf.Session() as session:
         x, v = tf.placeholder(tf.float32, [None], name="x"), tf.Variable(2.0)
         session.run(v.initializer)
@@ -164,13 +155,11 @@ def save_model(folder: Path) -> None:
 
 
 def write_model_and_input(folder: Path) -> None:
-    """Write a saved model, and an input for it."""
     save_model(folder)
     np.save(folder / "x.npy", np.arange(2.0, dtype=np.float32))
 
 
 def load_model(folder: Path) -> None:
-    """Read a saved model."""
     with tf.Session(graph=tf.Graph()) as session:
         tf.saved_model.load(session, ["serve"], str(folder / "model"))
 
@@ -186,7 +175,6 @@ EXAMPLE = tf.train.Example(
 
 
 def write_records(kind: str, folder: Path) -> None:
-    """Write a file of records."""
     options = tf.python_io.TFRecordOptions(getattr(tf.python_io.TFRecordCompressionType, kind or "NONE"))
     with tf.python_io.TFRecordWriter(str(folder / "x"), options=options) as writer:
         for _ in range(3):
@@ -194,7 +182,6 @@ def write_records(kind: str, folder: Path) -> None:
 
 
 def read_records(kind: str, folder: Path) -> None:
-    """Read a file of records in both ways."""
     path = str(folder / "x")
     options = tf.python_io.TFRecordOptions(getattr(tf.python_io.TFRecordCompressionType, kind or "NONE"))
     for each in tf.python_io.tf_record_iterator(path, options=options):
@@ -202,47 +189,40 @@ def read_records(kind: str, folder: Path) -> None:
     features = {"a": tf.FixedLenFeature([], tf.int64)}
     with tf.Graph().as_default(), tf.Session() as session:
         records = tf.data.TFRecordDataset(path, compression_type=kind).batch(9)
-        found = tf.data.make_one_shot_iterator(records).get_next()
-        session.run(tf.parse_example(session.run(found), features))
+        session.run(tf.parse_example(session.run(tf.data.make_one_shot_iterator(records).get_next()), features))
 
 
 def write_events(folder: Path) -> None:
-    """Write a file of events."""
     writer = tf.summary.FileWriter(str(folder), graph=tf.Graph())
     writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="a", simple_value=1.0)]), 1)
     writer.close()
 
 
 def read_events(folder: Path) -> None:
-    """Read all files of events."""
     for path in folder.iterdir():
         for event in tf.train.summary_iterator(str(path)):
             str(event)
 
 
 def dump(folder: Path) -> None:
-    """Write the values of a run."""
     with tf.Graph().as_default(), tf.Session() as session:
         wrapped: Any = DumpingDebugWrapperSession(session, str(folder / "dump"))
         wrapped.run(tf.constant(2.0) * 3.0)
 
 
 def read_dump(folder: Path) -> None:
-    """Read the values of all runs."""
     for path in (folder / "dump").iterdir():
         for datum in DebugDumpDir(str(path)).dumped_tensor_data:
             datum.get_tensor()
 
 
 def write_mnist(folder: Path) -> None:
-    """Write images and labels."""
     sizes = struct.pack(">IIII", 2051, 2, 28, 28)
     (folder / "images").write_bytes(gzip.compress(sizes + bytes(2 * 28 * 28)))
     (folder / "labels").write_bytes(gzip.compress(struct.pack(">II", 2049, 2) + b"\1\2"))
 
 
 def read_mnist(folder: Path) -> None:
-    """Read images and labels."""
     with (
         contextlib.suppress(FileNotFoundError),  # which is this function's
         open(folder / "images", "rb") as images,
@@ -253,14 +233,12 @@ def read_mnist(folder: Path) -> None:
 
 
 def save_vocabulary(folder: Path) -> None:
-    """Write the words of documents."""
     processor = tf.contrib.learn.preprocessing.VocabularyProcessor(4)
     list(processor.fit_transform(["a b c", "b d"]))
     processor.save(str(folder / "x"))
 
 
 def write_digits(folder: Path) -> None:
-    """Write a file of digits."""
     np.savez_compressed(
         folder / "digits.npz", images=np.zeros((20, 64), np.uint8), labels=np.arange(20, dtype=np.uint8) % 10
     )
@@ -300,7 +278,6 @@ CLUSTER = json.dumps(
 
 
 def resolve(resolver: Any) -> None:
-    """Ask a resolver everything."""
     resolver.cluster_spec(), resolver.task_type, resolver.task_id, resolver.master()
 
 
@@ -312,7 +289,6 @@ def in_environment(name: str, read: Callable[[], object], folder: Path) -> None:
 
 
 def read_certificates(folder: Path) -> None:
-    """Check three files of TLS."""
     files = {"ca_file": "ca.pem", "certificate_file": "cert.pem", "key_file": "key.pem"}
     check_files(acts.SecurityConfig(**{field: str(folder / name) for field, name in files.items()}))
 
@@ -324,7 +300,6 @@ def write_token(folder: Path) -> None:
 
 
 def read_token(folder: Path) -> None:
-    """Read the token."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("ACTORSESSION_TOKEN", raising=False)
         patch.setenv("ACTORSESSION_TOKEN_FILE", str(folder / "x"))
@@ -350,14 +325,12 @@ def store(folder: Path) -> SnapshotStore:
 
 
 def write_snapshot(folder: Path) -> None:
-    """Keep two variables."""
     spec = TensorSpec(float64, TensorShape([3]))
     saved = [Saved("CPU:0", "", name, spec, np.arange(3.0)) for name in ("a", "b")]
     store(folder).write(Snapshot(7, 1, True, saved))
 
 
 def read_snapshot(folder: Path) -> None:
-    """Read the variables, and whose they are."""
     store(folder).latest()
     stored_cluster_id(folder)
 
@@ -442,7 +415,6 @@ PODS = json.dumps(
 
 
 def file(folder: Path) -> str:
-    """The file ``x`` as an argument."""
     return str(folder / "x")
 
 
@@ -553,8 +525,6 @@ READERS: dict[str, Reader] = {
 }
 
 
-# -- how it is spoilt ------------------------------------------------------------------------------
-
 NUMBERS = [b"9" * 30, b"9" * 5000, b"-1", b"0", b"1.5", b"1e999", b"NaN", b"4294967296", b"null", b'"x"', b"[]"]
 TEXTS = [b"5", b"null", b"[]", b"{}", b"true", b'""', b'"\\ud800"', b'"\\u0000"', b'"' + b"x" * 5000 + b'"']
 
@@ -641,8 +611,6 @@ def spoil_files(name: str, folder: Path, seed: int, times: int, until: float = f
             shutil.rmtree(bad)
     return wrong
 
-
-# -- arguments of commands -------------------------------------------------------------------------
 
 ODD = (
     "", " ", "x", "-1", "0", "nan", "inf", "1e300", "9" * 5000, "[", "{}", "null", "\ud800", "a=b,c", "/",

@@ -80,8 +80,7 @@ async def record() -> Recording:
         incarnations = await use(servers[0].target)
         for server in servers:
             await server.stop()
-    said = [Conversation(c.peer.task, tuple(frames)) for c, frames in written.items()]
-    return Recording(tuple(said), incarnations)
+    return Recording(tuple([Conversation(c.peer.task, tuple(frames)) for c, frames in written.items()]), incarnations)
 
 
 async def use(target: str) -> dict[str, int]:
@@ -93,8 +92,7 @@ async def use(target: str) -> dict[str, int]:
     with Graph().as_default() as graph:
         with graph.device(W0):
             x = ops.placeholder("float32", [None], name="x")
-            v = ops.Variable(np.arange(3, dtype=np.float32), name="v")
-            y = v * 2.0 + x
+            y = ops.Variable(np.arange(3, dtype=np.float32), name="v") * 2.0 + x
         with graph.device(W1):
             z = ops.reduce_sum(y * y, name="z")
             back = z + 1.0

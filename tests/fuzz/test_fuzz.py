@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ from actorsession.messages.step_frames import (
 from tests.cluster.script import ROOT, environment
 from tests.fuzz.attack import attack
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values
-from tests.fuzz.readers import step_calls
+from tests.fuzz.readers import READERS, spoil_arguments, spoil_files, step_calls
 from tests.fuzz.recording import Recording, record
 from tests.loops import run_to_end as run
 from transports import Frame, FrameDecoder, Hello, TransportError
@@ -55,9 +56,6 @@ def corpus(recording: Recording) -> list[Frame]:
     return [frame for c in recording.conversations for frame in c.frames]
 
 
-# -- without a server --------------------------------------------------------------------------------
-
-
 def test_the_recording_holds_every_kind_of_talk(corpus: list[Frame]) -> None:
     said = {_kind(frame) for frame in corpus}
     assert said >= {
@@ -70,7 +68,6 @@ def test_the_recording_holds_every_kind_of_talk(corpus: list[Frame]) -> None:
 
 
 def _kind(frame: Frame) -> str | int:
-    """The name of a message or envelope, or the kind of a step frame."""
     if is_step_frame(frame.header):
         return int(read_header(frame.header)[0])
     envelope = decode(frame.header, frame.segments)
@@ -162,9 +159,6 @@ def test_any_fields_are_a_message_or_a_protocol_error(tag: str, fields: list[obj
         VOCABULARY.from_wire([tag, *fields])
 
 
-# -- a server ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.process
 @pytest.mark.slow
 def test_a_server_bears_a_few_thousand_spoilt_frames() -> None:
@@ -183,3 +177,20 @@ def test_the_script_says_how_it_is_called() -> None:
         [ROOT / "scripts" / "fuzz", "--help"], capture_output=True, text=True, check=True, env=environment()
     )
     assert done.stdout.startswith("usage: scripts/fuzz [--frames N] [--seed N]")
+
+
+SEED, TIMES = 20261128, 6
+
+
+def write_and_read(name: str, folder: Path) -> None:
+    READERS[name].write(folder)
+    READERS[name].read(folder)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_spoilt_files_are_read_as_something_or_refused_in_our_words(name: str, tmp_path: Path) -> None:
+    assert spoil_files(name, tmp_path, SEED, TIMES) == []
+
+
+def test_odd_words_for_any_option_of_any_command_are_refused_in_one_line() -> None:
+    assert spoil_arguments(SEED) == []

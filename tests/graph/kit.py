@@ -87,8 +87,7 @@ register(OpDef(name="KitSized", infer=_infer_sized, kernel=_no_kernel))
 
 def leaf(graph: Graph, name: str | None = None, *, dtype: Any = "float32", shape: ShapeLike = ()) -> Tensor:
     """A tensor that comes from nowhere."""
-    attrs = {"dtype": as_dtype(dtype), "shape": shape}
-    return graph.create_op("KitLeaf", (), attrs, name).outputs[0]
+    return graph.create_op("KitLeaf", (), {"dtype": as_dtype(dtype), "shape": shape}, name).outputs[0]
 
 
 def join(graph: Graph, *inputs: Tensor, name: str | None = None) -> Tensor:

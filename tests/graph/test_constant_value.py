@@ -18,6 +18,8 @@ from tests.graph.kit import copy, join, leaf, value
 from tests.ops.interpreter import evaluate
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 
 def test_a_constant_is_known_and_a_placeholder_is_not() -> None:
     graph = Graph()
@@ -33,8 +35,7 @@ def test_a_constant_is_known_and_a_placeholder_is_not() -> None:
     assert constant_value(graph.create_op("KitSum", [a, leaf(graph)]).outputs[0]) is None
     # Shape functions see the values of their inputs.
     graph = Graph()
-    shape = copy(graph, value(graph, np.array([2, 3])))
-    assert graph.create_op("KitSized", [shape]).outputs[0].shape == [2, 3]
+    assert graph.create_op("KitSized", [copy(graph, value(graph, np.array([2, 3])))]).outputs[0].shape == [2, 3]
     assert graph.create_op("KitSized", [leaf(graph)]).outputs[0].shape.rank is None
     graph = Graph()
     total = graph.create_op("KitSum", [value(graph, 1)]).outputs[0]
@@ -95,9 +96,6 @@ def test_fills_and_casts_of_what_is_known_are_known() -> None:
         assert get_static_value(ops.cast(constant(1.7), "int32")) is None
 
 
-# -- bounds ----------------------------------------------------------------------------------------
-
-
 def kept(graph: Graph) -> int:
     """The elements of the values that were computed and are remembered."""
     made = [t for op in graph.get_operations() if op.type not in _PASS_ON for t in op.outputs]
@@ -106,16 +104,15 @@ def kept(graph: Graph) -> int:
 
 
 @pytest.mark.parametrize("double", ["concat", "stack", "strings"])
-def test_values_that_double_are_computed_while_they_are_small(double: str) -> None:
+def test_values_that_double_are_computed_while_they_are_small(graph: tf.Graph, double: str) -> None:
     """Thirty-two times four bytes and more would be 32 GiB, for which there is no memory."""
-    with Graph().as_default() as graph:
-        x = constant([b"text", b"more"]) if double == "strings" else constant([1.0, 2.0])
-        for _ in range(32):
-            x = ops.stack([x, x]) if double == "stack" else ops.concat([x, x], 0)
-            ops.shape(x + x if double != "strings" else x)
-        assert constant_value(x) is None
-        assert x.shape.num_elements() == 2**33
-        assert kept(graph) < 2 * MOST_ELEMENTS + 100
+    x = constant([b"text", b"more"]) if double == "strings" else constant([1.0, 2.0])
+    for _ in range(32):
+        x = ops.stack([x, x]) if double == "stack" else ops.concat([x, x], 0)
+        ops.shape(x + x if double != "strings" else x)
+    assert constant_value(x) is None
+    assert x.shape.num_elements() == 2**33
+    assert kept(graph) < 2 * MOST_ELEMENTS + 100
 
 
 @for_each(
@@ -133,41 +130,37 @@ def test_values_that_double_are_computed_while_they_are_small(double: str) -> No
 )
 def test_a_value_that_is_large_is_not_computed(build: Any) -> None:
     with Graph().as_default() as graph:
-        made = build(constant(np.arange(3 * MOST_ELEMENTS)))
-        assert get_static_value(made) is None
+        assert get_static_value(build(constant(np.arange(3 * MOST_ELEMENTS)))) is None
         assert kept(graph) <= 10
 
 
 def test_what_was_given_whole_is_known_at_any_size_and_is_no_copy() -> None:
     given = np.arange(3 * MOST_ELEMENTS)
-    with Graph().as_default():
-        whole = constant(given)
-        found = get_static_value(ops.stop_gradient(ops.identity(whole)))
-        assert found.size == given.size
-        assert np.shares_memory(found, whole.op.attrs["value"])
-        assert get_static_value(whole[5:8]).tolist() == [5, 6, 7]
-        assert get_static_value(ops.shape(whole)).tolist() == [given.size]
+    whole = constant(given)
+    found = get_static_value(ops.stop_gradient(ops.identity(whole)))
+    assert found.size == given.size
+    assert np.shares_memory(found, whole.op.attrs["value"])
+    assert get_static_value(whole[5:8]).tolist() == [5, 6, 7]
+    assert get_static_value(ops.shape(whole)).tolist() == [given.size]
 
 
 def test_a_value_that_turns_out_to_be_large_later_is_not_computed() -> None:
-    with Graph().as_default():
-        x = ops.placeholder("float32", [None])
-        numbers = ops.range(ops.shape(x)[0])
-        assert get_static_value(numbers) is None
-        x.set_shape([MOST_ELEMENTS + 1])
-        assert get_static_value(numbers) is None
-        y = ops.placeholder("float32", [None])
-        few = ops.range(ops.shape(y)[0])
-        y.set_shape([MOST_ELEMENTS])
-        assert len(get_static_value(few)) == MOST_ELEMENTS
+    x = ops.placeholder("float32", [None])
+    numbers = ops.range(ops.shape(x)[0])
+    assert get_static_value(numbers) is None
+    x.set_shape([MOST_ELEMENTS + 1])
+    assert get_static_value(numbers) is None
+    y = ops.placeholder("float32", [None])
+    few = ops.range(ops.shape(y)[0])
+    y.set_shape([MOST_ELEMENTS])
+    assert len(get_static_value(few)) == MOST_ELEMENTS
 
 
 def test_a_stack_that_is_known_in_part_is_bounded_too() -> None:
-    with Graph().as_default():
-        x = ops.stack([ops.placeholder("int32", []), constant(1)])
-        for _ in range(40):
-            x = ops.stack([x, x])
-        assert get_static_value(x, partial=True) is None
+    x = ops.stack([ops.placeholder("int32", []), constant(1)])
+    for _ in range(40):
+        x = ops.stack([x, x])
+    assert get_static_value(x, partial=True) is None
 
 
 Case = Callable[[Any, Any], Any]
@@ -272,8 +265,7 @@ def test_sizes_are_computed_while_the_graph_is_built_and_after_an_import(case: s
         assert made.shape.as_list() == expected
     with tf.Graph().as_default():
         tf.import_graph_def(graph_def_of(graph), name="")
-        again = tf.get_default_graph().get_tensor_by_name(made.name)
-        assert again.shape.as_list() == expected
+        assert tf.get_default_graph().get_tensor_by_name(made.name).shape.as_list() == expected
 
 
 def test_numbers_that_their_type_does_not_hold_are_not_known() -> None:
@@ -299,27 +291,24 @@ def test_a_shape_is_known_as_far_as_its_parts_are(case: str) -> None:
 
 def test_a_sum_of_sums_takes_no_time_for_ever() -> None:
     """Each sum has the one before twice: followed to the end there would be 2 ** 60 ways."""
-    with Graph().as_default():
-        x = tf.placeholder("float32", [None, 1])
-        size = tf.shape(x)[1]
-        for _ in range(60):
-            size = tf.minimum(size + size, 1)
-        made = tf.zeros([size])
-        assert made.shape.as_list() == [None]
-        (zeros,) = evaluate([made], {x: np.zeros([2, 1], np.float32)})
-        assert zeros.shape == (1,)
+    x = tf.placeholder("float32", [None, 1])
+    size = tf.shape(x)[1]
+    for _ in range(60):
+        size = tf.minimum(size + size, 1)
+    made = tf.zeros([size])
+    assert made.shape.as_list() == [None]
+    (zeros,) = evaluate([made], {x: np.zeros([2, 1], np.float32)})
+    assert zeros.shape == (1,)
 
 
-def test_plain_margins_may_still_be_fed() -> None:
-    with Graph().as_default() as graph:
-        x = tf.placeholder("float32", [None])
-        padded = tf.pad(x, [[1, 2]])
-        margins = padded.op.inputs[1]
-        assert padded.shape.as_list() == [None]
-        assert graph.is_feedable(margins)
-        again = tf.pad(x, margins)
-        assert again.shape.as_list() == [None]
-        assert not graph.is_feedable(margins)
+def test_plain_margins_may_still_be_fed(graph: tf.Graph) -> None:
+    x = tf.placeholder("float32", [None])
+    padded = tf.pad(x, [[1, 2]])
+    margins = padded.op.inputs[1]
+    assert padded.shape.as_list() == [None]
+    assert graph.is_feedable(margins)
+    assert tf.pad(x, margins).shape.as_list() == [None]
+    assert not graph.is_feedable(margins)
 
 
 @for_each(
@@ -351,7 +340,6 @@ def test_a_branch_that_does_not_run_may_compute_sizes_that_do_not_fit(branch: An
 
 
 def test_what_a_branch_has_of_its_own_has_to_fit() -> None:
-    with tf.Graph().as_default():
-        x, chosen = tf.ones([2, 5, 3]), tf.placeholder("bool", [])
-        with pytest.raises(ValueError, match="paddings are at least 0"):
-            tf.cond(chosen, lambda: tf.pad(x, [[0, 0], [0, -1], [0, 0]]), lambda: x)
+    x, chosen = tf.ones([2, 5, 3]), tf.placeholder("bool", [])
+    with pytest.raises(ValueError, match="paddings are at least 0"):
+        tf.cond(chosen, lambda: tf.pad(x, [[0, 0], [0, -1], [0, 0]]), lambda: x)

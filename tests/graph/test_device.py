@@ -14,6 +14,7 @@ from actorsession.extend import DeviceAttributes
 from actorsession.graph.device import LOCAL_TASK, task_name
 from tests.rows import for_each
 
+SPELLINGS = ["/cpu:0", "cpu:0", "/CPU:0", "/Cpu:0", "/device:CPU:0", "/device:cpu:0", "/device:CPU:00"]
 FULL = "/job:worker/replica:0/task:1/device:CPU:0"
 
 number = st.none() | st.integers(0, 99)
@@ -28,11 +29,6 @@ specs = st.builds(
 
 
 # -- reading ---------------------------------------------------------------------------------------
-
-
-@for_each("text", ["/cpu:0", "cpu:0", "/CPU:0", "/Cpu:0", "/device:CPU:0", "/device:cpu:0", "/device:CPU:00"])
-def test_all_spellings_of_a_processor_mean_the_same(text: str) -> None:
-    assert str(DeviceSpec.parse(text)) == "/device:CPU:0"
 
 
 @for_each(
@@ -53,6 +49,10 @@ def test_all_spellings_of_a_processor_mean_the_same(text: str) -> None:
         ("/device:*:*", ""),
         ("/job:*/replica:*/task:*", ""),
         ("/job:a/", "/job:a"),
+        *(
+            (text, "/device:CPU:0")
+            for text in ["/cpu:0", "cpu:0", "/CPU:0", "/Cpu:0", "/device:cpu:0", "/device:CPU:00"]
+        ),
     ],
 )
 def test_a_name_is_read_and_written_in_canonical_form(text: str, canonical: str) -> None:
@@ -132,8 +132,7 @@ def test_matching_means_that_every_named_part_is_the_same() -> None:
         assert DeviceSpec.parse(text).matches(full)
     for text in ("/job:ps", "/cpu:1", "/gpu:0", "/task:0"):
         assert not DeviceSpec.parse(text).matches(full)
-    spec = DeviceSpec.parse(FULL)
-    assert spec.is_full
+    assert DeviceSpec.parse(FULL).is_full
     parts = FULL.strip("/").split("/")
     for part in parts:
         assert not DeviceSpec.parse("/".join(p for p in parts if p != part)).is_full
@@ -141,8 +140,6 @@ def test_matching_means_that_every_named_part_is_the_same() -> None:
     assert task_name("worker", 1) == "/job:worker/replica:0/task:1"
     assert DeviceSpec.parse(LOCAL_TASK).job == "localhost"
 
-
-# -- attributes ------------------------------------------------------------------------------------
 
 ATTRIBUTES = DeviceAttributes(name=FULL, device_type="CPU", incarnation=2**63 + 5, memory_limit=9)
 

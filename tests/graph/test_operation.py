@@ -24,12 +24,6 @@ from actorsession.errors import OperatorNotAllowedInGraphError
 from tests.graph.kit import join, leaf, op, pair
 from tests.rows import for_each
 
-
-@pytest.fixture
-def graph() -> Graph:
-    return Graph()
-
-
 # -- what a tensor knows ---------------------------------------------------------------------------
 
 
@@ -67,9 +61,6 @@ def test_consumers_are_listed_in_order_once_for_each_input(graph: Graph) -> None
     assert a.consumers() == [b, b, c]
     d = join(graph, a, name="d").op
     assert graph.nodes.consumers(a) == [b, c, d], "what was built since is seen"
-
-
-# -- set_shape -------------------------------------------------------------------------------------
 
 
 def test_set_shape_adds_to_what_is_known(graph: Graph) -> None:
@@ -128,8 +119,7 @@ def test_attributes_are_given_as_in_tensorflow() -> None:
     assert [len(shape.dim) for shape in queue.get_attr("shapes")] == [0, 1]
     assert kernel.op.get_attr("shape") == TensorShape([2, None, 1, 1]).as_proto()
     assert TensorShape(kernel.op.get_attr("shape")) == [2, None, 1, 1]
-    value = ops.constant([1, 2]).op.get_attr("value")
-    assert acts.io.make_ndarray(value).tolist() == [1, 2]
+    assert acts.io.make_ndarray(ops.constant([1, 2]).op.get_attr("value")).tolist() == [1, 2]
     # What follows from the inputs is an attribute too.
     with Graph().as_default():
         x = ops.placeholder("float32", [2, 2])
@@ -180,10 +170,7 @@ BOTH_SIDES: list[tuple[str, Callable[[Any, Any], Any]]] = [
 ]
 
 
-OPERANDS: dict[str, tuple[Any, ...]] = {
-    "float32": (2.0, np.float32(2), [1.0, 2.0], np.ones(2, np.float32)),
-    "bool": (True,),
-}
+OPERANDS: dict[str, Any] = {"float32": (2.0, np.float32(2), [1.0, 2.0], np.ones(2, np.float32)), "bool": (True,)}
 
 
 @for_each("op_type, function", BOTH_SIDES)

@@ -1,4 +1,4 @@
-"""What surrounds a node that is built, answer for answer as TensorFlow 2.21 gives it, and the user's line of it."""
+"""Names and what else surrounds a node that is built, answer for answer as TensorFlow 2.21 gives it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,20 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import actorsession as acts
 import tests.graph.kit  # noqa: F401 - registers KitNothing
 from actorsession import DeviceSpec, Graph, Operation
 from actorsession.compat import v1 as tf
+from actorsession.graph.names import NameTable, check_op_name, check_scope_name
 from actorsession.graph.scopes import scope_of
 from actorsession.graph.source_location import user_line
 from tests.graph.kit import join, leaf, op
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 pytestmark = pytest.mark.usefixtures("graph")
-
-
-@pytest.fixture
-def graph() -> Graph:
-    return Graph()
 
 
 def device_in(graph: Graph, *blocks: Any) -> str:
@@ -96,15 +94,7 @@ def test_scopes_nest_and_nothing_leaves_them_all(graph: Graph) -> None:
         (("/gpu:1", None), ""),
         (("/gpu:1", None, "/job:c"), "/job:c"),
         ((DeviceSpec(job="w", device_type="CPU"),), "/job:w/device:CPU:*"),
-    ],
-)
-def test_inner_blocks_win_part_by_part_and_none_clears(graph: Graph, blocks: Any, device: str) -> None:
-    assert device_in(graph, *blocks) == device
-
-
-@for_each(
-    "blocks, device",
-    [
+        # A function replaces what inner blocks said, and outer ones fill the rest.
         (("/job:a", lambda op: "/gpu:1"), "/job:a/device:GPU:1"),
         ((lambda op: "/gpu:1", "/job:a"), "/device:GPU:1"),
         ((lambda op: f"{op.device}/task:3", "/job:q"), "/job:q/task:3"),
@@ -114,9 +104,7 @@ def test_inner_blocks_win_part_by_part_and_none_clears(graph: Graph, blocks: Any
         ((lambda op: DeviceSpec(task=4), "/job:a"), "/task:4"),
     ],
 )
-def test_a_function_replaces_what_inner_blocks_said_and_outer_ones_fill_the_rest(
-    graph: Graph, blocks: Any, device: str
-) -> None:
+def test_inner_blocks_win_part_by_part_and_none_clears(graph: Graph, blocks: Any, device: str) -> None:
     assert device_in(graph, *blocks) == device
 
 
@@ -147,9 +135,7 @@ def test_a_block_is_merged_where_it_is_entered_not_where_it_was_made(graph: Grap
         (3, TypeError, "a device is a name"),
     ],
 )
-def test_a_malformed_name_fails_on_the_line_of_the_block(
-    graph: Graph, bad: Any, kind: type[Exception], match: str
-) -> None:
+def test_a_malformed_name_fails_where_a_block_begins(graph: Graph, bad: Any, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match), graph.device(bad):
         pytest.fail("the block was entered")
 
@@ -179,9 +165,7 @@ def test_a_function_that_fails_leaves_the_graph_as_it_was(graph: Graph, answer: 
         ([["a", "b"], ["c", "a"]], ["a", "b", "c"]),
     ],
 )
-def test_control_inputs_of_all_blocks_are_kept_in_order_and_once(
-    graph: Graph, blocks: list[list[str]], inputs: list[str]
-) -> None:
+def test_control_inputs_are_kept_in_order_and_once(graph: Graph, blocks: list[list[str]], inputs: list[str]) -> None:
     for name in "abc":
         leaf(graph, name)
     for ask in (str, graph.as_graph_element):
@@ -234,9 +218,7 @@ def test_an_operation_that_was_built_elsewhere_implies_nothing(graph: Graph) -> 
         (op(Graph()), ValueError, "not an element of this graph"),
     ],
 )
-def test_something_else_than_elements_of_the_graph_is_refused(
-    graph: Graph, bad: Any, kind: type[Exception], match: str
-) -> None:
+def test_something_else_than_elements_is_refused(graph: Graph, bad: Any, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match), graph.control_dependencies([bad]):
         pytest.fail("the block was entered")
 
@@ -292,9 +274,6 @@ def test_groups_are_passed_on(two: Any) -> None:
         x = op(graph, "x")
     with graph.colocate_with(x):
         assert op(graph).groups() == ("loc:@a", "loc:@b")
-
-
-# -- containers ------------------------------------------------------------------------------------
 
 
 def test_a_container_lasts_as_long_as_its_block(graph: Graph) -> None:
@@ -502,8 +481,7 @@ CALL = "def call(f, *args):\n    return f(*args)\n"
 def test_a_node_points_at_the_line_that_asked_for_it() -> None:
     op, here = Graph().create_op("KitNothing"), line()
     assert op.source == f"{__file__}:{here}"
-    inside = module("actorsession.ops.made_up", CALL)["call"]
-    op, here = inside(Graph().create_op, "KitNothing"), line()
+    op, here = module("actorsession.ops.made_up", CALL)["call"](Graph().create_op, "KitNothing"), line()
     assert op.source == f"{__file__}:{here}"
     # Calls too deep inside the library have no line.
     text = "def dive(f, depth):\n    return dive(f, depth - 1) if depth else f()\n"
@@ -536,3 +514,150 @@ def test_the_demo_is_a_user_like_any_other() -> None:
 def test_a_program_whose_name_begins_like_ours_is_a_user() -> None:
     call = module("actorsession_examples", CALL)["call"]
     assert call(Graph().create_op, "KitNothing").source == "actorsession_examples.py:2"
+
+
+@for_each(
+    "asked, given",
+    [
+        ("x x x y x", "x x_1 x_2 y x_3"),
+        # Case makes no other name but is kept.
+        ("x X x", "x X_1 x_2"),
+        # Names that look like numbered ones are numbered again.
+        ("x x X x_1 x x_1 X_2", "x x_1 X_2 x_1_1 x_3 x_1_2 X_2_1"),
+        # Numbers taken by hand are left out.
+        ("x_2 x x x x", "x_2 x x_1 x_3 x_4"),
+    ],
+)
+def test_a_name_asked_for_again_gets_numbers_that_go_up(asked: str, given: str) -> None:
+    graph = Graph()
+    assert [op(graph, name).name for name in asked.split()] == given.split()
+
+
+def test_without_a_name_an_operation_is_called_by_its_type() -> None:
+    graph = Graph()
+    assert [op(graph).name, op(graph).name] == ["KitNothing", "KitNothing_1"]
+    assert leaf(graph).op.name == "KitLeaf"
+    assert op(Graph(), "x").name == op(Graph(), "x").name == "x"
+
+
+def test_scopes_and_operations_share_one_table() -> None:
+    graph = Graph()
+    assert op(graph, "x").name == "x"
+    with graph.name_scope("x") as scope:
+        assert scope == "x_1/"
+        assert op(graph, "y").name == "x_1/y"
+    assert op(graph, "x/y").name == "x/y"
+    assert op(graph, "x_1/y").name == "x_1/y_1"
+
+
+def test_unique_name_takes_a_name_unless_told_not_to() -> None:
+    graph = Graph()
+    assert graph.unique_name("u") == "u"
+    assert graph.unique_name("u") == "u_1"
+    assert graph.unique_name("u", mark_as_used=False) == "u_2"
+    assert graph.unique_name("u", mark_as_used=False) == "u_2"
+    assert op(graph, "u").name == "u_2"
+    assert graph.unique_name("U") == "U_3"
+
+
+def test_a_name_that_ends_in_a_slash_is_taken_as_it_is() -> None:
+    graph = Graph()
+    with graph.name_scope("outer"):
+        assert op(graph, "a/b/").name == "a/b"
+    with pytest.raises(ValueError, match="an operation named 'a/b' exists"):
+        op(graph, "a/b/")
+    # A name taken literally is taken for those who ask afterwards. TensorFlow forgets to note such names, and then
+    # fails on the duplicate.
+    graph = Graph()
+    op(graph, "a/")
+    assert op(graph, "a").name == "a_1"
+    assert op(graph, "A/").name == "A", "two names may differ in case when both are literal"
+
+
+def model(taken: dict[str, int], name: str) -> str:
+    """The rule once more, word for word as TensorFlow states it."""
+    key = name.lower()
+    count = taken.get(key, 0)
+    taken[key] = count + 1
+    if count > 0:
+        base = key
+        while key in taken:
+            key = f"{base}_{count}"
+            count += 1
+        taken[key] = 1
+        name = f"{name}_{count - 1}"
+    return name
+
+
+@given(st.lists(st.sampled_from(["x", "X", "x_1", "x_2", "X_1", "x_1_1", "y", "x_10"])))
+def test_any_sequence_of_wishes_is_answered_by_the_rule(wishes: list[str]) -> None:
+    taken: dict[str, int] = {}
+    table = NameTable()
+    for wanted in wishes:
+        given_ = table.unique(wanted)
+        table.mark_used(wanted, given_)
+        assert given_ == model(taken, wanted)
+
+
+def test_a_thousand_equal_names_take_no_longer_each_than_one() -> None:
+    """The search starts behind the last suffix given, not at the first."""
+    table = NameTable()
+    for number in range(1000):
+        given_ = table.unique("x")
+        table.mark_used("x", given_)
+        assert given_ == ("x" if number == 0 else f"x_{number}")
+    assert table._next["x"] == 1000
+
+
+ANYWHERE = ["a", "9a", ".a", "a/b", "a//b", "a\\b", "a>b", "a-b", "A_b.c"]
+
+
+INSIDE_A_SCOPE = ["_a", "/a", "-a", "\\a", ">a"]
+
+
+NOWHERE = ["a b", "a:0", "é", "a?", "a\n", "a,b", "^a", "a;b", "a#"]
+
+
+@for_each("name", ANYWHERE)
+def test_a_good_name_is_good_everywhere(name: str) -> None:
+    graph = Graph()
+    assert op(graph, name).name == name
+    with graph.name_scope("r"):
+        assert op(graph, name).name == f"r/{name}"
+        with graph.name_scope(name) as scope:
+            assert scope == f"r/{name}_1/"
+    with Graph().name_scope(name) as scope:
+        assert scope == f"{name}/"
+
+
+@for_each("name", INSIDE_A_SCOPE)
+def test_odd_first_characters_are_allowed_inside_a_scope_only(name: str) -> None:
+    graph = Graph()
+    with pytest.raises(ValueError, match="not a valid node name"):
+        op(graph, name)
+    with pytest.raises(ValueError, match=r"not a valid (root )?scope name"), graph.name_scope(name):
+        pass
+    with graph.name_scope("r"):
+        assert op(graph, name).name == f"r/{name}"
+        with graph.name_scope(name) as scope:
+            assert scope == f"r/{name}_1/"
+
+
+@for_each("name", NOWHERE)
+def test_other_characters_are_refused_everywhere(name: str) -> None:
+    graph = Graph()
+    for scope in (None, "r"):
+        with graph.name_scope(scope):
+            with pytest.raises(ValueError, match=r"not a valid node name. Accepted names conform"):
+                op(graph, name)
+            with pytest.raises(ValueError, match=r"not a valid (root )?scope name"):
+                graph.name_scope(name).__enter__()
+    assert graph.get_operations() == []
+
+
+test_a_literal_name_must_be_valid_as_well = refusing(
+    *((lambda name=name: op(Graph(), name), "not a valid node name") for name in ("/", "_a/", "a b/")),
+    # An empty name is refused by the rule itself.
+    (lambda: check_op_name(""), "not a valid node name"),
+    (lambda: check_scope_name("", ""), r"not a valid (root )?scope name"),
+)

@@ -42,5 +42,4 @@ def stored(name: str) -> tuple[GraphDef, dict[str, Any], dict[str, Any]]:
     with np.load(DATA / f"{name}.npz") as found:
         values = {key: found[key] for key in found.files}
     feeds = {f"{key[5:]}:0": value for key, value in values.items() if key.startswith("feed_")}
-    fetched = {f"{key[6:]}:0": value for key, value in values.items() if key.startswith("fetch_")}
-    return message, feeds, fetched
+    return message, feeds, {f"{key[6:]}:0": value for key, value in values.items() if key.startswith("fetch_")}

@@ -43,30 +43,37 @@ def test_outputs_control_inputs_and_devices_are_written(graph: acts.Graph) -> No
         acts.identity(parts[1], name="i")
     node = exported(graph, "i")
     assert (list(node.input), node.device) == (["s:1", "^x"], "/device:CPU:1")
-    # Constants are written whole.
-    acts.constant(np.arange(6, dtype=np.int8).reshape(2, 3), name="c")
-    node = exported(graph, "c")
-    assert node.attr["dtype"].type == DATA_TYPES["DT_INT8"]
-    np.testing.assert_array_equal(acts.io.make_ndarray(node.attr["value"].tensor), [[0, 1, 2], [3, 4, 5]])
-    # Groups of colocation are written as bytes.
-    variable = acts.Variable(1.0, name="v")
-    variable.assign_add(2.0, name="up")
+    # The version of the form is written.
+    assert graph_def_of(graph).versions.producer == GRAPH_DEF_VERSION
+
+
+def test_groups_of_colocation_are_written_as_bytes(graph: acts.Graph) -> None:
+    acts.Variable(1.0, name="v").assign_add(2.0, name="up")
     update = next(node for node in graph_def_of(graph).node if node.op == "AssignAddVariableOp")
     assert list(update.attr["_class"].list.s) == [b"loc:@v"]
     assert set(update.attr) == {"_class", "dtype"}
-    # Shapes are written if asked for.
+
+
+def test_the_first_operations_can_be_left_out(graph: acts.Graph) -> None:
+    x = acts.placeholder(acts.float32, name="x")
+    count = len(graph.get_operations())
+    acts.identity(x, name="y")
+    assert [node.name for node in graph_def_of(graph, after=count).node] == ["y"]
+
+
+def test_shapes_are_written_if_asked_for(graph: acts.Graph) -> None:
     acts.placeholder(acts.float32, [2, None], name="x")
     assert "_output_shapes" not in exported(graph, "x").attr
     (node,) = graph_def_of(graph, add_shapes=True).node
     (shape,) = node.attr["_output_shapes"].list.shape
     assert [dim.size for dim in shape.dim] == [2, -1]
-    # The first operations can be left out.
-    x = acts.placeholder(acts.float32, name="x")
-    count = len(graph.get_operations())
-    acts.identity(x, name="y")
-    assert [node.name for node in graph_def_of(graph, after=count).node] == ["y"]
-    # The version of the form is written.
-    assert graph_def_of(graph).versions.producer == GRAPH_DEF_VERSION
+
+
+def test_constants_are_written_whole(graph: acts.Graph) -> None:
+    acts.constant(np.arange(6, dtype=np.int8).reshape(2, 3), name="c")
+    node = exported(graph, "c")
+    assert node.attr["dtype"].type == DATA_TYPES["DT_INT8"]
+    np.testing.assert_array_equal(acts.io.make_ndarray(node.attr["value"].tensor), [[0, 1, 2], [3, 4, 5]])
 
 
 def test_a_training_graph_comes_back_the_same(graph: acts.Graph) -> None:
@@ -91,9 +98,6 @@ def test_a_training_graph_comes_back_the_same(graph: acts.Graph) -> None:
     assert values[0] == values[1]
 
 
-# -- files ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("as_text", [True, False])
 def test_a_graph_in_a_file_is_read_again(graph: acts.Graph, tmp_path: Path, as_text: bool) -> None:
     acts.constant([1.5, 2.5], name="c")
@@ -110,9 +114,6 @@ def test_messages_and_plain_graphs_are_written_too(graph: acts.Graph, tmp_path: 
     for form in (graph_def_of(graph), graph.as_graph_def()):
         path = write_graph(form, tmp_path, "g.pbtxt")
         assert text_format.Parse(Path(path).read_text(), GraphDef()) == graph_def_of(graph)
-
-
-# -- every operation type ------------------------------------------------------------------------
 
 
 def test_types_that_tensorflow_has_take_the_attributes_that_it_has() -> None:
@@ -169,8 +170,7 @@ def test_gradients_of_reductions_are_written_in_types_of_tensorflow(axes: Any, d
     types = {node.op for node in (*written.node, *inside)}
     assert "DynamicStitch" in types
     assert "ReducedShape" not in types
-    found = run_imported(written, ["top:0", "inside:0"], feeds)
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(run_imported(written, ["top:0", "inside:0"], feeds), wanted)
 
 
 OF_PLANS = {"TemporaryHandle", "_DebugNumerics", "_DebugWatch"}
@@ -245,8 +245,7 @@ def test_an_imported_case_is_exported_as_one(op: str) -> None:
     wanted = {0: (2, 2), 1: (1, 1), 2: (2, -1), 5: (2, -1), -1: (2, -1)}
     for _ in range(3):
         for k, values in wanted.items():
-            feeds = {"k:0": k, "x:0": 1.0, "y:0": 2.0}
-            assert tuple(run_imported(message, ["c:0", "c:1"], feeds)) == values
+            assert tuple(run_imported(message, ["c:0", "c:1"], {"k:0": k, "x:0": 1.0, "y:0": 2.0})) == values
         with acts.Graph().as_default() as graph:
             acts.import_graph_def(message, name="")
             message = graph_def_of(graph)

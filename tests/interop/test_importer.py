@@ -39,9 +39,6 @@ def whole(name: str, dims: str) -> str:
     return f"name: '{name}' op: 'Const' {attr('dtype', 'type', ': DT_INT32')} {attr('value', value, '')}"
 
 
-# -- names ---------------------------------------------------------------------------------------
-
-
 @for_each(
     "text, scopes, expected",
     [
@@ -110,8 +107,7 @@ def test_colocated_nodes_have_the_device_of_the_first_that_has_one(graph: acts.G
 
 
 def test_control_inputs_are_kept(graph: acts.Graph) -> None:
-    text = PAIR + "node { name: 'c' op: 'NoOp' input: '^b' input: '^a' input: '^b' }"
-    import_graph_def(graph_def(text))
+    import_graph_def(graph_def(PAIR + "node { name: 'c' op: 'NoOp' input: '^b' input: '^a' input: '^b' }"))
     after = graph.get_operation_by_name("import/c").control_inputs
     assert [op.name for op in after] == ["import/b", "import/a"]
     # A long chain in reverse needs no recursion.
@@ -141,9 +137,7 @@ def test_an_input_comes_from_outside(graph: acts.Graph, key: Any) -> None:
         (PAIR, {"b": None}, "outside import/a import/b"),
     ],
 )
-def test_values_from_outside_take_the_place_of_nodes(
-    graph: acts.Graph, text: str, given: dict[str, Any], expected: str
-) -> None:
+def test_values_from_outside_replace_nodes(graph: acts.Graph, text: str, given: dict[str, Any], expected: str) -> None:
     mapping = {key: value or acts.constant(1.0, name="outside") for key, value in given.items()}
     import_graph_def(graph_def(text), mapping)
     assert " ".join(names(graph)) == expected
@@ -296,8 +290,7 @@ def test_a_setting_that_is_unknown_here_is_refused_unless_it_is_the_default(grap
 
 
 def test_other_forms_are_taken_too_with_what_they_say_of_shapes(graph: acts.Graph) -> None:
-    theirs = graph_pb2.GraphDef.FromString(graph_def(PAIR).SerializeToString())
-    import_graph_def(theirs)
+    import_graph_def(graph_pb2.GraphDef.FromString(graph_def(PAIR).SerializeToString()))
     assert names(graph) == ["import/a", "import/b"]
     with acts.Graph().as_default() as source:
         acts.identity(acts.placeholder(acts.float32, [2], name="a"), name="b")
@@ -350,8 +343,7 @@ def test_older_and_newer_names_of_types_are_understood() -> None:
 def test_a_handle_from_outside_says_what_it_holds(graph: acts.Graph) -> None:
     """The read has neither dtype nor shape in the file's own words: they come from the variable."""
     with acts.Graph().as_default() as source:
-        variable = acts.Variable([1.0, 2.0], name="v")
-        acts.identity(variable.value(), name="out")
+        acts.identity(acts.Variable([1.0, 2.0], name="v").value(), name="out")
         message = graph_def_of(source)
     mine = acts.Variable([5.0, 6.0], name="mine")
     found = import_graph_def(message, {"v:0": mine.handle}, ["out:0"])

@@ -30,6 +30,7 @@ from actorsession.interop.protos import CollectionDef, FunctionDef
 from actorsession.interop.tabled import message_class
 from actorsession.protobuf import wire
 from actorsession.protobuf.wire import write_varint
+from tests.rows import refusing
 
 
 def test_fields_that_were_not_set_have_their_defaults() -> None:
@@ -104,10 +105,9 @@ def test_lists_and_maps_hold_copies_of_messages() -> None:
     assert (graph.versions.producer, graph.versions.min_consumer) == (1, 2)
 
 
-@pytest.mark.parametrize(("field", "value"), [("name", 3), ("device", None), ("name", 1.5)])
-def test_values_of_another_type_are_refused(field: str, value: object) -> None:
-    with pytest.raises(TypeError):
-        setattr(NodeDef(), field, value)
+test_values_of_another_type_are_refused = refusing(
+    (("name", 3)), (("device", None)), (("name", 1.5)), of=lambda given: setattr(NodeDef(), *given), error=TypeError
+)
 
 
 @pytest.mark.parametrize(
@@ -185,25 +185,21 @@ def test_a_meta_graph_keeps_each_kind_of_collection() -> None:
     assert CollectionDef().WhichOneof("kind") is None
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"\x80", "runs over the end"),
-        (b"\xff" * 11, "more than ten bytes"),
-        (b"\x0a\x05ab", "reaches beyond the end: 2 bytes are left"),
-        (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "reaches beyond the end"),
-        (b"\x00\x01", "field number 0"),
-        (b"\x0f\x01", "wire type 7"),
-        (b"\x7c", "a group 15 ends"),
-        (b"\x7b\x44", "a group 8 ends"),
-        (b"\x7b" * 101, "groups are nested more than 100 deep"),
-        (b"\x79\x01\x02", "runs over the end"),
-        (b"\x0a\x01\xff", "is not UTF-8"),
-    ],
+test_bytes_that_are_no_message_are_refused_with_the_place = refusing(
+    (b"\x80", "runs over the end"),
+    (b"\xff" * 11, "more than ten bytes"),
+    (b"\x0a\x05ab", "reaches beyond the end: 2 bytes are left"),
+    (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "reaches beyond the end"),
+    (b"\x00\x01", "field number 0"),
+    (b"\x0f\x01", "wire type 7"),
+    (b"\x7c", "a group 15 ends"),
+    (b"\x7b\x44", "a group 8 ends"),
+    (b"\x7b" * 101, "groups are nested more than 100 deep"),
+    (b"\x79\x01\x02", "runs over the end"),
+    (b"\x0a\x01\xff", "is not UTF-8"),
+    of=NodeDef.FromString,
+    error=DataLossError,
 )
-def test_bytes_that_are_no_message_are_refused_with_the_place(data: bytes, words: str) -> None:
-    with pytest.raises(DataLossError, match=words):
-        NodeDef.FromString(data)
 
 
 def test_messages_nested_too_deep_are_refused() -> None:
@@ -228,8 +224,7 @@ def test_messages_nested_too_deep_are_refused() -> None:
     assert list(TensorProto.FromString(single).int_val) == [5, 6]
     # Unknown fields of every wire type are skipped.
     unknown = b"\xf8\x07\x05" + b"\xf9\x07" + bytes(8) + b"\xfa\x07\x02ab" + b"\xfd\x07" + bytes(4)
-    group = b"\xfb\x07\x08\x01\xfc\x07"
-    assert NodeDef.FromString(unknown + group + b"\x0a\x01n").name == "n"
+    assert NodeDef.FromString(unknown + b"\xfb\x07\x08\x01\xfc\x07" + b"\x0a\x01n").name == "n"
 
 
 @given(st.binary(max_size=200))
@@ -247,8 +242,7 @@ def test_a_field_of_another_wire_type_is_kept_as_an_unknown_field(data: bytes) -
     read = NodeDef.FromString(data)
     assert read.ListFields() == []
     assert NodeDef.FromString(read.SerializeToString()).SerializeToString() == data
-    around = GraphDef.FromString(wire.length_field(1, data))
-    assert around.SerializeToString() == wire.length_field(1, data)
+    assert GraphDef.FromString(wire.length_field(1, data)).SerializeToString() == wire.length_field(1, data)
 
 
 ConfigProto: Any = message_class("ConfigProto")

@@ -1,4 +1,4 @@
-"""Our messages against TensorFlow's compiled ones, both ways, and what programs do with them."""
+"""Our messages and tensors against TensorFlow's compiled ones, both ways, and what programs do with them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from google.protobuf import text_format as their_text
@@ -32,7 +33,7 @@ from actorsession import (
 from actorsession.errors import CancelledError, DataLossError, InvalidArgumentError, OutOfRangeError
 from actorsession.extend import registered_ops
 from actorsession.graph.registry import lookup
-from actorsession.interop import graph_def_of, protos, text_format
+from actorsession.interop import TensorProto, graph_def_of, protos, text_format
 from actorsession.interop.enums import DATA_TYPES, ENUMS
 from actorsession.interop.example_protos import (
     BytesList,
@@ -49,6 +50,7 @@ from actorsession.interop.fields import Field
 from actorsession.interop.message import Message
 from actorsession.interop.tabled import message_class, names_of_messages
 from actorsession.interop.training_protos import within_scope
+from tests.rows import refusing
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -143,8 +145,6 @@ def test_element_types_have_tensorflows_numbers() -> None:
     assert {name: DATA_TYPES[name] for name in theirs if name in DATA_TYPES} == theirs
 
 
-# -- random messages -----------------------------------------------------------------------------
-
 # What each scalar may be: the ends of its range, and what lies between.
 _VALUES: Mapping[str, Sequence[Any]] = {
     "double": (0.0, -0.0, 1e-300, 1 / 3, float("inf")),
@@ -224,9 +224,6 @@ def test_the_text_is_protobufs_own_and_is_read_back(root: type[Message], choose:
     assert text_format.Parse(text, root()) == kept
 
 
-# -- text ----------------------------------------------------------------------------------------
-
-
 def test_text_takes_every_spelling_of_values() -> None:
     text = """
         # a comment
@@ -261,26 +258,22 @@ def test_text_takes_every_spelling_of_values() -> None:
         text_format.Parse("spam { a", protos.NodeDef(), allow_unknown_field=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("name 'a'", "line 1: 'name' must be followed by ':'"),
-        ("\nnmae: 'a'", "line 2: NodeDef has no field 'nmae'"),
-        ("name: 3", "expected a value of type string"),
-        ("name: 'a", "not a token of a text message"),
-        ("attr { key: 'x'", "expected a field or '}', found 'the end'"),
-        ("attr { key: 'x' value { type: DT_SPAM } }", "expected a value of type DataType"),
-        ("attr { key: 'x' value { i: 99999999999999999999 } }", "a value of type int64"),
-        ("attr { key: 'x' value { i: 1.5 } }", "a value of type int64"),
-        ("name: '\\q'", "a value of type string"),
-        ("}", "expected a field, found '}'"),
-        ("spam { a", "NodeDef has no field 'spam'"),
-        ("attr: 3", "expected '{'"),
-    ],
+test_text_that_is_no_message_is_refused_with_the_line = refusing(
+    ("name 'a'", "line 1: 'name' must be followed by ':'"),
+    ("\nnmae: 'a'", "line 2: NodeDef has no field 'nmae'"),
+    ("name: 3", "expected a value of type string"),
+    ("name: 'a", "not a token of a text message"),
+    ("attr { key: 'x'", "expected a field or '}', found 'the end'"),
+    ("attr { key: 'x' value { type: DT_SPAM } }", "expected a value of type DataType"),
+    ("attr { key: 'x' value { i: 99999999999999999999 } }", "a value of type int64"),
+    ("attr { key: 'x' value { i: 1.5 } }", "a value of type int64"),
+    ("name: '\\q'", "a value of type string"),
+    ("}", "expected a field, found '}'"),
+    ("spam { a", "NodeDef has no field 'spam'"),
+    ("attr: 3", "expected '{'"),
+    of=lambda text: text_format.Parse(text, protos.NodeDef()),
+    error=InvalidArgumentError,
 )
-def test_text_that_is_no_message_is_refused_with_the_line(text: str, words: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=words):
-        text_format.Parse(text, protos.NodeDef())
 
 
 # ``SerializeToString(deterministic=True)`` of TensorFlow 2.21, for the messages of ``whole`` and ``steps``.
@@ -358,15 +351,8 @@ def test_a_feature_says_which_list_it_is() -> None:
 
 
 def test_a_message_is_shown_as_text() -> None:
-    assert repr(Feature(int64_list=Int64List(value=[1, 2]))).split() == [
-        "int64_list",
-        "{",
-        "value:",
-        "1",
-        "value:",
-        "2",
-        "}",
-    ]
+    shown = repr(Feature(int64_list=Int64List(value=[1, 2]))).split()
+    assert " ".join(shown) == "int64_list { value: 1 value: 2 }"
     assert 'key: "c"' in str(whole())
 
 
@@ -397,63 +383,57 @@ def filled() -> train.QueueRunner:
 
 
 def test_a_queue_runner_is_the_names_of_its_operations() -> None:
-    with Graph().as_default():
-        message: Any = interop.queue_runner_to_proto(filled())
-        assert str(message).splitlines() == [
-            'queue_name: "q"',
-            'enqueue_op_name: "q_enqueue"',
-            'enqueue_op_name: "q_enqueue"',
-            'close_op_name: "q_Close"',
-            'cancel_op_name: "q_Close_1"',
-            "queue_closed_exception_types: OUT_OF_RANGE",
-            "queue_closed_exception_types: CANCELLED",
-        ]
-        # What TensorFlow's own message of the same content is on the wire.
-        assert message.SerializeToString() == (
-            b'\n\x01q\x12\tq_enqueue\x12\tq_enqueue\x1a\x07q_Close"\tq_Close_1*\x02\x0b\x01'
-        )
+    message: Any = interop.queue_runner_to_proto(filled())
+    assert str(message).splitlines() == [
+        'queue_name: "q"',
+        'enqueue_op_name: "q_enqueue"',
+        'enqueue_op_name: "q_enqueue"',
+        'close_op_name: "q_Close"',
+        'cancel_op_name: "q_Close_1"',
+        "queue_closed_exception_types: OUT_OF_RANGE",
+        "queue_closed_exception_types: CANCELLED",
+    ]
+    # What TensorFlow's own message of the same content is on the wire.
+    assert message.SerializeToString() == (
+        b'\n\x01q\x12\tq_enqueue\x12\tq_enqueue\x1a\x07q_Close"\tq_Close_1*\x02\x0b\x01'
+    )
 
 
 def test_a_queue_runner_is_made_of_names() -> None:
-    with Graph().as_default():
-        given = filled()
-        message = interop.queue_runner_to_proto(given)
-        made = train.QueueRunner.from_proto(message)
-        assert made.queue.queue_ref is given.queue.queue_ref
-        assert (made.queue.dtypes, made.queue.shapes[0].as_list()) == ([float32], [])
-        assert made.enqueue_ops == given.enqueue_ops
-        assert (made.close_op, made.cancel_op) == (given.close_op, given.cancel_op)
-        assert made.queue_closed_exception_types == given.queue_closed_exception_types
-        with pytest.raises(ValueError, match="mutually exclusive"):
-            train.QueueRunner(given.queue, queue_runner_def=message)
+    given = filled()
+    message = interop.queue_runner_to_proto(given)
+    made = train.QueueRunner.from_proto(message)
+    assert made.queue.queue_ref is given.queue.queue_ref
+    assert (made.queue.dtypes, made.queue.shapes[0].as_list()) == ([float32], [])
+    assert made.enqueue_ops == given.enqueue_ops
+    assert (made.close_op, made.cancel_op) == (given.close_op, given.cancel_op)
+    assert made.queue_closed_exception_types == given.queue_closed_exception_types
+    with pytest.raises(ValueError, match="mutually exclusive"):
+        train.QueueRunner(given.queue, queue_runner_def=message)
 
 
-def test_names_of_a_scope_are_written_without_it() -> None:
-    with Graph().as_default() as graph:
-        with graph.name_scope("here"):
-            runner = filled()
-        message: Any = interop.queue_runner_to_proto(runner, export_scope="here")
-        assert (message.queue_name, message.close_op_name) == ("q", "q_Close")
-        assert interop.queue_runner_to_proto(runner, export_scope="elsewhere") is None
-        made = train.QueueRunner(queue_runner_def=message, import_scope="here")
-        assert made.queue.queue_ref is runner.queue.queue_ref
+def test_names_of_a_scope_are_written_without_it(graph: acts.Graph) -> None:
+    with graph.name_scope("here"):
+        runner = filled()
+    message: Any = interop.queue_runner_to_proto(runner, export_scope="here")
+    assert (message.queue_name, message.close_op_name) == ("q", "q_Close")
+    assert interop.queue_runner_to_proto(runner, export_scope="elsewhere") is None
+    assert train.QueueRunner(queue_runner_def=message, import_scope="here").queue.queue_ref is runner.queue.queue_ref
 
 
 def test_a_saver_is_the_names_of_its_nodes() -> None:
-    with Graph().as_default():
-        ops.Variable(1.0, name="v")
-        saver = train.Saver(max_to_keep=3)
-        message: Any = interop.saver_to_proto(saver)
-        assert message.save_tensor_name == "save/control_dependency:0"
-        assert (message.restore_op_name, message.max_to_keep) == ("save/restore_all", 3)
-        assert interop.saver_to_proto(saver.saver_def) == message
-        assert interop.saver_to_proto(saver, export_scope="other") is None
-        assert interop.saver_to_proto(None) is None
-        inner: Any = interop.saver_to_proto(saver, export_scope="save")
-        assert inner.restore_op_name == "restore_all"
-        assert within_scope(inner, "save") == message
-        unbuilt = train.Saver(defer_build=True)
-        assert interop.saver_to_proto(unbuilt) is None
+    ops.Variable(1.0, name="v")
+    saver = train.Saver(max_to_keep=3)
+    message: Any = interop.saver_to_proto(saver)
+    assert message.save_tensor_name == "save/control_dependency:0"
+    assert (message.restore_op_name, message.max_to_keep) == ("save/restore_all", 3)
+    assert interop.saver_to_proto(saver.saver_def) == message
+    assert interop.saver_to_proto(saver, export_scope="other") is None
+    assert interop.saver_to_proto(None) is None
+    inner: Any = interop.saver_to_proto(saver, export_scope="save")
+    assert inner.restore_op_name == "restore_all"
+    assert within_scope(inner, "save") == message
+    assert interop.saver_to_proto(train.Saver(defer_build=True)) is None
 
 
 def test_both_stand_in_meta_graphs(tmp_path: Any) -> None:
@@ -547,18 +527,14 @@ def test_a_type_says_its_inputs_outputs_and_attributes() -> None:
         assert len({attr.name for attr in op_def.attr}) == len(op_def.attr), name
 
 
-# -- variables and queue runners -----------------------------------------------------------------
-
-
 def test_what_was_written_as_a_message_is_found_again() -> None:
     with name_scope("outer"):
         v = ops.Variable(3.0, name="v", trainable=False)
     message = v.to_proto()
     assert (message.variable_name, message.is_resource, message.trainable) == ("outer/v:0", True, False)
     assert ops.Variable.from_proto(message) is v
-    with pytest.raises(KeyError):
-        with Graph().as_default():
-            ops.Variable.from_proto(message)
+    with pytest.raises(KeyError), Graph().as_default():
+        ops.Variable.from_proto(message)
     v = ops.Variable(3.0, name="v")
     message, stored = v.to_proto(), graph_def_of(v.graph)
     with Graph().as_default():
@@ -577,3 +553,119 @@ def test_what_was_written_as_a_message_is_found_again() -> None:
     message = runner.to_proto()
     assert (message.queue_name, list(message.enqueue_op_name)) == ("q", ["q_enqueue"])
     assert train.QueueRunner.from_proto(message).enqueue_ops == runner.enqueue_ops
+
+
+NUMBERS = [
+    np.float16, np.float32, np.float64, ml_dtypes.bfloat16, np.int8, np.int16, np.int32, np.int64, np.uint8,
+    np.uint16, np.uint32, np.uint64, np.bool_, np.complex64, np.complex128,
+]  # fmt: skip
+
+
+def tensor(dtype: str, shape: list[int], **values: Any) -> TensorProto:
+    made = TensorProto(dtype=DATA_TYPES[dtype], **values)
+    for size in shape:
+        made.tensor_shape.dim.add(size=size)
+    return made
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)], ids=str)
+def test_arrays_come_back_as_they_were(dtype: Any, shape: tuple[int, ...]) -> None:
+    array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    found = acts.io.make_ndarray(TensorProto.FromString(acts.io.make_tensor_proto(array).SerializeToString()))
+    assert (found.dtype, found.shape) == (array.dtype, array.shape)
+    assert found.flags.writeable
+    np.testing.assert_array_equal(found, array)
+
+
+def test_strings_and_numbers_come_back_as_tensorflow_reads_them() -> None:
+    found = acts.io.make_ndarray(acts.io.make_tensor_proto(np.array([["a", b"\xff\x00"]], dtype=object)))
+    assert found.tolist() == [[b"a", b"\xff\x00"]]
+    assert acts.io.make_ndarray(acts.io.make_tensor_proto("é")).item() == "é".encode()
+    assert acts.io.make_ndarray(tensor("DT_STRING", [3], string_val=[b"a", b"b"])).tolist() == [b"a", b"b", b"b"]
+    assert acts.io.make_ndarray(tensor("DT_STRING", [1])).tolist() == [b""]
+    assert acts.io.make_tensor_proto(1).dtype == DATA_TYPES["DT_INT32"]
+    assert acts.io.make_tensor_proto(2**40).dtype == DATA_TYPES["DT_INT64"]
+    assert acts.io.make_tensor_proto([1.5]).dtype == DATA_TYPES["DT_FLOAT"]
+    assert acts.io.make_tensor_proto(np.float64(1)).dtype == DATA_TYPES["DT_DOUBLE"]
+    assert acts.io.make_tensor_proto(1, "int8").dtype == DATA_TYPES["DT_INT8"]
+    # Fewer values than the shape has are repeated.
+    assert acts.io.make_ndarray(acts.io.make_tensor_proto([1, 2], shape=[4])).tolist() == [1, 2, 2, 2]
+    with pytest.raises(ValueError, match="has 1 elements, got 2"):
+        acts.io.make_tensor_proto([1, 2], shape=[1])
+    with pytest.raises(TypeError, match=r"shape \(4,\) were requested"):
+        acts.io.make_tensor_proto([1, 2], shape=[4], verify_shape=True)
+
+
+@pytest.mark.parametrize(
+    ("proto", "expected"),
+    [
+        (tensor("DT_FLOAT", [3], float_val=[1.5]), np.full(3, 1.5, np.float32)),
+        (tensor("DT_FLOAT", [4], float_val=[1.0, 2.0]), np.array([1, 2, 2, 2], np.float32)),
+        (tensor("DT_INT32", [2, 2]), np.zeros((2, 2), np.int32)),
+        (tensor("DT_INT8", [2], int_val=[-1, 3]), np.array([-1, 3], np.int8)),
+        (tensor("DT_UINT16", [1], int_val=[65535]), np.array([65535], np.uint16)),
+        (tensor("DT_INT64", [], int64_val=[-(2**63)]), np.array(-(2**63))),
+        (tensor("DT_UINT64", [1], uint64_val=[2**64 - 1]), np.array([2**64 - 1], np.uint64)),
+        (tensor("DT_UINT32", [1], uint32_val=[2**32 - 1]), np.array([2**32 - 1], np.uint32)),
+        (tensor("DT_BOOL", [2], bool_val=[True]), np.array([True, True])),
+        (tensor("DT_HALF", [2], half_val=[0x3E00, 0xC000]), np.array([1.5, -2], np.float16)),
+        (tensor("DT_BFLOAT16", [2], half_val=[0x3FC0]), np.array([1.5, 1.5], ml_dtypes.bfloat16)),
+        (tensor("DT_DOUBLE", [1], double_val=[0.1]), np.array([0.1])),
+        (tensor("DT_COMPLEX64", [2], scomplex_val=[1, 2]), np.full(2, 1 + 2j, np.complex64)),
+        (tensor("DT_COMPLEX128", [1], dcomplex_val=[1, -2]), np.array([1 - 2j])),
+        (tensor("DT_FLOAT_REF", [1], float_val=[2.0]), np.array([2.0], np.float32)),
+    ],
+    ids=lambda value: "",
+)
+def test_lists_of_elements_are_read_and_the_last_one_repeats(proto: TensorProto, expected: Any) -> None:
+    found = acts.io.make_ndarray(proto)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+test_shapes_and_elements_that_do_not_fit_are_refused = refusing(
+    (tensor("DT_FLOAT", [2], tensor_content=bytes(9)), "needs 8 bytes, got 9"),
+    (tensor("DT_FLOAT", [1], float_val=[1, 2]), "has 1 elements, got 2"),
+    (tensor("DT_FLOAT", [-1], float_val=[1]), "must be fully known"),
+    (tensor("DT_FLOAT", [-2], float_val=[1]), "each at least -1"),
+    (tensor("DT_FLOAT", [1] * 65, float_val=[1]), "at most 64 sizes"),
+    (tensor("DT_FLOAT", [2**40], float_val=[1]), "the limit for such tensors is 2147483648 bytes"),
+    (tensor("DT_FLOAT", [2**62, 2**62]), "the limit for such tensors is 2147483648 bytes"),
+    (tensor("DT_STRING", [1], tensor_content=b"abcdefgh"), "cannot be stored in tensor_content"),
+    (tensor("DT_COMPLEX64", [1], scomplex_val=[1]), "needs pairs of values"),
+    of=acts.io.make_ndarray,
+    error=InvalidArgumentError,
+)
+
+
+@pytest.mark.parametrize("dtype", ["DT_VARIANT", "DT_RESOURCE", "DT_INVALID"])
+def test_element_types_that_do_not_exist_here_are_refused(dtype: str) -> None:
+    with pytest.raises(TypeError, match="a tensor of"):
+        acts.io.make_ndarray(tensor(dtype, []))
+
+
+@pytest.mark.parametrize("value", [object(), [1, "a", object()]], ids=["object", "mixed"])
+def test_what_is_no_tensor_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="numbers or strings"):
+        acts.io.make_tensor_proto(value)
+
+
+def test_none_is_refused_and_a_message_is_returned_as_it_is() -> None:
+    with pytest.raises(ValueError, match="None cannot be converted"):
+        acts.io.make_tensor_proto(None)
+    proto = acts.io.make_tensor_proto(3)
+    assert acts.io.make_tensor_proto(proto) is proto
+
+
+@given(st.lists(st.integers(-1, 2**62), max_size=3), st.binary(max_size=20))
+def test_any_shape_and_content_is_an_array_or_an_error(shape: list[int], content: bytes) -> None:
+    proto = tensor("DT_INT32", [min(s, 2**20) if not content else s for s in shape[:1]])
+    proto.tensor_content = content
+    fits = len(content) == 4 * int(np.prod([float(d.size) for d in proto.tensor_shape.dim]))
+    known = all(dim.size >= 0 for dim in proto.tensor_shape.dim)
+    if known and (fits or not content):
+        assert acts.io.make_ndarray(proto).dtype == np.int32
+    else:
+        with pytest.raises(InvalidArgumentError, match="shape"):
+            acts.io.make_ndarray(proto)

@@ -41,9 +41,6 @@ def repeat(count: int, change: Callable[[Any], Any]) -> Any:
     return acts.while_loop(lambda i: i < count, body, [0])
 
 
-# -- programs ------------------------------------------------------------------------------------
-
-
 def assigns() -> list[Any]:
     v = variable(1.0, "v")
     return then(repeat(3, lambda i: v.assign(v * 2.0)), v.read_value)
@@ -141,8 +138,7 @@ def reads_in_a_loop_between_loops_that_change() -> list[Any]:
 
 def reads_after_nested_loops() -> list[Any]:
     v = variable(1.0, "v")
-    done = repeat(2, lambda i: repeat(3, lambda j: v.assign_add(1.0)))
-    with acts.control_dependencies([done]):
+    with acts.control_dependencies([repeat(2, lambda i: repeat(3, lambda j: v.assign_add(1.0)))]):
         total = acts.while_loop(lambda i, _: i < 3, lambda i, s: (i + 1, s + v.read_value()), [0, 0.0])[1]
     return [total]
 
@@ -213,9 +209,7 @@ PROGRAMS: dict[Callable[[], list[Any]], list[Any]] = {
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_what_changes_a_reference_is_exported_as_primitive_control_flow(
-    program: Callable[[], list[Any]], tmp_path: Path
-) -> None:
+def test_changes_of_references_are_exported_as_primitives(program: Callable[[], list[Any]], tmp_path: Path) -> None:
     with acts.Graph().as_default() as graph:
         fetches = [tensor.name for tensor in program()]
         start = acts.global_variables_initializer().name
@@ -308,27 +302,34 @@ def test_a_reference_variable_is_assigned_and_read(session: acts.Session) -> Non
     assert session.run("read:0") == 1
     types = {op.name: op.type for op in session.graph.get_operations()}
     assert (types["v"], types["init"]) == ("VariableV2", "Assign")
-    # A value is read after what its reader waits for.
-    text = BASE + node("add", "AssignAdd", "v", "ten") + node("after", "Identity", "v", "^add")
-    import_graph_def(graph_def(text), name="")
+
+
+def test_whether_it_has_a_value_can_be_asked(session: acts.Session) -> None:
+    import_graph_def(graph_def(BASE + node("has", "IsVariableInitialized", "v", attrs=DTYPE)), name="")
+    assert session.run("has:0") == False  # noqa: E712 - a numpy bool
     session.run("init")
-    assert session.run("after:0") == 11
-    # What an update returns is the value after it.
-    text = BASE + node("add", "AssignAdd", "v", "ten") + node("twice", "Add", "add", "add")
-    import_graph_def(graph_def(text), name="")
-    session.run("init")
-    assert session.run("twice:0") == 22
-    # An update of what an update returns runs after it.
+    assert session.run("has:0") == True  # noqa: E712
+
+
+def test_an_update_of_what_an_update_returns_runs_after_it(session: acts.Session) -> None:
     text = BASE + node("add", "AssignAdd", "v", "ten") + node("take", "AssignSub", "add", "one")
     import_graph_def(graph_def(text + node("end", "Identity", "take")), name="")
     session.run("init")
     assert session.run("end:0") == 10
-    # Whether it has a value can be asked.
-    text = BASE + node("has", "IsVariableInitialized", "v", attrs=DTYPE)
+
+
+def test_what_an_update_returns_is_the_value_after_it(session: acts.Session) -> None:
+    text = BASE + node("add", "AssignAdd", "v", "ten") + node("twice", "Add", "add", "add")
     import_graph_def(graph_def(text), name="")
-    assert session.run("has:0") == False  # noqa: E712 - a numpy bool
     session.run("init")
-    assert session.run("has:0") == True  # noqa: E712
+    assert session.run("twice:0") == 22
+
+
+def test_a_value_is_read_after_what_its_reader_waits_for(session: acts.Session) -> None:
+    text = BASE + node("add", "AssignAdd", "v", "ten") + node("after", "Identity", "v", "^add")
+    import_graph_def(graph_def(text), name="")
+    session.run("init")
+    assert session.run("after:0") == 11
 
 
 def test_an_output_that_is_a_reference_can_be_returned(session: acts.Session) -> None:

@@ -34,8 +34,7 @@ def options(directory: Path, node: str = "*", **more: Any) -> RunOptions:
 def session() -> Iterator[Session]:
     graph = Graph()
     with graph.as_default():
-        x = ops.placeholder("float32", [None], name="x")
-        ops.log(ops.add(x, 1.0, name="y"), name="z")
+        ops.log(ops.add(ops.placeholder("float32", [None], name="x"), 1.0, name="y"), name="z")
     with Session(graph=graph) as made:
         yield made
 
@@ -54,7 +53,9 @@ def test_runs_are_read_back_with_what_was_fed_and_fetched(session: Session, tmp_
     (nodes,) = first.graphs.values()
     assert {"name": "y", "op": "AddV2"}.items() <= next(n for n in nodes if n["name"] == "y").items()
     assert second.graphs == {}
-    # What was not watched is answered with what was.
+
+
+def test_what_was_not_watched_is_answered_with_what_was(session: Session, tmp_path: Path) -> None:
     session.run("z:0", {"x:0": [0.0]}, options(tmp_path, "y"))
     dumps = DebugDumpDir(tmp_path)
     with pytest.raises(ValueError, match=r"'z:0:DebugIdentity' was not watched; the directory has 2 watches, .*'y:0:"):
@@ -147,12 +148,8 @@ def test_every_type_comes_back_as_it_was(data: Any, shape: tuple[int, ...], tmp_
         assert found.tobytes() == value.tobytes()
 
 
-# -- what is on disk is not trusted ----------------------------------------------------------------
-
-
 @pytest.fixture
 def written(session: Session, tmp_path: Path) -> Path:
-    """The directory of one run."""
     session.run("z:0", {"x:0": [0.0]}, options(tmp_path, "y"))
     (path,) = tmp_path.glob("run_*")
     return path
@@ -171,8 +168,7 @@ def change_line(run: Path, **changes: Any) -> None:
     """Leave one value, with something else in its line, as somebody can write it."""
     unended(run)
     path = run / "tensors.jsonl"
-    line = open_json(path.read_bytes().splitlines()[0], "it")
-    path.write_bytes(seal_json({**line, **changes}) + b"\n")
+    path.write_bytes(seal_json({**open_json(path.read_bytes().splitlines()[0], "it"), **changes}) + b"\n")
 
 
 def test_a_process_that_died_leaves_what_it_had_written(written: Path) -> None:
@@ -196,7 +192,9 @@ def test_nothing_is_unpickled(written: Path) -> None:
     np.save(written / "00000000.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(DataLossError, match=r"does not contain the float32 of shape \[1\]"):
         DebugDumpDir(written.parent).get_tensors("y")
-    # A run of an earlier version is read without checksums.
+
+
+def test_a_run_of_an_earlier_version_is_read_without_checksums(written: Path) -> None:
     for path in (written / "manifest.json", written / "tensors.jsonl"):
         plain = [open_json(line, "it") for line in path.read_bytes().splitlines()]
         for each in plain:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import Graph, Tensor, as_dtype
+from actorsession import ConfigProto, Graph, Session, Tensor, as_dtype, global_variables_initializer
 from tests.ops.interpreter import evaluate, source
 
-__all__ = ["computed", "f32", "i32", "i64", "static_shape"]
+__all__ = ["computed", "f32", "i32", "i64", "run", "run_initialised", "static_shape"]
 
 
 def f32(value: Any) -> Any:
@@ -49,3 +49,16 @@ def static_shape(f: Callable[..., Any], *shapes: Sequence[int | None] | None) ->
         made = f(*(source("float32", shape) for shape in shapes))
     assert isinstance(made, Tensor)
     return None if made.shape.rank is None else made.shape.as_list()
+
+
+def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:
+    """What a session of its own gives."""
+    with Session(config=ConfigProto(device_count={"CPU": devices})) as session:
+        return session.run(fetches, feeds)
+
+
+def run_initialised(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:
+    """The same once all variables have their first values."""
+    with Session(config=ConfigProto(device_count={"CPU": devices})) as session:
+        session.run(global_variables_initializer())
+        return session.run(fetches, feeds)

@@ -78,7 +78,7 @@ def test_another_number_is_logged_once_and_has_no_effect(caplog: pytest.LogCaptu
     del held, others
 
 
-def test_a_library_that_is_not_known_is_said_to_be_unknown(
+def test_an_unknown_library_is_said_to_be_one(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("actorsession.ops.blas_threads._loaded_files", list)
@@ -104,9 +104,7 @@ def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("processes", "cores", "each"), [(2, 8, 4), (3, 8, 2), (3, 2, 1), (16, 4, 1), (1, 8, None)])
-def test_processes_share_the_cores_out_and_have_at_least_one_each(
-    nothing_chosen: None, processes: int, cores: int, each: int | None
-) -> None:
+def test_processes_share_the_cores_out(nothing_chosen: None, processes: int, cores: int, each: int | None) -> None:
     assert thread_count(processes, cores) == each
 
 

@@ -32,14 +32,12 @@ from tests.nodes import make
 from tests.ops import table
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.elsewhere import ELSEWHERE
-from tests.ops.table.row import Row
+from tests.ops.table.row import Row, rows_of
 from tests.rows import for_each, refused
 
 ROOT = Path(actorsession.__file__).parents[1]
 FAMILIES = sorted(module.name for module in pkgutil.iter_modules(table.__path__) if module.name.startswith("of_"))
-ROWS_OF: dict[str, list[Row]] = {
-    family: importlib.import_module(f"tests.ops.table.{family}").ROWS for family in FAMILIES
-}
+ROWS_OF = {family: rows_of(importlib.import_module(f"tests.ops.table.{family}")) for family in FAMILIES}
 ROWS: list[Row] = [row for rows in ROWS_OF.values() for row in rows]
 
 
@@ -144,11 +142,10 @@ def test_a_gradient_is_that_of_finite_differences(row: Row) -> None:
 
 # What computes their gradient has none, in TensorFlow either.
 ONCE = """
-    CTCLoss CropAndResize Dilation2D FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars
-    FakeQuantWithMinMaxVarsPerChannel FractionalAvgPool FractionalMaxPool Igamma Igammac LRN
-    MaxPoolWithArgmax ResizeBicubic ResizeBilinear ResizeNearestNeighbor Softsign SparseAdd
-    SparseFillEmptyRows SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN
-    SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments SparseSlice
+    CTCLoss CropAndResize Dilation2D FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel
+    FractionalAvgPool FractionalMaxPool Igamma Igammac LRN MaxPoolWithArgmax ResizeBicubic ResizeBilinear
+    ResizeNearestNeighbor Softsign SparseAdd SparseFillEmptyRows SparseSegmentMean SparseSegmentMeanWithNumSegments
+    SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments SparseSlice
 """
 
 
@@ -246,9 +243,7 @@ def _node(row: Row, inputs: tuple[Any, ...]) -> tuple[Operation, list[TensorSpec
     return (op, [TensorSpec(t.dtype, TensorShape(v.shape)) for t, v in zip(op.inputs, values, strict=True)], values)
 
 
-def _inferred(
-    op: Operation, specs: Sequence[TensorSpec], values: Sequence[Any], without: int | None
-) -> list[TensorShape]:
+def _inferred(op: Operation, specs: Sequence[TensorSpec], values: list[Any], without: int | None) -> list[TensorShape]:
     """The static shapes of the outputs where the values of all inputs but one are known early."""
     known = tuple([None if k == without else v for k, v in enumerate(values)])
     made = op.op_def.infer(InferContext(op.type, tuple(specs), op.attrs, known))
@@ -259,34 +254,30 @@ def _inferred(
 
 # Sizes of these follow from values that are no shape, in TensorFlow too.
 FOUND_BY_THE_STEP = """
-    BroadcastGradientArgs CTCBeamSearchDecoder CTCGreedyDecoder ComputeAccidentalHits DecodeAndCropJpeg
-    DecodeBmp DecodeGif DecodeImage DecodeJpeg DecodePng DecodeRaw DenseToDenseSetOperation
-    DenseToSparseSetOperation DeserializeManySparse DeserializeSparse DynamicPartition FractionalAvgPool
-    FractionalMaxPool ListDiff NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
-    NonMaxSuppressionWithOverlaps ParseExample ParseExampleV2 ParseSequenceExampleV2 ParseSingleExample
-    ParseTensor Reshape SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum SerializeManySparse
-    SparseAdd SparseFillEmptyRows SparseReduceMaxSparse SparseReduceSumSparse
-    SparseSegmentMean SparseSegmentSqrtN SparseSegmentSum SparseSlice SparseSparseMaximum
-    SparseSparseMinimum SparseSplit SparseToSparseSetOperation StringSplit StringSplitV2 Unique
-    UniqueWithCounts Where
+    BroadcastGradientArgs CTCBeamSearchDecoder CTCGreedyDecoder ComputeAccidentalHits DecodeAndCropJpeg DecodeBmp
+    DecodeGif DecodeImage DecodeJpeg DecodePng DecodeRaw DenseToDenseSetOperation DenseToSparseSetOperation
+    DeserializeManySparse DeserializeSparse DynamicPartition FractionalAvgPool FractionalMaxPool ListDiff
+    NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 NonMaxSuppressionWithOverlaps ParseExample
+    ParseExampleV2 ParseSequenceExampleV2 ParseSingleExample ParseTensor Reshape SegmentMax SegmentMean SegmentMin
+    SegmentProd SegmentSum SerializeManySparse SparseAdd SparseFillEmptyRows SparseReduceMaxSparse SparseReduceSumSparse
+    SparseSegmentMean SparseSegmentSqrtN SparseSegmentSum SparseSlice SparseSparseMaximum SparseSparseMinimum
+    SparseSplit SparseToSparseSetOperation StringSplit StringSplitV2 Unique UniqueWithCounts Where
 """
 # Of these less is known than could be where a dimension of an input is not known, in TensorFlow too.
 LESS_IS_KNOWN = """
-    AdjustHue AdjustSaturation BatchToSpaceND BroadcastArgs CTCLoss ClipByValue CombinedNonMaxSuppression
-    Conv2D DepthToSpace Dilation2DBackpropFilter Dilation2DBackpropInput DrawBoundingBoxes
-    DrawBoundingBoxesV2 FakeQuantWithMinMaxVarsPerChannel FractionalAvgPool FractionalMaxPool GatherNd
-    HSVToRGB LowerBound MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 MaxPool3DGrad MaxPoolGrad
-    MaxPoolGradWithArgmax Qr RGBToHSV Reshape ScatterNd SpaceToBatchND SparseReduceMax SparseReduceSum
-    SparseSplit Squeeze StridedSlice Substr Svd TensorScatterAdd TensorScatterMax TensorScatterMin
-    TensorScatterSub TensorScatterUpdate TridiagonalMatMul TridiagonalSolve UpperBound
+    AdjustHue AdjustSaturation BatchToSpaceND BroadcastArgs CTCLoss ClipByValue CombinedNonMaxSuppression Conv2D
+    DepthToSpace Dilation2DBackpropFilter Dilation2DBackpropInput DrawBoundingBoxes DrawBoundingBoxesV2
+    FakeQuantWithMinMaxVarsPerChannel FractionalAvgPool FractionalMaxPool GatherNd HSVToRGB LowerBound MatrixDiagPartV3
+    MatrixDiagV3 MatrixSetDiagV3 MaxPool3DGrad MaxPoolGrad MaxPoolGradWithArgmax Qr RGBToHSV Reshape ScatterNd
+    SpaceToBatchND SparseReduceMax SparseReduceSum SparseSplit Squeeze StridedSlice Substr Svd TensorScatterAdd
+    TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate TridiagonalMatMul TridiagonalSolve UpperBound
 """
 
 
 LESS_IS_KNOWN_OF_THE_RANK = """
-    DrawBoundingBoxes DrawBoundingBoxesV2 CTCLoss MatrixSetDiagV3 ClipByValue ReducedShape
-    ResizeBilinearGrad ResizeBicubicGrad UnsortedSegmentMin UnsortedSegmentMax UnsortedSegmentProd
-    TensorScatterUpdate TensorScatterAdd TensorScatterSub TensorScatterMin TensorScatterMax
-    DynamicPartition Substr TridiagonalMatMul TridiagonalSolve
+    DrawBoundingBoxes DrawBoundingBoxesV2 CTCLoss MatrixSetDiagV3 ClipByValue ReducedShape ResizeBilinearGrad
+    ResizeBicubicGrad UnsortedSegmentMin UnsortedSegmentMax UnsortedSegmentProd TensorScatterUpdate TensorScatterAdd
+    TensorScatterSub TensorScatterMin TensorScatterMax DynamicPartition Substr TridiagonalMatMul TridiagonalSolve
 """
 RANK_IS_A_VALUE = """
     All Any DecodeImage EuclideanNorm MatrixDiagPartV3 MatrixDiagV3 Max Mean Min Prod ParseTensor ReduceJoin
@@ -386,16 +377,15 @@ def test_integers_that_do_not_fit_are_refused_as_constants_too(row: Row) -> None
 
 # Nodes of these take other element types too where TensorFlow takes but one.
 TAKES_MORE = """
-    AvgPool3DGrad AvgPoolGrad Conv2DBackpropFilter Conv2DBackpropInput Conv3DBackpropFilterV2
-    CropAndResizeGradBoxes CropAndResizeGradImage DenseToSparseSetOperation
-    DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput EmptyTensorList
-    FractionalAvgPoolGrad FractionalMaxPoolGrad MatrixDiagV3 NonMaxSuppressionV3 NonMaxSuppressionV4
-    NonMaxSuppressionV5 NonMaxSuppressionWithOverlaps OneHot SerializeManySparse SerializeSparse SetSize
-    SparseAdd SparseConcat SparseFillEmptyRows SparseFillEmptyRowsGrad SparseReduceMax
+    AvgPool3DGrad AvgPoolGrad Conv2DBackpropFilter Conv2DBackpropInput Conv3DBackpropFilterV2 CropAndResizeGradBoxes
+    CropAndResizeGradImage DenseToSparseSetOperation DepthwiseConv2dNativeBackpropFilter
+    DepthwiseConv2dNativeBackpropInput EmptyTensorList FractionalAvgPoolGrad FractionalMaxPoolGrad MatrixDiagV3
+    NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 NonMaxSuppressionWithOverlaps OneHot SerializeManySparse
+    SerializeSparse SetSize SparseAdd SparseConcat SparseFillEmptyRows SparseFillEmptyRowsGrad SparseReduceMax
     SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse SparseReorder SparseSegmentMeanGrad
-    SparseSegmentSqrtNGrad SparseSegmentSumGrad SparseSliceGrad SparseSoftmax SparseSparseMaximum
-    SparseSparseMinimum SparseTensorDenseMatMul SparseToSparseSetOperation Split SplitV TensorListReserve
-    TensorListScatterAdd TensorListScatterV2 TensorListSplit
+    SparseSegmentSqrtNGrad SparseSegmentSumGrad SparseSliceGrad SparseSoftmax SparseSparseMaximum SparseSparseMinimum
+    SparseTensorDenseMatMul SparseToSparseSetOperation Split SplitV TensorListReserve TensorListScatterAdd
+    TensorListScatterV2 TensorListSplit
 """
 OTHERS = [as_dtype(name) for name in ["bool", "int32", "int64", "float32", "complex64", "string", "resource"]]
 

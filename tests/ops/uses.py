@@ -27,22 +27,6 @@ from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each, refused
 
-__all__ = [
-    "Use",
-    "back",
-    "dims",
-    "each_use",
-    "equals",
-    "face",
-    "fails",
-    "gives",
-    "knows",
-    "nodes",
-    "ranked",
-    "slopes",
-    "static",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Use:

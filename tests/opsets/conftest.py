@@ -1,7 +1,7 @@
-"""The graph is that of the tests of ops."""
+"""The graph and the session are those of the tests of ops."""
 
 from __future__ import annotations
 
-from tests.ops.conftest import graph
+from tests.ops.conftest import graph, session
 
-__all__ = ["graph"]
+__all__ = ["graph", "session"]

@@ -67,7 +67,6 @@ def node(
 def signature(
     feeds: Iterable[Tensor] = (), fetches: Iterable[Tensor] = (), targets: Iterable[Operation] = ()
 ) -> RunSignature:
-    """What a run of these asks for."""
     return RunSignature(tuple(t.name for t in feeds), tuple(t.name for t in fetches), tuple(o.name for o in targets))
 
 
@@ -104,8 +103,7 @@ def call(
     ``KitCall`` makes new arrays, ``KitView`` may alias, ``KitKeep`` keeps its first input,
     ``KitOnce`` has one value per plan, ``KitDear`` takes long.
     """
-    attrs = {"function": function, "shapes": tuple(shapes)}
-    return graph.create_op(op, inputs, attrs, name)
+    return graph.create_op(op, inputs, {"function": function, "shapes": tuple(shapes)}, name)
 
 
 class Made:
@@ -155,7 +153,6 @@ class Made:
         return BoundPartition(compile_partition(part, own_fetches=own_fetches), host, states)
 
     def run(self, *feeds: Any) -> list[Any]:
-        """Values of the fetches."""
         return Step(self, feeds).run()
 
     def source(self, part: int = 0, segment: int = 0) -> list[str]:
@@ -165,8 +162,6 @@ class Made:
 
 
 class Step:
-    """One run of a plan."""
-
     def __init__(self, made: Made, feeds: Sequence[Any], *, traced: bool = False) -> None:
         self.made = made
         self.feeds = feeds
@@ -175,7 +170,6 @@ class Step:
         self.parts = [_Part(self, linked) for linked in made.linked]
 
     def run(self) -> list[Any]:
-        """Runs segments until none is left; the last partition goes first wherever it can."""
         while any(part.left for part in self.parts):
             part = next((p for p in reversed(self.parts) if p.ready()), None)
             assert part is not None, f"segments wait for each other; sent so far: {self.sent.keys()}"

@@ -63,7 +63,6 @@ class Program:
 
 
 def same(found: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Returns whether results are equal but for rounding."""
     return all(
         f is w is None or (w is not None and np.allclose(f, w, rtol=1e-3, atol=2e-4, equal_nan=True))
         for f, w in zip(found, wanted, strict=True)

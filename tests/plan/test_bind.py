@@ -48,8 +48,7 @@ def test_kernels_are_made_once_per_plan_and_constants_computed_once(graph: Graph
         calls.append("once")
         return vector(1, 2, 3)
 
-    y = x + call(graph, once, op="KitOnce").outputs[0]
-    made = Made(graph, [y], [x])
+    made = Made(graph, [x + call(graph, once, op="KitOnce").outputs[0]], [x])
     assert calls == ["once"]
     for _ in range(3):
         assert made.run(vector(1, 1, 1))[0].tolist() == [2, 3, 4]
@@ -73,8 +72,7 @@ def test_variables_live_on_the_device(graph: Graph) -> None:
     v = ops.Variable(vector(1, 2, 3), name="v")
     variables: dict[str, Any] = {}
     Made(graph, targets=[v.initializer], variables=variables).run()
-    add = v.assign_add(vector(1, 1, 1))
-    Made(graph, targets=[add.op], variables=variables).run()
+    Made(graph, targets=[v.assign_add(vector(1, 1, 1)).op], variables=variables).run()
     assert Made(graph, [v.value()], variables=variables).run()[0].tolist() == [2, 3, 4]
 
 
@@ -82,8 +80,7 @@ def test_segments_know_what_they_wait_for_and_who_waits_for_them(graph: Graph, x
     with graph.device("/cpu:1"):
         far = -x
     near = ops.exp(x)
-    made = Made(graph, [near + far, near], [x], devices=2)
-    here = made.linked[0]
+    here = Made(graph, [near + far, near], [x], devices=2).linked[0]
     assert here.waits == [0, 2]
     assert here.followers == [[1], []]
     ((slot, _),) = here.compiled.recvs
@@ -151,8 +148,7 @@ def test_an_owned_value_is_handed_over_without_a_copy(graph: Graph, x: Tensor) -
     y = call(graph, make, x).outputs[0]
     variables: dict[str, Any] = {}
     Made(graph, [], [x], [ops.assign(v, y).op], variables=variables).run(vector(1, 2, 3))
-    holder = variables[CPU[0]].variable("", "v", spec("float32", [3]))
-    assert holder.read().ctypes.data == made_at[0]
+    assert variables[CPU[0]].variable("", "v", spec("float32", [3])).read().ctypes.data == made_at[0]
 
 
 def test_a_value_read_before_an_update_stays_what_it_was(graph: Graph) -> None:
@@ -184,9 +180,6 @@ def test_a_server_lends_what_it_encodes_at_once(graph: Graph, x: Tensor) -> None
     given = vector(1, 2, 3)
     (value,) = Made(graph, [ops.identity(x)], [x], own_fetches=False).run(given)
     assert value is given
-
-
-# -- the life of values ----------------------------------------------------------------------------
 
 
 def watch(graph: Graph, *nodes: Tensor, alive: dict[str, Any], name: str) -> Operation:
@@ -229,8 +222,7 @@ def test_no_array_outlives_its_last_reader_or_its_step(graph: Graph, x: Tensor) 
     b = call(graph, watched(alive, "b", lambda v: v + 1), a).outputs[0]
     one = watch(graph, b, alive=alive, name="after b")
     c = call(graph, watched(alive, "c", np.add), b, one.outputs[0]).outputs[0]
-    two = watch(graph, c, alive=alive, name="after c")
-    made = Made(graph, [c], [x], [two])
+    made = Made(graph, [c], [x], [watch(graph, c, alive=alive, name="after c")])
     (result,) = made.run(vector(0, 0, 0))
     assert alive["after b"] == ["b"]
     assert alive["after c"] == ["c"]
@@ -279,8 +271,7 @@ def test_the_line_of_an_error_leads_to_its_node(graph: Graph, x: Tensor, traced:
     with pytest.raises(InvalidArgumentError) as caught:
         Step(made, [vector(1, 2, 3)], traced=traced).run()
     (linked,) = made.linked[0].segments
-    frames = [f for f in traceback.extract_tb(caught.tb) if f.name == "segment_0"]
-    (frame,) = frames
+    (frame,) = [f for f in traceback.extract_tb(caught.tb) if f.name == "segment_0"]
     assert frame.filename == (linked.traced_filename if traced else linked.filename)
     node = linked.node_at(frame.filename, frame.lineno or 0)
     assert node is not None
@@ -288,8 +279,7 @@ def test_the_line_of_an_error_leads_to_its_node(graph: Graph, x: Tensor, traced:
 
 
 def test_lines_that_belong_to_no_node_lead_nowhere(graph: Graph, x: Tensor) -> None:
-    made = Made(graph, [-x], [x])
-    (linked,) = made.linked[0].segments
+    (linked,) = Made(graph, [-x], [x]).linked[0].segments
     assert linked.node_at(linked.filename, 1) is None, "the head"
     assert linked.node_at(linked.filename, 2) is not None
     for line in (0, -1, 99):
@@ -315,18 +305,13 @@ def test_the_source_is_shown_as_long_as_the_plan_lives(graph: Graph, x: Tensor) 
     assert not any(file in linecache.cache for file in files)
 
 
-# -- traced code -----------------------------------------------------------------------------------
-
-
 def test_traced_code_notes_every_node_with_its_value(graph: Graph, x: Tensor) -> None:
     y = call(graph, lambda v: v * 2, x, name="y").outputs[0]
-    done = call(graph, lambda v: None, y, name="done", shapes=())
-    made = Made(graph, [y], [x], [done])
+    made = Made(graph, [y], [x], [call(graph, lambda v: None, y, name="done", shapes=())])
     step = Step(made, [vector(1, 2, 3)], traced=True)
     (value,) = step.run()
     assert value.tolist() == [2, 4, 6]
-    names = [name for name, _ in step.parts[0].notes]
-    assert names == ["y", "done"]
+    assert [name for name, _ in step.parts[0].notes] == ["y", "done"]
     assert step.parts[0].notes[0][1].tolist() == [2, 4, 6]
     assert step.parts[0].notes[1][1] is None
 
@@ -338,8 +323,7 @@ def test_plain_code_notes_nothing_and_traced_code_is_made_once(graph: Graph, x: 
     assert step.parts[0].notes == []
     assert made.linked[0].segments[0].traced_function is None
     assert made.linked[0].traced(0) is made.linked[0].traced(0)
-    y = call(graph, np.negative, x, op="KitDear").outputs[0]
-    z = call(graph, np.negative, y, op="KitDear").outputs[0]
+    z = call(graph, np.negative, call(graph, np.negative, x, op="KitDear").outputs[0], op="KitDear").outputs[0]
     for traced in (False, True):
         step = Step(Made(graph, [z], [x]), [vector(1, 2, 3)], traced=traced)
         step.run()
@@ -351,8 +335,7 @@ def test_plain_code_notes_nothing_and_traced_code_is_made_once(graph: Graph, x: 
 
 def test_no_module_of_the_room_imports_asyncio() -> None:
     """Passes are plain functions; whoever waits for them decides how."""
-    folder = Path(link.__file__).parent
-    for file in folder.glob("*.py"):
+    for file in Path(link.__file__).parent.glob("*.py"):
         for item in ast.walk(ast.parse(file.read_text())):
             if isinstance(item, ast.Import):
                 assert "asyncio" not in [alias.name for alias in item.names], file
@@ -437,8 +420,7 @@ def test_what_an_op_makes_in_this_step_is_owned() -> None:
     made = flow(FEED, SUM)
     assert made.owned(ref(made, "y"))
     # What is made once for a plan is not owned even if it aliases nothing.
-    graph = Graph()
-    made = flow(call(graph, lambda: None, op="KitOnce", name="o").plain)
+    made = flow(call(Graph(), lambda: None, op="KitOnce", name="o").plain)
     assert made.once == [True]
     assert not made.owned((0, 0))
 

@@ -23,6 +23,8 @@ from actorsession.plan.signature import RunSignature
 from tests.cluster.kit import in_process, soon
 from tests.plan.kit import CPU, Made, call, device_set, node
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 
 class Grouped(Made):
     """A graph of several devices, planned with the pass."""
@@ -42,19 +44,14 @@ def sent(made: Made) -> int:
 def step(nodes: Sequence[NodeDef], where: str) -> tuple[StepGraph, dict[str, str]]:
     """All nodes as targets; ``where`` has the number of the device of each."""
     graph = prune(GraphView(nodes), RunSignature((), (), tuple(n.name for n in nodes)))
-    devices = {n.name: CPU[int(number)] for n, number in zip(nodes, where, strict=True)}
-    return graph, devices
+    return graph, {n.name: CPU[int(number)] for n, number in zip(nodes, where, strict=True)}
 
 
 def after(nodes: Sequence[NodeDef], where: str) -> dict[str, tuple[str, ...]]:
-    """The control inputs of each node after the pass."""
     graph, devices = group_control_edges(*step(nodes, where))
     assert devices.keys() == graph.nodes.keys()
     partition(graph, devices, device_set(4))  # checks what it makes
     return {n.name: n.control_inputs for n in graph.nodes.values()}
-
-
-# -- what is joined ------------------------------------------------------------------------------
 
 
 def test_what_runs_after_several_nodes_of_another_device_waits_for_one() -> None:
@@ -73,8 +70,7 @@ def test_what_runs_after_several_nodes_of_another_device_waits_for_one() -> None
     found = after(nodes, "1100")
     assert (found["x"], found["y"]) == (("_joined/0",), ("_joined/0",))
     # A constant that is copied is not waited for.
-    constant = node("c", op="Const", value=np.float32(1))
-    nodes = [constant, node("a"), node("x", after="ca")]
+    nodes = [node("c", op="Const", value=np.float32(1)), node("a"), node("x", after="ca")]
     assert after(nodes, "110")["x"] == ("c", "a")
     # Nothing changes where that saves no message.
     for nodes, where in (
@@ -87,9 +83,6 @@ def test_what_runs_after_several_nodes_of_another_device_waits_for_one() -> None
         same, placed = group_control_edges(graph, devices)
         assert same is graph
         assert placed is devices
-
-
-# -- that everything holds -----------------------------------------------------------------------
 
 
 @st.composite
@@ -130,41 +123,34 @@ def fewest(drawn: list[tuple[int, list[int]]]) -> int:
     return sum(min(len(found), len(frozenset().union(*found))) for found in sets.values())
 
 
-# -- in sessions ---------------------------------------------------------------------------------
-
-
-async def test_fifty_updates_on_another_task_are_awaited_with_one_message() -> None:
-    with acts.Graph().as_default() as graph:
-        with acts.device("/task:1"):
-            variables = [acts.Variable(0.0, name=f"v{i}") for i in range(50)]
-            updates = [v.assign_add(1.0).op for v in variables]
-        with acts.device("/task:0"), acts.control_dependencies(updates):
-            done = acts.constant(7.0)
-            step_count = acts.Variable(0.0).assign_add(1.0)
-        initializer = acts.global_variables_initializer()
+async def test_fifty_updates_on_another_task_are_awaited_with_one_message(graph: acts.Graph) -> None:
+    with acts.device("/task:1"):
+        variables = [acts.Variable(0.0, name=f"v{i}") for i in range(50)]
+        updates = [v.assign_add(1.0).op for v in variables]
+    with acts.device("/task:0"), acts.control_dependencies(updates):
+        done = acts.constant(7.0)
+        step_count = acts.Variable(0.0).assign_add(1.0)
+    initializer = acts.global_variables_initializer()
     metadata = acts.RunMetadata()
     async with in_process() as cluster, acts.AsyncSession(cluster.target(), graph=graph) as session:
         await soon(session.run(initializer))
         options = acts.RunOptions(output_partition_graphs=True)
         assert await soon(session.run([done, step_count], options=options, run_metadata=metadata)) == [7.0, 1.0]
         assert await soon(session.run(variables)) == [1.0] * 50
-    counted = Counter(n.op for made in metadata.partition_graphs for n in made.nodes)
-    assert counted[SEND] == 1
+    assert Counter(n.op for made in metadata.partition_graphs for n in made.nodes)[SEND] == 1
 
 
 def test_level_l0_leaves_edges_as_they_are() -> None:
-    with acts.Graph().as_default():
-        with acts.device("/cpu:1"):
-            first = [acts.random.uniform([]).op for _ in range(3)]
-        with acts.device("/cpu:0"), acts.control_dependencies(first):
-            last = acts.random.uniform([])
-        for level, changes in ((OptLevel.L1, 1), (OptLevel.L0, 0)):
-            options = GraphOptions(optimizer_options=OptimizerOptions(opt_level=level))
-            config = acts.ConfigProto(device_count={"CPU": 2}, graph_options=options)
-            with acts.Session(config=config) as session:
-                session.run(last)
-                counted = {p.name: p.changes for p in session.statistics().graph_passes}
-            assert counted["group_control_edges"] == changes
+    with acts.device("/cpu:1"):
+        first = [acts.random.uniform([]).op for _ in range(3)]
+    with acts.device("/cpu:0"), acts.control_dependencies(first):
+        last = acts.random.uniform([])
+    for level, changes in ((OptLevel.L1, 1), (OptLevel.L0, 0)):
+        options = GraphOptions(optimizer_options=OptimizerOptions(opt_level=level))
+        with acts.Session(config=acts.ConfigProto(device_count={"CPU": 2}, graph_options=options)) as session:
+            session.run(last)
+            counted = {p.name: p.changes for p in session.statistics().graph_passes}
+        assert counted["group_control_edges"] == changes
 
 
 SUM: dict[str, Any] = {"merge_op": "Add", "final_op": "Id"}
@@ -178,12 +164,11 @@ def collectives_of(metadata: acts.RunMetadata) -> list[Any]:
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-def test_collectives_of_a_device_run_in_the_order_of_building_if_asked_to(*, ordered: bool) -> None:
+def test_collectives_of_a_device_run_in_the_order_of_building_if_asked_to(graph: acts.Graph, *, ordered: bool) -> None:
     experimental = acts.config.Experimental(collective_deterministic_sequential_execution=ordered)
-    with acts.Graph().as_default() as graph:
-        group = acts.collective.Group(1)
-        x = acts.placeholder("float32", [])
-        sums = [acts.collective.all_reduce(x * float(i), group) for i in range(3)]
+    group = acts.collective.Group(1)
+    x = acts.placeholder("float32", [])
+    sums = [acts.collective.all_reduce(x * float(i), group) for i in range(3)]
     config = acts.ConfigProto(experimental=experimental)
     options, metadata = acts.RunOptions(output_partition_graphs=True), acts.RunMetadata()
     with acts.Session(graph=graph, config=config) as session:
@@ -196,12 +181,10 @@ def test_collectives_of_a_device_run_in_the_order_of_building_if_asked_to(*, ord
     assert after == ([[], names[:1], names[1:2]] if ordered else [[], [], []])
 
 
-def test_a_value_is_copied_for_a_collective_only_if_the_caller_may_write_to_it() -> None:
+def test_a_value_is_copied_for_a_collective_only_if_the_caller_may_write_to_it(graph: acts.Graph) -> None:
     """The values of a collective go round after its node has run."""
-    with acts.Graph().as_default() as graph:
-        x = acts.placeholder("float32", [3])
-        made, fetched = x * 2.0, x * 3.0
-        sums = [raw.CollectiveReduceV2(v, 1, 1, i, [], **SUM) for i, v in enumerate([x, made, fetched])]
-        read_again = made + 1.0
-        code = Made(graph, [*sums, fetched, read_again], [x]).linked[0].compiled.segments[0].lines
+    x = acts.placeholder("float32", [3])
+    made, fetched = x * 2.0, x * 3.0
+    sums = [raw.CollectiveReduceV2(v, 1, 1, i, [], **SUM) for i, v in enumerate([x, made, fetched])]
+    code = Made(graph, [*sums, fetched, made + 1.0], [x]).linked[0].compiled.segments[0].lines
     assert ["own(" in line for line in code if "C.begin" in line] == [True, False, True]

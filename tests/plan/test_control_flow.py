@@ -162,13 +162,11 @@ def test_a_loop_never_changes_what_somebody_holds(graph: Graph, x: Tensor) -> No
         with graph.control_dependencies([change]):
             return i + 1, a + v.read_value(), a
 
-    first = [0, x, x]
-    i, a, kept = ops.while_loop(lambda i, a, kept: i < 3, body, first)
+    i, a, kept = ops.while_loop(lambda i, a, kept: i < 3, body, [0, x, x])
     variables: dict[str, Any] = {}
     Made(graph, targets=[v.initializer], variables=variables).run()
     given = vector(1, 2, 3)
-    made = Made(graph, [i, a, kept, x], [x], variables=variables)
-    values = made.run(given)
+    values = Made(graph, [i, a, kept, x], [x], variables=variables).run(given)
     want, last = given.copy(), given.copy()
     for _ in range(3):
         want, last = want + (want + 10), want
@@ -213,8 +211,7 @@ def test_what_a_body_made_for_a_variable_alone_is_handed_over(graph: Graph) -> N
 
     variables: dict[str, Any] = {}
     Made(graph, [ops.while_loop(lambda i: i < 1, body, [0])], variables=variables).run()
-    holder = variables[CPU[0]].variable("", "Variable", spec("float32", [3]))
-    assert holder.read().ctypes.data == made_at[0]
+    assert variables[CPU[0]].variable("", "Variable", spec("float32", [3])).read().ctypes.data == made_at[0]
 
 
 def test_a_variable_is_changed_in_place_in_every_iteration(graph: Graph) -> None:
@@ -250,8 +247,7 @@ def test_one_iteration_holds_no_array_of_the_one_before(graph: Graph, x: Tensor)
     def body(i: Any, a: Any) -> Any:
         return i + 1, call(graph, next_value, call(graph, next_value, a).outputs[0]).outputs[0]
 
-    made = Made(graph, [ops.while_loop(lambda i, a: i < 3, body, [0, x])[1]], [x])
-    (value,) = made.run(vector(0, 0, 0))
+    (value,) = Made(graph, [ops.while_loop(lambda i, a: i < 3, body, [0, x])[1]], [x]).run(vector(0, 0, 0))
     assert value.tolist() == [6, 6, 6]
     assert max(alive) == 1
     del value
@@ -318,8 +314,7 @@ def test_many_cheap_nodes_look_for_a_cancellation_now_and_then(graph: Graph, x: 
     source = Made(graph, [y], [x]).source()
     looks = [i for i, line in enumerate(source) if line == "C.check()"]
     assert 3 <= len(looks) <= 5
-    gaps = np.diff([0, *looks])
-    assert gaps.max() < 2 * 2100
+    assert np.diff([0, *looks]).max() < 2 * 2100
 
 
 def test_a_loop_counts_as_unknown_cost_and_never_as_light(graph: Graph) -> None:
@@ -327,8 +322,7 @@ def test_a_loop_counts_as_unknown_cost_and_never_as_light(graph: Graph) -> None:
     assert not segment.cost_known
     assert not segment.is_light
     p = ops.placeholder("bool", [])
-    branch = ops.cond(p, lambda: 1.0, lambda: 2.0)
-    (segment,) = Made(graph, [branch], [p]).linked[0].compiled.segments
+    (segment,) = Made(graph, [ops.cond(p, lambda: 1.0, lambda: 2.0)], [p]).linked[0].compiled.segments
     assert segment.cost_known
     assert segment.is_light
 
@@ -359,11 +353,9 @@ def test_an_error_in_a_body_names_node_device_and_line(graph: Graph) -> None:
 
 
 def test_a_body_node_is_traced_once_per_iteration(graph: Graph) -> None:
-    made = Made(graph, [count_to(3)])
-    step = Step(made, [], traced=True)
+    step = Step(Made(graph, [count_to(3)]), [], traced=True)
     step.run()
-    names = [name for name, _ in step.parts[0].notes]
-    assert names == ["while/Less", "while/add"] * 3 + ["while/Less", "while/Exit"]
+    assert [name for name, _ in step.parts[0].notes] == ["while/Less", "while/add"] * 3 + ["while/Less", "while/Exit"]
     metadata = acts.RunMetadata()
     full = acts.RunOptions(trace_level=acts.TraceLevel.FULL_TRACE)
     branch = ops.cond(ops.placeholder_with_default(True, []), lambda: count_to(2), lambda: -1)
@@ -382,9 +374,6 @@ def test_a_step_cancelled_inside_a_loop_in_the_pool_ends(graph: Graph) -> None:
     made = Made(graph, [ops.while_loop(lambda i: True, lambda i: i + 1, [0])])
     with pytest.raises(CancelledError):
         made.linked[0].segments[0].function(Cancelled())
-
-
-# -- several devices -------------------------------------------------------------------------------
 
 
 def test_a_loop_waits_for_what_comes_from_elsewhere_and_sends_its_results(graph: Graph) -> None:

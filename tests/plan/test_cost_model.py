@@ -113,9 +113,6 @@ def test_a_loop_counts_with_what_is_inside() -> None:
     assert unmeasured.linked[0].segments[0].seconds == 0.0
 
 
-# -- plans start from measured times ---------------------------------------------------------------
-
-
 def test_a_new_segment_starts_from_what_its_nodes_were_measured_to_take() -> None:
     graph = Graph()
     with graph.as_default():
@@ -163,10 +160,8 @@ def test_a_segment_keeps_its_estimate_where_nothing_better_is_known() -> None:
 
 
 def cost(op: str, *shapes: ShapeLike, inputs: int = 1) -> tuple[float, bool]:
-    """The cost of a node with these static shapes, the last of them its output's."""
     specs = [spec("float32", s) for s in shapes]
-    made = node("n", op=op, outputs=specs[inputs:])
-    return node_cost(made, tuple(specs[:inputs]))
+    return node_cost(node("n", op=op, outputs=specs[inputs:]), tuple(specs[:inputs]))
 
 
 def test_a_call_on_scalars_costs_less_than_a_microsecond() -> None:
@@ -410,24 +405,14 @@ def is_steady(parts: Parts, fetch: Any, *, fed: Any = ()) -> bool:
     return segment.is_steady
 
 
-@for_each("case", STEADY)
-def test_a_loop_of_constants_runs_as_often_every_time(parts: Parts, case: str) -> None:
-    assert is_steady(parts, STEADY[case](parts))
+@for_each("build", [*STEADY.values(), *SIZED_ALIKE.values()])
+def test_what_constants_and_shapes_settle_takes_as_long_every_time(parts: Parts, build: Build) -> None:
+    assert is_steady(parts, build(parts))
 
 
-@for_each("case", VARYING)
-def test_a_loop_that_something_else_ends_may_run_longer_next_time(parts: Parts, case: str) -> None:
-    assert not is_steady(parts, VARYING[case](parts))
-
-
-@for_each("case", SIZED_ALIKE)
-def test_a_result_as_large_as_constants_or_inputs_costs_as_much_every_time(parts: Parts, case: str) -> None:
-    assert is_steady(parts, SIZED_ALIKE[case](parts))
-
-
-@for_each("case", SIZED)
-def test_a_result_as_large_as_a_value_says_may_be_any_size_next_time(parts: Parts, case: str) -> None:
-    assert not is_steady(parts, SIZED[case](parts))
+@for_each("build", [*VARYING.values(), *SIZED.values()])
+def test_what_a_value_decides_may_take_longer_next_time(parts: Parts, build: Build) -> None:
+    assert not is_steady(parts, build(parts))
 
 
 def test_a_constant_that_is_fed_is_none(parts: Parts) -> None:
@@ -454,5 +439,4 @@ def test_loops_inside_one_another_are_looked_at_once(parts: Parts) -> None:
         found: tuple[Any, ...] = ops.while_loop(lambda *v: v[0] < 1, lambda *v: nested(depth - 1, v), values)
         return found
 
-    loop = nested(14, tuple([0] * 8))
-    assert is_steady(parts, loop[0])
+    assert is_steady(parts, nested(14, tuple([0] * 8))[0])

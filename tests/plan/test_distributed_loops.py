@@ -84,8 +84,7 @@ def test_enters_and_next_iterations_go_to_those_who_read_them(graph: Graph) -> N
         entered = dataflow.enter(acts.constant(1), "f")
     with acts.device("/cpu:1"):
         merged = dataflow.merge([entered, entered]).output
-        goes_on = dataflow.loop_cond(merged < dataflow.enter(acts.constant(9), "f", True))
-        ways = dataflow.switch(merged, goes_on)
+        ways = dataflow.switch(merged, dataflow.loop_cond(merged < dataflow.enter(acts.constant(9), "f", True)))
     with acts.device("/cpu:2"):
         dataflow.close_loop(merged, dataflow.next_iteration(ways.output_true + ways.output_true))
     step, device_of = planned(graph, dataflow.exit_(ways.output_false))
@@ -97,8 +96,7 @@ def test_enters_and_next_iterations_go_to_those_who_read_them(graph: Graph) -> N
 
 def test_a_loop_over_devices_without_its_condition_is_refused(graph: Graph) -> None:
     with acts.device("/cpu:0"):
-        entered = dataflow.enter(acts.constant(1), "f", name="e")
-        doubled = entered * 2
+        doubled = dataflow.enter(acts.constant(1), "f", name="e") * 2
     with acts.device("/cpu:1"):
         out = dataflow.exit_(doubled + 0 * dataflow.enter(acts.constant(1), "f"))
     step, device_of = planned(graph, out)

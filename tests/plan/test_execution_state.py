@@ -111,9 +111,7 @@ def test_planning_ends_where_its_check_raises() -> None:
 
 
 @BOTH
-def test_placement_is_logged_where_the_settings_ask_for_it(
-    config: ConfigProto, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_placement_is_logged_where_settings_ask_for_it(config: ConfigProto, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "actorsession.session")
     made = state(ConfigProto(log_device_placement=True, graph_options=config.graph_options))
     made.extend(CHAIN)

@@ -59,8 +59,7 @@ def is_left(*fetches: Tensor, **asked: Any) -> bool:
 
 
 def counted(n: Tensor, **options: Any) -> Tensor:
-    loop = raw_while(lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1], [acts.constant(0)], [n], **options)
-    return loop[0]
+    return raw_while(lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1], [acts.constant(0)], [n], **options)[0]
 
 
 def engine_session() -> acts.Session:
@@ -126,8 +125,7 @@ def test_loops_and_conditionals_within_each_other_are_lifted_whole() -> None:
         return [values[0] + 1, values[1] + inner]
 
     start = [acts.constant(0), acts.constant(0)]
-    total = raw_while(lambda v, c: v[0] < c[0], body, start, [n])[1]
-    nodes = lifted(total, feeds=[n])
+    nodes = lifted(raw_while(lambda v, c: v[0] < c[0], body, start, [n])[1], feeds=[n])
     assert [op for op in ops_of(nodes) if op not in ("Const", "Identity")] == ["_Arg", "While"]
 
 
@@ -150,16 +148,13 @@ def test_variables_have_the_shapes_that_follow_from_what_enters() -> None:
         lambda v, _: v[0] < 2, lambda v, _: [v[0] + 1, acts.tanh(v[1]), acts.concat([v[2], v[2]], 0), v[3]], start
     )
     nodes = lifted(*results, feeds=[x, start[3]])
-    shapes = [spec.shape.sizes for spec in nodes["raw_while/Switch"].outputs]
-    assert shapes == [(), (3, 4), (None,), None]
+    assert [spec.shape.sizes for spec in nodes["raw_while/Switch"].outputs] == [(), (3, 4), (None,), None]
     assert [nodes[t.op.name].outputs[0].shape for t in results] == [t.shape for t in results]
 
 
 def test_what_is_known_goes_from_one_loop_to_the_next() -> None:
     n = acts.placeholder("int32", [])
-    count = counted(n) - 1
-    nodes = lifted(counted(count, name="second"), feeds=[n])
-    body = nodes["second/Switch"].attrs["body"]
+    body = lifted(counted(counted(n) - 1, name="second"), feeds=[n])["second/Switch"].attrs["body"]
     assert isinstance(body, FunctionDef)
     assert [spec.shape.sizes for spec in body.captures] == [()]
 
@@ -237,8 +232,7 @@ def test_what_runs_once_more_than_the_body_is_left_unless_the_condition_needs_it
     """A division in each iteration, the last one included, whose quotient only the body reads."""
     entered = dataflow.enter(acts.constant(3), "frame")
     merged = dataflow.merge([entered, entered]).output
-    six = dataflow.enter(acts.constant(6), "frame", is_constant=True)
-    quotient = six // merged
+    quotient = dataflow.enter(acts.constant(6), "frame", is_constant=True) // merged
     zero = dataflow.enter(acts.constant(0), "frame", is_constant=True)
     ways = dataflow.switch(merged, dataflow.loop_cond(merged > zero))
     dataflow.close_loop(merged, dataflow.next_iteration(ways.output_true - quotient // quotient))
@@ -266,13 +260,11 @@ def test_a_loop_that_begins_with_what_it_gave_is_left() -> None:
     """Of two variables one enters when the other has left: two loops under one name."""
     entered = dataflow.enter(acts.constant(0), "frame")
     merged = dataflow.merge([entered, entered]).output
-    limit = dataflow.enter(acts.constant(3), "frame", is_constant=True)
-    goes_on = dataflow.loop_cond(merged < limit)
+    goes_on = dataflow.loop_cond(merged < dataflow.enter(acts.constant(3), "frame", is_constant=True))
     ways = dataflow.switch(merged, goes_on)
     one = dataflow.enter(acts.constant(1), "frame", is_constant=True)
     dataflow.close_loop(merged, dataflow.next_iteration(ways.output_true + one))
-    first = dataflow.exit_(ways.output_false)
-    again = dataflow.enter(first, "frame")
+    again = dataflow.enter(dataflow.exit_(ways.output_false), "frame")
     other = dataflow.merge([again, again]).output
     ways = dataflow.switch(other, goes_on)
     dataflow.close_loop(other, dataflow.next_iteration(ways.output_true + one))
@@ -316,9 +308,6 @@ def test_more_loops_within_each_other_than_python_compiles_are_left() -> None:
     assert is_left(result)
     with acts.Session() as session:
         assert session.run(result) >= 3
-
-
-# -- that it can be switched off -------------------------------------------------------------------
 
 
 def test_level_zero_lifts_nothing() -> None:

@@ -16,14 +16,8 @@ from tests.plan.kit import Made, Step, call
 LARGE = LEAST + 1
 
 
-@pytest.fixture
-def graph() -> Graph:
-    return Graph()
-
-
 def fed(graph: Graph, shape: Any = (LARGE,), dtype: str = "float32") -> Tensor:
-    with graph.as_default():
-        return ops.placeholder(dtype, shape)
+    return ops.placeholder(dtype, shape)
 
 
 def runs(made: Made) -> list[int]:
@@ -42,9 +36,7 @@ def numbers(size: int = LARGE) -> Any:
 
 def test_elementwise_nodes_of_one_large_shape_are_a_run(graph: Graph) -> None:
     x = fed(graph)
-    with graph.as_default():
-        y = ops.where(ops.greater(x, 0.0), ops.tanh(x * 2.0), -x)
-    made = Made(graph, [y], [x])
+    made = Made(graph, [ops.where(ops.greater(x, 0.0), ops.tanh(x * 2.0), -x)], [x])
     assert runs(made) == [5]
     given = numbers()
     expected = np.where(given > 0, np.tanh(given * np.float32(2)), -given)
@@ -53,48 +45,40 @@ def test_elementwise_nodes_of_one_large_shape_are_a_run(graph: Graph) -> None:
 
 def test_small_shapes_are_no_run(graph: Graph) -> None:
     x = fed(graph, (LEAST,))
-    with graph.as_default():
-        y = ops.tanh(x * 2.0 + 1.0)
+    y = ops.tanh(x * 2.0 + 1.0)
     assert runs(Made(graph, [y], [x])) == []
     x = fed(graph, ())
-    with graph.as_default():
-        y = ops.tanh(x * 2.0 + 1.0)
+    y = ops.tanh(x * 2.0 + 1.0)
     assert runs(Made(graph, [y], [x])) == []
     # A run lets only so many nodes pass.
     x = fed(graph)
-    with graph.as_default():
-        first = x * 2.0
-        others = [call(graph, lambda v: v[:3] * 2, x).outputs[0] for _ in range(fusion.MOST_PASSED + 1)]
-        y = ops.tanh(first)
+    first = x * 2.0
+    others = [call(graph, lambda v: v[:3] * 2, x).outputs[0] for _ in range(fusion.MOST_PASSED + 1)]
+    y = ops.tanh(first)
     assert runs(Made(graph, [y, *others], [x])) == []
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "bfloat16"])
 def test_dtypes_whose_bits_depend_on_their_place_or_their_maker_are_no_run(graph: Graph, dtype: str) -> None:
     x = fed(graph, dtype=dtype)
-    with graph.as_default():
-        y = ops.tanh(x * x + x)
-    assert runs(Made(graph, [y], [x])) == []
+    assert runs(Made(graph, [ops.tanh(x * x + x)], [x])) == []
 
 
 @pytest.mark.parametrize("shape", [None, [None], [None, 3]])
 def test_what_has_no_known_shape_is_a_run_if_it_is_long_enough(graph: Graph, shape: Any) -> None:
     x = fed(graph, shape)
-    with graph.as_default():
-        two = ops.tanh(x * 2.0)
-        three = ops.exp(x * 3.0 - 1.0)
+    two = ops.tanh(x * 2.0)
+    three = ops.exp(x * 3.0 - 1.0)
     assert runs(Made(graph, [two], [x])) == []
     assert runs(Made(graph, [three], [x])) == [3]
 
 
 def test_another_shape_begins_another_run(graph: Graph) -> None:
     x, y = fed(graph), fed(graph, (LARGE, 2))
-    with graph.as_default():
-        made = Made(graph, [ops.tanh(x * 2.0), ops.tanh(y * 2.0)], [x, y])
+    made = Made(graph, [ops.tanh(x * 2.0), ops.tanh(y * 2.0)], [x, y])
     assert runs(made) == [2, 2]
     x, row = fed(graph, (LARGE, 2)), fed(graph, (2,))
-    with graph.as_default():
-        y = ops.exp(ops.tanh(x * 2.0) + row) * 2.0
+    y = ops.exp(ops.tanh(x * 2.0) + row) * 2.0
     made = Made(graph, [y], [x, row])
     assert runs(made) == [2, 2]
     given, rows = numbers(2 * LARGE).reshape(-1, 2), numbers(2)
@@ -104,10 +88,9 @@ def test_another_shape_begins_another_run(graph: Graph) -> None:
 
 def test_a_node_that_needs_nothing_of_a_run_goes_before_it(graph: Graph) -> None:
     x = fed(graph)
-    with graph.as_default():
-        first = x * 2.0
-        other = call(graph, lambda v: v[:3] * 2, x).outputs[0]
-        y = ops.tanh(first)
+    first = x * 2.0
+    other = call(graph, lambda v: v[:3] * 2, x).outputs[0]
+    y = ops.tanh(first)
     made = Made(graph, [y, other], [x])
     assert runs(made) == [2]
     given = numbers()
@@ -115,10 +98,8 @@ def test_a_node_that_needs_nothing_of_a_run_goes_before_it(graph: Graph) -> None
     np.testing.assert_array_equal(values[0], np.tanh(given * np.float32(2)))
     np.testing.assert_array_equal(values[1], given[:3] * 2)
     x = fed(graph)
-    with graph.as_default():
-        first = ops.tanh(x * 2.0)
-        most = ops.reduce_max(first)
-        y = (first - most) * 2.0
+    first = ops.tanh(x * 2.0)
+    y = (first - ops.reduce_max(first)) * 2.0
     made = Made(graph, [y], [x])
     assert runs(made) == [2, 2]
     given = numbers()
@@ -131,9 +112,7 @@ def test_a_node_that_needs_nothing_of_a_run_goes_before_it(graph: Graph) -> None
 
 def test_both_ways_are_written_and_the_arrays_decide(graph: Graph) -> None:
     x = fed(graph, [None])
-    with graph.as_default():
-        y = ops.tanh(x * 2.0 + 1.0)
-    made = Made(graph, [y], [x])
+    made = Made(graph, [ops.tanh(x * 2.0 + 1.0)], [x])
     assert made.source() == [
         "def b5_part(p0, p1, p2, r0, s0):",
         "o2(p0, p1, s0)",
@@ -159,12 +138,9 @@ def test_both_ways_are_written_and_the_arrays_decide(graph: Graph) -> None:
 
 def test_values_that_are_read_outside_are_results_and_others_share_buffers(graph: Graph) -> None:
     x = fed(graph)
-    with graph.as_default():
-        a = x * 2.0
-        b = a + 1.0
-        c = ops.exp(a) * ops.tanh(a)
-        d = ops.greater(c, b)
-    made = Made(graph, [b, d], [x])
+    a = x * 2.0
+    b = a + 1.0
+    made = Made(graph, [b, ops.greater(ops.exp(a) * ops.tanh(a), b)], [x])
     parameters = made.source()[0].partition("(")[2].removesuffix("):").split(", ")
     assert [p[0] for p in parameters] == ["p", "p", "p", "r", "r", "s", "s"]
     given = numbers()
@@ -177,10 +153,8 @@ def test_values_that_are_read_outside_are_results_and_others_share_buffers(graph
 def test_inputs_that_end_with_a_run_end_in_both_ways(graph: Graph) -> None:
     x = fed(graph, [None])
     first = call(graph, np.negative, x, shapes=([None],)).outputs[0]
-    with graph.as_default():
-        y = ops.tanh(first * 2.0 + first)
-        last = call(graph, lambda v: v.copy(), y, shapes=([None],)).outputs[0]
-    source = Made(graph, [last], [x]).source()
+    y = ops.tanh(first * 2.0 + first)
+    source = Made(graph, [call(graph, lambda v: v.copy(), y, shapes=([None],)).outputs[0]], [x]).source()
     otherwise = source.index("else:")
     assert source[otherwise + 1 : otherwise + 3] == ["v4 = b5(C.check, v1, c2)", "del v1"]
     assert "del v3, v1" in source[:otherwise]
@@ -194,11 +168,8 @@ def test_a_result_takes_the_place_of_an_operand_that_is_done_with(graph: Graph) 
         return made_here[-1]
 
     x = fed(graph)
-    first = call(graph, negative, x, shapes=([LARGE],)).outputs[0]
-    with graph.as_default():
-        y = ops.tanh(first - x)
-        z = ops.exp(y * x)
-    made = Made(graph, [y, z], [x])
+    y = ops.tanh(call(graph, negative, x, shapes=([LARGE],)).outputs[0] - x)
+    made = Made(graph, [y, ops.exp(y * x)], [x])
     assert "b5 = Blockwise(b5_part, 2, [0, 'float32'], ['float32'], 4)" in made.source()
     given = numbers()
     kept = given.copy()
@@ -214,22 +185,18 @@ def test_a_result_takes_the_place_of_an_operand_that_is_done_with(graph: Graph) 
 def test_an_operand_that_others_may_hold_is_left_as_it_is(graph: Graph, op: str) -> None:
     x = fed(graph)
     first = call(graph, np.negative, x, op=op, shapes=([LARGE],)).outputs[0]
-    with graph.as_default():
-        y = ops.tanh(first - x)
-    made = Made(graph, [y, *([first] if op == "KitCall" else [])], [x])
+    made = Made(graph, [ops.tanh(first - x), *([first] if op == "KitCall" else [])], [x])
     assert "b3 = Blockwise(b3_part, 2, ['float32'], ['float32'], 2)" in made.source()
 
 
 def test_nodes_that_nobody_reads_run_one_by_one(graph: Graph) -> None:
     x = fed(graph)
-    with graph.as_default():
-        y = ops.tanh(x * 2.0)
+    y = ops.tanh(x * 2.0)
     made = Made(graph, [], [x], [y.op])
     assert runs(made) == []
     made.run(numbers())
     x = fed(graph)
-    with graph.as_default():
-        y = ops.tanh(x * 2.0 + 1.0)
+    y = ops.tanh(x * 2.0 + 1.0)
     step = Step(Made(graph, [y], [x]), [numbers()], traced=True)
     step.run()
     assert len(step.parts[0].notes) == 3
@@ -237,11 +204,9 @@ def test_nodes_that_nobody_reads_run_one_by_one(graph: Graph) -> None:
 
 def test_a_sum_takes_the_results_of_a_run_when_it_has_ended(graph: Graph) -> None:
     x = fed(graph)
-    with graph.as_default():
-        a = x * 2.0
-        b = ops.tanh(a)
-        c = b - 1.0
-        total = ops.add_n([a, b, c])
+    a = x * 2.0
+    b = ops.tanh(a)
+    total = ops.add_n([a, b, b - 1.0])
     given = numbers()
     a_ = given * np.float32(2)
     b_ = np.tanh(a_)
@@ -252,10 +217,8 @@ def test_runs_are_found_in_loops_and_branches(graph: Graph, monkeypatch: pytest.
     process_small_arrays(monkeypatch)
     worked_through = record_runs(monkeypatch)
     x = fed(graph, [None])
-    with graph.as_default():
-        _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, ops.tanh(v * 2.0 + 1.0)), [ops.constant(0), x])
-        z = ops.cond(ops.reduce_sum(y) > 0, lambda: ops.exp(y * 2.0 - 1.0), lambda: y)
-    made = Made(graph, [z], [x])
+    _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, ops.tanh(v * 2.0 + 1.0)), [ops.constant(0), x])
+    made = Made(graph, [ops.cond(ops.reduce_sum(y) > 0, lambda: ops.exp(y * 2.0 - 1.0), lambda: y)], [x])
     assert runs(made) == [3, 3]
     given = numbers(9)
     value = given

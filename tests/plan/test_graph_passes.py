@@ -63,8 +63,7 @@ def changed(graph: PlacedGraph, name: str, **changes: Any) -> PlacedGraph:
 
 
 def test_the_librarys_own_optimiser_is_a_pass() -> None:
-    found = {made.name: made for made in registered_passes()}
-    assert found["optimise"].group is PassGroup.POST_REWRITE_FOR_EXEC
+    assert {made.name: made for made in registered_passes()}["optimise"].group is PassGroup.POST_REWRITE_FOR_EXEC
     acts.add(acts.constant(1.0), acts.constant(2.0), name="three")
     with acts.Session() as session:
         assert session.run("three:0") == 3.0
@@ -159,8 +158,7 @@ def test_a_session_that_debugs_runs_no_rewrites_for_execution(add: Registered) -
     add("POST_REWRITE_FOR_EXEC", lambda graph, context: ran.append("no") or graph)  # type: ignore[func-returns-value]
     x, total = doubled()
     with acts.Session() as session:
-        handle = session.partial_run_setup([total], [x])
-        assert session.partial_run(handle, total, {x: 1.0}) == 2.0
+        assert session.partial_run(session.partial_run_setup([total], [x]), total, {x: 1.0}) == 2.0
     assert ran == []
 
 
@@ -258,17 +256,13 @@ async def test_passes_see_the_functions_of_the_graph_by_name(over: str, add: Reg
         await stack.enter_async_context(session)
         assert await soon(session.run(y, {x: 8.0})) == 2.0
         assert seen == {group.value: ["half", "quarter"] for group in PassGroup}
-        z = acts.cond(x > 0.0, lambda: thrice(x), lambda: x)
-        assert await soon(session.run(z, {x: 1.0})) == 3.0
+        assert await soon(session.run(acts.cond(x > 0.0, lambda: thrice(x), lambda: x), {x: 1.0})) == 3.0
         assert seen == {group.value: ["half", "quarter", "thrice"] for group in PassGroup}
 
 
 @acts.flow.Defun(acts.float32)
 def thrice(x: Any) -> Any:
     return x * 3.0
-
-
-# -- registering ---------------------------------------------------------------------------------
 
 
 def test_names_are_unique_and_groups_must_exist(add: Registered) -> None:

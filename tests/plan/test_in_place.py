@@ -17,15 +17,9 @@ THREE = np.array([1, 2, 3], np.float32)
 
 
 @pytest.fixture
-def graph() -> Graph:
-    return Graph()
-
-
-@pytest.fixture
 def x(graph: Graph) -> Tensor:
     """A vector that is fed."""
-    with graph.as_default():
-        return ops.placeholder("float32", [3], name="x")
+    return ops.placeholder("float32", [3], name="x")
 
 
 def written_over(made: Made) -> list[str]:
@@ -46,20 +40,11 @@ def check(graph: Graph, y: Tensor, x: Tensor, expected: Any, *, over: int) -> Ma
 
 
 def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x: Tensor) -> None:
-    with graph.as_default():
-        y = ops.tanh((x * 2.0 + x) / x)
-    made = check(graph, y, x, np.tanh(np.float32(3)), over=3)
-    assert made.source()[1:] == [
-        "v2 = (v0 * c1)",
-        "o3(v2, v0, v2)",
-        "o4(v2, v0, v2)",
-        "del v0",
-        "o5(v2, v2)",
-        "return (v2, )",
-    ]
+    y = ops.tanh((x * 2.0 + x) / x)
+    source = check(graph, y, x, np.tanh(np.float32(3)), over=3).source()
+    assert source[1:] == ["v2 = (v0 * c1)", "o3(v2, v0, v2)", "o4(v2, v0, v2)", "del v0", "o5(v2, v2)", "return (v2, )"]
     # The right operand can be written over as well.
-    with graph.as_default():
-        y = x - ops.exp(x * 0.0)
+    y = x - ops.exp(x * 0.0)
     check(graph, y, x, THREE - 1, over=2)
 
 
@@ -76,38 +61,32 @@ def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x:
     ],
 )
 def test_nothing_else_is_written_over(graph: Graph, x: Tensor, build: Callable[[Tensor], Tensor]) -> None:
-    with graph.as_default():
-        y = build(x)
-    made = Made(graph, [y], [x])
+    made = Made(graph, [build(x)], [x])
     assert written_over(made) == []
     made.run(THREE)
 
 
 def test_what_others_get_as_well_stays_as_it_is(graph: Graph, x: Tensor) -> None:
-    with graph.as_default():
-        y = x * 2.0
-        first, second = y + 1.0, y + 2.0
+    y = x * 2.0
+    first, second = y + 1.0, y + 2.0
     made = Made(graph, [first, second], [x])
     assert written_over(made) == []
     assert [v.tolist() for v in made.run(THREE)] == [[3, 5, 7], [4, 6, 8]]
-    with graph.as_default():
-        y = x * 2.0
-        z = y + 1.0
+    y = x * 2.0
+    z = y + 1.0
     made = Made(graph, [y, z], [x])
     assert [v.tolist() for v in made.run(THREE)] == [[2, 4, 6], [3, 5, 7]]
     # A value that is read twice by one node stays as it is.
-    with graph.as_default():
-        y = x * 2.0
-        z = y * y
+    y = x * 2.0
+    z = y * y
     check(graph, z, x, 4 * THREE * THREE, over=0)
     # A view of an array keeps it from being written over.
     y = call(graph, np.negative, x).outputs[0]
     view = call(graph, lambda v: v[::-1], y, op="KitView").outputs[0]
-    with graph.as_default():
-        z = y + 1.0
-        both = view + z
+    z = y + 1.0
+    both = view + z
     check(graph, both, x, -THREE[::-1] - THREE + 1, over=1)  # z may be, y not
-    with graph.as_default(), graph.device("/cpu:0"):
+    with graph.device("/cpu:0"):
         y = x * 2.0
         z = y + 1.0
         with graph.device("/cpu:1"):
@@ -117,31 +96,22 @@ def test_what_others_get_as_well_stays_as_it_is(graph: Graph, x: Tensor) -> None
 
 
 def test_without_known_shapes_only_scalars_beside_it_let_an_array_be_written_over(graph: Graph) -> None:
-    with graph.as_default():
-        x = ops.placeholder("float32", [None])
-        first = x * 2.0 + 1.0
-    turned = call(graph, np.negative, first, shapes=([None],)).outputs[0]
-    with graph.as_default():
-        y = turned + x
-    made = Made(graph, [y], [x])
+    x = ops.placeholder("float32", [None])
+    made = Made(graph, [call(graph, np.negative, x * 2.0 + 1.0, shapes=([None],)).outputs[0] + x], [x])
     assert len(written_over(made)) == 1
     assert made.run(THREE)[0].tolist() == [-2, -3, -4]
 
 
 def test_a_loop_changes_none_of_its_variables(graph: Graph, x: Tensor) -> None:
-    with graph.as_default():
-        _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0 + 1.0), [ops.constant(0), x])
-        z = y + x
-    made, fed = Made(graph, [z], [x]), THREE.copy()
+    _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0 + 1.0), [ops.constant(0), x])
+    made, fed = Made(graph, [y + x], [x]), THREE.copy()
     for _ in range(2):
         np.testing.assert_array_equal(made.run(fed)[0], 8 * THREE + 7 + THREE)
     np.testing.assert_array_equal(fed, THREE)
 
 
 def test_traced_code_shows_the_values_as_they_were_made(graph: Graph, x: Tensor) -> None:
-    with graph.as_default():
-        y = -(x * 2.0 + 1.0)
-    step = Step(Made(graph, [y], [x]), [THREE], traced=True)
+    step = Step(Made(graph, [-(x * 2.0 + 1.0)], [x]), [THREE], traced=True)
     step.run()
     assert len(step.parts[0].notes) == 3
 
@@ -150,8 +120,7 @@ def test_traced_code_shows_the_values_as_they_were_made(graph: Graph, x: Tensor)
 
 
 def made_sum(graph: Graph, terms: list[Tensor], x: Tensor, **extra: Any) -> Made:
-    with graph.as_default():
-        return Made(graph, [ops.add_n(terms, name="sum"), *extra.get("more", ())], [x])
+    return Made(graph, [ops.add_n(terms, name="sum"), *extra.get("more", ())], [x])
 
 
 def terms_of(graph: Graph, x: Tensor, count: int = 4) -> list[Tensor]:
@@ -181,14 +150,12 @@ def test_terms_are_added_in_the_order_of_the_sum_whenever_they_are_made(graph: G
     terms = [call(graph, lambda v, k=k: v * np.float32(k), x).outputs[0] for k in (1e8, 1, -1e8)]
     made = made_sum(graph, [terms[0], terms[2], terms[1]], x)
     assert made.run(THREE)[0].tolist() == [1, 2, 3]  # 1e8 + 1 is 1e8
-    lost = made_sum(graph, terms, x)
-    assert lost.run(THREE)[0].tolist() == [0, 0, 0]
+    assert made_sum(graph, terms, x).run(THREE)[0].tolist() == [0, 0, 0]
 
 
 def test_terms_that_others_read_are_added_and_not_added_to(graph: Graph, x: Tensor) -> None:
     terms = terms_of(graph, x)
-    made = made_sum(graph, terms, x, more=terms)
-    found = made.run(THREE)
+    found = made_sum(graph, terms, x, more=terms).run(THREE)
     assert [v.tolist() for v in found] == [[10, 20, 30], *[(THREE * k).tolist() for k in (1, 2, 3, 4)]]
     # A term may stand in a sum twice and come from outside.
     (y,) = terms_of(graph, x, 1)
@@ -205,8 +172,7 @@ def test_sums_of_few_are_left_to_their_kernel(graph: Graph, x: Tensor, count: in
 
 
 def test_a_sum_of_what_has_no_known_shape_says_what_does_not_fit(graph: Graph, x: Tensor) -> None:
-    terms = [call(graph, np.negative, x, shapes=([None],)).outputs[0] for _ in range(3)]
-    made = made_sum(graph, terms, x)
+    made = made_sum(graph, [call(graph, np.negative, x, shapes=([None],)).outputs[0] for _ in range(3)], x)
     assert written_over(made) == []
     assert made.run(THREE)[0].tolist() == [-3, -6, -9]
 
@@ -214,16 +180,14 @@ def test_a_sum_of_what_has_no_known_shape_says_what_does_not_fit(graph: Graph, x
 def test_a_sum_is_noted_once_with_its_value(graph: Graph, x: Tensor) -> None:
     step = Step(made_sum(graph, terms_of(graph, x), x), [THREE], traced=True)
     step.run()
-    notes = [(name, v.tolist()) for name, v in step.parts[0].notes if name == "sum"]
-    assert notes == [("sum", [10, 20, 30])]
+    assert [(name, v.tolist()) for name, v in step.parts[0].notes if name == "sum"] == [("sum", [10, 20, 30])]
 
 
 SIZE = 2**13  # of float32: the least that is worth sharing
 
 
-def placeholder(graph: Graph, *shape: int | None) -> Tensor:
-    with graph.as_default():
-        return ops.placeholder("float32", shape)
+def placeholder(*shape: int | None) -> Tensor:
+    return ops.placeholder("float32", shape)
 
 
 def lines(made: Made, pattern: str) -> list[str]:
@@ -232,19 +196,14 @@ def lines(made: Made, pattern: str) -> list[str]:
 
 @pytest.mark.parametrize("view", [lambda x: x, ops.identity, lambda x: ops.reshape(x, [2, -1])])
 @pytest.mark.parametrize("sent", [True, False])
-def test_a_read_that_is_sent_lends(view: Callable[[Tensor], Tensor], sent: bool) -> None:
-    with (graph := Graph()).as_default():
-        variable = ops.Variable(np.arange(SIZE, dtype=np.float32))
-        y = view(variable.value())
-    made = Made(graph, [y], own_fetches=not sent)
+def test_a_read_that_is_sent_lends(graph: Graph, view: Callable[[Tensor], Tensor], sent: bool) -> None:
+    made = Made(graph, [view(ops.Variable(np.arange(SIZE, dtype=np.float32)).value())], own_fetches=not sent)
     assert len(lines(made, r"\.lend\(\)")) == sent
     assert len(lines(made, r"\.read\(\)")) == (not sent)
 
 
-def test_a_read_that_only_feeds_a_computation_does_not_lend() -> None:
-    with (graph := Graph()).as_default():
-        y = ops.Variable(np.zeros(SIZE, np.float32)).value() + 1.0
-    assert not lines(Made(graph, [y], own_fetches=False), "lend")
+def test_a_read_that_only_feeds_a_computation_does_not_lend(graph: Graph) -> None:
+    assert not lines(Made(graph, [ops.Variable(np.zeros(SIZE, np.float32)).value() + 1.0], own_fetches=False), "lend")
 
 
 BUILDS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -257,11 +216,9 @@ BUILDS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", BUILDS)
-def test_a_large_result_that_is_sent_is_written_to_a_new_array(name: str) -> None:
-    graph = Graph()
-    x = placeholder(graph, SIZE)
-    with graph.as_default():
-        y = BUILDS[name](x)
+def test_a_large_result_that_is_sent_is_written_to_a_new_array(graph: Graph, name: str) -> None:
+    x = placeholder(SIZE)
+    y = BUILDS[name](x)
     fed = np.linspace(-1, 1, SIZE, dtype=np.float32)
     plain, sent = Made(graph, [y], [x]), Made(graph, [y], [x], own_fetches=False)
     assert not lines(plain, r"= empty\(")
@@ -269,27 +226,23 @@ def test_a_large_result_that_is_sent_is_written_to_a_new_array(name: str) -> Non
     np.testing.assert_array_equal(sent.run(fed)[0], plain.run(fed)[0])
 
 
-def test_blocks_are_written_to_a_new_array_too() -> None:
-    graph = Graph()
-    x = placeholder(graph, 2 * BLOCKS_ABOVE)
-    with graph.as_default():
-        y = ops.tanh(x * 2.0 + x) - x
+def test_blocks_are_written_to_a_new_array_too(graph: Graph) -> None:
+    x = placeholder(2 * BLOCKS_ABOVE)
+    y = ops.tanh(x * 2.0 + x) - x
     fed = np.linspace(-1, 1, 2 * BLOCKS_ABOVE, dtype=np.float32)
     sent = Made(graph, [y], [x], own_fetches=False)
     assert lines(sent, r"Blockwise\(.*, \[0\]\)$")
     np.testing.assert_array_equal(sent.run(fed)[0], Made(graph, [y], [x]).run(fed)[0])
 
 
-SMALL: dict[str, Callable[[Graph], tuple[Tensor, Tensor]]] = {
-    "few-bytes": lambda graph: ((x := placeholder(graph, SIZE - 1)), x + 1.0),
-    "unknown-size": lambda graph: ((x := placeholder(graph, None)), x + 1.0),
-    "no-such-function": lambda graph: ((x := placeholder(graph, SIZE)), ops.cumsum(x)),
+SMALL: dict[str, Callable[[], tuple[Tensor, Tensor]]] = {
+    "few-bytes": lambda: ((x := placeholder(SIZE - 1)), x + 1.0),
+    "unknown-size": lambda: ((x := placeholder(None)), x + 1.0),
+    "no-such-function": lambda: ((x := placeholder(SIZE)), ops.cumsum(x)),
 }
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_other_results_are_made_as_usual(name: str) -> None:
-    graph = Graph()
-    with graph.as_default():
-        x, y = SMALL[name](graph)
+def test_other_results_are_made_as_usual(graph: Graph, name: str) -> None:
+    x, y = SMALL[name]()
     assert not lines(Made(graph, [y], [x], own_fetches=False), r"= empty\(")

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from actorsession import NodeDef
 from actorsession.errors import InternalError, InvalidArgumentError
@@ -18,7 +17,7 @@ from actorsession.plan.prune import ARG, GraphView, prune
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, device_set, node
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 DEVICES = device_set(3)
 A = node("a", op="Placeholder", device="/cpu:0")
@@ -57,12 +56,8 @@ def ops(of: Partition) -> list[str]:
 SUM = [A, B, node("sum", "a", "b", op="AddV2")]
 
 
-# -- feeds and fetches -----------------------------------------------------------------------------
-
-
 def test_feeds_are_received_and_fetches_sent_and_nothing_else_changes() -> None:
-    plan = made(SUM, "sum:0", "a:0 b:0")
-    (only,) = plan.parts
+    (only,) = made(SUM, "sum:0", "a:0 b:0").parts
     assert ops(only) == [RECV, RECV, "AddV2", SEND]
     assert only.fetches == ()
     assert only.feeds == ()
@@ -82,13 +77,11 @@ def test_keys_are_made_with_the_client_device() -> None:
     assert (went.src_device, went.src_incarnation, went.dst_device) == (CPU[2], 3, CPU[0])
     assert "a:0" in came.edge_name
     assert "y:0" in went.edge_name
-    keys = {n.op: n.attrs["key"] for n in part(plan, 2).nodes if n.op in (SEND, RECV)}
-    assert keys == {RECV: feed, SEND: fetch}
+    assert {n.op: n.attrs["key"] for n in part(plan, 2).nodes if n.op in (SEND, RECV)} == {RECV: feed, SEND: fetch}
 
 
 def test_a_feed_that_several_devices_read_has_a_key_for_each() -> None:
-    nodes = [A, *(node(f"y{i}", "a") for i in range(3))]
-    plan = made(nodes, "y0:0 y1:0 y2:0", "a:0", where={"y1": 1, "y2": 2})
+    plan = made([A, *(node(f"y{i}", "a") for i in range(3))], "y0:0 y1:0 y2:0", "a:0", where={"y1": 1, "y2": 2})
     (keys,) = plan.feed_keys
     assert sorted(parse_key(key).dst_device for key in keys) == CPU[:3]
     assert [ops(part(plan, i)).count(RECV) for i in range(3)] == [1, 1, 1]
@@ -98,8 +91,7 @@ def test_transfers_between_parts_stay_as_they_were() -> None:
     nodes = [START, node("y", "start"), A, node("z", "y", "a", op="AddV2")]
     asked = signature("z:0", "a:0")
     graph = prune(GraphView(nodes), asked)
-    device_of = {name: CPU[1 if name == "z" else 0] for name in graph.nodes}
-    parts = partition(graph, device_of, DEVICES)
+    parts = partition(graph, {name: CPU[1 if name == "z" else 0] for name in graph.nodes}, DEVICES)
     plan = make_partial(graph, parts, asked, DEVICES)
     before = [n for p in parts for n in p.nodes if n.op in (SEND, RECV)]
     after = [n for p in plan.parts for n in p.nodes if n.op in (SEND, RECV)]
@@ -131,17 +123,12 @@ def test_parts_travel_like_all_others() -> None:
         ([A, node("run", "a")], ("", "a:0", "run"), "_arg/a/0 run"),
     ],
 )
-def test_a_part_has_transfers_of_what_is_fed_and_fetched(
-    nodes: list[NodeDef], asked: Any, nodes_of_the_part: str
-) -> None:
+def test_a_part_transfers_what_is_fed_and_fetched(nodes: list[NodeDef], asked: Any, nodes_of_the_part: str) -> None:
     plan = made(nodes, *asked)
     assert " ".join(n.name for n in plan.parts[0].nodes) == nodes_of_the_part
     sent = [n.attrs["key"] for n in plan.parts[0].nodes if n.op == SEND]
     received = [n.attrs["key"] for n in plan.parts[0].nodes if n.op == RECV]
     assert (list(plan.fetch_keys), [key for keys in plan.feed_keys for key in keys]) == (sent, received)
-
-
-# -- what a fetch waits for ------------------------------------------------------------------------
 
 
 @for_each(
@@ -160,9 +147,7 @@ def test_a_part_has_transfers_of_what_is_fed_and_fetched(
         ([A, node("there", "a"), B, node("back", "there", "b", op="AddV2")], "a:0 b:0", {"back:0": "a b"}),
     ],
 )
-def test_a_fetch_needs_the_feeds_behind_it_and_no_others(
-    nodes: list[NodeDef], feeds: str, expected: dict[str, str]
-) -> None:
+def test_a_fetch_needs_the_feeds_behind_it_alone(nodes: list[NodeDef], feeds: str, expected: dict[str, str]) -> None:
     plan = made(nodes, " ".join(expected), feeds, where={"there": 1})
     needed = [
         [feed.removesuffix(":0") for i, feed in enumerate(plan.signature.feeds) if bits >> i & 1] for bits in plan.needs
@@ -172,16 +157,10 @@ def test_a_fetch_needs_the_feeds_behind_it_and_no_others(
     }
 
 
-# -- whose memory a fetch is -----------------------------------------------------------------------
-
-
 def test_a_value_that_only_the_caller_gets_is_the_callers_without_a_copy() -> None:
     assert made(SUM, "sum:0", "a:0 b:0").owned == (True,)
     # But none that others read that may alias, and no constant.
     assert made([*SUM, node("view", "sum"), K], "sum:0 view:0 k:0", "a:0 b:0").owned == (False, False, False)
-
-
-# -- calls -----------------------------------------------------------------------------------------
 
 
 def test_the_shape_of_a_call_has_positions_bits_and_what_is_unknown() -> None:
@@ -197,28 +176,18 @@ def test_shapes_are_remembered_within_a_bound() -> None:
     plan = made(SUM, "sum:0", "a:0 b:0")
     for i in range(1000):
         plan.shape((f"x{i}",), ())
-    assert len(plan._shapes) <= 256
+    assert len(plan.shapes) <= 256
 
 
-# -- wrong signatures ------------------------------------------------------------------------------
-
-
-@for_each(
-    "asked, said",
-    [
-        (signature("", "a:0"), "at least one target to fetch or execute.*with feeds a:0"),
-        (signature("", ""), "with feeds none"),
-        (signature("a:0 sum:0", "b:0 a:0"), "a:0 is both fed and fetched"),
-        (signature("sum:0", "a:0 b:0 a:0"), "'a:0' is fed more than once"),
-    ],
-    ids=["nothing", "nothing at all", "fed and fetched", "fed twice"],
+test_a_signature_that_is_none_of_a_partial_run_is_refused = refusing(
+    (signature("", "a:0"), "at least one target to fetch or execute.*with feeds a:0"),
+    (signature("", ""), "with feeds none"),
+    (signature("a:0 sum:0", "b:0 a:0"), "a:0 is both fed and fetched"),
+    (signature("sum:0", "a:0 b:0 a:0"), "'a:0' is fed more than once"),
+    of=check_signature,
+    error=InvalidArgumentError,
 )
-def test_a_signature_that_is_none_of_a_partial_run_is_refused(asked: RunSignature, said: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=said):
-        check_signature(asked)
 
-
-# -- the validator ---------------------------------------------------------------------------------
 
 GOOD = made([A, B, node("y", "a"), node("z", "y", "b", op="AddV2")], "z:0", "a:0 b:0", where={"z": 1})
 
@@ -255,23 +224,19 @@ def broken(rule: str) -> PartialParts:
     raise AssertionError(rule)
 
 
-@for_each(
-    "rule, said",
-    [
-        ("a feed stays", "CPU:0 has feeds or fetches of its own"),
-        ("a fetch stays", "CPU:1 has feeds or fetches of its own"),
-        ("a fetch before its producer", "'_fetch/0' on .* comes before 'z'"),
-        ("a feed nowhere", r"feed '.*feed_0_a:0.*' is not received on the device"),
-        ("a feed received twice", "'again' repeats the key"),
-        ("a feed on another device", "is not received on the device in its key"),
-        ("a fetch not sent", "fetch '.*fetch_0_z:0.*' is sent 0 times"),
-        ("a fetch sent twice", "fetch '.*fetch_0_z:0.*' is sent 2 times"),
-        ("a transfer without receiver", r"sends \['.*edge_0_y:0.*'\] and receives \[\]"),
-    ],
+test_a_broken_rule_is_an_internal_error_that_names_what_breaks_it = refusing(
+    ("a feed stays", "CPU:0 has feeds or fetches of its own"),
+    ("a fetch stays", "CPU:1 has feeds or fetches of its own"),
+    ("a fetch before its producer", "'_fetch/0' on .* comes before 'z'"),
+    ("a feed nowhere", r"feed '.*feed_0_a:0.*' is not received on the device"),
+    ("a feed received twice", "'again' repeats the key"),
+    ("a feed on another device", "is not received on the device in its key"),
+    ("a fetch not sent", "fetch '.*fetch_0_z:0.*' is sent 0 times"),
+    ("a fetch sent twice", "fetch '.*fetch_0_z:0.*' is sent 2 times"),
+    ("a transfer without receiver", r"sends \['.*edge_0_y:0.*'\] and receives \[\]"),
+    of=lambda rule: validate_partial(broken(rule), DEVICES),
+    error=InternalError,
 )
-def test_a_broken_rule_is_an_internal_error_that_names_what_breaks_it(rule: str, said: str) -> None:
-    with pytest.raises(InternalError, match=said):
-        validate_partial(broken(rule), DEVICES)
 
 
 def test_what_is_made_is_valid() -> None:

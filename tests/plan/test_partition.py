@@ -1,4 +1,4 @@
-"""A placed graph is cut into one part per device, and what crosses the cut is sent once."""
+"""A placed graph is cut into one part per device, what crosses the cut is sent once, and under which key."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actorsession import Graph, NodeDef, TensorShape, float32, placeholder
-from actorsession.errors import InternalError, ProtocolError
+from actorsession.errors import InternalError, InvalidArgumentError, ProtocolError
 from actorsession.extend import DeviceAttributes, DeviceSet, Partition, StepGraph
 from actorsession.graph.node import spec
 from actorsession.plan.partition import CONTROL_TOKEN, RECV, SEND, partition, validate
 from actorsession.plan.prune import ARG, GraphView, prune
-from actorsession.plan.rendezvous_key import parse_key
+from actorsession.plan.rendezvous_key import RendezvousKey, build_key, parse_key
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, Made, device_set, node, scalar
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 
 def step_graph(nodes: Sequence[NodeDef], fetches: str = "", feeds: str = "", targets: str = "") -> StepGraph:
@@ -31,8 +33,7 @@ def cut(
 ) -> dict[int, Partition]:
     """The parts by processor number; nodes that ``where`` leaves out are on the first."""
     graph = step_graph(nodes, fetches, feeds, targets)
-    device_of = {name: CPU[where.get(name, 0)] for name in graph.nodes}
-    parts = partition(graph, device_of, device_set(3))
+    parts = partition(graph, {name: CPU[where.get(name, 0)] for name in graph.nodes}, device_set(3))
     return {CPU.index(part.device): part for part in parts}
 
 
@@ -51,9 +52,6 @@ def find(part: Partition, name: str) -> NodeDef:
 K = node("k", op="Const", value=np.float32(1))
 # A node that starts a chain and is not copied, unlike constants.
 START = node("start", op="VarHandleOp", device="/cpu:0")
-
-
-# -- one device ------------------------------------------------------------------------------------
 
 
 def test_on_one_device_the_graph_stays_whole() -> None:
@@ -86,8 +84,7 @@ def test_an_edge_between_devices_becomes_a_send_and_a_recv_under_one_key() -> No
 
 
 def test_the_key_has_the_incarnation_of_the_producing_device() -> None:
-    parts = cut([START, node("a", "start"), node("b", "a")], {"a": 1, "b": 2}, "b:0")
-    key = parse_key(parts[2].nodes[0].attrs["key"])
+    key = parse_key(cut([START, node("a", "start"), node("b", "a")], {"a": 1, "b": 2}, "b:0")[2].nodes[0].attrs["key"])
     assert (key.src_device, key.dst_device) == (CPU[1], CPU[2])
     assert key.src_incarnation == device_set(3).by_name[CPU[1]].incarnation == 2
     assert "a:0" in key.edge_name
@@ -98,8 +95,7 @@ def test_one_transfer_serves_all_consumers_at_a_destination() -> None:
     parts = cut(nodes, {"b0": 1, "b1": 1, "b2": 1, "b3": 2}, "b0:0 b1:0 b2:0 b3:0")
     assert ops(parts[0]).count(SEND) == 2
     assert ops(parts[1]).count(RECV) == ops(parts[2]).count(RECV) == 1
-    received = {find(parts[1], f"b{i}").inputs[0] for i in range(3)}
-    assert len(received) == 1
+    assert len({find(parts[1], f"b{i}").inputs[0] for i in range(3)}) == 1
 
 
 def test_each_output_travels_by_itself() -> None:
@@ -198,17 +194,14 @@ def test_nothing_else_is_halved(consumer: int, dtype: str, halved: bool) -> None
 
 def test_a_control_edge_is_not_halved() -> None:
     nodes = [START, node("a", "start"), node("b", op="NoOp", after=["a"], outputs=())]
-    graph = step_graph(nodes, targets="b")
-    assert graph.targets == ("b",)
-    parts = cut_over_tasks([*nodes, node("c", "start", after=["b"])], {"b": 2}, "c:0")
-    assert ops(parts[2]) == [RECV, "NoOp", SEND]
+    assert step_graph(nodes, targets="b").targets == ("b",)
+    assert ops(cut_over_tasks([*nodes, node("c", "start", after=["b"])], {"b": 2}, "c:0")[2]) == [RECV, "NoOp", SEND]
 
 
 @pytest.mark.parametrize("shape", [(), (7,)], ids=str)
 def test_a_halved_value_is_the_bfloat16_next_to_it_towards_zero(shape: tuple[int, ...]) -> None:
     """As in TensorFlow: cut off, not rounded, so that no finite value becomes infinite."""
-    values = [1 + 2**-8 + 2**-9, -(1 + 2**-8), 3.14159, -1.999, 3.4e38, np.inf, 0.0]
-    given = np.array(values, np.float32)
+    given = np.array([1 + 2**-8 + 2**-9, -(1 + 2**-8), 3.14159, -1.999, 3.4e38, np.inf, 0.0], np.float32)
     with Graph().as_default() as graph:
         x = placeholder("float32", shape)
         with graph.device("/cpu:0"):
@@ -228,9 +221,6 @@ def test_a_halved_value_is_the_bfloat16_next_to_it_towards_zero(shape: tuple[int
         beyond = np.abs(rounded.astype(np.float32)) > np.abs(fed)
         below = np.nextafter(rounded, np.zeros((), ml_dtypes.bfloat16))
         np.testing.assert_array_equal(halved, np.where(beyond, below, rounded).astype(np.float32))
-
-
-# -- control edges ---------------------------------------------------------------------------------
 
 
 def test_a_control_edge_between_devices_sends_a_token() -> None:
@@ -271,9 +261,7 @@ def test_feeds_and_plain_constants_are_copied_to_every_part_that_reads_them() ->
 
 def test_a_constant_that_somebody_asked_a_device_for_stays_there() -> None:
     for extra in ({"device": "/cpu:0"}, {"_class": ["loc:@start"]}, {"after": ["start"]}):
-        nodes = [START, node("k", op="Const", value=1.0, **extra), node("a", "k")]
-        parts = cut(nodes, {"a": 1}, "a:0")
-        assert SEND in ops(parts[0])
+        assert SEND in ops(cut([START, node("k", op="Const", value=1.0, **extra), node("a", "k")], {"a": 1}, "a:0")[0])
 
 
 def test_what_is_copied_is_fetched_and_targeted_at_the_client() -> None:
@@ -281,9 +269,6 @@ def test_what_is_copied_is_fetched_and_targeted_at_the_client() -> None:
     assert parts[0].fetches == ((1, "k", 0),)
     assert names(parts[0]) == ["k"]
     assert parts[1].fetches == ((0, "a", 0),)
-
-
-# -- parts -----------------------------------------------------------------------------------------
 
 
 def test_the_part_of_the_client_device_comes_first() -> None:
@@ -299,8 +284,6 @@ def test_the_part_of_the_client_device_comes_first() -> None:
     fetches = " ".join(f"a{i}:0" for i in range(6))
     assert cut(nodes, where, fetches) == cut(nodes, where, fetches)
 
-
-# -- the validator ---------------------------------------------------------------------------------
 
 GRAPH = step_graph([START, node("a", "start"), node("b", "a"), node("c", "b")], "c:0")
 GOOD = partition(GRAPH, {"start": CPU[0], "a": CPU[0], "b": CPU[1], "c": CPU[1]}, device_set(2))
@@ -338,8 +321,7 @@ def broken(rule: str) -> tuple[Partition, ...]:
         case "received and never sent":
             return with_nodes(first, [n for n in first.nodes if n.op != SEND]), second
         case "sent twice":
-            again = replace(first.nodes[-1], name="again")
-            return with_nodes(first, [*first.nodes, again]), second
+            return with_nodes(first, [*first.nodes, replace(first.nodes[-1], name="again")]), second
         case "fetch nowhere":
             return first, replace(second, fetches=())
         case "fetch twice":
@@ -351,27 +333,23 @@ def broken(rule: str) -> tuple[Partition, ...]:
     raise AssertionError(rule)
 
 
-@for_each(
-    "rule, said",
-    [
-        ("input in another part", r"'b' on .*CPU:1 reads 'a:0', which is not computed there before it"),
-        ("input made later", r"'c' on .*CPU:1 reads 'b:0', which is not computed there before it"),
-        ("output that is not there", r"'c' on .* reads 'b:1', which is not computed there"),
-        ("control input in another part", r"'c' on .* runs after 'a', which is not computed there"),
-        ("twice in a part", r"'start' occurs twice on .*CPU:0"),
-        ("in two parts", r"'start' is on .*CPU:0 and on .*CPU:1"),
-        ("sent and never received", r"sends and receives do not match: \['unasked'\]"),
-        ("received and never sent", r"sends and receives do not match: .*edge_0_a:0"),
-        ("sent twice", r"'again' repeats the key '.*edge_0_a:0"),
-        ("fetch nowhere", r"fetches \[\] of 1"),
-        ("fetch twice", r"fetches \[0, 0\] of 1"),
-        ("fetch in the wrong part", r"'c:0' is fetched on .*CPU:0 but not computed there"),
-        ("unknown type", "'x' is of type 'NoSuchOp', which is not registered"),
-    ],
+test_a_broken_rule_is_an_internal_error_that_names_the_node = refusing(
+    ("input in another part", r"'b' on .*CPU:1 reads 'a:0', which is not computed there before it"),
+    ("input made later", r"'c' on .*CPU:1 reads 'b:0', which is not computed there before it"),
+    ("output that is not there", r"'c' on .* reads 'b:1', which is not computed there"),
+    ("control input in another part", r"'c' on .* runs after 'a', which is not computed there"),
+    ("twice in a part", r"'start' occurs twice on .*CPU:0"),
+    ("in two parts", r"'start' is on .*CPU:0 and on .*CPU:1"),
+    ("sent and never received", r"sends and receives do not match: \['unasked'\]"),
+    ("received and never sent", r"sends and receives do not match: .*edge_0_a:0"),
+    ("sent twice", r"'again' repeats the key '.*edge_0_a:0"),
+    ("fetch nowhere", r"fetches \[\] of 1"),
+    ("fetch twice", r"fetches \[0, 0\] of 1"),
+    ("fetch in the wrong part", r"'c:0' is fetched on .*CPU:0 but not computed there"),
+    ("unknown type", "'x' is of type 'NoSuchOp', which is not registered"),
+    of=lambda rule: validate(GRAPH, broken(rule)),
+    error=InternalError,
 )
-def test_a_broken_rule_is_an_internal_error_that_names_the_node(rule: str, said: str) -> None:
-    with pytest.raises(InternalError, match=said):
-        validate(GRAPH, broken(rule))
 
 
 # -- the wire --------------------------------------------------------------------------------------
@@ -379,8 +357,7 @@ def test_a_broken_rule_is_an_internal_error_that_names_the_node(rule: str, said:
 
 @pytest.mark.parametrize("part", GOOD, ids=["source", "destination"])
 def test_a_part_comes_back_as_it_was_sent(part: Partition) -> None:
-    nodes = [_complete(node) for node in part.nodes]
-    part = replace(part, nodes=tuple(nodes))
+    part = replace(part, nodes=tuple([_complete(node) for node in part.nodes]))
     assert Partition.from_wire(part.to_wire()) == part
 
 
@@ -415,9 +392,85 @@ def test_another_form_is_a_protocol_error(wire: Any) -> None:
         ([node("b"), node("a", "b", op=SEND, key="k")], [], "not a valid _Send of a plan"),
     ],
 )
-def test_a_part_that_could_not_run_is_refused_when_it_is_read(
-    nodes: list[NodeDef], fetches: list[Any], said: str
-) -> None:
+def test_a_part_that_could_not_run_is_refused_when_read(nodes: list[NodeDef], fetches: list[Any], said: str) -> None:
     wire = [CPU[0], [n.to_wire() for n in nodes], fetches]
     with pytest.raises(ProtocolError, match=f"not a partition: .*{said}"):
         Partition.from_wire(wire)
+
+
+SRC = "/job:worker/replica:0/task:1/device:CPU:0"
+
+
+DST = "/job:ps/replica:0/task:0/device:CPU:3"
+
+
+KEY = f"{SRC};0000000000001ed2;{DST};edge_7_x:0;2:5"
+
+
+def test_a_key_reads_as_documented() -> None:
+    assert build_key(SRC, 0x1ED2, DST, "edge_7_x:0", 2, 5) == KEY
+    assert build_key(SRC, 1, DST, "e").endswith(";e;0:0")
+    assert parse_key(KEY) == RendezvousKey(KEY, SRC, 0x1ED2, DST, "edge_7_x:0", 2, 5)
+    key = parse_key(KEY)
+    assert key.src_task == "/job:worker/replica:0/task:1"
+    assert key.dst_task == "/job:ps/replica:0/task:0"
+    # A restarted device makes other keys.
+    assert build_key(SRC, 1, DST, "e") != build_key(SRC, 2, DST, "e")
+
+
+def test_older_spellings_of_devices_are_full_names_too() -> None:
+    """The example of TensorFlow's own documentation, less a blank in its edge's name."""
+    text = "/job:mnist/replica:1/task:2/CPU:0;0000000000001ed2;/job:mnist/replica:1/task:2/GPU:0;var0;26:0"
+    key = parse_key(text)
+    assert (key.text, key.frame_id, key.edge_name) == (text, 26, "var0")
+    assert key.src_task == key.dst_task == "/job:mnist/replica:1/task:2"
+
+
+@given(
+    incarnation=st.integers(0, 2**64 - 1),
+    edge=st.text(st.characters(exclude_characters=";"), min_size=1),
+    frame=st.integers(0, 2**62),
+    iteration=st.integers(0, 2**62),
+)
+def test_what_was_built_is_parsed_back(incarnation: int, edge: str, frame: int, iteration: int) -> None:
+    key = parse_key(build_key(SRC, incarnation, DST, edge, frame, iteration))
+    assert (key.src_device, key.src_incarnation, key.dst_device) == (SRC, incarnation, DST)
+    assert (key.edge_name, key.frame_id, key.iter_id) == (edge, frame, iteration)
+
+
+@for_each(
+    "text",
+    [
+        "",
+        ";;;;",
+        KEY.replace(";edge_7_x:0", ""),
+        f"{KEY};more",
+        KEY.replace("edge_7_x:0", ""),
+        KEY.replace(SRC, ""),
+        KEY.replace(SRC, "/job:worker/task:1"),
+        KEY.replace(SRC, "/job:worker/replica:0/task:1/device:CPU:*"),
+        KEY.replace(SRC, "nonsense"),
+        KEY.replace(DST, "/device:CPU:0"),
+        KEY.replace("0000000000001ed2", "1ed2"),
+        KEY.replace("0000000000001ed2", "0000000000001ED2"),
+        KEY.replace("0000000000001ed2", "000000000000000000001ed2"),
+        KEY.replace("0000000000001ed2", "00000000000zzzzz"),
+        KEY.replace("2:5", "2"),
+        KEY.replace("2:5", "2:5:1"),
+        KEY.replace("2:5", "-2:5"),
+        KEY.replace("2:5", "2:5\n"),
+        KEY.replace("2:5", "\u0662:5"),
+    ],
+)
+def test_anything_else_is_an_invalid_argument(text: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"invalid rendezvous key .* the form is 'src_device;"):
+        parse_key(text)
+
+
+@given(st.text(alphabet=";/:jobtaskreplicdvCPU0123 ", max_size=80))
+def test_any_text_is_a_key_or_an_invalid_argument(text: str) -> None:
+    try:
+        key = parse_key(text)
+    except InvalidArgumentError:
+        return
+    assert key.text == text

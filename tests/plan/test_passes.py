@@ -174,8 +174,7 @@ def test_a_plan_gives_what_numpy_gives_and_gives_it_away(data: st.DataObject, dr
 def test_what_a_server_lends_is_right_at_the_moment_it_is_lent(drawn: tuple[Recipe, int]) -> None:
     recipe, devices = drawn
     made = Made(recipe.graph, recipe.tensors, recipe.feeds, recipe.targets, devices=devices, own_fetches=False)
-    values = made.run(*recipe.fed)
-    for tensor, value, expected in zip(recipe.tensors, values, recipe.values, strict=True):
+    for tensor, value, expected in zip(recipe.tensors, made.run(*recipe.fed), recipe.values, strict=True):
         np.testing.assert_array_equal(value, expected, str(tensor))
 
 
@@ -191,9 +190,6 @@ def test_partitions_that_travelled_do_the_same(drawn: tuple[Recipe, int]) -> Non
     made.linked = [BoundPartition(compile_partition(part), made.variables[part.device], {}) for part in made.parts]
     for value, expected in zip(made.run(*recipe.fed), recipe.values, strict=True):
         np.testing.assert_array_equal(value, expected)
-
-
-# -- large graphs ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("devices", [1, 2])
@@ -219,6 +215,5 @@ def test_a_fan_of_many_arrivals_makes_one_segment_each() -> None:
             near = [-v for v in far]
             total = ops.add_n(near)
     made = Made(graph, [total, *near], [x], devices=2)
-    here = next(p for p in made.linked if p.device == CPU[0])
-    assert len(here.segments) == 51
+    assert len(next(p for p in made.linked if p.device == CPU[0]).segments) == 51
     assert made.run(np.float32(1)) == [-sum(range(50)), *(-i for i in range(50))]

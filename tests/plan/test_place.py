@@ -1,20 +1,25 @@
-"""Where each node goes, and why."""
+"""Where each node goes, and why; and where those go that one run needs."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from actorsession import DeviceSpec, NodeDef
+from actorsession import DeviceSpec, NodeDef, TensorShape
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import DeviceAttributes, DeviceSet
+from actorsession.extend import DeviceAttributes, DeviceSet, TensorSpec
+from actorsession.graph import dtypes
+from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.node import spec
 from actorsession.graph.op_signatures import Signature, opsets, signature_of
 from actorsession.graph.registry import lookup
 from actorsession.plan.place import Placer
+from actorsession.plan.pruned_placement import PrunedPlacement
 from actorsession.plan.references import HANDLE_OF, PASSES
+from actorsession.runtime.devices import make_devices
 from tests.plan.kit import CPU, device_set, node
 from tests.rows import for_each, refusing
 
@@ -89,8 +94,7 @@ def test_the_client_device_need_not_be_the_first() -> None:
 def test_an_open_request_elsewhere_takes_the_first_device_there() -> None:
     names = [f"/job:worker/replica:0/task:{t}/device:CPU:{i}" for t in (0, 1) for i in (0, 1)]
     devices = [DeviceAttributes(name=n, device_type="CPU", incarnation=1) for n in names]
-    placed = Placer(DeviceSet(devices)).place([node("a", device="/task:1")])
-    assert placed["a"].device == names[2]
+    assert Placer(DeviceSet(devices)).place([node("a", device="/task:1")])["a"].device == names[2]
 
 
 @for_each("request_", ["/cpu:7", "/gpu:0", "/job:ps", "/task:3"])
@@ -100,9 +104,6 @@ def test_a_device_that_does_not_exist_is_named_with_those_that_do(request_: str)
     assert str(DeviceSpec.parse(request_)) in e.value.message
     assert all(name in e.value.message for name in CPU[:3])
     assert (e.value.node, e.value.source) == ("a", "a.py:1")
-
-
-# -- soft placement --------------------------------------------------------------------------------
 
 
 @for_each("request_", ["/cpu:7", "/gpu:0", "/job:localhost/task:0/gpu:1"])
@@ -117,9 +118,6 @@ def test_soft_placement_gives_up_type_and_number(request_: str) -> None:
 def test_soft_placement_never_changes_job_or_task(request_: str) -> None:
     with pytest.raises(InvalidArgumentError, match="does not exist here"):
         placer(soft=True).place([node("a", device=request_)])
-
-
-# -- sources ---------------------------------------------------------------------------------------
 
 
 @for_each(
@@ -145,9 +143,6 @@ def test_soft_placement_never_changes_job_or_task(request_: str) -> None:
 def test_a_source_goes_where_its_only_consumer_is(nodes: list[NodeDef], devices: dict[str, int]) -> None:
     check([nodes], devices)
     assert placer().place([K, on(2)])["k"].reason == "no device requested: placed with its consumer"
-
-
-# -- what reads no data ----------------------------------------------------------------------------
 
 
 @for_each("op", ["Shape", "Size", "Rank"])
@@ -195,9 +190,7 @@ CONTRARY = [K, on(1), tied("b", "a", device="/cpu:2")]
         ([V, handle("w", "/cpu:2"), node("both", "v", "w", op="AddN")], "request different ones: 'v'", "w"),
     ],
 )
-def test_requests_that_cannot_be_met_are_refused_with_node_and_line(
-    nodes: list[NodeDef], match: str, name: str
-) -> None:
+def test_requests_that_cannot_be_met_are_refused_with_their_line(nodes: list[NodeDef], match: str, name: str) -> None:
     with pytest.raises(InvalidArgumentError, match=match) as caught:
         placer().place(nodes)
     assert (caught.value.node, caught.value.source) == (name, f"{name}.py:1")
@@ -278,9 +271,7 @@ def test_two_resources_that_one_node_uses_share_a_device() -> None:
         ([V, K, on(2)], [read(), tied("b", "a")], {"v": 1, "k": 2, "a": 2, "read": 1, "b": 2}),
     ],
 )
-def test_nodes_placed_before_keep_their_device(
-    first: list[NodeDef], then: list[NodeDef], devices: dict[str, int]
-) -> None:
+def test_placed_nodes_keep_their_device(first: list[NodeDef], then: list[NodeDef], devices: dict[str, int]) -> None:
     check([first, then], devices)
     made = placer()
     made.place(first)
@@ -324,3 +315,77 @@ test_what_is_no_device_set_is_refused = refusing(
 )
 def test_a_request_allows_devices_in_order(request_: str, found: Any) -> None:
     assert device_set(3).matching(DeviceSpec.parse(request_)) == [CPU[i] for i in found]
+
+
+CPU0, CPU1 = (f"{LOCAL_TASK}/device:CPU:{i}" for i in range(2))
+
+
+HANDLES = (TensorSpec(dtypes.resource, TensorShape(())),)
+
+
+VALUE = (TensorSpec(dtypes.float32, TensorShape(())),)
+
+
+@pytest.fixture
+def placement() -> PrunedPlacement:
+    devices = make_devices(LOCAL_TASK, {"CPU": 2})
+    return PrunedPlacement(DeviceSet([d.attributes for d in devices]), allow_soft_placement=False)
+
+
+def op(name: str, device: str = "", with_: str = "", reads: str = "") -> NodeDef:
+    return NodeDef(
+        name=name,
+        op="Identity" if reads else "NoOp",
+        device=device,
+        outputs=VALUE if reads else (),
+        inputs=((reads, 0),) if reads else (),
+        attrs={"_class": [f"loc:@{with_}"]} if with_ else {},
+    )
+
+
+def variable(name: str = "v", device: str = "") -> NodeDef:
+    return NodeDef(name=name, op="VarHandleOp", device=device, outputs=HANDLES)
+
+
+def test_a_tie_to_a_node_that_the_run_does_not_need_asks_for_nothing(placement: PrunedPlacement) -> None:
+    assert placement.place([op("a", with_="not needed")])["a"].device == CPU0
+    assert list(placement.placed) == ["a"]
+
+
+def test_those_who_are_tied_to_the_same_absent_node_still_share_a_device(placement: PrunedPlacement) -> None:
+    placed = placement.place([op("a", with_="absent"), op("b", "/cpu:1", with_="absent")])
+    assert {p.device for p in placed.values()} == {CPU1}
+
+
+def test_an_absent_node_is_placed_by_its_own_request_once_it_is_needed(placement: PrunedPlacement) -> None:
+    placement.place([op("a", with_="b")])
+    placed = placement.place([op("b", "/cpu:1"), op("a", with_="b")])
+    assert {p.device for p in placed.values()} == {CPU1}
+
+
+def test_what_has_state_stays_where_it_was(placement: PrunedPlacement) -> None:
+    first, again = placement.place([variable()]), placement.place([variable(), op("r", "/cpu:1", reads="v")])
+    assert again["v"] == first["v"]
+    assert again["r"].device == CPU0
+
+
+def test_what_is_tied_to_state_goes_there_even_in_a_run_without_it(placement: PrunedPlacement) -> None:
+    placement.place([variable(device="/cpu:1")])
+    assert placement.place([op("a", with_="v")])["a"].device == CPU1
+
+
+def test_a_tie_between_state_in_two_places_is_an_invalid_argument(placement: PrunedPlacement) -> None:
+    placement.place([variable("v", "/cpu:0")])
+    placement.place([variable("w", "/cpu:1")])
+    both = replace(op("a"), attrs={"_class": ["loc:@v", "loc:@w"]})
+    with pytest.raises(InvalidArgumentError, match=r"'a' must be colocated with"):
+        placement.place([both])
+
+
+def test_an_error_changes_nothing(placement: PrunedPlacement) -> None:
+    placement.place([variable()])
+    before = dict(placement.placed)
+    with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
+        placement.place([variable(), variable("w"), op("bad", "/job:nowhere")])
+    assert placement.placed == before
+    assert placement.place([variable("w", "/cpu:1")])["w"].device == CPU1

@@ -1,4 +1,4 @@
-"""What a run needs of a graph. Where TensorFlow could be asked, the answers are its own."""
+"""What a run needs of a graph, also one whose tensors are connected. TensorFlow was asked where it could be."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession import NodeDef
-from actorsession.errors import InvalidArgumentError
-from actorsession.extend import StepGraph
-from actorsession.plan.prune import ARG, GraphView, arg_name, prune, split_name
-from actorsession.plan.signature import RunSignature
+from actorsession import ConfigProto, Graph, NodeDef, ops
+from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.extend import DeviceAttributes, DeviceSet, StepGraph
+from actorsession.plan.execution_state import GraphExecutionState
+from actorsession.plan.prune import ARG, PINNED, GraphView, arg_name, prune, split_name
+from actorsession.plan.signature import PLAIN, RunSignature, Wiring
 from tests.plan.kit import node, scalar
 from tests.rows import for_each, refusing
 
@@ -109,8 +110,7 @@ def test_the_result_depends_on_the_names_alone(rng: random.Random, size: int) ->
 
 
 def test_a_feed_has_the_static_type_of_what_it_replaces() -> None:
-    step = pruned(CHAIN, "c:0", feeds="b")
-    arg = step.nodes[arg_name(("b", 0))]
+    arg = pruned(CHAIN, "c:0", feeds="b").nodes[arg_name(("b", 0))]
     assert (arg.op, arg.outputs, arg.attrs) == (ARG, (scalar,), {"index": 0})
     assert arg.source == "b.py:1"
 
@@ -132,8 +132,7 @@ def test_a_control_input_on_a_fed_placeholder_is_satisfied_by_the_feed() -> None
 
 @for_each("op", ["Const", "PlaceholderWithDefault"])
 def test_a_control_input_on_anything_else_fed_still_makes_it_run(op: str) -> None:
-    nodes = [const("c0"), node("x", "c0", op=op, value=1.0), node("z", after=["x"])]
-    step = pruned(nodes, targets="z", feeds="x:0")
+    step = pruned([const("c0"), node("x", "c0", op=op, value=1.0), node("z", after=["x"])], targets="z", feeds="x:0")
     assert list(step.nodes) == ["c0", "x", "z"]
     assert step.nodes["z"].control_inputs == ("x",)
 
@@ -151,30 +150,22 @@ def test_a_placeholder_that_is_needed_must_be_fed_and_cannot_be_a_target_then(as
     assert (caught.value.node, caught.value.source) == ("ph", "ph.py:1")
 
 
-# -- names -----------------------------------------------------------------------------------------
-
-
-@for_each(
-    "asked, said",
-    [
-        ({"fetches": "c:0", "feeds": "b:0 b:0"}, "tensor 'b:0' is fed more than once"),
-        ({"fetches": "c:0", "feeds": "b b:0"}, "tensor 'b:0' is fed more than once"),
-        ({"fetches": "nope:0"}, "fetch 'nope:0' is not a tensor of the graph"),
-        ({"fetches": "a:1"}, "fetch 'a:1' is not a tensor of the graph"),
-        ({"feeds": "nope:0"}, "feed 'nope:0' is not a tensor of the graph"),
-        ({"feeds": "a:7"}, "feed 'a:7' is not a tensor of the graph"),
-        ({"targets": "nope"}, "target 'nope' is not an operation of the graph"),
-        ({"targets": "a:0"}, "target 'a:0' is not an operation of the graph"),
-        ({"fetches": "a:-1"}, "malformed tensor name 'a:-1'"),
-        ({"fetches": "a:x"}, "malformed tensor name 'a:x'"),
-        ({"feeds": "a:"}, "malformed tensor name 'a:'"),
-        ({"fetches": arg_name(("a", 0))}, "fetch '_arg/a/0' is not a tensor"),
-    ],
+test_a_name_that_is_not_in_the_graph_or_fed_twice_is_refused = refusing(
+    ({"fetches": "c:0", "feeds": "b:0 b:0"}, "tensor 'b:0' is fed more than once"),
+    ({"fetches": "c:0", "feeds": "b b:0"}, "tensor 'b:0' is fed more than once"),
+    ({"fetches": "nope:0"}, "fetch 'nope:0' is not a tensor of the graph"),
+    ({"fetches": "a:1"}, "fetch 'a:1' is not a tensor of the graph"),
+    ({"feeds": "nope:0"}, "feed 'nope:0' is not a tensor of the graph"),
+    ({"feeds": "a:7"}, "feed 'a:7' is not a tensor of the graph"),
+    ({"targets": "nope"}, "target 'nope' is not an operation of the graph"),
+    ({"targets": "a:0"}, "target 'a:0' is not an operation of the graph"),
+    ({"fetches": "a:-1"}, "malformed tensor name 'a:-1'"),
+    ({"fetches": "a:x"}, "malformed tensor name 'a:x'"),
+    ({"feeds": "a:"}, "malformed tensor name 'a:'"),
+    ({"fetches": arg_name(("a", 0))}, "fetch '_arg/a/0' is not a tensor"),
+    of=lambda asked: pruned(CHAIN, **asked),
+    error=InvalidArgumentError,
 )
-def test_a_name_that_is_not_in_the_graph_or_fed_twice_is_refused(asked: dict[str, str], said: str) -> None:
-
-    with pytest.raises(InvalidArgumentError, match=said):
-        pruned(CHAIN, **asked)
 
 
 def test_a_tensor_name_without_an_index_is_the_first_output() -> None:
@@ -186,8 +177,7 @@ def test_a_tensor_name_without_an_index_is_the_first_output() -> None:
 
 
 def test_imported_nodes_may_stand_before_what_they_read() -> None:
-    nodes = [node("c", "b"), node("b", "a", after=["d"]), const("d"), const("a")]
-    names = list(pruned(nodes, "c:0").nodes)
+    names = list(pruned([node("c", "b"), node("b", "a", after=["d"]), const("d"), const("a")], "c:0").nodes)
     assert sorted(names) == ["a", "b", "c", "d"]
     assert names.index("c") > names.index("b") > max(names.index("a"), names.index("d"))
 
@@ -205,8 +195,7 @@ def test_a_cycle_is_named_without_what_only_leads_to_it() -> None:
 
 @given(st.randoms(use_true_random=False), st.integers(2, 12))
 def test_any_cycle_that_is_named_is_one(rng: random.Random, size: int) -> None:
-    nodes = [node(f"n{i}", *{f"n{rng.randrange(size)}" for _ in range(2)}, op="AddN") for i in range(size)]
-    view = GraphView(nodes)
+    view = GraphView([node(f"n{i}", *{f"n{rng.randrange(size)}" for _ in range(2)}, op="AddN") for i in range(size)])
     with pytest.raises(InvalidArgumentError, match="a cycle through ") as caught:
         prune(view, RunSignature((), ("n0:0",), ()))
     path = caught.value.message.removeprefix("the graph has a cycle through ").split(", ")
@@ -258,3 +247,113 @@ def test_nodes_can_be_checked_before_anything_else_is_told_of_them() -> None:
 test_two_new_nodes_of_one_name_are_refused = refusing(
     (lambda: GraphView([const("a")] * 2), InvalidArgumentError, "'a' has a name that already exists")
 )
+
+
+CPU = "/job:localhost/replica:0/task:0/device:CPU:{}"
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """y = x * 2, z = y + a."""
+    graph = Graph()
+    with graph.as_default():
+        x, a = ops.placeholder("float32", [2], name="x"), ops.placeholder("float32", None, name="a")
+        ops.add(ops.multiply(x, 2.0, name="y"), a, name="z")
+    return graph
+
+
+def view(graph: Graph) -> GraphView:
+    return GraphView(op.plain for op in graph.get_operations())
+
+
+def connected(*pairs: tuple[str, str]) -> Wiring:
+    return Wiring(connections=pairs)
+
+
+def test_what_is_replaced_is_not_needed(graph: Graph) -> None:
+    step = prune(view(graph), RunSignature(("x:0",), ("z:0",), (), connected(("y:0", "a:0"))))
+    assert "a" not in step.nodes
+    assert step.nodes["z"].inputs == (("y", 0), ("y", 0))
+
+
+def test_what_runs_after_a_replaced_placeholder_runs_after_what_replaces_it(graph: Graph) -> None:
+    with graph.as_default(), graph.control_dependencies([graph.get_operation_by_name("a")]):
+        ops.no_op("after")
+    signature = RunSignature(("x:0",), (), ("after",), connected(("y:0", "a:0")))
+    step = prune(view(graph), signature)
+    assert step.nodes["after"].control_inputs == ("y",)
+    assert "y" in step.nodes
+
+
+def test_a_shape_that_may_not_fit_is_checked_once_and_one_that_fits_is_not(graph: Graph) -> None:
+    with graph.as_default():
+        ops.add(graph.get_tensor_by_name("x:0"), 1.0, name="also")
+    names = RunSignature(("a:0",), ("also:0", "y:0"), (), connected(("a:0", "x:0")))
+    step = prune(view(graph), names)
+    checks = [node for node in step.nodes.values() if node.op == "EnsureShape"]
+    assert [node.name for node in checks] == ["_connected/x/0"]
+    assert checks[0].inputs == (("_arg/a/0", 0),)
+    other = RunSignature(("x:0",), ("z:0",), (), connected(("x:0", "a:0")))
+    assert not [n for n in prune(view(graph), other).nodes.values() if n.op == "EnsureShape"]
+
+
+@for_each(
+    "pairs, kind, said",
+    [
+        ((("z:0", "x:0"),), InvalidArgumentError, "'z:0' to 'x:0' would create a cycle"),
+        ((("nine:0", "x:0"),), InvalidArgumentError, "'nine:0' is not a tensor of the graph"),
+        ((("y:0", "nine:0"),), NotFoundError, "'nine:0' is not a tensor of the graph"),
+        ((("y:0", "a:0"), ("x:0", "a:0")), InvalidArgumentError, "'a:0' is fed more than once"),
+        ((("y:0", "z:0"),), InvalidArgumentError, "'z:0' is both fed and fetched"),
+        ((("y:b", "a:0"),), InvalidArgumentError, "malformed tensor name 'y:b'"),
+    ],
+)
+def test_a_planner_refuses_any_client_s_connections(graph: Graph, pairs: Any, kind: type[Exception], said: str) -> None:
+    with pytest.raises(kind, match=said):
+        prune(view(graph), RunSignature((), ("z:0",), (), connected(*pairs)))
+
+
+def state(graph: Graph) -> GraphExecutionState:
+    devices = [DeviceAttributes(name=CPU.format(i), device_type="CPU", incarnation=i + 1) for i in range(3)]
+    supports = lambda device, op: device != CPU.format(2) or op != "Identity"  # noqa: E731
+    made = GraphExecutionState(ConfigProto(), DeviceSet(devices, supports=supports), lambda: None)
+    made.extend([op.plain for op in graph.get_operations()])
+    return made
+
+
+def test_a_pinned_feed_is_in_one_partition_and_any_other_in_those_that_read_it(graph: Graph) -> None:
+    pinned = Wiring(feed_devices=(("x:0", CPU.format(1)),))
+    for wiring, where in ((PLAIN, CPU.format(0)), (pinned, CPU.format(1))):
+        step, parts = state(graph).partitions(RunSignature(("x:0",), ("y:0",), (), wiring))
+        assert [part.device for part in parts if part.feeds] == [where]
+        assert (PINNED in step.nodes["_arg/x/0"].attrs) == (wiring is pinned)
+    # A fetch leaves at its device.
+    placed = Wiring(fetch_devices=(("y:0", CPU.format(1)),))
+    _, parts = state(graph).partitions(RunSignature(("x:0",), ("y:0",), (), placed))
+    assert {part.device: part.fetches for part in parts} == {CPU.format(0): (), CPU.format(1): ((0, "_fetch/y/0", 0),)}
+    # A device must exist and be able to hand out what is fetched.
+    for field in ("feed_devices", "fetch_devices"):
+        wiring = Wiring(**{field: (("y:0", CPU.format(7)),)})
+        with pytest.raises(InvalidArgumentError, match=f"{field} names .*CPU:7.* does not exist"):
+            state(graph).partitions(RunSignature((), ("y:0",), (), wiring))
+    unable = Wiring(fetch_devices=(("y:0", CPU.format(2)),))
+    with pytest.raises(InvalidArgumentError, match="no kernel for Identity"):
+        state(graph).partitions(RunSignature(("x:0",), ("y:0",), (), unable))
+
+
+def test_a_wiring_survives_the_wire_and_is_part_of_the_signature() -> None:
+    wiring = Wiring((("a:0", "x:0"),), (("y:0", CPU.format(0)),), (("z:0", CPU.format(1)),))
+    assert Wiring.from_wire(wiring.to_wire()) == wiring
+    assert Wiring.from_wire(PLAIN.to_wire()) is PLAIN
+    assert PLAIN.to_wire() == []
+    plain, wired = RunSignature(("b:0", "a:0")), RunSignature(("b:0", "a:0"), wiring=wiring)
+    assert plain != wired
+    assert wired.sorted() == RunSignature(("a:0", "b:0"), wiring=wiring)
+    assert str(plain) == "b:0,a:0->/"
+    assert str(wired).startswith("b:0,a:0->/ with a:0 for x:0, y:0 at /job:localhost")
+
+
+@for_each("value", [[1], [[], []], [[["a"]], [], []], [[["a", 3]], [], []], "abc", 7])
+def test_other_forms_are_refused(value: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="not the wire form of a wiring"):
+        Wiring.from_wire(value)

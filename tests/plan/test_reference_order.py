@@ -11,6 +11,7 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, ops
 from actorsession.extend import StepGraph
+from actorsession.ops import raw
 from actorsession.plan import execution_state
 from actorsession.plan.reference_order import order_references
 from tests.cluster.kit import PS0, W0, in_process, soon
@@ -51,15 +52,12 @@ def wasserstein(w: Any, x: acts.Tensor) -> acts.Tensor:
 @pytest.mark.parametrize(
     ("values", "statements", "wanted", "ends"), RECORDED, ids=[" ; ".join(row[1]) for row in RECORDED]
 )
-def test_a_program_gives_what_tensorflow_gives_every_time(
-    values: Rows, statements: list[str], wanted: list[Any], ends: Rows
-) -> None:
+def test_programs_give_what_tensorflow_does(values: Rows, statements: list[str], wanted: list[Any], ends: Rows) -> None:
     program = Program(values, statements)
     with acts.Session(graph=program.graph) as session:
         for step in (1, -1):
             session.run(program.start)
-            found = session.run(program.fetches[::step], {program.x: X})
-            assert same(found[::step], wanted)
+            assert same(session.run(program.fetches[::step], {program.x: X})[::step], wanted)
             assert same(session.run(program.ends), ends)
 
 
@@ -67,14 +65,12 @@ def test_a_program_gives_what_tensorflow_gives_every_time(
 def test_a_training_step_and_a_clip_do_both(session: acts.Session, x: acts.Tensor, value: float, wanted: float) -> None:
     w = variable(value)
     step = acts.train.GradientDescentOptimizer(0.1).minimize(wasserstein(w, x))
-    clip = w.assign(ops.clip_by_value(w, -0.9, 0.9))
-    assert run(session, [step, clip.op], w) == [None, None, wanted]
+    assert run(session, [step, w.assign(ops.clip_by_value(w, -0.9, 0.9)).op], w) == [None, None, wanted]
 
 
 def test_the_shallow_writer_comes_before_the_deep(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(1.5)
-    deep = w.assign(w * 0.5)
-    assert run(session, [deep.op, w.assign_add([1.0, 1.0]).op], w) == [None, None, 1.25]
+    assert run(session, [w.assign(w * 0.5).op, w.assign_add([1.0, 1.0]).op], w) == [None, None, 1.25]
 
 
 def test_an_assignment_reads_its_own_variable_when_it_writes(session: acts.Session, x: acts.Tensor) -> None:
@@ -82,9 +78,7 @@ def test_an_assignment_reads_its_own_variable_when_it_writes(session: acts.Sessi
     assert run(session, [w.assign(w * 0.5).op, w.assign(w * 3.0).op], w) == [None, None, 2.25]
 
 
-def test_the_part_of_a_variable_that_is_assigned_is_read_when_it_is_written(
-    session: acts.Session, x: acts.Tensor
-) -> None:
+def test_the_part_of_a_variable_that_is_assigned_is_read_when_written(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(1.5)
     assert run(session, [w.assign(w * 0.5).op, w[0].assign(w[0] * 3.0).op], w) == [None, None, 2.25]
 
@@ -97,8 +91,7 @@ def test_what_others_need_as_well_is_read_once(session: acts.Session, x: acts.Te
 
 def test_variables_that_exchange_their_values_read_what_was_there(session: acts.Session, x: acts.Tensor) -> None:
     a, b = variable(1.0, "a"), variable(2.0, "b")
-    swap = [a.assign(b * 1.5).op, b.assign(a * 1.5).op]
-    assert run(session, swap, a, b) == [None, None, 3.0, 1.5]
+    assert run(session, [a.assign(b * 1.5).op, b.assign(a * 1.5).op], a, b) == [None, None, 3.0, 1.5]
 
 
 def test_variables_that_are_assigned_to_each_other_are_equal(session: acts.Session, x: acts.Tensor) -> None:
@@ -125,9 +118,7 @@ def test_what_is_computed_beside_an_update_goes_by_its_depth(session: acts.Sessi
     assert run(session, [w * 2.0, deep, add.op], w) == [1.0, 0.5026, None, 1.1006]
 
 
-def test_what_shares_memory_with_a_variable_is_read_last_when_it_is_fetched(
-    session: acts.Session, x: acts.Tensor
-) -> None:
+def test_what_shares_memory_with_a_variable_is_read_last_when_fetched(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(1.5)
     views = [
         w.value(),
@@ -164,16 +155,14 @@ def test_a_loop_and_a_branch_are_one_access_each(session: acts.Session, x: acts.
     w = variable(1.5)
     branch = ops.cond(x[0] > 0.0, lambda: w * 2.0, lambda: w * 3.0)
     loop = ops.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + w), [0, x])[1]
-    add = w.assign_add([1.0, 1.0])
-    assert run(session, [branch, loop, add.op], w) == [5.0, 8.2, None, 2.5]
+    assert run(session, [branch, loop, w.assign_add([1.0, 1.0]).op], w) == [5.0, 8.2, None, 2.5]
 
 
 def test_what_a_queue_is_waited_for_comes_last(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(1.5)
     queue = ops.FIFOQueue(1, ["float32"], [[2]])
     change = w.assign(queue.dequeue())
-    put = queue.enqueue([w * ops.tanh(ops.tanh(ops.tanh(x)))])
-    assert run(session, [change.op, put], w) == [None, None, 0.7397]
+    assert run(session, [change.op, queue.enqueue([w * ops.tanh(ops.tanh(ops.tanh(x)))])], w) == [None, None, 0.7397]
 
 
 @pytest.mark.parametrize("name", ["Adam", "Momentum", "GradientDescent", "RMSProp"])
@@ -198,16 +187,15 @@ def test_a_plain_training_step_is_left_as_it_is(
     assert changed == [False]
 
 
-async def test_the_order_is_the_same_over_tasks() -> None:
-    with acts.Graph().as_default() as graph:
-        x = acts.placeholder("float32", [2])
-        with acts.device(PS0):
-            w = variable(1.5)
-        with acts.device(W0):
-            step = acts.train.MomentumOptimizer(0.1, 0.9).minimize(wasserstein(w, x))
-            clipped = ops.clip_by_value(w, -0.9, 0.9)
-        clip = w.assign(clipped)
-        start = ops.global_variables_initializer()
+async def test_the_order_is_the_same_over_tasks(graph: acts.Graph) -> None:
+    x = acts.placeholder("float32", [2])
+    with acts.device(PS0):
+        w = variable(1.5)
+    with acts.device(W0):
+        step = acts.train.MomentumOptimizer(0.1, 0.9).minimize(wasserstein(w, x))
+        clipped = ops.clip_by_value(w, -0.9, 0.9)
+    clip = w.assign(clipped)
+    start = ops.global_variables_initializer()
     async with in_process({"ps": 1, "worker": 1}) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
         for fetches in ([step, clip.op, w], [w, clip.op, step]):
             await soon(session.run(start))
@@ -240,3 +228,79 @@ def test_a_read_that_the_program_puts_behind_a_write_stays_there(session: acts.S
     before = v * 2.0
     session.run(v.initializer)
     assert session.run([after, before, more]) == [6.0, 0.0, None]
+
+
+pytestmark = pytest.mark.usefixtures("graph")
+
+
+def test_the_global_step_that_is_fetched_beside_a_training_step_counts_it(session: acts.Session) -> None:
+    step, weight = acts.train.get_or_create_global_step(), acts.Variable(5.0)
+    train = acts.train.GradientDescentOptimizer(0.1).minimize(weight * weight, step)
+    session.run(acts.global_variables_initializer())
+    found = [session.run([train, step, weight])[1:] for _ in range(3)]
+    assert found == [[1, pytest.approx(4.0)], [2, pytest.approx(3.2)], [3, pytest.approx(2.56)]]
+
+
+def test_the_order_of_building_does_not_matter(session: acts.Session) -> None:
+    first = acts.Variable(1.0)
+    double = first.assign(acts.Variable(2.0, name="last") * 2.0)
+    last = acts.global_variables()[1]
+    more = last.assign_add(10.0, read_value=False)
+    session.run(acts.global_variables_initializer())
+    assert session.run({"last": last, "first": first, "ops": [more, double.op]})["last"] == 12.0
+
+
+def test_updates_in_loops_and_branches_come_before(session: acts.Session) -> None:
+    v, p = acts.Variable(0.0), acts.placeholder("bool", [])
+
+    def body(i: acts.Tensor) -> acts.Tensor:
+        with acts.control_dependencies([v.assign_add(1.0, read_value=False)]):
+            return i + 1
+
+    loop = acts.while_loop(lambda i: i < 5, body, [0])
+    branch = acts.cond(p, lambda: v.assign_add(100.0), lambda: acts.constant(0.0))
+    session.run(v.initializer)
+    assert session.run([v, loop]) == [5.0, 5]
+    assert session.run([v, branch], {p: True})[0] == 105.0
+    assert session.run([v, branch], {p: False})[0] == 105.0
+
+
+def test_a_read_that_the_step_computes_with_is_the_one_that_it_has_used(session: acts.Session) -> None:
+    v = acts.Variable(3.0)
+    read = v.read_value()
+    update = v.assign(read * 2.0)
+    session.run(v.initializer)
+    assert session.run([read, update.op, v]) == [3.0, None, 6.0]
+
+
+def test_an_update_that_may_be_dead_is_not_waited_for(session: acts.Session) -> None:
+    v, p = acts.Variable(1.0), acts.placeholder("bool", [])
+    no, yes = raw.Switch(acts.constant(5.0), p)
+    merged, _ = raw.Merge([raw.Identity(no), raw.Identity(yes)])
+    with acts.control_dependencies([yes]):
+        update = raw.AssignAddVariableOp(v.handle, acts.constant(10.0))
+    session.run(v.initializer)
+    assert session.run([merged, update, v], {p: False})[2] == 1.0
+
+
+async def test_the_fetches_of_a_partial_run_are_values_of_their_call(graph: acts.Graph) -> None:
+    v, x = acts.Variable(1.0), acts.placeholder("float32", [])
+    update = v.assign_add(x)
+    async with AsyncSession(graph=graph) as session:
+        await session.run(v.initializer)
+        handle = await session.partial_run_setup([v, update], [x])
+        assert await soon(session.partial_run(handle, v)) == 1.0
+        assert await soon(session.partial_run(handle, update, {x: 2.0})) == 3.0
+
+
+async def test_over_tasks_too(graph: acts.Graph) -> None:
+    with acts.device(PS0):
+        step, weight = acts.train.get_or_create_global_step(), acts.Variable(5.0)
+    with acts.device(W0):
+        loss = weight * weight
+    train = acts.train.GradientDescentOptimizer(0.1).minimize(loss, step)
+    async with in_process({"ps": 1, "worker": 1}) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
+        await soon(session.run(acts.global_variables_initializer()))
+        for count in range(1, 4):
+            _, found = await soon(session.run([train, step]))
+            assert found == count

@@ -60,8 +60,7 @@ def two_chains(seconds: float) -> dict[str, Work]:
 def test_the_time_of_a_step_is_that_of_its_segments_and_transfers() -> None:
     assert time_of(two_chains(0.01)) == pytest.approx(0.04 + HANDOVER)
     # Two devices run two chains at a time.
-    taken = time_of(two_chains(0.01), b0=CPU[1], b1=CPU[1])
-    assert taken == pytest.approx(0.02 + 2 * HANDOVER)
+    assert time_of(two_chains(0.01), b0=CPU[1], b1=CPU[1]) == pytest.approx(0.02 + 2 * HANDOVER)
     # What is cheap runs in the thread of the step wherever it is.
     chains = two_chains(0.0004)
     assert time_of(chains, b0=CPU[1], b1=CPU[1]) >= 4 * 0.0004
@@ -88,9 +87,6 @@ def test_the_model_has_the_segments_that_plans_have(graph_of_two: tuple[Graph, M
     work = work_graph(made.parts, CostModel(), lambda node, device: [device])
     segments, _ = _segments(work, now(work))
     assert len(segments) == sum(len(linked.segments) for linked in made.linked)
-
-
-# -- from partitions to work -----------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -170,8 +166,7 @@ def test_nothing_moves_without_a_gain() -> None:
     # What must stay stays.
     work = {name: piece(name, 0.01, free=False) for name in "abc"}
     assert reschedule(work, ALL, threads=2, dear=DEAR) is None
-    mixed = {**work, "d": piece("d", 0.05)}
-    found = reschedule(mixed, ALL, threads=2, dear=DEAR)
+    found = reschedule({**work, "d": piece("d", 0.05)}, ALL, threads=2, dear=DEAR)
     assert found is not None
     assert set(found.devices) == {"d"}
 
@@ -239,8 +234,7 @@ def chains_of_two_tasks(seconds: float, **bytes_of: float) -> dict[str, Work]:
 
 
 def spread(work: Mapping[str, Work], threads: Any = 1) -> float:
-    device_of = {**now(work), "b": THERE}
-    return finish_time(work, device_of, threads=threads, dear=DEAR, home=HOME)
+    return finish_time(work, {**now(work), "b": THERE}, threads=threads, dear=DEAR, home=HOME)
 
 
 def test_each_task_has_a_thread_of_its_own_and_is_a_message_away_in_both_directions() -> None:
@@ -256,16 +250,14 @@ def test_each_task_has_a_thread_of_its_own_and_is_a_message_away_in_both_directi
 
 def test_feeds_and_fetches_of_another_task_are_sent_at_the_speed_of_a_link() -> None:
     plain = spread(chains_of_two_tasks(0.01))
-    fed = spread(chains_of_two_tasks(0.01, fed=1e6))
-    assert fed == pytest.approx(plain + 1e-3)
+    assert spread(chains_of_two_tasks(0.01, fed=1e6)) == pytest.approx(plain + 1e-3)
     fetched = spread(chains_of_two_tasks(0.01, fetched=1e7))
     assert fetched == pytest.approx(0.01 + HANDOVER + HOP + 1e-2 + HOP, rel=1e-2)
 
 
 def test_work_goes_to_another_task_only_if_it_takes_longer_than_the_way() -> None:
     def moved(seconds: float) -> Any:
-        work = chains_of_two_tasks(seconds)
-        return reschedule(work, [HERE, THERE], threads=1, dear=DEAR, home=HOME)
+        return reschedule(chains_of_two_tasks(seconds), [HERE, THERE], threads=1, dear=DEAR, home=HOME)
 
     assert moved(200e-6) is None
     found = moved(0.01)
@@ -277,8 +269,7 @@ def test_what_a_step_feeds_and_fetches_is_known_of_its_pieces() -> None:
     graph = Graph()
     with graph.as_default():
         x = ops.placeholder("float32", [None, 25], name="x")
-        y = ops.tanh(x, name="y")
-        made = Made(graph, [ops.exp(y, name="z")], [x])
+        made = Made(graph, [ops.exp(ops.tanh(x, name="y"), name="z")], [x])
     work = work_graph(made.parts, CostModel(), lambda node, device: [device])
     assert (work["y"].fed, work["y"].fetched) == (100, 0), "an unknown dimension counts as 1"
     assert (work["z"].fed, work["z"].fetched) == (0, 100)
@@ -308,8 +299,7 @@ class Planned:
                 end = ops.add(a, b, name="end")
         nodes = graph.as_graph_def().nodes
         self.nodes: Mapping[str, NodeDef] = {node.name: node for node in nodes}
-        placer = Placer(self.devices)
-        placer.place(nodes)
+        Placer(self.devices).place(nodes)
         step = prune(GraphView(nodes), signature([x], [end]))
         device_of = {n: cpu(home) for n in step.nodes}
         self.partitions: Sequence[Partition] = partition(step, device_of, self.devices)
@@ -349,8 +339,7 @@ def test_no_node_moves_to_a_task_whose_threads_are_unknown_because_it_is_absent(
 
 def test_the_task_that_starts_the_step_keeps_its_share_wherever_it_is_among_the_devices() -> None:
     heavy = taught(a=0.05, b=0.05)
-    moved = moved_by(Planned(T0, T1, T2, home=T2), heavy, {T0: 1, T1: 0, T2: 1}, home=T2)
-    assert len(moved) == 1
+    assert len(moved_by(Planned(T0, T1, T2, home=T2), heavy, {T0: 1, T1: 0, T2: 1}, home=T2)) == 1
 
 
 @pytest.mark.parametrize(("period", "due"), [(0, []), (1, [1, 3, 7, 15]), (3, [3, 9])])

@@ -19,15 +19,9 @@ from tests.rows import for_each
 
 
 @pytest.fixture
-def graph() -> Graph:
-    return Graph()
-
-
-@pytest.fixture
 def x(graph: Graph) -> Tensor:
     """A vector that is fed."""
-    with graph.as_default():
-        return ops.placeholder("float32", [3], name="x")
+    return ops.placeholder("float32", [3], name="x")
 
 
 def body(made: Made, part: int = 0, segment: int = 0) -> list[str]:
@@ -66,10 +60,7 @@ def test_each_node_is_one_line_with_its_name_type_and_source(graph: Graph, x: Te
 
 
 def test_cheap_ops_stand_inline_and_constants_by_name(graph: Graph, x: Tensor) -> None:
-    with graph.as_default():
-        y = x * 2.0
-        z = -x
-    made = Made(graph, [y, z], [x])
+    made = Made(graph, [x * 2.0, -x], [x])
     assert made.source()[1:] == ["v2 = (v0 * c1)", "v3 = (-v0)", "del v0", "return (v2, v3, )"]
     assert set(made.linked[0].compiled.segments[0].bindings) == {"c1"}
 
@@ -84,23 +75,16 @@ def test_several_outputs_are_unpacked_and_none_needs_no_name(graph: Graph, x: Te
 
 
 def test_dear_nodes_look_for_a_cancellation_first(graph: Graph, x: Tensor) -> None:
-    y = call(graph, np.negative, x, op="KitDear").outputs[0]
-    z = call(graph, np.negative, y).outputs[0]
-    made = Made(graph, [z], [x])
-    assert body(made) == ["C.check()", "b = b_kernel(a)", "del a", "c = c_kernel(b)", "del b"]
+    z = call(graph, np.negative, call(graph, np.negative, x, op="KitDear").outputs[0]).outputs[0]
+    assert body(Made(graph, [z], [x])) == ["C.check()", "b = b_kernel(a)", "del a", "c = c_kernel(b)", "del b"]
     # A node that may be dear for all we know looks as well.
-    with graph.as_default():
-        unknown = ops.placeholder("float32", [None])
-        known = ops.placeholder("float32", [3])
+    unknown, known = ops.placeholder("float32", [None]), ops.placeholder("float32", [3])
     a = call(graph, np.negative, unknown, op="KitSizedCost").outputs[0]
     b = call(graph, np.negative, known, op="KitSizedCost").outputs[0]
-    c = call(graph, np.negative, unknown).outputs[0]
-    source = Made(graph, [a, b, c], [unknown, known]).source()
+    source = Made(graph, [a, b, call(graph, np.negative, unknown).outputs[0]], [unknown, known]).source()
     assert source.count("C.check()") == 1
     assert source[1] == "C.check()"
 
-
-# -- nothing in the text is the sender's choice ----------------------------------------------------
 
 EVIL = ["a.py:1\nraise SystemExit", "a.py:1\rraise SystemExit", "a\x0bb", "a\x0cb", "a\x1cb",
         "a\u2028b", "a\x85b", "a\0b", "\ud800", "a\\\nb", "'''", "# coding: latin-9"]  # fmt: skip
@@ -113,8 +97,7 @@ def test_a_name_or_source_cannot_leave_its_comment(text: str, where: str) -> Non
     x = node("x", op=ARG, index=0, outputs=(spec("float32", ()),))
     fields = {"name": "n", "source": "file:1", where: text}
     evil = NodeDef(op="Neg", inputs=(("x", 0),), outputs=x.outputs, **fields)  # type: ignore[arg-type]
-    part = Partition(CPU[0], (x, evil), ((0, fields["name"], 0),))
-    (segment,) = compile_partition(part).segments
+    (segment,) = compile_partition(Partition(CPU[0], (x, evil), ((0, fields["name"], 0),))).segments
     text = "\n".join(segment.lines) + "\n"
     assert len(text.splitlines()) == len(segment.lines) == 3
     namespace: dict[str, Any] = {"out": lambda v: v}
@@ -122,24 +105,15 @@ def test_a_name_or_source_cannot_leave_its_comment(text: str, where: str) -> Non
     assert namespace["segment_0"](None, 2.0) == (-2.0,)
 
 
-# -- the life of values ----------------------------------------------------------------------------
-
-
 def test_an_array_is_dropped_after_its_last_use(graph: Graph, x: Tensor) -> None:
     a = call(graph, np.negative, x).outputs[0]
     b = call(graph, np.add, a, x).outputs[0]
     c = call(graph, np.add, b, b).outputs[0]
-    assert body(Made(graph, [c], [x])) == [
-        "b = b_kernel(a)",
-        "c = c_kernel(b, a)",
-        "del b, a",
-        "d = d_kernel(c, c)",
-        "del c",
-    ]
+    lines = body(Made(graph, [c], [x]))
+    assert lines == ["b = b_kernel(a)", "c = c_kernel(b, a)", "del b, a", "d = d_kernel(c, c)", "del c"]
     # An array that nobody reads is dropped at once. It could be a variable's own, which an update could then not
     # change in place.
-    unread = call(graph, np.negative, x)
-    assert body(Made(graph, [], [x], [unread])) == ["b = b_kernel(a)", "del a, b"]
+    assert body(Made(graph, [], [x], [call(graph, np.negative, x)])) == ["b = b_kernel(a)", "del a, b"]
     # An array that leaves is not dropped.
     a = call(graph, np.negative, x).outputs[0]
     b = call(graph, np.negative, a).outputs[0]
@@ -147,8 +121,7 @@ def test_an_array_is_dropped_after_its_last_use(graph: Graph, x: Tensor) -> None
     assert body(made) == ["b = b_kernel(a)", "del a", "c = c_kernel(b)"]
     assert tail(made) == "return (b, c, )"
     # Scalars are not worth dropping.
-    with graph.as_default():
-        s = ops.placeholder("float32", [])
+    s = ops.placeholder("float32", [])
     a = call(graph, lambda v: -v, s, shapes=[()]).outputs[0]
     b = call(graph, lambda v: -v, a, shapes=[()]).outputs[0]
     assert not any("del" in line for line in Made(graph, [b], [s]).source())
@@ -165,15 +138,13 @@ def fetched(graph: Graph, x: Tensor, *fetches: Tensor, **options: Any) -> str:
 
 def test_what_leaves_is_copied_where_somebody_else_has_it(graph: Graph, x: Tensor) -> None:
     assert fetched(graph, x, call(graph, np.negative, x).outputs[0]) == "(v, )"
-    with graph.as_default():
-        k = ops.constant([1.0, 2.0])
+    k = ops.constant([1.0, 2.0])
     view = call(graph, lambda v: v[:2], x, op="KitView", shapes=[[2]]).outputs[0]
     assert fetched(graph, x, x) == "(own(v), )"
     assert fetched(graph, x, view) == "(own(v), )"
     assert fetched(graph, x, k) == "(own(c), )"
     # What is made once for the plan is copied.
-    once = call(graph, lambda: np.zeros(3, np.float32), op="KitOnce").outputs[0]
-    assert fetched(graph, x, once) == "(own(c), )"
+    assert fetched(graph, x, call(graph, lambda: np.zeros(3, np.float32), op="KitOnce").outputs[0]) == "(own(c), )"
     # A value and a view of it do not leave together.
     a = call(graph, np.negative, x).outputs[0]
     view = call(graph, lambda v: v[:2], a, op="KitView", shapes=[[2]]).outputs[0]
@@ -197,15 +168,13 @@ def test_what_is_sent_as_well_is_copied(graph: Graph, x: Tensor) -> None:
     # What has arrived is copied.
     with graph.device("/cpu:1"):
         far = call(graph, np.negative, x).outputs[0]
-    near = call(graph, lambda v: v, far, op="KitView").outputs[0]
-    made = Made(graph, [near], [x], devices=2)
+    made = Made(graph, [call(graph, lambda v: v, far, op="KitView").outputs[0]], [x], devices=2)
     assert made.source(part=0)[-1] == "return (own(v1), )"
 
 
 def test_a_value_of_rank_0_leaves_as_a_scalar(graph: Graph, x: Tensor) -> None:
     for shape, expected in (((), "(out(v), )"), (None, "(out(v), )"), ((1,), "(v, )")):
-        y = call(graph, np.sum, x, shapes=[shape]).outputs[0]
-        assert fetched(graph, x, y) == expected
+        assert fetched(graph, x, call(graph, np.sum, x, shapes=[shape]).outputs[0]) == expected
 
 
 # -- ownership of what is kept ---------------------------------------------------------------------
@@ -214,8 +183,7 @@ def test_a_value_of_rank_0_leaves_as_a_scalar(graph: Graph, x: Tensor) -> None:
 def kept(graph: Graph, x: Tensor, value: Tensor, *fetches: Tensor) -> str:
     """The line of a node that keeps ``value``."""
     keep = call(graph, lambda v: None, value, op="KitKeep", shapes=())
-    line = next(s for s in Made(graph, fetches, [x], [keep]).source() if s.startswith("k"))
-    return re.sub(r"\d+", "", line)
+    return re.sub(r"\d+", "", next(s for s in Made(graph, fetches, [x], [keep]).source() if s.startswith("k")))
 
 
 def test_what_is_kept_is_copied_unless_its_only_use_hands_it_over(graph: Graph, x: Tensor) -> None:
@@ -227,16 +195,13 @@ def test_what_is_kept_is_copied_unless_its_only_use_hands_it_over(graph: Graph, 
     keep = call(graph, lambda v, w: None, a, a, op="KitKeep", shapes=())
     assert body(Made(graph, [], [x], [keep]))[2] == "c_kernel(own(b), b)"
     # A kept feed view or constant is copied.
-    with graph.as_default():
-        k = ops.constant([1.0, 2.0])
-    view = call(graph, lambda v: v, x, op="KitView").outputs[0]
-    for value in (x, view, k):
+    k = ops.constant([1.0, 2.0])
+    for value in (x, call(graph, lambda v: v, x, op="KitView").outputs[0], k):
         assert "own(" in kept(graph, x, value)
     # A kept value that is read or fetched as well is copied.
     a = call(graph, np.negative, x).outputs[0]
     assert kept(graph, x, a, a) == "k(own(v))"
-    b = call(graph, np.negative, a).outputs[0]
-    assert kept(graph, x, a, b) == "k(own(v))"
+    assert kept(graph, x, a, call(graph, np.negative, a).outputs[0]) == "k(own(v))"
     assert kept(graph, x, a) == "k(v)"
 
 
@@ -247,8 +212,7 @@ def test_a_kept_value_of_another_segment_is_copied(graph: Graph, x: Tensor) -> N
         far = call(graph, np.negative, x, name="far")
     with graph.control_dependencies([far]):
         keep = call(graph, lambda v: None, a, op="KitKeep", shapes=())
-    made = Made(graph, [], [x], [keep], devices=2)
-    assert body(made, part=0, segment=1)[0].endswith("_kernel(own(a))")
+    assert body(Made(graph, [], [x], [keep], devices=2), part=0, segment=1)[0].endswith("_kernel(own(a))")
 
 
 def segment(*code: Line, cost: float = 1.0) -> Segment:

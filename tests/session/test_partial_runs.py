@@ -477,7 +477,7 @@ async def test_the_limit_counts_for_each_call_and_not_for_the_time_between(make_
     handle = await stages.setup(face)
     run = run_of(face.session, handle)
     assert await face.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1}) == 2
-    assert run.step.step._deadline is None
+    assert run.step._deadline is None
 
 
 @pytest.mark.usefixtures("no_garbage")
@@ -1032,7 +1032,7 @@ async def test_a_block_may_complete_its_run_or_end_with_an_error(session: Any, s
 async def test_leaving_a_block_ends_the_calls_in_it_and_waits_for_their_kernels(graph: Graph, dear: Dear) -> None:
     async with AsyncSession(graph=graph) as session:
         async with session.partial([dear.product, dear.short], [dear.x, dear.s]) as p:
-            step = run_of(session, p.handle).step.step
+            step = run_of(session, p.handle).step
             call = asyncio.create_task(p.run(dear.product, {dear.x: LARGE}))
             await offloaded(session)
         assert step.done
@@ -1062,6 +1062,30 @@ async def test_a_dropped_object_gives_its_run_up(session: Any, stages: Stages) -
     while session.counts()[0]:  # noqa: ASYNC110 - the thread that entered it may hold it a moment longer
         await asyncio.sleep(0.001)
     assert session.counts() == (0, 0, 0)
+
+
+async def test_a_run_that_is_dropped_while_a_call_of_it_runs_is_given_up_after_that_call(
+    graph: Graph, stages: Stages
+) -> None:
+    """1. A call runs a function in the thread of the loop. 2. The function drops the object of the run."""
+    held: list[Any] = []
+
+    def drop(value: Any) -> Any:
+        held.clear()
+        gc.collect()
+        return value + 1
+
+    dropping = ops.py_func(drop, [stages.first], "float32")
+    in_loop = ConfigProto(inter_op_parallelism_threads=-1)
+    async with AsyncSession(graph=graph, config=in_loop) as session:
+        held.append(await session.partial([dropping, stages.second], stages.feeds).__aenter__())
+        handle = held[0].handle
+        assert await session.partial_run(handle, dropping, {stages.a: 1, stages.b: 2}) == 4
+        assert held == []
+        await asyncio.sleep(0)
+        with pytest.raises(InvalidArgumentError, match="given up"):
+            await session.partial_run(handle, stages.second, {stages.c: 1})
+        assert session.statistics().steps == 0
 
 
 async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(make_session: Any, stages: Stages) -> None:

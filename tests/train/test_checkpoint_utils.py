@@ -36,9 +36,6 @@ def initial(*variables: Any) -> list[Any]:
         return list(session.run(list(variables)))
 
 
-# -- looking ---------------------------------------------------------------------------------------
-
-
 def test_a_checkpoint_is_listed_by_prefix_or_folder(prefix: str, tmp_path: Path) -> None:
     wanted = [("old/b", [1]), ("old/w", [4, 2]), ("step", [])]
     assert train.list_variables(prefix) == wanted
@@ -50,6 +47,9 @@ def test_a_checkpoint_is_listed_by_prefix_or_folder(prefix: str, tmp_path: Path)
         assert reader.has_tensor("step")
         assert reader.get_tensor("step") == 9
         reader.close()
+
+
+def test_a_folder_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no checkpoint, or no 'checkpoint' file"):
         train.load_checkpoint(str(tmp_path))
     with pytest.raises(NotFoundError, match="there is no checkpoint"):
@@ -66,21 +66,28 @@ def test_a_variable_starts_from_a_tensor_of_the_checkpoint(graph: Graph, prefix:
     found = initial(w, b, other)
     np.testing.assert_array_equal(found[0], WEIGHTS)
     assert (found[1].tolist(), found[2]) == ([5], 1)
-    step = ops.Variable(np.int64(0), name="step")
-    train.init_from_checkpoint(prefix, {"/": "/"})
-    assert initial(step) == [9]
-    # Another dtype is found when the initializer runs.
+
+
+def test_another_dtype_is_found_when_the_initializer_runs(graph: Graph, prefix: str) -> None:
     b = ops.Variable([0], name="b")
     train.init_from_checkpoint(prefix, {"old/b": b})
     with pytest.raises(InvalidArgumentError, match=r"'old/b' is float32 .* int32 is wanted here"):
         initial(b)
 
 
+def test_names_may_be_the_same_throughout(graph: Graph, prefix: str) -> None:
+    step = ops.Variable(np.int64(0), name="step")
+    train.init_from_checkpoint(prefix, {"/": "/"})
+    assert initial(step) == [9]
+
+
 def test_what_starts_from_a_variable_sees_what_it_starts_from(graph: Graph, prefix: str) -> None:
     b = ops.Variable([0.0], name="b")
     train.init_from_checkpoint(prefix, {"old/b": b})
     assert initial(ops.Variable(b.initial_value * 2.0))[0].tolist() == [10]
-    # Everything starts from a scope.
+
+
+def test_everything_starts_from_a_scope(graph: Graph, prefix: str) -> None:
     b = ops.Variable([0.0], name="b")
     train.init_from_checkpoint(prefix, {"old/": "/"})
     assert initial(b)[0].tolist() == [5]
@@ -88,8 +95,7 @@ def test_what_starts_from_a_variable_sees_what_it_starts_from(graph: Graph, pref
 
 @pytest.mark.parametrize("mapping", [{"old/": "new/"}, [("old/", "new/")]], ids=["dict", "pairs"])
 def test_a_scope_starts_from_a_scope(graph: Graph, prefix: str, mapping: Any) -> None:
-    w = ops.Variable(np.zeros((4, 2), np.float32), name="new/w")
-    b = ops.Variable([0.0], name="new/b")
+    w, b = ops.Variable(np.zeros((4, 2), np.float32), name="new/w"), ops.Variable([0.0], name="new/b")
     train.init_from_checkpoint(prefix, mapping)
     found = initial(w, b)
     np.testing.assert_array_equal(found[0], WEIGHTS)
@@ -238,9 +244,7 @@ def test_no_state_file_and_an_unreadable_one_give_nothing(tmp_path: Path, caplog
     assert "ignored: line 1 is not a field" in caplog.text
 
 
-def test_a_state_file_that_cannot_be_written_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_state_file_that_cannot_be_written_leaves_the_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train.update_checkpoint_state(str(tmp_path), "a")
 
     def full(descriptor: int) -> None:
@@ -253,12 +257,7 @@ def test_a_state_file_that_cannot_be_written_leaves_the_old_one(
     assert 'model_checkpoint_path: "a"' in (tmp_path / "checkpoint").read_text()
 
 
-# -- what is there ---------------------------------------------------------------------------------
-
-
-def test_the_latest_checkpoint_is_the_one_named_if_it_is_there(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_latest_checkpoint_is_the_named_one_if_it_exists(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert train.latest_checkpoint(str(tmp_path)) is None
     prefix = put(tmp_path / "m-1")
     train.update_checkpoint_state(str(tmp_path), prefix)
@@ -278,7 +277,9 @@ def test_the_latest_checkpoint_may_be_one_of_tensorflow(tmp_path: Path) -> None:
     os.utime(first + ".safetensors", (5, 7.5))
     os.utime(second + ".safetensors", (5, 9))
     assert train.get_checkpoint_mtimes([first, str(tmp_path / "c"), second]) == [7.5, 9.0]
-    # Removing takes the graph along and may be done twice.
+
+
+def test_removing_takes_the_graph_along_and_may_be_done_twice(tmp_path: Path) -> None:
     prefix = put(tmp_path / "m-1")
     (tmp_path / "m-1.meta").touch()
     (tmp_path / "m-1.graph").touch()

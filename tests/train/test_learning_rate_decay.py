@@ -60,8 +60,7 @@ def test_a_rate_follows_the_global_step_of_training(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float16"])
 @pytest.mark.parametrize("decay", ["exponential", "inverse_time", "natural_exp"])
 def test_a_rate_has_the_type_of_the_first_one(decay: str, dtype: str) -> None:
-    function = getattr(train, f"{decay}_decay")
-    assert function(constant(0.1, dtype), 5, 10, 0.5).dtype is as_dtype(dtype)
+    assert getattr(train, f"{decay}_decay")(constant(0.1, dtype), 5, 10, 0.5).dtype is as_dtype(dtype)
     for other in ("polynomial", "cosine", "linear_cosine", "noisy_linear_cosine"):
         assert getattr(train, f"{other}_decay")(constant(0.1, dtype), 5, 10).dtype is as_dtype(dtype)
 
@@ -86,8 +85,7 @@ def test_a_boundary_belongs_to_the_value_before_it() -> None:
     step = source(float64, [])
     rate = train.piecewise_constant(step, [constant(1.5, float64)], [3, 7])
     assert rate.dtype is int32
-    found = [int(evaluate([rate], {step: value})[0]) for value in (1.4, 1.5, 1.6)]
-    assert found == [3, 3, 7]
+    assert [int(evaluate([rate], {step: value})[0]) for value in (1.4, 1.5, 1.6)] == [3, 3, 7]
     # Its standard deviation is that of the formula; the draws are those of the seed.
     set_random_seed(3)
     step = source(int64, [])
@@ -99,14 +97,10 @@ def test_a_boundary_belongs_to_the_value_before_it() -> None:
 
 NEEDED = "needs a global_step, got None"
 test_a_rate_needs_a_step_and_boundaries_that_fit_its_values = refusing(
-    *[(lambda make=make: make(train, None), ValueError, NEEDED) for name, make in RATES.items() if name != "piecewise"],
-    (lambda: train.piecewise_constant(constant(1), [1.5], [1.0, 2.0]), ValueError, "of x, int32; got float32"),
-    (lambda: train.piecewise_constant(constant(1.0), [1.5], [1.0, 2]), ValueError, "same dtype, got float32, int32"),
-    (
-        lambda: train.piecewise_constant_decay(constant(1.0), [1.5], [1.0, 2.0, 3.0]),
-        ValueError,
-        "got 3 values and 1 boundaries",
-    ),
+    *[(lambda make=make: make(train, None), NEEDED) for name, make in RATES.items() if name != "piecewise"],
+    (lambda: train.piecewise_constant(constant(1), [1.5], [1.0, 2.0]), "of x, int32; got float32"),
+    (lambda: train.piecewise_constant(constant(1.0), [1.5], [1.0, 2]), "same dtype, got float32, int32"),
+    (lambda: train.piecewise_constant_decay(constant(1.0), [1.5], [1.0, 2.0, 3.0]), "got 3 values and 1 boundaries"),
 )
 
 
@@ -121,26 +115,34 @@ def test_it_is_an_int64_scalar_that_starts_at_zero_and_is_not_trained(graph: Gra
     state = Variables()
     evaluate([step.initializer], None, state)
     assert evaluate([step], None, state) == [0]
-    # Every graph has its own.
-    step = get_or_create_global_step()
-    other = Graph()
-    assert get_or_create_global_step(other) is not step
-    assert get_global_step(other).graph is other
-    # A second one is refused.
-    create_global_step()
-    with pytest.raises(ValueError, match="already exists"):
-        create_global_step()
-    # Several are one too many.
-    for _ in range(2):
-        graph.add_to_collection(GraphKeys.GLOBAL_STEP, Variable(0))
-    with pytest.raises(ValueError, match="2 global steps"):
-        get_global_step()
-    # A variable of that name is found.
+
+
+def test_a_variable_of_that_name_is_found(graph: Graph) -> None:
     Variable(0, name="global_step_2")
     assert get_global_step() is None
     step = Variable(0, name="global_step", trainable=False)
     assert get_global_step() is step
     assert get_or_create_global_step() is step
+
+
+def test_several_are_one_too_many(graph: Graph) -> None:
+    for _ in range(2):
+        graph.add_to_collection(GraphKeys.GLOBAL_STEP, Variable(0))
+    with pytest.raises(ValueError, match="2 global steps"):
+        get_global_step()
+
+
+def test_a_second_one_is_refused() -> None:
+    create_global_step()
+    with pytest.raises(ValueError, match="already exists"):
+        create_global_step()
+
+
+def test_every_graph_has_its_own() -> None:
+    step = get_or_create_global_step()
+    other = Graph()
+    assert get_or_create_global_step(other) is not step
+    assert get_global_step(other).graph is other
 
 
 @pytest.mark.parametrize("value", [0.0, [0, 1]])
@@ -194,8 +196,7 @@ def test_averages_are_those_of_tensorflow(session: Session, options: list[str], 
     for k in range(3):
         session.run(move)
         session.run(update, {x: [k + 1.0, k - 1.0], n: k})
-        found = session.run([ema.average(w), ema.average(y)])
-        np.testing.assert_allclose(found, wanted[k], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(session.run([ema.average(w), ema.average(y)]), wanted[k], rtol=1e-5, atol=1e-6)
 
 
 def test_averages_are_named_after_what_they_average(graph: Graph) -> None:
@@ -294,5 +295,4 @@ def test_variables_are_restored_from_their_averages() -> None:
     average = ema.average(w)
     assert ema.variables_to_restore() == {"w/ExponentialMovingAverage": w, "plain": plain}
     assert ema.variables_to_restore([]) == {"w": w, "plain": plain, "w/ExponentialMovingAverage": average}
-    fresh = ExponentialMovingAverage(0.9, name="mean")
-    assert fresh.variables_to_restore([w])["w/mean"] is w
+    assert ExponentialMovingAverage(0.9, name="mean").variables_to_restore([w])["w/mean"] is w

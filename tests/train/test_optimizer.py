@@ -1,4 +1,4 @@
-"""What all optimisers share, those that users write among them: gradients, slots, places, the step and refusals."""
+"""What all optimisers share, those that users write among them, and what each one refuses."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import (
     Graph,
     GraphKeys,
@@ -20,8 +21,11 @@ from actorsession import (
     float64,
     global_variables_initializer,
     int32,
+    int64,
     ops,
+    placeholder,
     reduce_sum,
+    train,
     variable_scope,
 )
 from actorsession.ops.elements import arithmetic, elementwise
@@ -32,7 +36,8 @@ from actorsession.train import (
     Optimizer,
     get_or_create_global_step,
 )
-from tests.ops.interpreter import Variables, evaluate
+from scripts.differentials.families.training import DENSE_START, INDICES, OPTIMISERS, SLOPES, SPARSE_START, rows_of
+from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import refusing
 
 MAKERS = [
@@ -63,8 +68,7 @@ def test_the_operation_of_a_step_is_named_after_the_optimizer(make: Any, graph: 
     train = optimizer.minimize(squares(w))
     assert train.name == optimizer.get_name()
     assert graph.get_collection(GraphKeys.TRAIN_OP) == [train]
-    named = make().minimize(squares(w), get_or_create_global_step(), name="learn")
-    assert named.name == "learn"
+    assert make().minimize(squares(w), get_or_create_global_step(), name="learn").name == "learn"
     updates = [op.name for op in graph.get_operations() if "Apply" in op.type]
     assert updates[0].startswith(f"{optimizer.get_name()}/update_w/")
 
@@ -94,9 +98,7 @@ def test_a_plain_value_will_do_as_gradient(make: Any) -> None:
 @pytest.mark.parametrize("gate", [Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH])
 def test_gates_do_not_change_gradients(gate: int) -> None:
     a, b = Variable([3.0]), Variable([5.0])
-    optimizer = GradientDescentOptimizer(0.1)
-    loss = reduce_sum(a.value() * b.value())
-    pairs = optimizer.compute_gradients(loss, gate_gradients=gate)
+    pairs = GradientDescentOptimizer(0.1).compute_gradients(reduce_sum(a.value() * b.value()), gate_gradients=gate)
     state = started()
     assert [evaluate([g], None, state)[0].tolist() for g, _ in pairs] == [[5.0], [3.0]]
 
@@ -105,11 +107,7 @@ def test_the_gate_of_the_whole_graph_makes_all_gradients_wait_for_all() -> None:
     a, b = Variable([3.0]), Variable([5.0])
     loss = squares(a) + squares(b)
     gated = GradientDescentOptimizer(0.1).compute_gradients(loss, gate_gradients=Optimizer.GATE_GRAPH)
-    gates = {op for g, _ in gated if g is not None for op in g.op.control_inputs}
-    assert len(gates) == 1
-
-
-# -- which variables -----------------------------------------------------------------------------
+    assert len({op for g, _ in gated if g is not None for op in g.op.control_inputs}) == 1
 
 
 def test_the_trainable_variables_of_the_graph_of_the_loss_are_trained() -> None:
@@ -119,16 +117,15 @@ def test_the_trainable_variables_of_the_graph_of_the_loss_are_trained() -> None:
     with Graph().as_default():
         pairs = GradientDescentOptimizer(0.1).compute_gradients(loss)
     assert [v for _, v in pairs] == [a, b]
-    # A variable that the loss does not use has no gradient and stays.
+
+
+def test_a_variable_that_the_loss_does_not_use_has_no_gradient_and_stays() -> None:
     a, b = Variable([1.0]), Variable([1.0])
     optimizer = AdamOptimizer(0.1)
     pairs = optimizer.compute_gradients(squares(a))
     assert pairs[1] == (None, b)
     optimizer.apply_gradients(pairs)
     assert optimizer.get_slot(b, "m") is None
-
-
-# -- slots ---------------------------------------------------------------------------------------
 
 
 def test_slots_are_made_once_however_often_gradients_are_applied() -> None:
@@ -164,9 +161,6 @@ def test_slots_stand_below_the_scope_in_which_training_is_built() -> None:
     assert names == ["first/net/w/Momentum", "second/net/w/Momentum"]
 
 
-# -- places --------------------------------------------------------------------------------------
-
-
 @EVERY
 def test_slots_and_updates_are_placed_beside_their_variable(make: Any, graph: Graph) -> None:
     """With variables on parameter servers and the rest on a worker."""
@@ -179,8 +173,7 @@ def test_slots_and_updates_are_placed_beside_their_variable(make: Any, graph: Gr
         optimizer.minimize(squares(a, b))
     for variable, device in ((a, "/job:ps/task:0"), (b, "/job:ps/task:1")):
         group = (f"loc:@{variable.op.name}",)
-        slots = [optimizer.get_slot(variable, name) for name in optimizer.get_slot_names()]
-        for slot in slots:
+        for slot in [optimizer.get_slot(variable, name) for name in optimizer.get_slot_names()]:
             assert slot is not None
             assert slot.device == slot.initial_value.device == device
             assert slot.op.groups() == group
@@ -200,9 +193,6 @@ def test_the_powers_of_adam_are_placed_beside_the_first_variable(graph: Graph) -
     assert optimizer.variables()[-2].device == "/job:ps/task:0"
     powers = [v for v in optimizer.variables() if v.name.startswith("beta")]
     assert [v.device for v in powers] == ["/job:ps/task:0"] * 2
-
-
-# -- rows ----------------------------------------------------------------------------------------
 
 
 # -- rates and powers ------------------------------------------------------------------------------
@@ -304,18 +294,17 @@ def _minimize(loss: Any, **arguments: Any) -> Any:
 
 
 test_what_cannot_be_trained_is_refused = refusing(
-    (lambda: _minimize(constant(1.0)), ValueError, r"between variables \['w:0'\]"),
-    (lambda: _minimize(lambda w: cast(squares(w), int32)), ValueError, "int32; it must have a floating-point type"),
-    (lambda: GradientDescentOptimizer(0.1).minimize(constant(1.0)), ValueError, "no variables to train"),
-    (lambda: GradientDescentOptimizer(0.1).apply_gradients([]), ValueError, "at least one pair"),
+    (lambda: _minimize(constant(1.0)), r"between variables \['w:0'\]"),
+    (lambda: _minimize(lambda w: cast(squares(w), int32)), "int32; it must have a floating-point type"),
+    (lambda: GradientDescentOptimizer(0.1).minimize(constant(1.0)), "no variables to train"),
+    (lambda: GradientDescentOptimizer(0.1).apply_gradients([]), "at least one pair"),
     (
         lambda: GradientDescentOptimizer(0.1).apply_gradients([(None, Variable([1.0]))]),
-        ValueError,
         "No gradients provided for any variable",
     ),
-    (lambda: GradientDescentOptimizer(0.1).minimize(squares(Variable([1.0])), gate_gradients=7), ValueError, "GATE_OP"),
-    (lambda: GradientDescentOptimizer(0.1).apply_gradients([([1.0, 2.0], Variable([1.0]))]), ValueError, "shape"),
-    (lambda: GradientDescentOptimizer(0.1, name=""), ValueError, "name"),
+    (lambda: GradientDescentOptimizer(0.1).minimize(squares(Variable([1.0])), gate_gradients=7), "GATE_OP"),
+    (lambda: GradientDescentOptimizer(0.1).apply_gradients([([1.0, 2.0], Variable([1.0]))]), "shape"),
+    (lambda: GradientDescentOptimizer(0.1, name=""), "name"),
     (lambda: Optimizer(False, "Bare").minimize(squares(Variable([1.0]))), NotImplementedError, "_apply_dense"),
 )
 
@@ -331,8 +320,7 @@ class Counting(Optimizer):
         self._rate_now = ops.convert_to_tensor(self._call_if_callable(self._rate))
 
     def _create_slots(self, var_list: Any) -> None:
-        first = min(var_list, key=lambda v: v.name)
-        self._create_non_slot_variable(0.0, "steps", first)
+        self._create_non_slot_variable(0.0, "steps", min(var_list, key=lambda v: v.name))
         for var in var_list:
             self._get_or_make_slot(var, ops.fill([2], 7.0), "last", self._name)
             zeros = ops.zeros_initializer()
@@ -359,8 +347,7 @@ def test_slots_and_loose_variables_are_made_by_tensorflows_names(graph: Graph, s
     session.run(ops.global_variables_initializer())
     assert session.run(last).tolist() == [7.0, 7.0]
     session.run(step)
-    now = [value.tolist() for value in session.run([v, last, steps])]
-    assert now == [[0.0, 0.0], [2.0, 4.0], 1.0]
+    assert [value.tolist() for value in session.run([v, last, steps])] == [[0.0, 0.0], [2.0, 4.0], 1.0]
 
 
 class Rows(Optimizer):
@@ -409,3 +396,117 @@ def test_a_subclass_of_ours_is_given_each_row_once_too(graph: Graph, session: Se
     session.run(ops.global_variables_initializer())
     session.run(step)
     np.testing.assert_array_equal(session.run(table), [[0], [2], [0]])
+
+
+RULES = pytest.mark.parametrize("name", OPTIMISERS)
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+def moved(name: str, *, inline: bool, sparse: bool = False) -> list[Any]:
+    """The variable after each step, as a session or the evaluator of tests runs it."""
+    with Graph().as_default() as graph:
+        w = Variable(SPARSE_START if sparse else DENSE_START, dtype=float64)
+        shape = [3, 2] if sparse else [3]
+        fed = source(float64, shape) if inline else placeholder(float64, shape)
+        grad = IndexedSlices(fed, constant(INDICES), constant([4, 2])) if sparse else fed
+        move = OPTIMISERS[name](acts).apply_gradients([(grad, w)])
+        feeds = [{fed: rows_of(slopes) if sparse else slopes} for slopes in SLOPES]
+        if inline:
+            state, found = started(), []
+            for feed in feeds:
+                evaluate([move], feed, state)
+                found.append(evaluate([w], None, state)[0])
+            return found
+        with Session(graph=graph) as session:
+            session.run(global_variables_initializer())
+            return [session.run(w) for feed in feeds if session.run(move, feed) is None]
+
+
+@RULES
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_sessions_give_the_numbers_of_steps_without_them(name: str, sparse: bool) -> None:
+    """They update in place, and run an update as part of a plan."""
+    inline = moved(name, inline=True, sparse=sparse)
+    for found, wanted in zip(moved(name, inline=False, sparse=sparse), inline, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-15)
+
+
+@RULES
+def test_sparse_gradients_need_not_say_how_large_the_whole_is(name: str) -> None:
+    w = Variable(SPARSE_START, dtype=float64)
+    grad = IndexedSlices(constant([[1.0, 1.0]], float64), constant([1]))
+    move = OPTIMISERS[name](acts).apply_gradients([(grad, w)])
+    state = started()
+    evaluate([move], None, state)
+    found = evaluate([w], None, state)[0]
+    assert found[0].tolist() == [1.0, -1.0]
+    assert (found[1] != [2.0, 0.0]).all()
+
+
+@RULES
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_smaller_floating_types_move_about_as_far(name: str, dtype: str) -> None:
+    w = Variable(DENSE_START, dtype=dtype)
+    make: Any = OPTIMISERS[name]
+    if name == "adam" and dtype == "bfloat16":  # which has no 0.999
+        make = lambda tf: tf.train.AdamOptimizer(0.1, beta2=0.99)  # noqa: E731
+    move = make(acts).apply_gradients([(constant(SLOPES[0], dtype), w)])
+    state = started()
+    evaluate([move], None, state)
+    found = evaluate([w], None, state)[0].astype(float)
+    limit = {"float32": 1e-5, "float16": 1e-2, "bfloat16": 6e-2}[dtype]
+    # In float16 the epsilons of Adam and Adadelta are 0, which makes 0 / 0 of a slope of 0.
+    wanted = moved(name, inline=True)[0]
+    np.testing.assert_allclose(found[:2], wanted[:2], rtol=limit, atol=limit)
+
+
+@RULES
+def test_variables_of_open_shape_are_trained(name: str) -> None:
+    w = Variable(np.array(DENSE_START), validate_shape=False)
+    move = OPTIMISERS[name](acts).apply_gradients([(constant(SLOPES[0], float64), w)])
+    state = started()
+    evaluate([move], None, state)
+    wanted = moved(name, inline=True)[0]
+    np.testing.assert_allclose(evaluate([w], None, state)[0], wanted, rtol=1e-12, atol=1e-15)
+
+
+def test_the_slots_of_ftrl_may_be_named_and_those_of_dual_averaging_have_names() -> None:
+    w = Variable(DENSE_START, name="w")
+    optimizer = train.FtrlOptimizer(0.1, accum_name="squares", linear_name="sum")
+    optimizer.apply_gradients([(constant(SLOPES[0]), w)])
+    assert [v.name for v in optimizer.variables()] == ["w/squares:0", "w/sum:0"]
+    dual = train.AdagradDAOptimizer(0.1, constant(0, int64))
+    dual.apply_gradients([(constant(SLOPES[0]), w)])
+    assert [v.name for v in dual.variables()] == ["w/AdagradDA:0", "w/AdagradDA_1:0"]
+    assert dual.get_slot_names() == ["gradient_accumulator", "gradient_squared_accumulator"]
+
+
+def test_the_ops_are_those_of_tensorflow(graph: Graph) -> None:
+    w = Variable(SPARSE_START, dtype=float64)
+    dense = constant(np.ones([4, 2]))
+    sparse = IndexedSlices(constant([[1.0, 1.0]], float64), constant([1]))
+    for name in ("adagrad_da", "rmsprop", "rmsprop_centered", "ftrl", "ftrl_shrinkage"):
+        for grad in (dense, sparse):
+            OPTIMISERS[name](acts).apply_gradients([(grad, w)])
+    kinds = ("AdagradDA", "RMSProp", "CenteredRMSProp", "Ftrl", "FtrlV2")
+    wanted = [f"Resource{how}{kind}" for kind in kinds for how in ("Apply", "SparseApply")]
+    assert [op.type for op in graph.get_operations() if "Apply" in op.type] == wanted
+
+
+def _ftrl(**given: Any) -> Any:
+    return lambda: train.FtrlOptimizer(0.1, **given)
+
+
+STRENGTHS = [f"{name}_regularization_strength" for name in ("l1", "l2", "l2_shrinkage")]
+
+
+test_numbers_out_of_range_are_refused = refusing(
+    (lambda: train.AdagradOptimizer(0.1, 0.0), "initial_accumulator_value must be positive"),
+    (lambda: train.ProximalAdagradOptimizer(0.1, -1.0), "initial_accumulator_value must be positive"),
+    (lambda: train.AdagradDAOptimizer(0.1, 0, 0.0), "squared_accumulator_value must be positive"),
+    (_ftrl(learning_rate_power=0.5), "learning_rate_power must be at most 0, got 0.5"),
+    (_ftrl(initial_accumulator_value=-1.0), "at least 0"),
+    *[(_ftrl(**{name: -1.0}), f"{name} must be at least 0") for name in STRENGTHS],
+)

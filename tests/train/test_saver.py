@@ -93,8 +93,7 @@ def test_a_restored_variable_goes_on_alone(session: Session, tmp_path: Path) -> 
 def test_any_program_reads_the_file(session: Session, tmp_path: Path) -> None:
     ops.Variable([1.0, 2.0], name="layer/w")
     Saver().save(started(session), str(tmp_path / "m"))
-    found = safetensors.numpy.load_file(tmp_path / "m.safetensors")
-    np.testing.assert_array_equal(found["layer/w"], [1, 2])
+    np.testing.assert_array_equal(safetensors.numpy.load_file(tmp_path / "m.safetensors")["layer/w"], [1, 2])
     # A saver of some variables leaves the others alone.
     a, b = ops.Variable(1.0, name="a"), ops.Variable(2.0, name="b")
     saver = Saver([a])
@@ -107,8 +106,7 @@ def test_any_program_reads_the_file(session: Session, tmp_path: Path) -> None:
     a, b = ops.Variable(1.0, name="a"), ops.Variable(2.0, name="b")
     path = Saver({"x": a, "y/z": b}).save(started(session), str(tmp_path / "m"))
     assert train.list_variables(str(path)) == [("x", []), ("y/z", [])]
-    swapped = Saver({"x": b, "y/z": a})
-    swapped.restore(session, str(path))
+    Saver({"x": b, "y/z": a}).restore(session, str(path))
     assert session.run([a, b]) == [2, 1]
 
 
@@ -186,8 +184,7 @@ def test_a_finalized_graph_can_be_saved_and_restored(session: Session, tmp_path:
     saver = Saver()
     started(session)
     session.graph.finalize()
-    path = saver.save(session, str(tmp_path / "m"), step)
-    saver.restore(session, str(path))
+    saver.restore(session, str(saver.save(session, str(tmp_path / "m"), step)))
     assert session.run(v) == 1
 
 
@@ -215,8 +212,7 @@ def test_a_variable_in_parts_is_saved_as_one_and_cut_anew(tmp_path: Path, sharde
 def test_the_slices_of_a_checkpoint_of_tensorflow_are_cut_anew(session: Session) -> None:
     rows = parts_of(np.zeros((5, 4), np.float32), [0, 4, 5], "rows")
     Saver().restore(session, str(FIXTURES / "parts"))
-    found = np.concatenate(session.run(list(rows)))
-    np.testing.assert_array_equal(found, np.arange(20).reshape(5, 4))
+    np.testing.assert_array_equal(np.concatenate(session.run(list(rows))), np.arange(20).reshape(5, 4))
 
 
 class Doubled(SaveableObject):
@@ -262,21 +258,27 @@ def test_the_step_stands_behind_the_name(session: Session, tmp_path: Path) -> No
     assert saver.save(session, prefix, step) == f"{prefix}-12"
     assert saver.save(session, prefix, step.value()) == f"{prefix}-12"
     assert padded.save(session, prefix, 7) == f"{prefix}-00000007"
-    # The state file names the latest.
+
+
+def test_the_same_name_again_counts_once(session: Session, tmp_path: Path) -> None:
+    saver, _ = saved(session, tmp_path, (1, 2, 1, 1), max_to_keep=2)
+    assert [Path(p).name for p in saver.last_checkpoints] == ["m-2", "m-1"]
+    assert names(tmp_path) == ["checkpoint", "m-1.safetensors", "m-2.safetensors"]
+
+
+def test_the_graph_lies_beside_the_checkpoint(session: Session, tmp_path: Path) -> None:
+    ops.Variable(1.0, name="v")
+    Saver().save(started(session), str(tmp_path / "m"), 1, meta_graph_suffix="graph")
+    found = GraphDef.from_bytes((tmp_path / "m-1.graph").read_bytes())
+    assert "save/restore_all" in {node.name for node in found.nodes}
+
+
+def test_the_state_file_names_the_latest(session: Session, tmp_path: Path) -> None:
     saver, paths = saved(session, tmp_path, range(2))
     assert train.latest_checkpoint(str(tmp_path)) == paths[-1]
     state = train.get_checkpoint_state(str(tmp_path))
     assert state is not None
     assert state.all_model_checkpoint_paths == paths == saver.last_checkpoints
-    # The graph lies beside the checkpoint.
-    ops.Variable(1.0, name="v")
-    Saver().save(started(session), str(tmp_path / "m"), 1, meta_graph_suffix="graph")
-    found = GraphDef.from_bytes((tmp_path / "m-1.graph").read_bytes())
-    assert "save/restore_all" in {node.name for node in found.nodes}
-    # The same name again counts once.
-    saver, _ = saved(session, tmp_path, (1, 2, 1, 1), max_to_keep=2)
-    assert [Path(p).name for p in saver.last_checkpoints] == ["m-2", "m-1"]
-    assert names(tmp_path) == ["checkpoint", "m-1.safetensors", "m-2.safetensors"]
 
 
 @pytest.mark.parametrize("step", [1.5, "12", [1], np.float32(2)])
@@ -290,8 +292,7 @@ def test_a_step_that_is_no_whole_number_is_refused(session: Session, tmp_path: P
 
 def test_the_state_file_may_have_another_name_and_relative_paths(session: Session, tmp_path: Path) -> None:
     ops.Variable(1.0)
-    saver = Saver(save_relative_paths=True)
-    path = saver.save(started(session), str(tmp_path / "m"), 1, latest_filename="last")
+    path = Saver(save_relative_paths=True).save(started(session), str(tmp_path / "m"), 1, latest_filename="last")
     text = 'model_checkpoint_path: "m-1"\nall_model_checkpoint_paths: "m-1"\n'
     stored = (tmp_path / "last").read_text()
     assert stored.startswith(f"{text.strip()}  # crc32 ")
@@ -318,18 +319,14 @@ def test_without_state_nothing_is_entered_or_removed(session: Session, tmp_path:
         ("", None, "must end in a name"),
     ],
 )
-def test_names_that_collide_or_are_none_are_refused(
-    session: Session, tmp_path: Path, path: str, latest: str | None, match: str
-) -> None:
+def test_wrong_names_are_refused(session: Session, tmp_path: Path, path: str, latest: str | None, match: str) -> None:
     ops.Variable(1.0)
     with pytest.raises(ValueError, match=match):
         Saver().save(started(session), f"{tmp_path}/{path}", latest_filename=latest)
     assert names(tmp_path) == []
 
 
-def test_a_checkpoint_may_be_in_the_working_folder(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_working_folder_may_be_meant(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ops.Variable(1.0)
     saver = Saver()
@@ -351,9 +348,7 @@ def test_the_latest_few_are_kept(session: Session, tmp_path: Path) -> None:
     assert saver.last_checkpoints == [str(tmp_path / f"m-{step}") for step in (2, 3)]
 
 
-def test_the_state_file_names_no_checkpoint_that_is_being_removed(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_checkpoint_is_named_and_removed(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever reads it at any moment finds the checkpoints that it names."""
     named: list[list[str]] = []
 
@@ -658,8 +653,7 @@ async def test_saves_of_one_saver_may_overlap(graph: Graph, tmp_path: Path) -> N
         await session.run(ops.global_variables_initializer())
         await asyncio.gather(*(saver.save_async(session, str(tmp_path / "m"), step) for step in range(6)))
     assert len(saver.last_checkpoints) == 3
-    kept = [train.load_variable(path, "v") for path in saver.last_checkpoints]
-    np.testing.assert_array_equal(kept, [[1, 2]] * 3)
+    np.testing.assert_array_equal([train.load_variable(path, "v") for path in saver.last_checkpoints], [[1, 2]] * 3)
     assert len([n for n in names(tmp_path) if n.endswith(".safetensors")]) == 3
 
 
@@ -680,9 +674,7 @@ async def test_without_a_thread_a_save_fails_by_name_and_writes_nothing_later_ei
     assert saver.last_checkpoints == [str(tmp_path / "second")]
 
 
-async def test_the_loop_goes_on_while_a_file_is_written(
-    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_loop_runs_during_a_write(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """1. A save stands still inside a write. 2. Another step runs. 3. The write goes on."""
     v = ops.Variable([1.0, 2.0], name="v")
     saver = Saver()
@@ -699,9 +691,7 @@ async def test_the_loop_goes_on_while_a_file_is_written(
         np.testing.assert_array_equal(train.load_variable(str(saving.result()), "v"), [1, 2])
 
 
-async def test_a_save_that_is_cancelled_leaves_a_whole_checkpoint_or_none(
-    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_cancelled_save_is_whole_or_none(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     v = ops.Variable([1.0, 2.0], name="v")
     saver = Saver()
     slow = SlowDisk()

@@ -1,26 +1,31 @@
-"""``SyncReplicasOptimizer``: updates are made of the gradients of all replicas, and of one step."""
+"""Replicas that train together: with a server, by all-reduce, and where their nodes are placed."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from contextlib import AsyncExitStack, ExitStack
 from typing import Any
 
 import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
+from actorsession import AsyncSession, ClusterSpec, Graph, LocalCluster, Operation, Session, Variable, constant, ops
+from actorsession.errors import InvalidArgumentError
 from actorsession.train import (
+    AllReduceOptimizer,
     Coordinator,
     ExponentialMovingAverage,
     GradientDescentOptimizer,
     MomentumOptimizer,
     SyncReplicasOptimizer,
+    broadcast_variables,
     get_or_create_global_step,
     replica_device_setter,
 )
-from tests.cluster.kit import W0, W1, in_process, on, soon
+from tests.cluster.kit import LONG_LEASE, W0, W1, in_process, on, soon
+from tests.ops.uses import each_use, equals
 
 
 class Replicated:
@@ -150,8 +155,7 @@ async def test_worker_processes_train_one_model_from_graphs_of_their_own(by_refe
             with graph.as_default(), acts.device(replica_device_setter(1, worker_device=worker)):
                 model = Replicated(2)
                 local = ops.local_variables_initializer()
-            target = cluster.target("worker", k)
-            session = await stack.enter_async_context(AsyncSession(target, graph))
+            session = await stack.enter_async_context(AsyncSession(cluster.target("worker", k), graph))
             replicas.append((model, local, session))
         model, _, session = replicas[0]
         await session.run(model.init)
@@ -188,3 +192,230 @@ def test_what_comes_too_early_or_too_little_is_refused() -> None:
     assert opt.get_init_tokens_op(0 + 2).type == "QueueEnqueueManyV2"
     with pytest.raises(ValueError, match="variables_to_average"):
         SyncReplicasOptimizer(GradientDescentOptimizer(1.0), 1, variable_averages=object())
+
+
+MEETS = acts.RunOptions(experimental=acts.RunOptions.Experimental(collective_graph_key=1))
+
+
+FEATURES, ROWS = 5, 8
+
+
+def batches(replicas: int, steps: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    x = np.random.default_rng(7).normal(size=(steps, replicas, ROWS, FEATURES)).astype(np.float32)
+    return x, (x @ np.arange(FEATURES, dtype=np.float32)[:, None] + 0.5).astype(np.float32)
+
+
+class Model:
+    """A linear model with an embedding of one row that both batches use."""
+
+    def __init__(self, optimizer: Any, graph: acts.Graph, seed: int = 0) -> None:
+        with graph.as_default():
+            self.x = acts.placeholder("float32", [None, FEATURES])
+            self.y = acts.placeholder("float32", [None, 1])
+            start = np.random.default_rng(seed).normal(size=[FEATURES, 1]).astype(np.float32)
+            self.w = acts.Variable(start, name="w")
+            self.b = acts.Variable([float(seed)], name="b")
+            table = acts.Variable(np.zeros([3, 1], np.float32), name="table")
+            unused = acts.Variable(1.0, name="unused")
+            shift = acts.nn.embedding_lookup(table, acts.constant([1]))
+            loss = acts.reduce_mean(acts.square(acts.matmul(self.x, self.w) + self.b + shift - self.y))
+            variables = [self.w, self.b, table, unused]
+            self.train = optimizer.minimize(loss, var_list=variables)
+            self.trained = [self.w.read_value(), self.b.read_value(), table.read_value()]
+            self.init = acts.global_variables_initializer()
+
+
+async def trained_by_one(replicas: int, steps: int) -> list[Any]:
+    """The variables after training on the batches of all replicas, joined."""
+    x, y = batches(replicas, steps)
+    model = Model(MomentumOptimizer(0.05, 0.9), graph := acts.Graph())
+    async with acts.AsyncSession(graph=graph) as session:
+        await session.run(model.init)
+        for step in range(steps):
+            await session.run(model.train, {model.x: x[step].reshape(-1, FEATURES), model.y: y[step].reshape(-1, 1)})
+        return list(await session.run(model.trained))
+
+
+@pytest.mark.parametrize(("replicas", "bucket_bytes"), [(1, 4 * 2**20), (2, 20), (4, 1)])
+async def test_replicas_in_sessions_of_their_own_train_as_one_with_all_data(replicas: int, bucket_bytes: int) -> None:
+    steps = 4
+    x, y = batches(replicas, steps)
+
+    async def replica(target: str, number: int) -> Any:
+        with acts.Graph().as_default() as graph, acts.device(f"/job:worker/task:{number}"):
+            group = acts.collective.Group(replicas)
+            model = Model(AllReduceOptimizer(MomentumOptimizer(0.05, 0.9), group, bucket_bytes), graph, seed=number)
+            same = broadcast_variables(group, sends=number == 0)
+        async with acts.AsyncSession(target, graph=graph) as session:
+            await session.run(model.init)
+            await session.run(same, options=MEETS)
+            for step in range(steps):
+                await session.run(model.train, {model.x: x[step, number], model.y: y[step, number]}, options=MEETS)
+            return await session.run(model.trained)
+
+    expected = await trained_by_one(replicas, steps)
+    async with in_process({"worker": replicas}, lease=LONG_LEASE) as cluster:
+        targets = [cluster.target(f"/job:worker/replica:0/task:{i}") for i in range(replicas)]
+        found = await soon(asyncio.gather(*[replica(t, i) for i, t in enumerate(targets)]))
+    for values in found:
+        for value, wanted, first in zip(values, expected, found[0], strict=True):
+            np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-6)
+            np.testing.assert_array_equal(value, first)
+
+
+async def test_replicas_in_one_session_train_as_one_with_all_batches() -> None:
+    steps = 3
+    x, y = batches(2, steps)
+    async with in_process({"worker": 2}, lease=LONG_LEASE) as cluster, AsyncExitStack() as stack:
+        models = []
+        with acts.Graph().as_default() as graph:
+            group = acts.collective.Group(2)
+            for number in range(2):
+                with acts.device(f"/job:worker/task:{number}"), acts.name_scope(f"r{number}"):
+                    models.append(Model(AllReduceOptimizer(MomentumOptimizer(0.05, 0.9), group), graph))
+            init = acts.global_variables_initializer()
+        session = await stack.enter_async_context(acts.AsyncSession(cluster.target(), graph=graph))
+        await soon(session.run(init))
+        for step in range(steps):
+            fed = {m.x: x[step, i] for i, m in enumerate(models)}
+            fed |= {m.y: y[step, i] for i, m in enumerate(models)}
+            await soon(session.run([m.train for m in models], fed))
+        found = await soon(session.run([m.trained for m in models]))
+    expected = await trained_by_one(2, steps)
+    for values in found:
+        for value, wanted in zip(values, expected, strict=True):
+            np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_small_gradients_share_a_reduction_and_large_ones_have_their_own() -> None:
+    def reductions(bucket_bytes: int) -> int:
+        with acts.Graph().as_default() as graph:
+            group = acts.collective.Group(1)
+            Model(AllReduceOptimizer(MomentumOptimizer(0.1, 0.9), group, bucket_bytes), graph)
+            return sum(op.type == "CollectiveReduceV2" for op in graph.get_operations())
+
+    assert [reductions(n) for n in (1, 20, 2**20)] == [3, 2, 1]
+    # A bucket of no bytes is refused.
+    with acts.Graph().as_default(), pytest.raises(InvalidArgumentError, match="at least 1, got 0"):
+        AllReduceOptimizer(MomentumOptimizer(0.1, 0.9), acts.collective.Group(2), bucket_bytes=0)
+
+
+def test_the_state_of_the_optimizer_is_that_of_the_one_which_applies() -> None:
+    with acts.Graph().as_default() as graph:
+        inner = MomentumOptimizer(0.1, 0.9)
+        outer = AllReduceOptimizer(inner, acts.collective.Group(1))
+        model = Model(outer, graph)
+        assert outer.get_slot_names() == ["momentum"]
+        assert outer.get_slot(model.w, "momentum") is inner.get_slot(model.w, "momentum")
+        assert outer.variables() == inner.variables()
+
+
+CLUSTER = {"ps": ["h:1", "h:2"], "worker": ["h:3", "h:4"]}
+
+
+def variable(name: str) -> Variable:
+    return Variable(np.float32(0), name=name)
+
+
+def devices_of_variables(count: int, **options: Any) -> list[str]:
+    """The devices of ``count`` variables made under a device setter."""
+    graph = Graph()
+    with graph.as_default(), graph.device(replica_device_setter(**options)):
+        return [variable(f"v{i}").op.device for i in range(count)]
+
+
+def test_variables_go_to_the_servers_one_after_the_other() -> None:
+    assert devices_of_variables(5, ps_tasks=2) == [
+        "/job:ps/task:0",
+        "/job:ps/task:1",
+        "/job:ps/task:0",
+        "/job:ps/task:1",
+        "/job:ps/task:0",
+    ]
+    # Everything else goes to the worker.
+    graph = Graph()
+    setter = replica_device_setter(ps_tasks=2, worker_device="/job:worker/task:1")
+    with graph.as_default(), graph.device(setter):
+        v = variable("v")
+        y = v + constant(1.0)
+    assert y.op.device == "/job:worker/task:1"
+    assert v.initial_value.op.device == "/job:worker/task:1"
+    # An inner block wins part by part.
+    graph = Graph()
+    setter = replica_device_setter(ps_tasks=2, worker_device="/job:worker/task:1")
+    with graph.as_default(), graph.device(setter), graph.device("/device:CPU:1"):
+        assert variable("v").op.device == "/job:ps/task:0/device:CPU:1"
+        assert constant(1.0).op.device == "/job:worker/task:1/device:CPU:1"
+
+
+def test_the_servers_are_chosen_by_a_strategy_of_ones_own() -> None:
+    chosen: list[str] = []
+
+    def last(op: Operation) -> int:
+        chosen.append(op.name)
+        return 3
+
+    assert devices_of_variables(2, ps_tasks=4, ps_strategy=last) == ["/job:ps/task:3"] * 2
+    assert chosen == ["v0", "v1"]
+
+
+def placed(*blocks: str, setter: Any, outer: str = "") -> list[str]:
+    """The devices of a variable, its initializer, its value and a constant, made in blocks within a setter's."""
+    with Graph().as_default() as graph, graph.device(outer or None), graph.device(setter), ExitStack() as stack:
+        for block in blocks:
+            stack.enter_context(graph.device(block))
+        v = variable("v")
+        return [op.device for op in (v.op, v.initializer, v.value().op, constant(1.0).op)]
+
+
+def _turns() -> list[str]:
+    """An inner job keeps a variable off the servers, and uses up no turn."""
+    with Graph().as_default() as graph, graph.device(replica_device_setter(ps_tasks=2)):
+        with graph.device("/job:worker"):
+            own = variable("own").op.device
+        return [own, variable("shared").op.device]
+
+
+PS0, PS1, OWN = "/job:ps/task:0", "/job:ps/task:1", "/job:worker"
+
+
+NO_FUNCTION: Any = 1
+
+
+PLACES: list[Any] = [
+    *(
+        equals(lambda c=c: devices_of_variables(3, ps_tasks=7, cluster=c), [PS0, PS1, PS0])
+        for c in (CLUSTER, ClusterSpec(CLUSTER))
+    ),
+    equals(
+        lambda: devices_of_variables(2, cluster={"store": ["h:1"], "worker": ["h:2"]}, ps_device="/job:store/cpu:0"),
+        ["/job:store/task:0/device:CPU:0"] * 2,
+    ),
+    equals(lambda: devices_of_variables(1, ps_tasks=1, ps_device=""), [OWN]),
+    # Two replicas put the same variable on the same server.
+    *(
+        equals(
+            lambda k=k: devices_of_variables(3, cluster=CLUSTER, worker_device=f"/job:worker/task:{k}"), [PS0, PS1, PS0]
+        )
+        for k in range(2)
+    ),
+    equals(replica_device_setter, None),
+    equals(lambda: replica_device_setter(cluster={"worker": ["h:1"]}), None),
+    # Reads and assignments stay with their variable, an inner task wins, and so does one without merging.
+    equals(lambda: placed(setter=replica_device_setter(ps_tasks=2)), [PS0, PS0, PS0, OWN]),
+    equals(lambda: placed(PS1, setter=replica_device_setter(ps_tasks=2))[0], PS1),
+    equals(_turns, [OWN, PS0]),
+    equals(
+        lambda: placed("/device:CPU:1", setter=replica_device_setter(ps_tasks=2, merge_devices=False))[0],
+        "/device:CPU:1",
+    ),
+    equals(lambda: placed(setter=replica_device_setter(ps_tasks=2, merge_devices=False))[0], PS0),
+    equals(lambda: placed(setter=replica_device_setter(ps_tasks=1), outer="/job:elsewhere/task:5")[0], PS0),
+    equals(lambda: placed(setter=replica_device_setter(1, ps_ops=["Const"]))[::3], [OWN, PS0]),
+    (lambda: replica_device_setter(1, ps_strategy=NO_FUNCTION), TypeError, "from operation to task, got 1"),
+    (lambda: replica_device_setter(ps_tasks=-1), ValueError, "at least 0; got -1"),
+    (lambda: replica_device_setter(1, worker_device="/jobs:worker"), ValueError, "malformed device name"),
+]
+
+
+test_nodes_go_where_the_rows_say = each_use(PLACES)

@@ -137,9 +137,6 @@ async def test_other_children_of_the_loop_run_between_steps(model: Counter) -> N
     assert turns >= 50
 
 
-# -- progress --------------------------------------------------------------------------------------
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -220,12 +217,8 @@ async def test_variables_with_one_initial_value_get_their_own_best_values(graph:
     train = acts.group(v.assign_add(1.0), w.assign_add(2.0))
     async with AsyncSession(graph=graph) as session:
         await session.run(acts.global_variables_initializer())
-        feeds = [{loss: 1.0}, {loss: 2.0}]
-        await acts.train.fit(session, train, feeds, loss=loss, every=1, restore_best=True)
+        await acts.train.fit(session, train, [{loss: 1.0}, {loss: 2.0}], loss=loss, every=1, restore_best=True)
         assert await session.run([v, w]) == [2.0, 3.0]
-
-
-# -- checkpoints -----------------------------------------------------------------------------------
 
 
 async def test_checkpoints_are_numbered_by_the_steps_and_restore(model: Counter, tmp_path: Path) -> None:
@@ -238,9 +231,7 @@ async def test_checkpoints_are_numbered_by_the_steps_and_restore(model: Counter,
         assert await session.run(model.count) == 2
 
 
-def test_a_session_without_await_has_checkpoints_numbered_by_a_global_step(
-    model: Counter, session: Session, tmp_path: Path
-) -> None:
+def test_a_session_without_await_numbers_by_a_global_step(model: Counter, session: Session, tmp_path: Path) -> None:
     step = acts.train.create_global_step()
     train = acts.group(model.train, step.assign_add(10))
     session.run(acts.global_variables_initializer())
@@ -305,8 +296,7 @@ async def test_a_training_is_cancelled_between_steps(model: Counter) -> None:
 
 async def test_a_training_is_cancelled_within_a_step(graph: Graph) -> None:
     model = Counter()
-    queue = acts.FIFOQueue(1, [acts.float32], [[]])
-    waits = model.loss + queue.dequeue()
+    waits = model.loss + acts.FIFOQueue(1, [acts.float32], [[]]).dequeue()
     stepped = asyncio.Event()
     async with opened(model) as session:
 
@@ -326,9 +316,7 @@ async def test_a_training_is_cancelled_within_a_step(graph: Graph) -> None:
         await still_usable(session, model, int(await session.run(model.count)))
 
 
-async def test_a_checkpoint_of_a_cancelled_training_is_whole_or_absent(
-    model: Counter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_cancelled_checkpoints_are_whole(model: Counter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """1. The checkpoint of step 2 is being written. 2. The training is cancelled. 3. The disk goes on."""
     slow = SlowDisk()
     async with opened(model) as session:
@@ -463,8 +451,7 @@ def moons(count: int, seed: int) -> tuple[Any, Any]:
     which = np.arange(count) % 2
     angle = rng.uniform(0, np.pi, count)
     x = np.where(which, 1 - np.cos(angle), np.cos(angle))
-    y = np.where(which, 0.5 - np.sin(angle), np.sin(angle))
-    points = np.stack([x, y], 1) + rng.normal(0, 0.1, (count, 2))
+    points = np.stack([x, np.where(which, 0.5 - np.sin(angle), np.sin(angle))], 1) + rng.normal(0, 0.1, (count, 2))
     return points.astype(np.float32), which.astype(np.int32)
 
 
@@ -475,8 +462,7 @@ class Moons:
         acts.set_random_seed(3)
         self.points = acts.placeholder(acts.float32, [None, 2], name="points")
         self.labels = acts.placeholder(acts.int32, [None], name="labels")
-        hidden = acts.layers.dense(self.points, 16, activation=acts.tanh)
-        logits = acts.layers.dense(hidden, 2)
+        logits = acts.layers.dense(acts.layers.dense(self.points, 16, activation=acts.tanh), 2)
         losses = acts.nn.sparse_softmax_cross_entropy_with_logits(labels=self.labels, logits=logits)
         self.loss = acts.reduce_mean(losses)
         hit = acts.equal(acts.argmax(logits, 1, output_type=acts.int32), self.labels)

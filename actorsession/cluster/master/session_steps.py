@@ -19,8 +19,7 @@ from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.cluster.master.debug_runs import DebugRuns
 from actorsession.cluster.master.master_step import MasterProgram, MasterStep
-from actorsession.cluster.master.partial_runs import PartialProgram
-from actorsession.cluster.master.partial_step import MasterRun
+from actorsession.cluster.master.partial_runs import MasterRun, PartialProgram
 from actorsession.cluster.master.program import Program
 from actorsession.cluster.master.session_plans import SessionPlans
 from actorsession.cluster.master.step_answer import step_metadata
@@ -59,6 +58,7 @@ class SessionSteps:
     Attributes:
         handle: the handle of the session.
         plans: the plans.
+        tally: the counters of the session.
         workers: the worker of each task.
         wheel: the deadlines of the steps.
         observer: the observations of the steps.
@@ -81,7 +81,7 @@ class SessionSteps:
         self.workers = plans.members.workers
         self.observer = observer
         self._children = children
-        self._tally = tally
+        self.tally = tally
         self._infer_shapes = config.graph_options.infer_shapes
         self._metadata = config.experimental.session_metadata
         self.limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
@@ -182,7 +182,7 @@ class SessionSteps:
     def began(self, step: MasterStep, graph: ClientGraph) -> None:
         """Record that a step has begun."""
         self.last_used = step.since
-        self._tally.runs += 1
+        self.tally.runs += 1
         graph.users += 1
         graph.last_used = step.since
         self._running[step.step_id] = step
@@ -198,14 +198,6 @@ class SessionSteps:
     def is_over(self, step_id: int) -> bool:
         """Return whether a step has ended."""
         return step_id not in self._running
-
-    def set_up(self, run: ClientRun, opened: MasterRun) -> None:
-        """Record that a partial run was set up."""
-        self.last_used = time.monotonic()
-        self._tally.begin_partial_run()
-        graph, handle = opened.step.graph, opened.state.handle
-        if graph.survey is not None:
-            self.debug_runs.add(handle, opened.step.step_id, graph, lambda: handle not in self.partials)
 
     def metadata(
         self,

@@ -232,7 +232,10 @@ class PartSteps:
         """
         if self.over is not None:
             raise self.over
-        return self._env.rendezvous.hold(step_id, self._env.peers)
+        table = self._env.rendezvous
+        rendezvous = table.begin(step_id, self._env.peers)
+        rendezvous.holder = table
+        return rendezvous
 
     def cancel(self, step_id: int) -> None:
         """Cancel partitions that ``begin`` has begun; their waiter is called as they end."""

@@ -208,12 +208,6 @@ class RendezvousTable:
             rendezvous.bind(peers)
         return rendezvous
 
-    def hold(self, step_id: int, peers: SessionPeers | None = None) -> WorkerRendezvous:
-        """Return the same as ``begin`` for a partial run, whose rendezvous outlasts its partitions here."""
-        rendezvous = self.begin(step_id, peers)
-        rendezvous.holder = self
-        return rendezvous
-
     def push(self, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]) -> None:
         """Store values from another task; those of a step that is over are dropped.
 

@@ -27,6 +27,7 @@ from actorsession.ops.elements.comparison import less, logical_and
 from actorsession.ops.flow.branch_gradients import if_gradient
 from actorsession.ops.flow.constructs import GRADIENTS, ConstructBuilder, as_predicate, as_value, check_no_resource
 from actorsession.ops.flow.loop_gradients import while_gradient
+from actorsession.ops.shape_operands import fits_always
 from actorsession.ops.structures import about_leaves, check_same_structure, flatten, is_nested, pack, varying_shapes
 
 __all__ = ["cond", "while_loop"]
@@ -199,7 +200,7 @@ class _Loop:
                     f"variable enters with, for each loop variable; got {leaf!r:.100}"
                 )
             shape = known if leaf is None else leaf
-            if not _allows(shape, tensor.shape):
+            if not fits_always(shape, tensor.shape):
                 raise ValueError(
                     f"while_loop: {tensor!r} enters the loop with shape {tensor.shape}; its shape "
                     f"invariant {shape} does not allow that"
@@ -263,21 +264,12 @@ def _check_next(first: Tensor, shape: TensorShape, value: Tensor) -> None:
             f"while_loop: {first!r} enters the loop with dtype {first.dtype.name} and has "
             f"{value.dtype.name} after one iteration"
         )
-    if not _allows(shape, value.shape):
+    if not fits_always(shape, value.shape):
         raise ValueError(
             f"while_loop: {first!r} enters the loop with shape {first.shape} and has shape {value.shape} "
             f"after one iteration, where {shape} is expected. To let the shape vary, give "
             "shape_invariants with a less specific one"
         )
-
-
-def _allows(declared: TensorShape, shape: TensorShape) -> bool:
-    """Return whether every value of static shape ``shape`` fits the shape ``declared``."""
-    if declared.sizes is None:
-        return True
-    if shape.sizes is None or len(shape.sizes) != len(declared.sizes):
-        return False
-    return all(d is None or d == s for d, s in zip(declared.sizes, shape.sizes, strict=True))
 
 
 def _maximum(value: Any, graph: Graph) -> Tensor:

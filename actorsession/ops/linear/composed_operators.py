@@ -36,6 +36,12 @@ def _all_of(operators: Sequence[Any], hint: str) -> bool | None:
     return True if all(getattr(each, hint) for each in operators) else None
 
 
+def _known(operators: Sequence[LinearOperator], *hints: bool | None) -> list[bool | None]:
+    """Return what is said of a product, or else what is true because it is true of each factor."""
+    keys = ("is_non_singular", "is_self_adjoint", "is_positive_definite")
+    return [_all_of(operators, key) if hint is None else hint for key, hint in zip(keys, hints, strict=True)]
+
+
 class LinearOperatorAdjoint(LinearOperator):
     """The adjoint of an operator.
 
@@ -136,13 +142,27 @@ class _OfSeveral(LinearOperator):
         super().__init__(matrix, tuple(known), name)
 
 
+class _WithFactors(_OfSeveral):
+    """One whose determinant is the product of those of its operators; arguments as for ``_OfSeveral``."""
+
+    def determinant(self, name: str = "det") -> Tensor:
+        """Return the determinant."""
+        product: Tensor = functools.reduce(ops.multiply, [e.determinant() for e in self.operators])
+        return ops.identity(product, name)
+
+    def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
+        """Return the logarithm of the size of the determinant."""
+        sizes = [each.log_abs_determinant() for each in self.operators]
+        return ops.identity(functools.reduce(ops.add, sizes), name)
+
+
 def _several(operators: Sequence[LinearOperator]) -> list[LinearOperator]:
     if not operators:
         raise ValueError("Expected a non-empty list of operators. Found: []")
     return list(operators)
 
 
-class LinearOperatorComposition(_OfSeveral):
+class LinearOperatorComposition(_WithFactors):
     """The product of operators, the last of which comes first.
 
     Args:
@@ -183,18 +203,8 @@ class LinearOperatorComposition(_OfSeveral):
             rhs = each._solution(rhs, adjoint, name)
         return rhs
 
-    def determinant(self, name: str = "det") -> Tensor:
-        """Return the determinant."""
-        product: Tensor = functools.reduce(ops.multiply, [e.determinant() for e in self.operators])
-        return ops.identity(product, name)
 
-    def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
-        """Return the logarithm of the size of the determinant."""
-        sizes = [each.log_abs_determinant() for each in self.operators]
-        return ops.identity(functools.reduce(ops.add, sizes), name)
-
-
-class LinearOperatorBlockDiag(_OfSeveral):
+class LinearOperatorBlockDiag(_WithFactors):
     """Operators along the diagonal, with zeros beside them; see ``LinearOperatorComposition``."""
 
     def __init__(
@@ -207,12 +217,7 @@ class LinearOperatorBlockDiag(_OfSeveral):
         name: str | None = None,
     ) -> None:
         members = _several(operators)
-        hints = {
-            "is_non_singular": is_non_singular,
-            "is_self_adjoint": is_self_adjoint,
-            "is_positive_definite": is_positive_definite,
-        }
-        known = [_all_of(members, key) if hint is None else hint for key, hint in hints.items()]
+        known = _known(members, is_non_singular, is_self_adjoint, is_positive_definite)
         blocks = [each.to_dense() for each in members]
         rows = []
         for at, block in enumerate(blocks):
@@ -232,8 +237,7 @@ class LinearOperatorBlockDiag(_OfSeveral):
     def _parts(self, x: Tensor, adjoint: bool) -> list[Tensor]:
         axis = -2 if adjoint else -1
         sizes = ops.stack([each.shape_tensor()[axis] for each in self.operators])
-        parts: list[Tensor] = ops.split(x, sizes, -2, num=len(self.operators))
-        return parts
+        return ops.split(x, sizes, -2, num=len(self.operators))
 
     def _product(self, x: Tensor, adjoint: bool, name: str) -> Tensor:
         parts = zip(self.operators, self._parts(x, adjoint), strict=True)
@@ -242,16 +246,6 @@ class LinearOperatorBlockDiag(_OfSeveral):
     def _solution(self, rhs: Tensor, adjoint: bool, name: str) -> Tensor:
         parts = zip(self.operators, self._parts(rhs, not adjoint), strict=True)
         return ops.concat([each._solution(part, adjoint, name) for each, part in parts], -2)
-
-    def determinant(self, name: str = "det") -> Tensor:
-        """Return the determinant."""
-        product: Tensor = functools.reduce(ops.multiply, [e.determinant() for e in self.operators])
-        return ops.identity(product, name)
-
-    def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
-        """Return the logarithm of the size of the determinant."""
-        sizes = [each.log_abs_determinant() for each in self.operators]
-        return ops.identity(functools.reduce(ops.add, sizes), name)
 
 
 class LinearOperatorKronecker(_OfSeveral):
@@ -268,12 +262,7 @@ class LinearOperatorKronecker(_OfSeveral):
     ) -> None:
         members = _several(operators)
         matrix = functools.reduce(_kronecker, [each.to_dense() for each in members])
-        hints = {
-            "is_non_singular": is_non_singular,
-            "is_self_adjoint": is_self_adjoint,
-            "is_positive_definite": is_positive_definite,
-        }
-        known = [_all_of(members, key) if hint is None else hint for key, hint in hints.items()]
+        known = _known(members, is_non_singular, is_self_adjoint, is_positive_definite)
         super().__init__(members, matrix, (*known, is_square), name or "_x_".join(e.name for e in members))
 
 

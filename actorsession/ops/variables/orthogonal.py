@@ -72,8 +72,7 @@ def _orthonormal(vectors: Tensor, count: int) -> Tensor:
     def free(row: Tensor, done: Tensor) -> Tensor:
         """Return a row without its components along finished rows; the other rows are still 0."""
         shares = matmul(row, done, transpose_b=True)
-        left: Tensor = row - matmul(shares, done)
-        return left
+        return row - matmul(shares, done)
 
     def body(number: Tensor, done: Tensor) -> tuple[Tensor, Tensor]:
         row = reshape(gather(vectors, number), [1, -1])

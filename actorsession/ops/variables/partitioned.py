@@ -206,8 +206,7 @@ class PartitionedVariable(GraphBound):
         whole = convert_to_tensor(value, self._dtype, graph=self.graph)
         axis = self._partition_axes()[0]
         sizes = [part.shape[axis] for part in self._variables]
-        pieces: list[Any] = list(split(whole, sizes, axis))
-        return pieces
+        return list(split(whole, sizes, axis))
 
 
 def _offsets(part: Variable, whole: TensorShape) -> list[int]:

@@ -178,8 +178,7 @@ def _as_text(ctx: KernelContext, handle: Any) -> str:
         if handle.size != 1:
             raise InvalidArgumentError(f"{ctx.op} takes one handle, got an array of shape {list(handle.shape)}")
         handle = handle.reshape(())[()]
-    text: str = handle.decode(errors="replace") if isinstance(handle, bytes) else str(handle)
-    return text
+    return handle.decode(errors="replace") if isinstance(handle, bytes) else str(handle)
 
 
 def _handle_kernel(ctx: KernelContext) -> Kernel:

@@ -23,6 +23,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext,
 from actorsession.graph.shape import TensorShape, clash, scalar_shape
 from actorsession.ops.arrays.scatter import add_rows
 from actorsession.ops.rows import checked, no_outputs, op, scalar
+from actorsession.ops.shape_operands import fits_always
 
 __all__ = [
     "check_handle",
@@ -30,7 +31,6 @@ __all__ = [
     "check_scattered",
     "check_value",
     "elements",
-    "fits_always",
     "flat_rows",
     "replace_rows",
     "scatter",
@@ -74,15 +74,6 @@ def check_value(ctx: InferContext, index: int, variable: TensorSpec) -> None:
             f"{clash(variable.shape, value.shape)}: {ctx.op}: the variable has shape {variable.shape}, input "
             f"{index} has {value.shape}; the two must be the same"
         )
-
-
-def fits_always(declared: TensorShape, static: TensorShape) -> bool:
-    """Return whether every value of static shape ``static`` fits the shape ``declared``."""
-    if declared.sizes is None:
-        return True
-    if static.sizes is None or len(static.sizes) != len(declared.sizes):
-        return False
-    return all(d is None or d == g for d, g in zip(declared.sizes, static.sizes, strict=True))
 
 
 def check_same_shape(op: str, old: Any, value: Any) -> None:

@@ -15,6 +15,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, as_shape, scalar_shape
 from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.flow.extensions import common_shape
 from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
 from actorsession.opsets.sparse.serialising import deserialize_sparse, serialize_many_sparse, serialize_sparse
 from actorsession.records import dataclass
@@ -156,18 +157,12 @@ def merged(one: Any, other: Any) -> Any:
         raise TypeError(f"Incompatible dataset elements:\n  {said_of(one)} vs. \n  {said_of(other)}")
     specs = []
     for a, b in zip(first, second, strict=True):
-        specs.append(a if isinstance(a, DatasetSpec) else type(a)(a.dtype, _common(a.shape, b.shape)))
+        specs.append(a if isinstance(a, DatasetSpec) else type(a)(a.dtype, common_shape(a.shape, b.shape)))
     return like(one, specs)
 
 
 def _kind(leaf: Any) -> Any:
     return type(leaf) if isinstance(leaf, DatasetSpec) else (type(leaf).__name__, leaf.dtype.name)
-
-
-def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
-        return TensorShape(None)
-    return TensorShape([a if a == b else None for a, b in zip(one.sizes, other.sizes, strict=True)])
 
 
 # -- flat tensors --------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ invalid data raises ``FeatureError`` with the row.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from actorsession.graph.dtypes import DType, float32, int64, string
 from actorsession.graph.registry import Array
 from actorsession.opsets.parsing.example_reader import BYTES_LIST, FLOAT_LIST, INT64_LIST, KINDS, Cell
 from actorsession.opsets.parsing.packed_columns import Column
+from actorsession.opsets.text.kernels import string_array
 from actorsession.protobuf.wire import WireError, read_varint, signed, varints, write_varints
 
 __all__ = [
@@ -54,12 +54,6 @@ class FeatureError(PicklableError):
         self.row, self.message = row, message
 
 
-def _string_values(values: Sequence[bytes]) -> Array:
-    out = np.empty(len(values), object)
-    out[:] = values
-    return out
-
-
 def _filled(column: list[Any], empty: Any) -> list[Any]:
     """Return the column with ``empty`` in place of missing cells."""
     return [empty if cell is None else cell for cell in column] if None in column else column
@@ -77,7 +71,8 @@ def values_of(column: AnyColumn, kind: int) -> tuple[Array, Array]:
         texts: list[Any] = column  # bytes, or lists of them
         lists = [[c] if isinstance(c, bytes) else c or [] for c in texts]
         counts = np.fromiter(map(len, lists), np.int64, len(lists))
-        return _string_values([value for some in lists for value in some]), counts
+        values = [value for some in lists for value in some]
+        return string_array(values, (len(values),)), counts
     cells: list[Any] = _filled(column, b"")
     sizes = np.fromiter(map(len, cells), np.int64, len(cells))
     data = bytearray().join(cells)  # arrays may write to it, so that floats are copied once
@@ -157,7 +152,8 @@ def fixed(column: AnyColumn, dtype: DType, shape: tuple[int, ...], default: Arra
             column = _filled(column, _as_cell(default, kind))
         if kind == BYTES_LIST and size == 1 and list not in map(type, column):
             texts: list[Any] = column
-            return _string_values(texts).reshape(len(column), *shape)
+            strings: Array = string_array(texts, (len(column), *shape))
+            return strings
         values, counts = values_of(column, kind)
     wrong = np.flatnonzero(counts != size)
     if wrong.size:

@@ -16,13 +16,12 @@ from concurrent.futures import Future
 from dataclasses import field
 from typing import Any
 
-import numpy as np
-
 from actorsession.errors import CancelledError, InvalidArgumentError, UnimplementedError
 from actorsession.graph.take import Take
 from actorsession.opsets.crew import Crew
 from actorsession.opsets.parsing.file_parts import blocks_of, lines_of, whole_file
 from actorsession.opsets.parsing.records import RecordReader
+from actorsession.opsets.text.kernels import string_array
 from actorsession.protobuf import wire
 from actorsession.records import dataclass
 
@@ -127,7 +126,7 @@ class ReaderState:
                 self._end()
         if not attempt.several:
             return records[0]
-        return _strings([key for key, _ in records]), _strings([value for _, value in records])
+        return tuple([string_array(list(column), (len(records),)) for column in zip(*records, strict=True)])
 
     def _begin(self, attempt: _Attempt) -> None:
         """Take the next name out of the queue and open its file."""
@@ -219,12 +218,6 @@ def _result(take: Take, request: Future[Any]) -> bytes:
     if not isinstance(name, bytes):
         raise InvalidArgumentError(f"a reader takes the names of files out of a queue, got {name!r:.100}")
     return name
-
-
-def _strings(values: list[bytes]) -> Any:
-    strings = np.empty(len(values), object)
-    strings[:] = values
-    return strings
 
 
 # -- kinds -----------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def quantize(
     Returns:
         The integers, and the lower and upper end of their range.
     """
-    quantized: tuple[Tensor, Tensor, Tensor] = raw.QuantizeV2(
+    return raw.QuantizeV2(
         input,
         min_range,
         max_range,
@@ -78,7 +78,6 @@ def quantize(
         axis=-1 if axis is None else axis,
         ensure_minimum_range=ensure_minimum_range,
     )
-    return quantized
 
 
 def quantize_v2(

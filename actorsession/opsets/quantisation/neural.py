@@ -69,7 +69,7 @@ def quantized_conv2d(
         out_type: the type of the result.
         dilations: see ``conv2d``.
     """
-    ranged: Ranged = raw.QuantizedConv2D(
+    return raw.QuantizedConv2D(
         input,
         filter,
         min_input,
@@ -82,7 +82,6 @@ def quantized_conv2d(
         dilations=dilations,
         name=name,
     )
-    return ranged
 
 
 def quantized_max_pool(
@@ -95,10 +94,7 @@ def quantized_max_pool(
     name: str | None = None,
 ) -> Ranged:
     """Return the greatest of each window of quantised images; arguments as for ``quantized_conv2d``."""
-    ranged: Ranged = raw.QuantizedMaxPool(
-        input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name
-    )
-    return ranged
+    return raw.QuantizedMaxPool(input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name)
 
 
 def quantized_avg_pool(
@@ -111,10 +107,7 @@ def quantized_avg_pool(
     name: str | None = None,
 ) -> Ranged:
     """Return the mean of each window of quantised images; arguments as for ``quantized_conv2d``."""
-    ranged: Ranged = raw.QuantizedAvgPool(
-        input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name
-    )
-    return ranged
+    return raw.QuantizedAvgPool(input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name)
 
 
 def quantized_concat(
@@ -125,8 +118,7 @@ def quantized_concat(
     name: str | None = None,
 ) -> Ranged:
     """Return quantised values joined along an axis, in the range that has all of their ranges in it."""
-    ranged: Ranged = raw.QuantizedConcat(concat_dim, values, input_mins, input_maxes, name=name)
-    return ranged
+    return raw.QuantizedConcat(concat_dim, values, input_mins, input_maxes, name=name)
 
 
 Range = tuple[Any, Any]

@@ -143,8 +143,7 @@ def _of_length(frames: Tensor, length: Tensor) -> Tensor:
     """Return frames truncated or padded with zeros to a length."""
     known, old = constant_ints_of(length), frames.shape.rank and frames.shape[-1]
     if known and isinstance(old, int) and known[0] <= old:
-        shorter: Tensor = frames[..., : known[0]]
-        return shorter
+        return frames[..., : known[0]]
     sizes = shape(frames)
     cut = frames[..., : minimum(length, sizes[-1])]
     extra = concat([sizes[:-1] * 0, reshape(maximum(0, length - sizes[-1]), [1])], 0)

@@ -47,8 +47,7 @@ def print_(
     template = sep.join([_template(value, tensors, top=True) for value in inputs])
     most = -1 if summarize is None else summarize
     text = string_format(template, tensors, _PLACEHOLDER, most) if tensors else convert_to_tensor(template)
-    printing: Operation = raw.PrintV2(text, output_stream=stream, end="" if end is None else end, name=name)
-    return printing
+    return raw.PrintV2(text, output_stream=stream, end="" if end is None else end, name=name)
 
 
 def _stream(stream: Any) -> str:

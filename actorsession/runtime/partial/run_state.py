@@ -1,37 +1,45 @@
-"""The state of a partial run: the feeds and fetches that are left, and the calls that wait.
+"""One partial run: the feeds and fetches that are left, the calls that wait, and what its step is told.
 
-``RunState`` is the bookkeeping: plain synchronous code, with events as input and instructions as output. The
-``PartialRunDriver`` of a run, in ``driver``, carries out the instructions on its step.
+``RunState`` is plain synchronous code: calls, arrivals and the end of the step are its events, and what it
+decides it does by direct calls on its step. It is the same for a direct session and for a master session:
+feeds are sent and fetches received under the rendezvous keys of the plan. How a step begins and ends is the
+part of derived classes: ``local_runs.LocalRun`` has a step of this process, and
+``cluster.master.partial_runs.MasterRun`` one over the workers of a session.
 
 A call is checked completely before anything is marked: first feeds, then fetches, then whether the fetches
-can be computed from the feeds given so far. Its feeds are sent and its fetches received under the rendezvous
-keys of the plan. It is answered when all its fetches have arrived; the call that completes the run also waits
-for the end of the step. An error of the step ends every waiting call, or else the next call, and then the run
-is over.
+can be computed from the feeds given so far. All is marked before the step is told anything, because what it
+is told may come back as an event at once. A call is answered when all its fetches have arrived; the call that
+completes the run also waits for the end of the step. An error of the step ends every waiting call, or else
+the next call, and then the run is over.
+
+A run belongs to one thread, that of its event loop, or to the thread that has entered it: see
+``thread_runs``. The module imports the rendezvous and no engine.
 """
 
 from __future__ import annotations
 
+import copy
 import enum
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from actorsession.errors import InvalidArgumentError, OpError
+import numpy as np
+
+from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.errors import CancelledError, InvalidArgumentError, OpError
+from actorsession.graph.held_arrays import kept_feed
 from actorsession.plan.partial import CallShape, PartialParts
+from actorsession.runtime.rendezvous import Arrival, Rendezvous
 
-__all__ = [
-    "Abort",
-    "Answer",
-    "Call",
-    "Delete",
-    "Instruction",
-    "Phase",
-    "Receive",
-    "Refuse",
-    "RunState",
-    "Send",
-    "no_such_run",
-]
+if TYPE_CHECKING:
+    from actorsession.runtime.partial.manager import PartialRunMgr
+
+__all__ = ["Call", "PartialStep", "Phase", "RunState", "no_such_run"]
+
+_log = logging.getLogger("actorsession.runtime")
 
 
 class Phase(enum.Enum):
@@ -48,34 +56,29 @@ class Phase(enum.Enum):
 class Call:
     """One call of a partial run.
 
-    Attributes:
-        feeds: pairs of position and value.
+    Args:
         fetches: positions of the fetches.
+
+    Attributes:
+        fetches: the argument ``fetches``.
         values: values of the fetches, once ``done``.
         error: the error that ended the call, if any.
         done: whether it was answered.
         last: whether it completes the run and so waits for the end of the step.
+        left: how many fetches have not arrived, plus one while its feeds are being sent.
         on_done: called once when the call is done.
     """
 
-    __slots__ = ("done", "error", "feeds", "fetches", "last", "left", "on_done", "values")
+    __slots__ = ("done", "error", "fetches", "last", "left", "on_done", "values")
 
-    def __init__(self, feeds: Sequence[tuple[int, Any]], fetches: Sequence[int]) -> None:
-        self.feeds = feeds
+    def __init__(self, fetches: Sequence[int]) -> None:
         self.fetches = fetches
         self.values: list[Any] = [None] * len(fetches)
         self.error: OpError | None = None
         self.done = False
         self.last = False
+        self.left = len(fetches) + 1
         self.on_done: Callable[[], None] | None = None
-        self.left = len(fetches) + 1  # arrivals to wait for, plus one for sending the feeds
-
-    def end(self, error: OpError | None) -> None:
-        """Answer the call, with its values or an error."""
-        self.error = error
-        self.done = True
-        if self.on_done is not None:
-            self.on_done()
 
     def result(self) -> list[Any]:
         """Return the values of a call that is done.
@@ -88,53 +91,47 @@ class Call:
         return self.values
 
 
-class Receive(NamedTuple):
-    """Receive the fetches of a call."""
+class PartialStep(Protocol):
+    """The step of a partial run."""
 
-    call: Call
+    @property
+    def step_id(self) -> int:
+        """The id of the step."""
 
+    @property
+    def rendezvous(self) -> Rendezvous:
+        """The rendezvous where the fetches of the run arrive."""
 
-class Send(NamedTuple):
-    """Send the feeds of a call, then report ``sent``."""
+    @property
+    def handed_out(self) -> set[int]:
+        """The positions of the fetches whose values the caller has received."""
 
-    call: Call
+    def feed(self, values: Sequence[tuple[str, Any]]) -> None:
+        """Send values, as pairs of rendezvous key and value; what they make ready may run in this call."""
 
-
-class Answer(NamedTuple):
-    """Answer a call with its values."""
-
-    call: Call
-
-
-class Refuse(NamedTuple):
-    """End a call with an error."""
-
-    call: Call
-    error: OpError
+    def limit(self, deadline: Deadline) -> None:
+        """Limit what runs in the calls of ``feed`` from now on, as far as nothing else does."""
 
 
-class Abort(NamedTuple):
-    """End the step and drop what is in its rendezvous."""
-
-    error: OpError
+S = TypeVar("S", bound=PartialStep)
 
 
-class Delete(NamedTuple):
-    """Drop the run; no further instructions follow."""
-
-
-_new = tuple.__new__
-_DELETE = Delete()
-Instruction: TypeAlias = Receive | Send | Answer | Refuse | Abort | Delete
-
-
-class RunState:
-    """The bookkeeping of one partial run.
+class RunState(ABC, Generic[S]):
+    """The state of one partial run.
 
     Args:
         handle: handle of the run.
-        plan: the possible feeds and fetches, and the feeds that each fetch needs.
+        plan: the possible feeds and fetches, the feeds that each fetch needs, and the rendezvous keys.
+        step: the step, not started; owned by the run from now on.
+        runs: those of the session; told when the run is over.
         now: the time, in seconds of any clock.
+
+    Attributes:
+        handle: the argument ``handle``.
+        step: the argument ``step``.
+        phase: the phase.
+        last_use: when a call was made last, or the run was set up.
+        calls: how many calls were made so far.
     """
 
     __slots__ = (
@@ -146,25 +143,35 @@ class RunState:
         "_fed",
         "_fetched",
         "_plan",
+        "_runs",
         "calls",
         "handle",
         "last_use",
         "phase",
+        "step",
     )
 
-    def __init__(self, handle: str, plan: PartialParts, now: float) -> None:
+    shares_memory: ClassVar[bool] = False
+    """Whether arrays of the caller enter the step, and arrays of the step leave it, as they are: those that the
+    other side could change are copied then."""
+
+    def __init__(self, handle: str, plan: PartialParts, step: S, runs: PartialRunMgr[Any], now: float) -> None:
+        signature = plan.signature
         self.handle = handle
-        self.phase = Phase.OPEN
+        self.step = step
+        self.phase = Phase.OPEN if signature.feeds or signature.fetches else Phase.COMPLETE
         self.last_use = now
-        self.calls = 0  # made so far
+        self.calls = 0
         self._plan = plan
-        self._fed = self._fetched = 0
-        self._all_fed = (1 << len(plan.signature.feeds)) - 1
-        self._all_fetched = (1 << len(plan.signature.fetches)) - 1
-        self._calls: list[Call] = []  # the waiting calls
-        self._ended = False
+        self._runs = runs
+        self._fed = self._fetched = 0  # bits by position
+        self._all_fed = (1 << len(signature.feeds)) - 1
+        self._all_fetched = (1 << len(signature.fetches)) - 1
+        self._calls: list[Call] = []  # those not answered
+        self._ended = False  # the step
         self._error: OpError | None = None
-        self._mark(0, 0)
+
+    # -- what it holds -------------------------------------------------------------------------
 
     @property
     def pending_inputs(self) -> tuple[str, ...]:
@@ -178,149 +185,246 @@ class RunState:
 
     @property
     def waiting(self) -> int:
-        """The number of calls that wait for an answer."""
+        """How many calls wait for an answer."""
         return len(self._calls)
 
     def is_idle(self, now: float, limit: float) -> bool:
         """Return whether no call waits and none was made for ``limit`` seconds."""
-        return self.phase is not Phase.OVER and not self._calls and now - self.last_use >= limit
+        return not self._calls and self.phase is not Phase.OVER and now - self.last_use >= limit
 
     # -- events --------------------------------------------------------------------------------
 
-    def call(self, shape: CallShape, values: Sequence[Any], now: float) -> tuple[Call, list[Instruction]]:
-        """Handle a call with feeds and fetches.
+    def start(self) -> None:
+        """Start all partitions without any feed; a plan that cannot succeed fails the first call."""
+        if self._plan.failure is None:
+            self._start_step()
+            return
+        # A copy for each run: an exception that was raised keeps the frames that raised it alive.
+        failure = copy.copy(self._plan.failure)
+        self._end_step(failure)
+        self.ended(failure)
+
+    def call(
+        self,
+        feeds: tuple[str, ...],
+        values: Sequence[Any],
+        fetches: tuple[str, ...],
+        now: float,
+        deadline: Deadline = NEVER,
+    ) -> Call:
+        """Send feeds and request fetches; everything that can run here at once has run on return.
 
         Args:
-            shape: the feeds and fetches, by position.
-            values: values of the feeds, in the order of ``shape.feeds``.
+            feeds: names of the feeds.
+            values: values of the feeds; arrays that the caller could change later are copied.
+            fetches: names of the fetches.
             now: the time.
+            deadline: the time limit of what runs before this returns.
+
+        Returns:
+            The call, which may not be done yet.
 
         Raises:
-            InvalidArgumentError: if the run is over, a feed or fetch was not named at setup or was used
-                before, or a fetch needs missing feeds; nothing has changed then.
+            InvalidArgumentError: for a run that is over, or an invalid call, which has changed nothing.
         """
-        if self.phase is Phase.OVER:
-            raise no_such_run(self.handle)
+        plan, step = self._plan, self.step
+        shape = plan.shapes.get((feeds, fetches))
+        if shape is None:
+            shape = plan.shape(feeds, fetches)
         if (
-            shape.unknown_feeds
-            or shape.unknown_fetches
+            shape.unknown
             or shape.fed & self._fed
             or shape.fetched & self._fetched
             or shape.needs & ~(self._fed | shape.fed)
+            or self.phase is Phase.OVER
         ):
-            self._refuse(shape)
+            raise self._refusal(shape)
         self.last_use = now
         self.calls += 1
-        call = Call(list(zip(shape.feeds, values, strict=True)), shape.fetches)
+        call = Call(shape.fetches)
         if self.phase is Phase.FAILED:
             assert self._error is not None
             self.phase = Phase.OVER
-            return call, [Refuse(call, self._error), _DELETE]
-        self._mark(shape.fed, shape.fetched)
-        call.last = self.phase is Phase.COMPLETE
+            self._end_calls([call], self._error)
+            return call
+        self._fed |= shape.fed
+        self._fetched |= shape.fetched
+        if self._fed == self._all_fed and self._fetched == self._all_fetched:
+            self.phase = Phase.COMPLETE
+            call.last = True
         self._calls.append(call)
         # Receivers first: a value with a receiver need not be kept.
-        send = _new(Send, (call,))  # without a call
-        return call, [_new(Receive, (call,)), send] if call.fetches else [send]
+        for index, position in enumerate(shape.fetches):
+            step.rendezvous.recv_async(plan.fetch_keys[position], partial(self._arrived, call, index, position))
+        if shape.feeds:
+            sent = []
+            for position, value in zip(shape.feeds, values, strict=True):
+                if self.shares_memory and isinstance(value, np.ndarray):
+                    value = kept_feed(value)
+                for key in plan.feed_keys[position]:
+                    sent.append((key, value))  # noqa: PERF401 - the frame of a comprehension takes as long
+            if deadline.at is None:
+                step.feed(sent)
+            else:
+                step.limit(deadline)
+                step.feed(sent)
+                step.limit(NEVER)
+        call.left -= 1
+        if not call.left:
+            if call.last or call.done or self._ended:
+                self._answer(call)
+            else:  # most calls: what _answer() does, without a call
+                self._calls.remove(call)
+                call.done = True
+        return call
 
-    def sent(self, call: Call) -> list[Instruction]:
-        """Handle that the feeds of a call were sent; the segments they made ready have run or are pooled."""
-        return self._arrivals(call)
+    def deliver(self, call: Call) -> list[Any]:
+        """Return the values of an answered call; they count as received by the caller.
 
-    def arrived(self, call: Call, index: int, value: Any) -> list[Instruction]:
-        """Handle the arrival of a fetch of a call.
-
-        Args:
-            call: the call.
-            index: index among its fetches.
-            value: the value, owned by the caller from now on.
+        Raises:
+            OpError: the error with which the call ended.
         """
-        call.values[index] = value
-        return self._arrivals(call)
+        if call.error is not None:
+            raise call.error
+        self.step.handed_out.update(call.fetches)
+        return call.values
 
-    def ended(self, error: OpError | None) -> list[Instruction]:
+    def ended(self, error: OpError | None) -> None:
         """Handle the end of the step; without an error all its segments have run."""
         self._ended = True
         if self.phase is Phase.OVER:
-            return []
+            return
+        waiting = self._calls
         if error is None:
-            instructions: list[Instruction] = []
-            for call in [*self._calls]:
+            for call in [*waiting]:
                 if not call.left:
-                    instructions += self._answer(call)
-            return instructions
-        waiting, self._calls = self._calls, []
-        if waiting:
-            self.phase = Phase.OVER
-            return [*[Refuse(call, error) for call in waiting], _DELETE]
-        self.phase, self._error = Phase.FAILED, error
-        return []
+                    self._answer(call)
+        elif waiting:
+            self.phase, self._calls = Phase.OVER, []
+            self._end_calls(waiting, error)
+        else:
+            self.phase, self._error = Phase.FAILED, error
 
-    def abort(self, error: OpError) -> list[Instruction]:
-        """Handle an abort by the caller, the time limit, or the end of the session."""
-        if self.phase is Phase.OVER:
-            return []
-        self.phase = Phase.OVER
-        waiting, self._calls = self._calls, []
-        return [Abort(error), *[Refuse(call, error) for call in waiting], _DELETE]
+    def abort(self, error: OpError) -> None:
+        """Abort the run, because of its caller, a time limit or the end of the session.
+
+        Of a run that is over, put back what it has taken and not delivered.
+        """
+        self._abort(error)
+
+    def abort_if_idle(self, now: float, limit: float) -> None:
+        """Abort the run if no call waits and none was made for ``limit`` seconds."""
+        if self.is_idle(now, limit):
+            what = f"partial run {self.handle!r} was idle for {limit:g} s"
+            _log.info("%s and is aborted", what)
+            self._abort(CancelledError(what))
+
+    # -- the step, in derived classes ----------------------------------------------------------
+
+    @abstractmethod
+    def _start_step(self) -> None:
+        """Start all partitions without feeds; ``ended`` hears when all have ended, and of the first error."""
+
+    @abstractmethod
+    def _end_step(self, error: OpError) -> None:
+        """End the step if it has not ended, and drop what is in its rendezvous; may be called again."""
+
+    @abstractmethod
+    def _roll_back(self, error: OpError) -> None:
+        """Put back what a step that has ended took out of queues and the like and did not deliver."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Release the step; called once, when the run is over."""
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _arrivals(self, call: Call) -> list[Instruction]:
-        call.left -= 1
-        if call.left or (call.last and not self._ended) or call not in self._calls:
-            return []
-        return self._answer(call)
-
-    def _answer(self, call: Call) -> list[Instruction]:
-        """Answer a call that has all its values; the last answer after the end of the step ends the run."""
-        self._calls.remove(call)
-        if self._ended and self.phase is Phase.COMPLETE and not self._calls:
+    def _abort(self, error: OpError) -> None:
+        if self.phase is not Phase.OVER:
             self.phase = Phase.OVER
-            return [_new(Answer, (call,)), _DELETE]
-        return [_new(Answer, (call,))]
+            waiting, self._calls = self._calls, []
+            self._end_step(error)
+            self._end_calls(waiting, error)
+        self._roll_back(error)
 
-    def _mark(self, fed: int, fetched: int) -> None:
-        self._fed |= fed
-        self._fetched |= fetched
-        if self._fed == self._all_fed and self._fetched == self._all_fetched:
-            self.phase = Phase.COMPLETE
+    def _arrived(self, call: Call, index: int, position: int, outcome: Arrival | OpError) -> None:
+        """Take what has arrived for a fetch of a call: the fetch at a position, and at an index among those."""
+        if isinstance(outcome, OpError):
+            return  # the end of the step reports it to every waiting call
+        if outcome.dead:
+            name = self._plan.signature.fetches[position]
+            text = f"the fetched tensor {name!r} is on a way that was not taken"
+            self._abort(InvalidArgumentError(text))
+            return
+        value = outcome.value
+        if self.shares_memory and isinstance(value, np.ndarray):
+            owned = self._plan.owned[position]
+            value = value[()] if not value.ndim else value if owned else value.copy()
+        call.values[index] = value
+        call.left -= 1
+        if not call.left:
+            self._answer(call)
 
-    def _refuse(self, shape: CallShape) -> None:
+    def _answer(self, call: Call) -> None:
+        """Answer a call that has all its values, unless it waits for the end of the step, or was ended.
+
+        The last answer after the end of the step ends the run.
+        """
+        if (call.last and not self._ended) or call not in self._calls:
+            return
+        self._calls.remove(call)
+        over = self._ended and self.phase is Phase.COMPLETE and not self._calls
+        if over:
+            self.phase = Phase.OVER
+        call.done = True
+        if call.on_done is not None:
+            call.on_done()
+        if over:
+            self._release()
+            self._runs.delete(self)
+
+    def _end_calls(self, calls: Iterable[Call], error: OpError) -> None:
+        """End calls of a run that is over with an error, and drop the run."""
+        for call in calls:
+            call.error, call.done = error, True
+            if call.on_done is not None:
+                call.on_done()
+        self._release()
+        self._runs.delete(self)
+
+    def _refusal(self, shape: CallShape) -> InvalidArgumentError:
+        """Return what is wrong with a call."""
         signature = self._plan.signature
+        if self.phase is Phase.OVER:
+            return no_such_run(self.handle)
         if shape.unknown_feeds:
-            raise InvalidArgumentError(
+            return InvalidArgumentError(
                 f"Feeds of {self.handle!r} are {', '.join(signature.feeds) or 'none'}; the feed "
                 f"{shape.unknown_feeds[0]} was not specified in partial_run_setup."
             )
         for i in shape.feeds:
             if self._fed >> i & 1:
-                raise InvalidArgumentError(
+                return InvalidArgumentError(
                     f"Still to be fed in {self.handle!r}: {', '.join(self.pending_inputs) or 'none'}; "
                     f"the feed {signature.feeds[i]} has already been fed."
                 )
         if shape.unknown_fetches:
-            raise InvalidArgumentError(
+            return InvalidArgumentError(
                 f"Fetches of {self.handle!r} are {', '.join(signature.fetches) or 'none'}; the fetch "
                 f"{shape.unknown_fetches[0]} was not specified in partial_run_setup."
             )
         for i in shape.fetches:
             if self._fetched >> i & 1:
-                raise InvalidArgumentError(
+                return InvalidArgumentError(
                     f"Still to be fetched in {self.handle!r}: {', '.join(self.pending_outputs) or 'none'}; "
                     f"the fetch {signature.fetches[i]} has already been fetched."
                 )
-        self._refuse_early(shape)
-
-    def _refuse_early(self, shape: CallShape) -> None:
-        signature, given = self._plan.signature, self._fed | shape.fed
-        for i in shape.fetches:
-            missing = _unmarked(signature.feeds, given | ~self._plan.needs[i])
-            if missing:
-                raise InvalidArgumentError(
-                    f"Fetch {signature.fetches[i]} can't be computed from the feeds that have been fed "
-                    f"so far: it also needs {', '.join(missing)}"
-                )
+        given, needs = self._fed | shape.fed, self._plan.needs
+        early = next(i for i in shape.fetches if needs[i] & ~given)
+        return InvalidArgumentError(
+            f"Fetch {signature.fetches[early]} can't be computed from the feeds that have been fed "
+            f"so far: it also needs {', '.join(_unmarked(signature.feeds, given | ~needs[early]))}"
+        )
 
     def __repr__(self) -> str:
         return (

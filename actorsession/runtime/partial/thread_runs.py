@@ -1,7 +1,7 @@
 """Partial runs that the threads of their callers drive, without an event loop.
 
 A synchronous session has no loop in its callers' threads, and a transfer to another thread would cost more
-than the step. So each run has a lock: one thread at a time is in it and owns its driver. Other threads can
+than the step. So each run has a lock: one thread at a time is in it and owns it. Other threads can
 abort the run nevertheless. While runs are open, a thread of the session collects those that are idle.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from actorsession.actors.deadline import NEVER, Deadline
@@ -22,38 +22,29 @@ from actorsession.errors import (
     OpError,
     from_exception,
 )
-from actorsession.plan.partial import PartialParts
 from actorsession.runtime.interruptible import acquire
-from actorsession.runtime.partial.driver import PartialRunDriver
-from actorsession.runtime.partial.local_step import LocalPartialStep
+from actorsession.runtime.partial.local_runs import LocalRun
 from actorsession.runtime.partial.manager import PartialRunMgr
-from actorsession.runtime.partial.run_state import Call, Phase, RunState
+from actorsession.runtime.partial.run_state import Call, Phase
 
-__all__ = ["ThreadPartialRunMgr", "ThreadRunDriver"]
+__all__ = ["ThreadPartialRunMgr", "ThreadRun"]
 
 # Most seconds between two checks for idle runs. The checking thread also ends within this time once no run is
 # open, so it is not started and ended for each run.
 _INTERVAL = 1.0
 
 
-class ThreadRunDriver(PartialRunDriver[LocalPartialStep]):
+class ThreadRun(LocalRun):
     """A partial run that belongs to the thread that has entered it; the step has no kernel pool.
 
-    ``abort`` and ``abort_if_idle`` may be called from any thread, ``begin`` only by the one that has entered.
-
-    Args:
-        state: the bookkeeping of the run.
-        plan: the rendezvous keys.
-        step: the step, not started.
-        on_delete: called once when the run is over.
+    ``abort`` and ``abort_if_idle`` may be called from any thread, ``start`` only by the one that has entered.
+    The arguments are those of ``LocalRun``.
     """
 
     __slots__ = ("_abort_error", "_lock", "_owner")
 
-    def __init__(
-        self, state: RunState, plan: PartialParts, step: LocalPartialStep, on_delete: Callable[[ThreadRunDriver], None]
-    ) -> None:
-        super().__init__(state, plan, step, on_delete)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self._lock = threading.Lock()
         self._owner: int | None = None  # the thread that has entered
         # The error with which the next thread that can enter must abort the run.
@@ -67,7 +58,7 @@ class ThreadRunDriver(PartialRunDriver[LocalPartialStep]):
         now: float,
         deadline: Deadline = NEVER,
     ) -> Call:
-        """Enter the run, send feeds and request fetches, and leave; see ``PartialRunDriver.call``.
+        """Enter the run, send feeds and request fetches, and leave; see ``RunState.call``.
 
         An interruption (Ctrl-C) aborts the run.
 
@@ -86,7 +77,7 @@ class ThreadRunDriver(PartialRunDriver[LocalPartialStep]):
             call = super().call(feeds, values, fetches, now, deadline)
             if not call.done:
                 keys = self.step.rendezvous.waiting_keys()
-                self._abort(InternalError(f"{self.state!r} waits for {keys} with nobody to send it"))
+                self._abort(InternalError(f"{self!r} waits for {keys} with nobody to send it"))
             return call
         except OpError:
             raise
@@ -113,15 +104,13 @@ class ThreadRunDriver(PartialRunDriver[LocalPartialStep]):
         here = threading.get_ident()
         if self._owner == here:
             raise FailedPreconditionError(
-                f"a function inside partial run {self.state.handle!r} continues that very run, whose "
+                f"a function inside partial run {self.handle!r} continues that very run, whose "
                 "thread it holds: continue another run in it, or use AsyncSession, where functions have "
                 "threads of their own"
             )
         left = deadline.time_left
         if not acquire(self._lock, left):
-            raise DeadlineExceededError(
-                f"waited {left:.3g} s for another thread's call of partial run {self.state.handle!r}"
-            )
+            raise DeadlineExceededError(f"waited {left:.3g} s for another thread's call of partial run {self.handle!r}")
         self._owner = here
 
     def leave(self) -> None:
@@ -148,16 +137,14 @@ class ThreadRunDriver(PartialRunDriver[LocalPartialStep]):
     def _abort_as_requested(self) -> None:
         # One thread leaves and then checks here; the other one sets the error and then tries to enter.
         # Whichever comes second finds what the first one did.
-        while (
-            self._abort_error is not None and self.state.phase is not Phase.OVER and self._lock.acquire(blocking=False)
-        ):
+        while self._abort_error is not None and self.phase is not Phase.OVER and self._lock.acquire(blocking=False):
             try:
                 self._abort(self._abort_error)
             finally:
                 self._lock.release()
 
 
-class ThreadPartialRunMgr(PartialRunMgr[ThreadRunDriver]):
+class ThreadPartialRunMgr(PartialRunMgr[ThreadRun]):
     """The open partial runs of one session that threads drive; callable from any thread."""
 
     def __init__(self, idle_limit: float) -> None:
@@ -165,7 +152,10 @@ class ThreadPartialRunMgr(PartialRunMgr[ThreadRunDriver]):
         self._collector: IdleCollector | None = None
         self._lock = threading.Lock()
 
-    def _watch(self) -> None:
+    def begin(self, run: ThreadRun) -> None:
+        """Register a run and start its partitions; make sure that a thread collects it if it is idle."""
+        self._runs[run.handle] = run
+        run.start()
         if self._collector is None:
             collector = IdleCollector(self, min(self._idle_limit, _INTERVAL))
             if self._install(collector):

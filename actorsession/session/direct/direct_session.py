@@ -98,7 +98,7 @@ class DirectSession(LocalSession[DirectPlan]):
         self.debugger = SessionDebugger(self.planner.debug_plan)
         self._planning = DirectPlanning(self.planner, self.debugger)
         self._steps = DirectSteps(self._gate, self.debugger, config)
-        self._partial_runs = DirectPartialRuns(
+        self.partial_runs: DirectPartialRuns = DirectPartialRuns(
             self.planner, config, self._gate, self._planning, self._steps, self._pools
         )
         threads = config.intra_op_parallelism_threads
@@ -111,11 +111,6 @@ class DirectSession(LocalSession[DirectPlan]):
     def closed(self) -> bool:
         """Whether the session was closed."""
         return self._gate.closed
-
-    @property
-    def partial_runs(self) -> DirectPartialRuns:
-        """Steps that are fed and fetched in several calls."""
-        return self._partial_runs
 
     @property
     def tensors(self) -> TensorStore:
@@ -319,7 +314,7 @@ class DirectSession(LocalSession[DirectPlan]):
 
     async def why(self, within: float) -> HangReport:
         """Return ``why_here()``, for ``AsyncSession``; the loop goes on between two looks."""
-        looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self._partial_runs))
+        looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self.partial_runs))
         for pause in looks.pauses(waits, time.monotonic):
             await asyncio.sleep(pause)
         return explain(looks.waits)
@@ -330,7 +325,7 @@ class DirectSession(LocalSession[DirectPlan]):
         Args:
             within: seconds in which to see which of them move.
         """
-        looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self._partial_runs))
+        looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self.partial_runs))
         for pause in looks.pauses(waits, time.monotonic):
             time.sleep(pause)
         return explain(looks.waits)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Hashable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
 from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError
@@ -39,16 +40,20 @@ class _PartialRunMethods(_Base):
     """The common base of both APIs."""
 
     def _partial_runs(self) -> PartialRuns[Any]:
-        """Return the session's partial runs, of a direct or a remote session."""
+        """Return the session's partial runs, of a direct or a remote session, if it is usable."""
         self._check_usable()
         runs = self._session.partial_runs
         if runs is None:  # a kind of session from another distribution
             raise self._local_only("makes no partial runs")
         return runs
 
-    def _partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> tuple[Any, Any, RunSignature | None]:
-        """Return the cached plan of a setup, its cache key, and the signature if no plan is cached."""
-        graph = self._graph
+    def _partial_plan(
+        self, fetches: Any, feeds: Any
+    ) -> tuple[PartialRuns[Any], Any, Hashable | None, RunSignature | None]:
+        """Return the partial runs, the kept plan of a setup, its key, and the signature if no plan is kept."""
+        graph, runs = self._graph, self._session.partial_runs
+        if runs is None or self._owner.loop is not asyncio._get_running_loop():
+            runs = self._partial_runs()
         self._begin_run()
         keys = () if feeds is None else feeds if isinstance(feeds, (list, tuple)) else (feeds,)
         shape = fetch_key(fetches) if _PLAIN.issuperset(map(type, keys)) else None
@@ -56,7 +61,7 @@ class _PartialRunMethods(_Base):
         key = (_SETUP, graph.restrictions, shape, *keys) if shape is not None else None
         plan = None if key is None else runs.requests.get(key)
         if plan is not None:
-            return plan, key, None
+            return runs, plan, key, None
         check_not_empty(graph)
         tensors = [feed_tensor(graph, k) for k in flatten_feed_keys(keys)]
         mapped = map_fetches(graph, fetches)
@@ -65,17 +70,29 @@ class _PartialRunMethods(_Base):
             tuple(t.name for t in mapped.tensors),
             tuple(op.name for op in mapped.targets),
         )
-        return None, key, signature
+        return runs, None, key, signature
 
     def _partial_request(
-        self, runs: PartialRuns[Any], handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
-    ) -> Request:
-        """Return one call reduced to names, from the cache where ``fetch_key`` has a key for the fetches.
+        self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
+    ) -> tuple[PartialRuns[Any], Request, list[Any]]:
+        """Return the partial runs, one call reduced to names, and its feeds.
+
+        The call is kept where ``fetch_key`` has a key for the fetches.
 
         Raises:
             TypeError: if the handle is no string.
             RuntimeError: if an operation is fetched.
         """
+        runs = self._session.partial_runs
+        if (
+            runs is None
+            or self._closed
+            or self._forks != ownership.forks
+            or self._owner.loop is not asyncio._get_running_loop()
+        ):
+            runs = self._partial_runs()
+        if feed_dict:
+            feed_dict = flatten_feeds(feed_dict)
         if not isinstance(handle, str):
             raise TypeError(
                 f"the handle of a partial run is the string that partial_run_setup returned, got "
@@ -94,18 +111,16 @@ class _PartialRunMethods(_Base):
                     "run as soon as their inputs are there"
                 )
             runs.remember(key, request)
-        return request
+        return runs, request, request.feeds(tuple(feed_dict.values())) if feed_dict else []
 
 
-def _partial_options(options: RunOptions | None) -> RunOptions | None:
+def _partial_options(options: RunOptions) -> RunOptions | None:
     """Return the options of a partial run, if they request anything.
 
     Raises:
         TypeError: for anything but ``RunOptions``.
         InvalidArgumentError: for an option that does not act in partial runs.
     """
-    if options is None:
-        return None
     if not isinstance(options, RunOptions):
         raise TypeError(f"options is a RunOptions, got {type(options).__name__}")
     asked, plain = options.to_wire(), RunOptions().to_wire()
@@ -162,18 +177,17 @@ class SyncPartialRuns(_PartialRunMethods):
             if blocks_loop():
                 raise RuntimeError(IN_LOOP)
             return without_loop(partial(self.partial_run_setup, fetches, feeds, options))
-        options = _partial_options(options)
-        runs = self._partial_runs()
+        options = None if options is None else _partial_options(options)
         with self._naming_operations():
-            plan = self._made_partial_plan(runs, fetches, feeds)
+            runs, plan = self._made_partial_plan(fetches, feeds)
             if runs.needs_loop(plan):
                 handle: str = self._wait(runs.open(plan, options))
                 return handle
             return runs.open_here(plan, self._limit, options)
 
-    def _made_partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> Any:
-        plan, key, signature = self._partial_plan(runs, fetches, feeds)
-        return plan if signature is None else runs.remember(key, runs.plan(signature))
+    def _made_partial_plan(self, fetches: Any, feeds: Any) -> tuple[PartialRuns[Any], Any]:
+        runs, plan, key, signature = self._partial_plan(fetches, feeds)
+        return runs, plan if signature is None else runs.remember(key, runs.plan(signature))
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """Continue a partial run with feeds, and return fetches.
@@ -205,11 +219,7 @@ class SyncPartialRuns(_PartialRunMethods):
             if blocks_loop():
                 raise RuntimeError(IN_LOOP)
             return self._cells.step(partial(self.partial_run, handle, fetches, feed_dict))
-        runs = self._partial_runs()
-        if feed_dict:
-            feed_dict = flatten_feeds(feed_dict)
-        request = self._partial_request(runs, handle, fetches, feed_dict)
-        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
+        runs, request, feeds = self._partial_request(handle, fetches, feed_dict)
         signature = request.signature
         arguments = handle, signature.feeds, feeds, signature.fetches, self._limit
         try:
@@ -240,14 +250,17 @@ class AsyncPartialRuns(_PartialRunMethods):
     async def partial_run_setup(self, fetches: Any, feeds: Any = None, options: RunOptions | None = None) -> str:
         """Start a step that will be fed and fetched in several calls; see
         ``Session.partial_run_setup``."""
-        options = _partial_options(options)
-        runs = self._partial_runs()
-        with self._naming_operations():
-            return await runs.open(await self._made_partial_plan(runs, fetches, feeds), options)
+        options = None if options is None else _partial_options(options)
+        try:
+            runs, plan = await self._made_partial_plan(fetches, feeds)
+            return await runs.open(plan, options)
+        except OpError as error:
+            self._name_operation(error)
+            raise
 
-    async def _made_partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> Any:
-        plan, key, signature = self._partial_plan(runs, fetches, feeds)
-        return plan if signature is None else runs.remember(key, await runs.prepare(signature))
+    async def _made_partial_plan(self, fetches: Any, feeds: Any) -> tuple[PartialRuns[Any], Any]:
+        runs, plan, key, signature = self._partial_plan(fetches, feeds)
+        return runs, plan if signature is None else runs.remember(key, await runs.prepare(signature))
 
     async def partial_run(self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """Continue a partial run with feeds, and return fetches; see ``Session.partial_run``.
@@ -255,11 +268,7 @@ class AsyncPartialRuns(_PartialRunMethods):
         Cancelling the call aborts this run between two nodes; the session stays usable. Several calls of one
         run may wait at the same time.
         """
-        runs = self._partial_runs()
-        if feed_dict:
-            feed_dict = flatten_feeds(feed_dict)
-        request = self._partial_request(runs, handle, fetches, feed_dict)
-        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
+        runs, request, feeds = self._partial_request(handle, fetches, feed_dict)
         signature = request.signature
         arguments = handle, signature.feeds, feeds, signature.fetches, self._limit
         try:

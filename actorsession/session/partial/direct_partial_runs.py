@@ -11,14 +11,15 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from actorsession.actors.context import LOCAL_TELL
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
 from actorsession.durations import in_seconds
-from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
+from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, from_exception
 from actorsession.graph.held_arrays import large_arrays
 from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.plan_cache import PlanCache
@@ -26,11 +27,8 @@ from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
-from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kept_feeds import kept_feeds
-from actorsession.runtime.partial.driver import PartialRunDriver
-from actorsession.runtime.partial.local_step import LocalPartialStep
-from actorsession.runtime.partial.manager import (
+from actorsession.runtime.partial.local_runs import (
     AbortRuns,
     BeginRun,
     ContinueRun,
@@ -38,7 +36,8 @@ from actorsession.runtime.partial.manager import (
     PartialRunActor,
     wait_for_answer,
 )
-from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRunDriver
+from actorsession.runtime.partial.manager import RUN_NUMBERS
+from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRun
 from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.wait_graph import PartialWaits
 from actorsession.session.direct.planner import Planner
@@ -52,6 +51,8 @@ if TYPE_CHECKING:
 __all__ = ["DirectPartialRuns", "PartialPlan"]
 
 _log = logging.getLogger("actorsession.session")
+_running_loop = asyncio.events._get_running_loop
+_new = tuple.__new__
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,19 +151,14 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         """Return whether an event loop drives a run, so that ``call`` continues it."""
         return handle in self.actor.runs
 
-    def _new_step(self, plan: PartialPlan, options: RunOptions | None, *, on_loop: bool) -> tuple[Step, LoadedGraph]:
-        """Make the step of a run, with the graph that it runs."""
-        self._planner.tally.begin_partial_run()
-        return self._steps.new(plan, options, self._pools.default if on_loop else None, None)
-
     # -- in the caller's thread ----------------------------------------------------------------
 
     def open_here(self, plan: PartialPlan, limit: float | None, options: RunOptions | None = None) -> str:
         """Start a run in the calling thread."""
-        runs, (step, graph) = self.thread_runs, self._new_step(plan, options, on_loop=False)
-        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._steps.end)
-        state = runs.new_state(plan.label, plan.parts)
-        run = ThreadRunDriver(state, plan.parts, local, runs.delete)
+        self._planner.tally.begin_partial_run()
+        runs, (step, graph) = self.thread_runs, self._steps.new(plan, options, None, None)
+        handle = f"{plan.label};{next(RUN_NUMBERS)}"
+        run = ThreadRun(handle, plan.parts, step, runs, runs.clock.now(), graph, self._steps.end)
         if limit is not None:
             step.limit(Deadline.after(limit))
         run.enter_nowait()  # nobody else knows it yet
@@ -174,7 +170,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
             raise
         finally:
             run.leave()
-        return state.handle
+        return handle
 
     def call_here(
         self, handle: str, feeds: tuple[str, ...], values: Sequence[Any], fetches: tuple[str, ...], limit: float | None
@@ -191,7 +187,8 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
     def abort_here(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, from any thread, without waiting for its end."""
         if self.is_on_loop(handle):
-            self._tell(AbortRuns(error, handle))
+            # Not at once, even on the loop: a finaliser calls this, perhaps in the middle of another call.
+            self._tell(self.actor.post, AbortRuns(error, handle))
         else:
             self.thread_runs.abort(handle, error)
 
@@ -203,38 +200,44 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
             await self._yield_loop()
         if options is not None:
             await self._planning.prepare_debug(plan, options)
-        if self.actor.loop is not None and self.actor.loop.is_closed():
-            # The session has another loop now; the runs of the former have ended with it.
-            self.actor.runs.abort_all(CancelledError("the event loop of the partial run has ended"))
-            self._make_actor()
-        runs, (step, graph) = self.actor.runs, self._new_step(plan, options, on_loop=True)
-        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._steps.end)
-        state = runs.new_state(plan.label, plan.parts)
-        run: LocalRun = PartialRunDriver(state, plan.parts, local, runs.delete)
+        loop = _running_loop()
+        if self.actor.loop is not loop:
+            if self.actor.loop is not None:
+                # The session has another loop now; the runs of the former have ended with it.
+                self.actor.runs.abort_all(CancelledError("the event loop of the partial run has ended"))
+                self._make_actor()
+            self.actor.loop = loop
+        self._planner.tally.begin_partial_run()
+        actor, (step, graph) = self.actor, self._steps.new(plan, options, self._pools.default, None)
+        handle = f"{plan.label};{next(RUN_NUMBERS)}"
+        run = LocalRun(handle, plan.parts, step, actor.runs, actor.runs.clock.now(), graph, self._steps.end)
         try:
-            await self._ref.ask(BeginRun(run))
+            actor.submit(_new(BeginRun, (run,)), LOCAL_TELL)  # a message without a call
         except BaseException as exc:
             run.abort(CancelledError(f"the setup was cancelled: {exc!r}"))
             raise
-        return state.handle
+        return handle
 
     async def call(
         self, handle: str, feeds: tuple[str, ...], values: Sequence[Any], fetches: tuple[str, ...], limit: float | None
     ) -> Sequence[Any]:
         """Continue a run on the running event loop; cancelling the call aborts it between two nodes."""
-        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
+        # The work before the answer has no limit by default, as in an ordinary step.
+        deadline = NEVER if limit is None else Deadline.after(limit)
         run: LocalRun | None = None
         try:
             if time.perf_counter() >= self._turn_ends:
                 await self._yield_loop()
             if large_arrays(values):
                 values = await kept_feeds(values, self._pools.default)
-            # The work before the answer has no limit by default, as in an ordinary step.
-            work_ends = NEVER if limit is None else deadline
-            message = ContinueRun(handle, feeds, values, fetches, work_ends)
-            run, call = await self._ref.ask(message)
+            message = _new(ContinueRun, (handle, feeds, values, fetches, deadline))  # without a call
+            if self.actor.loop is _running_loop():
+                run, call = self.actor.submit(message, LOCAL_TELL)
+            else:  # it has ended, or there was no run on a loop
+                run, call = await self._ref.ask(message)
             if not call.done:
-                await wait_for_answer(run, call, deadline)
+                wait_ends = Deadline.after(DEFAULT_STEP_TIMEOUT) if limit is None else deadline
+                await wait_for_answer(run, call, wait_ends)
         except DeadlineExceededError:
             if run is not None:
                 await run.step.settled()
@@ -247,6 +250,8 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         except OpError:  # an invalid call
             self._gate.check()  # or a valid call after the session was closed
             raise
+        except Exception as exc:  # no memory, for example
+            raise from_exception(exc) from exc
         return run.deliver(call)
 
     async def abort(self, handle: str, error: OpError) -> None:
@@ -263,10 +268,10 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     # -- the end -------------------------------------------------------------------------------
 
-    def _tell(self, message: AbortRuns) -> None:
+    def _tell(self, tell: Callable[[AbortRuns], None], message: AbortRuns) -> None:
         """Send the actor a message that ends runs, from any thread."""
         try:
-            self._ref.tell(message)
+            tell(message)
         except AbortedError:
             # Its loop is closed, so these runs have no waiters and can never be continued.
             self.actor.runs.abort_all(message.error)
@@ -276,7 +281,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
     def close_here(self, error: OpError) -> None:
         """End every run; callable from any thread."""
         if self.actor.loop is not None:  # else it never had a run
-            self._tell(AbortRuns(error))
+            self._tell(self._ref.tell, AbortRuns(error))
         self.thread_runs.abort_all(error)
         self.requests.clear()
         self._plans.clear()

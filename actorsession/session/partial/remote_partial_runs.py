@@ -72,6 +72,7 @@ class _OpenRun:
         feeds: those that were not given yet.
         fetches: those that were not returned yet.
         last_use: when a call was made or answered last.
+        is_debugged: whether it has debug options.
         waiting: calls that wait for an answer.
     """
 
@@ -80,6 +81,7 @@ class _OpenRun:
     feeds: set[str]
     fetches: set[str]
     last_use: float
+    is_debugged: bool
     waiting: int = 0
 
 
@@ -123,41 +125,51 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         check_run_size(signature.size)
         return RemotePartialPlan(signature)
 
-    async def open(self, plan: RemotePartialPlan, options: RunOptions | None = None) -> str:
-        """Start a run at the master; operations that need no feed are under way when this returns."""
-        self._loop = asyncio.get_running_loop()
-        if not self._connection.is_current:
-            await self._connection.send_graph()
-        if options is None:
-            return await self._set_up(plan)
-        setup = partial(self._set_up, plan, options)
-        return await self._debugger.open(plan.signature.sorted(), options.debug_options, setup)
-
-    async def _set_up(
+    async def open(
         self, plan: RemotePartialPlan, options: RunOptions | None = None, debug_run: list[Any] | None = None
     ) -> str:
-        steps, signature = self._steps, plan.signature
-        steps.tally.begin_partial_run()
-        program = steps.program(plan.programs, signature, options, partial=True)
+        """Start a run at the master; operations that need no feed are under way when this returns.
+
+        Args:
+            plan: see ``PartialRuns.open``.
+            options: likewise.
+            debug_run: the debugged run in wire form, which the debugger has begun; it calls this again.
+        """
+        self._loop = asyncio.get_running_loop()
+        connection, steps, signature = self._connection, self._steps, plan.signature
+        program = plan.programs.get(None) if options is None else None
+        if (
+            program is None
+            or not program.known
+            or program.channel is not connection.master.channel
+            or (connection.recovery.wait and connection.recovery.is_due)
+        ):
+            program = None  # else the master has run the plan, so it has all nodes of it
+            if not connection.is_current:
+                await connection.send_graph()
+        if options is not None and debug_run is None:
+            return await self._debugger.open(
+                signature.sorted(), options.debug_options, partial(self.open, plan, options)
+            )
+        steps.tally.partial_runs += 1
+        if program is None:
+            program = steps.program(plan.programs, signature, options, partial=True)
         asked = None if debug_run is None else StepRequest(debug_run=debug_run)
         run = Setup(steps, program, program.sent((), 0), None, 0, asked)
         await steps.request(run, None)
         handle: str = run.extra[0]
-        self._open[handle] = _OpenRun(program, run.call, set(signature.feeds), set(signature.fetches), time.monotonic())
+        left = set(signature.feeds), set(signature.fetches)
+        self._open[handle] = _OpenRun(program, run.call, *left, time.monotonic(), debug_run is not None)
         return handle
 
-    async def call(
+    async def _call_debugged(
         self, handle: str, feeds: tuple[str, ...], values: Sequence[Any], fetches: tuple[str, ...], limit: float | None
     ) -> Sequence[Any]:
-        """Continue a run with feeds, and return fetches; cancelling the call aborts the run."""
-        if not self._connection.handle:
-            await self._connection.connect()
-        if not self._debugger.is_debugged(handle):
-            return await self._call(handle, feeds, values, fetches, limit, None)
+        """Continue a debugged run; see ``call``."""
         held = ValueDelivery(run_now)
         received = False
         try:
-            values_fetched = await self._call(handle, feeds, values, fetches, limit, held)
+            values_fetched = await self.call(handle, feeds, values, fetches, limit, held)
             await self._published(handle, None)
             received = True
             return values_fetched
@@ -178,27 +190,43 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             if error is None:
                 raise
 
-    async def _call(
+    async def call(
         self,
         handle: str,
         feeds: tuple[str, ...],
         values: Sequence[Any],
         fetches: tuple[str, ...],
         limit: float | None,
-        delivery: ValueDelivery | None,
+        delivery: ValueDelivery | None = None,
     ) -> Sequence[Any]:
+        """Continue a run with feeds, and return fetches; cancelling the call aborts the run.
+
+        Args:
+            handle: see ``PartialRuns.call``.
+            feeds: likewise.
+            values: likewise.
+            fetches: likewise.
+            limit: likewise.
+            delivery: see ``RemoteSteps.finish``.
+        """
+        if not self._connection.handle:
+            await self._connection.connect()
         steps, run = self._steps, self._open.get(handle)
+        if run is not None and run.is_debugged and delivery is None:
+            return await self._call_debugged(handle, feeds, values, fetches, limit)
         if run is None or run.program.channel is not self._connection.master.channel:
             await self._check_session(handle)
             raise no_such_run(handle)
-        program, asked = run.program, CallRequest(feeds, fetches)
+        program = run.program
         run.waiting += 1
         try:
             nbytes = bytes_held(values)
             if nbytes > LARGE:
                 values = await steps.sent_feeds(values)
             sent = program.sent(values, nbytes)
-            values = await steps.request(PartialCall(steps, program, sent, limit, run.setup, asked, handle), delivery)
+            call = PartialCall(steps, program, sent, limit, len(fetches), CallRequest(feeds, fetches))
+            call.number, call.handle = run.setup, handle
+            values = await steps.request(call, delivery)
         except InvalidArgumentError as error:
             unknown = error.message == no_such_run(handle).message
             # One that was refused has changed nothing, while one of a node has ended the run.
@@ -239,13 +267,9 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, without waiting for its kernels to end between two nodes."""
         self._open.pop(handle, None)
-        connection = self._connection
-        message = PartialRunDrop(
-            session_handle=connection.handle, partial_run_handle=handle, error=error_to_wire(error)
-        )
         # A master that is gone, or has dropped the session, has aborted the run.
         with contextlib.suppress(OpError):
-            await connection.ask(message, Deadline.after(_DROP), Done)
+            await self._connection.ask(self._drop(handle, error), Deadline.after(_DROP), Done)
         await self._debugger.aborted(handle, error)
 
     def abort_here(self, handle: str, error: OpError) -> None:

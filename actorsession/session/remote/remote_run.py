@@ -218,10 +218,12 @@ class RemoteRun:
         values: RunValues,
         limit: float | None,
         fetches: int,
-        asked: StepRequest | None = None,
+        asked: StepRequest | CallRequest | None = None,
     ) -> None:
         self._steps = steps
-        self._asked = asked if program.known else replace(asked or _PLAIN, plan=program.plan)
+        if not (program.known or isinstance(asked, CallRequest)):
+            asked = replace(asked or _PLAIN, plan=program.plan)
+        self._asked: Any = asked
         self.program = program
         self.number = program.number
         self.values = values
@@ -339,10 +341,11 @@ class AsyncRun(RemoteRun):
     __slots__ = ("_alarm", "ended")
     ended: asyncio.Future[None]
     """Done when the run has ended; made by ``start``."""
-    _alarm: Alarm
+    _alarm: Alarm | None
 
     def _leave(self) -> None:
-        self._steps.wheel.discard(self._alarm)
+        if self._alarm is not None:
+            self._steps.wheel.discard(self._alarm)
         self._steps.leave(self)
 
     def _wake(self) -> None:
@@ -353,8 +356,10 @@ class AsyncRun(RemoteRun):
         """Begin the run; return a future for its end, after which ``result`` says what came of it."""
         steps = self._steps
         self.ended = asyncio.get_running_loop().create_future()
-        self._alarm = steps.wheel.add((self._limit or steps.step_limit) + ANSWER_MARGIN, self._expired)
+        self._alarm = None
         self.begin()
+        if self.admitted:  # else a master in this process has answered
+            self._alarm = steps.wheel.add((self._limit or steps.step_limit) + ANSWER_MARGIN, self._expired)
         return self.ended
 
 
@@ -368,39 +373,21 @@ class Setup(AsyncRun):
 
 
 class PartialCall(AsyncRun):
-    """A call of a partial run.
+    """A call of a partial run, which asks for its feeds and fetches by their names.
 
-    Args:
-        setup: the run that has set it up.
-        asked: the names of its feeds and fetches.
-        handle: the handle of the partial run.
-
-    The others are those of ``RemoteRun``.
+    Attributes:
+        number: the run that has set it up; set before the call begins.
+        handle: the handle of the partial run; likewise.
     """
 
     kind = PARTIAL_RUN
     counts = False
-    __slots__ = ("_handle",)
-    _asked: CallRequest  # type: ignore[assignment]
-
-    def __init__(
-        self,
-        steps: RemoteSteps,
-        program: SessionProgram,
-        values: RunValues,
-        limit: float | None,
-        setup: int,
-        asked: CallRequest,
-        handle: str,
-    ) -> None:
-        super().__init__(steps, program, values, limit, len(asked.fetches))
-        self.number = setup
-        self._asked = asked
-        self._handle = handle
+    __slots__ = ("handle",)
+    handle: str
 
     def gone(self) -> None:
         """See ``RunWaiter.gone``."""
-        self.failed(no_such_run(self._handle))
+        self.failed(no_such_run(self.handle))
 
 
 class ThreadRun(RemoteRun):

@@ -75,12 +75,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self.steps = RemoteSteps(self.connection, config, session_tally("remote", self))
         self._debugger = RemoteDebugger(self.connection, self.steps)
         idle_limit = in_seconds(config.partial_run_idle_limit_in_ms)
-        self._partial_runs = RemotePartialRuns(self.connection, self.steps, self._debugger, idle_limit)
-
-    @property
-    def partial_runs(self) -> RemotePartialRuns:
-        """Steps that are fed and fetched in several calls."""
-        return self._partial_runs
+        self.partial_runs: RemotePartialRuns = RemotePartialRuns(
+            self.connection, self.steps, self._debugger, idle_limit
+        )
 
     @property
     def debug_store(self) -> DumpStore:
@@ -216,7 +213,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         return SessionStatistics(
             steps=self.steps.under_way,
             waiting=self.steps.waiting,
-            partial_runs=len(self._partial_runs),
+            partial_runs=len(self.partial_runs),
             link=link.statistics() if link is not None else None,
         )
 

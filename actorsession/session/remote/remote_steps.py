@@ -354,15 +354,22 @@ class RemoteSteps:
         finally:
             self._requests -= 1
 
-    async def request(self, run: AsyncRun, delivery: ValueDelivery | None) -> Sequence[Any]:
+    def request(
+        self, run: AsyncRun, delivery: ValueDelivery | None, *, has_waited: bool = False
+    ) -> Coroutine[Any, Any, Sequence[Any]]:
         """Request the setup or a call of a partial run, which no admission counts; see ``finish``."""
-        self._connection.check_there()
-        channel = run.program.channel
-        if channel.must_wait and isinstance(channel, Link):
-            await channel.wait_to_run(Deadline.after(self.step_limit))
+        connection, channel = self._connection, run.program.channel
+        if connection.closed or connection.recovery.failure is not None:
+            connection.check_there()
+        if not has_waited and channel.must_wait and isinstance(channel, Link):
+            return self._request_later(run, delivery, channel)
         run.admitted = True
         self._running.add(run)
-        return await self.finish(run, delivery)
+        return self.finish(run, delivery)
+
+    async def _request_later(self, run: AsyncRun, delivery: ValueDelivery | None, link: Link) -> Sequence[Any]:
+        await link.wait_to_run(Deadline.after(self.step_limit))
+        return await self.request(run, delivery, has_waited=True)
 
     def explain(self, error: OpError, then: Callable[[OpError], None]) -> None:
         """Pass on the error of a run, with the exit status of a lost task."""

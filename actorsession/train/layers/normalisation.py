@@ -371,10 +371,7 @@ class BatchNormalization(_Normalization):
 
     def _moments(self, inputs: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return the mean and the variance of a batch over some axes."""
-        mean_and_variance: tuple[Tensor, Tensor] = moments(
-            inputs, axes, keepdims=self._parts is not None or len(self._axes) > 1
-        )
-        return mean_and_variance
+        return moments(inputs, axes, keepdims=self._parts is not None or len(self._axes) > 1)
 
     def _renormed(self, mean: Any, variance: Any, training: Any) -> tuple[Any, Any, Any]:
         """Return the factor and the shift of renormalisation, and statistics that update its averages."""

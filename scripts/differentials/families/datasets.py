@@ -154,22 +154,12 @@ def _nodes(tf: Any, np: Any) -> Plan:
 def _counts(tf: Any, np: Any) -> Any:
     five, counted = tf.data.Dataset.range(5), tf.data.experimental.cardinality
     made = [
-        five,
-        five.repeat(),
-        five.filter(lambda x: x > 1),
-        five.batch(2),
-        five.map(lambda x: x),
-        five.take(2),
-        five.skip(1),
-        five.window(2),
-        five.shard(2, 1),
-        five.concatenate(five),
-        tf.data.Dataset.zip((five, five.take(3))),
-        five.cache().prefetch(1),
-        five.flat_map(lambda x: five),
-        tf.data.experimental.RandomDataset(1),
+        [five, five.repeat(), five.filter(lambda x: x > 1), five.batch(2), five.map(lambda x: x), five.take(2)],
+        [five.skip(1), five.window(2), five.shard(2, 1), five.concatenate(five)],
+        [tf.data.Dataset.zip((five, five.take(3))), five.cache().prefetch(1), five.flat_map(lambda x: five)],
+        [tf.data.experimental.RandomDataset(1)],
     ]
-    return [counted(each) for each in made]
+    return [[counted(each) for each in row] for row in made]
 
 
 @datasets("handles")

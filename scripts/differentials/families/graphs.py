@@ -18,19 +18,10 @@ def _shapes(tf: Any, np: Any) -> Plan:
     a, b, unknown = tf.TensorShape([2, None]), tf.TensorShape([None, 3]), tf.TensorShape(None)
     return Plan(
         facts=[
-            a.merge_with(b).as_list(),
-            a.is_compatible_with(b),
-            a.concatenate(b).as_list(),
-            unknown.rank,
-            unknown.is_compatible_with([1]),
-            len(a),
-            a.with_rank(2).as_list(),
-            a.as_list() == [2, None],
-            tf.TensorShape([]).as_list(),
-            tf.TensorShape(5).as_list(),
-            a[:1].as_list(),
-            a.dims is not None,
-            tf.TensorShape([2]) == tf.TensorShape([2]),
+            [a.merge_with(b).as_list(), a.is_compatible_with(b), a.concatenate(b).as_list(), unknown.rank],
+            [unknown.is_compatible_with([1]), len(a), a.with_rank(2).as_list(), a.as_list() == [2, None]],
+            [tf.TensorShape([]).as_list(), tf.TensorShape(5).as_list(), a[:1].as_list(), a.dims is not None],
+            [tf.TensorShape([2]) == tf.TensorShape([2])],
         ]
     )
 
@@ -57,24 +48,13 @@ _SHAPE_FAULTS: dict[str, Callable[[Any], Any]] = {
 graphs.over("shape-{fault}", lambda tf, np, fault: Plan(facts=str(fault(tf))), fault=_SHAPE_FAULTS)
 
 
+_PARTS = words("name is_floating is_integer is_bool is_complex size is_unsigned")
+
+
 @graphs("dtypes")
 def _dtypes(tf: Any, np: Any) -> Plan:
     kinds = [tf.float32, tf.int64, tf.bool, tf.string, tf.complex64, tf.uint8, tf.float16, tf.bfloat16]
-    return Plan(
-        facts=[
-            [
-                kind.name,
-                kind.is_floating,
-                kind.is_integer,
-                kind.is_bool,
-                kind.is_complex,
-                kind.size,
-                kind == tf.as_dtype(kind.name),
-                kind.is_unsigned,
-            ]
-            for kind in kinds
-        ]
-    )
+    return Plan(facts=[[kind == tf.as_dtype(kind.name), *(getattr(kind, part) for part in _PARTS)] for kind in kinds])
 
 
 @graphs("dtype-limits")
@@ -91,26 +71,18 @@ graphs.add(
 )
 
 
-_FORMS: dict[str, Callable[[Any], Any]] = {
-    "float": lambda np: "float",
-    "double": lambda np: "double",
-    "half": lambda np: "half",
-    "numpy": lambda np: np.float32,
-    "numpy-dtype": lambda np: np.dtype("int8"),
-    "python-float": lambda np: float,
-    "python-int": lambda np: int,
-    "python-bool": lambda np: bool,
-    "python-str": lambda np: str,
-    "python-complex": lambda np: complex,
-    "number": lambda np: 1,
-    "unknown": lambda np: "float33",
-    "none": lambda np: None,
-    "object": lambda np: object,
-    "big-endian": lambda np: np.dtype(">i4"),
-    "text": lambda np: np.dtype("U3"),
-    "bytes": lambda np: bytes,
+_FORMS: dict[str, Any] = {
+    **{name: name for name in ("float", "double", "half")},
+    **{f"python-{kind.__name__}": kind for kind in (float, int, bool, str, complex)},
+    "number": 1,
+    "unknown": "float33",
+    "none": None,
+    "object": object,
+    "bytes": bytes,
 }
-graphs.over("dtype-of-{form}", lambda tf, np, form: Plan(facts=tf.as_dtype(form(np)).name), form=_FORMS)
+_NUMPY_FORMS = {"numpy": "float32", "numpy-dtype": "int8", "big-endian": ">i4", "text": "U3"}
+graphs.over("dtype-of-{form}", lambda tf, np, form: Plan(facts=tf.as_dtype(form).name), form=_FORMS)
+graphs.over("dtype-of-{form}", lambda tf, np, form: Plan(facts=tf.as_dtype(np.dtype(form)).name), form=_NUMPY_FORMS)
 
 
 graphs.add(
@@ -118,18 +90,10 @@ graphs.add(
 )
 
 
-graphs.add(
-    "dtype-base",
-    lambda tf, np: Plan(
-        facts=[
-            tf.float32.base_dtype.name,
-            tf.float32.real_dtype.name,
-            tf.complex64.real_dtype.name,
-            tf.float32.is_compatible_with(tf.float32),
-            np.dtype(tf.float64.as_numpy_dtype).name,
-        ]
-    ),
-)
+@graphs("dtype-base")
+def _base(tf: Any, np: Any) -> Plan:
+    found = [tf.float32.base_dtype, tf.float32.real_dtype, tf.complex64.real_dtype, np.dtype(tf.float64.as_numpy_dtype)]
+    return Plan(facts=[*[each.name for each in found], tf.float32.is_compatible_with(tf.float32)])
 
 
 @graphs("tensors")
@@ -139,19 +103,9 @@ def _tensors(tf: Any, np: Any) -> Plan:
     y.set_shape([4, None])
     return Plan(
         facts=[
-            y.shape.as_list(),
-            y.get_shape().as_list(),
-            y.name,
-            y.op.name,
-            y.dtype.name,
-            y.graph is x.graph,
-            [each.name for each in y.op.inputs],
-            [op.name for op in x.consumers()],
-            y.op.type,
-            len(y.op.outputs),
-            y.op.node_def.op,
-            y.op.get_attr("transpose_a"),
-            y.value_index,
+            [y.shape.as_list(), y.get_shape().as_list(), y.name, y.op.name, y.dtype.name, y.graph is x.graph],
+            [[each.name for each in y.op.inputs], [op.name for op in x.consumers()], y.op.type, len(y.op.outputs)],
+            [y.op.node_def.op, y.op.get_attr("transpose_a"), y.value_index],
         ]
     )
 
@@ -160,22 +114,11 @@ def _tensors(tf: Any, np: Any) -> Plan:
 def _static(tf: Any, np: Any) -> Plan:
     x = tf.placeholder(tf.float32, [2, None])
     asked = [
-        tf.constant([1, 2]),
-        tf.shape(tf.zeros([2, 3])),
-        tf.shape(x),
-        tf.shape(x)[0],
-        tf.range(3),
-        tf.stack([1, 2]),
-        tf.size(tf.zeros([2, 3])),
-        tf.rank(x),
-        tf.fill([2], 5),
-        tf.cast(tf.constant(3), tf.float32),
-        x,
-        tf.concat([[1], [2]], 0),
-        tf.constant(1) + 2,
-        tf.zeros([2]),
+        [tf.constant([1, 2]), tf.shape(tf.zeros([2, 3])), tf.shape(x), tf.shape(x)[0], tf.range(3)],
+        [tf.stack([1, 2]), tf.size(tf.zeros([2, 3])), tf.rank(x), tf.fill([2], 5)],
+        [tf.cast(tf.constant(3), tf.float32), x, tf.concat([[1], [2]], 0), tf.constant(1) + 2, tf.zeros([2])],
     ]
-    found = [tf.get_static_value(each) for each in asked]
+    found = [tf.get_static_value(each) for row in asked for each in row]
     return Plan(facts=[None if each is None else np.asarray(each).tolist() for each in found])
 
 
@@ -250,10 +193,8 @@ def _own(tf: Any, np: Any) -> Plan:
     tf.get_collection_ref("b").append(3)
     graph = tf.get_default_graph()
     facts = [
-        tf.get_collection("a"),
-        tf.get_collection("b"),
-        tf.get_collection("none"),
-        sorted(graph.get_all_collection_keys()),
+        [tf.get_collection("a"), tf.get_collection("b"), tf.get_collection("none")],
+        [sorted(graph.get_all_collection_keys())],
     ]
     graph.clear_collection("a")
     return Plan(facts=[*facts, tf.get_collection("a")])
@@ -264,17 +205,10 @@ def _by_scope(tf: Any, np: Any) -> Plan:
     for scope in ("one", "two", "one_more"):
         with tf.variable_scope(scope):
             tf.get_variable("v", [1])
-    asked = ["one", "one/", "t", ".*more", "v"]
-    return Plan(facts=[[v.name for v in tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES, scope)] for scope in asked])
-
-
-@collections("trainable-by-scope")
-def _trainable(tf: Any, np: Any) -> Plan:
-    for scope in ("g", "d"):
-        with tf.variable_scope(scope):
-            tf.get_variable("w", [1])
             tf.get_variable("frozen", [1], trainable=False)
-    return Plan(facts=[[v.name for v in tf.trainable_variables(scope)] for scope in ("g", "d", "x", None)])
+    asked, key = ["one", "one/", "t", ".*more", "v", "x", None], tf.GraphKeys.GLOBAL_VARIABLES
+    found = [*(tf.get_collection(key, scope) for scope in asked), *map(tf.trainable_variables, asked)]
+    return Plan(facts=[[v.name for v in some] for some in found])
 
 
 @collections("finalized")
@@ -289,15 +223,9 @@ def _lookups(tf: Any, np: Any) -> Plan:
     graph = tf.get_default_graph()
     return Plan(
         facts=[
-            graph.get_tensor_by_name("a:0") is a,
-            graph.get_operation_by_name("a") is a.op,
-            graph.as_graph_element("a").name,
-            graph.as_graph_element("a:0").name,
-            a.op.type,
-            a.value_index,
-            [each.name for each in (a + 1).op.inputs],
-            a.op.get_attr("dtype").name,
-            len(a.consumers()),
+            [graph.get_tensor_by_name("a:0") is a, graph.get_operation_by_name("a") is a.op],
+            [graph.as_graph_element("a").name, graph.as_graph_element("a:0").name, a.op.type, a.value_index],
+            [[each.name for each in (a + 1).op.inputs], a.op.get_attr("dtype").name, len(a.consumers())],
         ]
     )
 
@@ -331,13 +259,8 @@ _NAMED: dict[str, Callable[[Any], list[Any]]] = {
     "ranges": lambda tf: [tf.range(3), tf.linspace(0.0, 1.0, 3), tf.shape([1]), tf.size([1]), tf.rank([1])],
     "slices": lambda tf: [tf.constant([1, 2])[0], tf.slice([1, 2], [0], [1]), tf.gather([1, 2], 0), tf.one_hot(1, 2)],
     "others": lambda tf: [
-        tf.tile([1], [2]),
-        tf.pad([1], [[1, 1]]),
-        tf.where([True], [1], [2]),
-        tf.add_n([1, 2]),
-        tf.matmul([[1.0]], [[1.0]]),
-        tf.clip_by_value(1.0, 0.0, 2.0),
-        tf.squared_difference(1.0, 2.0),
+        *[tf.tile([1], [2]), tf.pad([1], [[1, 1]]), tf.where([True], [1], [2]), tf.add_n([1, 2])],
+        *[tf.matmul([[1.0]], [[1.0]]), tf.clip_by_value(1.0, 0.0, 2.0), tf.squared_difference(1.0, 2.0)],
     ],
     "norms": lambda tf: [
         tf.nn.l2_normalize([1.0], 0),
@@ -345,17 +268,8 @@ _NAMED: dict[str, Callable[[Any], list[Any]]] = {
         tf.nn.l2_loss([1.0]),
     ],
     "functions": lambda tf: [
-        tf.exp(1.0),
-        tf.log(1.0),
-        tf.sqrt(1.0),
-        tf.square(1.0),
-        tf.abs(1.0),
-        -tf.constant(1.0),
-        tf.pow(1.0, 2.0),
-        tf.maximum(1.0, 2.0),
-        tf.round(1.0),
-        tf.floor(1.0),
-        tf.sign(1.0),
+        *[f(1.0) for f in (tf.exp, tf.log, tf.sqrt, tf.square, tf.abs, tf.round, tf.floor, tf.sign, tf.negative)],
+        *[-tf.constant(1.0), tf.pow(1.0, 2.0), tf.maximum(1.0, 2.0)],
     ],
 }
 
@@ -380,15 +294,8 @@ def _nested(tf: Any, np: Any) -> Plan:
         out.append(tf.constant(1).name)
     with tf.name_scope("a"):
         out.append(tf.constant(1).name)
-    return Plan(
-        facts=[
-            a,
-            b,
-            out,
-            tf.get_default_graph().unique_name("a"),
-            [op.name for op in tf.get_default_graph().get_operations()],
-        ]
-    )
+    graph = tf.get_default_graph()
+    return Plan(facts=[a, b, out, graph.unique_name("a"), [op.name for op in graph.get_operations()]])
 
 
 _BAD = {ascii(bad)[1:-1].replace(" ", "~"): bad for bad in ("a b", "-a", "", "a//b", "ä", "a:0", ".a", "_a")}
@@ -401,19 +308,13 @@ def _bad_scope(tf: Any, np: Any, bad: str) -> Plan:
         return Plan(facts=[scope, tf.constant(1).name])
 
 
-@scopes("reuse-{reuse}", reuse=(None, False, True, "auto"))
-def _reused(tf: Any, np: Any, reuse: Any) -> Plan:
+@scopes("reuse-{reuse}{of}", reuse=(None, False, True, "auto"), of={"": "v", "-of-nothing": "fresh"})
+def _reused(tf: Any, np: Any, reuse: Any, of: str) -> Plan:
     with tf.variable_scope("s"):
         a = tf.get_variable("v", [2])
     with tf.variable_scope("s", reuse=tf.AUTO_REUSE if reuse == "auto" else reuse):
-        b = tf.get_variable("v", [2])
+        b = tf.get_variable(of, [2])
     return Plan(facts=[a.name, b.name, a is b])
-
-
-@scopes("reuse-{reuse}-of-nothing", reuse=(None, False, True, "auto"))
-def _unknown_reuse(tf: Any, np: Any, reuse: Any) -> Plan:
-    with tf.variable_scope("s", reuse=tf.AUTO_REUSE if reuse == "auto" else reuse):
-        return Plan(facts=tf.get_variable("fresh", [2]).name)
 
 
 @scopes("variable-scopes-nested")

@@ -323,15 +323,9 @@ for _peeps in (False, True):
     # TensorFlow's gradient of it is not that of finite differences; ours is.
     case(f"BlockLSTMV2-{_peeps:d}", int64(3), slopes=False, **_lstm(3, 4, peepholes=_peeps))
     _CELL = _lstm(4, peepholes=_peeps)
-    case(
-        f"LSTMBlockCellGrad-{_peeps:d}",
-        slopes=False,
-        **_CELL,
-        **{
-            key: reals(4, 2) * number / 9
-            for number, key in enumerate(("i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"), 1)
-        },
-    )
+    _keys = "i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"
+    _given = {key: reals(4, 2) * number / 9 for number, key in enumerate(_keys, 1)}
+    case(f"LSTMBlockCellGrad-{_peeps:d}", slopes=False, **_CELL, **_given)
 _GRU: dict[str, Any] = {
     "x": reals(4, 3),
     "h_prev": reals(4, 2),
@@ -369,24 +363,11 @@ case("DataFormatVecPermute", array([7, 4, 9, 3], int32))
 case("DataFormatVecPermute-pairs", np.arange(8, dtype=int32).reshape(4, 2))
 case("DataFormatVecPermute-spatial", array([4, 9], int32))
 case("DataFormatVecPermute-length", array([4, 9, 1], int32))
+_IMAGE = [reals(2, 3, 3, 2), reals(2), reals(2) ** 2, reals(2)]
 for _scales in (False, True):
-    old(
-        f"BatchNormWithGlobalNormalization-{_scales:d}",
-        8,
-        [reals(2, 3, 3, 2), reals(2), reals(2) ** 2, reals(2), reals(2) + 1],
-        T="float32",
-        variance_epsilon=0.01,
-        scale_after_normalization=_scales,
-    )
-    old(
-        f"BatchNormWithGlobalNormalizationGrad-{_scales:d}",
-        8,
-        [reals(2, 3, 3, 2), reals(2), reals(2) ** 2, reals(2), reals(2, 3, 3, 2)],
-        T="float32",
-        outputs=5,
-        variance_epsilon=0.01,
-        scale_after_normalization=_scales,
-    )
+    _given: dict[str, Any] = {"T": "float32", "variance_epsilon": 0.01, "scale_after_normalization": _scales}
+    old(f"BatchNormWithGlobalNormalization-{_scales:d}", 8, [*_IMAGE, reals(2) + 1], **_given)
+    old(f"BatchNormWithGlobalNormalizationGrad-{_scales:d}", 8, [*_IMAGE, _IMAGE[0]], outputs=5, **_given)
 
 
 @op_types("ResourceGather")
@@ -469,101 +450,47 @@ for _name, _count in (("ParseSingleSequenceExample", 0), ("ParseSequenceExample"
 
 _PADS = array([[0, 0], [1, 2], [0, 1], [0, 0]], int32)
 for _mode in ("REFLECT", "SYMMETRIC"):
+    _given = {"mode": _mode, "slopes": False, "tolerance": 1e-5}
     _in = reals(1, 4, 5, 3), _PADS, reals(2, 2, 3, 4)
-    case(
-        f"FusedPadConv2D-{_mode}", *_in, mode=_mode, strides=[1, 1, 2, 1], padding="VALID", slopes=False, tolerance=1e-5
-    )
-    _in = reals(1, 3, 4, 3), array([6, 5], int32), _PADS, reals(2, 2, 3, 4)
-    case(
-        f"FusedResizeAndPadConv2D-{_mode}",
-        *_in,
-        mode=_mode,
-        strides=[1, 1, 1, 1],
-        padding="SAME",
-        resize_align_corners=_mode == "REFLECT",
-        slopes=False,
-        tolerance=1e-5,
-    )
+    case(f"FusedPadConv2D-{_mode}", *_in, strides=[1, 1, 2, 1], padding="VALID", **_given)
+    _given |= {"strides": [1] * 4, "padding": "SAME", "resize_align_corners": _mode == "REFLECT"}
+    case(f"FusedResizeAndPadConv2D-{_mode}", reals(1, 3, 4, 3), array([6, 5], int32), *_in[1:], **_given)
 _in = reals(1, 2, 2, 1), _PADS * 3, reals(2, 2, 1, 1)
 case("FusedPadConv2D-far", *_in, mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID", slopes=False)
 for _name, _args in (
-    ("BiasAdd", 1),
-    ("BiasAdd Relu", 1),
-    ("BiasAdd Relu6", 1),
-    ("BiasAdd Elu", 1),
-    ("BiasAdd LeakyRelu", 1),
-    ("FusedBatchNorm", 4),
-    ("FusedBatchNorm Relu", 4),
+    *((f"BiasAdd{more}", 1) for more in ("", " Relu", " Relu6", " Elu", " LeakyRelu")),
+    *(("FusedBatchNorm", 4), ("FusedBatchNorm Relu", 4)),
 ):
     _vectors = [reals(4), reals(4) + 1, reals(4) / 3, reals(4) ** 2][:_args]
-    _given = {"T": "float32", "num_args": _args, "fused_ops": _name.split(), "strides": [1, 1, 2, 1]}
-    old(
-        f"_FusedConv2D-{_name.replace(' ', '+')}",
-        1400,
-        [reals(2, 5, 6, 3), reals(3, 2, 3, 4), *_vectors],
-        padding="SAME",
-        epsilon=0.01,
-        TArgs=["float32"] * _args,
-        tolerance=1e-5,
-        **_given,
-    )
+    _given = {"T": "float32", "num_args": _args, "fused_ops": _name.split(), "tolerance": 1e-5}
+    _in = reals(2, 5, 6, 3), reals(3, 2, 3, 4), *_vectors
+    _more: dict[str, Any] = {"strides": [1, 1, 2, 1], "padding": "SAME", "epsilon": 0.01, "TArgs": ["float32"] * _args}
+    old(f"_FusedConv2D-{_name.replace(' ', '+')}", 1400, _in, **_given, **_more)
     if _args == 1 and "Leaky" not in _name:
-        old(
-            f"_FusedDepthwiseConv2dNative-{_name.replace(' ', '+')}",
-            1400,
-            [reals(2, 5, 6, 2), reals(3, 2, 2, 2), *_vectors],
-            padding="VALID",
-            tolerance=1e-5,
-            **_given | {"strides": [1, 2, 2, 1]},
-        )
+        _in, _given["padding"] = (reals(2, 5, 6, 2), reals(3, 2, 2, 2), *_vectors), "VALID"
+        old(f"_FusedDepthwiseConv2dNative-{_name.replace(' ', '+')}", 1400, _in, strides=[1, 2, 2, 1], **_given)
 for _name in ("BiasAdd", "BiasAdd Relu", "BiasAdd Tanh", "BiasAdd Sigmoid"):
-    old(
-        f"_FusedMatMul-{_name.replace(' ', '+')}",
-        1400,
-        [reals(3, 2), reals(3, 4), reals(4)],
-        T="float32",
-        num_args=1,
-        fused_ops=_name.split(),
-        transpose_a=True,
-        tolerance=1e-5,
-    )
+    _given = {"T": "float32", "num_args": 1, "fused_ops": _name.split(), "transpose_a": True, "tolerance": 1e-5}
+    old(f"_FusedMatMul-{_name.replace(' ', '+')}", 1400, [reals(3, 2), reals(3, 4), reals(4)], **_given)
 _SIZES: dict[str, Any] = {"ksize": array([1, 2, 3, 1], int32), "strides": array([1, 1, 2, 1], int32)}
 case("MaxPoolV2", reals(2, 4, 6, 3), padding="SAME", **_SIZES)
 case("MaxPoolV2-valid", reals(2, 4, 6, 3), padding="VALID", **_SIZES)
 case("MaxPoolV2-integers", wholes(1, 3, 4, 2), padding="SAME", **_SIZES)
-case(
-    "MaxPoolGradGradV2", reals(1, 3, 4, 2), reals(1, 3, 2, 2), reals(1, 3, 4, 2), padding="SAME", **_SIZES, slopes=False
-)
+_in = reals(1, 3, 4, 2), reals(1, 3, 2, 2), reals(1, 3, 4, 2)
+case("MaxPoolGradGradV2", *_in, padding="SAME", **_SIZES, slopes=False)
 
 # -- images ----------------------------------------------------------------------------------------
 
 for _padding in ("SAME", "VALID"):
-    case(
-        f"ExtractVolumePatches-{_padding}",
-        reals(2, 4, 3, 5, 2),
-        ksizes=[1, 2, 2, 3, 1],
-        strides=[1, 1, 2, 2, 1],
-        padding=_padding,
-    )
-case(
-    "ExtractVolumePatches-integers",
-    wholes(1, 2, 2, 2, 1),
-    ksizes=[1, 2, 1, 2, 1],
-    strides=[1, 1, 1, 1, 1],
-    padding="SAME",
-)
+    _given = {"ksizes": [1, 2, 2, 3, 1], "strides": [1, 1, 2, 2, 1], "padding": _padding}
+    case(f"ExtractVolumePatches-{_padding}", reals(2, 4, 3, 5, 2), **_given)
+_given = {"ksizes": [1, 2, 1, 2, 1], "strides": [1] * 5, "padding": "SAME"}
+case("ExtractVolumePatches-integers", wholes(1, 2, 2, 2, 1), **_given)
 _MOVED = {"scale": array([0.6, 1.7], float32), "translation": array([-0.4, 1.2], float32)}
 for _curve in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"):
     for _anti in (False, True):
-        case(
-            f"ScaleAndTranslate-{_curve}-{_anti:d}",
-            reals(2, 6, 5, 2),
-            array([4, 9], int32),
-            antialias=_anti,
-            kernel_type=_curve,
-            tolerance=1e-4,
-            **_MOVED,
-        )
+        _given = {"antialias": _anti, "kernel_type": _curve, "tolerance": 1e-4, **_MOVED}
+        case(f"ScaleAndTranslate-{_curve}-{_anti:d}", reals(2, 6, 5, 2), array([4, 9], int32), **_given)
 _in = wholes(1, 4, 4, 1, dtype="uint8"), array([3, 3], int32)
 case("ScaleAndTranslate-bytes", *_in, slopes=False, tolerance=1e-4, **_MOVED)
 case("ScaleAndTranslate-negative", reals(1, 4, 4, 1), array([3, 3], int32), array([-1, 1], float32), zeros(2, float32))
@@ -573,16 +500,16 @@ _TURN = array([[0.8, -0.6, 1.5, 0.6, 0.8, -2.0, 0.01, -0.02], [1.5, 0, -4, 0, 2.
 for _fill in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
     for _between in ("NEAREST", "BILINEAR"):
         _in = reals(2, 5, 4, 2), _TURN, array([6, 7], int32)
-        case(
-            f"ImageProjectiveTransformV2-{_fill}-{_between}",
-            *_in,
-            interpolation=_between,
-            fill_mode=_fill,
-            tolerance=1e-4,
-        )
+        _given = {"interpolation": _between, "fill_mode": _fill, "tolerance": 1e-4}
+        case(f"ImageProjectiveTransformV2-{_fill}-{_between}", *_in, **_given)
         _in = wholes(2, 4, 5, 1, dtype="uint8"), _TURN[:1], array([4, 5], int32), float32(7)
         case(f"ImageProjectiveTransformV3-{_fill}-{_between}", *_in, interpolation=_between, fill_mode=_fill)
 case("ImageProjectiveTransformV2-count", reals(3, 5, 4, 2), _TURN, array([6, 7], int32), interpolation="NEAREST")
+for _centred in (False, True):
+    for _normal in (False, True):
+        _in = reals(2, 6, 7, 1), array([3, 4], int32), array([[0.25, 0.1], [-1.3, 2.2]], float32)
+        _given = {"centered": _centred, "normalized": _normal, "noise": "zero", "uniform_noise": False}
+        case(f"ExtractGlimpseV2-{_centred:d}{_normal:d}", *_in, **_given)
 
 # -- quantised numbers -----------------------------------------------------------------------------
 
@@ -637,58 +564,28 @@ _in = quantised("quint8", 2, 3), quantised("quint8", 3)
 case("QuantizedBiasAdd", *_in, out_type="qint32", slopes=False, **four("min_input max_input min_bias max_bias"))
 _in = quantised("quint8", 2, 3), quantised("quint8", 2)
 case("QuantizedBiasAdd-count", *_in, out_type="qint32", slopes=False, **four("min_input max_input min_bias max_bias"))
+_EIGHT_NINE = {"slopes": False, "min_features": float32(-8), "max_features": float32(9)}
 for _name in ("QuantizedRelu", "QuantizedRelu6"):
     for _kind in ("quint8", "qint32"):
-        case(
-            f"{_name}-{_kind}",
-            features=quantised(_kind, 3, 4),
-            min_features=float32(-8),
-            slopes=False,
-            max_features=float32(9),
-            out_type=_kind,
-        )
+        case(f"{_name}-{_kind}", features=quantised(_kind, 3, 4), out_type=_kind, **_EIGHT_NINE)
 for _name in ("QuantizedMaxPool", "QuantizedAvgPool"):
-    case(
-        _name,
-        input=quantised("quint8", 1, 4, 5, 2),
-        min_input=float32(-8),
-        max_input=float32(9),
-        ksize=[1, 2, 2, 1],
-        strides=[1, 2, 1, 1],
-        padding="SAME",
-        slopes=False,
-    )
+    _in = quantised("quint8", 1, 4, 5, 2), float32(-8), float32(9)
+    case(_name, *_in, ksize=[1, 2, 2, 1], strides=[1, 2, 1, 1], padding="SAME", slopes=False)
 _in = int32(1), [quantised("quint8", 2, 3), quantised("quint8", 2, 2)], ends(-1, -2), ends(3, 2.5)
 case("QuantizedConcat", *_in, slopes=False)
-case(
-    "QuantizedConcat-integers",
-    concat_dim=int32(0),
-    slopes=False,
-    input_mins=ends(-1, -2),
-    values=[quantised("qint32", 2, 3), quantised("qint32", 1, 3)],
-    input_maxes=ends(3, 2.5),
-)
+_in = int32(0), [quantised("qint32", 2, 3), quantised("qint32", 1, 3)], ends(-1, -2), ends(3, 2.5)
+case("QuantizedConcat-integers", *_in, slopes=False)
 case("QuantizedReshape", quantised("quint8", 2, 3), array([-1, 2], int32), float32(-1), float32(2), slopes=False)
 for _name in ("QuantizedAdd", "QuantizedMul"):
     case(_name, x=quantised("quint8", 2, 3), y=quantised("quint8", 3), slopes=False, **four("min_x max_x min_y max_y"))
-for _given in (False, True):
+for _known in (False, True):
     for _signed in (False, True):
-        _steps: dict[str, Any] = {
-            "input": _SPREAD,
-            "input_min": float32(-3.3),
-            "input_max": float32(6),
-            "range_given": _given,
-            "signed_input": _signed,
-        }
-        case(f"QuantizeAndDequantizeV2-{_given:d}{_signed:d}", num_bits=6, tolerance=1e-6, **_steps)
-        case(f"QuantizeAndDequantizeV3-{_given:d}{_signed:d}", num_bits=int32(8), tolerance=1e-6, **_steps)
-        case(
-            f"QuantizeAndDequantizeV4-{_given:d}{_signed:d}",
-            narrow_range=True,
-            round_mode="HALF_UP",
-            tolerance=1e-6,
-            **_steps,
-        )
+        _steps: dict[str, Any] = {"input": _SPREAD, "input_min": float32(-3.3), "input_max": float32(6)}
+        _steps |= {"range_given": _known, "signed_input": _signed}
+        case(f"QuantizeAndDequantizeV2-{_known:d}{_signed:d}", num_bits=6, tolerance=1e-6, **_steps)
+        case(f"QuantizeAndDequantizeV3-{_known:d}{_signed:d}", num_bits=int32(8), tolerance=1e-6, **_steps)
+        _more = {"narrow_range": True, "round_mode": "HALF_UP", "tolerance": 1e-6, **_steps}
+        case(f"QuantizeAndDequantizeV4-{_known:d}{_signed:d}", **_more)
 _in = reals(3, 2, 4), array([-1, 0], float32), array([1, 2], float32)
 case("QuantizeAndDequantizeV2-axis", *_in, axis=1, tolerance=1e-6)
 _in = reals(3, 2, 4), array([-1, 0], float32), array([1, 2], float32)
@@ -733,14 +630,8 @@ def texts(*values: bytes) -> Any:
 _SAID = texts(b"a\xc3\xa9\xe2\x82\xac", b"", b"\xff\xf0\x9f\x98\x80z", b"\xe2\x82", b"\x01\t\xc3")
 for _errors in ("replace", "ignore"):
     for _name in ("UnicodeDecode", "UnicodeDecodeWithOffsets"):
-        case(
-            f"{_name}-{_errors}",
-            input=_SAID,
-            input_encoding="UTF-8",
-            errors=_errors,
-            replacement_char=63,
-            replace_control_characters=_errors == "replace",
-        )
+        _given = {"errors": _errors, "replacement_char": 63, "replace_control_characters": _errors == "replace"}
+        case(f"{_name}-{_errors}", _SAID, input_encoding="UTF-8", **_given)
 case("UnicodeDecode-wide", texts(b"\x00a\xd8=\xde\x00", b"\x00b"), input_encoding="UTF-16-BE")
 case("UnicodeDecode-strict", _SAID, input_encoding="UTF-8", errors="strict")
 for _encoding in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
@@ -752,27 +643,10 @@ case("UnicodeEncode-splits", array([97], int32), array([0, 2]), output_encoding=
 _WORDS = {"data": texts(b"a", b"b", b"c", b"d"), "data_splits": array([0, 3, 3, 4])}
 for _pad in (-1, 0, 1):
     for _short in (False, True):
-        case(
-            f"StringNGrams-{_pad}{_short:d}",
-            separator="|",
-            ngram_widths=[3, 2],
-            left_pad="L",
-            right_pad="R",
-            pad_width=_pad,
-            preserve_short_sequences=_short,
-            **_WORDS,
-        )
-case(
-    "StringNGrams-splits",
-    texts(b"a"),
-    array([0, 2]),
-    separator="|",
-    ngram_widths=[2],
-    left_pad="",
-    right_pad="",
-    pad_width=0,
-    preserve_short_sequences=False,
-)
+        _given = {"ngram_widths": [3, 2], "pad_width": _pad, "preserve_short_sequences": _short, **_WORDS}
+        case(f"StringNGrams-{_pad}{_short:d}", separator="|", left_pad="L", right_pad="R", **_given)
+_given = {"ngram_widths": [2], "pad_width": 0, "preserve_short_sequences": False}
+case("StringNGrams-splits", texts(b"a"), array([0, 2]), separator="|", left_pad="", right_pad="", **_given)
 case("DecodePaddedRaw", texts(b"abcdef", b"\x01"), int32(4), out_type="int16")
 case("DecodePaddedRaw-big", texts(b"abcdef", b"\x01"), int32(4), out_type="int16", little_endian=False)
 case("DecodePaddedRaw-length", texts(b"abcdef"), int32(3), out_type="int16")
@@ -786,16 +660,10 @@ for _weights in (_NONE, reals(6)):
         _marks = {"weights": _weights, "binary_output": _binary, "slopes": False}
         _label = f"{len(_weights)}{_binary:d}"
         case(f"RaggedBincount-{_label}", array([0, 2, 2, 6]), _COUNTED, int64(5), **_marks)
-        _in = array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]), _COUNTED, array([4, 3]), int64(5)
-        case(f"SparseBincount-{_label}", *_in, **_marks)
+        _places, _shape = array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]), array([4, 3])
+        case(f"SparseBincount-{_label}", _places, _COUNTED, _shape, int64(5), **_marks)
         case(f"RaggedCountSparseOutput-{_label}", array([0, 2, 2, 6]), _COUNTED, **_marks)
-        case(
-            f"SparseCountSparseOutput-{_label}",
-            values=_COUNTED,
-            dense_shape=array([4, 3]),
-            indices=array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]),
-            **_marks,
-        )
+        case(f"SparseCountSparseOutput-{_label}", _places, _COUNTED, _shape, **_marks)
         case(f"DenseCountSparseOutput-{_label}", _COUNTED, minlength=8, **_marks)
         _marks["weights"] = _weights.reshape(2, 3) if len(_weights) else _weights
         case(f"DenseCountSparseOutput-rows{_label}", _COUNTED.reshape(2, 3), maxlength=4, **_marks)
@@ -808,22 +676,13 @@ case("RaggedFillEmptyRows-full", array([0, 1]), array([1, 2]), int64(2), int64(7
 case("RaggedFillEmptyRowsGrad", array([0, 3]), reals(4), slopes=False)
 for _hashed in (False, True):
     _kind = "int64" if _hashed else "string"
-    case(
-        f"RaggedCross-{_hashed:d}",
-        [array([1, 2, 3]), texts(b"a", b"b", b"c")],
-        [array([0, 2, 3]), array([0, 1, 3])],
-        [array([[0, 0], [1, 1]])],
-        [texts(b"x", b"y")],
-        [array([2, 2])],
-        [array([[7, 8], [9, 10]])],
-        input_order="RSDR",
-        hashed_output=_hashed,
-        num_buckets=100 if _hashed else 0,
-        hash_key=0xDECAFCAFFE,
-        out_values_type=_kind,
-        out_row_splits_type="int64",
-        slopes=False,
+    _in = (
+        *([array([1, 2, 3]), texts(b"a", b"b", b"c")], [array([0, 2, 3]), array([0, 1, 3])]),
+        *([array([[0, 0], [1, 1]])], [texts(b"x", b"y")], [array([2, 2])], [array([[7, 8], [9, 10]])]),
     )
+    _given = {"input_order": "RSDR", "out_values_type": _kind, "out_row_splits_type": "int64", "slopes": False}
+    _given |= {"hashed_output": _hashed, "num_buckets": 100 if _hashed else 0, "hash_key": 0xDECAFCAFFE}
+    case(f"RaggedCross-{_hashed:d}", *_in, **_given)
 
 
 @op_types("RaggedTensorToVariant")
@@ -974,23 +833,9 @@ for _prefix in ("Resource", ""):
     update(f"{_prefix}ApplyPowerSign", 1, logbase=float32(1.1), **_RATE, **_SIGN)
 update("ResourceApplyAdamWithAmsgrad", 3, beta2_power=float32(0.99), **_BETAS)
 for _nesterov in (False, True):
-    update(
-        f"ResourceApplyKerasMomentum-{_nesterov:d}",
-        1,
-        _slots="accum",
-        momentum=float32(0.9),
-        use_nesterov=_nesterov,
-        **_RATE,
-    )
-    update(
-        f"ResourceSparseApplyKerasMomentum-{_nesterov:d}",
-        1,
-        True,
-        _slots="accum",
-        momentum=float32(0.9),
-        use_nesterov=_nesterov,
-        **_RATE,
-    )
+    _given = {"_slots": "accum", "momentum": float32(0.9), "use_nesterov": _nesterov, **_RATE}
+    update(f"ResourceApplyKerasMomentum-{_nesterov:d}", 1, **_given)
+    update(f"ResourceSparseApplyKerasMomentum-{_nesterov:d}", 1, True, **_given)
 
 
 @op_types("RefIdentity")
@@ -1023,15 +868,8 @@ for _kind in ("float32", "float64"):
     case(f"CholeskyGrad-{_kind}", *_in, slopes=False, tolerance=1e-4)
 old("BatchCholeskyGrad", 12, [np.linalg.cholesky(positive(3, 3)), reals(3, 3)], T="float32", tolerance=1e-4)
 for _kind in ("Sum", "Mean", "SqrtN"):
-    case(
-        f"SparseSegment{_kind}GradV2",
-        grad=reals(3, 2),
-        indices=array([7, 1, 7, 4]),
-        segment_ids=array([0, 0, 1, 2], int32),
-        dense_output_dim0=int32(9),
-        slopes=False,
-        tolerance=1e-6,
-    )
+    _in = reals(3, 2), array([7, 1, 7, 4]), array([0, 0, 1, 2], int32), int32(9)
+    case(f"SparseSegment{_kind}GradV2", *_in, slopes=False, tolerance=1e-6)
 _CLOUD = array([[0, 0], [10, 10], [20, 20]], float32)
 
 

@@ -151,22 +151,12 @@ def _two(tf: Any, np: Any) -> Plan:
     return Plan(outs, facts=facts)
 
 
-@cells("shared-by-reuse")
-def _shared(tf: Any, np: Any) -> Plan:
+@cells("shared-by-{way}", way=("reuse", "argument"))
+def _shared(tf: Any, np: Any, way: str) -> Plan:
     x, outs = tf.constant(reals(np, (2, 3))), []
     for reuse in (None, True):
-        with _scope(tf, np, reuse=reuse):
-            cell = tf.nn.rnn_cell.LSTMCell(2)
-            outs.append(cell(x, cell.zero_state(2, tf.float32))[0])
-    return Plan(outs, facts=_seen(tf, cell))
-
-
-@cells("shared-by-argument")
-def _shared_by_argument(tf: Any, np: Any) -> Plan:
-    x, outs = tf.constant(reals(np, (2, 3))), []
-    for reuse in (None, True):
-        with _scope(tf, np):
-            cell = tf.nn.rnn_cell.LSTMCell(2, reuse=reuse)
+        with _scope(tf, np, reuse=reuse if way == "reuse" else None):
+            cell = tf.nn.rnn_cell.LSTMCell(2, reuse=reuse if way == "argument" else None)
             outs.append(cell(x, cell.zero_state(2, tf.float32))[0])
     return Plan(outs, facts=_seen(tf, cell))
 
@@ -177,30 +167,20 @@ def _not_there(tf: Any, np: Any) -> Any:
     return cell(tf.zeros([2, 3]), cell.zero_state(2, tf.float32))[0]
 
 
-@cells("scope-argument")
-def _scope_argument(tf: Any, np: Any) -> Plan:
-    x = tf.constant(reals(np, (2, 3)))
-    cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(2)])
-    with _scope(tf, np):
-        out, _ = cell(x, cell.zero_state(2, tf.float32), "there")
-    return Plan(out, facts=_seen(tf, cell))
+_SCOPED: dict[str, tuple[_Cell, Callable[[Any], Any], tuple[str, ...]]] = {
+    "scope-argument": (lambda tf, c: c.MultiRNNCell([c.GRUCell(2)]), lambda tf: None, ("there",)),
+    "partitioned": (lambda tf, c: c.LSTMCell(4, num_unit_shards=3), lambda tf: None, ()),
+    "regularized": (lambda tf, c: c.GRUCell(2), lambda tf: tf.nn.l2_loss, ()),
+}
 
 
-@cells("partitioned")
-def _partitioned(tf: Any, np: Any) -> Plan:
-    x = tf.constant(reals(np, (2, 3)))
-    cell = tf.nn.rnn_cell.LSTMCell(4, num_unit_shards=3)
-    with tf.variable_scope("net", initializer=tf.constant_initializer(0.2)):
-        out, _ = cell(x, cell.zero_state(2, tf.float32))
-    return Plan(out, facts=_seen(tf, cell))
-
-
-@cells("regularized")
-def _regularized(tf: Any, np: Any) -> Plan:
-    x = tf.constant(reals(np, (2, 3)))
-    cell = tf.nn.rnn_cell.GRUCell(2)
-    with _scope(tf, np, regularizer=tf.nn.l2_loss):
-        out, _ = cell(x, cell.zero_state(2, tf.float32))
+@cells("{way}", way=_SCOPED)
+def _scoped(tf: Any, np: Any, way: Any) -> Plan:
+    make, regularizer, scope = way
+    cell = make(tf, tf.nn.rnn_cell)
+    constant = tf.constant_initializer(0.2)
+    with tf.variable_scope("net", initializer=constant, regularizer=regularizer(tf)):
+        out, _ = cell(tf.constant(reals(np, (2, 3))), cell.zero_state(2, tf.float32), *scope)
     losses = tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
     return Plan([out, *losses], facts=_seen(tf, cell))
 
@@ -296,10 +276,9 @@ _INNER: dict[str, _Cell] = {
     "lstm-one-state": lambda tf, c: c.BasicLSTMCell(4, state_is_tuple=False),
     "stack": lambda tf, c: c.MultiRNNCell([c.LSTMCell(4), c.ResidualWrapper(c.GRUCell(4))]),
 }
-_LENGTHS: dict[str, Any] = {"": None, "-lengths": [2, 5, 0], "-short": [2, 1, 3]}
-# The same where each step has nodes of its own: a few steps show what many do.
+# Lengths for a loop over five steps, and for one where each of three has nodes of its own.
+_LENGTHS: dict[str, Any] = {"": (None, None), "-lengths": ([2, 5, 0], [2, 3, 0]), "-short": ([2, 1, 3], [2, 1, 0])}
 _STEPS = 3
-_FEW: dict[str, Any] = {"": None, "-lengths": [2, 3, 0], "-short": [2, 1, 0]}
 
 
 def _slopes(tf: Any, outs: Any, inputs: list[Any]) -> Any:
@@ -308,43 +287,32 @@ def _slopes(tf: Any, outs: Any, inputs: list[Any]) -> Any:
     return tf.gradients(loss, [*inputs, *tf.trainable_variables()])
 
 
-@loops("dynamic-{cell}{lengths}", cell=_INNER, lengths=_LENGTHS)
-def _dynamic(tf: Any, np: Any, cell: _Cell, lengths: Any) -> Plan:
-    made = cell(tf, tf.nn.rnn_cell)
-    x = tf.placeholder(tf.float32, [None, None, 3])
+@loops("{way}-{cell}{lengths}", way=("dynamic", "static"), cell=_INNER, lengths=_LENGTHS)
+def _loop(tf: Any, np: Any, way: str, cell: _Cell, lengths: Any) -> Plan:
+    made, many, few = cell(tf, tf.nn.rnn_cell), *lengths
+    count = 5 if way == "dynamic" else _STEPS
+    x = tf.placeholder(tf.float32, [None, None if way == "dynamic" else count, 3])
     with _scope(tf, np):
-        outs, state = tf.nn.dynamic_rnn(made, x, lengths, dtype=tf.float32)
-    return Plan([outs, state, _slopes(tf, outs, [x])], {x: reals(np, (3, 5, 3))}, facts=_seen(tf, made))
+        if way == "dynamic":
+            outs, state = tf.nn.dynamic_rnn(made, x, many, dtype=tf.float32)
+        else:
+            outs, state = tf.nn.static_rnn(made, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=few)
+    return Plan([outs, state, _slopes(tf, outs, [x])], {x: reals(np, (3, count, 3))}, facts=_seen(tf, made))
 
 
-@loops("static-{cell}{lengths}", cell=_INNER, lengths=_FEW)
-def _static(tf: Any, np: Any, cell: _Cell, lengths: Any) -> Plan:
-    made = cell(tf, tf.nn.rnn_cell)
-    x = tf.placeholder(tf.float32, [None, _STEPS, 3])
-    with _scope(tf, np):
-        outs, state = tf.nn.static_rnn(made, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths)
-    return Plan([outs, state, _slopes(tf, outs, [x])], {x: reals(np, (3, _STEPS, 3))}, facts=_seen(tf, made))
-
-
-@loops("both-ways{lengths}{major}", lengths=_LENGTHS, major={"": False, "-time-major": True})
-def _both(tf: Any, np: Any, lengths: Any, major: bool) -> Plan:
-    x = tf.placeholder(tf.float32, [None, None, 2])
+@loops("{way}{lengths}", way=("both-ways", "static-both-ways", "both-ways-time-major"), lengths=_LENGTHS)
+def _both(tf: Any, np: Any, way: str, lengths: Any) -> Plan:
     forward, back = tf.nn.rnn_cell.GRUCell(3), tf.nn.rnn_cell.BasicLSTMCell(2)
-    options = {"dtype": tf.float32, "time_major": major}
+    static, major = way.startswith("static"), way.endswith("major")
+    x = tf.placeholder(tf.float32, [3, _STEPS, 2] if static else [None, None, 2])
     with _scope(tf, np):
-        outs, states = tf.nn.bidirectional_dynamic_rnn(forward, back, x, lengths, **options)
-    fed = {x: reals(np, (5, 3, 2) if major else (3, 5, 2))}
-    return Plan([outs, states, _slopes(tf, outs, [x])], fed, facts=_seen(tf, back))
-
-
-@loops("static-both-ways{lengths}", lengths=_FEW)
-def _static_both(tf: Any, np: Any, lengths: Any) -> Plan:
-    x = tf.placeholder(tf.float32, [3, _STEPS, 2])
-    forward, back = tf.nn.rnn_cell.GRUCell(3), tf.nn.rnn_cell.BasicLSTMCell(2)
-    options = {"dtype": tf.float32, "sequence_length": lengths}
-    with _scope(tf, np):
-        found = tf.nn.static_bidirectional_rnn(forward, back, tf.unstack(x, axis=1), **options)
-    fed = {x: reals(np, (3, _STEPS, 2))}
+        if static:
+            found = tf.nn.static_bidirectional_rnn(
+                forward, back, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths[1]
+            )
+        else:
+            found = tf.nn.bidirectional_dynamic_rnn(forward, back, x, lengths[0], dtype=tf.float32, time_major=major)
+    fed = {x: reals(np, (5, 3, 2) if major else (3, _STEPS if static else 5, 2))}
     return Plan([*found, _slopes(tf, found[0], [x])], fed, facts=_seen(tf, back))
 
 
@@ -452,49 +420,35 @@ def _saving(tf: Any, np: Any) -> Plan:
     return Plan(steps=[Step([outs, state])] * 3)
 
 
-_WRONG: dict[str, Callable[[Any, Any], Any]] = {
-    "no-cell": lambda tf, cell: tf.nn.dynamic_rnn(3, tf.zeros([2, 3, 2]), dtype=tf.float32),
-    "no-dtype": lambda tf, cell: tf.nn.dynamic_rnn(cell, tf.zeros([2, 3, 2])),
-    "matrix": lambda tf, cell: tf.nn.dynamic_rnn(cell, tf.zeros([2, 3]), dtype=tf.float32),
-    "vector": lambda tf, cell: tf.nn.dynamic_rnn(cell, tf.zeros([2]), dtype=tf.float32),
-    "unknown-depth": lambda tf, cell: tf.nn.dynamic_rnn(
-        cell, tf.placeholder(tf.float32, [2, 3, None]), dtype=tf.float32
+# Each is given ``tf.nn``, a cell, what makes zeros of sizes, and ``tf``.
+_WRONG: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "no-cell": lambda nn, c, z, tf: nn.dynamic_rnn(3, z(2, 3, 2), dtype=tf.float32),
+    "no-dtype": lambda nn, c, z, tf: nn.dynamic_rnn(c, z(2, 3, 2)),
+    "matrix": lambda nn, c, z, tf: nn.dynamic_rnn(c, z(2, 3), dtype=tf.float32),
+    "vector": lambda nn, c, z, tf: nn.dynamic_rnn(c, z(2), dtype=tf.float32),
+    "unknown-depth": lambda nn, c, z, tf: nn.dynamic_rnn(c, tf.placeholder(tf.float32, [2, 3, None]), dtype=tf.float32),
+    "other-times": lambda nn, c, z, tf: nn.dynamic_rnn(c, (z(2, 3, 2), z(2, 4, 2)), dtype=tf.float32),
+    "other-batches": lambda nn, c, z, tf: nn.dynamic_rnn(c, (z(2, 3, 2), z(3, 3, 2)), dtype=tf.float32),
+    "lengths-of-rank-2": lambda nn, c, z, tf: nn.dynamic_rnn(c, z(2, 3, 2), [[1, 2]], dtype=tf.float32),
+    "too-many-lengths": lambda nn, c, z, tf: nn.dynamic_rnn(c, z(2, 3, 2), [1, 2, 3], dtype=tf.float32),
+    "state-of-another-batch": lambda nn, c, z, tf: nn.dynamic_rnn(c, z(2, 3, 2), initial_state=z(3, 4)),
+    "state-of-another-width": lambda nn, c, z, tf: nn.dynamic_rnn(c, z(2, 3, 2), initial_state=z(2, 5)),
+    "state-of-another-dtype": lambda nn, c, z, tf: nn.dynamic_rnn(
+        c, z(2, 3, 2), initial_state=tf.zeros([2, 4], tf.float64)
     ),
-    "other-times": lambda tf, cell: tf.nn.dynamic_rnn(
-        cell, (tf.zeros([2, 3, 2]), tf.zeros([2, 4, 2])), dtype=tf.float32
+    "static-no-list": lambda nn, c, z, tf: nn.static_rnn(c, z(2, 3), dtype=tf.float32),
+    "static-nothing": lambda nn, c, z, tf: nn.static_rnn(c, [], dtype=tf.float32),
+    "static-no-dtype": lambda nn, c, z, tf: nn.static_rnn(c, [z(2, 3)]),
+    "static-vectors-and-matrices": lambda nn, c, z, tf: nn.static_rnn(c, [z(2, 3), z(2)], dtype=tf.float32),
+    "static-other-batches": lambda nn, c, z, tf: nn.static_rnn(c, [z(2, 3), z(4, 3)], dtype=tf.float32),
+    "static-unknown-depth": lambda nn, c, z, tf: nn.static_rnn(
+        c, [tf.placeholder(tf.float32, [2, None])], dtype=tf.float32
     ),
-    "other-batches": lambda tf, cell: tf.nn.dynamic_rnn(
-        cell, (tf.zeros([2, 3, 2]), tf.zeros([3, 3, 2])), dtype=tf.float32
-    ),
-    "lengths-of-rank-2": lambda tf, cell: tf.nn.dynamic_rnn(cell, tf.zeros([2, 3, 2]), [[1, 2]], dtype=tf.float32),
-    "too-many-lengths": lambda tf, cell: tf.nn.dynamic_rnn(cell, tf.zeros([2, 3, 2]), [1, 2, 3], dtype=tf.float32),
-    "state-of-another-batch": lambda tf, cell: tf.nn.dynamic_rnn(
-        cell, tf.zeros([2, 3, 2]), initial_state=tf.zeros([3, 4])
-    ),
-    "state-of-another-width": lambda tf, cell: tf.nn.dynamic_rnn(
-        cell, tf.zeros([2, 3, 2]), initial_state=tf.zeros([2, 5])
-    ),
-    "state-of-another-dtype": lambda tf, cell: tf.nn.dynamic_rnn(
-        cell, tf.zeros([2, 3, 2]), initial_state=tf.zeros([2, 4], tf.float64)
-    ),
-    "static-no-list": lambda tf, cell: tf.nn.static_rnn(cell, tf.zeros([2, 3]), dtype=tf.float32),
-    "static-nothing": lambda tf, cell: tf.nn.static_rnn(cell, [], dtype=tf.float32),
-    "static-no-dtype": lambda tf, cell: tf.nn.static_rnn(cell, [tf.zeros([2, 3])]),
-    "static-vectors-and-matrices": lambda tf, cell: tf.nn.static_rnn(
-        cell, [tf.zeros([2, 3]), tf.zeros([2])], dtype=tf.float32
-    ),
-    "static-other-batches": lambda tf, cell: tf.nn.static_rnn(
-        cell, [tf.zeros([2, 3]), tf.zeros([4, 3])], dtype=tf.float32
-    ),
-    "static-unknown-depth": lambda tf, cell: tf.nn.static_rnn(
-        cell, [tf.placeholder(tf.float32, [2, None])], dtype=tf.float32
-    ),
-    "both-ways-no-cell": lambda tf, cell: tf.nn.bidirectional_dynamic_rnn(
-        cell, 3, tf.zeros([2, 3, 2]), dtype=tf.float32
-    ),
-    "raw-no-function": lambda tf, cell: tf.nn.raw_rnn(cell, 3),
+    "both-ways-no-cell": lambda nn, c, z, tf: nn.bidirectional_dynamic_rnn(c, 3, z(2, 3, 2), dtype=tf.float32),
+    "raw-no-function": lambda nn, c, z, tf: nn.raw_rnn(c, 3),
 }
-loops.each(
-    {f"wrong-{name}": asked for name, asked in _WRONG.items()},
-    lambda asked: lambda tf, np: asked(tf, tf.nn.rnn_cell.GRUCell(4))[0],
+loops.over(
+    "wrong-{wrong}",
+    lambda tf, np, wrong: wrong(tf.nn, tf.nn.rnn_cell.GRUCell(4), lambda *sizes: tf.zeros(sizes), tf)[0],
+    wrong=_WRONG,
 )

@@ -72,15 +72,8 @@ def _attributes(tf: Any, np: Any) -> Plan:
     v = tf.Variable(np.ones((2, 3), "float32"), name="v", trainable=False)
     w = tf.get_variable("w", [4], tf.int32, tf.zeros_initializer())
     facts = [
-        v.name,
-        v.op.name,
-        v.shape.as_list(),
-        v.trainable,
-        w.name,
-        w.dtype.name.removesuffix("_ref"),
-        len(tf.trainable_variables()),
-        len(tf.global_variables()),
-        v.get_shape().as_list(),
+        [v.name, v.op.name, v.shape.as_list(), v.trainable, w.name, w.dtype.name.removesuffix("_ref")],
+        [len(tf.trainable_variables()), len(tf.global_variables()), v.get_shape().as_list()],
     ]
     return Plan([v, w], facts=facts)
 
@@ -192,27 +185,20 @@ _QUEUES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], list[Any]]]] = {
 }
 
 
-@queues("{kind}-in-and-out", kind=_QUEUES)
-def _in_and_out(tf: Any, np: Any, kind: Any) -> Plan:
+_SCRIPTS: dict[str, Callable[[Any, Any, Any], list[Any]]] = {
+    "in-and-out": lambda q, items, out: [*map(q.enqueue, items), q.size(), out, out, out, q.size()],
+    "many": lambda q, items, out: [*map(q.enqueue, items), q.dequeue_many(2), q.dequeue_up_to(1), q.size()],
+    "closed": lambda q, items, out: [
+        *[put := q.enqueue(items[0]), q.is_closed(), q.close(), q.is_closed(), put, out, out, q.size()],
+        *[q.dequeue_up_to(2), q.dequeue_many(1)],
+    ],
+}
+
+
+@queues("{kind}-{script}", kind=_QUEUES, script=_SCRIPTS)
+def _in_order(tf: Any, np: Any, kind: Any, script: Any) -> Plan:
     queue, items = (make(tf) for make in kind)
-    out = queue.dequeue()
-    steps = [*map(queue.enqueue, items), queue.size(), out, out, out, queue.size()]
-    return Plan(steps=[*map(Step, steps)])
-
-
-@queues("{kind}-many", kind=_QUEUES)
-def _many(tf: Any, np: Any, kind: Any) -> Plan:
-    queue, items = (make(tf) for make in kind)
-    steps = [*map(queue.enqueue, items), queue.dequeue_many(2), queue.dequeue_up_to(1), queue.size()]
-    return Plan(steps=[*map(Step, steps)])
-
-
-@queues("{kind}-closed", kind=_QUEUES)
-def _closed(tf: Any, np: Any, kind: Any) -> Plan:
-    queue, items = (make(tf) for make in kind)
-    item, out = queue.enqueue(items[0]), queue.dequeue()
-    steps = [item, queue.is_closed(), queue.close(), queue.is_closed(), item, out, out, queue.size()]
-    return Plan(steps=[*map(Step, steps), Step(queue.dequeue_up_to(2)), Step(queue.dequeue_many(1))])
+    return Plan(steps=[*map(Step, script(queue, items, queue.dequeue()))])
 
 
 @queues("fifo-two-components")
@@ -301,18 +287,8 @@ def _accumulator(tf: Any, np: Any) -> Plan:
     kept = tf.ConditionalAccumulator(tf.float32, [2])
     add = kept.apply_grad([2.0, 4.0], local_step=0)
     more = kept.apply_grad([4.0, 0.0], local_step=0)
-    return Plan(
-        steps=[
-            Step(add),
-            Step(more),
-            Step(kept.num_accumulated()),
-            Step(kept.take_grad(2)),
-            Step(kept.num_accumulated()),
-            Step(kept.set_global_step(5)),
-            Step(add),
-            Step(kept.num_accumulated()),
-        ]
-    )
+    ahead, count = kept.set_global_step(5), kept.num_accumulated()
+    return Plan(steps=[*map(Step, (add, more, count, kept.take_grad(2), count, ahead, add, count))])
 
 
 FAMILIES = [variables, queues]

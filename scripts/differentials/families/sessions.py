@@ -266,66 +266,51 @@ devices = Family("devices")
 
 # --- partial runs
 
-
-def _three(tf: Any) -> tuple[Any, Any, Any, Any, Any]:
-    a, b, c = (tf.placeholder(tf.float32, [], name=name) for name in "abc")
-    first = a + b
-    return a, b, c, first, first * c
-
-
-@partial("two-halves")
-def _halves(tf: Any, np: Any) -> Plan:
-    a, b, c, first, second = _three(tf)
-
-    def drive(session: Any) -> Any:
-        handle = session.partial_run_setup([first, second], [a, b, c])
-        return [
-            lambda: session.partial_run(handle, first, {a: 1, b: 2}),
-            lambda: session.partial_run(handle, second, {c: 10}),
-        ]
-
-    return Plan(drive=drive)
-
-
-_PARTIAL: dict[str, Callable[[Any, Any, list[Any]], list[Callable[[], Any]]]] = {
-    "feed-twice": lambda s, h, t: [
-        lambda: s.partial_run(h, t[3], {t[0]: 1, t[1]: 2}),
-        lambda: s.partial_run(h, t[4], {t[0]: 1, t[2]: 2}),
-    ],
-    "fetch-twice": lambda s, h, t: [lambda: s.partial_run(h, t[3], {t[0]: 1, t[1]: 2}), lambda: s.partial_run(h, t[3])],
-    "too-early": lambda s, h, t: [lambda: s.partial_run(h, t[4], {t[0]: 1, t[1]: 2})],
-    "feed-only": lambda s, h, t: [
-        lambda: s.partial_run(h, [], {t[0]: 1, t[1]: 2}),
-        lambda: s.partial_run(h, [t[3], t[4]], {t[2]: 3}),
-    ],
-    "all-at-once": lambda s, h, t: [lambda: s.partial_run(h, [t[4], t[3]], {t[0]: 1, t[1]: 2, t[2]: 3})],
-    "unknown-feed": lambda s, h, t: [lambda: s.partial_run(h, t[3], {t[3]: 1.0})],
-    "unknown-fetch": lambda s, h, t: [lambda: s.partial_run(h, t[2], {t[0]: 1})],
-    "no-feed": lambda s, h, t: [lambda: s.partial_run(h, t[3])],
-    "wrong-shape": lambda s, h, t: [lambda: s.partial_run(h, t[3], {t[0]: [1], t[1]: 2})],
-    "wrong-handle": lambda s, h, t: [lambda: s.partial_run("nothing", t[3], {t[0]: 1, t[1]: 2})],
-    "after-the-end": lambda s, h, t: [
-        lambda: s.partial_run(h, [t[4], t[3]], {t[0]: 1, t[1]: 2, t[2]: 3}),
-        lambda: s.partial_run(h, t[3]),
-    ],
-    "structure": lambda s, h, t: [lambda: s.partial_run(h, {"x": [t[3]]}, {t[0]: 1, t[1]: 2})],
+# The calls, each with what it fetches and feeds, of three placeholders, the sum of two, and its product with the third.
+_PARTIAL: dict[str, list[tuple[Any, dict[int, Any]]]] = {
+    "two-halves": [(3, {0: 1, 1: 2}), (4, {2: 10})],
+    "feed-twice": [(3, {0: 1, 1: 2}), (4, {0: 1, 2: 2})],
+    "fetch-twice": [(3, {0: 1, 1: 2}), (3, {})],
+    "too-early": [(4, {0: 1, 1: 2})],
+    "feed-only": [([], {0: 1, 1: 2}), ([3, 4], {2: 3})],
+    "all-at-once": [([4, 3], {0: 1, 1: 2, 2: 3})],
+    "unknown-feed": [(3, {3: 1.0})],
+    "unknown-fetch": [(2, {0: 1})],
+    "no-feed": [(3, {})],
+    "wrong-shape": [(3, {0: [1], 1: 2})],
+    "wrong-handle": [(3, {0: 1, 1: 2})],
+    "after-the-end": [([4, 3], {0: 1, 1: 2, 2: 3}), (3, {})],
+    "structure": [({"x": [3]}, {0: 1, 1: 2})],
 }
 
 
-@partial("{runs}", runs=_PARTIAL)
-def _partly(tf: Any, np: Any, runs: Any) -> Plan:
-    all_of_it = list(_three(tf))
+@partial("{calls}", calls={name: (name, calls) for name, calls in _PARTIAL.items()})
+def _partly(tf: Any, np: Any, calls: Any) -> Plan:
+    name, asked = calls
+    a, b, c = (tf.placeholder(tf.float32, [], name=name) for name in "abc")
+    nodes = [a, b, c, a + b, (a + b) * c]
+
+    def those(places: Any) -> Any:
+        if isinstance(places, dict):
+            return {key: those(each) for key, each in places.items()}
+        return [those(each) for each in places] if isinstance(places, list) else nodes[places]
 
     def drive(session: Any) -> Any:
-        handle = session.partial_run_setup(all_of_it[3:], all_of_it[:3])
-        return runs(session, handle, all_of_it)
+        handle = session.partial_run_setup(nodes[3:], nodes[:3])
+        handle = "nothing" if name == "wrong-handle" else handle
+        return [
+            lambda fetched=fetched, fed=fed: session.partial_run(
+                handle, those(fetched), {nodes[place]: value for place, value in fed.items()} or None
+            )
+            for fetched, fed in asked
+        ]
 
     return Plan(drive=drive)
 
 
 @partial("nothing-to-fetch")
 def _no_fetch(tf: Any, np: Any) -> Plan:
-    a, *_ = _three(tf)
+    a = tf.placeholder(tf.float32, [])
     return Plan(drive=lambda session: [lambda: bool(session.partial_run_setup([], [a]))])
 
 
@@ -360,11 +345,9 @@ def _nested_devices(tf: Any, np: Any) -> Plan:
     with tf.device("/job:ps/task:1"):
         found.append(tf.constant(1).device)
         with tf.device("/cpu:0"):
-            found.append(tf.constant(1).device)
-            with tf.device("/task:2"):
-                found.append(tf.constant(1).device)
-            with tf.device(None):
-                found.append(tf.constant(1).device)
+            for inner in ("", "/task:2", None):
+                with tf.device(inner):
+                    found.append(tf.constant(1).device)
     return Plan(facts=found)
 
 
@@ -396,7 +379,6 @@ errors = Family("errors")
 
 
 _REFUSED: dict[str, Callable[[Any, Any], Any]] = {
-    "reshape-sizes": lambda tf, np: tf.reshape([1, 2, 3], [2, 2]),
     "matmul-rank": lambda tf, np: tf.matmul([1.0], [2.0]),
     "concat-nothing": lambda tf, np: tf.concat([], 0),
     "stack-nothing": lambda tf, np: tf.stack([]),
@@ -407,21 +389,13 @@ _REFUSED: dict[str, Callable[[Any, Any], Any]] = {
     "constant-shape": lambda tf, np: tf.constant([1, 2, 3], shape=[2, 2]),
     "constant-shape-fill": lambda tf, np: tf.constant(7, shape=[2, 2]),
     "constant-of-tensor": lambda tf, np: tf.constant(tf.constant(1)),
-    "argmax-axis": lambda tf, np: tf.argmax([1, 2], 3),
     "one-hot-depth": lambda tf, np: tf.one_hot([1], -1),
     "negative-fill": lambda tf, np: tf.fill([-1], 1),
-    "range-zero-step": lambda tf, np: tf.range(0, 5, 0),
-    "range-wrong-way": lambda tf, np: tf.range(5, 0, 1),
     "linspace-none": lambda tf, np: tf.linspace(0.0, 1.0, -1),
     "add-shapes": lambda tf, np: tf.add(tf.constant([1, 2]), [1, 2, 3]),
-    "log-of-int": lambda tf, np: tf.log(3),
     "sum-of-text": lambda tf, np: tf.reduce_sum(["a"]),
     "not-of-int": lambda tf, np: tf.logical_not(1),
-    "transpose-rank": lambda tf, np: tf.transpose([1, 2], [0, 1]),
     "expand-axis": lambda tf, np: tf.expand_dims(1, 3),
-    "squeeze-large": lambda tf, np: tf.squeeze([[1, 2]], [1]),
-    "split-uneven": lambda tf, np: tf.split([1, 2, 3], 2),
-    "tile-rank": lambda tf, np: tf.tile([1], [1, 2]),
     "gather-float": lambda tf, np: tf.gather([1, 2], [0.5]),
     "gather-outside": lambda tf, np: tf.gather([1, 2], [5]),
     "cond-no-branch": lambda tf, np: tf.cond(True, None, None),
@@ -441,11 +415,9 @@ _REFUSED: dict[str, Callable[[Any, Any], Any]] = {
     "sparse-ranks": lambda tf, np: tf.SparseTensor([[0, 1]], [1.0], [3]),
     "sparse-dtypes": lambda tf, np: tf.SparseTensor([[0.5]], [1.0], [3]),
     "clip-order": lambda tf, np: tf.clip_by_value([1.0, 5.0], 4.0, 2.0),
-    "top-k-many": lambda tf, np: tf.nn.top_k([1.0, 2.0], 3),
     "top-k-scalar": lambda tf, np: tf.nn.top_k(1.0, 1),
     "softmax-int": lambda tf, np: tf.nn.softmax([1, 2]),
     "relu-bool": lambda tf, np: tf.nn.relu([True]),
-    "dropout-rate": lambda tf, np: tf.nn.dropout([1.0], rate=1.5),
     "embedding-none": lambda tf, np: tf.nn.embedding_lookup(None, [0]),
     "entropy-no-labels": lambda tf, np: tf.nn.softmax_cross_entropy_with_logits_v2(None, [[1.0]]),
     "entropy-shapes": lambda tf, np: tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0], logits=[1.0, 2.0]),
@@ -455,7 +427,6 @@ _REFUSED: dict[str, Callable[[Any, Any], Any]] = {
     "pad-rank": lambda tf, np: tf.pad([1, 2], [[1, 0], [0, 1]]),
     "reverse-twice": lambda tf, np: tf.reverse([[1]], [0, 0]),
     "roll-axes": lambda tf, np: tf.roll([1, 2], [1, 2], [0]),
-    "slice-rank": lambda tf, np: tf.slice([1, 2], [0, 0], [1, 1]),
     "where-rank": lambda tf, np: tf.where([True], [1, 2], [3, 4]),
     "diag-scalar": lambda tf, np: tf.diag(1),
     "diag-part": lambda tf, np: tf.diag_part([[1, 2]]),

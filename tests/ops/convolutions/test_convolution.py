@@ -9,6 +9,9 @@ import pytest
 
 from actorsession import nn, shape, stack
 from actorsession.errors import InvalidArgumentError
+from actorsession.ops.convolutions import kernels
+from actorsession.ops.convolutions.kernels import Sliding, convolved, filter_gradient, input_gradient
+from actorsession.ops.shares import in_shares
 from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import back_to_images, correlated
@@ -42,9 +45,7 @@ def close(function: Any, wanted: Any, *arrays: Any) -> None:
         (lambda x, f: nn.atrous_conv2d(x, f, 2, "SAME"), 2, 1, "SAME", 2),
     ],
 )
-def test_every_form_of_a_convolution_is_a_sum_over_windows(
-    build: Any, axes: int, stride: int, padding: str, apart: int
-) -> None:
+def test_every_convolution_is_a_sum_over_windows(build: Any, axes: int, stride: int, padding: str, apart: int) -> None:
     x, f = some(2, *[7, 6, 5][:axes], 2), some(*[3, 2, 2][:axes], 2, 3)
     close(build, correlated(x, f, [stride] * axes, padding, [apart] * axes), x, f)
 
@@ -149,9 +150,7 @@ def test_channels_by_themselves_may_have_gaps_and_come_first() -> None:
 @for_each("padding", ["SAME", "VALID"])
 @for_each("times", [1, 2])
 @for_each("strides, apart", [((1, 1), (1, 1)), ((2, 2), (1, 1)), ((3, 1), (1, 2)), ((2, 3), (3, 2))])
-def test_strides_gaps_and_filters_of_channels_by_themselves_may_be_anything(
-    padding: Any, times: int, strides: Any, apart: Any
-) -> None:
+def test_strides_gaps_and_filters_by_channel_may_vary(padding: Any, times: int, strides: Any, apart: Any) -> None:
     """Also where no window reaches some pixels, and with strides that do not divide the gaps."""
     x, f = some(2, 11, 10, 3), some(3, 2, 3, times)
     parts = [correlated(x[..., [i]], f[:, :, [i]], strides, padding, apart) for i in range(3)]
@@ -208,3 +207,45 @@ test_arguments_that_fit_no_convolution_are_refused = refusing(
         "a pointwise filter has shape",
     ),
 )
+
+
+# -- large convolutions share their blocks out among threads ---------------------------------------
+
+
+def results(batch: int, size: int, channels: int, deep: int, stride: int) -> list[Any]:
+    random = np.random.default_rng(3)
+    count = -(-size // stride)
+    reach = (count - 1) * stride + 3 - size
+    pads = ((reach // 2, reach - reach // 2),) * 2
+    s = Sliding((count, count), (3, 3), (stride, stride), (1, 1), pads)
+    x = random.normal(size=(batch, size, size, channels))
+    f = random.normal(size=(3, 3, channels, deep))
+    g = random.normal(size=(batch, count, count, deep))
+    return [convolved(x, f, s), filter_gradient(x, g, s), input_gradient(f, g, s, (size, size))]
+
+
+@for_each(
+    "batch, size, channels, deep, stride",
+    [
+        (5, 12, 1, 4, 1),  # few channels: laid out position by position
+        (5, 12, 24, 8, 1),  # rows of the image
+        (4, 13, 24, 8, 2),  # strides: one product and many additions
+        (3, 90, 40, 4, 1),  # images larger than a block, whose rows overlap
+        (1, 9, 3, 2, 1),  # nothing to share
+    ],
+)
+def test_the_results_do_not_depend_on_the_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch, batch: int, size: int, channels: int, deep: int, stride: int
+) -> None:
+    asked: list[int] = []
+
+    def count(work: Any, items: Any, multiplications: int) -> Any:
+        asked.append(multiplications)
+        return in_shares(work, items, 3)
+
+    alone = results(batch, size, channels, deep, stride)
+    monkeypatch.setattr(kernels, "share_products", count)
+    shared = results(batch, size, channels, deep, stride)
+    assert len(asked) == 3
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)

@@ -127,9 +127,7 @@ def tiling(window: tuple[int, ...], counts: tuple[int, ...]) -> Sliding:
     "batch, window, counts, channels",
     [(3, (2, 2), (4, 5), 3), (2, (3, 2), (2, 2), 1), (50, (2, 2), (9, 9), 40), (2, (2, 1, 2), (2, 3, 2), 2)],
 )
-def test_all_goes_to_the_first_of_the_largest(
-    dtype: str, batch: int, window: tuple[int, ...], counts: tuple[int, ...], channels: int
-) -> None:
+def test_all_goes_to_the_first_of_the_largest(dtype: str, batch: int, window: Any, counts: Any, channels: int) -> None:
     random = np.random.default_rng(1)
     s = tiling(window, counts)
     sizes = [n * w for n, w in zip(counts, window, strict=True)]

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import Graph, Session, ops
+from actorsession import Graph, ops
 from actorsession.extend import OpDef
 from actorsession.extend import register_op as register
 from tests.nodes import make_one
+from tests.ops.cases import run_initialised as run
 from tests.rows import for_each, refused
 
 for name in ("TestNoGradientA", "TestNoGradientB"):
@@ -23,12 +24,6 @@ def graph(registrations: None) -> Iterator[Graph]:
     """Gradients that a test registers are forgotten after it."""
     with Graph().as_default() as made:
         yield made
-
-
-def run(fetches: Any) -> Any:
-    with Session() as session:
-        session.run(ops.global_variables_initializer())
-        return session.run(fetches)
 
 
 # -- registering -----------------------------------------------------------------------------------

@@ -284,17 +284,11 @@ test_functions_of_elements_do_what_their_rows_say = each_use([*ARITHMETIC, *COMP
 
 # Analytic functions whose second derivative is not 0.
 CURVED: dict[Op, Op] = {
-    ops.square: np.square,
-    ops.sqrt: np.sqrt,
     ops.rsqrt: lambda x: 1 / np.sqrt(x),
-    ops.reciprocal: np.reciprocal,
-    ops.exp: np.exp,
-    ops.expm1: np.expm1,
-    ops.log: np.log,
-    ops.log1p: np.log1p,
-    ops.sin: np.sin,
-    ops.cos: np.cos,
-    ops.tan: np.tan,
+    **{
+        getattr(ops, f): getattr(np, f)
+        for f in ["square", "sqrt", "reciprocal", "exp", "expm1", "log", "log1p", "sin", "cos", "tan"]
+    },
 }
 
 

@@ -10,21 +10,15 @@ import pytest
 
 import actorsession as acts
 from actorsession import ops
-from actorsession.config import ConfigProto
 from actorsession.extend import OpDef
 from actorsession.extend import register_op as register
 from tests.nodes import make_one
+from tests.ops.cases import run_initialised as run
 from tests.plan.kit import Made
 from tests.rows import for_each, refused
 
 STEP = 1e-5
 Build = Callable[..., Any]
-
-
-def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:
-    with acts.Session(config=ConfigProto(device_count={"CPU": devices})) as session:
-        session.run(ops.global_variables_initializer())
-        return session.run(fetches, feeds)
 
 
 def check(build: Build, *values: Any, rtol: float = 1e-5) -> list[Any]:

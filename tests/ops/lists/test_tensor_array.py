@@ -7,13 +7,9 @@ from typing import Any
 import numpy as np
 
 import actorsession as acts
+from tests.ops.cases import run
 from tests.ops.uses import each_use, equals
 from tests.rows import refused
-
-
-def run(fetches: Any, feeds: Any = None) -> Any:
-    with acts.Session(graph=acts.get_default_graph()) as session:
-        return session.run(fetches, feeds)
 
 
 def plain(*fetches: Any) -> list[Any]:

@@ -18,8 +18,8 @@ from actorsession.ops.queues.batches import join_one
 from actorsession.ops.queues.state import FifoElements, PriorityElements, QueueState
 from tests.cluster.kit import W1, eventually, in_process, on, soon
 from tests.loops import run_to_end
-from tests.ops.queues.kit import ONE_THREAD, started, waiting
-from tests.rows import for_each, refused
+from tests.ops.queues.kit import ONE_THREAD, held, started, waiting
+from tests.rows import for_each, refused, refused_later
 
 # -- order -----------------------------------------------------------------------------------------
 
@@ -58,8 +58,7 @@ async def test_a_shuffling_queue_keeps_elements_back_until_it_is_closed(session:
     await session.run(queue.enqueue_many([[1, 2, 3]]))
     take = queue.dequeue()
     first = await session.run(take)
-    second = started(session, take)
-    await waiting(session)
+    second = await held(session, take)
     await session.run(queue.close())
     assert sorted([first, await soon(second), await session.run(take)]) == [1, 2, 3]
 
@@ -80,10 +79,8 @@ async def test_taking_waits_for_an_element_and_others_run_meanwhile(session: Asy
 
 async def test_putting_waits_for_room(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(2, int32, shapes=[])
-    put = started(session, queue.enqueue_many([[1, 2, 3, 4, 5]]))
-    await waiting(session)
-    assert await session.run(queue.size()) == 2
-    assert (await session.run(queue.dequeue_many(3))).tolist() == [1, 2, 3]
+    put = await held(session, queue.enqueue_many([[1, 2, 3, 4, 5]]))
+    assert (await session.run(queue.size()), (await session.run(queue.dequeue_many(3))).tolist()) == (2, [1, 2, 3])
     await soon(put)
     assert (await session.run(queue.dequeue_many(2))).tolist() == [4, 5]
 
@@ -124,23 +121,18 @@ async def test_a_closed_queue_gives_what_it_has_and_takes_nothing(session: Async
     assert not await session.run(queue.is_closed())
     await session.run(queue.close())
     assert await session.run(queue.is_closed())
-    with pytest.raises(CancelledError, match="FIFOQueue 'q' is closed"):
-        await session.run(queue.enqueue(4))
-    with pytest.raises(OutOfRangeError, match=r"requested 4, current size 3"):
-        await session.run(queue.dequeue_many(4))
+    await refused_later(session.run(queue.enqueue(4)), CancelledError, "FIFOQueue 'q' is closed")
+    await refused_later(session.run(queue.dequeue_many(4)), OutOfRangeError, r"requested 4, current size 3")
     assert (await session.run(queue.dequeue_up_to(5))).tolist() == [1, 2, 3]
     for take in (queue.dequeue(), queue.dequeue_up_to(5)):
-        with pytest.raises(OutOfRangeError, match="closed and has insufficient elements"):
-            await session.run(take)
-    with pytest.raises(CancelledError, match="already closed"):
-        await session.run(queue.close())
+        await refused_later(session.run(take), OutOfRangeError, "closed and has insufficient elements")
+    await refused_later(session.run(queue.close()), CancelledError, "already closed")
     await session.run(queue.close(cancel_pending_enqueues=True))
 
 
 async def test_who_waits_to_put_in_still_does_when_the_queue_is_closed(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(1, int32, shapes=[])
-    put = started(session, queue.enqueue_many([[1, 2]]))
-    await waiting(session)
+    put = await held(session, queue.enqueue_many([[1, 2]]))
     await session.run(queue.close())
     assert (await soon(session.run(queue.dequeue_many(2)))).tolist() == [1, 2]
     await soon(put)
@@ -148,11 +140,9 @@ async def test_who_waits_to_put_in_still_does_when_the_queue_is_closed(session: 
 
 async def test_who_waits_to_put_in_gives_up_if_asked_to(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(1, int32, shapes=[])
-    put = started(session, queue.enqueue_many([[1, 2]]))
-    await waiting(session)
+    put = await held(session, queue.enqueue_many([[1, 2]]))
     await session.run(queue.close(cancel_pending_enqueues=True))
-    with pytest.raises(CancelledError, match="Enqueue operation was cancelled"):
-        await soon(put)
+    await refused_later(soon(put), CancelledError, "Enqueue operation was cancelled")
     assert await session.run(queue.dequeue()) == 1
 
 
@@ -162,8 +152,7 @@ async def test_who_waits_to_take_out_hears_of_the_end(session: AsyncSession) -> 
     await waiting(session, 3)
     await session.run(queue.close())
     for take in taken:
-        with pytest.raises(OutOfRangeError):
-            await soon(take)
+        await refused_later(soon(take), OutOfRangeError)
 
 
 @pytest.mark.parametrize("how", ["cancel", "limit"])
@@ -172,34 +161,28 @@ async def test_a_step_that_ends_early_takes_nothing(session: AsyncSession, how: 
     queue = ops.FIFOQueue(10, int32, shapes=[])
     await session.run(queue.enqueue_many([[1, 2]]))
     options = RunOptions(timeout_in_ms=100) if how == "limit" else None
-    take = started(session, queue.dequeue_many(3), options=options)
-    await waiting(session)
+    take = await held(session, queue.dequeue_many(3), options=options)
     if how == "cancel":
         take.cancel()
-    with pytest.raises(asyncio.CancelledError if how == "cancel" else DeadlineExceededError):
-        await soon(take)
+    await refused_later(soon(take), asyncio.CancelledError if how == "cancel" else DeadlineExceededError)
     await session.run(queue.enqueue(3))
     assert (await session.run(queue.dequeue_many(3))).tolist() == [1, 2, 3]
 
 
 async def test_a_step_that_ends_early_puts_nothing_more_in(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(1, int32, shapes=[])
-    put = started(session, queue.enqueue_many([[1, 2]]))
-    await waiting(session)
+    put = await held(session, queue.enqueue_many([[1, 2]]))
     put.cancel()
     await asyncio.wait([put])
-    assert await session.run(queue.dequeue()) == 1
-    assert await session.run(queue.size()) == 0
+    assert (await session.run(queue.dequeue()), await session.run(queue.size())) == (1, 0)
 
 
 async def test_closing_the_session_ends_who_waits(graph: Graph) -> None:
     queue = ops.FIFOQueue(1, int32, shapes=[])
     session = AsyncSession(graph=graph)
-    take = started(session, queue.dequeue())
-    await waiting(session)
+    take = await held(session, queue.dequeue())
     await session.close()
-    with pytest.raises(CancelledError):
-        await soon(take)
+    await refused_later(soon(take), CancelledError)
 
 
 # -- sharing ---------------------------------------------------------------------------------------
@@ -215,8 +198,7 @@ async def test_a_shared_name_is_one_queue_and_an_unnamed_one_is_its_sessions_own
         AsyncSession(cluster.target(), graph) as second,
     ):
         await first.run([one.enqueue(1), own.enqueue(2)])
-        assert await second.run([same.size(), own.size()]) == [1, 0]
-        assert await soon(second.run(same.dequeue())) == 1
+        assert (await second.run([same.size(), own.size()]), await soon(second.run(same.dequeue()))) == ([1, 0], 1)
 
 
 @pytest.mark.parametrize(
@@ -230,8 +212,7 @@ async def test_a_shared_name_is_one_queue_and_an_unnamed_one_is_its_sessions_own
 )
 async def test_a_shared_name_that_is_another_queue_is_refused(session: AsyncSession, other: Any) -> None:
     await session.run(ops.FIFOQueue(3, int32, shapes=[], shared_name="common").enqueue(1))
-    with pytest.raises(InvalidArgumentError, match="exists in container"):
-        await session.run(other().size())
+    await refused_later(session.run(other().size()), InvalidArgumentError, "exists in container")
 
 
 async def test_steps_of_several_tasks_meet_at_a_queue(graph: Graph) -> None:
@@ -259,8 +240,7 @@ async def test_a_queue_is_chosen_in_each_step(session: AsyncSession) -> None:
     for i in (0, 1, 1):
         await session.run(put, {which: i})
     assert await session.run([q.size() for q in queues]) == [1, 2]
-    with pytest.raises(InvalidArgumentError, match=r"index 2 is not in \[0, 2\)"):
-        await session.run(chosen.size(), {which: 2})
+    await refused_later(session.run(chosen.size(), {which: 2}), InvalidArgumentError, r"index 2 is not in \[0, 2\)")
 
 
 def test_queues_to_choose_from_have_elements_of_one_kind() -> None:
@@ -326,8 +306,7 @@ async def test_what_is_no_element_is_refused_when_it_is_known(session: AsyncSess
 
 async def test_several_as_one_need_known_shapes(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(3, float32)
-    with pytest.raises(InvalidArgumentError, match="components to have specified shapes"):
-        await session.run(queue.dequeue_many(2))
+    await refused_later(session.run(queue.dequeue_many(2)), InvalidArgumentError, "components to have specified shapes")
 
 
 @for_each(
@@ -363,9 +342,7 @@ def test_a_queue_that_makes_no_sense_leaves_no_node(graph: Graph, make: Any, wor
     ),
     st.integers(1, 5),
 )
-def test_nothing_is_lost_doubled_or_out_of_order_whatever_is_cancelled(
-    calls: list[tuple[str, int]], capacity: int
-) -> None:
+def test_nothing_is_lost_doubled_or_moved_whatever_is_cancelled(calls: list[tuple[str, int]], capacity: int) -> None:
     queue = QueueState("q", capacity, FifoElements())
     numbers = iter(range(1000))
     puts: list[tuple[list[int], Any]] = []
@@ -415,9 +392,7 @@ def test_what_goes_back_to_a_priority_queue_comes_out_first_again() -> None:
         (lambda: ops.PaddingFIFOQueue(4, int32, [[None]], shared_name="q"), "a PaddingFIFOQueue of"),
     ],
 )
-async def test_running_the_handle_of_a_queue_makes_it_and_checks_it(
-    session: AsyncSession, other: Any, said: str
-) -> None:
+async def test_running_the_handle_of_a_queue_makes_and_checks_it(session: AsyncSession, other: Any, said: str) -> None:
     handle = ops.FIFOQueue(4, int32, shared_name="q").queue_ref.op
     for _ in range(2):
         assert await session.run(handle) is None
@@ -434,8 +409,7 @@ async def test_nodes_of_one_random_queue_have_the_same_seeds(session: AsyncSessi
 
     await session.run(made(12))
     await session.run(made(12))
-    with pytest.raises(InvalidArgumentError, match=r"random seeds \(\d+, 21\)"):
-        await session.run(made(21))
+    await refused_later(session.run(made(21)), InvalidArgumentError, r"random seeds \(\d+, 21\)")
     ops.set_random_seed(5)
     # Without a seed of their own, those of the graph and of the name count, not the place in the graph.
     await session.run(made(None, "by name"))

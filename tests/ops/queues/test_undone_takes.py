@@ -25,8 +25,8 @@ from actorsession.ops.queues.state import FifoElements, QueueState
 from actorsession.runtime import interruptible as thread_waits
 from actorsession.runtime.engine.step import Step
 from tests.cluster.kit import eventually, soon
-from tests.ops.queues.kit import started, waiting
-from tests.rows import refused
+from tests.ops.queues.kit import held, started, waiting
+from tests.rows import refused, refused_later
 from tests.session.inner import direct_session
 
 # A step that is older than none, so that gradients count however often some were taken.
@@ -120,11 +120,8 @@ async def nothing_left(session: AsyncSession) -> None:
 # -- the end comes when the values are there -------------------------------------------------------
 
 
-async def test_what_was_served_is_there_again_when_its_caller_is_cancelled(
-    session: AsyncSession, source: Source
-) -> None:
-    take = started(session, source.take)
-    await waiting(session)
+async def test_what_was_served_is_there_again_if_its_caller_is_cancelled(session: AsyncSession, source: Source) -> None:
+    take = await held(session, source.take)
     await session.run(source.put)
     size = await session.run(source.size)
     take.cancel()
@@ -180,8 +177,7 @@ async def test_at_every_turn_of_the_loop_an_element_is_handed_out_or_is_there(
 
 
 async def test_a_step_that_was_served_wins_over_its_limit(session: AsyncSession, source: Source) -> None:
-    take = started(session, source.take, options=RunOptions(timeout_in_ms=60_000))
-    await waiting(session)
+    take = await held(session, source.take, options=RunOptions(timeout_in_ms=60_000))
     (step,) = direct_session(session)._steps.now()
     step.on_done(lambda: expire(step))  # before the caller resumes
     await session.run(source.put)
@@ -197,27 +193,22 @@ async def test_a_table_has_again_what_a_step_has_removed_that_ends_early(session
     found = table.lookup(keys)
     with graph.control_dependencies([found]):
         popped = table.remove(keys)
-    pop = started(session, [found, popped, empty.dequeue()])
-    await waiting(session)
+    pop = await held(session, [found, popped, empty.dequeue()])
     assert await session.run(table.size()) == 0
     pop.cancel()
     await asyncio.wait([pop])
-    assert await session.run(found) == [30]
-    assert (await session.run([found, popped]))[0] == [30]
+    assert (await session.run(found), (await session.run([found, popped]))[0]) == ([30], [30])
     assert await session.run(table.size()) == 0
 
 
 # -- the end comes in the middle -------------------------------------------------------------------
 
 
-async def test_what_was_taken_is_there_again_if_the_step_waits_for_something_else(
-    session: AsyncSession, source: Source
-) -> None:
+async def test_what_was_taken_is_there_again_if_the_step_waits_for_more(session: AsyncSession, source: Source) -> None:
     empty = ops.FIFOQueue(1, int32, shapes=[])
     await session.run(source.put)
     size = await session.run(source.size)
-    both = started(session, [source.take, empty.dequeue()])
-    await waiting(session)
+    both = await held(session, [source.take, empty.dequeue()])
     assert await session.run(source.size) == 0
     both.cancel()
     await asyncio.wait([both])
@@ -230,8 +221,7 @@ async def test_an_element_that_the_step_has_put_elsewhere_is_not_there_twice(ses
     await session.run(one.enqueue_many([[5, 6]]))
     moved = two.enqueue(one.dequeue())
     seen = one.dequeue()
-    step = started(session, [moved, seen, empty.dequeue()])
-    await waiting(session)
+    step = await held(session, [moved, seen, empty.dequeue()])
     step.cancel()
     await asyncio.wait([step])
     assert await session.run([one.size(), two.size()]) == [1, 1]
@@ -242,12 +232,10 @@ async def test_an_element_that_the_step_has_put_elsewhere_is_not_there_twice(ses
 async def test_an_element_that_was_to_be_put_elsewhere_and_was_not_is_there_again(session: AsyncSession) -> None:
     one, full = (ops.FIFOQueue(1, int32, shapes=[]) for _ in range(2))
     await session.run([one.enqueue(5), full.enqueue(1)])
-    step = started(session, full.enqueue(one.dequeue()))
-    await waiting(session)
+    step = await held(session, full.enqueue(one.dequeue()))
     step.cancel()
     await asyncio.wait([step])
-    assert await session.run([one.size(), full.size()]) == [1, 1]
-    assert await soon(session.run(one.dequeue())) == 5
+    assert (await session.run([one.size(), full.size()]), await soon(session.run(one.dequeue()))) == ([1, 1], 5)
 
 
 async def test_what_a_loop_has_taken_is_there_again_as_it_was(session: AsyncSession) -> None:
@@ -276,8 +264,7 @@ async def test_an_element_that_cannot_be_worked_on_is_gone_as_in_tensorflow(sess
     queue = ops.FIFOQueue(9, float32, shapes=[])
     await session.run(queue.enqueue_many([[np.nan, 1.0]]))
     checked = ops.check_numerics(queue.dequeue(), "no number")
-    with pytest.raises(InvalidArgumentError, match="no number"):
-        await session.run(checked)
+    await refused_later(session.run(checked), InvalidArgumentError, "no number")
     assert await session.run(checked) == 1.0
 
 
@@ -297,8 +284,7 @@ async def test_elements_that_cannot_be_joined_stay(session: AsyncSession) -> Non
 async def test_a_container_that_was_cleared_stays_empty(session: AsyncSession) -> None:
     queue, empty = (ops.FIFOQueue(9, int32, shapes=[], shared_name=n) for n in ("a", "b"))
     await session.run(queue.enqueue(1))
-    both = started(session, [queue.dequeue(), empty.size() + 0, empty.dequeue()])
-    await waiting(session)
+    both = await held(session, [queue.dequeue(), empty.size() + 0, empty.dequeue()])
     direct_session(session).reset_containers(())
     await asyncio.wait([both])
     assert await session.run(queue.size()) == 0
@@ -333,9 +319,7 @@ async def test_a_partial_run_that_is_dropped_leaves_what_nobody_fetched(session:
     assert await session.run([one.size(), two.size()]) == [0, 1]
 
 
-async def test_a_partial_run_that_is_dropped_while_it_waits_leaves_its_callers_what_they_have(
-    session: AsyncSession,
-) -> None:
+async def test_a_partial_run_dropped_while_it_waits_leaves_its_callers_what_they_have(session: AsyncSession) -> None:
     """Its step is cancelled, and not over, when what it has handed out is not put back."""
     one, two = (ops.FIFOQueue(9, int32, shapes=[]) for _ in range(2))
     first, second = one.dequeue(), two.dequeue()
@@ -346,9 +330,7 @@ async def test_a_partial_run_that_is_dropped_while_it_waits_leaves_its_callers_w
     assert await session.run([one.size(), two.size()]) == [0, 1]
 
 
-def test_an_interrupt_when_the_values_are_there_leaves_the_element(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_when_values_are_there_leaves_the_element(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = ops.FIFOQueue(9, int32, shapes=[])
     put, take, size = queue.enqueue(1), queue.dequeue(), queue.size()
     with Session(graph=graph) as session:

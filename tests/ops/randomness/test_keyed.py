@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,6 @@ from actorsession.ops import raw
 from tests.rows import for_each
 
 KEY, COUNTER, ALG = np.array([7], np.uint64), np.array([1, 2], np.uint64), np.int32(1)
-
-
-@pytest.fixture
-def session() -> Iterator[acts.Session]:
-    with acts.Graph().as_default(), acts.Session() as made:
-        yield made
 
 
 def test_a_shuffle_keeps_all_rows(session: acts.Session) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession.errors import InvalidArgumentError
+from tests.ops.cases import run
 from tests.rows import for_each, refused
 
 RAW = tf.raw_ops
@@ -42,11 +43,6 @@ WHOLE = {
     "uint64": [7464880146280614444, 1591045637757961278, 17389275318164050067],
 }
 BETWEEN = {"int32": [7, -4, 7, 2, -4, 8], "int64": [-3, 7, 6, 4, -2, 1]}  # -5 and 9
-
-
-def run(fetches: Any) -> Any:
-    with tf.Session() as sess:
-        return sess.run(fetches)
 
 
 def counted(name: str, shape: Any, algorithm: int = 1, **more: Any) -> Any:

@@ -251,5 +251,3 @@ BACK = Row("BroadcastGradientArgs", lambda s0, s1: list(broadcast_gradient_args(
     ],
     faults=[Fault((_dims(2, 3), _dims(4)), "cannot be broadcast")],
 )
-
-ROWS = [*SUMS, *QUOTIENTS, *POWERS, *EXTREMES, *MANY_ROWS, *CASTS, TRUNCATED, BACK]

@@ -214,5 +214,3 @@ NUMBERS = [
         rtol=1e-5,
     ),
 ]
-
-ROWS = [*SAME, *CONSTANTS, *QUESTIONS, RESHAPE, *SHAPED, *NUMBERS]

@@ -146,4 +146,4 @@ COMBINED = [
     for pads, clips in ((False, True), (True, True), (False, False))
 ]
 
-ROWS = [*SUPPRESSED, _of_four(False), _of_four(True), _of_five(False), _of_five(True), OVERLAPS, *COMBINED]
+ROWS = [_of_four(False), _of_four(True), _of_five(False), _of_five(True)]

@@ -147,5 +147,3 @@ CHOICES = [
         [CHOICE, X, WHOLE, COMPLEX, np.zeros([2, 0, 3], bool), np.zeros([2, 3], bool), np.ones([2, 1, 2], bool)]
     ),
 ]
-
-ROWS = [*COMPARISONS, *LOGIC, *PREDICATES, *CHOICES]

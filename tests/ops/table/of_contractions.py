@@ -21,7 +21,7 @@ def _array(*shape: int, dtype: Any = np.float64) -> Any:
     return (made * 3).astype(dtype) if np.dtype(dtype).kind == "i" else made.astype(dtype)
 
 
-# -- Einsum --------------------------------------------------------------------------------------
+# -- Einsum ----------------------------------------------------------------------------------------
 
 # An equation, shapes to compute for, and those to differentiate at.
 EQUATIONS: list[tuple[str, list[Any], list[Any]]] = [
@@ -105,13 +105,13 @@ UNFIT: list[tuple[str, Any]] = [
     ("...i,...i->...", [([(2, 3), (4, 3)], "counts 2 and 4", "broadcast")]),
 ]
 EINSUM_FAULTS = [
-    Row(f"Einsum-faults_{equation}", {"equation": equation}, lambda *xs: None).on(
+    Row(f"Einsum-faults_{equation}", {"equation": equation}).on(
         [], faults=[Fault(tuple(np.ones(s) for s in shapes), match, static) for shapes, match, static in faults]
     )
     for equation, faults in UNFIT
 ]
 
-# -- MatrixSolveLs -------------------------------------------------------------------------------
+# -- MatrixSolveLs ---------------------------------------------------------------------------------
 
 
 def _regularised(a: Any, b: Any, weight: float) -> Any:
@@ -175,7 +175,7 @@ LEAST_SQUARES_SMOOTH = [
     for label, weight in [("plain", 0.0), ("weighted", 0.5)]
 ]
 
-# -- functions of matrices -----------------------------------------------------------------------
+# -- functions of matrices -------------------------------------------------------------------------
 
 
 def _about_definite(x: Any) -> Any:
@@ -205,9 +205,9 @@ SQUARE_ROOT = Row("MatrixSquareRoot", lambda x: matmul(acts.linalg.sqrtm(x), act
 COMPLEX_ROOT = Row("MatrixSquareRoot-complex_of_real", acts.linalg.sqrtm, lambda x: np.full_like(x, np.nan)).on(
     [np.diag([-1.0, 1.0])], needs="scipy"
 )
-SQUARE_ROOT_SMOOTH = Row(
-    "MatrixSquareRoot-gradient", lambda x: acts.linalg.sqrtm(_about_definite(x)), lambda x: None
-).on([], [_array(3, 3), _array(2, 2, 2)], needs="scipy")
+SQUARE_ROOT_SMOOTH = Row("MatrixSquareRoot-gradient", lambda x: acts.linalg.sqrtm(_about_definite(x))).on(
+    [], [_array(3, 3), _array(2, 2, 2)], needs="scipy"
+)
 LOGARITHM = Row("MatrixLogarithm", acts.linalg.logm, lambda x: _logarithm(x)).on(
     [
         _array(3, 3, dtype=np.complex128),
@@ -229,19 +229,3 @@ def _logarithm(x: Any) -> Any:
         return np.array([[0.0, 1e3], [0.0, 0.0]], x.dtype)
     values, vectors = np.linalg.eig(x.astype(np.complex128))
     return ((vectors * np.log(values)[..., None, :]) @ np.linalg.inv(vectors)).astype(x.dtype)
-
-
-ROWS = [
-    *EINSUM,
-    EINSUM_DTYPES,
-    EINSUM_NARROW,
-    *EINSUM_DOUBLED,
-    *EINSUM_FAULTS,
-    *LEAST_SQUARES,
-    SLOW,
-    *LEAST_SQUARES_SMOOTH,
-    SQUARE_ROOT,
-    COMPLEX_ROOT,
-    SQUARE_ROOT_SMOOTH,
-    LOGARITHM,
-]

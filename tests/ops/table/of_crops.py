@@ -1,16 +1,19 @@
-"""Rows of the op types that cut and mark parts of images: crops, glimpses, drawn boxes."""
+"""Rows of the op types that cut and mark parts of images, and change colours: crops, glimpses, drawn boxes."""
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from actorsession import cast, image
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
-IMAGES = np.random.default_rng(3).normal(size=(2, 4, 5, 2)).astype(np.float32)
+RNG = np.random.default_rng(3)
+IMAGES = RNG.normal(size=(2, 4, 5, 2)).astype(np.float32)
 # A box whose pixels are in the middle between two of a picture of 5 columns.
 HALVES = np.array([[0.0, 0.125, 1.0, 0.625]], np.float32)
 BOXES = np.array([[0.1, 0.15, 0.8, 0.9], [0.9, 0.2, 0.15, 0.7], [-0.3, 0.4, 0.55, 1.4]], np.float32)
@@ -201,7 +204,7 @@ DRAWN = [
 
 def _glimpse(centered: bool, normalized: bool, *rows: list[list[float]]) -> Row:
     """What TensorFlow 2.21 shows of a picture of 0 to 29, beyond which there is nothing."""
-    attrs = {"centered": centered, "normalized": normalized, "noise": "zero", "uniform_noise": False}
+    attrs = {**NO_NOISE, "centered": centered, "normalized": normalized}
     offsets = np.array([[0, 0], [0.3, -0.2], [1, 1], [2, 3], [-0.9, 0.5]], np.float32)
     pictures = np.tile(np.arange(30, dtype=np.float32).reshape(1, 5, 6, 1), (len(rows), 1, 1, 1))
     size = np.array([2, 3], np.int32)
@@ -219,6 +222,8 @@ def _glimpse(centered: bool, normalized: bool, *rows: list[list[float]]) -> Row:
     )
 
 
+NO_NOISE = {"noise": "zero", "uniform_noise": False}
+OFFSETS = np.array([[0.25, 0.1], [-1.3, 2.2], [0.3, -0.2]], np.float32)
 NONE = [0.0, 0.0, 0.0]
 GLIMPSES = [
     _glimpse(
@@ -245,4 +250,86 @@ GLIMPSES = [
     ),
 ]
 
-ROWS = [*CROPS, *DRAWN, *GLIMPSES]
+
+def _shown(centered: bool, normalized: bool) -> Callable[..., Any]:
+    """Pixel by pixel, in the second version of the op."""
+
+    def numpy(pictures: Any, size: Any, offsets: Any) -> Any:
+        out, extent = np.zeros((len(pictures), *size, 1), np.float32), np.array(pictures.shape[1:3])
+        first = offsets * extent if normalized else offsets
+        if centered:
+            first = (first + extent - size) / 2 if normalized else first + extent / 2
+        for n, i, j in np.ndindex(out.shape[:3]):
+            y, x = np.trunc(first[n]).astype(int) + np.array([i, j])
+            if 0 <= y < extent[0] and 0 <= x < extent[1]:
+                out[n, i, j] = pictures[n, y, x]
+        return out
+
+    return numpy
+
+
+SECOND = [
+    Row(f"ExtractGlimpseV2-centered-{c}-normalized-{n}", {**NO_NOISE, "centered": c, "normalized": n}, _shown(c, n)).on(
+        [(RNG.normal(size=(3, 6, 7, 1)).astype(np.float32), np.array([3, 4], np.int32), OFFSETS)]
+    )
+    for c in (True, False)
+    for n in (True, False)
+]
+
+
+# -- the op types that change colours --------------------------------------------------------------
+
+COLOURS = np.array(
+    [[[0.2, 0.5, 0.9], [0, 0, 0], [1, 1, 1]], [[0.9, 0.1, 0.1], [0.3, 0.9, 0.2], [0.4, 0.4, 0.1]]], np.float32
+)
+
+
+def _each(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of three numbers, along the last axis."""
+
+    def numpy(x: Any, *by: Any) -> Any:
+        wide = np.asarray(x, np.float64).reshape(-1, 3)
+        out = np.array([function(*row, *map(float, by)) for row in wide]).reshape(x.shape)
+        return out.astype(x.dtype)
+
+    return numpy
+
+
+def _turned(r: float, g: float, b: float, delta: float) -> Any:
+    hue, saturation, value = colorsys.rgb_to_hsv(r, g, b)
+    return colorsys.hsv_to_rgb((hue + delta) % 1, saturation, value)
+
+
+def _saturated(r: float, g: float, b: float, factor: float) -> Any:
+    hue, saturation, value = colorsys.rgb_to_hsv(r, g, b)
+    return colorsys.hsv_to_rgb(hue, min(1.0, saturation * factor), value)
+
+
+def _contrasted(x: Any, factor: Any) -> Any:
+    middle = x.mean((-3, -2), keepdims=True, dtype=np.float64) if x.size else 0
+    return ((x - middle) * factor + middle).astype(x.dtype)
+
+
+def _coloured(op: str, numpy: Any, least: int, *by: float) -> Row:
+    inputs = [COLOURS, COLOURS.astype(np.float64), COLOURS[None], COLOURS[:0], COLOURS.astype(np.float16)]
+    numbers = tuple(np.float32(b) for b in by)
+    faults = []
+    if op != "AdjustContrastv2":
+        faults.append(Fault((COLOURS[..., :2], *numbers), "colours", "colours"))
+    if least == 3:
+        faults.append(Fault((COLOURS[0], *numbers), "rank 3", "rank 3"))
+        faults.append(Fault((COLOURS, np.ones([2], np.float32)), "scalar", "scalar"))
+    return Row(f"{op}-{'-'.join(map(str, by))}", lambda *xs: make_one(op, list(xs)), numpy).on(
+        [(x, *numbers) for x in inputs] + ([(COLOURS[0],)] if least == 1 else []), faults=faults, rtol=2e-3
+    )
+
+
+HUES = [
+    _coloured("RGBToHSV", _each(colorsys.rgb_to_hsv), 1),
+    _coloured("HSVToRGB", _each(colorsys.hsv_to_rgb), 1),
+    _coloured("AdjustHue", _each(_turned), 3, 0.2),
+    _coloured("AdjustHue", _each(_turned), 3, -0.7),
+    _coloured("AdjustSaturation", _each(_saturated), 3, 1.7),
+    _coloured("AdjustSaturation", _each(_saturated), 3, 0.5),
+    _coloured("AdjustContrastv2", _contrasted, 3, 1.7),
+]

@@ -171,4 +171,3 @@ def _searched(width: int, paths: int, merges: bool) -> Row:
 
 GREEDY = [_greedily(*way) for way in ((True, -1), (False, -1), (True, 1), (False, -4))]
 SEARCHED = [_searched(60, 1, True), _searched(60, 3, False), _searched(99, 2, True)]
-ROWS = [*LOSSES, *GREEDY, *SEARCHED]

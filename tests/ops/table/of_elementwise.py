@@ -63,21 +63,23 @@ def _elu(x: Any) -> Any:
 FLOATS = [ANY, EMPTY, DOUBLE]
 FIELDS = [*FLOATS, COMPLEX]
 
+NUMPYS = "Exp Expm1 Log Log1p Sin Cos Tan Tanh Sqrt Square Abs Sign Reciprocal"  # numpy's under the same names
 FUNCTIONS = [
-    _of_one("Exp", np.exp, FIELDS, build=ops.exp),
-    _of_one("Expm1", np.expm1, FIELDS, build=ops.expm1),
-    _of_one("Log", np.log, [POSITIVE, EMPTY, DOUBLE, COMPLEX], ABOVE, build=ops.log),
-    _of_one("Log1p", np.log1p, [POSITIVE, EMPTY, DOUBLE, COMPLEX], ABOVE, build=ops.log1p),
-    _of_one("Sin", np.sin, FIELDS, build=ops.sin),
-    _of_one("Cos", np.cos, FIELDS, build=ops.cos),
-    _of_one("Tan", np.tan, FIELDS, build=ops.tan),
+    *(
+        _of_one(name.capitalize(), getattr(np, name), FIELDS, build=getattr(ops, name))
+        for name in ("exp", "expm1", "sin", "cos", "tan", "reciprocal")
+    ),
+    *(
+        _of_one(
+            name.capitalize(), getattr(np, name), [POSITIVE, EMPTY, DOUBLE, COMPLEX], ABOVE, build=getattr(ops, name)
+        )
+        for name in ("log", "log1p", "sqrt")
+    ),
     _of_one("Tanh", np.tanh, FIELDS, build=nn.tanh),
     _of_one("Sigmoid", _sigmoid, FIELDS, build=nn.sigmoid),
     _of_one("Softplus", _softplus, FLOATS, build=nn.softplus),
     _of_one("Elu", _elu, FLOATS, build=nn.elu),
-    _of_one("Sqrt", np.sqrt, [POSITIVE, EMPTY, DOUBLE, COMPLEX], ABOVE, build=ops.sqrt),
     _of_one("Rsqrt", lambda x: np.reciprocal(np.sqrt(x)), [POSITIVE, EMPTY, DOUBLE, COMPLEX], ABOVE, build=ops.rsqrt),
-    _of_one("Reciprocal", np.reciprocal, FIELDS, build=ops.reciprocal),
     _of_one("Inv", np.reciprocal, FIELDS),
     _of_one("Square", np.square, [*FIELDS, WHOLE, UNSIGNED], build=ops.square),
     _of_one("Neg", np.negative, [*FIELDS, WHOLE], build=ops.negative, rtol=0),
@@ -99,25 +101,13 @@ FUNCTIONS = [
     ),
 ]
 LOW = [
-    _low("Exp", np.exp),
-    _low("Tanh", np.tanh),
+    *(_low(op, getattr(np, op.lower())) for op in NUMPYS.split()),
     _low("Sigmoid", _sigmoid),
     _low("Softplus", _softplus),
     _low("Elu", _elu),
     _low("Relu", lambda x: np.maximum(x, 0)),
-    _low("Square", np.square),
     _low("Neg", np.negative),
-    _low("Abs", np.abs),
-    _low("Sign", np.sign),
-    _low("Reciprocal", np.reciprocal),
-    _low("Sqrt", np.sqrt),
     _low("Rsqrt", lambda x: 1 / np.sqrt(x)),
-    _low("Expm1", np.expm1),
-    _low("Log", np.log),
-    _low("Log1p", np.log1p),
-    _low("Sin", np.sin),
-    _low("Cos", np.cos),
-    _low("Tan", np.tan),
 ]
 STEP_FUNCTIONS = [
     _of_one("Floor", np.floor, [*FLOATS, HALF, BRAIN], None, build=ops.floor, rtol=0),
@@ -190,5 +180,3 @@ def _conjugated(x: Any) -> Any:
 CONJUGATE = Row("Conj", _conjugated, np.conjugate).on(
     [COMPLEX, COMPLEX[:0], COMPLEX[0], COMPLEX.astype(np.complex128)], [SMOOTH]
 )
-
-ROWS = [*FUNCTIONS, *LOW, *STEP_FUNCTIONS, *GRADIENTS, CONJUGATE]

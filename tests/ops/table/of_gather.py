@@ -245,5 +245,3 @@ BETWEEN = Row("OneHot-axis_1", lambda indices, depth, on, off: ops.one_hot(indic
     [(ints([0, 1], [2, 0]), np.int32(3), FIVE, LESS), (ints(1, 0), np.int32(2), FIVE, LESS)],
     faults=[Fault((np.int32(0), np.int32(2), FIVE, LESS), r"axis is -1 or in \[0, 0\]", "axis 1")],
 )
-
-ROWS = [*GATHERS, *GATHERS_ND, *PUTS, *ONE_HOTS, BETWEEN]

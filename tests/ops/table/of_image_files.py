@@ -174,5 +174,3 @@ KINDS = [
         ],
     ),
 ]  # fmt: skip
-
-ROWS = [*FILES, *KINDS]

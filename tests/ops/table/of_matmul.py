@@ -128,5 +128,3 @@ NEWER = Row("BatchMatMulV2-broadcast", {}, np.matmul).on(
 WIDER = Row(
     "BatchMatMulV3-of_a_wider_type", {"Tout": int32}, lambda x, y: np.matmul(x.astype(np.int32), y.astype(np.int32))
 ).on([(np.full([2, 1, 3], 100, np.int8), np.full([3, 2], -100, np.int8))])
-
-ROWS = [*PRODUCTS, *BATCHES, OLDER, NEWER, WIDER]

@@ -229,5 +229,3 @@ ENTROPIES = [
         rtol=0.03,
     ),
 ]
-
-ROWS = [*BIASES, L2, *SOFTMAXES, *ENTROPIES]

@@ -421,5 +421,3 @@ HASHES = [
     Row("StringToHashBucketStrong-empty", lambda x: acts.strings.to_hash_bucket_strong(x, 10, [1, 2]),
          lambda x: np.zeros(x.shape, np.int64)).on([EMPTY]),
 ]  # fmt: skip
-
-ROWS = [*EXAMPLES, *SEQUENCES, *CSV, *TENSORS, *JSON_EXAMPLES, *HASHES]

@@ -158,5 +158,3 @@ UNRAVELLED = Row(
         Fault((np.array([0], np.int32), 0 * DIMS), "dims are above 0"),
     ],
 )
-
-ROWS = [*QUANTISED, UNRAVELLED]

@@ -43,7 +43,7 @@ def _guarded(op: str, build: Callable[..., Any], numpy: Callable[..., Any], at: 
     )
 
 
-def _whole(op: str, build: Callable[..., Any], numpy: Callable[..., Any], why: str) -> Row:
+def _whole(op: str, build: Callable[..., Any], numpy: Callable[..., Any]) -> Row:
     return Row(op, build, numpy).on(
         [
             (INTS, DIVISORS),
@@ -69,6 +69,6 @@ ROWS = [
     _guarded("Xlogy", math.xlogy, lambda x, y: x * np.log(y), "x"),
     _guarded("Xlog1py", math.xlog1py, lambda x, y: x * np.log1p(y), "x"),
     _guarded("Xdivy", math.xdivy, np.divide, "x"),
-    _whole("TruncateDiv", ops.truncatediv, _truncated, "piecewise constant, as in TensorFlow"),
-    _whole("TruncateMod", ops.truncatemod, np.fmod, "TensorFlow has registered none"),
+    _whole("TruncateDiv", ops.truncatediv, _truncated),
+    _whole("TruncateMod", ops.truncatemod, np.fmod),
 ]

@@ -335,5 +335,3 @@ ALIGNED = [
     ]
     for row in _diagonal_rows(k, align)
 ]
-
-ROWS = [*REVERSALS, *BLOCKS, *DIAGONALS, *ALIGNED]

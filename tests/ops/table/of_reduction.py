@@ -293,5 +293,3 @@ TOP = [
         ],
     ),
 ]
-
-ROWS = [*REDUCTIONS, REDUCED_SHAPE, *SEARCHES, *TOP]

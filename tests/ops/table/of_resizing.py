@@ -195,5 +195,3 @@ BACK = [
         for way in WAYS
     ],
 ]
-
-ROWS = [*MADE, *SAME, *BACK]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import SparseTensor, ops, opsets
+from actorsession import SparseTensor, nn, ops, opsets
 from actorsession.ops import raw
 from actorsession.ops.arrays import partitions
 from actorsession.opsets.images import patches
@@ -370,4 +370,37 @@ HANDING_ON = [
     ),
 ]
 
-ROWS = [*SETS, *LOOKING_UP, *map(_scatter_row, SCATTERED), *DEALING, *HANDING_ON]
+ROWS = [*map(_scatter_row, SCATTERED)]
+
+
+# -- what surrounds candidate samplers -------------------------------------------------------------
+
+TRUE = np.array([[0, 3], [5, 1], [3, 3]])
+
+
+def _hits(true: Any, sampled: Any) -> list[Any]:
+    """Example, position and weight of each true class in the sample; the last position of each class."""
+    last = {int(c): i for i, c in enumerate(sampled)}
+    found = [(row, last[int(c)]) for row, classes in enumerate(true) for c in classes if int(c) in last]
+    rows, places = np.array(found, np.int64).reshape(-1, 2).T
+    weights = np.full(len(found), np.finfo(np.float32).min, np.float32)
+    return [rows.astype(np.int32), places, weights]
+
+
+HITS = [
+    Row("ComputeAccidentalHits", lambda true, sampled: list(nn.compute_accidental_hits(true, sampled, 2)), _hits).on(
+        [
+            (TRUE, np.array([5, 0, 9, 0])),
+            (TRUE, np.array([3])),
+            (TRUE, np.array([7, 8])),
+            (TRUE, np.zeros(0, np.int64)),
+            (np.zeros([0, 2], np.int64), np.array([1, 2])),
+        ],
+        faults=[
+            Fault(
+                (TRUE[:, :1], np.array([1])), r"shape \[batch, 2\], got \[3, 1\]", r"shape \[batch, 2\], got \(3, 1\)"
+            ),
+            Fault((TRUE, np.array([[1]])), r"a vector, got shape \[1, 1\]", r"a vector, got shape \(1, 1\)"),
+        ],
+    )
+]

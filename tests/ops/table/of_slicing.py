@@ -173,5 +173,3 @@ REFUSED = [
         [], faults=[Fault((ints(2, 3), ints(0), ints(1), ints(1), np.ones([2, 3], np.float32)), "a gradient of shape")]
     ),
 ]
-
-ROWS = [SLICE, *STRIDED, *REFUSED]

@@ -209,5 +209,3 @@ PRODUCTS = [
         np.arange(1, 1 + 4 * (2 if adjoint_a else 3), dtype=np.float32).reshape((4, -1) if adjoint_b else (-1, 4))
     ]
 ]
-
-ROWS = [*TO_DENSE, REORDER, *SUMS, ON_DENSE, *PRODUCTS]

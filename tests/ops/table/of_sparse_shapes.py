@@ -211,4 +211,48 @@ FILL = [
     ),
 ]
 
-ROWS = [*JOIN, *RESHAPE, *SLICE, *REDUCE, *SUM_GRADIENTS, *ROWS_OF, *FILL]
+
+# -- the op types between a sparse tensor and a dense one that broadcasts to it --------------------
+
+AT = np.array([[0, 1], [1, 0], [1, 2]])
+NUMBERS = np.array([1.0, 2.0, -4.0], np.float32)
+TWO_BY_THREE = np.array([2, 3])
+NOTHING = np.zeros([0, 2], np.int64), np.zeros([0], np.float32), TWO_BY_THREE
+DENSE = np.array([[2.0, -8.0, 1.0], [0.5, 4.0, 0.25]], np.float32)
+SLOPED = np.array([0.5, -1.5, 2.5])
+SIDES = [np.float32(2), DENSE, DENSE[0], DENSE[:, :1], DENSE[:1]]
+
+
+def _row(op: str, function: Callable[..., Any], smooth: bool = True) -> Row:
+    def expected(indices: Any, values: Any, shape: Any, dense: Any) -> Any:
+        return function(values, np.broadcast_to(dense, shape)[tuple(indices.T)])
+
+    return Row(op, {}, expected).on(
+        [
+            *((AT, NUMBERS, TWO_BY_THREE, d) for d in SIDES),
+            (*NOTHING, DENSE),
+            (AT, NUMBERS, TWO_BY_THREE, np.array([np.inf, np.nan, -np.inf], np.float32)),
+            (AT, np.array([4, -8, 12]), TWO_BY_THREE, np.array([1, 2, 4])),
+            (AT, np.array([1j, 2, 1]), TWO_BY_THREE, np.array(2 + 1j)),
+            (np.array([[1]]), NUMBERS[:1], TWO_BY_THREE[:1], DENSE[0, :2]),
+        ],
+        [(AT, SLOPED, TWO_BY_THREE, np.asarray(d, np.float64)) for d in SIDES if smooth],
+        [
+            Fault((AT, NUMBERS, TWO_BY_THREE, DENSE[:, :2]), "broadcasts to the sparse one"),
+            Fault((AT, NUMBERS, TWO_BY_THREE, DENSE[None]), "broadcasts to the sparse one", "of rank 2; got rank 3"),
+            Fault((AT + 2, NUMBERS, TWO_BY_THREE, DENSE), "out of bounds"),
+        ],
+        rtol=1e-5,
+    )
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return x // y if x.dtype.kind == "i" else x / y
+
+
+ROWS = [
+    _row("SparseDenseCwiseAdd", np.add, smooth=False),
+    _row("SparseDenseCwiseMul", np.multiply),
+    _row("SparseDenseCwiseDiv", _quotient),
+]

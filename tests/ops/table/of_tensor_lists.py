@@ -237,6 +237,3 @@ SUMS = [
         lambda t: np.zeros_like(t) if t.dtype != object else np.full(t.shape, b"", object),
     ).on([ROWS3, LINE, WORDS]),
 ]
-
-
-ROWS = [*SINGLE, *MANY, *SUMS]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 from tests.nodes import make
 
-__all__ = ["Fault", "Row", "known"]
+__all__ = ["Fault", "Row", "known", "rows_of"]
 
 
 def _case(given: Any) -> tuple[Any, ...]:
@@ -50,7 +51,7 @@ class Row:
         build: from tensors to a tensor or a list of tensors; their graph must have a node of the type. Or the
             attributes of such a node, which is what is built then.
         numpy: from the arrays that those tensors stand for to what comes out, an array or a list of them;
-            their dtypes and shapes count.
+            their dtypes and shapes count. A row without inputs needs none.
         inputs: the arrays of each case: the usual, empty, scalar, broadcast, with NaN and infinities.
         smooth: the arrays of each case for which the gradient is compared with finite differences, in
             float64; arguments that are no floats are not differentiated by. No row of a type has any where
@@ -64,7 +65,7 @@ class Row:
 
     name: str
     build: Any
-    numpy: Callable[..., Any]
+    numpy: Callable[..., Any] = lambda *_: None
     inputs: Sequence[tuple[Any, ...]] = ()
     smooth: Sequence[tuple[Any, ...]] = ()
     faults: Sequence[Fault] = ()
@@ -91,3 +92,9 @@ def known(name: str, build: Callable[..., Any], *pairs: tuple[Any, Any]) -> list
     return [
         Row(f"{name}-{number}", build, lambda *_, out=out: out).on([given]) for number, (given, out) in enumerate(pairs)
     ]
+
+
+def rows_of(family: ModuleType) -> list[Row]:
+    """Return the rows of a module: those that its variables hold, alone or in lists."""
+    held = [value if isinstance(value, list) else [value] for value in vars(family).values()]
+    return [row for values in held for row in values if isinstance(row, Row)]

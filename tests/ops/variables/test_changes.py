@@ -68,9 +68,7 @@ def started(first: Any = WHOLE) -> tuple[acts.Variable, Variables]:
 )
 @for_each("name", FUNCTIONS)
 @for_each("index_dtype", ["int32", "int64"])
-def test_rows_change_one_after_the_other_and_a_scalar_stands_for_all(
-    name: str, index_dtype: str, indices: Any, updates: Any
-) -> None:
+def test_rows_change_in_turn_and_a_scalar_is_for_all(name: str, index_dtype: str, indices: Any, updates: Any) -> None:
     where, wanted = np.asarray(indices, index_dtype), WHOLE.copy()
     rows = np.broadcast_to(np.asarray(updates, np.float32), (*where.shape, 2))
     for position in np.ndindex(*where.shape):

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import Graph, Session, float32, int32, ops, string
+from actorsession import Graph, float32, int32, ops, string
 from actorsession.checkpoints import CheckpointReader
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import resource
 from actorsession.graph.registry import lookup
 from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, restore_v2, save_v2, sharded_filename
+from tests.ops.cases import run
 from tests.rows import refused
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
-        yield made
-
-
-def run(fetches: Any, feeds: Any = None) -> Any:
-    with Session() as session:
-        return session.run(fetches, feeds)
 
 
 def test_what_is_saved_is_restored(graph: Graph, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,6 @@ from actorsession.graph.dtypes import reference_dtype
 from actorsession.ops import raw
 from actorsession.ops.variables.reference_nodes import REFERENCE_TYPES
 from tests.rows import refused
-
-
-@pytest.fixture
-def session() -> Iterator[acts.Session]:
-    with acts.Graph().as_default() as graph, acts.Session(graph=graph) as made:
-        yield made
 
 
 def made(value: Any = (1.0, 2.0), name: str = "v") -> Any:

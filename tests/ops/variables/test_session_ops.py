@@ -31,13 +31,6 @@ def kernel(made: Any, store: TensorStore | None) -> Any:
     return lookup(op.type).kernel(context)
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    made = Graph()
-    with made.as_default():
-        yield made
-
-
 def test_a_handle_is_a_string_scalar_where_its_data_is() -> None:
     data = ops.constant([1.0], name="data")
     handle = ops.get_session_handle(data)

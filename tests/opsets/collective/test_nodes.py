@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,8 @@ import pytest
 import actorsession as acts
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnimplementedError
 from actorsession.ops import raw
-from actorsession.runtime.collective.executor import CollectiveExecutor
+from tests.cluster.kit import soon
+from tests.ops.queues.kit import held
 from tests.rows import for_each, refused
 
 DEVICES = acts.ConfigProto(device_count={"CPU": 3})
@@ -154,33 +154,25 @@ def test_steps_at_once_do_not_meet() -> None:
     assert found == [[3.0 * k] * 3 for k in range(40)]
 
 
-def test_an_instance_begins_after_those_that_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1. The executor has all late ones. 2. It gets the early one of a device. 3. That begins, then its late one."""
-    begin, start = CollectiveExecutor.begin, CollectiveExecutor._start
-    given: list[int] = []
-    begun: list[int] = []
-    all_late = threading.Event()
-
-    def noted_begin(self: CollectiveExecutor, call: Any, device: Any) -> None:
-        begin(self, call, device)
-        given.append(call.collective.instance)
-        if given.count(1) == 3:
-            all_late.set()
-
-    def noted_start(self: CollectiveExecutor, call: Any, device: Any) -> None:
-        begun.append(call.collective.instance)
-        start(self, call, device)
+async def test_an_instance_begins_after_those_that_it_waits_for() -> None:
+    """1. The later ones wait, and what the earlier ones depend on. 2. Others begin and end. 3. All go on."""
+    gate, ended = (acts.FIFOQueue(3, "int32", []) for _ in range(2))
 
     def build(i: int) -> Any:
         late = raw.CollectiveReduce(1.0, **V1, **SUM, subdiv_offsets=[0], wait_for=[2])
-        with acts.control_dependencies([acts.py_func(lambda: np.bool_(all_late.wait(60)), [], "bool")]):
+        with acts.control_dependencies([late]):
+            noted = ended.enqueue(i)
+        with acts.control_dependencies([gate.dequeue()]):
             early = raw.CollectiveReduce(2.0, **{**V1, "instance_key": 2}, **SUM, subdiv_offsets=[0])
-        return late, early
+        return late, early, noted
 
-    monkeypatch.setattr(CollectiveExecutor, "begin", noted_begin)
-    monkeypatch.setattr(CollectiveExecutor, "_start", noted_start)
-    assert run(on_each(build)) == [(3.0, 6.0)] * 3
-    assert (begun, all_late.is_set()) == ([2, 1] * 3, True)
+    nodes, others = on_each(build), on_each(lambda i: raw.CollectiveReduceV2(fed(i), *keys(3), [], **SUM))
+    async with acts.AsyncSession(config=DEVICES) as session:
+        step = await held(session, nodes, count=6)
+        await session.run(others)
+        assert await session.run(ended.size()) == 0
+        await session.run(gate.enqueue_many([[0, 0, 0]]))
+        assert await soon(step) == [(3.0, 6.0, None)] * 3
 
 
 def test_a_collective_of_one_member_is_its_value() -> None:

@@ -11,19 +11,11 @@ import actorsession.compat.v1 as tf
 from actorsession import Tensor
 from actorsession.graph.registry import lookup
 from actorsession.ops import raw as typed
+from tests.ops.cases import f32, run
 from tests.ops.interpreter import check_gradient
 from tests.rows import for_each, refused
 
 raw: Any = typed
-
-
-def f32(value: Any) -> Any:
-    return np.array(value, np.float32)
-
-
-def run(fetches: Any, feeds: Any = None) -> Any:
-    with tf.Session() as session:
-        return session.run(fetches, feeds)
 
 
 WAVES = np.arange(8.0).reshape(2, 2, 2).astype(np.complex64)

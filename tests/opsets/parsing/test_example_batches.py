@@ -183,9 +183,7 @@ def test_an_example_that_is_cut_off_is_named(rows: list[bytes], at: int, data: A
 
 
 @given(batches(), st.lists(st.tuples(st.integers(0, 23), st.integers(0, 999), st.integers(0, 255))))
-def test_spoilt_bytes_are_read_in_a_batch_as_they_are_one_by_one(
-    rows: list[bytes], spoilt: list[tuple[int, int, int]]
-) -> None:
+def test_spoilt_bytes_are_read_in_a_batch_as_they_are_one_by_one(rows: list[bytes], spoilt: list[Any]) -> None:
     for row, at, byte in spoilt:
         data = bytearray(rows[row])
         data[at % len(data)] = byte

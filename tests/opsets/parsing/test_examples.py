@@ -14,17 +14,13 @@ from actorsession import errors, float32, int32, int64, ops, string
 from actorsession.interop.example_protos import Example, Feature, Features
 from actorsession.opsets.parsing.example_reader import ExampleReader, WrongKindError
 from actorsession.protobuf.wire import WireError, length_field
+from tests.ops.cases import run
 from tests.ops.table.of_parsing import floats, ints, texts
 from tests.rows import for_each, refused, refusing
 
 
 def example(**features: Feature) -> bytes:
     return Example(features=Features(feature=features)).SerializeToString()
-
-
-def run(fetches: Any) -> Any:
-    with acts.Session() as session:
-        return session.run(fetches)
 
 
 def says(serialized: Any, features: dict[str, Any], match: str, names: Any = None) -> None:

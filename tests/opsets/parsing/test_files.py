@@ -11,6 +11,7 @@ import pytest
 import actorsession as acts
 from actorsession import errors, ops, opsets
 from actorsession.graph.registry import lookup
+from tests.ops.cases import run
 from tests.rows import for_each, refused
 
 
@@ -22,11 +23,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "d.txt").write_text("d")
     return tmp_path
-
-
-def run(fetch: Any) -> Any:
-    with acts.Session() as session:
-        return session.run(fetch)
 
 
 def found(*patterns: str) -> list[str]:

@@ -13,6 +13,7 @@ import actorsession as acts
 from actorsession import errors, float32, int32, int64, ops, string
 from actorsession.interop.example_protos import Feature
 from actorsession.protobuf.wire import length_field
+from tests.ops.cases import run
 from tests.ops.table.of_parsing import ints, texts
 from tests.ops.table.of_parsing import sequence as lists
 from tests.rows import for_each, refused, refusing
@@ -20,11 +21,6 @@ from tests.rows import for_each, refused, refusing
 
 def sequence(steps: list[list[int]], **context: Feature) -> bytes:
     return lists(context, l=[ints(*step) for step in steps])
-
-
-def run(fetches: Any) -> Any:
-    with acts.Session() as session:
-        return session.run(fetches)
 
 
 def test_the_context_and_the_steps_have_keys_of_their_own() -> None:

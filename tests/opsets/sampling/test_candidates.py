@@ -9,11 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import constant, float32, int64, nn, set_random_seed
+import actorsession as acts
+from actorsession import (
+    IndexedSlices,
+    Variable,
+    constant,
+    float32,
+    float64,
+    global_variables_initializer,
+    gradients,
+    int64,
+    nn,
+    placeholder,
+    set_random_seed,
+)
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import NOT_DIFFERENTIABLE
 from actorsession.graph.registry import lookup
-from tests.ops.interpreter import Variables, evaluate, source
+from actorsession.train import AdagradOptimizer
+from tests.ops.interpreter import Variables, check_gradient, evaluate, source
 from tests.rows import for_each, refused, refusing
 
 TRUE = np.array([[0, 3], [5, 1]])
@@ -222,3 +236,145 @@ def test_true_classes_of_another_shape_are_refused_by_the_step() -> None:
     sample = nn.uniform_candidate_sampler(true, 2, 3, False, 9)
     with pytest.raises(InvalidArgumentError, match=r"shape \[batch, 2\], got \[2, 1\]"):
         evaluate([sample[0]], {true: [[1], [2]]})
+
+
+# -- classes that are drawn by how often they were true --------------------------------------------
+
+
+def test_each_true_class_weighs_one_more_in_the_steps_after() -> None:
+    """As TensorFlow 2.21 counts: 4 draws of 5 classes, of which class 1 is true twice a step."""
+    made = nn.learned_unigram_candidate_sampler(np.array([[1], [1]]), 1, 4, False, 5)
+    with acts.Session() as sess:
+        for weight, total in ((1, 5), (3, 7), (5, 9)):
+            drawn, of_true, of_drawn = sess.run(made)
+            np.testing.assert_allclose(of_true, np.full((2, 1), 4 * weight / total), 1e-6)
+            wanted = np.where(drawn == 1, weight, 1) * 4 / total
+            np.testing.assert_allclose(of_drawn, wanted, 1e-6)
+
+
+def test_what_was_learned_belongs_to_the_session_and_all_of_its_plans() -> None:
+    made = nn.learned_unigram_candidate_sampler(np.array([[1]]), 1, 2, False, 4, seed=3)
+    for _ in range(2):
+        with acts.Session() as sess:
+            first = sess.run(made.true_expected_count)
+            second = sess.run([made.true_expected_count, made.sampled_candidates])[0]
+        np.testing.assert_allclose([first[0, 0], second[0, 0]], [2 / 4, 2 * 2 / 5], 1e-6)
+
+
+def test_frequent_classes_are_drawn_frequently() -> None:
+    true = np.full((50, 1), 7)
+    made = nn.learned_unigram_candidate_sampler(true, 1, 200, False, 10, seed=1)
+    with acts.Session() as sess:
+        sess.run(made)
+        drawn = sess.run(made)[0]
+    assert 130 < (drawn == 7).sum() < 200
+
+
+def test_different_classes_are_drawn_on_request() -> None:
+    made = nn.learned_unigram_candidate_sampler(np.array([[1]]), 1, 5, True, 5)
+    with acts.Session() as sess:
+        assert sorted(sess.run(made)[0].tolist()) == [0, 1, 2, 3, 4]
+        more = nn.learned_unigram_candidate_sampler(np.array([[1]]), 1, 6, True, 5)
+        refused(lambda: sess.run(more), InvalidArgumentError, "6 different classes cannot be drawn from 5")
+
+
+def test_true_classes_are_in_range_and_of_one_shape() -> None:
+    x = placeholder(int64, [None, 1])
+    made = nn.learned_unigram_candidate_sampler(x, 1, 2, False, 5)
+    with acts.Session() as sess, pytest.raises(InvalidArgumentError, match=r"got 7"):
+        sess.run(made, {x: [[7]]})
+    with pytest.raises(ValueError, match=r"shape \[batch, 2\]"):
+        nn.learned_unigram_candidate_sampler(np.array([[1]]), 2, 2, False, 5)
+    refused(lambda: nn.learned_unigram_candidate_sampler(constant([[1]]), 1, 2, False, 5), TypeError, "int64")
+    with pytest.raises(ValueError, match="range_max is at least 1"):
+        nn.learned_unigram_candidate_sampler(np.array([[1]]), 1, 2, False, 0)
+
+
+# -- losses over true classes and a sample ---------------------------------------------------------
+
+RNG = np.random.RandomState(0)
+TABLE = RNG.randn(7, 3).astype(np.float32)
+BIASES = RNG.randn(7).astype(np.float32)
+INPUTS = RNG.randn(2, 3).astype(np.float32)
+SAMPLED = np.array([0, 4, 6])
+ONE = (np.array([[1], [4]]), np.array([[0.5], [0.3]], np.float32))
+TWO = (np.array([[1, 2], [4, 0]]), np.array([[0.5, 0.4], [0.3, 0.7]], np.float32))
+COUNTS = np.array([0.7, 0.3, 0.2], np.float32)
+
+
+def built(which: str, case: Any, remove: bool, tables: Any = None) -> Any:
+    true, counts = case
+    make: Any = nn.nce_loss if which == "nce" else nn.sampled_softmax_loss
+    weights, biases = (constant(TABLE), constant(BIASES)) if tables is None else tables
+    values = (constant(SAMPLED), constant(counts), constant(COUNTS))
+    return make(
+        weights,
+        biases,
+        constant(true),
+        constant(INPUTS),
+        3,
+        7,
+        true.shape[1],
+        sampled_values=values,
+        remove_accidental_hits=remove,
+    )
+
+
+@for_each(
+    "which, remove, case, wanted",
+    [
+        ("nce", False, ONE, [6.7282, 9.392]),
+        ("nce", False, TWO, [11.4387, 9.657]),
+        ("nce", True, ONE, [6.7282, 9.065]),
+        ("nce", True, TWO, [11.4387, 8.8983]),
+        ("softmax", False, ONE, [0.0449, 8.3065]),
+        ("softmax", False, TWO, [3.1434, 8.1402]),
+        ("softmax", True, ONE, [0.0449, 8.3063]),
+        ("softmax", True, TWO, [3.1434, 8.1396]),
+    ],
+)
+def test_losses_are_those_of_tensorflow(which: str, remove: bool, case: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(evaluate([built(which, case, remove)])[0], wanted, atol=6e-5)
+
+
+@pytest.mark.parametrize("which", ["nce", "softmax"])
+def test_gradients_are_those_of_finite_differences(which: str) -> None:
+    make: Any = nn.nce_loss if which == "nce" else nn.sampled_softmax_loss
+    values = (SAMPLED, ONE[1], COUNTS)
+
+    def f(weights: Any, biases: Any, inputs: Any) -> Any:
+        given = tuple(constant(v) for v in values)
+        true = constant(ONE[0])
+        return make(weights, biases, true, inputs, 3, 7, 1, given, remove_accidental_hits=False)
+
+    check_gradient(f, *(np.asarray(v, float) for v in (TABLE, BIASES, INPUTS)))
+
+
+def test_tables_may_be_cut_into_parts() -> None:
+    parts = [[constant(table[i::2]) for i in range(2)] for table in (TABLE, BIASES)]
+    found = evaluate([built("nce", ONE, False, parts), built("nce", ONE, False)])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
+
+
+def test_only_the_rows_of_the_sample_and_of_the_truth_get_a_gradient() -> None:
+    w, b = Variable(TABLE), Variable(BIASES)
+    slopes = gradients(built("nce", ONE, False, (w, b)), [w, b])
+    assert all(isinstance(slope, IndexedSlices) for slope in slopes)
+    assert evaluate([slopes[0].indices])[0].tolist() == [1, 4, 0, 4, 6]
+
+
+@pytest.mark.parametrize("which", ["nce", "softmax"])
+def test_a_sample_is_drawn_if_none_is_given(which: str) -> None:
+    """Training with samples brings the true class up among all classes."""
+    set_random_seed(1)
+    make: Any = nn.nce_loss if which == "nce" else nn.sampled_softmax_loss
+    w, b = Variable(np.zeros([20, 3])), Variable(np.zeros(20))
+    x = constant(INPUTS.astype(float), float64)
+    loss = make(w, b, constant([[5], [17]]), x, num_sampled=6, num_classes=20)
+    move = AdagradOptimizer(0.5).minimize(loss)
+    state = Variables()
+    evaluate([global_variables_initializer()], None, state)
+    for _ in range(60):
+        evaluate([move], None, state)
+    table, biases = evaluate([w, b], None, state)
+    assert (INPUTS @ table.T + biases).argmax(1).tolist() == [5, 17]

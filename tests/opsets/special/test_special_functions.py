@@ -12,8 +12,8 @@ import actorsession as acts
 from actorsession import ops, opsets
 from actorsession.extras import is_installed
 from tests.ops.interpreter import evaluate
-from tests.ops.table.of_special_functions import ROWS
-from tests.ops.table.row import Row
+from tests.ops.table import of_special_functions
+from tests.ops.table.row import Row, rows_of
 from tests.rows import for_each
 
 
@@ -26,7 +26,7 @@ def no_scipy(uninstall: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.usefixtures("no_scipy")
-@for_each("row", ROWS, ids=lambda row: row.name)
+@for_each("row", rows_of(of_special_functions), ids=lambda row: row.name)
 def test_without_scipy_the_values_are_the_same(row: Row) -> None:
     pytest.importorskip("scipy")  # what the rows of the table compare with
     for inputs in row.inputs:

@@ -11,8 +11,8 @@ import pytest
 from actorsession import AsyncSession, Graph, Session, float32, int32, ops, opsets, string
 from actorsession.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from tests.cluster.kit import soon
-from tests.ops.queues.kit import started, waiting
-from tests.rows import for_each, refusing
+from tests.ops.queues.kit import held
+from tests.rows import for_each, refused_later, refusing
 
 FIRST = -(2**63)
 
@@ -109,8 +109,7 @@ async def test_values_that_do_not_fit_are_refused(
     session: AsyncSession, component: int, keys: Any, values: Any, words: str
 ) -> None:
     barrier = await begun(session, 0, 0)
-    with pytest.raises(InvalidArgumentError, match=words):
-        await session.run(barrier.insert_many(component, keys, values))
+    await refused_later(session.run(barrier.insert_many(component, keys, values)), InvalidArgumentError, words)
 
 
 async def test_shapes_that_are_wrong_at_run_time_are_refused_then(session: AsyncSession) -> None:
@@ -146,8 +145,7 @@ test_what_is_wrong_when_it_is_built_is_refused_by_that_line = refusing(
 
 async def test_taking_waits_until_enough_are_complete(session: AsyncSession) -> None:
     barrier = await begun(session, 1, 2)
-    taking = started(session, barrier.take_many(2))
-    await waiting(session)
+    taking = await held(session, barrier.take_many(2))
     assert await sizes(session, barrier) == [1, 2]
     await session.run(barrier.insert_many(1, ["k2"], [9.0]))
     found = await soon(taking)
@@ -156,10 +154,8 @@ async def test_taking_waits_until_enough_are_complete(session: AsyncSession) -> 
 
 async def test_a_step_that_ends_early_takes_nothing_and_lets_others_through(session: AsyncSession) -> None:
     barrier = await begun(session, 1, 0)
-    first = started(session, barrier.take_many(5))
-    await waiting(session)
-    second = started(session, barrier.take_many(1))
-    await waiting(session, 2)
+    first = await held(session, barrier.take_many(5))
+    second = await held(session, barrier.take_many(1), count=2)
     first.cancel()
     await asyncio.wait([first])
     assert (await soon(second)).keys.tolist() == [b"k0"]
@@ -180,14 +176,11 @@ def test_a_barrier_with_a_shared_name_is_that_of_the_device(graph: Graph) -> Non
 
 async def test_a_closed_barrier_takes_no_new_keys(session: AsyncSession) -> None:
     barrier = await begun(session, 0, 1, closed=True)
-    with pytest.raises(CancelledError, match="a brand new key: new"):
-        await session.run(barrier.insert_many(0, ["new"], [1.0]))
-    with pytest.raises(CancelledError, match="already closed"):
-        await session.run(barrier.close())
+    await refused_later(session.run(barrier.insert_many(0, ["new"], [1.0])), CancelledError, "a brand new key: new")
+    await refused_later(session.run(barrier.close()), CancelledError, "already closed")
     await session.run(barrier.insert_many(1, ["k0"], [1.0]))
     assert await sizes(session, barrier) == [1, 0]
-    with pytest.raises(CancelledError, match="is closed"):
-        await session.run(barrier.insert_many(1, ["k0"], [1.0]))
+    await refused_later(session.run(barrier.insert_many(1, ["k0"], [1.0])), CancelledError, "is closed")
 
 
 async def test_a_barrier_that_is_closed_for_good_drops_what_is_begun(session: AsyncSession) -> None:
@@ -196,8 +189,7 @@ async def test_a_barrier_that_is_closed_for_good_drops_what_is_begun(session: As
     assert await sizes(session, barrier) == [1, 0]
     with pytest.raises(CancelledError, match="Pending enqueues cancelled: True"):
         await session.run(barrier.insert_many(1, ["k1"], [1.0]))
-    with pytest.raises(CancelledError, match="already closed"):
-        await session.run(barrier.close(cancel_pending_enqueues=True))
+    await refused_later(session.run(barrier.close(cancel_pending_enqueues=True)), CancelledError, "already closed")
 
 
 @pytest.mark.parametrize(
@@ -214,8 +206,7 @@ async def test_a_closed_barrier_says_that_there_will_not_be_enough(
     session: AsyncSession, ready: int, incomplete: int, wanted: int, small: bool, words: str
 ) -> None:
     barrier = await begun(session, ready, incomplete, closed=True)
-    with pytest.raises(OutOfRangeError, match=words):
-        await session.run(barrier.take_many(wanted, allow_small_batch=small))
+    await refused_later(session.run(barrier.take_many(wanted, allow_small_batch=small)), OutOfRangeError, words)
 
 
 async def test_a_closed_barrier_gives_what_it_has(session: AsyncSession) -> None:
@@ -223,8 +214,7 @@ async def test_a_closed_barrier_gives_what_it_has(session: AsyncSession) -> None
     assert (await session.run(barrier.take_many(1))).keys.tolist() == [b"k0"]
     found = await session.run(barrier.take_many(5, allow_small_batch=True))
     assert found.keys.tolist() == [b"k1", b"k2"]
-    taking = started(session, barrier.take_many(1))
-    await waiting(session)
+    taking = await held(session, barrier.take_many(1))
     await session.run(barrier.insert_many(1, ["k3"], [1.0]))
     assert (await soon(taking)).keys.tolist() == [b"k3"]
 
@@ -232,22 +222,17 @@ async def test_a_closed_barrier_gives_what_it_has(session: AsyncSession) -> None
 async def test_who_waits_when_the_last_element_is_complete_gets_what_is_left(session: AsyncSession) -> None:
     """TensorFlow lets both wait for ever."""
     barrier = await begun(session, 1, 1)
-    small = started(session, barrier.take_many(5, allow_small_batch=True))
-    await waiting(session)
-    whole = started(session, barrier.take_many(1))
-    await waiting(session, 2)
+    small = await held(session, barrier.take_many(5, allow_small_batch=True))
+    whole = await held(session, barrier.take_many(1), count=2)
     await session.run(barrier.close())
     await session.run(barrier.insert_many(1, ["k1"], [1.0]))
     assert (await soon(small)).keys.tolist() == [b"k0", b"k1"]
-    with pytest.raises(OutOfRangeError, match="requested 1, total size 0"):
-        await soon(whole)
+    await refused_later(soon(whole), OutOfRangeError, "requested 1, total size 0")
 
 
 async def test_closing_for_good_ends_those_who_wait_for_too_many(session: AsyncSession) -> None:
     barrier = await begun(session, 1, 1)
-    taking = started(session, barrier.take_many(2))
-    await waiting(session)
+    taking = await held(session, barrier.take_many(2))
     await session.run(barrier.close(cancel_pending_enqueues=True))
-    with pytest.raises(OutOfRangeError, match="requested 2, total size 1"):
-        await soon(taking)
+    await refused_later(soon(taking), OutOfRangeError, "requested 2, total size 1")
     assert await sizes(session, barrier) == [1, 0]

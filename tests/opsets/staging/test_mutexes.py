@@ -13,8 +13,8 @@ from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.ops import raw
 from actorsession.opsets.staging.mutexes import CRITICAL_SECTION_EXECUTIONS, CRITICAL_SECTIONS, MutexState
 from tests.cluster.kit import soon
-from tests.ops.queues.kit import started, waiting
-from tests.rows import refused
+from tests.ops.queues.kit import held
+from tests.rows import refused, refused_later
 
 
 @pytest.fixture
@@ -107,8 +107,7 @@ async def test_a_step_that_fails_in_a_section_gives_the_lock_back(session: Async
     results = [section.execute(failing(good)) for good in (False, True)]
     await session.run(number.initializer)
     for _ in range(20):
-        with pytest.raises(InvalidArgumentError, match="the reason"):
-            await session.run(results)
+        await refused_later(session.run(results), InvalidArgumentError, "the reason")
     assert await session.run(results[1]) == 0.0
 
 
@@ -118,10 +117,8 @@ async def test_a_step_that_is_ended_in_a_section_gives_the_lock_back(session: As
     taking = section.execute(queue.dequeue)
     other = section.execute(number.read_value)
     await session.run(number.initializer)
-    step = started(session, taking)
-    await waiting(session)
-    behind = started(session, other)
-    await waiting(session, 2)
+    step = await held(session, taking)
+    behind = await held(session, other, count=2)
     assert not behind.done()
     step.cancel()
     assert await soon(behind) == 0.0

@@ -12,8 +12,8 @@ from actorsession import AsyncSession, Graph, float32, int32, ops, opsets, strin
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.opsets.staging.state import Limits, MapState, StageState
 from tests.cluster.kit import soon
-from tests.ops.queues.kit import started, waiting
-from tests.rows import refused
+from tests.ops.queues.kit import held
+from tests.rows import refused, refused_later
 
 
 @pytest.fixture(params=[False, True], ids=["unordered", "ordered"])
@@ -37,18 +37,14 @@ async def test_elements_come_out_in_the_order_in_which_they_came_in(session: Asy
     area = opsets.StagingArea([float32, string])
     for x, word in ((1.0, "a"), (2.0, "b")):
         await session.run(area.put([x, word]))
-    assert await session.run(area.size()) == 2
-    assert await session.run(area.peek(1)) == [2.0, b"b"]
-    assert await session.run(area.get()) == [1.0, b"a"]
-    assert await session.run(area.get()) == [2.0, b"b"]
+    assert (await session.run(area.size()), await session.run(area.peek(1))) == (2, [2.0, b"b"])
+    assert (await session.run(area.get()), await session.run(area.get())) == ([1.0, b"a"], [2.0, b"b"])
 
 
 async def test_taking_and_looking_wait_for_an_element(session: AsyncSession) -> None:
     area = opsets.StagingArea([int32])
-    take = started(session, area.get())
-    await waiting(session)
-    look = started(session, area.peek(1))
-    await waiting(session, 2)
+    take = await held(session, area.get())
+    look = await held(session, area.peek(1), count=2)
     await session.run(area.put(1))
     assert await soon(take) == [1]
     await session.run([area.put(2), area.put(3)])
@@ -58,8 +54,7 @@ async def test_taking_and_looking_wait_for_an_element(session: AsyncSession) -> 
 async def test_putting_waits_for_room(session: AsyncSession) -> None:
     area = opsets.StagingArea([int32], capacity=1)
     await session.run(area.put(1))
-    put = started(session, area.put(2))
-    await waiting(session)
+    put = await held(session, area.put(2))
     assert await session.run(area.get()) == [1]
     await soon(put)
     assert await session.run(area.get()) == [2]
@@ -69,8 +64,7 @@ async def test_putting_waits_for_memory_and_what_fits_goes_first(session: AsyncS
     area = opsets.StagingArea([float32], memory_limit=12)
     x = ops.constant([1.0, 2.0])
     await session.run(area.put(x))
-    large = started(session, area.put(x + 2.0))
-    await waiting(session)
+    large = await held(session, area.put(x + 2.0))
     await session.run(area.put(ops.constant([5.0])))
     assert [v.tolist() for v in await session.run(area.get())] == [[1.0, 2.0]]
     await soon(large)
@@ -82,8 +76,7 @@ async def test_putting_waits_for_memory_and_what_fits_goes_first(session: AsyncS
 async def test_clearing_lets_in_who_waits(session: AsyncSession) -> None:
     area = opsets.StagingArea([int32], capacity=1)
     await session.run(area.put(1))
-    put = started(session, area.put(2))
-    await waiting(session)
+    put = await held(session, area.put(2))
     await session.run(area.clear())
     await soon(put)
     assert await session.run(area.get()) == [2]
@@ -91,17 +84,14 @@ async def test_clearing_lets_in_who_waits(session: AsyncSession) -> None:
 
 async def test_a_step_that_ends_early_takes_nothing_and_leaves_nothing(session: AsyncSession) -> None:
     area = opsets.StagingArea([int32], capacity=1)
-    take = started(session, area.get())
-    await waiting(session)
+    take = await held(session, area.get())
     take.cancel()
     await asyncio.wait([take])
     await session.run(area.put(1))
-    put = started(session, area.put(2))
-    await waiting(session)
+    put = await held(session, area.put(2))
     put.cancel()
     await asyncio.wait([put])
-    assert await session.run(area.get()) == [1]
-    assert await session.run(area.size()) == 0
+    assert (await session.run(area.get()), await session.run(area.size())) == ([1], 0)
 
 
 async def test_what_was_looked_at_is_nobody_elses(session: AsyncSession) -> None:
@@ -126,13 +116,10 @@ async def test_areas_of_one_shared_name_are_one(session: AsyncSession) -> None:
 async def test_an_element_of_other_types_stays(session: AsyncSession) -> None:
     area = opsets.StagingArea([float32, int32])
     await session.run(area.put([1.0]))
-    with pytest.raises(InvalidArgumentError, match=r"Mismatch stage/unstage: 1 vs\. 2"):
-        await session.run(area.get())
+    await refused_later(session.run(area.get()), InvalidArgumentError, r"Mismatch stage/unstage: 1 vs\. 2")
     other = opsets.StagingArea([int32], shared_name=area.name)
-    with pytest.raises(InvalidArgumentError, match="value 0 is float32, int32 was asked for"):
-        await session.run(other.get())
-    with pytest.raises(InvalidArgumentError, match="index is at least 0, got -1"):
-        await session.run(area.peek(-1))
+    await refused_later(session.run(other.get()), InvalidArgumentError, "value 0 is float32, int32 was asked for")
+    await refused_later(session.run(area.peek(-1)), InvalidArgumentError, "index is at least 0, got -1")
     assert await session.run(area.size()) == 1
 
 
@@ -183,12 +170,10 @@ def test_an_attempt_is_done_in_the_thread_that_makes_it_possible() -> None:
 async def test_an_element_is_there_once_all_its_values_are(session: AsyncSession, area: opsets.MapStagingArea) -> None:
     await session.run(area.put(3, [[7]], [1]))
     assert await sizes(session, area) == [0, 1]
-    take = started(session, area.get(3)[1])
-    await waiting(session)
+    take = await held(session, area.get(3)[1])
     await session.run(area.put(3, [1.0], [0]))
     number, vector = await soon(take)
-    assert (number, vector.tolist()) == (1.0, [7])
-    assert await sizes(session, area) == [0, 0]
+    assert (number, vector.tolist(), await sizes(session, area)) == (1.0, [7], [0, 0])
 
 
 async def test_values_are_taken_one_by_one(session: AsyncSession, area: opsets.MapStagingArea) -> None:
@@ -196,10 +181,8 @@ async def test_values_are_taken_one_by_one(session: AsyncSession, area: opsets.M
     assert [v.tolist() for v in await session.run(area.get(1, [1])[1])] == [[1]]
     assert await sizes(session, area) == [1, 0]
     for again in (area.get(1, [1])[1], area.peek(1)):
-        with pytest.raises(InvalidArgumentError, match="'1' for key '1' has already been removed"):
-            await session.run(again)
-    assert await session.run(area.peek(1, [0])) == [1.0]
-    assert await session.run(area.get(1, [0])[1]) == [1.0]
+        await refused_later(session.run(again), InvalidArgumentError, "'1' for key '1' has already been removed")
+    assert (await session.run(area.peek(1, [0])), await session.run(area.get(1, [0])[1])) == ([1.0], [1.0])
     assert await sizes(session, area) == [0, 0]
 
 
@@ -225,8 +208,7 @@ def test_an_element_that_goes_back_is_the_oldest_again() -> None:
 async def test_an_element_whose_key_is_there_is_dropped(session: AsyncSession, area: opsets.MapStagingArea) -> None:
     await session.run(whole(area, 5, 1.0))
     await session.run(whole(area, 5, 2.0))
-    assert await session.run(area.peek(5, [0])) == [1.0]
-    assert await sizes(session, area) == [1, 0]
+    assert (await session.run(area.peek(5, [0])), await sizes(session, area)) == ([1.0], [1, 0])
 
 
 def test_an_element_that_is_dropped_takes_no_memory() -> None:
@@ -241,8 +223,7 @@ async def test_only_whole_elements_wait_for_room(session: AsyncSession, area: op
     third, parts = whole(area, 3), [area.put(4, [2.0], [0]), area.put(4, [[4]], [1])]
     counts, takes = [area.size(), area.incomplete_size()], [area.get(k)[1] for k in (1, 2)]
     await session.run(full)
-    put = started(session, third)
-    await waiting(session)
+    put = await held(session, third)
     for part in parts:
         await session.run(part)
     assert await session.run(counts) == [3, 0]
@@ -256,26 +237,21 @@ async def test_only_whole_elements_wait_for_room(session: AsyncSession, area: op
 async def test_values_of_elements_that_are_begun_take_memory(session: AsyncSession) -> None:
     area = opsets.MapStagingArea([float32, float32], memory_limit=12)
     await session.run(area.put(1, [[1.0, 2.0]], [0]))
-    put = started(session, area.put(2, [[1.0, 2.0]], [0]))
-    await waiting(session)
+    put = await held(session, area.put(2, [[1.0, 2.0]], [0]))
     await session.run(area.put(1, [[1.0]], [1]))
     await session.run(area.get(1)[1])
     await soon(put)
-    with pytest.raises(ResourceExhaustedError, match="'16' bytes"):
-        await session.run(area.put(3, [[1.0] * 4], [0]))
+    await refused_later(session.run(area.put(3, [[1.0] * 4], [0])), ResourceExhaustedError, "'16' bytes")
 
 
 async def test_indices_that_do_not_fit_are_refused(session: AsyncSession, area: opsets.MapStagingArea) -> None:
     for put in (area.put(1, [[2], 2.0], [1, 0]), area.put(1, [2.0, 2.0], [0, 0])):
-        with pytest.raises(InvalidArgumentError, match="not strictly ordered"):
-            await session.run(put)
+        await refused_later(session.run(put), InvalidArgumentError, "not strictly ordered")
     await session.run(area.put(1, [2.0], [0]))
-    with pytest.raises(InvalidArgumentError, match="'0' for key '1' was already initialized"):
-        await session.run(whole(area, 1))
+    await refused_later(session.run(whole(area, 1)), InvalidArgumentError, "'0' for key '1' was already initialized")
     assert await sizes(session, area) == [0, 1]
     await session.run(whole(area, 2))
-    with pytest.raises(InvalidArgumentError, match="not strictly ordered"):
-        await session.run(area.get(2, [1, 0])[1])
+    await refused_later(session.run(area.get(2, [1, 0])[1]), InvalidArgumentError, "not strictly ordered")
     refused(lambda: area.get(2, []), ValueError, "Empty indices")
     refused(lambda: area.get(2, ["x"]), ValueError, "not created with names")
     refused(lambda: area.get(2, ["x", 1]), TypeError, "Mixed types")
@@ -292,11 +268,10 @@ async def test_named_values_come_and_go_by_name(session: AsyncSession) -> None:
     refused(lambda: area.get(1, ["z"]), ValueError, "not among the names")
 
 
-async def test_a_step_that_waits_for_a_key_ends_early_and_takes_nothing(
+async def test_who_waits_for_a_key_and_ends_early_takes_nothing(
     session: AsyncSession, area: opsets.MapStagingArea
 ) -> None:
-    take = started(session, area.get(9)[1])
-    await waiting(session)
+    take = await held(session, area.get(9)[1])
     take.cancel()
     await asyncio.wait([take])
     await session.run(whole(area, 9))

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import Graph, lookup, opsets
+import actorsession.compat.v1 as tf
+from actorsession import lookup, opsets
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.ops import raw
 from tests.nodes import make
@@ -19,12 +20,6 @@ from tests.rows import for_each, refused
 
 ASIS = lookup.TextFileIndex.WHOLE_LINE
 NUMBER = lookup.TextFileIndex.LINE_NUMBER
-
-
-@pytest.fixture
-def session() -> Iterator[acts.Session]:
-    with Graph().as_default(), acts.Session() as made:
-        yield made
 
 
 def _letters(**more: Any) -> lookup.StaticHashTable:
@@ -148,9 +143,7 @@ def test_without_tables_the_initializer_does_nothing(session: acts.Session) -> N
         (lambda t: make("LookupTableSizeV2", [acts.constant(1)]), TypeError, "handle of a table"),
     ],
 )
-def test_what_cannot_be_is_refused_by_the_line_that_builds(
-    build: Any, error: Any, match: str, session: acts.Session
-) -> None:
+def test_what_cannot_be_is_refused_where_it_is_built(build: Any, error: Any, match: str, session: acts.Session) -> None:
     table = _letters()
     refused(lambda: build(table), error, match)
 
@@ -353,3 +346,53 @@ def test_what_tensorflow_exported_of_a_table_with_reserved_keys_is_imported() ->
         assert session.run(raw.LookupTableSizeV2(table)) == 1
         found = session.run(raw.LookupTableFindV2(table, np.array([b"a", b"b"]), np.float32(-1)))
         assert found.tolist() == [7.0, -1.0]
+
+
+# -- what a later vocabulary takes over of an earlier one ------------------------------------------
+
+
+@pytest.fixture
+def session() -> Iterator[Any]:
+    with tf.Graph().as_default(), tf.Session() as made:
+        yield made
+
+
+def remapping(folder: Path, **attrs: Any) -> Any:
+    (folder / "old").write_text("a\nb\nc\n")
+    (folder / "new").write_text("c\nz\na\nb\n")
+    return tf.raw_ops.GenerateVocabRemapping(
+        new_vocab_file=str(folder / "new"), old_vocab_file=str(folder / "old"), **attrs
+    )
+
+
+def test_words_of_a_new_vocabulary_are_found_in_the_old_one(session: tf.Session, tmp_path: Path) -> None:
+    found = session.run(remapping(tmp_path, new_vocab_offset=0, num_new_vocab=4))
+    assert (found.remapping.tolist(), found.num_present) == ([2, -1, 0, 1], 3)
+    short = session.run(remapping(tmp_path, new_vocab_offset=2, num_new_vocab=2, old_vocab_size=1))
+    assert (short.remapping.tolist(), short.num_present) == ([0, -1], 1)
+    with pytest.raises(InvalidArgumentError, match="has 4 lines; 5 are needed"):
+        session.run(remapping(tmp_path, new_vocab_offset=1, num_new_vocab=4))
+
+
+def test_a_saved_matrix_is_loaded_with_rows_and_columns_in_other_places(session: tf.Session, tmp_path: Path) -> None:
+    saved = tf.get_variable("m", initializer=np.arange(6, dtype=np.float32).reshape(3, 2))
+    session.run(saved.initializer)
+    path = tf.train.Saver().save(session, str(tmp_path / "model"))
+
+    def load(rows: Any, columns: Any, initial: Any, shape: tuple[int, int]) -> Any:
+        return session.run(
+            tf.raw_ops.LoadAndRemapMatrix(
+                ckpt_path=path,
+                old_tensor_name="m",
+                row_remapping=np.array(rows, np.int64),
+                col_remapping=np.array(columns, np.int64),
+                num_rows=shape[0],
+                num_cols=shape[1],
+                initializing_values=np.array(initial, np.float32),
+            )
+        )
+
+    assert load([2, -1, 0], [], [8, 9], (3, 2)).tolist() == [[4, 5], [8, 9], [0, 1]]
+    assert load([1, -1], [1, -1], [7, 8, 9], (2, 2)).tolist() == [[3, 7], [8, 9]]
+    refused(lambda: load([2, -1], [], [8], (2, 2)), InvalidArgumentError, "2 values have no old place")
+    refused(lambda: load([2, 2], [], [], (2, 2)), InvalidArgumentError, "used once at most")

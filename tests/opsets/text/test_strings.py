@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import zlib
 from typing import Any
 
+import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import ops, opsets, strings
+from actorsession import Graph, ops, opsets, strings, uint8
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.opsets.parsing import serialized
 from actorsession.opsets.text import kernels
+from actorsession.opsets.text.fingerprints import farmhash64
+from actorsession.opsets.text.printing import print_
 from actorsession.plan.codegen.memory_check import memory_limit
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each, refused, refusing
@@ -121,3 +125,93 @@ def test_strings_for_which_there_is_no_memory_are_refused() -> None:
 def test_one_axis_is_not_joined_twice() -> None:
     joined = strings.reduce_join([["a", "b"]], [1, -1])
     refused(lambda: evaluate([joined]), InvalidArgumentError, "name one twice")
+
+
+# -- ``print_`` ------------------------------------------------------------------------------------
+
+MATRIX = np.array([[1, 2], [3, 4]], np.int32)
+
+
+def printed(capfd: Any, *inputs: Any, **options: Any) -> str:
+    """What a step writes to standard output. Lines are written by a thread of their own."""
+    with acts.Graph().as_default() as graph, acts.Session(graph=graph) as session:
+        made = [ops.constant(x) if isinstance(x, np.ndarray) else x for x in inputs]
+        made = [{"k": ops.constant(MATRIX)} if x is dict else x for x in made]
+        session.run(print_(*made, output_stream=sys.stdout, end="|", **options))
+    sys.stdout.flush()
+    found: str = capfd.readouterr().out
+    return found
+
+
+@pytest.mark.parametrize(
+    ("inputs", "options", "said"),
+    [
+        (("x", MATRIX, 1.5), {}, "x [[1 2]\n [3 4]] 1.5|"),
+        (("a", "b"), {"sep": ""}, "ab|"),
+        ((np.array(b"st", object), np.array(True), np.float64(2.5)), {}, '"st" 1 2.5|'),
+        (([0, 1], ("q",)), {}, "[0, 1] ('q',)|"),
+        ((np.arange(20),), {}, "[0 1 2 ... 17 18 19]|"),
+        ((np.arange(5),), {"summarize": -1}, "[0 1 2 3 4]|"),
+        ((dict,), {}, "{'k': [[1 2]\n [3 4]]}|"),
+    ],
+)
+def test_a_step_writes_tensors_and_values(capfd: Any, inputs: Any, options: Any, said: str) -> None:
+    assert printed(capfd, *inputs, **options) == said
+
+
+def test_another_stream_is_refused() -> None:
+    with acts.Graph().as_default(), pytest.raises(ValueError, match=r"sys\.stderr or sys\.stdout"):
+        print_("x", output_stream="nowhere")
+
+
+# -- fingerprints ----------------------------------------------------------------------------------
+
+# By the length of bytes that count up from 0.
+KNOWN = {
+    0: 0x9AE16A3B2F90404F,
+    1: 0xBE6056EDF5E94B54,
+    3: 0x94A13D22E9EBA49A,
+    4: 0x82BFFD898958E540,
+    7: 0xA2E0BFF20DB0A6A1,
+    8: 0xAD5A13E1E8E93B98,
+    16: 0x0EFD25A0A34156D4,
+    17: 0xBBB6A6F8F20D1F1C,
+    32: 0x1A9D8199972CDF49,
+    33: 0xE8756EC1CB75524E,
+    64: 0xF58504BB53DECC4B,
+    65: 0xC6A3282C3E793DBE,
+    128: 0x1C484C95F0EA5DD3,
+    200: 0x074C7FCC26D66FB3,
+}
+
+
+@for_each("size", KNOWN)
+def test_each_length_has_the_fingerprint_of_tensorflow(size: int) -> None:
+    assert farmhash64(bytes(range(size))) == KNOWN[size]
+
+
+def _numbers(data: Any) -> list[int]:
+    with Graph().as_default():
+        [found] = evaluate([acts.strings.fingerprint(data)])
+    return [int.from_bytes(row.tobytes(), "little") for row in found]
+
+
+def test_rows_of_numbers_are_hashed_by_their_bytes() -> None:
+    rows = np.arange(6, dtype=np.int32).reshape(2, 3)
+    assert _numbers(rows) == [0x34A4D98923E761E2, 0x51B11570D6F7CD87]
+
+
+def test_rows_of_several_strings_are_hashed_by_the_fingerprints_of_each() -> None:
+    assert _numbers([["a", "b"], ["c", ""]]) == [0x53373C88A93B407A, 0x871DC03407E15B65]
+    assert _numbers([["a"], ["b"]]) == _numbers(["a", "b"]) == [farmhash64(b"a"), farmhash64(b"b")]
+
+
+def test_a_fingerprint_has_8_bytes() -> None:
+    known = acts.strings.fingerprint(source("float32", [3, None]))
+    assert (known.dtype, known.shape.as_list()) == (uint8, [3, 8])
+    assert acts.strings.fingerprint(source("float32")).shape.as_list() == [None, 8]
+
+
+def test_scalars_and_other_methods_are_refused() -> None:
+    refused(lambda: acts.strings.fingerprint(1), ValueError, "rank at least 1")
+    refused(lambda: acts.strings.fingerprint([1], method="md5"), ValueError, "farmhash64, got b'md5'")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import layers
+from actorsession import layers as L
 from tests.ops.table.sliding import back_to_images, correlated, pooled
 from tests.rows import for_each, refusing
 from tests.train.layers.kit import filled, reals, value
@@ -25,26 +25,17 @@ def names() -> list[str]:
 
 # The variables that a layer makes, by its name.
 VARIABLES: dict[str, tuple[Callable[[], Any], list[str]]] = {
-    "dense": (lambda: layers.dense(ONES, 2), ["kernel", "bias"]),
-    "conv1d": (lambda: layers.conv1d(np.ones([2, 4, 3], np.float32), 2, 2), ["kernel", "bias"]),
-    "conv2d": (lambda: layers.conv2d(IMAGES, 2, 2), ["kernel", "bias"]),
-    "conv3d": (lambda: layers.conv3d(np.ones([1, 3, 3, 3, 2], np.float32), 2, 2), ["kernel", "bias"]),
-    "conv2d_transpose": (lambda: layers.conv2d_transpose(IMAGES, 2, 2), ["kernel", "bias"]),
-    "separable_conv2d": (
-        lambda: layers.separable_conv2d(IMAGES, 2, 2),
-        ["depthwise_kernel", "pointwise_kernel", "bias"],
-    ),
-    "batch_normalization": (
-        lambda: layers.batch_normalization(ONES),
-        ["gamma", "beta", "moving_mean", "moving_variance"],
-    ),
-    "layer_normalization": (lambda: layers.layer_normalization(ONES), ["gamma", "beta"]),
-    "embedding": (lambda: layers.embedding([[1, 2]], 3, 2), ["embeddings"]),
-    "rnn": (
-        lambda: layers.rnn(np.ones([2, 4, 3], np.float32), layers.LSTMCell(2)),
-        ["lstm_cell/kernel", "lstm_cell/bias"],
-    ),
-    "max_pooling2d": (lambda: layers.max_pooling2d(IMAGES), []),
+    "dense": (lambda: L.dense(ONES, 2), ["kernel", "bias"]),
+    "conv1d": (lambda: L.conv1d(np.ones([2, 4, 3], np.float32), 2, 2), ["kernel", "bias"]),
+    "conv2d": (lambda: L.conv2d(IMAGES, 2, 2), ["kernel", "bias"]),
+    "conv3d": (lambda: L.conv3d(np.ones([1, 3, 3, 3, 2], np.float32), 2, 2), ["kernel", "bias"]),
+    "conv2d_transpose": (lambda: L.conv2d_transpose(IMAGES, 2, 2), ["kernel", "bias"]),
+    "separable_conv2d": (lambda: L.separable_conv2d(IMAGES, 2, 2), ["depthwise_kernel", "pointwise_kernel", "bias"]),
+    "batch_normalization": (lambda: L.batch_normalization(ONES), ["gamma", "beta", "moving_mean", "moving_variance"]),
+    "layer_normalization": (lambda: L.layer_normalization(ONES), ["gamma", "beta"]),
+    "embedding": (lambda: L.embedding([[1, 2]], 3, 2), ["embeddings"]),
+    "rnn": (lambda: L.rnn(np.ones([2, 4, 3], np.float32), L.LSTMCell(2)), ["lstm_cell/kernel", "lstm_cell/bias"]),
+    "max_pooling2d": (lambda: L.max_pooling2d(IMAGES), []),
 }
 
 
@@ -57,13 +48,29 @@ def test_variables_have_the_names_of_tensorflow(name: str) -> None:
 
 
 def test_a_second_layer_of_a_class_has_a_number_in_its_name() -> None:
-    first, second = layers.Dense(2), layers.Dense(2)
+    first, second = L.Dense(2), L.Dense(2)
     second(ONES)
     first(ONES)
     assert (second.name, first.name) == ("dense", "dense_1")
     assert names() == ["dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias"]
-    # The weights are below the variable scope of the first call.
-    layer = layers.Dense(2, name="out")
+
+
+def test_an_unused_layer_has_no_scope() -> None:
+    with pytest.raises(ValueError, match="'dense' has no scope before it is called"):
+        _ = L.Dense(2).scope_name
+
+
+def test_a_layer_without_outputs_is_refused() -> None:
+    class Nothing(L.Layer):
+        def call(self, inputs: Any) -> Any:
+            return None
+
+    with pytest.raises(ValueError, match=r"Nothing.call returned None; it must return its outputs"):
+        Nothing()(ONES)
+
+
+def test_the_weights_are_below_the_variable_scope_of_the_first_call() -> None:
+    layer = L.Dense(2, name="out")
     with acts.variable_scope("model"):
         layer(ONES)
     layer(ONES)
@@ -71,28 +78,19 @@ def test_a_second_layer_of_a_class_has_a_number_in_its_name() -> None:
     assert layer.scope_name == "model/out"
     assert repr(layer) == "<Dense 'out'>"
 
-    # A layer without outputs is refused.
-    class Nothing(layers.Layer):
-        def call(self, inputs: Any) -> Any:
-            return None
-
-    with pytest.raises(ValueError, match=r"Nothing.call returned None; it must return its outputs"):
-        Nothing()(ONES)
-    # An unused layer has no scope.
-    with pytest.raises(ValueError, match="'dense' has no scope before it is called"):
-        _ = layers.Dense(2).scope_name
-
 
 def test_calls_of_one_layer_share_its_weights(session: acts.Session) -> None:
-    layer = layers.Dense(2)
+    layer = L.Dense(2)
     one, two = layer(ONES), layer(2 * ONES)
     kernel, bias = filled(session, layer.weights[0], layer.weights[1])
     assert len(acts.global_variables()) == 2
     found = session.run([one, two])
     np.testing.assert_allclose(found[0], ONES @ kernel + bias, rtol=1e-6)
     np.testing.assert_allclose(found[1], 2 * ONES @ kernel + bias, rtol=1e-6)
-    # A layer that is not trainable has no trainable weights.
-    frozen, trained = layers.Dense(2, trainable=False), layers.Dense(2)
+
+
+def test_a_layer_that_is_not_trainable_has_no_trainable_weights() -> None:
+    frozen, trained = L.Dense(2, trainable=False), L.Dense(2)
     frozen(ONES)
     trained(ONES)
     assert acts.trainable_variables() == trained.trainable_weights == trained.weights
@@ -101,19 +99,19 @@ def test_calls_of_one_layer_share_its_weights(session: acts.Session) -> None:
 
 
 def test_functions_share_weights_by_name_where_the_scope_allows_it() -> None:
-    layers.dense(ONES, 2, name="fc")
+    L.dense(ONES, 2, name="fc")
     with pytest.raises(ValueError, match="fc/kernel already exists"):
-        layers.dense(ONES, 2, name="fc")
-    layers.dense(ONES, 2, name="fc", reuse=True)
+        L.dense(ONES, 2, name="fc")
+    L.dense(ONES, 2, name="fc", reuse=True)
     with acts.variable_scope("", reuse=acts.AUTO_REUSE):
-        layers.dense(ONES, 2, name="fc")
+        L.dense(ONES, 2, name="fc")
     assert names() == ["fc/kernel", "fc/bias"]
     with pytest.raises(ValueError, match="other/kernel does not exist"):
-        layers.dense(ONES, 2, name="other", reuse=True)
+        L.dense(ONES, 2, name="other", reuse=True)
 
 
 def test_regularisation_losses_are_collected_once_per_weight(session: acts.Session) -> None:
-    layer = layers.Dense(2, kernel_regularizer=acts.nn.l2_loss, activity_regularizer=acts.reduce_sum)
+    layer = L.Dense(2, kernel_regularizer=acts.nn.l2_loss, activity_regularizer=acts.reduce_sum)
     outputs = [layer(ONES), layer(ONES)]
     kernel, _ = filled(session, *layer.weights)
     collected = acts.get_collection(acts.GraphKeys.REGULARIZATION_LOSSES)
@@ -124,20 +122,19 @@ def test_regularisation_losses_are_collected_once_per_weight(session: acts.Sessi
 
 
 def test_initialisers_activations_and_constraints_are_functions() -> None:
-    layer = layers.Dense(
+    layer = L.Dense(
         2,
         activation=acts.nn.relu,
         kernel_initializer=acts.initializers.constant_initializer(-1.0),
         bias_initializer=acts.initializers.constant_initializer(4.0),
         kernel_constraint=acts.negative,
     )
-    outputs = layer(np.array([[1, 2], [3, 4]], np.float32))
-    np.testing.assert_array_equal(value(outputs), [[1, 1], [0, 0]])
+    np.testing.assert_array_equal(value(layer(np.array([[1, 2], [3, 4]], np.float32))), [[1, 1], [0, 0]])
     assert layer.weights[0].constraint is acts.negative
 
 
 def test_the_default_kernel_is_drawn_as_glorot_uniform() -> None:
-    layer = layers.Dense(300)
+    layer = L.Dense(300)
     layer(np.ones([1, 200], np.float32))
     kernel, bias = value(layer.weights)
     limit = np.sqrt(6 / 500)
@@ -145,29 +142,31 @@ def test_the_default_kernel_is_drawn_as_glorot_uniform() -> None:
     np.testing.assert_allclose(kernel.std(), limit / np.sqrt(3), rtol=0.02)
     np.testing.assert_array_equal(bias, np.zeros(300))
     # The weights have the dtype of the inputs or the one given.
-    double = layers.Dense(2)
-    assert double(ONES.astype(np.float64)).dtype is acts.float64
-    half = layers.Dense(2, dtype=acts.float16)
+    assert L.Dense(2)(ONES.astype(np.float64)).dtype is acts.float64
+    half = L.Dense(2, dtype=acts.float16)
     assert half([[1.0, 2.0]]).dtype is acts.float16
     assert half.dtype is acts.float16
-    # A layer builds in the graph of its inputs.
-    elsewhere = acts.Graph()
-    with elsewhere.as_default():
-        x = acts.placeholder(acts.float32, [None, 3])
-    layer = layers.Dense(2)
-    assert layer(x).graph is elsewhere
-    assert layer.weights[0].graph is elsewhere
-    assert names() == []
-    # A copy of a layer shares its weights.
-    layer = layers.Dense(2)
+
+
+def test_a_copy_of_a_layer_shares_its_weights() -> None:
+    layer = L.Dense(2)
     layer(ONES)
     assert copy.deepcopy(layer).weights == layer.weights
 
 
+def test_a_layer_builds_in_the_graph_of_its_inputs() -> None:
+    elsewhere = acts.Graph()
+    with elsewhere.as_default():
+        x = acts.placeholder(acts.float32, [None, 3])
+    layer = L.Dense(2)
+    assert layer(x).graph is elsewhere
+    assert layer.weights[0].graph is elsewhere
+    assert names() == []
+
+
 def test_the_initialiser_and_the_regulariser_of_a_scope_apply() -> None:
-    ones = acts.initializers.ones_initializer()
-    with acts.variable_scope("m", initializer=ones, regularizer=acts.nn.l2_loss):
-        layer = layers.Dense(2)
+    with acts.variable_scope("m", initializer=acts.initializers.ones_initializer(), regularizer=acts.nn.l2_loss):
+        layer = L.Dense(2)
         layer(ONES)
     kernel, bias = value(layer.weights)
     np.testing.assert_array_equal(kernel, np.ones([3, 2]))
@@ -176,7 +175,7 @@ def test_the_initialiser_and_the_regulariser_of_a_scope_apply() -> None:
 
 
 def test_a_layer_of_a_program_has_build_and_call() -> None:
-    class Scale(layers.Layer):
+    class Scale(L.Layer):
         def build(self, shape: Any) -> None:
             ones = acts.initializers.constant_initializer(3.0)
             self.factor = self.add_weight("factor", [shape[-1]], initializer=ones)
@@ -190,78 +189,45 @@ def test_a_layer_of_a_program_has_build_and_call() -> None:
     assert layer.trainable_weights == [layer.factor]
 
 
-# -- errors ----------------------------------------------------------------------------------------
-
-
 def unknown(*sizes: int | None, dtype: Any = acts.float32) -> Any:
     return acts.placeholder(dtype, sizes)
 
 
 test_wrong_inputs_and_arguments_are_refused = refusing(
     (
-        lambda: layers.dense(unknown(2, None), 3),
-        ValueError,
+        lambda: L.dense(unknown(2, None), 3),
         r"Dense 'dense' depend on the size of axis -1 of its inputs, which have shape \(2, None\)",
     ),
+    (lambda: L.dense(acts.placeholder(acts.float32), 3), "depend on the size of axis -1 of its inputs"),
+    (lambda: L.dense(unknown(3), 3), "takes inputs of rank 2 or more"),
+    (lambda: L.dense(np.ones([2, 3], int), 3), TypeError, "takes inputs of a floating or complex dtype, got int64"),
+    (lambda: L.Dense(0), "units is a positive number"),
+    (lambda: L.Dense(1, activation="rely"), "Unknown activation function: rely. Known names are elu"),
+    (lambda: L.Dense(1, kernel_initializer=3), TypeError, "initializer must be a function"),
     (
-        lambda: layers.dense(acts.placeholder(acts.float32), 3),
-        ValueError,
-        "depend on the size of axis -1 of its inputs",
-    ),
-    (lambda: layers.dense(unknown(3), 3), ValueError, "takes inputs of rank 2 or more"),
-    (
-        lambda: layers.dense(np.ones([2, 3], int), 3),
-        TypeError,
-        "takes inputs of a floating or complex dtype, got int64",
-    ),
-    (lambda: layers.Dense(0), ValueError, "units is a positive number"),
-    (lambda: layers.Dense(1, activation="rely"), ValueError, "Unknown activation function: rely. Known names are elu"),
-    (lambda: layers.Dense(1, kernel_initializer=3), TypeError, "initializer must be a function"),
-    (
-        lambda: layers.conv2d(unknown(2, 4, 3), 2, 2),
-        ValueError,
+        lambda: L.conv2d(unknown(2, 4, 3), 2, 2),
         r"Conv2D 'conv2d' takes inputs of rank 4, laid out as NHWC; got shape \(2, 4, 3\)",
     ),
-    (lambda: layers.conv2d(unknown(2, 4, 4, None), 2, 2), ValueError, "depend on the size of axis 3"),
-    (
-        lambda: layers.conv2d(unknown(2, None, 4, 4), 2, 2, data_format="channels_first"),
-        ValueError,
-        "depend on the size of axis 1",
-    ),
-    (
-        lambda: layers.Conv2D(2, (1, 2, 3)),
-        ValueError,
-        r"kernel_size is a positive int or a tuple of 2 of them, got \(1, 2, 3\)",
-    ),
-    (lambda: layers.Conv2D(2, 2, padding="full"), ValueError, "padding is valid or same, got 'full'"),
-    (
-        lambda: layers.MaxPooling2D(data_format="NHWC"),
-        ValueError,
-        "data_format is channels_last or channels_first, got 'NHWC'",
-    ),
-    (lambda: layers.global_max_pooling2d(ONES), ValueError, "takes inputs of rank 4"),
-    (
-        lambda: layers.batch_normalization(np.ones([2, 3], int)),
-        TypeError,
-        "takes inputs of a floating dtype, got int64",
-    ),
-    (
-        lambda: layers.batch_normalization(ONES, axis=2),
-        ValueError,
-        "normalises axis 2, which inputs of rank 2 do not have",
-    ),
-    (lambda: layers.layer_normalization(acts.placeholder(acts.float32)), ValueError, "takes inputs of a known rank"),
-    (lambda: layers.Dropout(1.0), ValueError, r"in \[0, 1\), got 1.0"),
-    (lambda: layers.dropout(ONES, training="yes"), TypeError, "training is a bool or a scalar bool tensor, got 'yes'"),
-    (lambda: layers.embedding(ONES, 3, 2), TypeError, "takes ids of an integer dtype, got float32"),
-    (lambda: layers.Embedding(0, 2), ValueError, "are positive, got 0 and 2"),
-    (lambda: layers.flatten(acts.placeholder(acts.float32)), ValueError, "takes inputs of a known rank"),
-    (lambda: layers.RNN(layers.Dense(2)), TypeError, "is not an RNNCell"),
-    (lambda: layers.Dense(2, **cast("Any", {"kernel_size": 3})), TypeError, "kernel_size"),
+    (lambda: L.conv2d(unknown(2, 4, 4, None), 2, 2), "depend on the size of axis 3"),
+    (lambda: L.conv2d(unknown(2, None, 4, 4), 2, 2, data_format="channels_first"), "depend on the size of axis 1"),
+    (lambda: L.Conv2D(2, (1, 2, 3)), r"kernel_size is a positive int or a tuple of 2 of them, got \(1, 2, 3\)"),
+    (lambda: L.Conv2D(2, 2, padding="full"), "padding is valid or same, got 'full'"),
+    (lambda: L.MaxPooling2D(data_format="NHWC"), "data_format is channels_last or channels_first, got 'NHWC'"),
+    (lambda: L.global_max_pooling2d(ONES), "takes inputs of rank 4"),
+    (lambda: L.batch_normalization(np.ones([2, 3], int)), TypeError, "takes inputs of a floating dtype, got int64"),
+    (lambda: L.batch_normalization(ONES, axis=2), "normalises axis 2, which inputs of rank 2 do not have"),
+    (lambda: L.layer_normalization(acts.placeholder(acts.float32)), "takes inputs of a known rank"),
+    (lambda: L.Dropout(1.0), r"in \[0, 1\), got 1.0"),
+    (lambda: L.dropout(ONES, training="yes"), TypeError, "training is a bool or a scalar bool tensor, got 'yes'"),
+    (lambda: L.embedding(ONES, 3, 2), TypeError, "takes ids of an integer dtype, got float32"),
+    (lambda: L.Embedding(0, 2), "are positive, got 0 and 2"),
+    (lambda: L.flatten(acts.placeholder(acts.float32)), "takes inputs of a known rank"),
+    (lambda: L.RNN(L.Dense(2)), TypeError, "is not an RNNCell"),
+    (lambda: L.Dense(2, **cast("Any", {"kernel_size": 3})), TypeError, "kernel_size"),
 )
 
 
-def outputs_of(session: acts.Session, layer: layers.Layer, x: Any) -> tuple[Any, list[Any]]:
+def outputs_of(session: acts.Session, layer: L.Layer, x: Any) -> tuple[Any, list[Any]]:
     """The outputs of a layer for an array, and its weights, which are other than at first."""
     outputs = layer(x)
     weights = filled(session, *layer.weights)
@@ -273,31 +239,27 @@ def close(found: Any, wanted: Any) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
-# -- dense -----------------------------------------------------------------------------------------
-
-
 def test_a_dense_layer_multiplies_with_its_kernel(session: acts.Session) -> None:
     x = reals(2, 5, 3)
-    found, (kernel, bias) = outputs_of(session, layers.Dense(4, activation=acts.tanh), x)
+    found, (kernel, bias) = outputs_of(session, L.Dense(4, activation=acts.tanh), x)
     close(found, np.tanh(x @ kernel + bias))
-    found, (kernel,) = outputs_of(session, layers.Dense(4, use_bias=False), x)
+    found, (kernel,) = outputs_of(session, L.Dense(4, use_bias=False), x)
     close(found, x @ kernel)
     # A separable convolution mixes channels after its windows.
     x = reals(2, 5, 5, 3)
-    layer = layers.SeparableConv2D(4, 3, 2, depth_multiplier=2)
-    found, (depthwise, pointwise, bias) = outputs_of(session, layer, x)
+    found, (depthwise, pointwise, bias) = outputs_of(session, L.SeparableConv2D(4, 3, 2, depth_multiplier=2), x)
     each = [correlated(x[..., [c]], depthwise[:, :, [c]], (2, 2), "VALID") for c in range(3)]
     close(found, np.concatenate(each, axis=-1) @ pointwise[0, 0] + bias)
 
 
 def test_outputs_have_the_static_shapes_that_follow() -> None:
     x = acts.placeholder(acts.float32, [None, 7, 3])
-    assert layers.dense(x, 4).shape.as_list() == [None, 7, 4]
-    assert layers.conv1d(x, 4, 3, 2).shape.as_list() == [None, 3, 4]
-    assert layers.conv1d_transpose(x, 4, 3, 2).shape.as_list() == [None, 15, 4]
-    assert layers.flatten(x).shape.as_list() == [None, 21]
-    assert layers.batch_normalization(x, training=True).shape.as_list() == [None, 7, 3]
-    assert layers.rnn(x, layers.GRUCell(5))[0].shape.as_list() == [None, 7, 5]
+    assert L.dense(x, 4).shape.as_list() == [None, 7, 4]
+    assert L.conv1d(x, 4, 3, 2).shape.as_list() == [None, 3, 4]
+    assert L.conv1d_transpose(x, 4, 3, 2).shape.as_list() == [None, 15, 4]
+    assert L.flatten(x).shape.as_list() == [None, 21]
+    assert L.batch_normalization(x, training=True).shape.as_list() == [None, 7, 3]
+    assert L.rnn(x, L.GRUCell(5))[0].shape.as_list() == [None, 7, 5]
 
 
 # -- convolutions ----------------------------------------------------------------------------------
@@ -307,15 +269,13 @@ def test_outputs_have_the_static_shapes_that_follow() -> None:
 @for_each(
     "make, shape, size, strides, apart",
     [
-        (layers.Conv1D, (2, 7, 3), 3, 2, 1),
-        (layers.Conv2D, (2, 6, 5, 3), (3, 2), (2, 1), 1),
-        (layers.Conv3D, (2, 4, 5, 3, 2), 2, (1, 2, 1), 1),
-        (layers.Conv1D, (2, 9, 3), 3, 1, 2),
+        (L.Conv1D, (2, 7, 3), 3, 2, 1),
+        (L.Conv2D, (2, 6, 5, 3), (3, 2), (2, 1), 1),
+        (L.Conv3D, (2, 4, 5, 3, 2), 2, (1, 2, 1), 1),
+        (L.Conv1D, (2, 9, 3), 3, 1, 2),
     ],
 )
-def test_a_convolution_is_a_sum_over_windows(
-    make: Any, shape: Any, size: Any, strides: Any, apart: int, padding: str
-) -> None:
+def test_a_convolution_sums_windows(make: Any, shape: Any, size: Any, strides: Any, apart: int, padding: str) -> None:
     x, axes = reals(*shape), len(shape) - 2
     with acts.Graph().as_default(), acts.Session() as session:
         found, (kernel, bias) = outputs_of(session, make(4, size, strides, padding, dilation_rate=apart), x)
@@ -324,16 +284,16 @@ def test_a_convolution_is_a_sum_over_windows(
 
 
 IN_FRONT: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
-    "conv1d": (lambda **given: layers.Conv1D(4, 3, 2, **given), (2, 6, 3)),
-    "conv2d": (lambda **given: layers.Conv2D(4, 3, 2, **given), (2, 6, 5, 3)),
-    "conv3d": (lambda **given: layers.Conv3D(4, 2, 2, **given), (1, 4, 5, 4, 3)),
-    "conv1d_transpose": (lambda **given: layers.Conv1DTranspose(4, 3, 2, **given), (2, 6, 3)),
-    "conv2d_transpose": (lambda **given: layers.Conv2DTranspose(4, 3, 2, **given), (2, 6, 5, 3)),
-    "conv3d_transpose": (lambda **given: layers.Conv3DTranspose(4, 2, 2, **given), (1, 2, 3, 2, 3)),
-    "separable_conv2d": (lambda **given: layers.SeparableConv2D(4, 3, 2, **given), (2, 6, 5, 3)),
-    "max_pooling1d": (lambda **given: layers.MaxPooling1D(2, **given), (2, 6, 3)),
-    "average_pooling2d": (lambda **given: layers.AveragePooling2D(2, **given), (2, 6, 5, 3)),
-    "max_pooling3d": (lambda **given: layers.MaxPooling3D(2, **given), (2, 4, 5, 4, 3)),
+    "conv1d": (lambda **given: L.Conv1D(4, 3, 2, **given), (2, 6, 3)),
+    "conv2d": (lambda **given: L.Conv2D(4, 3, 2, **given), (2, 6, 5, 3)),
+    "conv3d": (lambda **given: L.Conv3D(4, 2, 2, **given), (1, 4, 5, 4, 3)),
+    "conv1d_transpose": (lambda **given: L.Conv1DTranspose(4, 3, 2, **given), (2, 6, 3)),
+    "conv2d_transpose": (lambda **given: L.Conv2DTranspose(4, 3, 2, **given), (2, 6, 5, 3)),
+    "conv3d_transpose": (lambda **given: L.Conv3DTranspose(4, 2, 2, **given), (1, 2, 3, 2, 3)),
+    "separable_conv2d": (lambda **given: L.SeparableConv2D(4, 3, 2, **given), (2, 6, 5, 3)),
+    "max_pooling1d": (lambda **given: L.MaxPooling1D(2, **given), (2, 6, 3)),
+    "average_pooling2d": (lambda **given: L.AveragePooling2D(2, **given), (2, 6, 5, 3)),
+    "max_pooling3d": (lambda **given: L.MaxPooling3D(2, **given), (2, 4, 5, 4, 3)),
 }
 
 
@@ -342,8 +302,7 @@ def test_channels_may_come_first(kind: str) -> None:
     make, shape = IN_FRONT[kind]
     x = reals(*shape)
     with acts.Graph().as_default(), acts.Session() as session:
-        layer = make(data_format="channels_first")
-        found, weights = outputs_of(session, layer, np.moveaxis(x, -1, 1))
+        found, weights = outputs_of(session, make(data_format="channels_first"), np.moveaxis(x, -1, 1))
     with acts.Graph().as_default(), acts.Session() as session:
         wanted, others = outputs_of(session, make(), x)
     for one, two in zip(weights, others, strict=True):
@@ -355,14 +314,12 @@ def test_channels_may_come_first(kind: str) -> None:
 @for_each(
     "make, shape, size, strides",
     [
-        (layers.Conv1DTranspose, (2, 5, 3), (3,), (2,)),
-        (layers.Conv2DTranspose, (2, 4, 3, 3), (3, 2), (2, 3)),
-        (layers.Conv3DTranspose, (1, 3, 2, 2, 2), (2, 2, 2), (1, 1, 1)),
+        (L.Conv1DTranspose, (2, 5, 3), (3,), (2,)),
+        (L.Conv2DTranspose, (2, 4, 3, 3), (3, 2), (2, 3)),
+        (L.Conv3DTranspose, (1, 3, 2, 2, 2), (2, 2, 2), (1, 1, 1)),
     ],
 )
-def test_a_transposed_convolution_is_the_gradient_of_a_convolution(
-    make: Any, shape: Any, size: Any, strides: Any, padding: str
-) -> None:
+def test_transposed_convolutions_are_gradients(make: Any, shape: Any, size: Any, strides: Any, padding: str) -> None:
     x = reals(*shape)
     with acts.Graph().as_default(), acts.Session() as session:
         found, (kernel,) = outputs_of(session, make(4, size, strides, padding, use_bias=False), x)
@@ -380,19 +337,19 @@ def test_a_transposed_convolution_is_the_gradient_of_a_convolution(
 def test_pooling_is_over_windows(kind: str, choose: Any, axes: int, padding: str) -> None:
     x = reals(2, *[7, 5, 4][:axes], 3)
     with acts.Graph().as_default():
-        found = value(getattr(layers, f"{kind}Pooling{axes}D")(3, 2, padding)(x))
+        found = value(getattr(L, f"{kind}Pooling{axes}D")(3, 2, padding)(x))
     close(found, pooled(x, [3] * axes, [2] * axes, padding.upper(), choose))
 
 
 def test_the_strides_of_pooling_are_its_size_if_left_out() -> None:
     x = reals(1, 6, 6, 2)
-    close(value(layers.max_pooling2d(x, 3)), value(layers.max_pooling2d(x, 3, 3)))
+    close(value(L.max_pooling2d(x, 3)), value(L.max_pooling2d(x, 3, 3)))
 
 
 @for_each("spatial", [1, 2, 3])
 @for_each("kind, reduce", [("max", np.max), ("average", np.mean)])
 def test_global_pooling_is_over_all_elements(kind: str, reduce: Any, spatial: int) -> None:
-    function = getattr(layers, f"global_{kind}_pooling{spatial}d")
+    function = getattr(L, f"global_{kind}_pooling{spatial}d")
     x = reals(2, *range(3, 3 + spatial), 4)
     with acts.Graph().as_default():
         plain, kept = function(x), function(x, keepdims=True)
@@ -426,7 +383,7 @@ def test_batch_normalisation_has_the_statistics_of_the_batch_while_training(kind
     shape, axis = BATCHES[kind]
     x = reals(*shape) * 3 + 1
     with acts.Graph().as_default(), acts.Session() as session:
-        layer = layers.BatchNormalization(axis)
+        layer = L.BatchNormalization(axis)
         training = acts.placeholder_with_default(False, [])
         fixed = [layer(x, training=True), layer(x, training=False)]
         fed = layer(x, training=training)
@@ -450,7 +407,7 @@ def test_running_averages_move_with_the_updates_of_the_collection(shape: tuple[i
     """The running variance of images is unbiased, as it is in TensorFlow."""
     x = reals(*shape) * 3 + 1
     with acts.Graph().as_default(), acts.Session() as session:
-        layer = layers.BatchNormalization(momentum=0.9)
+        layer = L.BatchNormalization(momentum=0.9)
         training = acts.placeholder(acts.bool_, [])
         outputs = layer(x, training=training)
         updates = acts.get_collection(acts.GraphKeys.UPDATE_OPS)
@@ -470,14 +427,14 @@ def test_running_averages_move_with_the_updates_of_the_collection(shape: tuple[i
 
 
 def test_inference_alone_has_no_updates() -> None:
-    layers.batch_normalization(reals(2, 3))
+    L.batch_normalization(reals(2, 3))
     assert acts.get_collection(acts.GraphKeys.UPDATE_OPS) == []
 
 
 def test_scale_and_offset_may_be_left_out(session: acts.Session) -> None:
     x = reals(6, 3)
-    for_images = layers.batch_normalization(x.reshape(1, 2, 3, 3), center=False, scale=False, training=True)
-    plain = layers.batch_normalization(x, center=False, scale=False, training=True)
+    for_images = L.batch_normalization(x.reshape(1, 2, 3, 3), center=False, scale=False, training=True)
+    plain = L.batch_normalization(x, center=False, scale=False, training=True)
     assert acts.trainable_variables() == []
     session.run(acts.global_variables_initializer())
     wanted = normalised(x, x.mean(0), x.var(0), 1, 0)
@@ -488,7 +445,7 @@ def test_scale_and_offset_may_be_left_out(session: acts.Session) -> None:
 @for_each("dtype, tolerance", [(acts.float16, 0.01), (acts.bfloat16, 0.02)])
 def test_half_precision_has_statistics_of_single_precision(dtype: Any, tolerance: float) -> None:
     x = (reals(6, 3) * 300).astype(dtype.np_dtype)
-    layer = layers.BatchNormalization()
+    layer = L.BatchNormalization()
     found = value(layer(x, training=True))
     assert found.dtype == dtype.np_dtype
     assert [weight.dtype for weight in layer.weights] == [acts.float32] * 4
@@ -502,34 +459,31 @@ def test_half_precision_has_statistics_of_single_precision(dtype: Any, tolerance
 def test_layer_normalisation_is_over_the_features_of_an_example(axes: Any) -> None:
     x = reals(4, 5, 3) * 3 + 1
     with acts.Graph().as_default(), acts.Session() as session:
-        found, (gamma, beta) = outputs_of(session, layers.LayerNormalization(axes), x)
+        found, (gamma, beta) = outputs_of(session, L.LayerNormalization(axes), x)
     over = axes if isinstance(axes, tuple) else (axes,)
     placed = [x.shape[n] if n in [a % 3 for a in over] else 1 for n in range(3)]
     mean, variance = x.mean(over, keepdims=True), x.var(over, keepdims=True)
     close(found, normalised(x, mean, variance, gamma.reshape(placed), beta.reshape(placed)))
 
 
-# -- dropout, embeddings, shapes -------------------------------------------------------------------
-
-
 def test_dropout_drops_while_training_only(session: acts.Session) -> None:
     x = np.ones([100, 100], np.float32)
     training = acts.placeholder(acts.bool_, [])
-    by_tensor = layers.dropout(x, 0.25, training=training, seed=1)
-    by_bool, idle = layers.dropout(x, seed=2, training=True), layers.dropout(x)
+    by_tensor = L.dropout(x, 0.25, training=training, seed=1)
+    by_bool, idle = L.dropout(x, seed=2, training=True), L.dropout(x)
     np.testing.assert_array_equal(session.run(by_tensor, {training: False}), x)
     np.testing.assert_array_equal(session.run(idle), x)
     for outputs, rate in ((session.run(by_tensor, {training: True}), 0.25), (session.run(by_bool), 0.5)):
         assert set(np.unique(outputs)) == {np.float32(0), np.float32(1 / (1 - rate))}
         np.testing.assert_allclose(np.mean(outputs == 0), rate, atol=0.03)
     # Dropout may keep axes together.
-    outputs = session.run(layers.dropout(np.ones([8, 50], np.float32), noise_shape=[1, None], training=True))
+    outputs = session.run(L.dropout(np.ones([8, 50], np.float32), noise_shape=[1, None], training=True))
     assert (outputs == outputs[:1]).all()
 
 
 def test_an_embedding_looks_rows_up(session: acts.Session) -> None:
     ids = np.array([[2, 0], [1, 2]])
-    layer = layers.Embedding(3, 4)
+    layer = L.Embedding(3, 4)
     outputs = layer(ids)
     gradient = acts.gradients(outputs, layer.weights)[0]
     assert isinstance(gradient, acts.IndexedSlices)
@@ -540,23 +494,20 @@ def test_an_embedding_looks_rows_up(session: acts.Session) -> None:
     np.testing.assert_array_equal(session.run(gradient.indices).ravel(), [2, 0, 1, 2])
     # Flattening joins all axes but the first.
     x = reals(2, 3, 4, 5)
-    np.testing.assert_array_equal(session.run(layers.flatten(x)), x.reshape(2, 60))
-    first = layers.flatten(np.moveaxis(x, -1, 1), data_format="channels_first")
+    np.testing.assert_array_equal(session.run(L.flatten(x)), x.reshape(2, 60))
+    first = L.flatten(np.moveaxis(x, -1, 1), data_format="channels_first")
     np.testing.assert_array_equal(session.run(first), x.reshape(2, 60))
     some = acts.placeholder(acts.float32, [None, None, 2])
-    np.testing.assert_array_equal(session.run(layers.flatten(some), {some: x.reshape(4, 15, 2)}), x.reshape(4, 30))
+    np.testing.assert_array_equal(session.run(L.flatten(some), {some: x.reshape(4, 15, 2)}), x.reshape(4, 30))
     none = acts.placeholder(acts.float32, [None, 3, 2])
-    assert session.run(layers.flatten(none), {none: np.zeros([0, 3, 2])}).shape == (0, 6)
-
-
-# -- weights in parts ------------------------------------------------------------------------------
+    assert session.run(L.flatten(none), {none: np.zeros([0, 3, 2])}).shape == (0, 6)
 
 
 def test_weights_may_be_in_parts(session: acts.Session) -> None:
     """Running averages are in one piece."""
     ids, x = np.array([[7, 0], [4, 3]]), reals(2, 4)
     with acts.variable_scope("m", partitioner=acts.variables.fixed_size_partitioner(2)):
-        table, dense, norm = layers.Embedding(8, 3), layers.Dense(4), layers.BatchNormalization()
+        table, dense, norm = L.Embedding(8, 3), L.Dense(4), L.BatchNormalization()
         outputs = [table(ids), norm(dense(x), training=True)]
     weights = [*table.weights, *dense.weights, *norm.trainable_weights]
     first, second, *parts = filled(session, *weights)
@@ -603,9 +554,9 @@ def lstm_step(x: Any, state: Any, weights: Any) -> Any:
 
 
 CELLS: dict[str, tuple[type[Any], Callable[..., Any]]] = {
-    "basic": (layers.BasicRNNCell, basic_step),
-    "gru": (layers.GRUCell, gru_step),
-    "lstm": (layers.LSTMCell, lstm_step),
+    "basic": (L.BasicRNNCell, basic_step),
+    "gru": (L.GRUCell, gru_step),
+    "lstm": (L.LSTMCell, lstm_step),
 }
 
 
@@ -624,7 +575,7 @@ def test_a_cell_is_run_over_sequences_of_their_lengths(kind: str) -> None:
     make, step = CELLS[kind]
     x, lengths = reals(3, 5, 2), [5, 2, 3]
     with acts.Graph().as_default(), acts.Session() as session:
-        layer = layers.RNN(make(4))
+        layer = L.RNN(make(4))
         outputs, state = layer(x, lengths)
         weights = filled(session, *layer.weights)
         found, last = session.run([outputs, state])
@@ -637,7 +588,7 @@ def test_a_cell_is_run_over_sequences_of_their_lengths(kind: str) -> None:
 
 def test_time_may_come_first_and_a_state_be_given(session: acts.Session) -> None:
     x = reals(3, 5, 2)
-    layer = layers.RNN(layers.GRUCell(4), time_major=True)
+    layer = L.RNN(L.GRUCell(4), time_major=True)
     outputs, state = layer(np.swapaxes(x, 0, 1)[:2])
     rest, last = layer(np.swapaxes(x, 0, 1)[2:], initial_state=state)
     weights = filled(session, *layer.weights)
@@ -648,7 +599,7 @@ def test_time_may_come_first_and_a_state_be_given(session: acts.Session) -> None
 
 def test_two_cells_run_in_both_directions(session: acts.Session) -> None:
     x, lengths = reals(2, 4, 3), [4, 2]
-    layer = layers.BidirectionalRNN(layers.BasicRNNCell(2), layers.BasicRNNCell(2))
+    layer = L.BidirectionalRNN(L.BasicRNNCell(2), L.BasicRNNCell(2))
     (forward, backward), _ = layer(x, lengths)
     weights = filled(session, *layer.weights)
     found = session.run([forward, backward])
@@ -661,16 +612,12 @@ def test_two_cells_run_in_both_directions(session: acts.Session) -> None:
         close(found[1][member, :length], wanted[member, :length][::-1])
 
 
-# -- training --------------------------------------------------------------------------------------
-
-
 def test_a_network_of_layers_learns(session: acts.Session) -> None:
-    rng = np.random.default_rng(1)
-    points = rng.uniform(-1, 1, (200, 2)).astype(np.float32)
+    points = np.random.default_rng(1).uniform(-1, 1, (200, 2)).astype(np.float32)
     inside = (points[:, 0] * points[:, 1] > 0).astype(np.float32)
-    hidden = layers.dense(points, 16, activation=acts.tanh)
-    hidden = layers.batch_normalization(hidden, training=True)
-    logits = layers.flatten(layers.dense(hidden, 1))[:, 0]
+    hidden = L.dense(points, 16, activation=acts.tanh)
+    hidden = L.batch_normalization(hidden, training=True)
+    logits = L.flatten(L.dense(hidden, 1))[:, 0]
     loss = acts.reduce_mean(acts.nn.sigmoid_cross_entropy_with_logits(labels=inside, logits=logits))
     with acts.control_dependencies(acts.get_collection(acts.GraphKeys.UPDATE_OPS)):
         train = acts.train.AdamOptimizer(0.05).minimize(loss)

@@ -118,8 +118,7 @@ class DecoupledWeightDecayExtension:
             changed = var.assign_sub(factor * var.value())
         else:
             changed = tf.scatter_sub(var, rows, factor * tf.gather(var.value(), rows))
-        shrink: Operation = tf.group(changed)
-        return shrink
+        return tf.group(changed)
 
 
 def extend_with_decoupled_weight_decay(base_optimizer: type[Any]) -> type[Any]:
@@ -202,8 +201,7 @@ class NadamOptimizer(_MomentsOptimizer):
         moved = m.assign(beta1 * m.value() + (1.0 - beta1) * grad)
         spread = v.assign(beta2 * v.value() + (1.0 - beta2) * tf.square(grad))
         ahead = beta1 * moved + (1.0 - beta1) * grad
-        update: Operation = tf.group(var.assign_sub(rate * ahead / (tf.sqrt(spread) + small)))
-        return update
+        return tf.group(var.assign_sub(rate * ahead / (tf.sqrt(spread) + small)))
 
 
 class LazyAdamOptimizer(_MomentsOptimizer):
@@ -223,8 +221,7 @@ class LazyAdamOptimizer(_MomentsOptimizer):
             tf.scatter_update(v, rows, spread),
             tf.scatter_sub(var, rows, rate * moved / (tf.sqrt(spread) + small)),
         ]
-        update: Operation = tf.group(*changes)
-        return update
+        return tf.group(*changes)
 
 
 class AdaMaxOptimizer(_MomentsOptimizer):
@@ -247,8 +244,7 @@ class AdaMaxOptimizer(_MomentsOptimizer):
         moved = m.assign(beta1 * m.value() + (1.0 - beta1) * grad)
         largest = v.assign(tf.maximum(beta2 * v.value(), tf.abs(grad)))
         rate = self._like(self._rate, var) / (1.0 - power1)
-        update: Operation = tf.group(var.assign_sub(rate * moved / (largest + small)))
-        return update
+        return tf.group(var.assign_sub(rate * moved / (largest + small)))
 
 
 # -- others ------------------------------------------------------------------------------------------
@@ -281,8 +277,7 @@ class _SignOptimizer(Optimizer):
 
     def _changed(self, var: Any, factor: Any, grad: Tensor) -> Operation:
         rate = tf.cast(self._learning_rate, grad.dtype)
-        update: Operation = tf.group(var.assign_sub(rate * factor * grad))
-        return update
+        return tf.group(var.assign_sub(rate * factor * grad))
 
 
 class PowerSignOptimizer(_SignOptimizer):
@@ -406,8 +401,7 @@ class MovingAverageOptimizer(WrappingOptimizer):
         self._averaged = [var for _, var in pairs if var is not None]
         with tf.control_dependencies([train_op] if self._sequential else []):
             averaged = self._ema.apply(self._averaged)
-        both: Operation = tf.group(train_op, averaged, name="train_with_avg")
-        return both
+        return tf.group(train_op, averaged, name="train_with_avg")
 
     def get_variable(self, var: Any) -> Any:
         """Return the average of a variable, or the variable if it has none."""

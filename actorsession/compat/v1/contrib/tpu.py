@@ -224,8 +224,7 @@ def _plain(model_fn: Callable[..., Any]) -> Callable[..., EstimatorSpec]:
     @functools.wraps(model_fn)
     def plain(*args: Any, **named: Any) -> EstimatorSpec:
         spec = model_fn(*args, **named)
-        plain_spec: EstimatorSpec = spec.as_estimator_spec() if isinstance(spec, TPUEstimatorSpec) else spec
-        return plain_spec
+        return spec.as_estimator_spec() if isinstance(spec, TPUEstimatorSpec) else spec
 
     return plain
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from actorsession import ops
 from actorsession.compat.v1.ops.arguments import older_names
-from actorsession.graph.operation import Tensor
-from actorsession.opsets.datasets.dataset import Dataset
-from actorsession.opsets.datasets.elements import leaves, like
 
 _NAMES = {
-    "actorsession.compat.v1.data.structures": "get_structure",
+    "actorsession.compat.v1.data.structures": (
+        "INFINITE_CARDINALITY UNKNOWN_CARDINALITY from_list from_variant get_structure to_variant"
+    ),
     "actorsession.opsets.datasets.combining": (
         "Counter RandomDataset Reducer assert_cardinality bucket_by_sequence_length cardinality "
         "choose_from_datasets copy_to_device dense_to_sparse_batch enumerate_dataset "
@@ -31,27 +27,3 @@ _NAMES = {
 }
 
 __all__, __getattr__, __dir__ = older_names(__name__, _NAMES)
-__all__ += ["INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "from_list", "from_variant", "to_variant"]
-
-INFINITE_CARDINALITY = -1
-UNKNOWN_CARDINALITY = -2
-
-
-def from_list(elements: Any, name: str | None = None) -> Dataset:
-    """Return a dataset of the elements of a list, which have one structure."""
-    if not isinstance(elements, list):
-        raise TypeError("`elements` must be a list.")
-    if not elements:
-        raise ValueError("Empty input lists are not supported.")
-    joined = [ops.stack(parts) for parts in zip(*map(leaves, elements), strict=True)]
-    return Dataset.from_tensor_slices(like(elements[0], joined), name=name)
-
-
-def to_variant(dataset: Dataset) -> Tensor:
-    """Return the tensor that stands for a dataset."""
-    return dataset._dataset_tensor
-
-
-def from_variant(variant: Tensor, structure: Any) -> Dataset:
-    """Return the dataset that a tensor stands for."""
-    return Dataset(variant, structure)

@@ -103,8 +103,7 @@ class Estimator:
     @property
     def params(self) -> dict[str, Any]:
         """A copy of the hyperparameters."""
-        copied: dict[str, Any] = copy.deepcopy(self._params)
-        return copied
+        return copy.deepcopy(self._params)
 
     @property
     def model_fn(self) -> Callable[..., EstimatorSpec]:

@@ -333,7 +333,7 @@ class EmbeddingColumn(_OfIds):
 
     def _numbers(self, features: Features, weights: Weights) -> Tensor:
         ids, factors = self.categorical_column.sparse(features)
-        vectors: Tensor = nn.safe_embedding_lookup_sparse(
+        return nn.safe_embedding_lookup_sparse(
             self._table(weights),
             ids,
             factors,
@@ -341,7 +341,6 @@ class EmbeddingColumn(_OfIds):
             max_norm=self.max_norm,
             name=f"{self.name}_weights",
         )
-        return vectors
 
 
 def embedding_column(

@@ -174,14 +174,13 @@ def _weighted(column: Any, features: Features, weights: Weights, units: int, com
     if isinstance(column, CategoricalColumn):
         ids, factors = column.sparse(features)
         table = weights.get("weights", [column.num_buckets, units], zeros)
-        weighted: Tensor = nn.safe_embedding_lookup_sparse(
+        return nn.safe_embedding_lookup_sparse(
             table,
             _as_matrix(ids),
             None if factors is None else _as_matrix(factors),
             combiner=combiner,
             name="weighted_sum",
         )
-        return weighted
     numbers = _flat(column, column.dense(features, weights))
     width = prod(column.variable_shape)
     return ops.matmul(numbers, weights.get("weights", [width, units], zeros), name="weighted_sum")

@@ -48,8 +48,7 @@ def loss(logits: Any, labels: Any) -> Tensor:
 def training(loss: Any, learning_rate: float) -> Operation:
     """Return an operation that does a step of gradient descent and counts it."""
     step = ops.Variable(0, name="global_step", trainable=False)
-    done: Operation = train.GradientDescentOptimizer(learning_rate).minimize(loss, global_step=step)
-    return done
+    return train.GradientDescentOptimizer(learning_rate).minimize(loss, global_step=step)
 
 
 def evaluation(logits: Any, labels: Any) -> Tensor:

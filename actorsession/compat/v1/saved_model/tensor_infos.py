@@ -62,8 +62,7 @@ def get_tensor_from_tensor_info(
     before = f"{import_scope}/" if import_scope else ""
 
     def named(name: str) -> Tensor:
-        tensor: Tensor = source.get_tensor_by_name(before + name)
-        return tensor
+        return source.get_tensor_by_name(before + name)
 
     kind = tensor_info.WhichOneof("encoding")
     if kind == "name":

@@ -28,8 +28,7 @@ _EXECUTORS = frozenset({"", "DEFAULT", "SINGLE_THREADED_EXECUTOR"})
 
 
 def _executor_of(config: Any) -> str:
-    said: str = config.experimental.executor_type if isinstance(config, Message) else ""
-    return said
+    return config.experimental.executor_type if isinstance(config, Message) else ""
 
 
 class _Face(ours.Session):
@@ -72,9 +71,9 @@ class _Face(ours.Session):
         self._check_executor()
         return await super()._prepare(request)
 
-    def _made_partial_plan(self, runs: Any, fetches: Any, feeds: Any) -> Any:
+    def _made_partial_plan(self, fetches: Any, feeds: Any) -> Any:
         self._check_executor()
-        return super()._made_partial_plan(runs, fetches, feeds)
+        return super()._made_partial_plan(fetches, feeds)
 
     def _check_executor(self) -> None:
         """Refuse the kind of executor that the settings ask for, unless it is one of TensorFlow's."""

@@ -29,8 +29,7 @@ def softplus_inverse(x: Any, name: str | None = None) -> Tensor:
     """Return the number whose ``softplus`` is a positive number."""
     with name_scope(name, "softplus_inverse", values=[x]):
         value = ops.convert_to_tensor(x, name="x")
-        inverse: Tensor = value + ops.log(-math.expm1(-value))
-        return inverse
+        return value + ops.log(-math.expm1(-value))
 
 
 class Bijector:

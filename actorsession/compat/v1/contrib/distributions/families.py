@@ -88,8 +88,7 @@ def uniform(of: Any, count: Any, seed: int | None) -> Tensor:
     import numpy as np
 
     least = float(np.finfo(of.dtype.np_dtype).tiny)
-    numbers: Tensor = ops.random_uniform(of._drawn_shape(count), least, 1.0, of.dtype, seed)
-    return numbers
+    return ops.random_uniform(of._drawn_shape(count), least, 1.0, of.dtype, seed)
 
 
 def nan_unless(of: Any, holds: Tensor, value: Tensor, what: str) -> Tensor:
@@ -105,6 +104,5 @@ def nan_unless(of: Any, holds: Tensor, value: Tensor, what: str) -> Tensor:
 
     if of.allow_nan_stats:
         nan = ops.constant(float("nan"), of.dtype)
-        statistic: Tensor = ops.where_v2(holds, value, nan)
-        return statistic
+        return ops.where_v2(holds, value, nan)
     return checked([ops.Assert(ops.reduce_all(holds), [what])], value)

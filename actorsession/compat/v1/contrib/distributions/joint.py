@@ -304,5 +304,4 @@ class Mixture(_Mixed):
         """Return the mean entropy of the components, which the entropy is not below."""
         with self._name_scope(name):
             parts, axis = self._parts("entropy")
-            bound: Tensor = ops.reduce_sum(parts * ops.exp(self._log_shares()), axis)
-            return bound
+            return ops.reduce_sum(parts * ops.exp(self._log_shares()), axis)

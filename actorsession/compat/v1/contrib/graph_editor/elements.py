@@ -232,16 +232,14 @@ def make_placeholder_from_tensor(t: Tensor, scope: str | None = None, prefix: st
         scope: the scope of its name; the tensor's if left out.
         prefix: what its name begins with.
     """
-    tensor: Tensor = ops.placeholder(t.dtype.base_dtype, t.shape, name=placeholder_name(t, scope, prefix))
-    return tensor
+    return ops.placeholder(t.dtype.base_dtype, t.shape, name=placeholder_name(t, scope, prefix))
 
 
 def make_placeholder_from_dtype_and_shape(
     dtype: Any, shape: Any = None, scope: str | None = None, prefix: str = _PREFIX
 ) -> Tensor:
     """Return a new placeholder in the default graph; see ``make_placeholder_from_tensor``."""
-    tensor: Tensor = ops.placeholder(dtype, shape, name=placeholder_name(None, scope, prefix))
-    return tensor
+    return ops.placeholder(dtype, shape, name=placeholder_name(None, scope, prefix))
 
 
 def find_corresponding_elem(target: Any, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:

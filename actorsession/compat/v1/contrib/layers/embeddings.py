@@ -90,8 +90,7 @@ def embed_sequence(
         else:
             table = _table(vocab_size, embed_dim, initializer, regularizer, trainable)
         look = embedding_lookup_unique if unique else nn.embedding_lookup
-        vectors: Tensor = look(table, ids)
-        return vectors
+        return look(table, ids)
 
 
 def embedding_lookup_unique(params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None) -> Tensor:
@@ -124,8 +123,7 @@ def bow_encoder(
         table = _table(vocab_size, embed_dim, initializer, regularizer, trainable)
         if sparse_lookup:
             sparse = ids if isinstance(ids, SparseTensor) else dense_to_sparse(ids)
-            means: Tensor = nn.safe_embedding_lookup_sparse(table, sparse, combiner="mean")
-            return means
+            return nn.safe_embedding_lookup_sparse(table, sparse, combiner="mean")
         if isinstance(ids, SparseTensor):
             raise TypeError("ids are expected to be dense Tensor, got SparseTensor")
         return ops.reduce_mean(nn.embedding_lookup(table, ids), axis=1)

@@ -53,7 +53,7 @@ def shared_embedding_columns(
     trainable: bool = True,
 ) -> list[Any]:
     """Return ``shared_embedding_columns``."""
-    shared: list[Any] = fc.shared_embedding_columns(
+    return fc.shared_embedding_columns(
         sparse_id_columns,
         dimension,
         combiner,
@@ -64,13 +64,11 @@ def shared_embedding_columns(
         max_norm,
         trainable,
     )
-    return shared
 
 
 def create_feature_spec_for_parsing(feature_columns: Sequence[Any]) -> dict[str, Any]:
     """Return what ``parse_example`` has to read for columns."""
-    spec: dict[str, Any] = fc.make_parse_example_spec(feature_columns)
-    return spec
+    return fc.make_parse_example_spec(feature_columns)
 
 
 def input_from_feature_columns(
@@ -83,10 +81,9 @@ def input_from_feature_columns(
 ) -> Tensor:
     """Return what ``input_layer`` does, in a scope of this name."""
     with ops.variable_scope(scope, default_name="input_from_feature_columns"):
-        inputs: Tensor = fc.input_layer(
+        return fc.input_layer(
             columns_to_tensors, feature_columns, weight_collections, trainable, cols_to_output_tensors=cols_to_outs
         )
-        return inputs
 
 
 def weighted_sum_from_feature_columns(

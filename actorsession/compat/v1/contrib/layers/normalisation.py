@@ -47,8 +47,7 @@ class _BatchNormalization(layers.BatchNormalization):
         if self._weights is None:
             return super()._moments(inputs, axes)
         placed = [-1] + [1] * (len(inputs.shape) - 1)
-        moments: tuple[Any, Any] = nn.weighted_moments(inputs, axes, ops.reshape(self._weights, placed))
-        return moments
+        return nn.weighted_moments(inputs, axes, ops.reshape(self._weights, placed))
 
     def _moved(self, average: Any, value: Any, momentum: Any, training: Any, read_value: bool = False) -> Any:
         if not self._debiased or average is not self.moving_mean:

@@ -26,8 +26,7 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
     with value.graph.name_scope("SafeCumprod"):
         least = float(np.finfo(value.dtype.np_dtype).tiny)
         logs = ops.log(ops.clip_by_value(value, least, 1.0))
-        products: Tensor = ops.exp(ops.cumsum(logs, *args, **kwargs))
-        return products
+        return ops.exp(ops.cumsum(logs, *args, **kwargs))
 
 
 def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Tensor:

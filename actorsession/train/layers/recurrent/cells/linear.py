@@ -44,8 +44,7 @@ def _linear(
     if not bias:
         return product
     start = bias_initializer or ops.zeros_initializer()
-    shifted: Tensor = bias_add(product, ops.get_variable("bias", [output_size], dtype, start))
-    return shifted
+    return bias_add(product, ops.get_variable("bias", [output_size], dtype, start))
 
 
 class _Linear:
@@ -81,5 +80,4 @@ class _Linear:
         matrices = list(args) if isinstance(args, (list, tuple)) else [args]
         joined = matrices[0] if len(matrices) == 1 else ops.concat(matrices, 1)
         product: Tensor = ops.matmul(joined, self._weights)
-        shifted: Tensor = product if self._bias is None else bias_add(product, self._bias)
-        return shifted
+        return product if self._bias is None else bias_add(product, self._bias)

@@ -66,8 +66,7 @@ def norm(gain: float, shift: float, value: Any, scope: str) -> Tensor:
         gamma = ops.get_variable("gamma", width, float32, ops.constant_initializer(gain))
         beta = ops.get_variable("beta", width, float32, ops.constant_initializer(shift))
     mean, variance = moments(value, [1], keepdims=True)
-    normalised: Tensor = batch_normalization(value, mean, variance, beta, gamma, 1e-12)
-    return normalised
+    return batch_normalization(value, mean, variance, beta, gamma, 1e-12)
 
 
 def _clipped(value: Any, most: float | None) -> Any:
