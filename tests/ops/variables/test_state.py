@@ -11,6 +11,7 @@ import pytest
 from actorsession import Operation, Tensor, TensorShape, as_dtype, bool_, constant, float32, int32
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.registry import lookup
+from actorsession.ops.shape_operands import fits_always
 from actorsession.ops.variables import state
 from tests.nodes import make, make_one
 from tests.ops.interpreter import Variables, evaluate, source
@@ -166,7 +167,7 @@ test_what_can_never_fit_is_refused_by_the_line_that_builds = refusing(
     ],
 )
 def test_a_runtime_check_is_left_out_only_when_every_value_fits(declared: Any, given: Any, always: bool) -> None:
-    assert state.fits_always(TensorShape(declared), TensorShape(given)) is always
+    assert fits_always(TensorShape(declared), TensorShape(given)) is always
 
 
 def test_rows_with_one_index_are_summed_in_order_of_the_indices() -> None:
