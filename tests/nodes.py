@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession import Graph, Operation, Tensor, get_default_graph
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, register_op, registered_ops
+
+
+def op_type(name: str, kernel: Callable[[Any], Any], **fields: Any) -> None:
+    """An operation type of a test, once per process; its outputs are of the types of its inputs unless it says."""
+    if name not in registered_ops():
+        given = {"infer": lambda context: context.inputs, "gradient": NOT_DIFFERENTIABLE, **fields}
+        register_op(OpDef(name=name, kernel=kernel, **given))
 
 
 def make(

@@ -15,9 +15,7 @@ from typing import Any
 
 from actorsession import Tensor
 from actorsession.cli import main
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
-from actorsession.extend import register_op as register
-from tests.nodes import make_one
+from tests.nodes import make_one, op_type
 
 __all__ = ["hold"]
 
@@ -60,18 +58,9 @@ def _kernel(context: Any) -> Callable[[Any], Any]:
     return holding
 
 
-if "TestHold" not in registered_ops():
-    register(
-        OpDef(
-            name="TestHold",
-            infer=lambda context: context.inputs,
-            kernel=_kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            attrs={"seconds": 0.0, "marker": "", "asleep": False},
-            aliases=True,
-            cost=lambda inputs, outputs: 1e6,  # to the kernel pool, always
-        )
-    )
+# To the kernel pool, always.
+_ATTRS = {"seconds": 0.0, "marker": "", "asleep": False}
+op_type("TestHold", _kernel, attrs=_ATTRS, aliases=True, cost=lambda inputs, outputs: 1e6)
 
 
 if __name__ == "__main__":

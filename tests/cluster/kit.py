@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from typing import Any, TypeVar, cast, overload
 
@@ -15,37 +15,22 @@ from actorsession.actors import Deadline, registry
 from actorsession.cluster import ServerStatistics, read_statistics
 from actorsession.config import ConfigProto
 from actorsession.errors import NotFoundError, OpError
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
-from actorsession.extend import register_op as register
 from actorsession.messages import VOCABULARY, PrepareStep
 from actorsession.messages.step_frames import RUN_STEP, StepRequest, WireValues
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.hang_report import HangReport
-from tests.nodes import make_one
+from tests.actors.kit import PATIENCE as PATIENCE
+from tests.actors.kit import eventually as eventually
+from tests.actors.kit import soon as soon
+from tests.nodes import make_one, op_type
 
 T = TypeVar("T")
 
 _NUMBERS = itertools.count()
-# A test that needs longer waits for something that does not come.
-PATIENCE = 60.0
-
 PS0, W0, W1, W2 = (
     f"/job:{job}/replica:0/task:{index}" for job, index in [("ps", 0), ("worker", 0), ("worker", 1), ("worker", 2)]
 )
-
-
-async def soon(awaitable: Awaitable[Any]) -> Any:
-    """Awaits what must come without anybody's help."""
-    async with asyncio.timeout(PATIENCE):
-        return await awaitable
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Waits for what no event tells of, such as a counter."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
 
 
 # A lease that nothing outlasts which a test waits for: what is noticed before, no lease has told.
@@ -262,18 +247,8 @@ class Gate:
         return hold
 
 
-if "TestGate" not in registered_ops():
-    register(
-        OpDef(
-            name="TestGate",
-            infer=lambda context: context.inputs,
-            kernel=Gate.kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            attrs={"gate": ""},
-            aliases=True,
-            cost=lambda inputs, outputs: 1e6,  # to the kernel pool, always
-        )
-    )
+# To the kernel pool, always.
+op_type("TestGate", Gate.kernel, attrs={"gate": ""}, aliases=True, cost=lambda inputs, outputs: 1e6)
 
 
 # -- graphs ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from actorsession.errors import DeadlineExceededError, InternalError, InvalidArg
 from actorsession.ops.flow import dataflow
 from tests.cluster.kit import W0, W1, InProcess, on, soon
 from tests.ops.raw_control import raw_cond, raw_while
-from tests.session.test_raw_control_flow import MODULUS, VARIABLES, built, interpreted, random_block
+from tests.session.test_lifted_programs import MODULUS, VARIABLES, built, interpreted, random_block
 
 
 @pytest.mark.usefixtures("way")
@@ -154,7 +154,7 @@ async def test_a_loop_on_one_task_has_result_and_gradient_in_one_step(cluster: I
 @pytest.mark.parametrize("seed", [3, 11, 17])
 async def test_a_random_program_gives_what_python_gives(cluster: InProcess, graph: acts.Graph, seed: int) -> None:
     draw = random.Random(seed)
-    block = random_block(draw, 3)
+    block = random_block(draw, 3, [0])
     with acts.device(lambda op: f"{draw.choice([W0, W1])}/cpu:0"):
         fed = [acts.placeholder(acts.int32, [], name=f"v{k}") for k in range(VARIABLES)]
         results = [acts.identity(value) for value in built(block, fed)]

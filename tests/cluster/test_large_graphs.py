@@ -19,11 +19,9 @@ import actorsession as acts
 from actorsession import AsyncSession, Graph, GraphDef, Tensor, ops
 from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, ResourceExhaustedError
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
-from actorsession.extend import register_op as register
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import PATIENCE, W1, InProcess, eventually, on, soon
-from tests.nodes import make_one
+from tests.nodes import make_one, op_type
 from tests.session.large_kit import FORMS, held_pass, large
 
 ONES = float(LARGE)
@@ -38,16 +36,7 @@ def _make(context: Any) -> Any:
     return lambda x: x
 
 
-if "TestSlowToMake" not in registered_ops():
-    register(
-        OpDef(
-            name="TestSlowToMake",
-            infer=lambda context: context.inputs,
-            kernel=_make,
-            gradient=NOT_DIFFERENTIABLE,
-            stateful=True,
-        )
-    )
+op_type("TestSlowToMake", _make, stateful=True)
 
 
 @pytest.fixture

@@ -28,8 +28,6 @@ from actorsession.config import (
     TraceLevel,
 )
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
-from actorsession.extend import register_op as register
 from actorsession.graph import codec
 from actorsession.graph.codec import INLINE_LIMIT, pack
 from actorsession.graph.dtypes import ALL_TYPES
@@ -60,7 +58,7 @@ from tests.cluster.kit import (
 from tests.cluster.proxy import Proxy
 from tests.cluster.test_hostile_clients import linked
 from tests.loops import run_to_end
-from tests.nodes import make_one
+from tests.nodes import make_one, op_type
 from tests.rows import for_each
 from tests.transports.authority import Authority
 from transports import Frame
@@ -119,17 +117,7 @@ class Wait:
         return cls._made[context.attrs["wait"]]._pass
 
 
-if "TestWait" not in registered_ops():
-    register(
-        OpDef(
-            name="TestWait",
-            infer=lambda context: context.inputs,
-            kernel=Wait.kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            attrs={"wait": ""},
-            suspends=True,
-        )
-    )
+op_type("TestWait", Wait.kernel, attrs={"wait": ""}, suspends=True)
 
 
 class Requests:
@@ -551,12 +539,12 @@ async def test_a_cancel_scope_ends_the_run_of_its_thread(cluster: InProcess, gra
     await asyncio.to_thread(session.close)
 
 
-@pytest.mark.process
-@pytest.mark.usefixtures("no_garbage")
 def abort_by_signal(signum: int, frame: FrameType | None) -> NoReturn:
     raise AbortedError("by the handler of a signal")
 
 
+@pytest.mark.process
+@pytest.mark.usefixtures("no_garbage")
 @pytest.mark.parametrize(
     ("handler", "raised"), [(signal.default_int_handler, KeyboardInterrupt), (abort_by_signal, AbortedError)]
 )

@@ -20,9 +20,8 @@ import actorsession as acts
 from actorsession import ops
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import InvalidArgumentError, OpError, ResourceExhaustedError
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
-from actorsession.extend import register_op as register
 from tests.cluster.kit import W0, W1, on, soon
+from tests.nodes import op_type
 
 SCHEMES = ("inproc", "tcp", "unix")
 DEVICE = "/device:CPU:0"
@@ -83,22 +82,8 @@ class Odd:
         return x.graph.create_op("TestOddLater" if later else "TestOdd", (x,), {}, name).outputs[0]
 
 
-def _kernel(call: Callable[[], Any], context: Any) -> Callable[[Any], Any]:
-    return lambda _: call()
-
-
-for name, call in (("TestOdd", Odd.value), ("TestOddLater", Odd.value_later)):
-    if name not in registered_ops():
-        register(
-            OpDef(
-                name=name,
-                infer=lambda context: context.inputs,
-                kernel=partial(_kernel, call),
-                gradient=NOT_DIFFERENTIABLE,
-                suspends=name.endswith("Later"),
-                stateful=True,
-            )
-        )
+op_type("TestOdd", lambda context: lambda _: Odd.value(), stateful=True)
+op_type("TestOddLater", lambda context: lambda _: Odd.value_later(), stateful=True, suspends=True)
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from actorsession import AsyncSession, Graph, Server, ServerSettings, Session, Tensor, ops
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
-from actorsession.extend import register_op as register
 from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG, Watchdog
 from tests.cluster.gil_worker import hold
 from tests.cluster.kit import PATIENCE, eventually
-from tests.nodes import make_one
+from tests.nodes import make_one, op_type
 
 
 def linger(x: Tensor, name: str) -> Tensor:
@@ -34,17 +32,7 @@ def _kernel(context: Any) -> Callable[[Any], Any]:
     return lingering
 
 
-if "TestLinger" not in registered_ops():
-    register(
-        OpDef(
-            name="TestLinger",
-            infer=lambda context: context.inputs,
-            kernel=_kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            aliases=True,
-            cost=lambda inputs, outputs: 0.1,
-        )
-    )
+op_type("TestLinger", _kernel, aliases=True, cost=lambda inputs, outputs: 0.1)
 
 
 @pytest.fixture

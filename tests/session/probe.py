@@ -8,9 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession import Tensor
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
-from actorsession.extend import register_op as register
-from tests.nodes import make_one
+from tests.nodes import make_one, op_type
 
 __all__ = ["Probe"]
 
@@ -61,23 +59,8 @@ class Probe:
         return call
 
 
-def _costs(microseconds: float) -> Callable[[Any, Any], float]:
-    return lambda inputs, outputs: microseconds
-
-
 # Microseconds; what runs for more than a thousand goes to a pool, and every node above a hundred is looked
 # at before it begins.
 for _name, _cost in {"TestDearProbe": 1e6, "TestCheapProbe": 200.0}.items():
-    if _name not in registered_ops():
-        register(
-            OpDef(
-                name=_name,
-                infer=lambda context: context.inputs,
-                kernel=Probe.kernel,
-                gradient=NOT_DIFFERENTIABLE,
-                attrs={"probe": ""},
-                aliases=True,
-                stateful=True,
-                cost=_costs(_cost),
-            )
-        )
+    _fields: Any = {"aliases": True, "stateful": True, "cost": lambda inputs, outputs, cost=_cost: cost}
+    op_type(_name, Probe.kernel, attrs={"probe": ""}, **_fields)

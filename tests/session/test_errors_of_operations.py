@@ -9,9 +9,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError, OpError, UnknownError
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
-from actorsession.extend import register_op as register
-from tests.nodes import make_one
+from tests.nodes import make_one, op_type
 
 
 async def test_an_error_has_the_operation_that_was_not_fed(session: Any) -> None:
@@ -40,16 +38,7 @@ class Give:
         raise cls.error
 
 
-if "TestRaises" not in registered_ops():
-    register(
-        OpDef(
-            name="TestRaises",
-            infer=lambda context: context.inputs,
-            gradient=NOT_DIFFERENTIABLE,
-            kernel=lambda context: Give.raised,
-            stateful=True,
-        )
-    )
+op_type("TestRaises", lambda context: Give.raised, stateful=True)
 
 
 class Mute(Exception):

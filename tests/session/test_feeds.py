@@ -19,10 +19,8 @@ import pytest
 import actorsession as acts
 from actorsession import ops, opsets
 from actorsession.errors import InaccessibleTensorError, InvalidArgumentError, RequestError, ResourceExhaustedError
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
-from actorsession.extend import register_op as register
 from actorsession.session.feeds import converter
-from tests.nodes import make_one
+from tests.nodes import make_one, op_type
 from tests.rows import for_each
 
 Pair = namedtuple("Pair", ["first", "second"])
@@ -36,15 +34,12 @@ def _witness(value: Any) -> Any:
     return np.float32(0)
 
 
-register(
-    OpDef(
-        name="TestWitness",
-        infer=lambda ctx: [ops.constant(0.0, graph=acts.Graph()).spec],
-        kernel=lambda ctx: _witness,
-        gradient=NOT_DIFFERENTIABLE,
-        stateful=True,
-    )
-)
+def _scalar(context: Any) -> list[Any]:
+    return [ops.constant(0.0, graph=acts.Graph()).spec]
+
+
+op_type("TestWitness", lambda context: _witness, infer=_scalar, stateful=True)
+op_type("TestReference", lambda context: _witness, infer=_scalar, stateful=True, cost=lambda inputs, outputs: 1.0)
 
 
 @pytest.fixture
@@ -730,24 +725,6 @@ async def test_a_step_that_waits_does_not_see_later_changes_of_its_feed(graph: a
         np.testing.assert_array_equal(computed, [2, 3, 4])
         np.testing.assert_array_equal(assigned, [1, 2, 3])
         np.testing.assert_array_equal(await session.run(v), [1, 2, 3])
-
-
-def _see(value: Any) -> Any:
-    _SEEN.append(value)
-    return np.float32(0)
-
-
-if "TestReference" not in registered_ops():
-    register(
-        OpDef(
-            name="TestReference",
-            infer=lambda ctx: [ops.constant(0.0, graph=acts.Graph()).spec],
-            kernel=lambda ctx: _see,
-            gradient=NOT_DIFFERENTIABLE,
-            stateful=True,
-            cost=lambda inputs, outputs: 1.0,
-        )
-    )
 
 
 @pytest.mark.parametrize("way", ["run", "callable"])

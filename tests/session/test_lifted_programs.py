@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import actorsession as acts
-from actorsession import Graph, GraphOptions, OptimizerOptions, Tensor
+from actorsession import Graph, GraphOptions, Operation, OptimizerOptions, Tensor
 from actorsession.config import OptLevel
 from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.extend import DeviceAttributes, DeviceSet
@@ -82,9 +82,8 @@ def interpreted(block: Block, values: Sequence[int]) -> list[int]:
 
 
 def built(block: Block, given: Sequence[Tensor]) -> list[Tensor]:
-    """The statements as operations, over the variables and the handle of what is counted."""
+    """The statements as operations, over the variables and the handle of what is counted, if anything is."""
     values = list(given)
-    handle = values[VARIABLES]
     for statement in block:
         match statement:
             case "add", to, one, other:
@@ -93,9 +92,9 @@ def built(block: Block, given: Sequence[Tensor]) -> list[Tensor]:
                 values[to] = (values[one] * values[other]) % MODULUS
             case "divide", to, one, other:
                 values[to] = values[one] // (values[other] % 5)
-            case "count", to, one, _:
+            case "count", to, one, _ if values[VARIABLES:]:
                 attrs = {"dtype": acts.int32}
-                with acts.control_dependencies([make("AssignAddVariableOp", [handle, values[one]], attrs)]):
+                with acts.control_dependencies([make("AssignAddVariableOp", [values[-1], values[one]], attrs)]):
                     values[to] = acts.identity(values[to])
             case "set", to, number:
                 values[to] = acts.constant(number)
@@ -113,13 +112,31 @@ def _branch(block: Block, given: Sequence[Tensor]) -> list[Tensor]:
 
 def _loop(values: list[Tensor], one: int, most: int, inner: Block) -> list[Tensor]:
     def body(given: Sequence[Tensor], constants: Sequence[Tensor]) -> list[Tensor]:
-        made = built(inner, [*given[1:], constants[1]])
+        made = built(inner, [*given[1:], *constants[1:]])
         return [given[0] + 1, *made[:VARIABLES]]
 
     start = [values[one] * 0, *values[:VARIABLES]]
-    return raw_while(
-        lambda given, constants: given[0] < constants[0], body, start, [values[one] % most, values[VARIABLES]]
-    )[1:]
+    constants = [values[one] % most, *values[VARIABLES:]]
+    return raw_while(lambda v, c: v[0] < c[0], body, start, constants, parallel_iterations=1 + one * 4)[1:]
+
+
+@for_each("devices", [1, 3])
+@for_each("seed", range(25))
+def test_a_random_program_gives_what_python_gives(seed: int, devices: int) -> None:
+    draw = random.Random(seed)
+    block = random_block(draw, 3, [0])
+
+    def anywhere(op: Operation) -> str:
+        return f"/cpu:{draw.randrange(devices)}"
+
+    with acts.Graph().as_default(), acts.device(anywhere):
+        fed = [acts.placeholder(acts.int32, [], name=f"v{k}") for k in range(VARIABLES)]
+        results = [acts.identity(value) for value in built(block, fed)]
+        with acts.Session(config=acts.ConfigProto(device_count={"CPU": devices})) as session:
+            for _ in range(3):
+                given = [draw.randrange(MODULUS) for _ in range(VARIABLES)]
+                found = session.run(results, dict(zip(fed, given, strict=True)))
+                assert [int(v) for v in found] == interpreted(block, given)
 
 
 def node_by_node() -> acts.ConfigProto:

@@ -13,10 +13,14 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+<<<<<<< HEAD
 from actorsession.extend import NOT_DIFFERENTIABLE, Completion, OpDef, registered_ops
 from actorsession.extend import register_op as register
+=======
+>>>>>>> w4
 from actorsession.graph.node import spec
 from tests.cluster.kit import eventually, in_process, soon
+from tests.nodes import op_type
 from tests.rows import for_each
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -70,19 +74,8 @@ class Later:
         return begin
 
 
-if "TestLater" not in registered_ops():
-    register(
-        OpDef(
-            name="TestLater",
-            infer=lambda ctx: [spec(acts.float32, None)] * ctx.attrs["outputs"],
-            kernel=Later.kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            attrs={"later": "", "outputs": 1},
-            stateful=True,
-            suspends=True,
-            keeps=frozenset([0]),
-        )
-    )
+_FIELDS: Any = {"attrs": {"later": "", "outputs": 1}, "stateful": True, "suspends": True, "keeps": frozenset([0])}
+op_type("TestLater", Later.kernel, infer=lambda ctx: [spec(acts.float32, None)] * ctx.attrs["outputs"], **_FIELDS)
 
 
 ONE_THREAD = acts.ConfigProto(inter_op_parallelism_threads=1)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 from unittest.mock import patch
 
-from transports import Connection, Frame, Hello, Listener, connect, listen, parse_address
+from transports import Connection, Frame, Hello, Listener, SecurityConfig, connect, listen, parse_address
 from transports.handshake import NONCE_SIZE, Handshake, Role
 from transports.shm.lane import SHARED_VARIABLE
 from transports.stream.handshake import shake_hands
@@ -57,7 +57,7 @@ async def refuse_to_serve(connection: Connection) -> None:
 
 @asynccontextmanager
 async def linked(
-    address: str, *, ps: Hello = PS, worker: Hello = WORKER
+    address: str, *, ps: Hello = PS, worker: Hello = WORKER, security: SecurityConfig | None = None
 ) -> AsyncIterator[tuple[Connection, Connection]]:
     """Yield the dialled and the accepted end of one connection."""
     accepted: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
@@ -67,8 +67,8 @@ async def linked(
         accepted.set_result(connection)
         await done.wait()
 
-    async with await listen(address, ps, hand_over) as listener:
-        dialled = await connect(listener.address, worker, timeout=60)
+    async with await listen(address, ps, hand_over, security=security) as listener:
+        dialled = await connect(listener.address, worker, timeout=60, security=security)
         ends = dialled, await accepted
         try:
             yield ends

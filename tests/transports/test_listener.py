@@ -127,13 +127,13 @@ async def test_a_connection_is_closed_when_its_handler_returns(address: str) -> 
 async def test_a_failing_handler_is_logged_and_others_serve_on(address: str, caplog: pytest.LogCaptureFixture) -> None:
     async def fail(connection: Connection) -> None:
         frame = await connection.recv()
-        if frame == numbered(7):
+        if frame == numbered(2):
             raise LookupError("no such graph")
         connection.write(frame)
 
     async with await listen(address, PS, fail) as listener:
         async with await connect(listener.address, WORKER) as connection:
-            connection.write(numbered(7))
+            connection.write(numbered(2))
             with pytest.raises(ConnectionClosed):
                 await connection.recv()
         async with await connect(listener.address, WORKER) as connection:

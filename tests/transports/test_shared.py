@@ -33,7 +33,6 @@ from transports import (
     ProtocolError,
     SecurityConfig,
     allocate_shared,
-    connect,
     encode_frame,
     listen,
 )
@@ -227,23 +226,6 @@ async def test_who_drains_hears_of_the_end(dialled: Connection, end: str) -> Non
 
 
 # --- what speaks against it
-@asynccontextmanager
-async def over_tls(files: SecurityConfig) -> AsyncIterator[tuple[Connection, Connection]]:
-    """Yield both ends of an encrypted connection within this process."""
-    accepted: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
-    done = asyncio.Event()
-
-    async def hand_over(connection: Connection) -> None:
-        accepted.set_result(connection)
-        await done.wait()
-
-    here = replace(PS, pid=os.getpid())
-    async with await listen("tls://127.0.0.1:0", here, hand_over, security=files) as listener:
-        async with await connect(listener.address, here, security=files) as dialled:
-            yield dialled, await accepted
-        done.set()
-
-
 async def test_there_is_a_variable_that_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SHARED_VARIABLE, "0")
     async with neighbours() as (dialled, accepted):
@@ -272,7 +254,8 @@ async def test_an_end_that_shares_nothing_is_told_of_nothing_but_offers() -> Non
 
 
 async def test_what_is_to_be_encrypted_is_not_shared(files: SecurityConfig) -> None:
-    async with over_tls(files) as (dialled, accepted):
+    here = replace(PS, pid=os.getpid())
+    async with linked("tls://127.0.0.1:0", ps=here, worker=here, security=files) as (dialled, accepted):
         assert not was_shared((await carry(dialled, accepted, large(1))).segments[0])
 
 
