@@ -13,11 +13,8 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-<<<<<<< HEAD
-from actorsession.extend import NOT_DIFFERENTIABLE, Completion, OpDef, registered_ops
+from actorsession.extend import NOT_DIFFERENTIABLE, Completion, OpDef
 from actorsession.extend import register_op as register
-=======
->>>>>>> w4
 from actorsession.graph.node import spec
 from tests.cluster.kit import eventually, in_process, soon
 from tests.nodes import op_type
