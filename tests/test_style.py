@@ -470,7 +470,7 @@ def test(monkeypatch, cache):
 
 # Locals, arguments and functions whose name says how a value came about and not what it is. The number only gets
 # smaller: a noun of the field says more.
-MOST_VAGUE_NAMES = 28
+MOST_VAGUE_NAMES = 26
 
 VAGUE = {"found", "made", "wanted"}
 # Where such a name stands as one may where it is bound: half of the files are parsed.
