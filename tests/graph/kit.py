@@ -111,5 +111,4 @@ def pair(graph: Graph, name: str | None = None) -> Sequence[Tensor]:
 
 
 def op(graph: Graph, name: str | None = None) -> Operation:
-    """An operation without inputs and outputs."""
     return graph.create_op("KitNothing", (), None, name)

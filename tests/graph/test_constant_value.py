@@ -253,7 +253,6 @@ def number() -> Any:
 
 
 def two() -> Any:
-    """A number that is known but no constant."""
     return tf.constant(1) + tf.constant(1)
 
 

@@ -452,8 +452,6 @@ def test_what_is_kept_is_the_default_of_all_threads_beneath_what_they_pushed() -
 
 
 class Named:
-    """Something with a name."""
-
     def __init__(self, name: str) -> None:
         self.name = name
 

@@ -42,7 +42,6 @@ def planned(
 
 
 def lifted(*fetches: Tensor, feeds: Sequence[Tensor] = (), **asked: Any) -> dict[str, NodeDef]:
-    """The nodes of a step after the pass."""
     made, device_of = functionalize(*planned(fetches, feeds, **asked))
     assert made.nodes.keys() == device_of.keys()
     return dict(made.nodes)
@@ -63,7 +62,6 @@ def counted(n: Tensor, **options: Any) -> Tensor:
 
 
 def engine_session() -> acts.Session:
-    """A session that lifts nothing."""
     options = GraphOptions(optimizer_options=OptimizerOptions(opt_level=OptLevel.L0))
     return acts.Session(config=acts.ConfigProto(graph_options=options))
 

@@ -21,7 +21,6 @@ def fed(graph: Graph, shape: Any = (LARGE,), dtype: str = "float32") -> Tensor:
 
 
 def runs(made: Made) -> list[int]:
-    """How many nodes each run has."""
     source = made.linked[0].compiled.segments[0].lines
     found = [line for line in source if " = Blockwise(" in line]
     return [int(line.rpartition(", ")[2].removesuffix(")")) for line in found]

@@ -18,7 +18,6 @@ THREE = np.array([1, 2, 3], np.float32)
 
 @pytest.fixture
 def x(graph: Graph) -> Tensor:
-    """A vector that is fed."""
     return ops.placeholder("float32", [3], name="x")
 
 

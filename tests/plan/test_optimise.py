@@ -63,7 +63,6 @@ def optimised(
 
 
 def stored(made: Made) -> list[Any]:
-    """The values of the variables that a plan names."""
     found = []
     for n in made.step_graph.nodes.values():
         if n.op == "VarHandleOp":

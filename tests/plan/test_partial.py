@@ -198,7 +198,6 @@ def changed(number: int, nodes: Sequence[NodeDef]) -> PartialParts:
 
 
 def broken(rule: str) -> PartialParts:
-    """The plan of ``GOOD`` with one rule broken."""
     first, second = part(GOOD, 0), part(GOOD, 1)
     send = second.nodes[-1]
     match rule:

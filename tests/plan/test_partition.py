@@ -298,7 +298,6 @@ def with_nodes(part: Partition, nodes: Sequence[NodeDef]) -> Partition:
 
 
 def broken(rule: str) -> tuple[Partition, ...]:
-    """The parts above with one rule broken."""
     first, second = GOOD
     match rule:
         case "input in another part":

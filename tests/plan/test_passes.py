@@ -78,7 +78,6 @@ def surroundings(draw: Callable[..., Any], recipe: Recipe, devices: int) -> Iter
 
 
 def grow(draw: Callable[..., Any], recipe: Recipe) -> None:
-    """One step of a recipe."""
     kind = draw(st.integers(0, 9))
     pick = st.integers(0, len(recipe.tensors) - 1)
     if kind == 0:

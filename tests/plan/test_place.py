@@ -44,7 +44,6 @@ def read(device: str = "", name: str = "read") -> NodeDef:
 
 
 def tied(name: str, *groups: str, device: str = "") -> NodeDef:
-    """A node that is colocated with others."""
     return node(name, "k", device=device, _class=[f"loc:@{g}" for g in groups])
 
 

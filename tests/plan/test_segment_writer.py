@@ -20,7 +20,6 @@ from tests.rows import for_each
 
 @pytest.fixture
 def x(graph: Graph) -> Tensor:
-    """A vector that is fed."""
     return ops.placeholder("float32", [3], name="x")
 
 

@@ -23,7 +23,6 @@ def started(session: Session) -> Session:
 
 
 def names(folder: Path) -> list[str]:
-    """What lies in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 

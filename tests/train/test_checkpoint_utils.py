@@ -30,7 +30,6 @@ def prefix(tmp_path: Path) -> str:
 
 
 def initial(*variables: Any) -> list[Any]:
-    """The values that variables have once their initialisers have run."""
     with Session() as session:
         session.run(ops.global_variables_initializer())
         return list(session.run(list(variables)))

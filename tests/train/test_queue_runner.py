@@ -160,7 +160,6 @@ class Starved:
 
 @pytest.fixture
 def tracebacks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What threads have printed at their end."""
     printed: list[Any] = []
     monkeypatch.setattr("threading.excepthook", printed.append)
     return printed
