@@ -244,7 +244,9 @@ async def test_children_fill_a_queue_until_there_is_no_more(graph: Graph) -> Non
         async with running_queues(session):
             await drained(session, counted.take, found)
         assert sorted(found) == list(range(1, 21))
-    # What fails in a child ends the body and is raised.
+
+
+async def test_what_fails_in_a_child_ends_the_body_and_is_raised(graph: Graph) -> None:
     queue = ops.FIFOQueue(4, int32, shapes=[])
     add_queue_runner(QueueRunner(queue, [queue.enqueue(ops.placeholder("int32", []))]))
     async with AsyncSession(graph=graph) as session:
