@@ -216,6 +216,11 @@ async def test_a_run_of_another_thread_does_not_overtake_those_that_wait() -> No
 async def test_threads_and_the_loop_never_pass_the_limit() -> None:
     share = Admission(100).share(2, 100)
     counted, inside, most = threading.Lock(), 0, 0
+    left = threading.Event()
+
+    def leave(nbytes: int = 0) -> None:
+        share.leave(nbytes)
+        left.set()
 
     def note(change: int) -> None:
         nonlocal inside, most
@@ -227,11 +232,14 @@ async def test_threads_and_the_loop_never_pass_the_limit() -> None:
         done = 0
         while done < 300:
             run = ThreadRun()
+            left.clear()
             if share.enter_run(run):
                 note(1)
                 note(-1)
-                loop.call_soon_threadsafe(share.leave, run.nbytes)
+                loop.call_soon_threadsafe(leave, run.nbytes)
                 done += 1
+            else:
+                left.wait()
         return done
 
     async def child() -> int:
@@ -240,7 +248,7 @@ async def test_threads_and_the_loop_never_pass_the_limit() -> None:
             note(1)
             await asyncio.sleep(0)
             note(-1)
-            share.leave()
+            leave()
         return 300
 
     loop = asyncio.get_running_loop()
