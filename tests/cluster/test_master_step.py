@@ -27,7 +27,7 @@ from actorsession.errors import (
 from actorsession.messages import CleanupGraph
 from actorsession.messages.step_frames import WireValues, extra_to_wire
 from actorsession.plan.signature import RunSignature
-from actorsession.rpc.local_calls import LocalValues
+from actorsession.rpc.local_calls import LocalRun, LocalValues
 from tests.cluster.fakes import FakeWorker, Outcome
 from tests.cluster.kit import PS0, W0, W1, soon
 
@@ -73,7 +73,7 @@ class Run(Outcome):
     def done(self, values: Any, extra: Any = None, settle: Any = None) -> None:
         super().done(values, extra)
 
-    fail = Outcome.failed
+    fail, fetched = Outcome.failed, staticmethod(LocalRun.fetched)
 
 
 class Steps:
