@@ -54,7 +54,7 @@ class Recording:
 def _kept() -> Iterator[dict[StreamConnection, list[Frame]]]:
     """Keeps every frame that is written to a socket of this process."""
     written: dict[StreamConnection, list[Frame]] = {}
-    write = StreamConnection.write
+    write, write_short = StreamConnection.write, StreamConnection.write_short
 
     def keep(self: StreamConnection, frame: Frame, *, bulk: bool = False) -> None:
         copy = Frame(bytes(frame.header), tuple(bytes(memoryview(s)) for s in frame.segments))
@@ -62,10 +62,11 @@ def _kept() -> Iterator[dict[StreamConnection, list[Frame]]]:
         write(self, frame, bulk=bulk)
 
     StreamConnection.write = keep  # type: ignore[method-assign]
+    StreamConnection.write_short = lambda self, header: False  # type: ignore[method-assign]
     try:
         yield written
     finally:
-        StreamConnection.write = write  # type: ignore[method-assign]
+        StreamConnection.write, StreamConnection.write_short = write, write_short  # type: ignore[method-assign]
 
 
 async def record() -> Recording:
