@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from actorsession.errors import CancelledError
+from actorsession.process_bound import ProcessBound
 
 __all__ = ["Completed", "Completion", "Loan"]
 
@@ -25,7 +26,7 @@ _SLICE = 0.1
 _FIRST_LOOK = 0.001
 
 
-class Completion:
+class Completion(ProcessBound):
     """The values of a node that suspends, which come later, or its error.
 
     Args:
