@@ -7,10 +7,9 @@ STATUS=0        # of the first stage that failed
 # How tests are spread over workers. A file's tests stay together, because they may share fixtures of module
 # scope. Files come in the order of tests/conftest.py; xdist's own, by numbers of tests, would end with files of
 # a few long ones. A worker that dies ends the run, which names the test that was running: in the place of
-# another one that is started then, xdist waits for ever where files stay together. The plugin that comes with anyio,
-# which FastAPI needs, would look at each test and fixture in vain.
+# another one that is started then, xdist waits for ever where files stay together.
 # shellcheck disable=SC2034 # used by the scripts that source this file
-SPREAD=(--dist loadfile --no-loadscope-reorder --max-worker-restart 0 -p no:anyio)
+SPREAD=(--dist loadfile --no-loadscope-reorder --max-worker-restart 0)
 
 # Ends what runs beside the stages when the script ends; Ctrl-C ends the script, not only a stage.
 begin_stages() {
@@ -34,16 +33,14 @@ stage() {
 }
 
 # What comes before any test, the same for both scripts; mypy goes on beside the tests, until end_types. With $1, it
-# also reads the types of the numpy of other Pythons; tests without numpy have the same types with each.
+# also reads the types of the numpy of other Pythons, which takes as long again.
 static_stages() {
-    local there tests
+    local there
     TYPES=()
     begin_types "mypy" "$VENV/mypy.log"
-    tests=$(grep -rlw --include='*.py' numpy tests)
     for there in "$VENV"/numpy-for-*; do
-        # shellcheck disable=SC2086 # paths of this repository, one a line
         [ -z "${1:-}" ] || [ ! -d "$there" ] || PYTHONPATH=$there begin_types "mypy with the numpy of Python ${there##*-}" "$there.log" \
-            --python-version "${there##*-}" actorsession transports examples/serve $tests
+            --python-version "${there##*-}"
     done
     stage "ruff check" "$VENV/bin/ruff" check .
     stage "ruff format" "$VENV/bin/ruff" format --check .

@@ -13,22 +13,7 @@ from actorsession.train.optimizer import Optimizer
 __all__ = ["ProximalAdagradOptimizer", "ProximalGradientDescentOptimizer"]
 
 
-class _Proximal(Optimizer):
-    """An optimiser whose steps shrink the values; the arguments are those of its subclasses."""
-
-    def __init__(self, use_locking: bool, name: str, learning_rate: Any, l1: Any, l2: Any) -> None:
-        super().__init__(use_locking, name)
-        self._learning_rate, self._l1, self._l2 = learning_rate, l1, l2
-
-    def _prepare(self) -> None:
-        self._scalars = (
-            self._tensor(self._learning_rate, "learning_rate"),
-            self._tensor(self._l1, "l1_regularization_strength"),
-            self._tensor(self._l2, "l2_regularization_strength"),
-        )
-
-
-class ProximalGradientDescentOptimizer(_Proximal):
+class ProximalGradientDescentOptimizer(Optimizer):
     """Gradient descent, each step followed by the shrinkage of the two regularisations.
 
     With ``moved = var - learning_rate * grad``:
@@ -51,7 +36,17 @@ class ProximalGradientDescentOptimizer(_Proximal):
         use_locking: bool = False,
         name: str = "ProximalGradientDescent",
     ) -> None:
-        super().__init__(use_locking, name, learning_rate, l1_regularization_strength, l2_regularization_strength)
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._l1 = l1_regularization_strength
+        self._l2 = l2_regularization_strength
+
+    def _prepare(self) -> None:
+        self._scalars = (
+            self._tensor(self._learning_rate, "learning_rate"),
+            self._tensor(self._l1, "l1_regularization_strength"),
+            self._tensor(self._l2, "l2_regularization_strength"),
+        )
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         inputs = [*(self._like(scalar, var) for scalar in self._scalars), grad]
@@ -63,7 +58,7 @@ class ProximalGradientDescentOptimizer(_Proximal):
         return self._apply("ResourceSparseApplyProximalGradientDescent", var, inputs)
 
 
-class ProximalAdagradOptimizer(_Proximal):
+class ProximalAdagradOptimizer(Optimizer):
     """Adagrad, each step followed by the shrinkage of the two regularisations.
 
     Like ``ProximalGradientDescentOptimizer``, with Adagrad's rate for each element. The slot is called
@@ -92,12 +87,22 @@ class ProximalAdagradOptimizer(_Proximal):
     ) -> None:
         if initial_accumulator_value <= 0:
             raise ValueError(f"initial_accumulator_value must be positive, got {initial_accumulator_value}")
-        super().__init__(use_locking, name, learning_rate, l1_regularization_strength, l2_regularization_strength)
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
         self._first = initial_accumulator_value
+        self._l1 = l1_regularization_strength
+        self._l2 = l2_regularization_strength
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         for var in var_list:
             self._filled_slot(var, "accumulator", self._first)
+
+    def _prepare(self) -> None:
+        self._scalars = (
+            self._tensor(self._learning_rate, "learning_rate"),
+            self._tensor(self._l1, "l1_regularization_strength"),
+            self._tensor(self._l2, "l2_regularization_strength"),
+        )
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         return self._apply("ResourceApplyProximalAdagrad", var, self._inputs(var, grad))

@@ -206,7 +206,7 @@ class Play:
         lost = (await session.reattach(restore=self.model.reset)).lost
         now = await session.run([variable for variable, _ in self.model.variables])
         for (variable, _), value, one in zip(self.model.variables, now, self.added, strict=True):
-            possible: list[Any] = [0.0] if variable.name in lost else [one] if error is None else [0.0, one]
+            possible: list[Any] = [0.0] if variable.op.name in lost else [one] if error is None else [0.0, one]
             assert any(np.allclose(value, p, rtol=1e-3, atol=1e-3) for p in possible), (variable.name, value, possible)
         assert await session.run(self.size) == int(error is not None and not self.moment.waits)
         return now

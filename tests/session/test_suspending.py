@@ -20,7 +20,7 @@ from tests.cluster.kit import eventually, in_process, soon
 from tests.nodes import op_type
 from tests.rows import for_each
 
-pytestmark = pytest.mark.usefixtures("graph")
+pytestmark = pytest.mark.usefixtures("graph", "registrations")
 
 PATIENCE = 60.0
 
