@@ -17,7 +17,7 @@ import itertools
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import Deadline
@@ -182,12 +182,6 @@ class ClientGraphs:
         graph.users -= 1
         if graph.dropped and not graph.users:
             self.drop(graph)
-
-    def with_fetches(self, fetches: Iterable[str]) -> ClientGraph | None:
-        """Return a graph that returns these fetches, among others."""
-        names = set(fetches)
-        plans = self._cache.plans()
-        return next((graph for graph in plans if names <= {*graph.signature.fetches}), None)
 
     def forget(self, tasks: Collection[str]) -> None:
         """Drop the graphs that have partitions on any of ``tasks``, which have left or restarted."""
