@@ -222,6 +222,20 @@ def test_calls_compute_the_same_elsewhere(calling: GraphDef) -> None:
     np.testing.assert_array_equal(found, [[13.0, 22.0], [9.0, 9.0], [4.0, 7.0]])
 
 
+@pytest.mark.parametrize("within", [False, True], ids=["nodes", "functions"])
+def test_calls_with_the_settings_that_tensorflow_2_writes_compute_the_same(calling: GraphDef, within: bool) -> None:
+    functions = calling.library.function
+    settings = {"config": b"", "config_proto": b"\n\x07\n\x03CPU\x10\x01", "executor_type": b""}
+    nodes = [node for function in functions for node in function.node_def] if within else calling.node
+    calls = [node for node in nodes if node.op in ("PartitionedCall", "StatefulPartitionedCall")]
+    assert calls != []
+    for node in calls:
+        for name, value in settings.items():
+            node.attr[name].s = value
+    found = run_imported(calling, NAMES, {"x:0": [1.0, 2.0]})
+    np.testing.assert_array_equal(found, [[13.0, 22.0], [9.0, 9.0], [4.0, 7.0]])
+
+
 def by_name(message: GraphDef) -> GraphDef:
     """The graph with calls as TensorFlow 1 writes them."""
     functions = {f.signature.name: f for f in message.library.function}
