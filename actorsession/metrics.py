@@ -35,7 +35,9 @@ __all__ = [
     "SessionMetrics",
     "SessionTally",
     "add_link",
+    "count_mailbox_wait",
     "end_link",
+    "mailbox_waits",
     "process_metrics",
     "session_tally",
 ]
@@ -45,7 +47,7 @@ SessionKind: TypeAlias = Literal["direct", "remote", "master", "worker"]
 
 
 # From a plan of a few nodes to a step that a user watches, in steps of 2 or 2.5: a quantile that is read between
-# two bounds is off by less than half of it. 23 series for each histogram are few enough to keep for many tasks.
+# two bounds is off by less than half of it. 26 series for each histogram are few enough to keep for many tasks.
 BOUNDS = (5e-6, *(float(f"{digit}e{exponent}") for exponent in range(-5, 2) for digit in (1, 2, 5)), 100.0)
 """The upper bounds of the buckets of a histogram, in seconds."""
 
@@ -320,6 +322,7 @@ class _Registry:
         self._collected_sums = _no_sessions()
         self._open_links: weakref.WeakSet[CountedLink] = weakref.WeakSet()
         self._ended_links = LinkMetrics()
+        self.mailbox_waits = Histogram()
 
     def add_tally(self, tally: SessionTally, owner: object) -> None:
         """Count a session until its owner is collected."""
@@ -391,6 +394,16 @@ def add_link(link: CountedLink) -> None:
 def end_link(link: CountedLink) -> None:
     """Keep the counters of a link that has ended; it sends and receives no more."""
     _registry.end_link(link)
+
+
+def count_mailbox_wait(seconds: float) -> None:
+    """Count how long a message waited in the mailbox of an actor that was busy."""
+    _registry.mailbox_waits.observe(seconds)
+
+
+def mailbox_waits() -> HistogramCounts:
+    """Return how long messages waited in the mailboxes of this process; those that did not have to are not counted."""
+    return _registry.mailbox_waits.snapshot()
 
 
 def process_metrics() -> ProcessMetrics:

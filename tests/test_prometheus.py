@@ -178,9 +178,11 @@ def test_a_table_names_the_fields_of_an_instance() -> None:
 
 # -- statistics ------------------------------------------------------------------------------------
 
+# One family, whose label says which of them it is.
+_OF_OTHER_FAMILIES = {"master_steps", "worker_steps"}
 TABLES = [
-    (ServerStatistics, (*server_statistics._METRICS, *server_statistics._SNAPSHOT_METRICS)),
-    (SessionStatistics, session_statistics._METRICS),
+    (ServerStatistics, (*server_statistics._METRICS, *server_statistics._TIMES, *server_statistics._SNAPSHOT_METRICS)),
+    (SessionStatistics, (*session_statistics._METRICS, *session_statistics._TIMES)),
     (CacheStatistics, session_statistics._CACHE_METRICS),
     (PassStatistics, session_statistics._PASS_METRICS),
     (LinkStatistics, link_statistics._METRICS),
@@ -190,12 +192,13 @@ TABLES = [
 
 @pytest.mark.parametrize(("kind", "rows"), TABLES, ids=[kind.__name__ for kind, _ in TABLES])
 def test_every_number_of_the_statistics_has_a_name_of_its_own(kind: Any, rows: tuple[Metric, ...]) -> None:
-    numbers = {f.name for f in fields(kind) if f.type in ("int", "float")}
-    assert sorted(row.field for row in rows) == sorted(numbers - {"pid", "phase"})
+    numbers = {f.name for f in fields(kind) if f.type in ("int", "float", "HistogramCounts")}
+    assert sorted(row.field for row in rows) == sorted(numbers - {"pid", "phase", *_OF_OTHER_FAMILIES})
     for row in rows:
         assert row.help.endswith(".")
-        of_seconds = next(f.type for f in fields(kind) if f.name == row.field) == "float"
-        assert ("_seconds" in row.name) == of_seconds, row
+        kept_as = next(f.type for f in fields(kind) if f.name == row.field)
+        assert ("_seconds" in row.name) == (kept_as != "int"), row
+        assert (row.kind == "histogram") == (kept_as == "HistogramCounts"), row
         assert ("_bytes" in row.name) == ("bytes" in row.field or "memory" in row.field or row.field == "send_buffer")
 
 
