@@ -121,6 +121,12 @@ class Variable:
         return self._declared if value is None else getattr(value, "shape", ())
 
     @property
+    def nbytes(self) -> int:
+        """The bytes of the value; 0 without one."""
+        value = self._value
+        return len(value) if isinstance(value, bytes) else int(getattr(value, "nbytes", 0))
+
+    @property
     def initialized(self) -> bool:
         """Whether a value was assigned."""
         return self._value is not None
@@ -386,5 +392,5 @@ class ResourceManager:
         """Return the number and size of the variables."""
         with self._lock:
             variables = [e.resource for (_, kind, _), e in self._entries.items() if kind == _VARIABLE]
-        values = [value for variable in variables if (value := variable._value) is not None]
-        return ResourceStatistics(len(values), sum(int(getattr(v, "nbytes", 0)) for v in values))
+        valued = [variable for variable in variables if variable.initialized]
+        return ResourceStatistics(len(valued), sum(variable.nbytes for variable in valued))

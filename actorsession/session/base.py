@@ -219,6 +219,7 @@ class BaseSession(ProcessBound, ABC):
             errors=self._run_tally.errors,
             cancelled=self._run_tally.cancelled,
             latency=self._run_tally.latency(),
+            run_seconds=self._run_tally.durations.snapshot(),
             callables=len(self._callables or ()),
             growths=self._requests.mutations.growths,
             grown_nodes=self._requests.mutations.nodes,

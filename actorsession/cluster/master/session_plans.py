@@ -7,6 +7,7 @@ The graph is accessed by one at a time: pieces of planning in a thread, or code 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -34,6 +35,7 @@ from actorsession.messages.session import (
 )
 from actorsession.metrics import SessionTally
 from actorsession.plan.placement_log import log_devices
+from actorsession.plan.plan_cache import CacheStatistics
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import Planning
 
@@ -76,12 +78,25 @@ class SessionPlans:
         self._losses = RestartLosses(self._graph, self.membership)
         self.graphs = ClientGraphs(self._graph, self.membership, planning, children, observer)
         self._children = children
+        self._tally = tally
         self._moves = 0  # moves of nodes after which the former client graphs were dropped
 
     @cached_property
     def partial_graphs(self) -> ClientGraphs:
         """The client graphs of partial runs, which few sessions have."""
         return ClientGraphs(self._graph, self.membership, self._planning, self._children, None)
+
+    def cache_statistics(self) -> CacheStatistics:
+        """Return the counters of the plan caches; runs whose program keeps its plan count as hits as well.
+
+        A plan that was made counts as one miss, however often its run has looked for it.
+        """
+        seen = self.graphs.cache_statistics()
+        if "partial_graphs" in vars(self):
+            seen += self.partial_graphs.cache_statistics()
+        counted = self._tally.metrics()
+        begun = counted.runs + counted.partial_runs
+        return replace(seen, hits=max(begun - counted.plans, 0), sorted_hits=0, misses=counted.plans)
 
     # -- graph ---------------------------------------------------------------------------------
 
