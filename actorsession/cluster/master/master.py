@@ -50,6 +50,7 @@ from actorsession.messages.session import (
 from actorsession.messages.worker import CleanupAll
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.runtime.admission import Admission
+from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_names import SessionNames
 from actorsession.runtime.wait_graph import MasterWaits
@@ -282,6 +283,17 @@ class Master(Actor):
     def sessions(self) -> int:
         """The number of open sessions."""
         return len(self._sessions)
+
+    def graph(self, handle: str) -> GraphShown:
+        """Return the graph of a session, to be looked at.
+
+        Raises:
+            AbortedError: for a session that is not open here.
+        """
+        session = self._sessions.get(handle)
+        if session is None:
+            raise self._unknown(handle)
+        return session.plans.shown()
 
     def open_sessions(self) -> tuple[OpenSession, ...]:
         """Return the counters of each session."""

@@ -35,6 +35,7 @@ from actorsession.messages.session import (
 from actorsession.metrics import SessionTally
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import Planning
 
 __all__ = ["SessionPlans"]
@@ -84,6 +85,10 @@ class SessionPlans:
         return ClientGraphs(self._graph, self.membership, self._planning, self._children, None)
 
     # -- graph ---------------------------------------------------------------------------------
+
+    def shown(self) -> GraphShown:
+        """Return the graph with its placement, to be looked at."""
+        return self._graph.shown()
 
     async def open(self, graph: GraphDef, deadline: Deadline) -> int:
         """Open the session at its tasks and extend its empty graph, all or none.
