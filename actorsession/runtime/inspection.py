@@ -7,6 +7,7 @@ is called in a thread.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, fields, replace
 from typing import Any, NamedTuple, TypeVar
@@ -232,8 +233,8 @@ class ArraySummary:
         counts: how many finite elements each interval has, the upper bound belonging to the last one alone.
         least: the smallest finite element; ``None`` if there is none.
         most: the largest.
-        mean: the mean of the finite elements.
-        deviation: their standard deviation.
+        mean: the mean of the finite elements; ``None`` as well if their sum is beyond float64.
+        deviation: their standard deviation, likewise.
         zeros: how many elements are zero.
         nans: how many are not a number.
         infinite: how many are infinite.
@@ -281,33 +282,32 @@ def summarise(value: Any, bins: int) -> ArraySummary:
         return plain
     least, most, total, squares, finite = np.inf, -np.inf, 0.0, 0.0, 0
     zeros = nans = infinite = 0
-    for piece in _pieces(array):
-        zeros += int(np.count_nonzero(piece == 0))
-        nans += int(np.count_nonzero(np.isnan(piece)))
-        infinite += int(np.count_nonzero(np.isinf(piece)))
-        kept = piece[np.isfinite(piece)]
-        if kept.size:
-            least, most = min(least, float(kept.min())), max(most, float(kept.max()))
-            finite, total = finite + kept.size, total + float(kept.sum())
-    plain = replace(plain, zeros=zeros, nans=nans, infinite=infinite)
-    if not finite:
-        return plain
-    mean = total / finite
-    count = min(max(1, bins), _MOST_BINS)
-    bounds = _bounds(least, most, count)
-    counts = np.zeros(count, np.int64)
-    for piece in _pieces(array):
-        kept = piece[np.isfinite(piece)]
-        squares += float(np.square(kept - mean).sum())
-        counts += np.histogram(kept, bounds)[0]
+    with np.errstate(all="ignore"):
+        for piece in _pieces(array):
+            zeros += int(np.count_nonzero(piece == 0))
+            nans += int(np.count_nonzero(np.isnan(piece)))
+            infinite += int(np.count_nonzero(np.isinf(piece)))
+            kept = piece[np.isfinite(piece)]
+            if kept.size:
+                least, most = min(least, float(kept.min())), max(most, float(kept.max()))
+                finite, total = finite + kept.size, total + float(kept.sum())
+        plain = replace(plain, zeros=zeros, nans=nans, infinite=infinite)
+        if not finite:
+            return plain
+        mean, bounds = total / finite, _bounds(least, most, min(max(1, bins), _MOST_BINS))
+        counts = np.zeros(len(bounds) - 1, np.int64)
+        for piece in _pieces(array):
+            kept = piece[np.isfinite(piece)]
+            squares += float(np.square(kept - mean).sum())
+            counts += np.histogram(kept, bounds)[0]
     return replace(
         plain,
         bounds=tuple(bounds.tolist()),
         counts=tuple(counts.tolist()),
         least=least,
         most=most,
-        mean=mean,
-        deviation=float(np.sqrt(squares / finite)),
+        mean=mean if math.isfinite(mean) else None,
+        deviation=math.sqrt(squares / finite) if math.isfinite(squares) else None,
     )
 
 
