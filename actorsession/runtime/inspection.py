@@ -316,9 +316,8 @@ def _bounds(least: float, most: float, count: int) -> np.ndarray[Any, np.dtype[n
     if least == most:
         reach = max(abs(least) * 2.0**-20, 2.0**-20)
         least, most = least - reach, most + reach
-    # The halves, because the difference of two large numbers may be infinite.
-    middle, half = least / 2 + most / 2, most / 2 - least / 2
-    bounds = middle + half * np.linspace(-1.0, 1.0, count + 1)
+    # In halves, because the difference of two large numbers may be infinite.
+    bounds = 2 * np.linspace(least / 2, most / 2, count + 1)
     bounds[0], bounds[-1] = least, most
     return np.maximum.accumulate(bounds)
 
