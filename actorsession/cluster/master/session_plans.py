@@ -37,6 +37,7 @@ from actorsession.metrics import SessionTally
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.plan_cache import CacheStatistics
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import Planning
 
 __all__ = ["SessionPlans"]
@@ -99,6 +100,10 @@ class SessionPlans:
         return replace(seen, hits=max(begun - counted.plans, 0), sorted_hits=0, misses=counted.plans)
 
     # -- graph ---------------------------------------------------------------------------------
+
+    def shown(self) -> GraphShown:
+        """Return the graph with its placement, to be looked at."""
+        return self._graph.shown()
 
     async def open(self, graph: GraphDef, deadline: Deadline) -> int:
         """Open the session at its tasks and extend its empty graph, all or none.
