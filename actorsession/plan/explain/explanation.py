@@ -266,7 +266,8 @@ class CriticalPart:
 
     Attributes:
         kind: ``work`` or ``wire``.
-        what: the node, or the tensor on its way.
+        what: the node, the dearest of several that run one after the other, or the tensor on its way.
+        nodes: how many nodes run.
         where: the device, or the two devices.
         began: expected seconds since the beginning of the step.
         ended: expected seconds since the beginning of the step.
@@ -277,6 +278,7 @@ class CriticalPart:
     where: str
     began: float
     ended: float
+    nodes: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
