@@ -1,21 +1,21 @@
 """Explain: from the trail of a planning to an ``Explanation``.
 
-``plan_trail`` plans a signature as a run does, ``variables_read`` and ``tasks_of`` say what else can be asked about the
-plan, and ``explain`` puts everything together. A fault of the plan is part of the result: what was planned
-before it is explained all the same.
+``plan_step`` plans a signature as a run does, the ``PlannedStep`` says what else can be asked about its plan, and
+``explain`` puts everything together. A fault of the plan is part of the result: what was planned before it is
+explained all the same.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from typing import TypeAlias
 
 from actorsession.errors import OpError
 from actorsession.graph.function import nodes_inside
 from actorsession.graph.kept_state import VARIABLES
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
-from actorsession.graph.shape import TensorShape
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.codegen.segment import CompiledPartition
 from actorsession.plan.control_flow.dataflow_partition import construct_partition
@@ -51,7 +51,7 @@ from actorsession.plan.signature import RunSignature
 from actorsession.plan.wiring import split_name
 from actorsession.records import dataclass
 
-__all__ = ["Circumstances", "FedTensor", "PlannedStep", "explain", "plan_step"]
+__all__ = ["Circumstances", "Feeds", "PlannedStep", "explain", "plan_step"]
 
 # Devices and nodes that are named for one reason; the others are counted.
 _DEVICES = 4
@@ -59,17 +59,8 @@ _DROPPED = 100
 _ASSIGN = "AssignVariableOp"
 
 
-@dataclass(frozen=True, slots=True)
-class FedTensor:
-    """A tensor that is fed.
-
-    Attributes:
-        name: its name.
-        shape: the shape of its value; unknown where only its name was given.
-    """
-
-    name: str
-    shape: TensorShape
+Feeds: TypeAlias = Mapping[str, TensorSpec]
+"""The fed tensors by name, with the types of their values; the static types where there are no values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +98,7 @@ class PlannedStep:
     """
 
     signature: RunSignature
-    feeds: tuple[FedTensor, ...]
+    feeds: Feeds
     trail: PlanTrail
     fault: OpError | None
     view: Mapping[str, NodeDef]
@@ -132,21 +123,25 @@ class PlannedStep:
         return found
 
 
-def plan_step(state: GraphExecutionState, signature: RunSignature, feeds: Iterable[FedTensor] = ()) -> PlannedStep:
+def plan_step(
+    state: GraphExecutionState, signature: RunSignature, feeds: Feeds, extend: Callable[[], object]
+) -> PlannedStep:
     """Plan a step as a run does, and change nothing that a run could see.
 
     Args:
-        state: the graph of a session; it has all nodes that the session's graph has.
+        state: the graph of a session.
         signature: what the step feeds, fetches and targets.
-        feeds: the fed tensors, in any order.
+        feeds: the fed tensors.
+        extend: extends that graph by what a run would extend it by.
     """
     trail, fault = PlanTrail(), None
     try:
+        extend()
         state.partitions(signature.sorted(), trail=trail)
     except OpError as error:
         fault = error
     # The graph may grow while the step is explained.
-    return PlannedStep(signature, tuple(feeds), trail, fault, dict(state.view), state.devices)
+    return PlannedStep(signature, feeds, trail, fault, dict(state.view), state.devices)
 
 
 def explain(step: PlannedStep, circumstances: Circumstances) -> Explanation:
@@ -174,15 +169,8 @@ class _Explainer:
         self.faults = [] if step.fault is None else [step.fault]
         stages = self.trail.stages
         self.graph: Mapping[str, NodeDef] = stages[-1].graph.nodes if stages else {}
-        given = {(arg_name(split_name(f.name)), 0): f.shape for f in step.feeds}
         self.types = types_given(
-            self.graph,
-            {
-                ref: TensorSpec(spec.dtype, _merged(spec.shape, shape))
-                for ref, shape in given.items()
-                if ref[0] in self.graph
-                for spec in self.graph[ref[0]].outputs
-            },
+            self.graph, {(arg_name(split_name(name)), 0): spec for name, spec in step.feeds.items()}
         )
         self._refused: dict[tuple[str, str, str, str], tuple[Refused, ...]] = {}
 
@@ -196,7 +184,7 @@ class _Explainer:
         dropped, more = self._dropped()
         signature, view = self.step.signature, self.view
         return Explanation(
-            feeds=tuple([self._fed(fed) for fed in self.step.feeds]),
+            feeds=tuple([self._tensor(*split_name(name), spec) for name, spec in self.step.feeds.items()]),
             fetches=signature.fetches,
             targets=signature.targets,
             devices=tuple(self.devices.by_name),
@@ -296,11 +284,6 @@ class _Explainer:
             nbytes=nbytes,
         )
 
-    def _fed(self, fed: FedTensor) -> ExplainedTensor:
-        name, index = split_name(fed.name)
-        spec = self.view[name].outputs[index]
-        return self._tensor(name, index, TensorSpec(spec.dtype, _merged(spec.shape, fed.shape)))
-
     # -- partitions ----------------------------------------------------------------------------
 
     def _transfers(self) -> Iterator[Transfer]:
@@ -376,7 +359,7 @@ class _Explainer:
                 after=len(after),
                 # What the pruning left out are ``dropped``.
                 removed=() if is_first else tuple([name for name in before if name not in after]),
-                added=tuple([name for name in after if name not in before]),
+                added=tuple([name for name, node in after.items() if name not in before and node.op != ARG]),
                 changed=tuple([n for n, node in after.items() if n in before and node is not before[n]]),
             )
             before = after
@@ -394,7 +377,7 @@ class _Explainer:
                 read = next((producer for producer, _ in node.inputs if producer in kept), None)
                 if read is not None:
                     _drop(found, node, "prune", f"reads {read!r}, but nothing that is fetched needs it")
-        for before, after in zip(stages, stages[1:], strict=False):
+        for before, after in itertools.pairwise(stages):
             inside = {
                 inner.name: node.name
                 for node in after.graph.nodes.values()
@@ -443,10 +426,6 @@ def _drop(found: dict[str, DroppedNode], node: NodeDef, stage: str, why: str) ->
 
 def _before(node: NodeDef) -> list[str]:
     return [*[name for name, _ in node.inputs], *node.control_inputs]
-
-
-def _merged(shape: TensorShape, given: TensorShape) -> TensorShape:
-    return shape.merge_with(given) if shape.is_compatible_with(given) else given
 
 
 def _static_bytes(spec: TensorSpec) -> int | None:

@@ -366,9 +366,17 @@ class Explanation:
             ValueError: for any other text.
         """
         try:
-            return _restored(cls, read_json_object(text, "an explanation"))
+            explanation: Explanation = _restored(cls, read_json_object(text, "an explanation"))
         except TypeError as exc:
             raise RequestValueError(f"this is not an explanation: {exc}") from None
+        return explanation
+
+    @property
+    def source(self) -> str:
+        """The generated source of all partitions, with a comment before each segment."""
+        from actorsession.plan.explain.text import source
+
+        return "\n".join(source(self))
 
     def __str__(self) -> str:
         from actorsession.plan.explain.text import page

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from actorsession.drawing.text import byte_size, duration
 from actorsession.graph.control_flow_ops import ENTERS, MERGES
-from actorsession.graph.device import device_task
+from actorsession.graph.device import device_task, short_device
 from actorsession.graph.dtypes import resource
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
@@ -51,7 +51,8 @@ def findings(facts: Facts) -> list[Finding]:
 
 def _to_and_fro(facts: Facts) -> Iterator[Finding]:
     """Find values that are sent away, and of which something comes back."""
-    arriving = {(t.key): t for t in facts.transfers}
+    arriving = {t.key: t for t in facts.transfers}
+    tied = {node.name for part in facts.parts for node in _tied(part)}
     for part in facts.parts:
         origins: dict[str, dict[str, tuple[Transfer, str]]] = {}  # by node, by device: what came, first reader
         seen = set()
@@ -68,19 +69,20 @@ def _to_and_fro(facts: Facts) -> Iterator[Finding]:
                 back = arriving[node.attrs["key"]]
                 if back.target in came and (back.target, back.producer) not in seen:
                     seen.add((back.target, back.producer))
-                    yield _returns(facts, part, *came[back.target], back)
-            elif not _stays(node, part):
+                    out, first = came[back.target]
+                    # What updates a variable by its value, as training does, has both ends where the state is.
+                    if not tied.issuperset([out.producer, *back.readers]):
+                        yield _returns(facts, part, out, first, back)
+            elif node.name not in tied:
                 origins[node.name] = came
 
 
-def _stays(node: NodeDef, part: Partition) -> bool:
-    """Return whether a node must be where it is, because its state is there."""
-    return node.op == ARG or (is_registered(node.op) and lookup(node.op).stateful) or _takes_handle(node, part)
-
-
-def _takes_handle(node: NodeDef, part: Partition) -> bool:
-    outputs = {n.name: n.outputs for n in part.nodes} if node.inputs else {}
-    return any(outputs[name][index].dtype is resource for name, index in node.inputs)
+def _tied(part: Partition) -> Iterator[NodeDef]:
+    """Yield the nodes that must be where they are, because their state is there."""
+    handles = {n.name for n in part.nodes if any(spec.dtype is resource for spec in n.outputs)}
+    for node in part.nodes:
+        if (is_registered(node.op) and lookup(node.op).stateful) or any(name in handles for name, _ in node.inputs):
+            yield node
 
 
 def _returns(facts: Facts, part: Partition, out: Transfer, first: str, back: Transfer) -> Finding:
@@ -90,9 +92,9 @@ def _returns(facts: Facts, part: Partition, out: Transfer, first: str, back: Tra
         kind="to-and-fro",
         node=node,
         line=facts.nodes[node].line if node in facts.nodes else back.line,
-        what=f"{out.tensor.name} goes from {out.source} to {part.device}{_bytes(out)}, and {back.tensor.name}, which is "
-        f"computed of it there, comes back{_bytes(back)}: {duration(seconds)} on the way in each step",
-        advice=f"place {node!r} and what it feeds on {out.source}, where both ends are",
+        what=f"{out.tensor.name} goes from {short_device(out.source)} to {short_device(part.device)}{_bytes(out)}, and {back.tensor.name}, which "
+        f"is computed of it there, comes back{_bytes(back)}: {duration(seconds)} on the way in each step",
+        advice=f"place {node!r} and what it feeds on {short_device(out.source)}, where both ends are",
         seconds=seconds,
     )
 
@@ -115,11 +117,11 @@ def _slow_link(facts: Facts) -> Iterator[Finding]:
             kind="slow-link",
             node="" if first is None else first.producer,
             line="" if first is None else first.line,
-            what=f"the link to {task} answers after {duration(seconds)}; {len(over)} values go over it in each step, and "
-            f"the longest chain of the step crosses it {len(waits)} times, which takes {duration(lost)} of "
+            what=f"the link to {short_device(task)} answers after {duration(seconds)}; {len(over)} values go over it in each step, "
+            f"and the longest chain of the step crosses it {len(waits)} times, which takes {duration(lost)} of "
             f"{duration(facts.seconds)}",
-            advice="place what exchanges values on one side of this link, or have fewer exchanges after one another; if "
-            "the task is near, look at the network",
+            advice="place what exchanges values on one side of this link, or have fewer exchanges after one another; "
+            "if the task is near, look at the network",
             seconds=lost,
         )
 
@@ -136,9 +138,10 @@ def _large_transfer(facts: Facts) -> Iterator[Finding]:
             kind="large-transfer",
             node=transfer.producer,
             line=transfer.line,
-            what=f"{transfer.tensor.name} ({byte_size(size)}) is sent from {transfer.source} to {transfer.target} in each step",
+            what=f"{transfer.tensor.name} ({byte_size(size)}) is sent from {short_device(transfer.source)} to {short_device(transfer.target)} "
+            "in each step",
             advice="compute what is smaller before it is sent, or place its readers "
-            f"({', '.join(transfer.readers[:3])}) on {transfer.source}",
+            f"({', '.join(transfer.readers[:3])}) on {short_device(transfer.source)}",
             seconds=transfer.seconds,
         )
 
@@ -156,8 +159,8 @@ def _constant(facts: Facts) -> Iterator[Finding]:
                 kind="constant",
                 node=transfer.producer,
                 line=transfer.line,
-                what=f"the constant {transfer.producer!r}{_bytes(transfer)} is sent from {transfer.source} to "
-                f"{transfer.target} in each step",
+                what=f"the constant {transfer.producer!r}{_bytes(transfer)} is sent from {short_device(transfer.source)} to "
+                f"{short_device(transfer.target)} in each step",
                 advice="build it without a device (graph.device(None)): then each device that reads it has a copy, and "
                 "nothing is sent",
                 seconds=transfer.seconds,
@@ -171,9 +174,12 @@ def _alone(facts: Facts) -> Iterator[Finding]:
         working = [(n, part) for n in part.nodes if n.op not in (SEND, RECV, ARG) and not lookup(n.op).once]
         by_task.setdefault(part.task, []).extend(working)
     for task, nodes in by_task.items() if len(by_task) > 1 else ():
-        if len(nodes) != 1 or _stays(*nodes[0]):
+        if len(nodes) != 1:
             continue
-        node = facts.nodes[nodes[0][0].name]
+        alone, part = nodes[0]
+        if alone in _tied(part):
+            continue
+        node = facts.nodes[alone.name]
         ways = [t for t in facts.transfers if device_task(t.source) == task or device_task(t.target) == task]
         seconds = max([t.seconds for t in ways], default=0.0)
         if node.seconds > seconds:
@@ -182,9 +188,9 @@ def _alone(facts: Facts) -> Iterator[Finding]:
             kind="alone",
             node=node.name,
             line=node.line,
-            what=f"{node.name!r} ({node.op}) is alone on {task}: it takes {duration(node.seconds)}, and the messages that "
-            f"begin it and carry its values {duration(seconds)} each",
-            advice=f"place it beside what reads it ({ways[0].target if ways else 'the client device'})",
+            what=f"{node.name!r} ({node.op}) is alone on {short_device(task)}: it takes {duration(node.seconds)}, and the messages "
+            f"that begin it and carry its values {duration(seconds)} each",
+            advice=f"place it beside what reads it ({short_device(ways[0].target) if ways else 'the client device'})",
             seconds=seconds,
         )
 
@@ -207,7 +213,7 @@ def _dataflow(facts: Facts) -> Iterator[Finding]:
                 kind="dataflow",
                 node=node.name,
                 line=node.source,
-                what=f"the {kind} {name!r} runs node by node on {part.device}, some ten times as slow as compiled code: "
+                what=f"the {kind} {name!r} is not compiled, but runs node by node on {short_device(part.device)}: "
                 f"{why or 'functionalization is switched off by the optimizer options'}",
                 advice="change what is named, so that it becomes one operation; "
                 "docs/graphs.md says which loops and branches are compiled",
@@ -224,7 +230,7 @@ def _python(facts: Facts) -> Iterator[Finding]:
                     kind="python",
                     node=node.name,
                     line=node.source,
-                    what=f"{node.name!r} ({node.op}) calls a function of the program on {part.device}: it runs on one "
+                    what=f"{node.name!r} ({node.op}) calls a function of the program on {short_device(part.device)}: it runs on one "
                     "thread, nobody knows beforehand how long it takes"
                     + (f" (measured {duration(seconds)})" if seconds else ""),
                     advice="build it of operations, or measure it: RunOptions(trace_level=...) or build_cost_model",
@@ -241,9 +247,10 @@ def _one_thread(facts: Facts) -> Iterator[Finding]:
                 kind="one-thread",
                 node=node.name,
                 line=node.line,
-                what=f"{node.name!r} ({node.op}) makes texts one by one on one thread of {node.device}: "
+                what=f"{node.name!r} ({node.op}) makes texts one by one on one thread of {short_device(node.device)}: "
                 f"{duration(node.seconds)}",
-                advice="divide its input over several devices of the task (device_count), or do it once before the steps",
+                advice="divide its input over several devices of the task (device_count), or do it once before "
+                "the steps",
                 seconds=node.seconds,
             )
 
@@ -257,7 +264,7 @@ def _slow_node(facts: Facts) -> Iterator[Finding]:
                 kind="slow-node",
                 node=node.name,
                 line=node.line,
-                what=f"{node.name!r} ({node.op}) on {node.device} takes {duration(node.seconds)} of the "
+                what=f"{node.name!r} ({node.op}) on {short_device(node.device)} takes {duration(node.seconds)} of the "
                 f"{duration(facts.seconds)} of the step ({how})",
                 advice="make its inputs smaller, or divide them over several tasks",
                 seconds=node.seconds,
@@ -288,8 +295,8 @@ def _copied(facts: Facts) -> Iterator[Finding]:
                     kind="copy",
                     node=transfer.producer,
                     line=transfer.line,
-                    what=f"{transfer.tensor.name} ({byte_size(transfer.tensor.nbytes or 0)}) is copied before it is sent, "
-                    f"because {part.nodes[i].op} makes its own array or its static shape is unknown",
+                    what=f"{transfer.tensor.name} ({byte_size(transfer.tensor.nbytes or 0)}) is copied before it is "
+                    f"sent, because {part.nodes[i].op} makes its own array or its static shape is unknown",
                     advice="give it a static shape, or send the value of a variable: both are read where they lie by "
                     "processes of the same host",
                 )
