@@ -219,7 +219,7 @@ class _Explainer:
 
     def _node(self, node: NodeDef, device: str, own: Mapping[str, NodeDef]) -> ExplainedNode:
         outputs = [self._type(node.name, k, spec) for k, spec in enumerate(node.outputs)]
-        inputs = [self._type(name, k, own[name].outputs[k]) for name, k in node.inputs if name in own]
+        inputs = [self._type(*_origin(name, k, own), own[name].outputs[k]) for name, k in node.inputs if name in own]
         micros, known = node_cost(replace(node, outputs=tuple(outputs)), tuple(inputs))
         measured = self.known.model.node_seconds(node)
         placed = self._placed(node, device)
@@ -418,6 +418,14 @@ class _Explainer:
         for error in self.faults:
             what = f"the step has no plan: {error.message}"
             yield Missing(kind="plan", name=error.node or "", what=what, line=error.source or "")
+
+
+def _origin(name: str, index: int, own: Mapping[str, NodeDef]) -> tuple[str, int]:
+    """Return the value of the graph that a value of a partition is."""
+    if own[name].op != RECV:
+        return name, index
+    producer, _, output = parse_key(own[name].attrs["key"]).tensor.rpartition(":")
+    return producer, int(output or 0)
 
 
 def _drop(found: dict[str, DroppedNode], node: NodeDef, stage: str, why: str) -> None:

@@ -92,11 +92,15 @@ def _returns(facts: Facts, part: Partition, out: Transfer, first: str, back: Tra
         kind="to-and-fro",
         node=node,
         line=facts.nodes[node].line if node in facts.nodes else back.line,
-        what=f"{out.tensor.name} goes from {short_device(out.source)} to {short_device(part.device)}{_bytes(out)}, and {back.tensor.name}, which "
-        f"is computed of it there, comes back{_bytes(back)}: {duration(seconds)} on the way in each step",
+        what=f"{out.tensor.name} goes {_way(out)}, and {back.tensor.name}, which is computed of it there, comes "
+        f"back{_bytes(back)}: {duration(seconds)} on the way in each step",
         advice=f"place {node!r} and what it feeds on {short_device(out.source)}, where both ends are",
         seconds=seconds,
     )
+
+
+def _way(transfer: Transfer) -> str:
+    return f"from {short_device(transfer.source)} to {short_device(transfer.target)}{_bytes(transfer)}"
 
 
 def _bytes(transfer: Transfer) -> str:
@@ -117,9 +121,9 @@ def _slow_link(facts: Facts) -> Iterator[Finding]:
             kind="slow-link",
             node="" if first is None else first.producer,
             line="" if first is None else first.line,
-            what=f"the link to {short_device(task)} answers after {duration(seconds)}; {len(over)} values go over it in each step, "
-            f"and the longest chain of the step crosses it {len(waits)} times, which takes {duration(lost)} of "
-            f"{duration(facts.seconds)}",
+            what=f"the link to {short_device(task)} answers after {duration(seconds)}; {len(over)} values go over it "
+            f"in each step, and the longest chain of the step crosses it {len(waits)} times, which takes "
+            f"{duration(lost)} of {duration(facts.seconds)}",
             advice="place what exchanges values on one side of this link, or have fewer exchanges after one another; "
             "if the task is near, look at the network",
             seconds=lost,
@@ -129,8 +133,7 @@ def _slow_link(facts: Facts) -> Iterator[Finding]:
 def _large_transfer(facts: Facts) -> Iterator[Finding]:
     """Find large values that are sent between tasks."""
     for transfer in facts.transfers:
-        size = transfer.tensor.nbytes or 0
-        if size < _LARGE or device_task(transfer.source) == device_task(transfer.target):
+        if (transfer.tensor.nbytes or 0) < _LARGE or device_task(transfer.source) == device_task(transfer.target):
             continue
         if _is_constant(facts, transfer):
             continue
@@ -138,8 +141,7 @@ def _large_transfer(facts: Facts) -> Iterator[Finding]:
             kind="large-transfer",
             node=transfer.producer,
             line=transfer.line,
-            what=f"{transfer.tensor.name} ({byte_size(size)}) is sent from {short_device(transfer.source)} to {short_device(transfer.target)} "
-            "in each step",
+            what=f"{transfer.tensor.name} is sent {_way(transfer)} in each step",
             advice="compute what is smaller before it is sent, or place its readers "
             f"({', '.join(transfer.readers[:3])}) on {short_device(transfer.source)}",
             seconds=transfer.seconds,
@@ -159,8 +161,7 @@ def _constant(facts: Facts) -> Iterator[Finding]:
                 kind="constant",
                 node=transfer.producer,
                 line=transfer.line,
-                what=f"the constant {transfer.producer!r}{_bytes(transfer)} is sent from {short_device(transfer.source)} to "
-                f"{short_device(transfer.target)} in each step",
+                what=f"the constant {transfer.producer!r} is sent {_way(transfer)} in each step",
                 advice="build it without a device (graph.device(None)): then each device that reads it has a copy, and "
                 "nothing is sent",
                 seconds=transfer.seconds,
@@ -188,8 +189,8 @@ def _alone(facts: Facts) -> Iterator[Finding]:
             kind="alone",
             node=node.name,
             line=node.line,
-            what=f"{node.name!r} ({node.op}) is alone on {short_device(task)}: it takes {duration(node.seconds)}, and the messages "
-            f"that begin it and carry its values {duration(seconds)} each",
+            what=f"{node.name!r} ({node.op}) is alone on {short_device(task)}: it takes {duration(node.seconds)}, and "
+            f"the messages that begin it and carry its values {duration(seconds)} each",
             advice=f"place it beside what reads it ({short_device(ways[0].target) if ways else 'the client device'})",
             seconds=seconds,
         )
@@ -230,9 +231,9 @@ def _python(facts: Facts) -> Iterator[Finding]:
                     kind="python",
                     node=node.name,
                     line=node.source,
-                    what=f"{node.name!r} ({node.op}) calls a function of the program on {short_device(part.device)}: it runs on one "
-                    "thread, nobody knows beforehand how long it takes"
-                    + (f" (measured {duration(seconds)})" if seconds else ""),
+                    what=f"{node.name!r} ({node.op}) calls a function of the program on {short_device(part.device)}, "
+                    "on one thread and for as long as that takes"
+                    + (f": measured {duration(seconds)}" if seconds else ""),
                     advice="build it of operations, or measure it: RunOptions(trace_level=...) or build_cost_model",
                     seconds=seconds,
                 )

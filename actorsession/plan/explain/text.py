@@ -146,12 +146,12 @@ def _partition(part: ExplainedPartition) -> str:
 
 
 def _transfers(explanation: Explanation) -> Iterator[str]:
-    rows = [("tensor", "read by", "type", "bytes", "takes", "from", "to")]
+    rows = [("tensor", "bytes", "takes", "from", "to", "read by", "type")]
     for sent in explanation.transfers:
         size = "?" if sent.tensor.nbytes is None else byte_size(sent.tensor.nbytes)
         source, target = short_device(sent.source), short_device(sent.target)
         readers = ", ".join(sent.readers[:2])
-        rows.append((sent.tensor.name, readers, shape_text(sent.tensor), size, duration(sent.seconds), source, target))
+        rows.append((sent.tensor.name, size, duration(sent.seconds), source, target, readers, shape_text(sent.tensor)))
     if len(rows) > 1:
         yield from _shortened(table(rows, names=7), _ROWS + 1, "values")
         yield from _wrapped(f"The key of the first is {explanation.transfers[0].key}", "", _INDENT)
