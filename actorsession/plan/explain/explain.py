@@ -10,12 +10,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from actorsession.errors import OpError
+from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.graph.dtypes import DType
 from actorsession.graph.function import nodes_inside
 from actorsession.graph.kept_state import VARIABLES
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
+from actorsession.graph.shape import TensorShape
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.codegen.segment import CompiledPartition
 from actorsession.plan.control_flow.dataflow_partition import construct_partition
@@ -51,7 +53,7 @@ from actorsession.plan.signature import RunSignature
 from actorsession.plan.wiring import split_name
 from actorsession.records import dataclass
 
-__all__ = ["Circumstances", "Feeds", "PlannedStep", "explain", "plan_step"]
+__all__ = ["Circumstances", "Feeds", "PlannedStep", "explain", "feeds_from_wire", "plan_step", "without_plan"]
 
 # Devices and nodes that are named for one reason; the others are counted.
 _DEVICES = 4
@@ -124,7 +126,7 @@ class PlannedStep:
 
 
 def plan_step(
-    state: GraphExecutionState, signature: RunSignature, feeds: Feeds, extend: Callable[[], object]
+    state: GraphExecutionState, signature: RunSignature, feeds: Feeds, extend: Callable[[], object] | None = None
 ) -> PlannedStep:
     """Plan a step as a run does, and change nothing that a run could see.
 
@@ -132,16 +134,47 @@ def plan_step(
         state: the graph of a session.
         signature: what the step feeds, fetches and targets.
         feeds: the fed tensors.
-        extend: extends that graph by what a run would extend it by.
+        extend: extends that graph by what a run would extend it by; left out if it has everything.
     """
     trail, fault = PlanTrail(), None
     try:
-        extend()
+        if extend is not None:
+            extend()
         state.partitions(signature.sorted(), trail=trail)
     except OpError as error:
         fault = error
     # The graph may grow while the step is explained.
     return PlannedStep(signature, feeds, trail, fault, dict(state.view), state.devices)
+
+
+def without_plan(signature: RunSignature, feeds: Feeds, error: OpError) -> Explanation:
+    """Return the explanation of a step of a graph that cannot be planned from at all."""
+    return Explanation(
+        feeds=tuple([_tensor(name, spec) for name, spec in feeds.items()]),
+        fetches=signature.fetches,
+        targets=signature.targets,
+        missing=(_no_plan(error),),
+    )
+
+
+def feeds_from_wire(names: Sequence[str], types: Sequence[Any]) -> Feeds:
+    """Return the fed tensors of a request.
+
+    Args:
+        names: of the tensors.
+        types: dtype and shape of each.
+
+    Raises:
+        InvalidArgumentError: for any other form.
+    """
+    feeds = {}
+    for name, pair in zip(names, types, strict=False):
+        match pair:
+            case [DType() as dtype, TensorShape() as shape]:
+                feeds[name] = TensorSpec(dtype, shape)
+    if len(feeds) != max(len(names), len(types)):
+        raise InvalidArgumentError("a request to explain a step has no dtype and shape for each of its feeds")
+    return feeds
 
 
 def explain(step: PlannedStep, circumstances: Circumstances) -> Explanation:
@@ -184,7 +217,7 @@ class _Explainer:
         dropped, more = self._dropped()
         signature, view = self.step.signature, self.view
         return Explanation(
-            feeds=tuple([self._tensor(*split_name(name), spec) for name, spec in self.step.feeds.items()]),
+            feeds=tuple([_tensor(name, spec) for name, spec in self.step.feeds.items()]),
             fetches=signature.fetches,
             targets=signature.targets,
             devices=tuple(self.devices.by_name),
@@ -273,16 +306,9 @@ class _Explainer:
 
     def _tensor(self, name: str, index: int, spec: TensorSpec) -> ExplainedTensor:
         """Return a value with its bytes: those of its static shape, or those that were measured."""
-        nbytes = _static_bytes(spec)
-        if nbytes is None and (measured := self.known.model.output_bytes(name, index)) is not None:
-            nbytes = round(measured)
-        sizes = spec.shape.sizes
-        return ExplainedTensor(
-            name=tensor_name(name, index),
-            dtype=spec.dtype.name,
-            shape=None if sizes is None else tuple(sizes),
-            nbytes=nbytes,
-        )
+        tensor = _tensor(tensor_name(name, index), spec)
+        measured = self.known.model.output_bytes(name, index) if tensor.nbytes is None else None
+        return tensor if measured is None else replace(tensor, nbytes=round(measured))
 
     # -- partitions ----------------------------------------------------------------------------
 
@@ -416,8 +442,12 @@ class _Explainer:
         for task, tried in self.known.silent.items():
             yield Missing(kind="task", name=task, what=f"{task} does not answer: {tried}")
         for error in self.faults:
-            what = f"the step has no plan: {error.message}"
-            yield Missing(kind="plan", name=error.node or "", what=what, line=error.source or "")
+            yield _no_plan(error)
+
+
+def _no_plan(error: OpError) -> Missing:
+    what = f"the step has no plan: {error.message}"
+    return Missing(kind="plan", name=error.node or "", what=what, line=error.source or "")
 
 
 def _origin(name: str, index: int, own: Mapping[str, NodeDef]) -> tuple[str, int]:
@@ -436,10 +466,15 @@ def _before(node: NodeDef) -> list[str]:
     return [*[name for name, _ in node.inputs], *node.control_inputs]
 
 
-def _static_bytes(spec: TensorSpec) -> int | None:
-    """Return the bytes of a tensor, if its static type says them."""
-    count = spec.shape.num_elements()
-    return None if count is None or spec.dtype.kind in "srv" else count * spec.dtype.itemsize
+def _tensor(name: str, spec: TensorSpec) -> ExplainedTensor:
+    """Return a tensor with its bytes, if its static type says them."""
+    count, sizes = spec.shape.num_elements(), spec.shape.sizes
+    return ExplainedTensor(
+        name=name,
+        dtype=spec.dtype.name,
+        shape=None if sizes is None else tuple(sizes),
+        nbytes=None if count is None or spec.dtype.kind in "srv" else count * spec.dtype.itemsize,
+    )
 
 
 def _task(device: str) -> str:
