@@ -20,7 +20,7 @@ import numpy as np
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
 from actorsession.graph.dtypes import as_dtype, string
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array
 from actorsession.graph.shared_arrays import LEAST, empty, shared
 from actorsession.records import dataclass
@@ -33,6 +33,7 @@ __all__ = [
     "ResourceStatistics",
     "UninitializedVariableError",
     "Variable",
+    "place_of",
 ]
 
 DEFAULT_CONTAINER = "localhost"  # TensorFlow's name for the default container
@@ -57,6 +58,12 @@ class UninitializedVariableError(NotFoundError, FailedPreconditionError):
 
 # Programs of TensorFlow print the names of the classes that they catch.
 UninitializedVariableError.__name__ = "NotFoundError"
+
+
+def place_of(variable: NodeDef) -> tuple[str, str]:
+    """Return the container of the variable of a node, and its name there."""
+    container = variable.attrs.get("container") or DEFAULT_CONTAINER
+    return container, variable.attrs.get("shared_name") or variable.name
 
 
 class Resource(Protocol):

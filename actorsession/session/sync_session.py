@@ -19,6 +19,7 @@ from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, R
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.loop_thread import LoopThread
@@ -203,6 +204,17 @@ class Session(SyncPartialRuns, BaseSession):
         if self._local is None:
             with self._naming_operations():
                 self._wait(self._session.warm_up(plan.signature, partial=partial))
+
+    def explain(self, fetches: Any, feeds: Any = None) -> Explanation:
+        """Return what a step would do, and run nothing; see ``AsyncSession.explain``.
+
+        Raises:
+            RuntimeError: also in a coroutine of a running event loop, for a session with a target.
+        """
+        asked = self._to_explain(fetches, feeds)
+        if self._local is not None:
+            return self._local.explain_here(*asked)
+        return self._wait(self._session.explain(*asked))
 
     async def _prepare(self, request: Request) -> SessionPlan:
         self._cells.planned = True
