@@ -714,6 +714,10 @@ class Link:
             held=self.steps.served.held,
             waiting=self._backpressure.waiting,
             send_buffer=seen.send_buffer,
+            bulk_bytes_sent=seen.bulk_bytes_sent,
+            bulk_bytes_received=seen.bulk_bytes_received,
+            shared_bytes_sent=seen.shared_bytes_sent,
+            shared_bytes_received=seen.shared_bytes_received,
         )
 
     def metrics(self) -> LinkMetrics:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_left
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ from actorsession.config.limits import check_run_size
 from actorsession.errors import OpError
 from actorsession.messages.session import PrepareStep
 from actorsession.messages.step_frames import StepRequest
-from actorsession.metrics import SessionTally
+from actorsession.metrics import BOUNDS, SessionTally
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import DebugSignature, RunSignature, Wiring
 from actorsession.rpc.local_calls import ClientRun
@@ -90,6 +91,7 @@ class SessionSteps:
         self.limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         self._whose_limit = whose_limit(0, config.operation_timeout_in_ms)
         self._graphs = plans.graphs
+        self._durations = plans.cluster.env.step_seconds
         self._running: dict[int, MasterStep] = {}
         self.wheel = TimerWheel()
         self.deliveries = UnconfirmedValues()
@@ -193,6 +195,9 @@ class SessionSteps:
     def ended(self, step: MasterStep, graph: ClientGraph, nbytes: int) -> None:
         """Record that a step has ended."""
         del self._running[step.step_id]
+        took, durations = time.monotonic() - step.since, self._durations
+        durations.counts[bisect_left(BOUNDS, took)] += 1  # without a call
+        durations.sum += took
         graph.users -= 1
         if graph.dropped and not graph.users:
             self._graphs.drop(graph)

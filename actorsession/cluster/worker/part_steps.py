@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from actorsession.actors.supervision import Children
@@ -25,7 +27,7 @@ from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
 from actorsession.config import FrameStats, PhaseStats
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError, from_exception
 from actorsession.messages.step_frames import NO_VALUES, GraphRequest, WireValues, extra_to_wire
-from actorsession.metrics import SessionTally
+from actorsession.metrics import BOUNDS, SessionTally
 from actorsession.records import dataclass
 from actorsession.rpc.served_runs import ServedRun, encode_apart
 from actorsession.runtime.collective.groups import GroupResolver
@@ -189,7 +191,12 @@ class PartSteps:
         self._tally.runs += 1
         inline = None if trace or debug is not None else graph.inline
         if inline is not None and (pool is None or not inline.is_expensive(feeds)):
-            return list(inline.run(feeds, self._gate)), 0, None
+            began = monotonic()
+            values = list(inline.run(feeds, self._gate))
+            took, durations = monotonic() - began, env.counters.step_seconds
+            durations.counts[bisect_left(BOUNDS, took)] += 1  # without a call
+            durations.sum += took
+            return values, 0, None
         step = Step(
             step_id,
             env.rendezvous.begin(step_id, env.peers),
@@ -285,6 +292,9 @@ class PartSteps:
         """
         step_id = step.step_id
         self.running.pop(step_id, None)
+        took, durations = monotonic() - step.since, self._env.counters.step_seconds
+        durations.counts[bisect_left(BOUNDS, took)] += 1  # without a call
+        durations.sum += took
         if step.debug is not None:
             step.debug.end(step.error)
         self._env.rendezvous.end(step_id, step.error)

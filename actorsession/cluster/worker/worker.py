@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from actorsession.actors.actor import Actor, answers, handles, routes
@@ -51,6 +51,7 @@ from actorsession.messages.worker import (
 from actorsession.rpc.pushes import PushTimes
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.wait_graph import MasterWaits
 
@@ -339,6 +340,10 @@ class Worker(Actor):
     def counts(self) -> WorkerCounts:
         """Return the counters of this worker."""
         return self._sessions.counts()
+
+    def held_state(self) -> Iterator[HeldState]:
+        """Yield the state of the devices and of the sessions here."""
+        return self._sessions.held_state()
 
 
 def _nothing() -> None:
