@@ -193,6 +193,10 @@ class _Step:
             [(key, f) for f in stats.frames if f.kind == "push" for key in f.keys], lambda f: f.arrived
         )
         self.on_link = _Latest([((f.source, f.target), f) for f in stats.frames], lambda f: f.arrived)
+        self.quickest: dict[tuple[str, str], float] = {}  # seconds on the way, by link
+        for frame in stats.frames:
+            link, took = (frame.source, frame.target), frame.arrived - frame.sent
+            self.quickest[link] = min(took, self.quickest.get(link, took))
         self.frames = _Latest([((f.kind, f.target), f) for f in stats.frames], lambda f: f.arrived)
         self.phases = {(p.kind, p.task): p for p in stats.phases}
         self.run = next((p for p in stats.phases if p.kind == "run"), None)
@@ -220,6 +224,7 @@ class _Cause:
     time: float
     follow: Callable[[], None]
     in_segment: bool = False
+    begins: bool = False  # whether it is the beginning of a part
 
 
 class _Walk:
@@ -298,14 +303,16 @@ class _Walk:
         ready = node.start if node.detail is None else node.detail.scheduled_nanos / 1e9
         if last.time < ready < node.start:
             self._add("queue", where, f"{node.node} is ready{self._behind(node, ready)}", ready)
-        if causes:
+        if last.begins:
+            self._add("work", short_task(task), "begins its part", last.time)
+        elif causes:
             self._add("queue", where, f"{node.node} has its inputs, which are not taken yet", last.time)
         self._follow(last.follow)
 
     def _behind(self, node: NodeStats, ready: float) -> str:
         """Return what ran in the thread of a node while that was ready, as words."""
         before = self._step.of_thread.before((device_task(node.device), node.thread), node.start)
-        return f", behind {before.node}" if before is not None and before.end > ready else ", without a thread"
+        return f", behind {before.node}" if before is not None and before.end > ready else ", and waits to run"
 
     def _causes(self, node: NodeStats) -> Iterable[_Cause]:
         """Yield what a node needs, as far as it was recorded."""
@@ -325,7 +332,7 @@ class _Walk:
         task = device_task(node.device)
         if (part := step.phases.get(("part", task))) is not None:
             held = step.phases.get(("backpressure", task))
-            yield _Cause(part.began if held is None else held.ended, lambda: self._part(task))
+            yield _Cause(part.began if held is None else held.ended, lambda: self._part(task), begins=True)
 
     def _arrival(self, arrival: TransferStats) -> _Cause:
         frame = self._step.pushes.before(arrival.key, arrival.time)
@@ -365,14 +372,15 @@ class _Walk:
         self._follow(lambda: self._node(sender))
 
     def _wire(self, frame: FrameStats | None, what: str) -> None:
-        """Add the way of a frame, and before it the time in which others on its link were on theirs."""
+        """Add the way of a frame, and before it the time until what was sent before it had left."""
         if frame is None:
             return
-        link = f"{short_task(frame.source)} > {short_task(frame.target)}"
-        before = self._step.on_link.before((frame.source, frame.target), frame.arrived - 2 * _ROUNDING)
+        step, link = self._step, f"{short_task(frame.source)} > {short_task(frame.target)}"
         self._add("queue", link, f"{what}: read, not taken yet", frame.arrived)
-        if before is not None and frame.sent < before.arrived and before.sent <= frame.sent:
-            self._add("wire", link, what, before.arrived)
+        before = step.on_link.before((frame.source, frame.target), frame.arrived - 2 * _ROUNDING)
+        if before is not None and before.sent <= frame.sent:
+            # Its end has left as long before it arrived as the quickest frame was on its way.
+            self._add("wire", link, what, max(before.arrived - step.quickest[frame.source, frame.target], frame.sent))
             self._add("queue", link, f"{what}: behind {text.byte_size(before.nbytes)}", frame.sent)
         self._add("wire", link, what, frame.sent)
 
