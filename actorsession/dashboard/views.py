@@ -223,7 +223,7 @@ def _waits(step: StuckStep, now: float) -> Iterable[dict[str, Any]]:
 
 
 def _edges(report: HangReport) -> Iterable[tuple[str, str, str]]:
-    """Yield who waits for whom, from the nodes that wait down to the root cause."""
+    """Yield each pair of nodes of which one waits for the other, from the nodes that wait down to the root cause."""
     for step in report.steps:
         for cause in step.causes:
             keys = cause.keys
