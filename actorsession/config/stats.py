@@ -146,8 +146,8 @@ class PhaseStats:
 
     Attributes:
         kind: ``run`` from request to answer at the client, ``step`` likewise at the master, ``part`` at a
-            worker; ``admission`` for the wait for a plan and a turn, ``backpressure`` for that for a link
-            over which the part sends.
+            worker; ``admission`` for the wait for a plan, a turn and the clocks of tasks, ``backpressure``
+            for that for a link over which the part sends.
         task: the task; ``client`` for the client.
         began: wall-clock seconds.
         ended: wall-clock seconds.

@@ -204,6 +204,11 @@ class StepRequest:
     arrived: float = 0.0
     nbytes: int = 0
 
+    @property
+    def traced(self) -> bool:
+        """Whether the statistics of the step are requested; also for options that are malformed."""
+        return bool(self.options.get("trace_level"))
+
     def to_wire(self) -> bytes:
         """Return the form in which it travels."""
         parts = self.plan, self.options, self.debug_run, self.key, self.waited, self.trace_parent

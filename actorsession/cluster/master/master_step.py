@@ -233,11 +233,13 @@ class MasterProgram(Program):
     def begin(self, run: ClientRun) -> None:
         """Run a step; see ``StepProgram.begin``."""
         session, graph = self.session, self.graph
+        compares = False
         if run.asked is not None or self._is_debugged or len(run.values) != self._count:
             self._check(run, self._count)
+            compares = graph is not None and bool(self._unread_clocks(graph, run))
         if graph is None:
             graph = self.bind()
-        if graph is None or session.over is not None or session.plans.membership.changed:
+        if graph is None or compares or session.over is not None or session.plans.membership.changed:
             self.begin_later(run)
             return
         nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
@@ -247,8 +249,16 @@ class MasterProgram(Program):
         seconds = session.limit if run.seconds is None and run.asked is None else session.seconds_of(run)
         MasterStep(self, graph, run, nbytes, seconds).begin()
 
+    def _unread_clocks(self, graph: ClientGraph, run: ClientRun) -> list[str]:
+        """Return the tasks whose clocks have to be read before a run, because it is traced."""
+        if run.asked is None or not run.asked.traced:
+            return []
+        return self.session.clocks.unread([part.task for part in graph.parts])
+
     async def _begin_with(self, graph: ClientGraph, run: ClientRun, deadline: Deadline) -> bool:
         session = self.session
+        if unread := self._unread_clocks(graph, run):
+            await session.clocks.read(unread, session.workers)
         nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
         if not session.admission.enter_nowait(nbytes):
             await session.admission.enter(deadline, nbytes)

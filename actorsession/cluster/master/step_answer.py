@@ -1,7 +1,6 @@
 """The metadata of a step that has run: what its tasks have measured, and its graphs.
 
-The tasks report times of their own clocks. The run of a part and its answer are a round trip, by which the
-master learns how far the clock of a task is from its own; the merged statistics have times of its own clock.
+The tasks report times of their own clocks; the merged statistics have times of the master's.
 
 Plain functions; called by a ``SessionSteps``.
 """
@@ -9,7 +8,6 @@ Plain functions; called by a ``SessionSteps``.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,25 +15,14 @@ from typing import Any
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.step_observer import Observation, StepObserver
 from actorsession.cluster.master.step_parts import Measured
+from actorsession.cluster.master.task_clocks import TaskClocks
 from actorsession.config import ClockStats, FrameStats, PhaseStats, RunOptions, SessionMetadata, StepStats
 from actorsession.errors import InvalidArgumentError
 from actorsession.messages.step_frames import StepRequest
 from actorsession.plan.report import cost_graph, partition_graphs
 from actorsession.rpc.clock_offset import ClockOffset
 
-__all__ = ["TaskClocks", "merged_stats", "step_metadata"]
-
-
-class TaskClocks(defaultdict[str, ClockOffset]):
-    """The clocks of the tasks of one session, as its master knows them.
-
-    Args:
-        task: the master's own task.
-    """
-
-    def __init__(self, task: str) -> None:
-        super().__init__(ClockOffset)
-        self.task = task
+__all__ = ["merged_stats", "step_metadata"]
 
 
 def merged_stats(
@@ -57,8 +44,9 @@ def merged_stats(
     for part in measured:
         offset = error = 0.0
         if part.returned:
-            _learn(clocks[part.task], part)
-            offset, error = clocks[part.task].at(part.returned)
+            clock = clocks.offsets[part.task]
+            _learn(clock, part)
+            offset, error = clock.at(part.returned)
         report = StepStats.from_wire(part.stats, offset)
         if part.returned:
             offsets[part.task] = offset

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -31,6 +32,7 @@ from actorsession.messages.worker import (
     AskWhy,
     CleanupAll,
     CleanupGraph,
+    ClockRead,
     CompleteGroup,
     CreateWorkerSession,
     DeleteWorkerSession,
@@ -40,6 +42,7 @@ from actorsession.messages.worker import (
     GroupCompleted,
     LoggingReply,
     LoggingRequest,
+    ReadClock,
     RegisterGraph,
     TakeWatchedValues,
     UpdateCluster,
@@ -127,6 +130,11 @@ class Worker(Actor):
             statistics=self._server.counters(),
             restored=self._server.restored,
         )
+
+    @answers(ReadClock, direct=True)
+    def on_read_clock(self, message: ReadClock, call: CallContext) -> ClockRead:
+        """Return the time of the clock that steps here are traced by."""
+        return ClockRead(now=time.time())
 
     @answers(AskWhy, direct=True)
     def on_why(self, message: AskWhy, call: CallContext) -> WorkerWhy:
