@@ -19,6 +19,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes, device_name
 from actorsession.records import dataclass
+from actorsession.runtime.step_log import ErrorLog, StepLog
 
 __all__ = [
     "Changes",
@@ -63,6 +64,8 @@ class MasterEnv:
         default_session_config: applies to each session where its own settings have their defaults.
         stats_publisher_factory: makes what receives the reports of steps; ``None`` for none.
         restart_wait: seconds for which a step waits for a lost task that it needs, before it begins.
+        step_log: keeps the last steps; ``None`` if none are kept.
+        errors: keeps the last errors.
     """
 
     task: str
@@ -72,6 +75,8 @@ class MasterEnv:
     default_session_config: ConfigProto = field(default_factory=ConfigProto)
     stats_publisher_factory: StatsPublisherFactory | None = None
     restart_wait: float = 0.0
+    step_log: StepLog | None = None
+    errors: ErrorLog = field(default_factory=lambda: ErrorLog(""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.registry import VOCABULARY
 from actorsession.messages.session import (
+    AskSessionSteps,
     AskSessionWhy,
     CloseSession,
     CreateSession,
@@ -52,6 +53,7 @@ from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_names import SessionNames
+from actorsession.runtime.step_log import Whole
 from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["Master"]
@@ -84,6 +86,11 @@ class Master(Actor):
         self._clients: Counter[str] = Counter()  # links over which each session was created
         self._ended: OrderedDict[str, OpError] = OrderedDict()  # why each of the last sessions ended
         self._closing: OpError | None = None
+        if env.step_log is not None:
+            env.step_log.running.append(self._under_way)
+
+    def _under_way(self) -> list[Whole]:
+        return [step for session in tuple(self._sessions.values()) for step in session.steps.under_way()]
 
     # -- messages ------------------------------------------------------------------------------
 
@@ -93,6 +100,7 @@ class Master(Actor):
         ListDevices,
         FindPlacement,
         ReattachSession,
+        AskSessionSteps,
         AskSessionWhy,
         PartialRunDrop,
         TakeStepValues,

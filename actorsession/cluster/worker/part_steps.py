@@ -10,6 +10,7 @@ that was begun ends once, by its values or an error, and what it has taken is se
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -29,8 +30,10 @@ from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
+from actorsession.runtime.engine.pooled_work import TimedWork
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.engine.takes import ended_from_outside
+from actorsession.runtime.step_log import Part, error_text
 
 __all__ = ["PartProgram", "PartSteps", "PartValues", "PartWaiter", "Registered", "unknown_graph"]
 
@@ -54,7 +57,7 @@ PartValues: TypeAlias = tuple[Sequence[Any], int, "list[Any] | None"]
 
 @dataclass(slots=True)
 class Registered:
-    """A graph with the number of feeds of its steps, its groups, what it sends to, and what is watched."""
+    """A graph with the number of feeds of its steps, its groups, what it sends to, what is watched, its devices."""
 
     graph: LoadedGraph
     feeds: int
@@ -65,6 +68,7 @@ class Registered:
     drop_program: Callable[[], None] | None = None
     handle: str = ""
     released: bool = False
+    devices: tuple[str, ...] = ()
 
     def unsent(self, values: Sequence[Any], error: OpError) -> OpError:
         """Return the error of fetched values that cannot be sent, with the node of the first of them."""
@@ -130,6 +134,7 @@ class PartSteps:
         env: the environment of the session.
         tally: the counters of the session.
         children: own the waiting of held steps.
+        session: the handle of the session.
 
     Attributes:
         running: the steps that run here by their ids, in the order in which they started.
@@ -139,8 +144,9 @@ class PartSteps:
         over: why the session has ended; ``None`` before.
     """
 
-    def __init__(self, env: WorkerEnv, tally: SessionTally, children: Children) -> None:
+    def __init__(self, env: WorkerEnv, tally: SessionTally, children: Children, session: str = "") -> None:
         self._env = env
+        self._session = session
         self._tally = tally
         self.running: dict[int, Step] = {}
         self.held = StepGate(env.workers, children)
@@ -183,11 +189,28 @@ class PartSteps:
         env.counters.runs += 1
         self._tally.runs += 1
         inline = None if trace or debug is not None else graph.inline
+        log = env.step_log
         if inline is not None and (pool is None or not inline.is_expensive(feeds)):
-            return list(inline.run(feeds, self._gate)), 0, None
+            if log is None:
+                return list(inline.run(feeds, self._gate)), 0, None
+            call = Part()
+            call.step_id, call.session, call.devices = step_id, self._session, registered.devices
+            call.transfers, call.began = [], time.monotonic()
+            try:
+                return list(inline.run(feeds, self._gate)), 0, None
+            except Exception as exc:
+                call.error = error_text(exc)
+                env.errors.note(exc, session=self._session, step_id=step_id)
+                raise
+            finally:
+                call.ended = time.monotonic()
+                log.parts.append(call)
+                if len(log.parts) >= log.full:
+                    log.trim()
+        rendezvous = env.rendezvous.begin(step_id, env.peers)
         step = Step(
             step_id,
-            env.rendezvous.begin(step_id, env.peers),
+            rendezvous,
             len(graph.fetches),
             partitions=len(graph.parts),
             pool=pool,
@@ -197,9 +220,16 @@ class PartSteps:
             groups=registered.groups,
         )
         self.running[step_id] = step
+        part = rendezvous.part
+        if part is not None:
+            part.step_id, part.session, part.devices = step_id, self._session, registered.devices
+            part.began = step.since
+            step.pooled = TimedWork()
         step.begin(graph.parts, feeds)
         if step.done:
             return self._finish(step)
+        if part is not None:
+            part.worked, part.paused = time.monotonic() - part.began, True
         step.on_done(partial(self._report, step, waiter))
         return None
 
@@ -263,12 +293,22 @@ class PartSteps:
         self.running.pop(step_id, None)
         if step.debug is not None:
             step.debug.end(step.error)
+        rendezvous = step.rendezvous
+        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
+        part, log = rendezvous.part, self._env.step_log
+        if step.error is not None:
+            self._env.errors.note(step.error, session=self._session, step_id=step_id)
+        if part is not None and log is not None:
+            part.ended, part.pooled = time.monotonic(), step.pooled.seconds
+            if step.error is not None:
+                part.error = error_text(step.error)
+            log.parts.append(part)
+            if len(log.parts) >= log.full:
+                log.trim()
         self._env.rendezvous.end(step_id, step.error)
         values = step.outputs if step.error is None and step.cancelled is None else step.result()
         if step.takes:
             self.unsettled[step_id] = step
-        rendezvous = step.rendezvous
-        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
         stats = None if step.collector is None else step.stats
         return values, rendezvous.pushed, None if stats is None else stats.to_wire()
 

@@ -33,6 +33,7 @@ from actorsession.messages.worker import (
 )
 from actorsession.metrics import session_tally
 from actorsession.records import dataclass
+from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 
 __all__ = ["BeginPart", "BindPart", "BindRendezvous", "WorkerSession"]
@@ -80,6 +81,7 @@ class WorkerSession(Actor):
         owns_devices: whether the state of the devices is private to the session and ends with it.
 
     Attributes:
+        owns_devices: the argument ``owns_devices``.
         steps: the steps of the session here.
         graphs: the graphs that are registered for it.
     """
@@ -88,10 +90,10 @@ class WorkerSession(Actor):
         super().__init__(f"worker session {handle} on {env.task}")
         self.handle = handle
         self._env = env
-        self._owns_devices = owns_devices
+        self.owns_devices = owns_devices
         # The legacy session is there without anybody creating it.
         self._tally = session_tally("worker", self, counts=bool(handle))
-        self.steps = PartSteps(env, self._tally, self.children)
+        self.steps = PartSteps(env, self._tally, self.children, handle)
         self.graphs = RegisteredGraphs(handle, env, self.steps, self._tally, self.children)
 
     @answers(RegisterGraph)
@@ -140,10 +142,10 @@ class WorkerSession(Actor):
         if peers is not None:
             peers.workers.release()
         await self.stop(error.message)
-        if self._owns_devices or peers is not None:
+        if self.owns_devices or peers is not None:
             for executor in self._env.executors.values():
                 await executor.stop(error.message)
-        if self._owns_devices:
+        if self.owns_devices:
             for device in self._env.devices:
                 device.resources.clear_all()
         self.steps.release_pool()
@@ -164,6 +166,11 @@ class WorkerSession(Actor):
     def task(self) -> str:
         """The worker's task, by its name in the session."""
         return self._env.task
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """The devices of the session."""
+        return self._env.devices
 
     @property
     def executors(self) -> list[Executor]:
