@@ -27,7 +27,7 @@ TaskErrors as TaskErrors, TaskVariable as TaskVariable
 from actorsession.cluster.server.server import Server as Server
 from actorsession.cluster.server.settings import ServerSettings as ServerSettings
 from actorsession.cluster.server.statistics import (
-OpenSession as OpenSession, ServerStatistics as ServerStatistics
+OpenSession as OpenSession, ServerStatistics as ServerStatistics, VariableSize as VariableSize
 )
 from actorsession.cluster.slurm_resolver import SlurmClusterResolver as SlurmClusterResolver
 from actorsession.cluster.spec import (
@@ -40,7 +40,7 @@ __all__ = [
 "Cluster", "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef",
 "KubernetesClusterResolver", "LocalCluster", "OpenSession", "SecurityConfig", "Server",
 "ServerSettings", "ServerStatistics", "SimpleClusterResolver", "SlurmClusterResolver",
-"TFConfigClusterResolver", "TaskEnd", "TaskErrors", "TaskStatus", "TaskVariable", "read_cluster",
-"read_errors", "read_log", "read_statistics", "read_steps", "read_variables", "read_why",
-"stop_server", "update_cluster"
+"TFConfigClusterResolver", "TaskEnd", "TaskErrors", "TaskStatus", "TaskVariable", "VariableSize",
+"read_cluster", "read_errors", "read_log", "read_statistics", "read_steps", "read_variables",
+"read_why", "stop_server", "update_cluster"
 ]

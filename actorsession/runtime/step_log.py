@@ -25,6 +25,7 @@ from typing import NamedTuple, TypeAlias
 from actorsession.config.stats import TransferStats
 from actorsession.config.step_record import ErrorRecord, PartRecord, StepKind, StepRecord, merge_records
 from actorsession.errors import CancelledError, OpError
+from actorsession.metrics import Histogram
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 
@@ -190,6 +191,7 @@ class StepLog:
         task: its task.
         kept: how many steps are kept; at least 1.
         errors: the errors of the same server; by default a log of its own.
+        durations: how long its steps took, which whoever knows them as a whole observes; by default one of its own.
 
     Attributes:
         task: its task.
@@ -198,16 +200,20 @@ class StepLog:
         parts: likewise.
         full: the length of either list at which its owner calls ``trim``.
         errors: the last errors of the same server or session.
+        durations: how long all steps took, also those that are kept no longer.
         running: what has steps that have not ended.
     """
 
-    def __init__(self, task: str, kept: int = KEPT_STEPS, errors: ErrorLog | None = None) -> None:
+    def __init__(
+        self, task: str, kept: int = KEPT_STEPS, errors: ErrorLog | None = None, durations: Histogram | None = None
+    ) -> None:
         self.task = task
         self.kept = kept
         self.full = 2 * kept
         self.wholes: list[Whole] = []
         self.parts: list[Part] = []
         self.errors = errors or ErrorLog(task)
+        self.durations = durations or Histogram()
         self.running: list[Running] = []
         self._lock = threading.Lock()
 

@@ -18,6 +18,7 @@ from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes, device_name
+from actorsession.metrics import Histogram
 from actorsession.records import dataclass
 from actorsession.runtime.step_log import ErrorLog, StepLog
 
@@ -66,6 +67,7 @@ class MasterEnv:
         restart_wait: seconds for which a step waits for a lost task that it needs, before it begins.
         step_log: keeps the last steps; ``None`` if none are kept.
         errors: keeps the last errors.
+        step_seconds: how long the steps of all sessions took, from their begin to the answer for their client.
     """
 
     task: str
@@ -77,6 +79,7 @@ class MasterEnv:
     restart_wait: float = 0.0
     step_log: StepLog | None = None
     errors: ErrorLog = field(default_factory=lambda: ErrorLog(""))
+    step_seconds: Histogram = field(default_factory=Histogram)
 
 
 @dataclass(frozen=True, slots=True)

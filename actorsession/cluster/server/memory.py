@@ -32,7 +32,7 @@ from actorsession.messages.server import (
     VariablesListed,
 )
 from actorsession.records import dataclass
-from actorsession.runtime.devices import Device
+from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.step_log import ErrorLog, StepLog
 from actorsession.terminal_text import VisibleFormatter
 
@@ -198,8 +198,7 @@ class ServerMemory:
         task: its task.
         errors: its last errors.
         steps: its last steps; ``None`` if it keeps none.
-        devices: returns the devices that sessions share, and those that a session has for itself, each with the
-            handle of the session or "".
+        held_state: returns the state of the task that outlives steps.
 
     Attributes:
         log: the lines of the log; ``None`` before the server runs.
@@ -208,16 +207,12 @@ class ServerMemory:
     """
 
     def __init__(
-        self,
-        task: str,
-        errors: ErrorLog,
-        steps: StepLog | None,
-        devices: Callable[[], Iterable[tuple[str, Iterable[Device]]]],
+        self, task: str, errors: ErrorLog, steps: StepLog | None, held_state: Callable[[], Iterable[HeldState]]
     ) -> None:
         self._task = task
         self._errors = errors
         self._steps = steps
-        self._devices = devices
+        self._held_state = held_state
         self._since = time.time()
         self.log: LogMemory | None = None
         self.restarts = 0
@@ -262,7 +257,7 @@ class ServerMemory:
                 session=session,
                 initialised=value is not None,
             )
-            for session, devices in self._devices()
+            for session, devices, _ in self._held_state()
             for device in devices
             for container, name, variable in device.resources.variables()
         ]

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from actorsession.actors.supervision import Children
@@ -21,9 +24,10 @@ from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.cluster.worker.debug_runs import TaskDebugRuns
 from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
+from actorsession.config import FrameStats, PhaseStats
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError, from_exception
 from actorsession.messages.step_frames import NO_VALUES, GraphRequest, WireValues, extra_to_wire
-from actorsession.metrics import SessionTally
+from actorsession.metrics import BOUNDS, SessionTally
 from actorsession.records import dataclass
 from actorsession.rpc.served_runs import ServedRun, encode_apart
 from actorsession.runtime.collective.groups import GroupResolver
@@ -178,6 +182,8 @@ class PartSteps:
         if registered.sends_to:
             link = self.held.blocked(registered.sends_to)
             if link is not None:
+                if asked is not None and asked.trace:
+                    asked = replace(asked, held_by=link, arrived=asked.arrived or time.time())
                 begin = partial(self._begin_held, registered, peer, step_id, feeds, waiter, asked)
                 self.held.hold(link, step_id, begin, waiter.part_failed)
                 return None
@@ -191,22 +197,25 @@ class PartSteps:
         inline = None if trace or debug is not None else graph.inline
         log = env.step_log
         if inline is not None and (pool is None or not inline.is_expensive(feeds)):
-            if log is None:
-                return list(inline.run(feeds, self._gate)), 0, None
-            call = Part()
-            call.step_id, call.session, call.devices = step_id, self._session, registered.devices
-            call.transfers, call.began = [], time.monotonic()
+            began, error = monotonic(), ""
             try:
-                return list(inline.run(feeds, self._gate)), 0, None
+                values = list(inline.run(feeds, self._gate))
             except Exception as exc:
-                call.error = error_text(exc)
+                error = error_text(exc)
                 env.errors.note(exc, session=self._session, step_id=step_id)
                 raise
             finally:
-                call.ended = time.monotonic()
-                log.parts.append(call)
-                if len(log.parts) >= log.full:
-                    log.trim()
+                now, durations = monotonic(), env.counters.step_seconds
+                durations.counts[bisect_left(BOUNDS, now - began)] += 1  # without a call
+                durations.sum += now - began
+                if log is not None:
+                    call = Part()
+                    call.step_id, call.session, call.devices = step_id, self._session, registered.devices
+                    call.transfers, call.began, call.ended, call.error = [], began, now, error
+                    log.parts.append(call)
+                    if len(log.parts) >= log.full:
+                        log.trim()
+            return values, 0, None
         rendezvous = env.rendezvous.begin(step_id, env.peers)
         step = Step(
             step_id,
@@ -219,6 +228,9 @@ class PartSteps:
             debug=debug,
             groups=registered.groups,
         )
+        if trace:
+            assert asked is not None  # it asks for the trace
+            self._trace(step, peer, asked)
         self.running[step_id] = step
         part = rendezvous.part
         if part is not None:
@@ -229,9 +241,25 @@ class PartSteps:
         if step.done:
             return self._finish(step)
         if part is not None:
-            part.worked, part.paused = time.monotonic() - part.began, True
+            part.worked, part.paused = monotonic() - part.began, True
         step.on_done(partial(self._report, step, waiter))
         return None
+
+    def _trace(self, step: Step, peer: str, asked: GraphRequest) -> None:
+        """Have a step report what it is here, when it came, and what it waited for until now."""
+        collector, rendezvous = step.collector, step.rendezvous
+        assert collector is not None  # the step is traced
+        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
+        rendezvous.trace()
+        collector.phase, collector.task = "part", rendezvous.task
+        if asked.held_by:
+            wait = PhaseStats("backpressure", rendezvous.task, asked.arrived, collector.began, asked.held_by)
+            collector.phases.append(wait)
+        if asked.arrived:
+            collector.began = asked.arrived
+        if asked.sent:
+            arrival = FrameStats("RunGraph", peer, rendezvous.task, (), asked.nbytes, asked.sent, asked.arrived)
+            collector.frames.append(arrival)
 
     def _begin_held(
         self,
@@ -291,6 +319,9 @@ class PartSteps:
         """
         step_id = step.step_id
         self.running.pop(step_id, None)
+        now, durations = monotonic(), self._env.counters.step_seconds
+        durations.counts[bisect_left(BOUNDS, now - step.since)] += 1  # without a call
+        durations.sum += now - step.since
         if step.debug is not None:
             step.debug.end(step.error)
         rendezvous = step.rendezvous
@@ -299,7 +330,7 @@ class PartSteps:
         if step.error is not None:
             self._env.errors.note(step.error, session=self._session, step_id=step_id)
         if part is not None and log is not None:
-            part.ended, part.pooled = time.monotonic(), step.pooled.seconds
+            part.ended, part.pooled = now, step.pooled.seconds
             if step.error is not None:
                 part.error = error_text(step.error)
             log.parts.append(part)
@@ -309,8 +340,10 @@ class PartSteps:
         values = step.outputs if step.error is None and step.cancelled is None else step.result()
         if step.takes:
             self.unsettled[step_id] = step
-        stats = None if step.collector is None else step.stats
-        return values, rendezvous.pushed, None if stats is None else stats.to_wire()
+        if step.collector is None:
+            return values, rendezvous.pushed, None
+        step.collector.frames += getattr(rendezvous, "frames", ())
+        return values, rendezvous.pushed, step.collector.finalise().to_wire()
 
     def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         """End a step that runs here with an error.

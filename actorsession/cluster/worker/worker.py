@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from actorsession.actors.actor import Actor, answers, handles, routes
@@ -51,8 +51,10 @@ from actorsession.messages.worker import (
     WorkerStatus,
     WorkerWhy,
 )
+from actorsession.rpc.pushes import PushTimes
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step_log import MOST_TRANSFERS, NBYTES, NOTHING, ErrorLog, StepLog, Transfers
 from actorsession.runtime.wait_graph import MasterWaits
@@ -308,6 +310,26 @@ class Worker(Actor):
         except Exception as exc:
             self._refuse_push(peer, step_id, exc)
 
+    def take_traced_push(
+        self,
+        peer: str,
+        step_id: int,
+        keys: Sequence[str],
+        values: Sequence[Any],
+        dead: Sequence[bool],
+        times: PushTimes,
+    ) -> None:
+        """See ``PushReceiver.take_traced_push``."""
+        try:
+            # The step may end as the values are stored, but only if it has begun.
+            if (rendezvous := self._table.steps.get(step_id)) is not None:
+                rendezvous.note(keys, times)
+            self.take_push(peer, step_id, keys, values, dead)
+            if rendezvous is None and (rendezvous := self._table.steps.get(step_id)) is not None:
+                rendezvous.note(keys, times)
+        except Exception as exc:  # a malformed key
+            self._refuse_push(peer, step_id, exc)
+
     def _refuse_push(self, peer: str, step_id: int, exc: Exception) -> None:
         _log.warning("step %d: a push of %s: %s", step_id, peer, exc)
         self._sessions.give_up(step_id, from_exception(exc))
@@ -358,14 +380,13 @@ class Worker(Actor):
         for executor in self._env.executors.values():
             await executor.stop(why)
 
-    def device_sets(self) -> list[tuple[str, tuple[Device, ...]]]:
-        """Return the devices that sessions share, after "", and those of each session that has its own."""
-        own = [(session.handle, session.devices) for session in self._sessions.sessions if session.owns_devices]
-        return [("", self._env.devices), *own]
-
     def counts(self) -> WorkerCounts:
         """Return the counters of this worker."""
         return self._sessions.counts()
+
+    def held_state(self) -> Iterator[HeldState]:
+        """Yield the state of the devices and of the sessions here."""
+        return self._sessions.held_state()
 
 
 def _nothing() -> None:

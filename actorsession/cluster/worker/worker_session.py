@@ -81,7 +81,6 @@ class WorkerSession(Actor):
         owns_devices: whether the state of the devices is private to the session and ends with it.
 
     Attributes:
-        owns_devices: the argument ``owns_devices``.
         steps: the steps of the session here.
         graphs: the graphs that are registered for it.
     """
@@ -90,7 +89,7 @@ class WorkerSession(Actor):
         super().__init__(f"worker session {handle} on {env.task}")
         self.handle = handle
         self._env = env
-        self.owns_devices = owns_devices
+        self._owns_devices = owns_devices
         # The legacy session is there without anybody creating it.
         self._tally = session_tally("worker", self, counts=bool(handle))
         self.steps = PartSteps(env, self._tally, self.children, handle)
@@ -142,10 +141,10 @@ class WorkerSession(Actor):
         if peers is not None:
             peers.workers.release()
         await self.stop(error.message)
-        if self.owns_devices or peers is not None:
+        if self._owns_devices or peers is not None:
             for executor in self._env.executors.values():
                 await executor.stop(error.message)
-        if self.owns_devices:
+        if self._owns_devices:
             for device in self._env.devices:
                 device.resources.clear_all()
         self.steps.release_pool()
@@ -169,8 +168,13 @@ class WorkerSession(Actor):
 
     @property
     def devices(self) -> tuple[Device, ...]:
-        """The devices of the session."""
+        """The session's devices; other sessions may share their resources."""
         return self._env.devices
+
+    @property
+    def own_devices(self) -> Sequence[Device]:
+        """The devices whose state belongs to the session alone."""
+        return self._env.devices if self._owns_devices else ()
 
     @property
     def executors(self) -> list[Executor]:

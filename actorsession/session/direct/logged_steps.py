@@ -62,8 +62,9 @@ class LoggedInlineRun(InlineRun):
             self._log.errors.note(exc, session=self._session, step_id=step_id)
             raise
         finally:
-            log = self._log
-            row = (step_id, self._session, "run", self._names, began, time.monotonic(), text, self._device)
+            log, now = self._log, time.monotonic()
+            log.durations.observe(now - began)
+            row = (step_id, self._session, "run", self._names, began, now, text, self._device)
             log.wholes.append(_new(Whole, row))
             if len(log.wholes) >= log.full:
                 log.trim()
@@ -160,6 +161,7 @@ class LoggedSteps(DirectSteps):
         error = step.error or step.cancelled
         text = part.error = error_text(error)
         part.ended, part.pooled = ended, step.pooled.seconds
+        log.durations.observe(ended - part.began)
         log.parts.append(part)
         log.wholes.append(step.whole._replace(ended=ended, error=text))
         if error is not None:
