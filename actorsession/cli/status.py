@@ -25,9 +25,11 @@ from actorsession.terminal_text import visible
 from actorsession.whole_numbers import is_index
 
 if TYPE_CHECKING:
+    from actorsession.actors.deadline import Deadline
     from actorsession.cluster import ServerStatistics
+    from actorsession.prometheus import MetricFamily
 
-__all__ = ["add_to", "findings"]
+__all__ = ["TaskAnswer", "add_to", "ask_tasks", "findings", "metric_families"]
 
 _EPILOG = """\
 A task answers while it is busy with steps. A task that is stopped, hangs or has ended is reported with
@@ -94,7 +96,7 @@ def add_to(commands: Any) -> None:
 
 
 @dataclass(slots=True)
-class _Row:
+class TaskAnswer:
     """The result for one address.
 
     Attributes:
@@ -150,27 +152,37 @@ async def _show(options: argparse.Namespace, heading: Sequence[str] = ()) -> tup
     return FAILURE if faults else SUCCESS, is_read
 
 
-async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[_Row]:
+async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[TaskAnswer]:
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import read_cluster
     from actorsession.errors import OpError
 
     deadline = Deadline.after(limit)
-    rows, cluster_id = [_Row("", address)], None
-    if all_tasks:
-        try:
-            view = await read_cluster(address, deadline=deadline)
-        except OpError as error:
-            rows[0].fault = error.message
-            return rows
-        rows, cluster_id = [_Row(*item) for item in sorted(view.tasks.items())], view.cluster_id
+    if not all_tasks:
+        return await ask_tasks({"": address}, None, deadline)
+    try:
+        view = await read_cluster(address, deadline=deadline)
+    except OpError as error:
+        return [TaskAnswer("", address, fault=error.message)]
+    return await ask_tasks(view.tasks, view.cluster_id, deadline)
+
+
+async def ask_tasks(tasks: Mapping[str, str], cluster_id: str | None, deadline: Deadline) -> list[TaskAnswer]:
+    """Return what each task has answered, sorted by their names.
+
+    Args:
+        tasks: the address by task; "" for any task that is there.
+        cluster_id: the cluster of the tasks; ``None`` for any.
+        deadline: when those that have not answered are given up.
+    """
+    rows = [TaskAnswer(*item) for item in sorted(tasks.items())]
     async with asyncio.TaskGroup() as group:
         for row in rows:
             group.create_task(_ask_one(row, cluster_id, deadline), name=f"ask {row.address}")
     return rows
 
 
-async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
+async def _ask_one(row: TaskAnswer, cluster_id: str | None, deadline: Deadline) -> None:
     """Fill in a row; check the identity of the server, too, if a certain task of a cluster is expected."""
     from actorsession.cluster import read_cluster, read_statistics
     from actorsession.errors import OpError
@@ -225,7 +237,7 @@ def _order(version: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((1, int(p), "") if is_index(p) else (0, 0, p) for p in parts)
 
 
-def _all_findings(rows: Sequence[_Row]) -> dict[str, list[str]]:
+def _all_findings(rows: Sequence[TaskAnswer]) -> dict[str, list[str]]:
     """Return what is wrong, by address, for the tasks that have answered and are the right ones."""
     good = {row.address: row.counters for row in rows if row.counters is not None and not row.fault}
     versions = {counters.version for counters in good.values()}
@@ -235,7 +247,7 @@ def _all_findings(rows: Sequence[_Row]) -> dict[str, list[str]]:
 # -- forms -----------------------------------------------------------------------------------------
 
 
-def _json_lines(rows: Sequence[_Row]) -> Iterable[str]:
+def _json_lines(rows: Sequence[TaskAnswer]) -> Iterable[str]:
     tasks, silent, wrong = {}, {}, {}
     wrongs = _all_findings(rows)
     for row in rows:
@@ -250,9 +262,9 @@ def _json_lines(rows: Sequence[_Row]) -> Iterable[str]:
     return [as_json({"tasks": tasks, "silent": silent, "wrong": wrong})]
 
 
-def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
+def metric_families(rows: Iterable[TaskAnswer]) -> list[MetricFamily]:
     """Return the counters of the tasks that have answered, and for each task whether it has."""
-    from actorsession.prometheus import MetricFamily, exposition
+    from actorsession.prometheus import MetricFamily
 
     families, up = [], []
     for row in rows:
@@ -262,10 +274,16 @@ def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
         if row.counters is not None and good:
             families += row.counters.metric_families()
     families.insert(0, MetricFamily("actorsession_server_up", "gauge", "Whether the task has answered.", up))
-    return exposition(families).splitlines()
+    return families
 
 
-def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
+def _prometheus_lines(rows: Sequence[TaskAnswer]) -> Iterable[str]:
+    from actorsession.prometheus import exposition
+
+    return exposition(metric_families(rows)).splitlines()
+
+
+def _table_lines(rows: Sequence[TaskAnswer]) -> Iterable[str]:
     """Return the tables of processes, counters and sessions, and what is wrong."""
     answered = [(row, row.counters) for row in rows if row.counters is not None]
     if not answered:
@@ -294,7 +312,7 @@ def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
     return [*lines, *([""] if told else []), *told]
 
 
-def _marked(row: _Row, wrongs: Mapping[str, Sequence[str]]) -> str:
+def _marked(row: TaskAnswer, wrongs: Mapping[str, Sequence[str]]) -> str:
     """Return the name of a row, after the mark that the help explains."""
     if row.counters is None:
         return f"x {row.task}"
@@ -303,7 +321,7 @@ def _marked(row: _Row, wrongs: Mapping[str, Sequence[str]]) -> str:
     return f"! {row.counters.task}" if wrongs[row.address] else row.counters.task
 
 
-def _process_cells(row: _Row, name: str) -> Sequence[str]:
+def _process_cells(row: TaskAnswer, name: str) -> Sequence[str]:
     seen = row.counters
     if seen is None:
         return (name, row.address, *["-"] * (len(_PROCESS_HEADINGS) - 2))
