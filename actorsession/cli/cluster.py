@@ -179,9 +179,6 @@ async def _run_cluster(cluster: LocalCluster, ends: _Ends, options: argparse.Nam
 @asynccontextmanager
 async def _metrics(cluster: LocalCluster, options: argparse.Namespace) -> AsyncIterator[str]:
     """Answer at the port for metrics, if there is one; return where, or ""."""
-    if options.metrics_port is None:
-        yield ""
-        return
     from actorsession.actors.deadline import Deadline
     from actorsession.cli.status import ask_tasks, metric_families
     from actorsession.cluster.server.metrics_port import MetricsPort
@@ -190,8 +187,8 @@ async def _metrics(cluster: LocalCluster, options: argparse.Namespace) -> AsyncI
         tasks = {status.task: status.address for status in cluster.status().values()}
         return metric_families(await ask_tasks(tasks, cluster.cluster_id, Deadline.after(_ANSWER)))
 
-    port = MetricsPort(options.metrics_host, options.metrics_port, read)
-    await port.open()
+    port = MetricsPort(options.metrics_host, options.metrics_port)
+    await port.open(read)
     try:
         yield port.url
     finally:

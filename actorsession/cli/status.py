@@ -22,14 +22,13 @@ from actorsession.cli.console import (
 )
 from actorsession.records import dataclass
 from actorsession.terminal_text import visible
-from actorsession.whole_numbers import is_index
 
 if TYPE_CHECKING:
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import ServerStatistics
     from actorsession.prometheus import MetricFamily
 
-__all__ = ["TaskAnswer", "add_to", "ask_tasks", "findings", "metric_families"]
+__all__ = ["add_to", "ask_tasks", "metric_families"]
 
 _EPILOG = """\
 A task answers while it is busy with steps. A task that is stopped, hangs or has ended is reported with
@@ -50,8 +49,6 @@ _PROCESS_HEADINGS = ("TASK", "ADDRESS", "PID", "VERSION", "UPTIME", "MEMORY", "P
 _SESSION_HEADINGS = ("SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS", "PARTIAL")
 # Seconds between two rounds of --watch.
 _WATCH = 2.0
-# Seconds by which an event loop is late when something holds it, and not only a busy machine.
-_LATE = 0.5
 
 
 def add_to(commands: Any) -> None:
@@ -96,7 +93,7 @@ def add_to(commands: Any) -> None:
 
 
 @dataclass(slots=True)
-class TaskAnswer:
+class _Row:
     """The result for one address.
 
     Attributes:
@@ -152,7 +149,7 @@ async def _show(options: argparse.Namespace, heading: Sequence[str] = ()) -> tup
     return FAILURE if faults else SUCCESS, is_read
 
 
-async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[TaskAnswer]:
+async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[_Row]:
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import read_cluster
     from actorsession.errors import OpError
@@ -163,11 +160,11 @@ async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[TaskAnswe
     try:
         view = await read_cluster(address, deadline=deadline)
     except OpError as error:
-        return [TaskAnswer("", address, fault=error.message)]
+        return [_Row("", address, fault=error.message)]
     return await ask_tasks(view.tasks, view.cluster_id, deadline)
 
 
-async def ask_tasks(tasks: Mapping[str, str], cluster_id: str | None, deadline: Deadline) -> list[TaskAnswer]:
+async def ask_tasks(tasks: Mapping[str, str], cluster_id: str | None, deadline: Deadline) -> list[_Row]:
     """Return what each task has answered, sorted by their names.
 
     Args:
@@ -175,14 +172,14 @@ async def ask_tasks(tasks: Mapping[str, str], cluster_id: str | None, deadline: 
         cluster_id: the cluster of the tasks; ``None`` for any.
         deadline: when those that have not answered are given up.
     """
-    rows = [TaskAnswer(*item) for item in sorted(tasks.items())]
+    rows = [_Row(*item) for item in sorted(tasks.items())]
     async with asyncio.TaskGroup() as group:
         for row in rows:
             group.create_task(_ask_one(row, cluster_id, deadline), name=f"ask {row.address}")
     return rows
 
 
-async def _ask_one(row: TaskAnswer, cluster_id: str | None, deadline: Deadline) -> None:
+async def _ask_one(row: _Row, cluster_id: str | None, deadline: Deadline) -> None:
     """Fill in a row; check the identity of the server, too, if a certain task of a cluster is expected."""
     from actorsession.cluster import read_cluster, read_statistics
     from actorsession.errors import OpError
@@ -206,39 +203,10 @@ async def _ask_one(row: TaskAnswer, cluster_id: str | None, deadline: Deadline) 
 # -- what is wrong ---------------------------------------------------------------------------------
 
 
-def findings(counters: ServerStatistics, versions: Iterable[str]) -> list[str]:
-    """Return what is wrong with a task that has answered, one sentence each.
-
-    Args:
-        counters: the counters of the task.
-        versions: the versions that the tasks of its cluster run.
-    """
-    texts = []
-    newest = max(versions, key=_order, default="")
-    if _order(counters.version) < _order(newest):
-        texts.append(f"it runs version {counters.version or 'unknown'}, and another task {newest}")
-    if counters.loop_lag > _LATE:
-        texts.append(f"its event loop was {counters.loop_lag:.1f} s late; a kernel or callback holds it")
-    if counters.snapshot_overdue:
-        texts.append(
-            f"its last snapshot is {_duration(counters.snapshot_age)} old, with one every "
-            f"{_duration(counters.snapshot_every)}; its log has the reason"
-        )
-    if counters.overdue:
-        all_held = counters.overdue >= counters.pool_threads
-        last = "; other kernels wait until the task is restarted" if all_held else ""
-        texts.append(f"{counters.overdue_kernels}{last}")
-    return texts
-
-
-def _order(version: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key by which versions are sorted: numbers by value, and before a word such as "rc1"."""
-    parts = version.replace("-", ".").split(".") if version else []
-    return tuple((1, int(p), "") if is_index(p) else (0, 0, p) for p in parts)
-
-
-def _all_findings(rows: Sequence[TaskAnswer]) -> dict[str, list[str]]:
+def _all_findings(rows: Sequence[_Row]) -> dict[str, list[str]]:
     """Return what is wrong, by address, for the tasks that have answered and are the right ones."""
+    from actorsession.cluster.server.findings import findings
+
     good = {row.address: row.counters for row in rows if row.counters is not None and not row.fault}
     versions = {counters.version for counters in good.values()}
     return {address: findings(counters, versions) for address, counters in good.items()}
@@ -247,7 +215,7 @@ def _all_findings(rows: Sequence[TaskAnswer]) -> dict[str, list[str]]:
 # -- forms -----------------------------------------------------------------------------------------
 
 
-def _json_lines(rows: Sequence[TaskAnswer]) -> Iterable[str]:
+def _json_lines(rows: Sequence[_Row]) -> Iterable[str]:
     tasks, silent, wrong = {}, {}, {}
     wrongs = _all_findings(rows)
     for row in rows:
@@ -262,7 +230,7 @@ def _json_lines(rows: Sequence[TaskAnswer]) -> Iterable[str]:
     return [as_json({"tasks": tasks, "silent": silent, "wrong": wrong})]
 
 
-def metric_families(rows: Iterable[TaskAnswer]) -> list[MetricFamily]:
+def metric_families(rows: Iterable[_Row]) -> list[MetricFamily]:
     """Return the counters of the tasks that have answered, and for each task whether it has."""
     from actorsession.prometheus import MetricFamily
 
@@ -277,13 +245,13 @@ def metric_families(rows: Iterable[TaskAnswer]) -> list[MetricFamily]:
     return families
 
 
-def _prometheus_lines(rows: Sequence[TaskAnswer]) -> Iterable[str]:
+def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
     from actorsession.prometheus import exposition
 
     return exposition(metric_families(rows)).splitlines()
 
 
-def _table_lines(rows: Sequence[TaskAnswer]) -> Iterable[str]:
+def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
     """Return the tables of processes, counters and sessions, and what is wrong."""
     answered = [(row, row.counters) for row in rows if row.counters is not None]
     if not answered:
@@ -312,7 +280,7 @@ def _table_lines(rows: Sequence[TaskAnswer]) -> Iterable[str]:
     return [*lines, *([""] if told else []), *told]
 
 
-def _marked(row: TaskAnswer, wrongs: Mapping[str, Sequence[str]]) -> str:
+def _marked(row: _Row, wrongs: Mapping[str, Sequence[str]]) -> str:
     """Return the name of a row, after the mark that the help explains."""
     if row.counters is None:
         return f"x {row.task}"
@@ -321,7 +289,9 @@ def _marked(row: TaskAnswer, wrongs: Mapping[str, Sequence[str]]) -> str:
     return f"! {row.counters.task}" if wrongs[row.address] else row.counters.task
 
 
-def _process_cells(row: TaskAnswer, name: str) -> Sequence[str]:
+def _process_cells(row: _Row, name: str) -> Sequence[str]:
+    from actorsession.cluster.server.findings import short_duration
+
     seen = row.counters
     if seen is None:
         return (name, row.address, *["-"] * (len(_PROCESS_HEADINGS) - 2))
@@ -330,10 +300,10 @@ def _process_cells(row: TaskAnswer, name: str) -> Sequence[str]:
         row.address,
         str(seen.pid or "-"),
         seen.version or "-",
-        _duration(seen.uptime),
+        short_duration(seen.uptime),
         _size(seen.memory),
         _size(seen.peak_memory),
-        _duration(seen.snapshot_age) if seen.snapshot_every > 0 else "-",
+        short_duration(seen.snapshot_age) if seen.snapshot_every > 0 else "-",
     )
 
 
@@ -349,17 +319,6 @@ def _aligned(rows: Sequence[Sequence[str]], names: int) -> list[str]:
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
-
-
-def _duration(seconds: float) -> str:
-    """Return a time in the two largest units that it has."""
-    whole = int(seconds)
-    days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
-    if days:
-        return f"{days}d{hours:02}h"
-    if hours:
-        return f"{hours}h{minutes:02}m"
-    return f"{minutes}m{whole % 60:02}s" if minutes else f"{seconds:.3g}s"
 
 
 def _size(nbytes: int) -> str:

@@ -241,7 +241,7 @@ def test_what_is_wrong_is_marked_in_its_row_and_explained(answers: Callable[...,
     }
 
     async def ask(*_: Any, **__: Any) -> list[Any]:
-        return [status.TaskAnswer(seen[where].task, where, seen[where]) for where in seen]
+        return [status._Row(seen[where].task, where, seen[where]) for where in seen]
 
     answers(_ask=ask)
     code, out, err = called("status", "tcp://h:1", "--all")

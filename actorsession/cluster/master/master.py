@@ -37,6 +37,7 @@ from actorsession.messages.session import (
     AskSessionWhy,
     CloseSession,
     CreateSession,
+    ExplainStep,
     ExtendSession,
     FindPlacement,
     ListDevices,
@@ -52,6 +53,7 @@ from actorsession.messages.worker import CleanupAll
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.plan_cache import NO_LOOKUPS, CacheStatistics
 from actorsession.runtime.admission import Admission
+from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_names import SessionNames
 from actorsession.runtime.wait_graph import MasterWaits
@@ -95,6 +97,7 @@ class Master(Actor):
         ExtendSession,
         ListDevices,
         FindPlacement,
+        ExplainStep,
         ReattachSession,
         AskSessionWhy,
         PartialRunDrop,
@@ -291,6 +294,17 @@ class Master(Actor):
         """Return the counters of the plan caches of all sessions, those that have ended too."""
         caches = [session.plans.cache_statistics() for session in self._sessions.values()]
         return sum(caches, self._cache_of_ended)
+
+    def graph(self, handle: str) -> GraphShown:
+        """Return the graph of a session, to be looked at.
+
+        Raises:
+            AbortedError: for a session that is not open here.
+        """
+        session = self._sessions.get(handle)
+        if session is None:
+            raise self._unknown(handle)
+        return session.plans.shown()
 
     def open_sessions(self) -> tuple[OpenSession, ...]:
         """Return the counters of each session."""

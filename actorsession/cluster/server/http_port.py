@@ -62,11 +62,13 @@ class HttpPort:
         name: what it is for, in logs.
         handlers: what answers a request, by path.
         limit: seconds for that; then the answer is 503.
+        patience: seconds for a request to arrive, and for an answer to be read.
     """
 
-    def __init__(self, name: str, handlers: Mapping[str, Handler], limit: float) -> None:
+    def __init__(self, name: str, handlers: Mapping[str, Handler], limit: float, patience: float = _PATIENCE) -> None:
         self.handlers = handlers
         self.limit = limit
+        self.patience = patience
         self.children = Children(name)
         self._server: asyncio.Server | None = None
         self._exchanges: dict[_Exchange, None] = {}  # the oldest first
@@ -129,7 +131,7 @@ class _Exchange(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the request."""
         self._transport = cast(asyncio.Transport, transport)
-        self._timer = self._loop.call_later(_PATIENCE, self.abort)
+        self._timer = self._loop.call_later(self._port.patience, self.abort)
         self._port.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -176,7 +178,7 @@ class _Exchange(asyncio.Protocol):
         if content_type:
             lines.append(f"Content-Type: {content_type}")
         head = "".join(f"{line}\r\n" for line in [*lines, ""]).encode("latin-1")
-        self._timer = self._loop.call_later(_PATIENCE, self.abort)
+        self._timer = self._loop.call_later(self._port.patience, self.abort)
         self._transport.write(head + (body if self._has_body else b""))
         self._transport.close()
 

@@ -26,55 +26,69 @@ _QUEUE = 16
 
 
 class MetricsPort:
-    """The port, which is bound when it is made, and answers from ``open`` to ``aclose``.
+    """The port, which answers from ``open`` to ``aclose``.
 
     Args:
         host: the address to listen at.
-        port: the port; 0 for any that is free.
-        read: returns what is to be answered.
+        port: the port; 0 for any that is free, ``None`` for none: then it does nothing.
 
     Attributes:
-        port: the port.
-        url: where to ask.
-
-    Raises:
-        OSError: if the port cannot be bound; names it.
+        url: where to ask, while it is open; "" for nowhere.
     """
 
-    def __init__(self, host: str, port: int, read: Callable[[], Awaitable[Iterable[MetricFamily]]]) -> None:
-        self._sock = _bind(host, port)
-        self.port: int = self._sock.getsockname()[1]
-        where = f"[{host}]" if ":" in host else host
-        self.url = f"http://{where}:{self.port}/metrics"
-        self._read = read
-        self._http = HttpPort("metrics", {"/metrics": self._respond}, _LIMIT)
+    def __init__(self, host: str, port: int | None) -> None:
+        self._address = host, port
+        self.url = ""
+        self._sock: socket.socket | None = None
+        self._http: HttpPort | None = None
 
-    async def open(self) -> None:
-        """Answer from now on, on the running event loop."""
+    async def open(self, read: Callable[[], Awaitable[Iterable[MetricFamily]]]) -> None:
+        """Answer from now on, on the running event loop.
+
+        Args:
+            read: returns what is to be answered.
+
+        Raises:
+            OSError: if the port cannot be bound; names it.
+        """
+        host, port = self._address
+        if port is None:
+            return
+
+        async def respond(accept: str) -> Response:
+            body, content_type = write_metrics(await read(), accept)
+            return Response(200, body, content_type)
+
+        self._sock = _bind(host, port)
+        self._http = HttpPort("metrics", {"/metrics": respond}, _LIMIT)
         await self._http.open(self._sock)
+        where = f"[{host}]" if ":" in host else host
+        self.url = f"http://{where}:{self._sock.getsockname()[1]}/metrics"
 
     async def aclose(self) -> None:
         """Release the port; may be called again."""
-        await self._http.aclose()
-        self._sock.close()
+        if self._http is not None:
+            await self._http.aclose()
+        self.drop()
 
     def drop(self) -> None:
         """Release the port when its loop has ended."""
-        self._sock.close()
-
-    async def _respond(self, accept: str) -> Response:
-        body, content_type = write_metrics(await self._read(), accept)
-        return Response(200, body, content_type)
+        self.url = ""
+        if self._sock is not None:
+            self._sock.close()
 
 
-def write_metrics(families: Iterable[MetricFamily], accept: str) -> tuple[bytes, str]:
+def write_metrics(
+    families: Iterable[MetricFamily], accept: str, *, own: bool = not is_installed("prometheus_client")
+) -> tuple[bytes, str]:
     """Return families in a format that Prometheus reads, and its content type.
 
     Args:
         families: the families.
         accept: the Accept header of the request.
+        own: whether to write them as ``prometheus`` does.
     """
-    if not is_installed("prometheus_client"):
+    if own:
         return exposition(families).encode(), CONTENT_TYPE
     from prometheus_client import REGISTRY
     from prometheus_client.exposition import choose_encoder

@@ -48,11 +48,11 @@ from actorsession.errors import (
     UnknownError,
     error_to_wire,
 )
+from actorsession.messages.inspection import INSPECTOR
 from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.process_bound import ProcessBound
-from actorsession.prometheus import MetricFamily
 from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.devices import new_incarnation
 from actorsession.standard_streams import open_standard_descriptors
@@ -130,7 +130,7 @@ class Server(ProcessBound):
         )
         self._store: SnapshotStore | None = None
         self._listener: Listener | None = None
-        self._metrics: MetricsPort | None = None
+        self._metrics = MetricsPort(settings.metrics_host, settings.metrics_port)
         self._actors: TaskActors | None = None
         self._control: Control | None = None
         self._children = Children(f"server of {self.task}")
@@ -174,7 +174,7 @@ class Server(ProcessBound):
                 sock=self._settings.listening_socket,
                 security=self._security,
             )
-            await self._open_metrics()
+            await self._metrics.open(actors.metric_families)
         except Exception as exc:
             where = f"{self.task} cannot listen at {self._bind_to}: {exc}"
             if isinstance(exc, (TransportError, OSError)):
@@ -191,27 +191,13 @@ class Server(ProcessBound):
         if actors.snapshots is not None:
             _ = self._children.start(actors.snapshots.run(), name=f"snapshots of {self.task}")
 
-    async def _open_metrics(self) -> None:
-        host, port = self._settings.metrics_host, self._settings.metrics_port
-        if port is not None:
-            self._metrics = MetricsPort(host, port, self._metric_families)
-            await self._metrics.open()
-
-    async def _metric_families(self) -> list[MetricFamily]:
-        return self.statistics().metric_families()
-
-    async def _close_metrics(self) -> None:
-        metrics, self._metrics = self._metrics, None
-        if metrics is not None:
-            await metrics.aclose()
-
     @property
     def metrics_url(self) -> str:
         """Where Prometheus reads the server; "" if it has no ``metrics_port`` or is not started."""
-        return "" if self._metrics is None else self._metrics.url
+        return self._metrics.url
 
     async def _undo_start(self) -> None:
-        await self._close_metrics()
+        await self._metrics.aclose()
         if self._listener is not None:
             registry.withdraw(self.target, self._serves[MASTER])
             await self._listener.aclose(grace=0.0)
@@ -240,6 +226,7 @@ class Server(ProcessBound):
         self._serves[WORKER] = actors.worker.ref
         self._serves[MASTER] = actors.master.ref
         self._serves[SERVER] = self._control.ref
+        self._serves[INSPECTOR] = actors.inspector.ref
         return actors
 
     def _begin_stop(self, why: str) -> None:
@@ -348,7 +335,7 @@ class Server(ProcessBound):
         assert self._listener is not None
         actors = self.actors
         registry.withdraw(self.target, self._serves[MASTER])
-        await self._close_metrics()
+        await self._metrics.aclose()
         await self._listener.aclose(connections=False)
         await actors.stop(error)
         if actors.snapshots is not None:
@@ -369,8 +356,7 @@ class Server(ProcessBound):
             registry.withdraw(self.target, self._serves[MASTER])
             self._listener.abandon()
         self._vitals.drop()
-        if self._metrics is not None:
-            self._metrics.drop()
+        self._metrics.drop()
         if self._actors is not None:
             self._actors.drop()
 

@@ -111,6 +111,7 @@ class OpenSession:
         waiting: steps that wait for admission.
         runs: steps begun so far.
         partial_runs: partial runs that are open.
+        nodes: nodes of its graph.
     """
 
     session_handle: str
@@ -120,6 +121,7 @@ class OpenSession:
     waiting: int = 0
     runs: int = 0
     partial_runs: int = 0
+    nodes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

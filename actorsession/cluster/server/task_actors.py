@@ -13,6 +13,7 @@ from typing import Any
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master import Master
 from actorsession.cluster.server.cluster_view import ClusterView
+from actorsession.cluster.server.inspector import Inspector
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.sidecar import Vitals
@@ -24,6 +25,7 @@ from actorsession.config.file_roots import FileRoots
 from actorsession.errors import OpError
 from actorsession.metrics import HistogramCounts, mailbox_waits
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads, thread_count
+from actorsession.prometheus import MetricFamily
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import server_pool
@@ -51,6 +53,7 @@ class TaskActors:
         restored: see ``WorkerServer``.
         master: the master.
         worker: the worker.
+        inspector: answers those who look at the task.
         devices: the devices of the task.
         pool: the threads of kernels.
         snapshots: writes the variables to files, if wanted.
@@ -95,6 +98,7 @@ class TaskActors:
             )
             self.master = Master(self._env, settings.session_gc_seconds, settings.max_inflight_steps)
             self.worker = Worker(self, self.devices, cache, self.pool)
+            self.inspector = Inspector(self.task, self.master.graph, self.worker.held_state)
             self.snapshots: Snapshots | None = None
             if store is not None:
                 every = settings.snapshot_every
@@ -181,10 +185,15 @@ class TaskActors:
             open_sessions=master.open_sessions(),
         )
 
+    async def metric_families(self) -> list[MetricFamily]:
+        """Return the current counters for Prometheus."""
+        return self.statistics().metric_families()
+
     # -- end -----------------------------------------------------------------------------------
 
     async def stop(self, why: OpError) -> None:
-        """Stop master and worker, whose callers are told why, and the threads."""
+        """Stop the actors, whose callers are told why, and the threads."""
+        await self.inspector.stop(why)
         await self.master.aclose(why)
         await self.worker.aclose(why)
         self._release_threads()

@@ -14,7 +14,7 @@ Plain synchronous code; owned by the worker actor. Imports worker sessions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
 from heapq import nlargest
 
@@ -29,6 +29,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics, statistics_by_device
+from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.resources import ResourceManager
 
 __all__ = ["LEGACY", "SessionMgr", "WorkerCounts"]
@@ -230,6 +231,12 @@ class SessionMgr:
             for container, name, variable in device.resources.variables()
             if variable.initialized
         ]
+
+    def held_state(self) -> Iterator[HeldState]:
+        """Yield the state that sessions share, and that of each session."""
+        yield HeldState("", self._env.devices, {})
+        for session in self.sessions:
+            yield HeldState(session.handle, session.own_devices, session.graphs.states)
 
     @property
     def handles(self) -> tuple[str, ...]:

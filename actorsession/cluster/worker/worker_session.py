@@ -172,6 +172,11 @@ class WorkerSession(Actor):
         return self._env.devices
 
     @property
+    def own_devices(self) -> Sequence[Device]:
+        """The devices whose state belongs to the session alone."""
+        return self._env.devices if self._owns_devices else ()
+
+    @property
     def executors(self) -> list[Executor]:
         """The executors of the session's devices; other sessions may share them."""
         return list(self._env.executors.values())
