@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from actorsession.drawing.counters import Counters
 from actorsession.plan.passes.registry import PassStatistics
 from actorsession.plan.plan_cache import CacheStatistics
 from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
@@ -64,8 +65,8 @@ _PASS_METRICS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionStatistics:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SessionStatistics(Counters):
     """Counters of a session. Those of what a master does for a remote session are 0.
 
     Attributes:
