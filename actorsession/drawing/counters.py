@@ -21,6 +21,7 @@ _BYTES = frozenset({"bytes", "nbytes", "memory", "buffer"})
 _SECONDS = frozenset(
     {"seconds", "lag", "uptime", "age", "every", "median", "p50", "p90", "p99", "most", "took", "waited"}
 )
+_SHARES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 
 
 class Counters(ShownValue):
@@ -67,6 +68,9 @@ def _table(title: str, rows: Sequence[Any]) -> Table:
 
 
 def _shown(name: str, value: Any) -> object:
+    if hasattr(value, "quantile"):  # a histogram, whose class is above this package
+        shares = ", ".join(f"{name} {duration(value.quantile(share))}" for name, share in _SHARES.items())
+        return f"{value.total}, {shares}" if value.total else ""
     if dataclasses.is_dataclass(value):
         parts = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
         return ", ".join(f"{part.replace('_', ' ')} {quantity(part, number)}" for part, number in parts)
