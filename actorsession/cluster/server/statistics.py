@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
+from actorsession.drawing.counters import Counters
 from actorsession.errors import ProtocolError
 from actorsession.metrics import HistogramCounts
 from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
@@ -141,8 +142,8 @@ class VariableSize:
     nbytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerStatistics:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ServerStatistics(Counters):
     """The counters of one task at one moment.
 
     Attributes:
