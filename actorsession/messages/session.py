@@ -17,12 +17,12 @@ from actorsession.messages.registry import message
 from actorsession.records import dataclass
 
 __all__ = [
-    "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession",
+    "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExplainStep", "ExtendSession",
     "FindPlacement", "ListDevices", "PartialRunDrop",
     "PlacementFound", "PrepareStep", "ReattachSession",
     "ResetContainers",
     "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy",
-    "StepValues", "TakeStepValues", "TasksPresent", "WaitForTasks",
+    "StepExplained", "StepValues", "TakeStepValues", "TasksPresent", "WaitForTasks",
 ]  # fmt: skip
 
 MASTER = "master"
@@ -290,6 +290,38 @@ class PlacementFound:
 
     devices: dict[str, str]
     reasons: dict[str, str]
+
+
+@message("explain_step", reply="step_explained")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainStep:
+    """Requests what a step would do; nothing runs and nothing is registered.
+
+    Attributes:
+        session_handle: the session.
+        feeds: names of the fed tensors.
+        types: dtype and shape of each, as pairs.
+        fetches: names of the tensors that are fetched.
+        targets: names of the operations that must run.
+    """
+
+    session_handle: str
+    feeds: list[str]
+    types: list[Any]
+    fetches: list[str]
+    targets: list[str]
+
+
+@message("step_explained")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepExplained:
+    """What a step would do.
+
+    Attributes:
+        explanation: an ``Explanation`` as JSON.
+    """
+
+    explanation: str
 
 
 @message("ask_session_why", reply="session_why")

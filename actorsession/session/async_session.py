@@ -11,6 +11,7 @@ from typing import Any
 
 from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
 from actorsession.session.base import BaseSession, check_hang_report, check_wait_for, container_names, reset_options
@@ -42,9 +43,12 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             several addresses separated by commas, of which the first master that answers is taken.
         graph: the graph to run; the default graph if left out.
         config: settings.
+        name: its name in status reports and in the ``RunMetadata`` of its runs, which no other open session of
+            its process, or of its master, may have; the one of ``config`` if left out.
 
     Raises:
         TypeError: for an argument of a wrong type.
+        ValueError: for a name if ``config`` has another one.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
@@ -170,6 +174,33 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             plan = await self._bound_plan(request)
         with self._naming_operations():
             await self._session.warm_up(plan.signature, partial=partial)
+
+    async def explain(self, fetches: Any, feeds: Any = None) -> Explanation:
+        """Return what a step would do, and run nothing.
+
+        The step is planned as its first run would plan it: what pruning keeps and why the rest is not needed, the
+        device of each node with the reason and the refused alternatives, what is sent to whom, what the passes
+        did, the generated source, the expected cost, what is missing, and what would make it slow. No plan is
+        kept, nothing is registered at workers and nothing is counted; at most the session is extended with the new
+        nodes of the graph, as by any run. Of a session with a target the master explains, and asks the tasks of
+        the step for their round trips and for variables without a value.
+
+        Args:
+            fetches: as in ``run``.
+            feeds: a feed dict, whose values say how large everything is; or the keys alone, as a list.
+
+        Returns:
+            The explanation, which prints as a page and shows itself in a notebook. What is missing (feeds,
+            values, tasks, a plan) is in it and no error.
+
+        Raises:
+            RuntimeError: if the session is closed.
+            TypeError: for a bad feed key or a fetch of a wrong type.
+            ValueError: for an unknown fetch, or a value whose shape does not fit.
+            UnimplementedError: for a kind of session of another distribution that does not explain.
+            OpError: in a session with a target, if the master cannot be reached.
+        """
+        return await self._session.explain(*self._to_explain(fetches, feeds))
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False

@@ -143,6 +143,13 @@ class Request:
         return bool(self.signature.fetches or self.signature.targets)
 
 
+def _flat_keys(feeds: Any) -> Sequence[Any]:
+    """Return feed keys without values: none, one, or a list of them."""
+    if feeds is None:
+        return ()
+    return flatten_feed_keys(feeds if isinstance(feeds, (list, tuple)) else (feeds,))
+
+
 # Kept requests per session. All are dropped when there are so many, so a program that makes new structures
 # all the time pays for one rebuild in about a thousand runs.
 _KEPT = 1024
@@ -201,13 +208,20 @@ class Requests(dict[Hashable, Request]):
 
     def of_later_run(self, fetches: Any, feeds: Any) -> Request:
         """Return the request that a later run of these fetches and feeds will use."""
-        if feeds is None:
-            keys: Sequence[Any] = ()
-        elif isinstance(feeds, Mapping):
-            keys = tuple(flatten_feeds(feeds))
-        else:
-            keys = flatten_feed_keys(feeds if isinstance(feeds, (list, tuple)) else (feeds,))
+        keys = flatten_feeds(feeds) if isinstance(feeds, Mapping) else _flat_keys(feeds)
         return self.find(fetches, dict.fromkeys(keys))
+
+    def to_explain(self, fetches: Any, feeds: Any) -> tuple[Request, tuple[Any, ...] | None]:
+        """Return a request that is not kept, and the caller's values, if there are any.
+
+        Args:
+            fetches: as in ``run``.
+            feeds: a feed dict, or feed keys without values.
+        """
+        if isinstance(feeds, Mapping):
+            flat = flatten_feeds(feeds)
+            return self.make(fetches, tuple(flat)), tuple(flat.values())
+        return self.make(fetches, tuple(_flat_keys(feeds))), None
 
     def of_callable(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:
         """Return the request of a callable and its feed arguments."""

@@ -23,6 +23,8 @@ from actorsession.plan.signature import RunSignature
 from actorsession.process_bound import ProcessBound
 
 if TYPE_CHECKING:
+    from actorsession.plan.explain.explain import Feeds
+    from actorsession.plan.explain.explanation import Explanation
     from actorsession.runtime.debug.dump import DumpStore
     from actorsession.runtime.hang_report import HangReport
     from actorsession.runtime.tensor_store import TensorStore
@@ -170,6 +172,15 @@ class SessionInterface(ProcessBound, ABC, Generic[P]):
         """Return the device of every node of the graph, with the reason, without holding the event loop."""
         raise UnimplementedError(f"{type(self).__name__} does not report where it places nodes")
 
+    async def explain(self, signature: RunSignature, feeds: Feeds) -> Explanation:
+        """Return what a step would do, without holding the event loop; nothing runs and no plan is kept.
+
+        Args:
+            signature: what the step feeds, fetches and targets.
+            feeds: the fed tensors.
+        """
+        raise UnimplementedError(f"{type(self).__name__} does not explain steps")
+
     def timelines(self) -> list[StepStats]:
         """Return the last steps that were traced for ``timeline_step``, oldest first."""
         raise UnimplementedError(f"{type(self).__name__} keeps no timelines")
@@ -255,6 +266,10 @@ class LocalSession(SessionInterface[P]):
     @abstractmethod
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason."""
+
+    def explain_here(self, signature: RunSignature, feeds: Feeds) -> Explanation:
+        """Return ``explain()`` in the calling thread."""
+        raise UnimplementedError(f"{type(self).__name__} does not explain steps")
 
     @abstractmethod
     def why_here(self, within: float) -> HangReport:

@@ -19,6 +19,7 @@ from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, R
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.loop_thread import LoopThread
@@ -56,17 +57,22 @@ class Session(SyncPartialRuns, BaseSession):
             several addresses separated by commas, of which the first master that answers is taken.
         graph: the graph to run; the default graph if left out.
         config: settings.
+        name: its name in status reports and in the ``RunMetadata`` of its runs, which no other open session of
+            its process, or of its master, may have; the one of ``config`` if left out.
 
     Raises:
         TypeError: for an argument of a wrong type.
+        ValueError: for a name if ``config`` has another one.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
     _converts_in_thread = False  # the caller waits in any case
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
-        super().__init__(target, graph, config)
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None, *, name: str = ""
+    ) -> None:
+        super().__init__(target, graph, config, name=name)
         # The hot path: local runs without a time limit need no event loop.
         local, has_limits = self._local, self._config.operation_timeout is not None
         if local is not None and not has_limits and not local.has_own_pools:
@@ -198,6 +204,17 @@ class Session(SyncPartialRuns, BaseSession):
         if self._local is None:
             with self._naming_operations():
                 self._wait(self._session.warm_up(plan.signature, partial=partial))
+
+    def explain(self, fetches: Any, feeds: Any = None) -> Explanation:
+        """Return what a step would do, and run nothing; see ``AsyncSession.explain``.
+
+        Raises:
+            RuntimeError: also in a coroutine of a running event loop, for a session with a target.
+        """
+        asked = self._to_explain(fetches, feeds)
+        if self._local is not None:
+            return self._local.explain_here(*asked)
+        return self._wait(self._session.explain(*asked))
 
     async def _prepare(self, request: Request) -> SessionPlan:
         self._cells.planned = True

@@ -21,7 +21,7 @@ from typing import Any
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.server.statistics import CLIENT, ServerStatistics
-from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
+from actorsession.cluster.spec import full_address
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.errors import DataLossError, DeadlineExceededError, UnavailableError
 from actorsession.messages.server import SERVER, ClusterView, GetCluster, KeepServer, StopServer
@@ -29,7 +29,7 @@ from actorsession.messages.worker import WORKER, AskWhy, GetStatus, UpdateCluste
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.peer_monitor import probe_factory
-from actorsession.rpc.security import shared_security, shared_token
+from actorsession.rpc.security import bare_scheme, shared_security, shared_token
 from actorsession.runtime.hang_report import HangReport, explain
 from transports import Hello, SecurityConfig, TransportError
 
@@ -320,7 +320,7 @@ async def _link(
 ) -> AsyncIterator[Link]:
     """Open a link to the server at an address, optionally only to the expected task and cluster."""
     security = security or shared_security()
-    address = full_address(address, "tls" if security is not None else DEFAULT_SCHEME)
+    address = full_address(address, bare_scheme(tls=security is not None))
     token = token or shared_token(address)
     if deadline.expired:
         raise DeadlineExceededError(f"the {what} of {address}: the deadline is over")

@@ -25,6 +25,7 @@ from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,
     DeviceList,
+    ExplainStep,
     ExtendSession,
     FindPlacement,
     ListDevices,
@@ -35,6 +36,7 @@ from actorsession.messages.session import (
     SessionExtended,
     SessionReattached,
     SessionWhy,
+    StepExplained,
     StepValues,
     TakeStepValues,
     TasksPresent,
@@ -140,6 +142,11 @@ class MasterSession(Actor):
     async def on_find_placement(self, message: FindPlacement, call: CallContext) -> PlacementFound:
         """Return the device of each node that is placed, with the reason."""
         return await self.plans.placement(call.deadline)
+
+    @answers(ExplainStep)
+    async def on_explain(self, message: ExplainStep, call: CallContext) -> StepExplained:
+        """Return what a step would do; see ``SessionPlans.explain``."""
+        return await self.plans.explain(message, self.limited(call.deadline))
 
     @answers(WaitForTasks)
     async def on_wait_for_tasks(self, message: WaitForTasks, call: CallContext) -> TasksPresent:

@@ -48,6 +48,7 @@ from actorsession.messages.worker import (
     WorkerStatus,
     WorkerWhy,
 )
+from actorsession.rpc.pushes import PushTimes
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.inspection import HeldState
@@ -264,6 +265,26 @@ class Worker(Actor):
             else:
                 rendezvous.receive(keys, values, dead)
         except Exception as exc:
+            self._refuse_push(peer, step_id, exc)
+
+    def take_traced_push(
+        self,
+        peer: str,
+        step_id: int,
+        keys: Sequence[str],
+        values: Sequence[Any],
+        dead: Sequence[bool],
+        times: PushTimes,
+    ) -> None:
+        """See ``PushReceiver.take_traced_push``."""
+        try:
+            # The step may end as the values are stored, but only if it has begun.
+            if (rendezvous := self._table.steps.get(step_id)) is not None:
+                rendezvous.note(keys, times)
+            self.take_push(peer, step_id, keys, values, dead)
+            if rendezvous is None and (rendezvous := self._table.steps.get(step_id)) is not None:
+                rendezvous.note(keys, times)
+        except Exception as exc:  # a malformed key
             self._refuse_push(peer, step_id, exc)
 
     def _refuse_push(self, peer: str, step_id: int, exc: Exception) -> None:

@@ -21,10 +21,13 @@ from actorsession.graph.graph import Graph
 from actorsession.metrics import session_tally
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.plan.cost_model import CostModel
+from actorsession.plan.explain.explain import Feeds
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime import hang_report
 from actorsession.runtime.debug.debugger import SessionDebugger
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
@@ -33,7 +36,7 @@ from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
-from actorsession.runtime.hang_report import HangReport, Looks, explain
+from actorsession.runtime.hang_report import HangReport, Looks
 from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
@@ -176,6 +179,17 @@ class DirectSession(LocalSession[DirectPlan]):
         """Return ``placement()``, for ``AsyncSession``."""
         return await self._planning.share("placement", self.planner.placement, "the placement")
 
+    def explain_here(self, signature: RunSignature, feeds: Feeds) -> Explanation:
+        """Return the explanation of a step; see ``AsyncSession.explain``."""
+        self._gate.check()
+        return self.planner.explain(signature, feeds)
+
+    async def explain(self, signature: RunSignature, feeds: Feeds) -> Explanation:
+        """Return ``explain_here()``, for ``AsyncSession``."""
+        self._gate.check()
+        make = partial(self.planner.explain, signature, feeds)
+        return await self._planning.share(object(), make, f"the explanation of a step, {signature}", signature.size)
+
     def timelines(self) -> list[StepStats]:
         """Return no steps: a session without a cost model traces none for ``timeline_step``."""
         return []
@@ -317,7 +331,7 @@ class DirectSession(LocalSession[DirectPlan]):
         looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self.partial_runs))
         for pause in looks.pauses(waits, time.monotonic):
             await asyncio.sleep(pause)
-        return explain(looks.waits)
+        return hang_report.explain(looks.waits)
 
     def why_here(self, within: float) -> HangReport:
         """Return what the session's steps wait for; callable from any thread while they run in others.
@@ -328,7 +342,7 @@ class DirectSession(LocalSession[DirectPlan]):
         looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self.partial_runs))
         for pause in looks.pauses(waits, time.monotonic):
             time.sleep(pause)
-        return explain(looks.waits)
+        return hang_report.explain(looks.waits)
 
     async def reattach(self) -> Reattached:
         """Refuse: a session in this process has no tasks.

@@ -22,6 +22,8 @@ from actorsession.metrics import SessionTally
 from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.execution_state import GraphExecutionState
+from actorsession.plan.explain.explain import Circumstances, Feeds, explain, plan_step
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.partial import PartialParts
 from actorsession.plan.partition import Partition
 from actorsession.plan.passes.registry import PassStatistics
@@ -36,6 +38,7 @@ from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate, InlineRun
 from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
 from actorsession.runtime.planning import LARGE
+from actorsession.runtime.resources import place_of
 
 __all__ = ["DirectPlan", "Planner", "PlannerEnv"]
 
@@ -232,6 +235,22 @@ class Planner:
             else:
                 _, parts = self.parts(signature, optimised=False)
             return LoadedDebugPlan(decorator, self.load(decorated(parts, decorator)))
+
+    def explain(self, signature: RunSignature, feeds: Feeds) -> Explanation:
+        """Return the explanation of a step, which is planned for that and not kept.
+
+        Args:
+            signature: what the step feeds, fetches and targets.
+            feeds: the fed tensors.
+        """
+        with self._lock:
+            step = plan_step(self._state, signature, feeds, self.extend)
+        unset = [
+            node.name
+            for node, device in step.variables_read()
+            if not self._executors[device].device.resources.has_value(*place_of(node))
+        ]
+        return explain(step, Circumstances(model=self._costs or CostModel(), unset=frozenset(unset)))
 
     def locked(self) -> threading.Lock:
         """Return the lock under which ``extend``, ``parts`` and ``load`` are called from outside."""
