@@ -19,6 +19,7 @@ from actorsession import AsyncSession, ConfigProto, Graph, __version__, cli, ops
 from actorsession.cli import status
 from actorsession.cluster import ServerStatistics
 from actorsession.config import Experimental, SessionMetadata
+from actorsession.durations import short_duration
 from actorsession.rpc.security import TOKEN_VARIABLE
 from tests.cli.kit import asked, called, line_of, ran, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, long_product, on, until_all
@@ -230,7 +231,7 @@ SOUND = ServerStatistics(
     ],
 )
 def test_what_is_wrong_with_a_task_is_found(change: dict[str, Any], versions: Any, found: list[str]) -> None:
-    assert findings(replace(SOUND, **change), versions) == found
+    assert replace(SOUND, **change).findings(versions) == found
 
 
 def test_what_is_wrong_is_marked_in_its_row_and_explained(answers: Callable[..., None]) -> None:

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from actorsession import LocalCluster
-from actorsession.actors.loops import in_thread
-from actorsession.cluster.launch import dashboard_process
 from actorsession.cluster.launch.dashboard_process import DashboardProcess
 from actorsession.errors import OpError, UnavailableError
 from tests.actors.kit import PATIENCE, eventually
@@ -32,9 +30,9 @@ async def test_a_cluster_shows_its_page_and_ends_it(capsys: pytest.CaptureFixtur
     async with LocalCluster({"ps": 1, "worker": 1}, dashboard=True) as cluster:
         link = cluster.dashboard_link
         assert capsys.readouterr().out == f"the page of the cluster: {link}\n"
-        assert await in_thread(tasks_at, link) == list(cluster.processes)
+        assert await asyncio.to_thread(tasks_at, link) == list(cluster.processes)
     with pytest.raises(OSError, match="refused"):
-        await in_thread(tasks_at, link)
+        await asyncio.to_thread(tasks_at, link)
 
 
 def test_a_cluster_of_a_program_without_a_loop_does_so_too() -> None:
@@ -46,29 +44,28 @@ async def test_a_cluster_without_a_page_has_no_link() -> None:
     assert LocalCluster({"worker": 1}).dashboard_link == ""
 
 
-def test_a_page_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(package: str, extra: str, why: str) -> None:
-        raise ImportError(f"{why}: pip install 'actorsession[{extra}]'")
-
-    monkeypatch.setattr(dashboard_process, "require", missing)
-    with pytest.raises(ImportError, match=r"actorsession\[dashboard\]"):
-        LocalCluster({"worker": 1}, dashboard=True)
-
-
-async def test_a_page_that_does_not_come_up_leaves_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dashboard_process, "command", lambda *_: [sys.executable, "-c", "raise SystemExit('no page')"])
-    cluster = LocalCluster({"worker": 1}, dashboard=True)
-    with pytest.raises(UnavailableError, match="the page did not come up: no page"):
+async def test_a_page_that_does_not_come_up_leaves_no_cluster() -> None:
+    cluster = LocalCluster({"worker": 1}, dashboard=True, start_timeout=PATIENCE)
+    page = cluster._page
+    assert page is not None
+    page.close()  # so that its start is refused
+    with pytest.raises(UnavailableError, match="the page was closed"):
         await cluster.start()
     assert not any(process.alive for process in cluster.processes.values())
     await cluster.stop()
 
 
-def test_the_start_of_a_page_has_a_limit_and_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dashboard_process, "command", lambda *_: [sys.executable, "-c", "input()"])
+def test_a_page_without_a_cluster_says_why_it_does_not_come_up() -> None:
     page = DashboardProcess()
-    with pytest.raises(OpError, match=re.escape("did not come up within 0.05 s")):
-        page.start("127.0.0.1:1", 0.05)
+    with pytest.raises(UnavailableError, match="did not come up: actorsession dashboard: no state of unix:///tmp/none"):
+        page.start("unix:///tmp/none-of-these")
+    page.close()
+
+
+def test_the_start_of_a_page_has_a_limit_and_leaves_no_process() -> None:
+    page = DashboardProcess()
+    with pytest.raises(OpError, match=re.escape("did not come up within 0.001 s")):
+        page.start("unix:///tmp/none-of-these", 0.001)
     page.close()
 
 
@@ -85,7 +82,7 @@ async def test_the_command_prints_its_link_and_ends_with_a_signal() -> None:
         line = (await process.stdout.readline()).decode()
         found = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", line)
         assert found is not None
-        assert await in_thread(tasks_at, found[0]) == [cluster.servers[0].task]
+        assert await asyncio.to_thread(tasks_at, found[0]) == [cluster.servers[0].task]
         process.send_signal(signal.SIGINT)
         assert await process.wait() == 0
         process._transport.close()  # type: ignore[attr-defined]
