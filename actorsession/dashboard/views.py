@@ -222,7 +222,7 @@ def _waits(step: StuckStep, now: float) -> Iterable[dict[str, Any]]:
 
 
 def _edges(report: HangReport) -> Iterable[tuple[str, str, str]]:
-    """Yield the edges of the wait-for graph, from the nodes that wait down to the root cause."""
+    """Yield each pair of nodes of which one waits for the other, from the nodes that wait down to the root cause."""
     for step in report.steps:
         for cause in step.causes:
             keys = cause.keys

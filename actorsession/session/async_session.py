@@ -200,7 +200,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             UnimplementedError: for a kind of session of another distribution that does not explain.
             OpError: in a session with a target, if the master cannot be reached.
         """
-        return await self._session.explain(*self._to_explain(fetches, feeds))
+        self._check_usable()
+        return await self._session.explain(*self._requests.to_explain(fetches, feeds))
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False

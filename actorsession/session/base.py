@@ -13,8 +13,6 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
 from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, SessionMetadata, StepStats
@@ -23,10 +21,6 @@ from actorsession.errors import InvalidArgumentError, OpError, UnimplementedErro
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.held_arrays import large_arrays
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.shape import TensorShape
-from actorsession.plan.explain.explain import Feeds
-from actorsession.plan.signature import RunSignature
 from actorsession.plan.wiring import check_devices
 from actorsession.process_bound import ProcessBound
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
@@ -258,23 +252,6 @@ class BaseSession(ProcessBound, ABC):
             growths=self._requests.mutations.growths,
             grown_nodes=self._requests.mutations.nodes,
         )
-
-    def _to_explain(self, fetches: Any, feeds: Any) -> tuple[RunSignature, Feeds]:
-        """Return the signature of a step that is to be explained, and its fed tensors.
-
-        Args:
-            fetches: as in ``run``.
-            feeds: a feed dict with values, or keys without; ``None`` for none.
-        """
-        self._check_usable()
-        request, values = self._requests.to_explain(fetches, feeds)
-        given = [None] * len(request.signature.feeds) if values is None else request.feeds(values)
-        specs = {}
-        for name, value in zip(request.signature.feeds, given, strict=True):
-            tensor = self._graph.get_tensor_by_name(name)
-            shape = tensor.shape if value is None else TensorShape(np.shape(value))
-            specs[name] = TensorSpec(tensor.dtype, shape)
-        return request.signature, specs
 
     def timelines(self) -> list[StepStats]:
         """Return the last steps, at most eight, that were traced for ``timeline_step``, oldest first.

@@ -211,7 +211,8 @@ class Session(SyncPartialRuns, BaseSession):
         Raises:
             RuntimeError: also in a coroutine of a running event loop, for a session with a target.
         """
-        asked = self._to_explain(fetches, feeds)
+        self._check_usable()
+        asked = self._requests.to_explain(fetches, feeds)
         if self._local is not None:
             return self._local.explain_here(*asked)
         return self._wait(self._session.explain(*asked))
