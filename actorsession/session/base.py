@@ -36,6 +36,7 @@ from actorsession.session.statistics import SessionStatistics
 __all__ = [
     "BaseSession",
     "check_hang_report",
+    "check_last_steps",
     "check_run_arguments",
     "check_wait_for",
     "container_names",
@@ -94,6 +95,16 @@ def check_hang_report(within: float) -> None:
     """
     if not 0.0 < within < float("inf"):
         raise ValueError(f"within is a number of seconds above 0, got {within!r}")
+
+
+def check_last_steps(count: int, slower_than: float) -> None:
+    """Check the arguments of ``last_steps``.
+
+    Raises:
+        ValueError: for a negative number of steps or seconds.
+    """
+    if count < 0 or not 0.0 <= slower_than < float("inf"):
+        raise ValueError(f"count and slower_than are numbers of 0 or more, got {count!r} and {slower_than!r}")
 
 
 def check_wait_for(tasks: object, count: object, timeout: float) -> None:
