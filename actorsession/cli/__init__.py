@@ -21,6 +21,7 @@ from actorsession.cli import (
     check_tf1,
     cluster,
     doctor,
+    explain,
     inspect,
     run_model,
     run_tf1,
@@ -37,7 +38,7 @@ from actorsession.standard_streams import open_standard_streams
 
 __all__ = ["main"]
 
-_MODULES = (servers, cluster, status, why, stop, token, certs, doctor, inspect, run_model, run_tf1, check_tf1)
+_MODULES = (servers, cluster, status, why, stop, token, certs, doctor, inspect, explain, run_model, run_tf1, check_tf1)
 _NAMES = (
     "worker",
     "master",
@@ -49,6 +50,7 @@ _NAMES = (
     "certs",
     "doctor",
     "inspect",
+    "explain",
     "run-model",
     "run-tf1",
     "check-tf1",
