@@ -5,6 +5,8 @@ instance by such a table, and ``exposition`` writes the families of any number o
 by the statistics of servers and sessions, and by the command line; imports nothing but ``records`` and
 ``terminal_text``.
 
+A histogram is one sample, which is written as the lines of its buckets, its sum and its count.
+
 Invariants: a family appears once, with its help and type; no two samples of it have the same labels, because
 the values of such samples are added. Names are stable, since dashboards refer to them: they begin with
 ``actorsession_`` and end with their unit, those of counters with ``_total``.
@@ -14,20 +16,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from itertools import accumulate
+from math import inf
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from actorsession.records import dataclass
 from actorsession.terminal_text import visible
 
-__all__ = ["Kind", "Metric", "MetricFamily", "exposition", "metric_families"]
+__all__ = ["Distribution", "Kind", "Metric", "MetricFamily", "exposition", "metric_families"]
 
-Kind: TypeAlias = Literal["counter", "gauge"]
-"""The type of a family: a number that never decreases, or one that goes up and down."""
+Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
+"""The type of a family: a number that never decreases, one that goes up and down, or times by their size."""
 
 _NAME = re.compile(r"actorsession_[a-z0-9_]+")
 _LABEL = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
 _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
 _LABEL_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+
+
+class Distribution(Protocol):
+    """The value of a sample of a histogram, such as ``metrics.HistogramCounts``."""
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """How many values each bucket has, those beyond all bounds last."""
+
+    @property
+    def sum(self) -> float:
+        """The sum of all values."""
+
+    @property
+    def bounds(self) -> Sequence[float]:
+        """The upper bounds of all buckets but the last."""
+
+    def __add__(self, other: Any, /) -> Distribution: ...
 
 
 class Metric(NamedTuple):
@@ -57,13 +79,14 @@ class MetricFamily:
         samples: labels and value of each sample.
 
     Raises:
-        ValueError: for a name or label in another form, or a counter whose name does not end in ``_total``.
+        ValueError: for a name or label in another form, a counter whose name does not end in ``_total``, or a
+            histogram with the label ``le``, which its buckets have.
     """
 
     name: str
     kind: Kind
     help: str
-    samples: Sequence[tuple[Mapping[str, str], float]]
+    samples: Sequence[tuple[Mapping[str, str], float | Distribution]]
 
     def __post_init__(self) -> None:
         """Check the names."""
@@ -73,8 +96,11 @@ class MetricFamily:
                 f"{self.name!r:.100}"
             )
         for label in {label for labels, _ in self.samples for label in labels}:
-            if not _LABEL.fullmatch(label):
-                raise ValueError(f"a label is letters, digits and '_', without '__' in front; got {label!r:.100}")
+            if not _LABEL.fullmatch(label) or (self.kind == "histogram" and label == "le"):
+                raise ValueError(
+                    f"a label is letters, digits and '_', without '__' in front, and not a histogram's own le; got "
+                    f"{label!r:.100}"
+                )
 
 
 def metric_families(statistics: object, rows: Iterable[Metric], labels: Mapping[str, str]) -> list[MetricFamily]:
@@ -94,27 +120,42 @@ def exposition(families: Iterable[MetricFamily]) -> str:
     Raises:
         ValueError: for families of one name and several types.
     """
-    merged: dict[str, tuple[MetricFamily, dict[str, float]]] = {}
+    merged: dict[str, tuple[MetricFamily, dict[tuple[str, ...], Any]]] = {}
     for family in families:
         first, values = merged.setdefault(family.name, (family, {}))
         if first.kind != family.kind:
             raise ValueError(f"{family.name} is a {first.kind} and a {family.kind}")
         for labels, value in family.samples:
             key = _labels(labels)
-            values[key] = values.get(key, 0) + value
+            values[key] = values[key] + value if key in values else value
     lines: list[str] = []
     for name, (family, values) in merged.items():
         lines.append(f"# HELP {name} {family.help.translate(_HELP_ESCAPES)}")
         lines.append(f"# TYPE {name} {family.kind}")
-        lines += [f"{name}{labels} {_number(value)}" for labels, value in values.items()]
+        for pairs, value in values.items():
+            if family.kind == "histogram":
+                lines += _histogram_lines(name, pairs, value)
+            else:
+                lines.append(f"{name}{_in_braces(pairs)} {_number(value)}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _labels(labels: Mapping[str, str]) -> str:
-    if not labels:
-        return ""
-    pairs = [f'{name}="{_escaped(value)}"' for name, value in labels.items()]
-    return "{" + ",".join(pairs) + "}"
+def _histogram_lines(name: str, pairs: Sequence[str], value: Distribution) -> Iterable[str]:
+    """Return the lines of a histogram: the counts of all values up to each bound, the sum, and the count."""
+    counts = list(accumulate(value.counts))
+    for bound, count in zip((*value.bounds, inf), counts, strict=True):
+        below = f'le="{_number(float(bound))}"'
+        yield f"{name}_bucket{_in_braces((*pairs, below))} {count}"
+    yield f"{name}_sum{_in_braces(pairs)} {_number(value.sum)}"
+    yield f"{name}_count{_in_braces(pairs)} {counts[-1]}"
+
+
+def _labels(labels: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple([f'{name}="{_escaped(value)}"' for name, value in labels.items()])
+
+
+def _in_braces(pairs: Sequence[str]) -> str:
+    return "{" + ",".join(pairs) + "}" if pairs else ""
 
 
 def _escaped(value: str) -> str:
@@ -125,6 +166,6 @@ def _escaped(value: str) -> str:
 def _number(value: float) -> str:
     if value != value:
         return "NaN"
-    if value in (float("inf"), -float("inf")):
+    if value in (inf, -inf):
         return "+Inf" if value > 0 else "-Inf"
     return repr(value)

@@ -22,12 +22,11 @@ from actorsession.cli.console import (
 )
 from actorsession.records import dataclass
 from actorsession.terminal_text import visible
-from actorsession.whole_numbers import is_index
 
 if TYPE_CHECKING:
     from actorsession.cluster import ServerStatistics
 
-__all__ = ["add_to", "findings"]
+__all__ = ["add_to"]
 
 _EPILOG = """\
 A task answers while it is busy with steps. A task that is stopped, hangs or has ended is reported with
@@ -48,8 +47,6 @@ _PROCESS_HEADINGS = ("TASK", "ADDRESS", "PID", "VERSION", "UPTIME", "MEMORY", "P
 _SESSION_HEADINGS = ("SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS", "PARTIAL")
 # Seconds between two rounds of --watch.
 _WATCH = 2.0
-# Seconds by which an event loop is late when something holds it, and not only a busy machine.
-_LATE = 0.5
 
 
 def add_to(commands: Any) -> None:
@@ -194,39 +191,10 @@ async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
 # -- what is wrong ---------------------------------------------------------------------------------
 
 
-def findings(counters: ServerStatistics, versions: Iterable[str]) -> list[str]:
-    """Return what is wrong with a task that has answered, one sentence each.
-
-    Args:
-        counters: the counters of the task.
-        versions: the versions that the tasks of its cluster run.
-    """
-    texts = []
-    newest = max(versions, key=_order, default="")
-    if _order(counters.version) < _order(newest):
-        texts.append(f"it runs version {counters.version or 'unknown'}, and another task {newest}")
-    if counters.loop_lag > _LATE:
-        texts.append(f"its event loop was {counters.loop_lag:.1f} s late; a kernel or callback holds it")
-    if counters.snapshot_overdue:
-        texts.append(
-            f"its last snapshot is {_duration(counters.snapshot_age)} old, with one every "
-            f"{_duration(counters.snapshot_every)}; its log has the reason"
-        )
-    if counters.overdue:
-        all_held = counters.overdue >= counters.pool_threads
-        last = "; other kernels wait until the task is restarted" if all_held else ""
-        texts.append(f"{counters.overdue_kernels}{last}")
-    return texts
-
-
-def _order(version: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key by which versions are sorted: numbers by value, and before a word such as "rc1"."""
-    parts = version.replace("-", ".").split(".") if version else []
-    return tuple((1, int(p), "") if is_index(p) else (0, 0, p) for p in parts)
-
-
 def _all_findings(rows: Sequence[_Row]) -> dict[str, list[str]]:
     """Return what is wrong, by address, for the tasks that have answered and are the right ones."""
+    from actorsession.cluster.server.findings import findings
+
     good = {row.address: row.counters for row in rows if row.counters is not None and not row.fault}
     versions = {counters.version for counters in good.values()}
     return {address: findings(counters, versions) for address, counters in good.items()}
@@ -304,6 +272,8 @@ def _marked(row: _Row, wrongs: Mapping[str, Sequence[str]]) -> str:
 
 
 def _process_cells(row: _Row, name: str) -> Sequence[str]:
+    from actorsession.cluster.server.findings import short_duration
+
     seen = row.counters
     if seen is None:
         return (name, row.address, *["-"] * (len(_PROCESS_HEADINGS) - 2))
@@ -312,10 +282,10 @@ def _process_cells(row: _Row, name: str) -> Sequence[str]:
         row.address,
         str(seen.pid or "-"),
         seen.version or "-",
-        _duration(seen.uptime),
+        short_duration(seen.uptime),
         _size(seen.memory),
         _size(seen.peak_memory),
-        _duration(seen.snapshot_age) if seen.snapshot_every > 0 else "-",
+        short_duration(seen.snapshot_age) if seen.snapshot_every > 0 else "-",
     )
 
 
@@ -331,17 +301,6 @@ def _aligned(rows: Sequence[Sequence[str]], names: int) -> list[str]:
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
-
-
-def _duration(seconds: float) -> str:
-    """Return a time in the two largest units that it has."""
-    whole = int(seconds)
-    days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
-    if days:
-        return f"{days}d{hours:02}h"
-    if hours:
-        return f"{hours}h{minutes:02}m"
-    return f"{minutes}m{whole % 60:02}s" if minutes else f"{seconds:.3g}s"
 
 
 def _size(nbytes: int) -> str:

@@ -19,7 +19,7 @@ _NAMES = {
     ".kubernetes_resolver": "KubernetesClusterResolver",
     ".server.server": "Server",
     ".server.settings": "ServerSettings",
-    ".server.statistics": "OpenSession ServerStatistics",
+    ".server.statistics": "OpenSession ServerStatistics VariableSize",
     ".slurm_resolver": "SlurmClusterResolver",
     ".spec": "ClusterDef ClusterSpec JobDef",
     "transports": "SecurityConfig",

@@ -23,7 +23,7 @@ SimpleClusterResolver as SimpleClusterResolver, TFConfigClusterResolver as TFCon
 from actorsession.cluster.server.server import Server as Server
 from actorsession.cluster.server.settings import ServerSettings as ServerSettings
 from actorsession.cluster.server.statistics import (
-OpenSession as OpenSession, ServerStatistics as ServerStatistics
+OpenSession as OpenSession, ServerStatistics as ServerStatistics, VariableSize as VariableSize
 )
 from actorsession.cluster.slurm_resolver import SlurmClusterResolver as SlurmClusterResolver
 from actorsession.cluster.spec import (
@@ -36,6 +36,6 @@ __all__ = [
 "Cluster", "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef",
 "KubernetesClusterResolver", "LocalCluster", "OpenSession", "SecurityConfig", "Server",
 "ServerSettings", "ServerStatistics", "SimpleClusterResolver", "SlurmClusterResolver",
-"TFConfigClusterResolver", "TaskEnd", "TaskStatus", "read_cluster", "read_statistics", "read_why",
-"stop_server", "update_cluster"
+"TFConfigClusterResolver", "TaskEnd", "TaskStatus", "VariableSize", "read_cluster",
+"read_statistics", "read_why", "stop_server", "update_cluster"
 ]

@@ -36,15 +36,22 @@ from actorsession.config.session import (
     SessionOptions,
     ThreadPoolOptionProto,
 )
-from actorsession.config.stats import NodeStats, RunMetadata, StepStats, TransferStats
+from actorsession.config.stats import (
+    ClockStats,
+    FrameStats,
+    NodeStats,
+    PhaseStats,
+    RunMetadata,
+    StepStats,
+    TransferStats,
+)
 
 __all__ = [
     "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS",
-    "MAX_SERVER_STEPS", "AllocatorMemoryUsed", "CallableOptions", "ConfigProto", "CostGraphDef",
+    "MAX_SERVER_STEPS", "AllocatorMemoryUsed", "CallableOptions", "ClockStats", "ConfigProto", "CostGraphDef",
     "CostGraphInput", "CostGraphNode", "CostGraphOutput", "DebugOptions", "DebugTensorWatch",
-    "DeviceStepStats", "Experimental", "GraphOptions", "JitLevel", "NodeExecStats", "NodeOutput",
-    "NodeStats", "OptLevel", "OptimizerOptions", "RPCOptions", "RunExperimental", "RunMetadata", "RunOptions",
-    "SessionMetadata", "SessionOptions", "StepStats", "TensorConnection", "TensorDescription",
-    "ThreadPoolOptionProto", "TraceLevel", "TransferStats",
-    "whose_limit",
+    "DeviceStepStats", "Experimental", "FrameStats", "GraphOptions", "JitLevel", "NodeExecStats", "NodeOutput",
+    "NodeStats", "OptLevel", "OptimizerOptions", "PhaseStats", "RPCOptions", "RunExperimental", "RunMetadata",
+    "RunOptions", "SessionMetadata", "SessionOptions", "StepStats", "TensorConnection", "TensorDescription",
+    "ThreadPoolOptionProto", "TraceLevel", "TransferStats", "whose_limit",
 ]  # fmt: skip

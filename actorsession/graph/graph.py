@@ -432,8 +432,8 @@ def _check_references(op_def: registry.OpDef, inputs: Sequence[Tensor]) -> None:
     for index, tensor in enumerate(inputs[: op_def.references]):
         if not isinstance(tensor, ReferenceTensor) and not tensor.op.type.startswith("Ref"):
             raise TypeError(
-                f"'{op_def.name}' Op requires that input {index} be a mutable tensor (e.g.: a tf.Variable), "
-                f"got {tensor!r}"
+                f"'{op_def.name}' Op requires that input {index} be a mutable tensor (e.g.: a "
+                f"{tensor.graph.shown_prefix}Variable), got {tensor!r}"
             )
 
 

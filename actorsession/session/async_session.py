@@ -43,9 +43,12 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             several addresses separated by commas, of which the first master that answers is taken.
         graph: the graph to run; the default graph if left out.
         config: settings.
+        name: its name in status reports and in the ``RunMetadata`` of its runs, which no other open session of
+            its process, or of its master, may have; the one of ``config`` if left out.
 
     Raises:
         TypeError: for an argument of a wrong type.
+        ValueError: for a name if ``config`` has another one.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
@@ -197,7 +200,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             UnimplementedError: for a kind of session of another distribution that does not explain.
             OpError: in a session with a target, if the master cannot be reached.
         """
-        return await self._session.explain(*self._to_explain(fetches, feeds))
+        self._check_usable()
+        return await self._session.explain(*self._requests.to_explain(fetches, feeds))
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False

@@ -13,20 +13,14 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
-from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, StepStats
+from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, SessionMetadata, StepStats
 from actorsession.durations import checked_seconds, in_seconds
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.held_arrays import large_arrays
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.shape import TensorShape
-from actorsession.plan.explain.explain import Feeds
-from actorsession.plan.signature import RunSignature
 from actorsession.plan.wiring import check_devices
 from actorsession.process_bound import ProcessBound
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
@@ -123,6 +117,23 @@ def own_limit(options: RunOptions | None) -> float | None:
     return None if options is None else in_seconds(options.timeout_in_ms) or None
 
 
+def _with_name(config: ConfigProto, name: str) -> ConfigProto:
+    """Return settings in which a session has a name, unless that is empty.
+
+    Raises:
+        TypeError: unless it is a string.
+        ValueError: if the settings have another one.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name is a string, got {name!r:.100}")
+    metadata = config.experimental.session_metadata or SessionMetadata()
+    if name in ("", metadata.name):
+        return config
+    if metadata.name:
+        raise ValueError(f"name is {name!r} and the session_metadata of config say {metadata.name!r}; give one of them")
+    return replace(config, experimental=replace(config.experimental, session_metadata=replace(metadata, name=name)))
+
+
 def _new_session(graph: Graph, options: SessionOptions, requests: Requests) -> SessionInterface[Any]:
     """Return a session of the factory that accepts the options.
 
@@ -143,9 +154,12 @@ class BaseSession(ProcessBound, ABC):
         target: as for ``Session``.
         graph: the graph to run; the default graph if left out.
         config: settings.
+        name: its name in status reports and in the ``RunMetadata`` of its runs, which no other open session of
+            its process, or of its master, may have; the one of ``config`` if left out.
 
     Raises:
         TypeError: for an argument of a wrong type.
+        ValueError: for a name if ``config`` has another one.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
@@ -157,7 +171,9 @@ class BaseSession(ProcessBound, ABC):
     # The session, if a run without options stays in the thread of its caller unless its plan needs a loop.
     _blocking: LocalSession[Any] | None = None
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None, *, name: str = ""
+    ) -> None:
         if not isinstance(target, str):
             raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
         if graph is not None and not isinstance(graph, Graph):
@@ -166,7 +182,7 @@ class BaseSession(ProcessBound, ABC):
             raise TypeError(f"config is a ConfigProto, got {type(config).__name__}")
         self._target = target
         self._graph = graph if graph is not None else get_default_graph()
-        self._config = config or ConfigProto()
+        self._config = _with_name(config or ConfigProto(), name)
         self._limit = self._config.operation_timeout  # of a run without options, in seconds
         self._requests = Requests(self._graph)
         self._owner = Owner("session")
@@ -191,6 +207,12 @@ class BaseSession(ProcessBound, ABC):
     def target(self) -> str:
         """The target of the session, as it was given."""
         return self._target
+
+    @property
+    def name(self) -> str:
+        """The name of the session; "" if it has none."""
+        metadata = self._config.experimental.session_metadata
+        return "" if metadata is None else metadata.name
 
     @property
     def closed(self) -> bool:
@@ -225,27 +247,11 @@ class BaseSession(ProcessBound, ABC):
             errors=self._run_tally.errors,
             cancelled=self._run_tally.cancelled,
             latency=self._run_tally.latency(),
+            run_seconds=self._run_tally.durations.snapshot(),
             callables=len(self._callables or ()),
             growths=self._requests.mutations.growths,
             grown_nodes=self._requests.mutations.nodes,
         )
-
-    def _to_explain(self, fetches: Any, feeds: Any) -> tuple[RunSignature, Feeds]:
-        """Return the signature of a step that is to be explained, and its fed tensors.
-
-        Args:
-            fetches: as in ``run``.
-            feeds: a feed dict with values, or keys without; ``None`` for none.
-        """
-        self._check_usable()
-        request, values = self._requests.to_explain(fetches, feeds)
-        given = [None] * len(request.signature.feeds) if values is None else request.feeds(values)
-        specs = {}
-        for name, value in zip(request.signature.feeds, given, strict=True):
-            tensor = self._graph.get_tensor_by_name(name)
-            shape = tensor.shape if value is None else TensorShape(np.shape(value))
-            specs[name] = TensorSpec(tensor.dtype, shape)
-        return request.signature, specs
 
     def timelines(self) -> list[StepStats]:
         """Return the last steps, at most eight, that were traced for ``timeline_step``, oldest first.

@@ -20,7 +20,10 @@ from actorsession.config import CallableOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.held_arrays import large_arrays
+from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.plan.explain.explain import Feeds
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.session.callable_options import named_run
@@ -211,17 +214,23 @@ class Requests(dict[Hashable, Request]):
         keys = flatten_feeds(feeds) if isinstance(feeds, Mapping) else _flat_keys(feeds)
         return self.find(fetches, dict.fromkeys(keys))
 
-    def to_explain(self, fetches: Any, feeds: Any) -> tuple[Request, tuple[Any, ...] | None]:
-        """Return a request that is not kept, and the caller's values, if there are any.
+    def to_explain(self, fetches: Any, feeds: Any) -> tuple[RunSignature, Feeds]:
+        """Return the signature of a step that is to be explained, and its fed tensors; nothing is kept.
 
         Args:
             fetches: as in ``run``.
-            feeds: a feed dict, or feed keys without values.
+            feeds: a feed dict with values, or feed keys without; ``None`` for none.
         """
-        if isinstance(feeds, Mapping):
-            flat = flatten_feeds(feeds)
-            return self.make(fetches, tuple(flat)), tuple(flat.values())
-        return self.make(fetches, tuple(_flat_keys(feeds))), None
+        flat = flatten_feeds(feeds) if isinstance(feeds, Mapping) else dict.fromkeys(_flat_keys(feeds))
+        request = self.make(fetches, tuple(flat))
+        names = request.signature.feeds
+        values = request.feeds(tuple(flat.values())) if isinstance(feeds, Mapping) else [None] * len(names)
+        specs = {}
+        for name, value in zip(names, values, strict=True):
+            tensor = self._graph.get_tensor_by_name(name)
+            shape = tensor.shape if value is None else TensorShape(np.shape(value))
+            specs[name] = TensorSpec(tensor.dtype, shape)
+        return request.signature, specs
 
     def of_callable(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:
         """Return the request of a callable and its feed arguments."""

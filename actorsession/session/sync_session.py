@@ -57,17 +57,22 @@ class Session(SyncPartialRuns, BaseSession):
             several addresses separated by commas, of which the first master that answers is taken.
         graph: the graph to run; the default graph if left out.
         config: settings.
+        name: its name in status reports and in the ``RunMetadata`` of its runs, which no other open session of
+            its process, or of its master, may have; the one of ``config`` if left out.
 
     Raises:
         TypeError: for an argument of a wrong type.
+        ValueError: for a name if ``config`` has another one.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
     _converts_in_thread = False  # the caller waits in any case
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
-        super().__init__(target, graph, config)
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None, *, name: str = ""
+    ) -> None:
+        super().__init__(target, graph, config, name=name)
         # The hot path: local runs without a time limit need no event loop.
         local, has_limits = self._local, self._config.operation_timeout is not None
         if local is not None and not has_limits and not local.has_own_pools:
@@ -206,7 +211,8 @@ class Session(SyncPartialRuns, BaseSession):
         Raises:
             RuntimeError: also in a coroutine of a running event loop, for a session with a target.
         """
-        asked = self._to_explain(fetches, feeds)
+        self._check_usable()
+        asked = self._requests.to_explain(fetches, feeds)
         if self._local is not None:
             return self._local.explain_here(*asked)
         return self._wait(self._session.explain(*asked))

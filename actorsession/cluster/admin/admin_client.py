@@ -16,11 +16,12 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.server.statistics import CLIENT, ServerStatistics
-from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
+from actorsession.cluster.spec import full_address
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.errors import DataLossError, DeadlineExceededError, UnavailableError
 from actorsession.messages.server import SERVER, ClusterView, GetCluster, KeepServer, StopServer
@@ -28,11 +29,20 @@ from actorsession.messages.worker import WORKER, AskWhy, GetStatus, UpdateCluste
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.peer_monitor import probe_factory
-from actorsession.rpc.security import shared_security, shared_token
+from actorsession.rpc.security import bare_scheme, shared_security, shared_token
 from actorsession.runtime.hang_report import HangReport, explain
 from transports import Hello, SecurityConfig, TransportError
 
-__all__ = ["PATIENCE", "keep_server", "read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster"]
+__all__ = [
+    "PATIENCE",
+    "TaskLink",
+    "keep_server",
+    "read_cluster",
+    "read_statistics",
+    "read_why",
+    "stop_server",
+    "update_cluster",
+]
 
 # Seconds to answer a request that needs no work; a task that takes longer is blocked.
 PATIENCE = 10.0
@@ -232,6 +242,73 @@ async def read_why(
     return explain(graphs.waits, graphs.silent)
 
 
+class TaskLink:
+    """A link to the server at an address that is kept from one request to the next; dialled when one is made.
+
+    For programs that ask the same tasks again and again. A link that has ended is dialled anew by the next
+    request.
+
+    Args:
+        address: where the server listens.
+        task: the expected task; any if left out.
+        cluster_id: the id of the expected cluster, likewise.
+        token: the shared secret; by default the environment variable ``ACTORSESSION_TOKEN``.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Attributes:
+        address: where the server listens.
+        round_trip: the seconds that the last request took; 0 before the first.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        task: str | None = None,
+        cluster_id: str | None = None,
+        *,
+        token: str | None = None,
+        security: SecurityConfig | None = None,
+    ) -> None:
+        self.address, self.round_trip = address, 0.0
+        self._expected = (task, cluster_id)
+        self._token, self._security = token, security
+        self._dialling = asyncio.Lock()
+        self._link: Link | None = None
+        self._held = contextlib.AsyncExitStack()
+
+    async def ask(self, target: str, message: Any, deadline: Deadline) -> Any:
+        """Send a message to an actor of the server and return the answer.
+
+        Raises:
+            UnavailableError: if no server answers there, or an unexpected one.
+            DeadlineExceededError: if it takes too long.
+            OpError: the error that the handler raised.
+        """
+        link = self._link
+        if link is None or link.closed:
+            link = await deadline.wait(self._dial(deadline), what=f"a connection to {self.address}")
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        answer = await link.ask(target, message, deadline)
+        self.round_trip = loop.time() - begun
+        return answer
+
+    async def _dial(self, deadline: Deadline) -> Link:
+        async with self._dialling:
+            if self._link is None or self._link.closed:
+                await self._held.aclose()
+                self._link = await self._held.enter_async_context(
+                    _link(self.address, "state", self._token, self._security, deadline, self._expected)
+                )
+            return self._link
+
+    async def aclose(self) -> None:
+        """Close the link; a later request dials anew."""
+        async with self._dialling:
+            self._link = None
+            await self._held.aclose()
+
+
 @asynccontextmanager
 async def _link(
     address: str,
@@ -243,7 +320,7 @@ async def _link(
 ) -> AsyncIterator[Link]:
     """Open a link to the server at an address, optionally only to the expected task and cluster."""
     security = security or shared_security()
-    address = full_address(address, "tls" if security is not None else DEFAULT_SCHEME)
+    address = full_address(address, bare_scheme(tls=security is not None))
     token = token or shared_token(address)
     if deadline.expired:
         raise DeadlineExceededError(f"the {what} of {address}: the deadline is over")

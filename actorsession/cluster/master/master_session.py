@@ -111,6 +111,7 @@ class MasterSession(Actor):
             waiting=inflight.waiting,
             runs=self._tally.runs,
             partial_runs=len(self.steps.partials),
+            nodes=len(self.plans.shown().nodes),
         )
 
     # -- graph and devices ---------------------------------------------------------------------

@@ -125,7 +125,10 @@ class MasterStep(StepParts):
         try:
             out = run.fetched(self._answers, program.fetches)
             if run.asked is not None or graph.takes or self._observed is not None:
-                metadata = program.session.metadata(graph, self.step_id, self._stats, self._options, self._observed)
+                stats = None
+                if self._options.traced or self._observed is not None:
+                    stats = program.session.merged_stats(self, self._stats, run.asked)
+                metadata = program.session.metadata(graph, stats, self._options, self._observed)
                 settle = program.session.deliveries.add(self._settle) if graph.takes else None
                 extra = run.extra(metadata, graph.takes)
         except Exception as exc:  # a value that cannot be encoded

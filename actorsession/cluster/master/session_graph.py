@@ -25,6 +25,7 @@ from actorsession.plan.explain.explain import Feeds, PlannedStep, plan_step
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import DebugSignature, RunSignature
 from actorsession.runtime.debug.task_debugger import survey
+from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import Planning
 
 __all__ = ["SessionGraph"]
@@ -129,6 +130,10 @@ class SessionGraph:
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node that is placed, with the reason."""
         return dict(self._state.placed)
+
+    def shown(self) -> GraphShown:
+        """Return the graph with its placement, to be looked at."""
+        return GraphShown(self._state.view, self._state.placed)
 
     def planned(self, signature: RunSignature, feeds: Feeds) -> PlannedStep:
         """Return a step as it was planned to be explained; see ``plan_step``."""

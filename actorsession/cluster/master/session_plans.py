@@ -10,6 +10,7 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -43,7 +44,9 @@ from actorsession.metrics import SessionTally
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.explain.explain import Circumstances, PlannedStep, explain, feeds_from_wire
 from actorsession.plan.placement_log import log_devices
+from actorsession.plan.plan_cache import CacheStatistics
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.resources import place_of
 
@@ -91,6 +94,7 @@ class SessionPlans:
         self._losses = RestartLosses(self._graph, self.membership)
         self.graphs = ClientGraphs(self._graph, self.membership, planning, children, observer)
         self._children = children
+        self._tally = tally
         self._moves = 0  # moves of nodes after which the former client graphs were dropped
 
     @cached_property
@@ -98,7 +102,23 @@ class SessionPlans:
         """The client graphs of partial runs, which few sessions have."""
         return ClientGraphs(self._graph, self.membership, self._planning, self._children, None)
 
+    def cache_statistics(self) -> CacheStatistics:
+        """Return the counters of the plan caches; runs whose program keeps its plan count as hits as well.
+
+        A plan that was made counts as one miss, however often its run has looked for it.
+        """
+        seen = self.graphs.cache_statistics()
+        if "partial_graphs" in vars(self):
+            seen += self.partial_graphs.cache_statistics()
+        counted = self._tally.metrics()
+        begun = counted.runs + counted.partial_runs
+        return replace(seen, hits=max(begun - counted.plans, 0), sorted_hits=0, misses=counted.plans)
+
     # -- graph ---------------------------------------------------------------------------------
+
+    def shown(self) -> GraphShown:
+        """Return the graph with its placement, to be looked at."""
+        return self._graph.shown()
 
     async def open(self, graph: GraphDef, deadline: Deadline) -> int:
         """Open the session at its tasks and extend its empty graph, all or none.

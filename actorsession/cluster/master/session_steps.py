@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_left
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -22,15 +23,17 @@ from actorsession.cluster.master.master_step import MasterProgram, MasterStep
 from actorsession.cluster.master.partial_runs import MasterRun, PartialProgram
 from actorsession.cluster.master.program import Program
 from actorsession.cluster.master.session_plans import SessionPlans
-from actorsession.cluster.master.step_answer import step_metadata
+from actorsession.cluster.master.step_answer import TaskClocks, merged_stats, step_metadata
 from actorsession.cluster.master.step_observer import Observation, StepObserver
+from actorsession.cluster.master.step_parts import Measured
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
-from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions, whose_limit
+from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions, StepStats, whose_limit
 from actorsession.config.limits import check_run_size
 from actorsession.errors import OpError
 from actorsession.messages.session import PrepareStep
-from actorsession.metrics import SessionTally
+from actorsession.messages.step_frames import StepRequest
+from actorsession.metrics import BOUNDS, SessionTally
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import DebugSignature, RunSignature, Wiring
 from actorsession.rpc.local_calls import ClientRun
@@ -84,9 +87,11 @@ class SessionSteps:
         self.tally = tally
         self._infer_shapes = config.graph_options.infer_shapes
         self._metadata = config.experimental.session_metadata
+        self._clocks = TaskClocks(plans.cluster.task)
         self.limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         self._whose_limit = whose_limit(0, config.operation_timeout_in_ms)
         self._graphs = plans.graphs
+        self._durations = plans.cluster.env.step_seconds
         self._running: dict[int, MasterStep] = {}
         self.wheel = TimerWheel()
         self.deliveries = UnconfirmedValues()
@@ -190,6 +195,9 @@ class SessionSteps:
     def ended(self, step: MasterStep, graph: ClientGraph, nbytes: int) -> None:
         """Record that a step has ended."""
         del self._running[step.step_id]
+        took, durations = time.monotonic() - step.since, self._durations
+        durations.counts[bisect_left(BOUNDS, took)] += 1  # without a call
+        durations.sum += took
         graph.users -= 1
         if graph.dropped and not graph.users:
             self._graphs.drop(graph)
@@ -199,18 +207,17 @@ class SessionSteps:
         """Return whether a step has ended."""
         return step_id not in self._running
 
+    def merged_stats(self, step: MasterStep, measured: Sequence[Measured], asked: StepRequest | None) -> StepStats:
+        """Return what all tasks have measured of a traced step; see ``merged_stats`` of ``step_answer``."""
+        began = time.time() - (time.monotonic() - step.since)
+        return merged_stats(step.step_id, measured, self._clocks, asked, began)
+
     def metadata(
-        self,
-        graph: ClientGraph,
-        step_id: int,
-        stats: Sequence[list[Any]],
-        options: RunOptions,
-        observed: Observation | None,
+        self, graph: ClientGraph, stats: StepStats | None, options: RunOptions, observed: Observation | None
     ) -> dict[str, Any] | None:
         """Return the metadata of a step that has run; see ``step_metadata``."""
         return step_metadata(
             graph,
-            step_id,
             stats,
             options,
             observed,

@@ -47,6 +47,7 @@ from actorsession.errors import (
     UnknownError,
     error_to_wire,
 )
+from actorsession.messages.inspection import INSPECTOR
 from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
@@ -216,6 +217,7 @@ class Server(ProcessBound):
         self._serves[WORKER] = actors.worker.ref
         self._serves[MASTER] = actors.master.ref
         self._serves[SERVER] = self._control.ref
+        self._serves[INSPECTOR] = actors.inspector.ref
         return actors
 
     def _begin_stop(self, why: str) -> None:

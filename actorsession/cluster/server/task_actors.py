@@ -13,6 +13,7 @@ from typing import Any
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master import Master
 from actorsession.cluster.server.cluster_view import ClusterView
+from actorsession.cluster.server.inspector import Inspector
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.sidecar import Vitals
@@ -22,6 +23,7 @@ from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import OpError
+from actorsession.metrics import HistogramCounts, mailbox_waits
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads, thread_count
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import processors
@@ -50,6 +52,7 @@ class TaskActors:
         restored: see ``WorkerServer``.
         master: the master.
         worker: the worker.
+        inspector: answers those who look at the task.
         devices: the devices of the task.
         pool: the threads of kernels.
         snapshots: writes the variables to files, if wanted.
@@ -83,7 +86,7 @@ class TaskActors:
             self.open_files(near=False)  # until the listener shows who can reach the server
             restored = None if store is None else restore_latest(store, self.devices)
             self.restored = None if restored is None else restored.to_wire()
-            env = MasterEnv(
+            self._env = MasterEnv(
                 self.task,
                 self.incarnation,
                 view,
@@ -92,8 +95,9 @@ class TaskActors:
                 settings.stats_publisher_factory,
                 settings.restart_wait,
             )
-            self.master = Master(env, settings.session_gc_seconds, settings.max_inflight_steps)
+            self.master = Master(self._env, settings.session_gc_seconds, settings.max_inflight_steps)
             self.worker = Worker(self, self.devices, cache, self.pool)
+            self.inspector = Inspector(self.task, self.master.graph, self.worker.held_state)
             self.snapshots: Snapshots | None = None
             if store is not None:
                 every = settings.snapshot_every
@@ -132,6 +136,7 @@ class TaskActors:
     def statistics(self) -> ServerStatistics:
         """Return the current counters of the server."""
         master, pool, snapshots = self.master, self.pool, self.snapshots
+        cache = master.plan_cache()
         worker, held, memory = self.worker.counts(), held_pool(pool, self.task), process_memory()
         threads = 0 if pool is None else pool.threads
         return ServerStatistics(
@@ -143,6 +148,11 @@ class TaskActors:
             rendezvous=worker.rendezvous,
             runs=worker.runs,
             pushes=self._cache.pushes,
+            master_steps=self._env.step_seconds.snapshot(),
+            worker_steps=worker.step_seconds,
+            mailbox_waits=mailbox_waits(),
+            pool_waits=HistogramCounts() if pool is None else pool.waits,
+            pending=worker.pending,
             waiting=master.waiting,
             held=worker.held,
             unsettled=worker.unsettled,
@@ -151,8 +161,18 @@ class TaskActors:
             loop_lag=self._vitals.lag[0],
             worst_loop_lag=self._vitals.lag[1],
             pool_threads=threads if held is None else held.threads,
+            pool_busy=0 if pool is None else len(pool.running()),
+            pool_waiting=0 if pool is None else pool.queued,
             overdue=0 if held is None else held.held,
             overdue_kernels="" if held is None else str(held),
+            cached_plans=cache.plans,
+            plan_hits=cache.hits,
+            plan_misses=cache.misses,
+            plan_evictions=cache.evictions,
+            variables=worker.variables,
+            variable_bytes=worker.variable_bytes,
+            largest_variables=worker.largest_variables,
+            cpu_seconds=time.process_time(),
             pid=os.getpid(),
             version=installed_version(),
             uptime=time.monotonic() - self._started,
@@ -167,7 +187,8 @@ class TaskActors:
     # -- end -----------------------------------------------------------------------------------
 
     async def stop(self, why: OpError) -> None:
-        """Stop master and worker, whose callers are told why, and the threads."""
+        """Stop the actors, whose callers are told why, and the threads."""
+        await self.inspector.stop(why)
         await self.master.aclose(why)
         await self.worker.aclose(why)
         self._release_threads()

@@ -9,6 +9,7 @@ from actorsession.cluster.worker.collective_groups import TaskGroups
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable, SessionPeers
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
+from actorsession.metrics import Histogram
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
@@ -23,9 +24,11 @@ class WorkerCounters:
 
     Attributes:
         runs: steps started so far.
+        step_seconds: how long steps took here, from their begin to the answer for their master.
     """
 
     runs: int = 0
+    step_seconds: Histogram = field(default_factory=Histogram)
 
 
 @dataclass(frozen=True, slots=True)

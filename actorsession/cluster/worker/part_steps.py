@@ -10,8 +10,12 @@ that was begun ends once, by its values or an error, and what it has taken is se
 from __future__ import annotations
 
 import asyncio
+import time
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from actorsession.actors.supervision import Children
@@ -20,9 +24,10 @@ from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.cluster.worker.debug_runs import TaskDebugRuns
 from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
+from actorsession.config import FrameStats, PhaseStats
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError, from_exception
 from actorsession.messages.step_frames import NO_VALUES, GraphRequest, WireValues, extra_to_wire
-from actorsession.metrics import SessionTally
+from actorsession.metrics import BOUNDS, SessionTally
 from actorsession.records import dataclass
 from actorsession.rpc.served_runs import ServedRun, encode_apart
 from actorsession.runtime.collective.groups import GroupResolver
@@ -172,6 +177,8 @@ class PartSteps:
         if registered.sends_to:
             link = self.held.blocked(registered.sends_to)
             if link is not None:
+                if asked is not None and asked.trace:
+                    asked = replace(asked, held_by=link, arrived=asked.arrived or time.time())
                 begin = partial(self._begin_held, registered, peer, step_id, feeds, waiter, asked)
                 self.held.hold(link, step_id, begin, waiter.part_failed)
                 return None
@@ -184,7 +191,12 @@ class PartSteps:
         self._tally.runs += 1
         inline = None if trace or debug is not None else graph.inline
         if inline is not None and (pool is None or not inline.is_expensive(feeds)):
-            return list(inline.run(feeds, self._gate)), 0, None
+            began = monotonic()
+            values = list(inline.run(feeds, self._gate))
+            took, durations = monotonic() - began, env.counters.step_seconds
+            durations.counts[bisect_left(BOUNDS, took)] += 1  # without a call
+            durations.sum += took
+            return values, 0, None
         step = Step(
             step_id,
             env.rendezvous.begin(step_id, env.peers),
@@ -196,12 +208,31 @@ class PartSteps:
             debug=debug,
             groups=registered.groups,
         )
+        if trace:
+            assert asked is not None  # it asks for the trace
+            self._trace(step, peer, asked)
         self.running[step_id] = step
         step.begin(graph.parts, feeds)
         if step.done:
             return self._finish(step)
         step.on_done(partial(self._report, step, waiter))
         return None
+
+    def _trace(self, step: Step, peer: str, asked: GraphRequest) -> None:
+        """Have a step report what it is here, when it came, and what it waited for until now."""
+        collector, rendezvous = step.collector, step.rendezvous
+        assert collector is not None  # the step is traced
+        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
+        rendezvous.trace()
+        collector.phase, collector.task = "part", rendezvous.task
+        if asked.held_by:
+            wait = PhaseStats("backpressure", rendezvous.task, asked.arrived, collector.began, asked.held_by)
+            collector.phases.append(wait)
+        if asked.arrived:
+            collector.began = asked.arrived
+        if asked.sent:
+            arrival = FrameStats("RunGraph", peer, rendezvous.task, (), asked.nbytes, asked.sent, asked.arrived)
+            collector.frames.append(arrival)
 
     def _begin_held(
         self,
@@ -261,6 +292,9 @@ class PartSteps:
         """
         step_id = step.step_id
         self.running.pop(step_id, None)
+        took, durations = monotonic() - step.since, self._env.counters.step_seconds
+        durations.counts[bisect_left(BOUNDS, took)] += 1  # without a call
+        durations.sum += took
         if step.debug is not None:
             step.debug.end(step.error)
         self._env.rendezvous.end(step_id, step.error)
@@ -269,8 +303,10 @@ class PartSteps:
             self.unsettled[step_id] = step
         rendezvous = step.rendezvous
         assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
-        stats = None if step.collector is None else step.stats
-        return values, rendezvous.pushed, None if stats is None else stats.to_wire()
+        if step.collector is None:
+            return values, rendezvous.pushed, None
+        step.collector.frames += getattr(rendezvous, "frames", ())
+        return values, rendezvous.pushed, step.collector.finalise().to_wire()
 
     def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         """End a step that runs here with an error.

@@ -58,6 +58,11 @@ class RegisteredGraphs:
         """Return the number of registered graphs."""
         return len(self._graphs)
 
+    @property
+    def states(self) -> Mapping[str, Mapping[str, Any]]:
+        """The states of stateful kernels, by device and node."""
+        return self._states
+
     def learn_devices(self, devices: Iterable[Any]) -> None:
         """Store the devices of the session that its master shares, in wire form; none changes nothing.
 

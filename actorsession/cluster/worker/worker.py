@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from actorsession.actors.actor import Actor, answers, handles, routes
@@ -48,8 +48,10 @@ from actorsession.messages.worker import (
     WorkerStatus,
     WorkerWhy,
 )
+from actorsession.rpc.pushes import PushTimes
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.wait_graph import MasterWaits
 
@@ -265,6 +267,26 @@ class Worker(Actor):
         except Exception as exc:
             self._refuse_push(peer, step_id, exc)
 
+    def take_traced_push(
+        self,
+        peer: str,
+        step_id: int,
+        keys: Sequence[str],
+        values: Sequence[Any],
+        dead: Sequence[bool],
+        times: PushTimes,
+    ) -> None:
+        """See ``PushReceiver.take_traced_push``."""
+        try:
+            # The step may end as the values are stored, but only if it has begun.
+            if (rendezvous := self._table.steps.get(step_id)) is not None:
+                rendezvous.note(keys, times)
+            self.take_push(peer, step_id, keys, values, dead)
+            if rendezvous is None and (rendezvous := self._table.steps.get(step_id)) is not None:
+                rendezvous.note(keys, times)
+        except Exception as exc:  # a malformed key
+            self._refuse_push(peer, step_id, exc)
+
     def _refuse_push(self, peer: str, step_id: int, exc: Exception) -> None:
         _log.warning("step %d: a push of %s: %s", step_id, peer, exc)
         self._sessions.give_up(step_id, from_exception(exc))
@@ -318,6 +340,10 @@ class Worker(Actor):
     def counts(self) -> WorkerCounts:
         """Return the counters of this worker."""
         return self._sessions.counts()
+
+    def held_state(self) -> Iterator[HeldState]:
+        """Yield the state of the devices and of the sessions here."""
+        return self._sessions.held_state()
 
 
 def _nothing() -> None:

@@ -17,12 +17,13 @@ from typing import Any, Protocol
 
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
+from actorsession.config import FrameStats
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, error_from_wire, error_to_wire
 from actorsession.graph.codec import INLINE_LIMIT
 from actorsession.graph.held_arrays import bytes_held
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
-from actorsession.rpc.pushes import Pushed
+from actorsession.rpc.pushes import Pushed, PushTimes
 from actorsession.runtime.rendezvous import Rendezvous
 
 __all__ = ["RendezvousTable", "SessionPeers", "WorkerRendezvous"]
@@ -33,6 +34,9 @@ class Workers(Protocol):
 
     def push(self, task: str, message: Pushed) -> None:
         """Deliver a message to the worker of another task; never blocks."""
+
+    def unsent_bytes(self, task: str) -> int:
+        """Return how many bytes are queued for a task."""
 
 
 # Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps than this
@@ -78,6 +82,7 @@ class WorkerRendezvous(Rendezvous):
         peers: the tasks of the step's session; ``None`` if they are those of the worker's cluster.
         pushed: bytes of the tensors that were pushed, as ``bytes_held`` counts them.
         holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
+        frames: the pushes that have arrived for a traced step; not set before the first.
     """
 
     __slots__ = (
@@ -86,6 +91,7 @@ class WorkerRendezvous(Rendezvous):
         "_workers",
         "begun",
         "created",
+        "frames",
         "gathered",
         "holder",
         "on_abort",
@@ -142,7 +148,7 @@ class WorkerRendezvous(Rendezvous):
             raise self.aborted or CancelledError("the step is over", derived=True)
         message = self.gathered.get(task)
         if message is None:
-            self.gathered[task] = _new(Pushed, (self.step_id, [key], [value], [dead]))  # without a call
+            self.gathered[task] = _new(Pushed, (self.step_id, [key], [value], [dead], 0.0, 0))  # without a call
         else:
             message.keys.append(key)
             message.values.append(value)
@@ -159,11 +165,43 @@ class WorkerRendezvous(Rendezvous):
                 self._log.note(self.step_id, "PushTensors", task, values, outgoing=True)
             self._workers.push(task, message)
 
+    def trace(self) -> None:
+        """Push values with the moment when they are sent from now on, for the report of a traced step."""
+        self._workers = _TracedWorkers(self._workers)
+
+    def note(self, keys: Sequence[str], times: PushTimes) -> None:
+        """Record the arrival of values that were pushed with their times."""
+        if not hasattr(self, "frames"):
+            self.frames: list[FrameStats] = []
+        key = parse_key(keys[0])
+        self.frames.append(
+            FrameStats(
+                "push", key.src_task, key.dst_task, tuple(keys), times.nbytes, times.sent, times.arrived, times.queued
+            )
+        )
+
     def release(self) -> None:
         """End the step of a partial run that has succeeded on all tasks; what is left here is dropped."""
         holder, self.holder, self.on_abort = self.holder, None, None
         if holder is not None:
             holder.end(self.step_id)
+
+
+class _TracedWorkers:
+    """The other tasks, for a traced step.
+
+    Args:
+        workers: what delivers its messages.
+    """
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self.unsent_bytes = workers.unsent_bytes
+
+    def push(self, task: str, message: Pushed) -> None:
+        """See ``Workers.push``."""
+        queued = self.unsent_bytes(task)
+        self._workers.push(task, message._replace(sent=time.time(), queued=queued))
 
 
 class RendezvousTable:

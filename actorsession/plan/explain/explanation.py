@@ -301,7 +301,7 @@ class Explanation:
     ``print(explanation)`` is a page of text, and a notebook shows it with its picture.
 
     Attributes:
-        feeds: what is fed.
+        feeds: the feeds.
         fetches: the tensors that are fetched.
         targets: the operations that must run.
         devices: the devices of the session.
