@@ -14,6 +14,7 @@ from actorsession.whole_numbers import is_index
 
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
+    from actorsession.graph.node import NodeDef
     from actorsession.plan.explain.explanation import Explanation
 
 __all__ = ["add_to"]
@@ -111,12 +112,22 @@ def _explained(options: argparse.Namespace) -> Explanation:
     fetches, targets = _fetched(graph, wanted)
     with given("--feed"):
         feeds = dict(_fed(graph, text) for text in fed)
-    # That a node was imported here is no line of the user's.
-    nodes = [replace(node, source="") for node in graph.as_graph_def().nodes]
+    nodes = [_without_line(node) for node in graph.as_graph_def().nodes]
     state = GraphExecutionState(ConfigProto(), requested_devices(nodes), lambda: None)
     signature = RunSignature(tuple(feeds), fetches, targets)
     step = plan_step(state, signature, feeds, lambda: state.extend(nodes))
     return explain(step, Circumstances(own_fetches=len(state.devices.devices) == 1))
+
+
+def _without_line(node: NodeDef) -> NodeDef:
+    """Return a node without the line that has built it: that it was imported here is no line of the user's."""
+    from actorsession.graph.function import FunctionDef
+
+    attrs = {
+        key: replace(value, nodes=tuple(map(_without_line, value.nodes))) if isinstance(value, FunctionDef) else value
+        for key, value in node.attrs.items()
+    }
+    return replace(node, source="", attrs=attrs)
 
 
 def _asked(options: argparse.Namespace, signatures: Mapping[str, Any]) -> tuple[list[str], list[str]]:
