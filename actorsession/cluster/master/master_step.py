@@ -24,6 +24,7 @@ from actorsession.messages.step_frames import GraphRequest, StepRequest, WireVal
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import ClientRun
+from actorsession.rpc.spans import TaskSpan, begin_task
 from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.wait_graph import TaskWaits
 
@@ -53,9 +54,21 @@ class MasterStep(StepParts):
         since: when it began, by the monotonic clock.
     """
 
-    __slots__ = ("_alarm", "_nbytes", "_observed", "_options", "_over", "_program", "_run", "_seconds", "since")
+    __slots__ = (
+        "_alarm",
+        "_nbytes",
+        "_observed",
+        "_options",
+        "_over",
+        "_program",
+        "_run",
+        "_seconds",
+        "_span",
+        "since",
+    )
     _asked: GraphRequest | None
     _observed: Observation | None
+    _span: TaskSpan
 
     def __init__(self, program: MasterProgram, graph: ClientGraph, run: ClientRun, nbytes: int, seconds: float) -> None:
         # What the base class does, without a call.
@@ -112,11 +125,25 @@ class MasterStep(StepParts):
         if graph.survey is None:
             self._observed = session.observer.begin(graph, self._options)
         debug_run = None if asked is None else asked.debug_run
-        trace = self._options.traced or self._observed is not None
-        if trace or debug_run is not None:
-            self._asked = GraphRequest(trace, debug_run)
+        trace, parent = self._options.traced or self._observed is not None, self._options.experimental.trace_parent
+        if parent:
+            parent = self._begin_span(parent, 0.0 if asked is None else asked.arrived)
+        if trace or debug_run is not None or parent:
+            self._asked = GraphRequest(trace, debug_run, parent)
         if graph.survey is not None and asked is not None:
             session.debug_runs.add(asked.key, self.step_id, graph, partial(session.is_over, self.step_id))
+
+    def _begin_span(self, parent: str, arrived: float) -> str:
+        """Make the step a span below that of its client; return the text of the span."""
+        session = self._program.session
+        attributes = {
+            "actorsession.task": session.clocks.task,
+            "actorsession.session": session.handle,
+            "actorsession.step_id": self.step_id,
+        }
+        self._span = begin_task("actorsession.step", parent, arrived, attributes)
+        self.__class__ = SpannedStep
+        return self._span.parent
 
     def _succeed(self) -> None:
         if self._over:
@@ -214,6 +241,17 @@ class MasterStep(StepParts):
             session.ended(self, self._graph, self._nbytes, error)
         except Exception:  # the client gets its answer all the same
             _log.exception("step %d: its end is not recorded", self.step_id)
+
+
+class SpannedStep(MasterStep):
+    """A step that is a span of OpenTelemetry; what it has more, other steps have no calls for."""
+
+    __slots__ = ()
+    _span: TaskSpan
+
+    def _end(self, error: OpError | None = None) -> None:
+        super()._end(error)
+        self._span.end(error)
 
 
 class MasterProgram(Program):
