@@ -212,8 +212,8 @@ class StepRequest:
         return pack([self.plan, self.options, self.debug_run, self.key, self.waited, time.time()])
 
     @classmethod
-    def from_wire(cls, wire: Any) -> StepRequest:
-        """Read the result of ``to_wire``.
+    def from_wire(cls, wire: Any, arrived: float = 0.0, nbytes: int = 0) -> StepRequest:
+        """Read the result of ``to_wire``; see the attributes for the other two.
 
         Raises:
             ProtocolError: for anything else.
@@ -223,7 +223,7 @@ class StepRequest:
         lists = all(part is None or type(part) is list for part in (plan, debug_run))
         if not (lists and type(key) is str and type(options) is dict and is_seconds(waited) and is_moment(sent)):
             raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(fields)}")
-        return cls(*fields)
+        return cls(plan, options, debug_run, key, waited, sent, arrived, nbytes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -300,8 +300,8 @@ class GraphRequest:
         return pack([self.trace, self.debug_run, self.trace_parent, time.time()])
 
     @classmethod
-    def from_wire(cls, wire: Any) -> GraphRequest:
-        """Read the result of ``to_wire``.
+    def from_wire(cls, wire: Any, arrived: float = 0.0, nbytes: int = 0) -> GraphRequest:
+        """Read the result of ``to_wire``; see the attributes for the other two.
 
         Raises:
             ProtocolError: for anything else.
@@ -311,7 +311,7 @@ class GraphRequest:
         listed = debug_run is None or type(debug_run) is list
         if not (type(trace) is bool and listed and type(parent) is str and is_moment(sent)):
             raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(fields)}")
-        return cls(*fields)
+        return cls(trace, debug_run, parent, sent, arrived, nbytes)
 
 
 def is_moment(value: Any) -> bool:

@@ -7,9 +7,9 @@ Plain functions; called by a ``SessionSteps``.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from actorsession.cluster.master.client_graph import ClientGraph
@@ -41,6 +41,7 @@ def merged_stats(
         InvalidArgumentError: for a malformed report.
     """
     stats, here, offsets = StepStats(step_id), clocks.task, {}
+    answers = []
     for part in measured:
         offset = error = 0.0
         if part.returned:
@@ -50,16 +51,17 @@ def merged_stats(
         report = StepStats.from_wire(part.stats, offset)
         if part.returned:
             offsets[part.task] = offset
-            report.clocks.append(ClockStats(part.task, offset, error))
+            if error < math.inf:
+                stats.clocks.append(ClockStats(part.task, offset, error))
             answered = max([phase.ended for phase in report.phases], default=part.returned)
-            report.frames.append(FrameStats("done", part.task, here, (), part.nbytes, answered, part.returned))
+            answers.append(FrameStats("done", part.task, here, (), part.nbytes, answered, part.returned))
         stats.merge(report)
     for at, frame in enumerate(stats.frames):
-        if frame.kind == "RunGraph":  # the worker knows the name of the link, which may be the session's own
-            frame = replace(frame, source=here)
-        if frame.kind != "done":  # its sender has told it by its own clock
-            frame = frame.shifted(offsets.get(frame.source, 0.0) - offsets.get(frame.target, 0.0), 0.0)
-        stats.frames[at] = frame
+        # The worker knows the name of the link to its master, which may be the session's own. When a frame was
+        # sent, its sender has said by its own clock.
+        source = here if frame.kind == "RunGraph" else frame.source
+        stats.frames[at] = frame.told(source, offsets.get(source, 0.0) - offsets.get(frame.target, 0.0))
+    stats.frames += answers
     arrived = began if asked is None else asked.arrived or began
     if asked is not None and asked.arrived:
         stats.frames.append(FrameStats("RunStep", "client", here, (), asked.nbytes, asked.sent, asked.arrived))
