@@ -105,6 +105,11 @@ PROTOCOL = {
     ),
     "ask_why": ("session_handle: str, most: int, steps: list[int], keys: list[str]", "worker_why"),
     "worker_why": ("waits: dict[str, Any]", None),
+    "explain_step": (
+        "session_handle: str, feeds: list[str], types: list[Any], fetches: list[str], targets: list[str]",
+        "step_explained",
+    ),
+    "step_explained": ("explanation: str", None),
     "ask_session_why": ("session_handle: str, timeout_in_ms: int", "session_why"),
     "session_why": ("waits: list[Any], silent: dict[str, str]", None),
     "ask_owed": ("steps: list[int], keys: list[str], reply_to: str, session_handle: str", "done"),
