@@ -86,6 +86,9 @@ _METRICS = (
 )
 _TIMES = (
     Metric("mailbox_waits", "histogram", "actorsession_server_mailbox_wait_seconds", "Times in the queue of an actor."),
+    Metric(
+        "round_trips", "histogram", "actorsession_server_round_trip_seconds", "Times of heartbeats to peers and back."
+    ),
     Metric("pool_waits", "histogram", "actorsession_server_pool_wait_seconds", "Times in the queue for a thread."),
 )
 _SNAPSHOT_METRICS = (
@@ -162,6 +165,7 @@ class ServerStatistics:
             their client.
         worker_steps: how long the parts of steps here took, from their begin to the answer for their master.
         mailbox_waits: how long messages waited in the mailboxes of busy actors of the process.
+        round_trips: how long heartbeats of the process took to their peers and back, one in ten of each link.
         pool_waits: how long segments waited for a thread of the kernel pool.
         pending: values that wait in the rendezvous of steps here for receivers, and receivers for values.
         waiting: steps that wait at this master for admission.
@@ -208,6 +212,7 @@ class ServerStatistics:
     master_steps: HistogramCounts = HistogramCounts()
     worker_steps: HistogramCounts = HistogramCounts()
     mailbox_waits: HistogramCounts = HistogramCounts()
+    round_trips: HistogramCounts = HistogramCounts()
     pool_waits: HistogramCounts = HistogramCounts()
     pending: int = 0
     waiting: int = 0
