@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -108,7 +109,9 @@ def _run(options: argparse.Namespace) -> int:
             "ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY"
         )
     import_modules(options.imports)  # all processes would say the same
-    ends = _Ends()
+    # The log has each end as well.
+    told = options.log_file is None and logging.getLogger("actorsession.cluster").isEnabledFor(logging.INFO)
+    ends = _Ends(silent=told)
     cluster = LocalCluster(
         options.jobs,
         devices=options.devices,
@@ -127,15 +130,20 @@ def _run(options: argparse.Namespace) -> int:
 
 
 class _Ends:
-    """The tasks of the cluster that have ended and are not started again."""
+    """The tasks of the cluster that have ended and are not started again.
 
-    def __init__(self) -> None:
+    Args:
+        silent: whether somebody else reports the ends.
+    """
+
+    def __init__(self, *, silent: bool) -> None:
+        self._silent = silent
         self._clean: dict[str, bool] = {}
         self._more = asyncio.Event()
 
     def add(self, end: TaskEnd) -> None:
         """Report the end of a process, unless it was in order."""
-        if not end.clean:
+        if not (end.clean or self._silent):
             fail("cluster", end.message)
         if not end.restarts:
             self._clean[end.task] = end.clean

@@ -20,6 +20,7 @@ from actorsession.cli.console import (
     raw,
     seconds,
 )
+from actorsession.durations import short_duration
 from actorsession.records import dataclass
 from actorsession.terminal_text import visible
 
@@ -205,11 +206,9 @@ async def _ask_one(row: _Row, cluster_id: str | None, deadline: Deadline) -> Non
 
 def _all_findings(rows: Sequence[_Row]) -> dict[str, list[str]]:
     """Return what is wrong, by address, for the tasks that have answered and are the right ones."""
-    from actorsession.cluster.server.findings import findings
-
     good = {row.address: row.counters for row in rows if row.counters is not None and not row.fault}
     versions = {counters.version for counters in good.values()}
-    return {address: findings(counters, versions) for address, counters in good.items()}
+    return {address: counters.findings(versions) for address, counters in good.items()}
 
 
 # -- forms -----------------------------------------------------------------------------------------
@@ -290,8 +289,6 @@ def _marked(row: _Row, wrongs: Mapping[str, Sequence[str]]) -> str:
 
 
 def _process_cells(row: _Row, name: str) -> Sequence[str]:
-    from actorsession.cluster.server.findings import short_duration
-
     seen = row.counters
     if seen is None:
         return (name, row.address, *["-"] * (len(_PROCESS_HEADINGS) - 2))

@@ -161,7 +161,7 @@ def test_stop_shows_no_line_that_a_name_has_made(answers: Callable[..., None], f
         lambda text: console.run_command(text, lambda: (_ for _ in ()).throw(OSError(1, text, text))),
         lambda text: console.run_command(text, lambda: (_ for _ in ()).throw(ImportError(text))),
         lambda text: console.Parser(prog=text, description=text).print_help(),
-        lambda text: cli.cluster._Ends().add(TaskEnd(task=text, message=text, clean=False, restarts=False)),
+        lambda text: cli.cluster._Ends(silent=False).add(TaskEnd(task=text, message=text, clean=False, restarts=False)),
     ],
 )
 def test_what_a_command_says_is_seen(capsys: pytest.CaptureFixture[str], say: Callable[[str], Any], text: str) -> None:

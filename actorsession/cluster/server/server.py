@@ -187,6 +187,7 @@ class Server(ProcessBound):
         actors.open_files(near=self._listener.near)
         registry.publish(self.target, self._serves[MASTER])
         self._cluster_view.begin(self._cache, self.target, actors.share_cores)
+        actors.keep_log()
         _log.info("%s serves at %s", self.task, self.target)
         if actors.snapshots is not None:
             _ = self._children.start(actors.snapshots.run(), name=f"snapshots of {self.task}")
@@ -220,7 +221,7 @@ class Server(ProcessBound):
         )
         self._control = Control(
             self.task, self._hello.cluster_id, self._cluster_view.tasks,
-            self._begin_stop, self.keep, trusted=self._token is not None,
+            self._begin_stop, self.keep, trusted=self._token is not None, memory=actors.memory,
         )  # fmt: skip
         self._control.keeps_snapshots = store is not None
         self._serves[WORKER] = actors.worker.ref
