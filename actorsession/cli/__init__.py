@@ -30,6 +30,7 @@ from actorsession.cli import (
     status,
     stop,
     token,
+    top,
     why,
 )
 from actorsession.cli.console import USAGE_ERROR, Parser, explain_extra, print_line, run_command
@@ -43,6 +44,7 @@ _MODULES = (
     servers,
     cluster,
     status,
+    top,
     why,
     dashboard,
     stop,
@@ -60,6 +62,7 @@ _NAMES = (
     "master",
     "cluster",
     "status",
+    "top",
     "why",
     "dashboard",
     "stop",
