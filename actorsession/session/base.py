@@ -6,7 +6,7 @@ import contextlib
 import math
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -24,6 +24,7 @@ from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.held_arrays import large_arrays
 from actorsession.plan.wiring import check_devices
 from actorsession.process_bound import ProcessBound
+from actorsession.rpc.spans import has_current_span, has_spans, run_span
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
 from actorsession.session.callables import Arguments, AsyncCallable, MakeError, closed_error
 from actorsession.session.callables import Callable as PreparedCallable
@@ -48,6 +49,9 @@ __all__ = [
     "own_limit",
     "reset_options",
 ]
+
+# Names of fetches and targets that a span tells.
+_NAMED = 20
 
 
 def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
@@ -210,6 +214,8 @@ class BaseSession(Shown, ProcessBound, ABC):
         # The session understands its plans itself, so their type is nobody else's concern.
         self._session: SessionInterface[Any] = _new_session(self._graph, options, self._requests)
         self._local = self._session.local
+        if has_spans():
+            vars(self)["_run_request"] = partial(_run_in_span, weakref.ref(self))
         if self._local is not None:  # only sessions in this process keep tensor handles
             self._requests.handles = HandleKeeper(self._local, self._check_open)
 
@@ -399,6 +405,10 @@ class BaseSession(Shown, ProcessBound, ABC):
         self._run_tally.success(perf_counter() - begin)
         return result
 
+    def _own_options(self, options: Any) -> Any:
+        """Return the options of a run, which are not checked; a derived class converts others."""
+        return options
+
     async def _bound_plan(self, request: Request) -> SessionPlan:
         """Return the plan of a request, and bind it."""
         with self._naming_operations():
@@ -455,3 +465,30 @@ class BaseSession(Shown, ProcessBound, ABC):
         if options.timeout_in_ms:
             raise ValueError(f"a run has one limit, got timeout={timeout!r} and timeout_in_ms={options.timeout_in_ms}")
         return replace(options, timeout_in_ms=math.ceil(timeout * 1000))
+
+
+async def _run_in_span(
+    weak: Callable[[], BaseSession | None],
+    request: Request,
+    values: Sequence[Any],
+    options: Any,
+    run_metadata: RunMetadata | None,
+) -> Any:
+    """Run a request as ``_run_request`` does, as a span of OpenTelemetry if there is a current one."""
+    session = weak()
+    assert session is not None  # whoever has called it refers to it
+    run = partial(type(session)._run_request, session, request, values)
+    if not has_current_span():
+        return await run(options, run_metadata)
+    options = session._own_options(options)
+    if options is not None and not isinstance(options, RunOptions):
+        return await run(options, run_metadata)  # which refuses it
+    attributes: dict[str, Any] = {"actorsession.target": session.target}
+    for kind in ("fetches", "targets"):
+        attributes[f"actorsession.{kind}"] = list(getattr(request.signature, kind)[:_NAMED])
+    remote = session._local is None
+    with run_span(attributes, remote=remote) as parent:
+        if remote:
+            options = options or RunOptions()
+            options = replace(options, experimental=replace(options.experimental, trace_parent=parent))
+        return await run(options, run_metadata)
