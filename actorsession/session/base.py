@@ -37,6 +37,7 @@ from actorsession.session.statistics import SessionStatistics, session_sheet
 __all__ = [
     "BaseSession",
     "check_hang_report",
+    "check_last_steps",
     "check_run_arguments",
     "check_wait_for",
     "container_names",
@@ -95,6 +96,16 @@ def check_hang_report(within: float) -> None:
     """
     if not 0.0 < within < float("inf"):
         raise ValueError(f"within is a number of seconds above 0, got {within!r}")
+
+
+def check_last_steps(count: int, slower_than: float) -> None:
+    """Check the arguments of ``last_steps``.
+
+    Raises:
+        ValueError: for a negative number of steps or seconds.
+    """
+    if count < 0 or not 0.0 <= slower_than < float("inf"):
+        raise ValueError(f"count and slower_than are numbers of 0 or more, got {count!r} and {slower_than!r}")
 
 
 def check_wait_for(tasks: object, count: object, timeout: float) -> None:
@@ -433,7 +444,3 @@ class BaseSession(Shown, ProcessBound, ABC):
         if options.timeout_in_ms:
             raise ValueError(f"a run has one limit, got timeout={timeout!r} and timeout_in_ms={options.timeout_in_ms}")
         return replace(options, timeout_in_ms=math.ceil(timeout * 1000))
-
-    def _timeout(self, options: RunOptions | None) -> float | None:
-        """Return the limit that the caller set for a run, in seconds; ``None`` for the default."""
-        return own_limit(options) or self._limit

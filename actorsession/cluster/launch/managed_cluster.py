@@ -18,6 +18,7 @@ import contextlib
 import os
 import re
 import secrets
+import sys
 from collections import defaultdict
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from types import TracebackType
@@ -29,6 +30,7 @@ from actorsession.actors.loops import in_thread
 from actorsession.cluster.launch.cluster_interface import TaskProcess, TaskStatus
 from actorsession.cluster.launch.cluster_settings import ClusterSettings
 from actorsession.cluster.launch.cluster_thread import ClusterThread
+from actorsession.cluster.launch.dashboard_process import DashboardProcess
 from actorsession.cluster.launch.spawner import Spawner
 from actorsession.cluster.launch.task_processes import TaskProcesses, raise_losses
 from actorsession.cluster.server.snapshots import stored_cluster_id
@@ -39,6 +41,7 @@ from actorsession.durations import checked_seconds
 from actorsession.errors import DataLossError, UnavailableError
 from actorsession.process_bound import ProcessBound
 from actorsession.standard_streams import open_standard_descriptors
+from actorsession.terminal_text import write_lines
 
 if TYPE_CHECKING:
     from actorsession.drawing.sheet import Sheet
@@ -82,9 +85,10 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         cluster_id = settings.cluster_id
         self._snapshots_of = settings.snapshot_dir if cluster_id is None else None  # who goes on with whose?
         spawner.cluster_id = secrets.token_hex(_ID_BYTES) if cluster_id is None else cluster_id
-        self._life = LifeCycle("cluster", "the cluster", lambda: self._tasks.kill_now())
+        self._life = LifeCycle("cluster", "the cluster", self._kill_all)
         self._tasks = TaskProcesses(spawner, self._life, settings)
         self._restarts = self._tasks.restarts
+        self._page = DashboardProcess(token=settings.token, security=settings.security) if settings.dashboard else None
         self._changing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._thread = ClusterThread(self._life)
         self.processes = self._tasks.by_task
@@ -102,7 +106,7 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
             ResourceExhaustedError: if there is no place for them.
             FailedPreconditionError: if the cluster was started before, or is stopped meanwhile.
         """
-        await self._life.start(self._start, lambda: self._tasks.stop(0.0))
+        await self._life.start(self._start, self._undo_start)
 
     async def _start(self) -> None:
         open_standard_descriptors()  # the loop may be the caller's own
@@ -111,6 +115,27 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         await self._tasks.start_all(self._jobs)
         if self._life.state is State.STARTING:
             self._restarts.watch(self.processes.values())
+        if self._page is not None and self._life.state is State.STARTING:
+            await in_thread(self._page.start, next(iter(self.processes.values())).address)
+            write_lines(sys.stdout, [f"the page of the cluster: {self._page.link}"])
+
+    async def _undo_start(self) -> None:
+        await self._end_page()
+        await self._tasks.stop(0.0)
+
+    async def _end_page(self) -> None:
+        if self._page is not None:
+            await in_thread(self._page.close)
+
+    def _kill_all(self) -> None:
+        if self._page is not None:
+            self._page.kill_now()
+        self._tasks.kill_now()
+
+    @property
+    def dashboard_link(self) -> str:
+        """The address of the page of the cluster, with the token that opens it; "" without ``dashboard=True``."""
+        return "" if self._page is None else self._page.link
 
     @property
     def cluster_id(self) -> str:
@@ -304,6 +329,7 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
 
     async def _stop(self, grace: float) -> None:
         await self._restarts.stop()
+        await self._end_page()
         await self._tasks.stop(grace)
         raise_losses(self.processes.values())
 

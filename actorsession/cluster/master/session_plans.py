@@ -57,7 +57,7 @@ T = TypeVar("T")
 # Seconds in which a task answers for an explanation, and how often it is asked: the first question may have to wait
 # for what the loop does.
 _ASK = 2.0
-_TIMES = 2
+_TIMES = 3
 
 
 class SessionPlans:
