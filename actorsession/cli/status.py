@@ -20,9 +20,9 @@ from actorsession.cli.console import (
     raw,
     seconds,
 )
+from actorsession.drawing.text import table
 from actorsession.durations import short_duration
 from actorsession.records import dataclass
-from actorsession.terminal_text import visible
 
 if TYPE_CHECKING:
     from actorsession.actors.deadline import Deadline
@@ -267,9 +267,9 @@ def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
             client = f"{one.name} at {one.client}" if one.name else one.client
             numbers = [str(number) for number in (one.steps, one.waiting, one.runs, one.partial_runs)]
             sessions.append((one.session_handle, seen.task, client, *numbers))
-    lines = [*_aligned(processes, 2), "", *_aligned(counters, 1)]
+    lines = [*table(processes, 2), "", *table(counters, 1)]
     if len(sessions) > 1:
-        lines += ["", *_aligned(sessions, 3)]
+        lines += ["", *table(sessions, 3)]
     told = [f"{seen.task}: {words}" for row, seen in answered for words in wrongs.get(row.address, ())]
     told += [
         f"{seen.task}: it began with the variables of {seen.restored_from}"
@@ -302,20 +302,6 @@ def _process_cells(row: _Row, name: str) -> Sequence[str]:
         _size(seen.peak_memory),
         short_duration(seen.snapshot_age) if seen.snapshot_every > 0 else "-",
     )
-
-
-def _aligned(rows: Sequence[Sequence[str]], names: int) -> list[str]:
-    """Return the lines of a table whose first columns are names, which are aligned to the left."""
-    rows = [list(map(visible, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(width) if place < names else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
 
 
 def _size(nbytes: int) -> str:
