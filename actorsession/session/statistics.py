@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from actorsession.drawing.counters import Counters
+from actorsession.drawing.shown import Counters
 from actorsession.metrics import HistogramCounts
 from actorsession.plan.passes.registry import PassStatistics
 from actorsession.plan.plan_cache import NO_LOOKUPS, CacheStatistics
