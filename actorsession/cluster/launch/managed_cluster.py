@@ -387,7 +387,9 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         states = self.status().values()
         rows = [(one.task, one.address, one.node, one.fate.partition("\n")[0], one.restarts) for one in states]
         headings = ("task", "address", "node", "state", "restarts")
-        return Sheet(repr(self).strip("<>"), {}, [Table("tasks", headings, rows, 4)])
+        alive = sum(process.alive for process in self.processes.values())
+        facts = {"processes": f"{alive} of {len(rows)} alive"}
+        return Sheet(type(self).__name__, facts, [Table("tasks", headings, rows, 4)])
 
     def __repr__(self) -> str:
         alive = sum(p.alive for p in self.processes.values())
