@@ -20,7 +20,9 @@ from actorsession.cli import (
     certs,
     check_tf1,
     cluster,
+    dashboard,
     doctor,
+    explain,
     inspect,
     run_model,
     run_tf1,
@@ -37,18 +39,35 @@ from actorsession.standard_streams import open_standard_streams
 
 __all__ = ["main"]
 
-_MODULES = (servers, cluster, status, why, stop, token, certs, doctor, inspect, run_model, run_tf1, check_tf1)
+_MODULES = (
+    servers,
+    cluster,
+    status,
+    why,
+    dashboard,
+    stop,
+    token,
+    certs,
+    doctor,
+    inspect,
+    explain,
+    run_model,
+    run_tf1,
+    check_tf1,
+)
 _NAMES = (
     "worker",
     "master",
     "cluster",
     "status",
     "why",
+    "dashboard",
     "stop",
     "token",
     "certs",
     "doctor",
     "inspect",
+    "explain",
     "run-model",
     "run-tf1",
     "check-tf1",

@@ -20,14 +20,16 @@ from actorsession.cli.console import (
     raw,
     seconds,
 )
+from actorsession.durations import short_duration
 from actorsession.records import dataclass
 from actorsession.terminal_text import visible
-from actorsession.whole_numbers import is_index
 
 if TYPE_CHECKING:
+    from actorsession.actors.deadline import Deadline
     from actorsession.cluster import ServerStatistics
+    from actorsession.prometheus import MetricFamily
 
-__all__ = ["add_to", "findings"]
+__all__ = ["add_to", "ask_tasks", "metric_families"]
 
 _EPILOG = """\
 A task answers while it is busy with steps. A task that is stopped, hangs or has ended is reported with
@@ -48,8 +50,6 @@ _PROCESS_HEADINGS = ("TASK", "ADDRESS", "PID", "VERSION", "UPTIME", "MEMORY", "P
 _SESSION_HEADINGS = ("SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS", "PARTIAL")
 # Seconds between two rounds of --watch.
 _WATCH = 2.0
-# Seconds by which an event loop is late when something holds it, and not only a busy machine.
-_LATE = 0.5
 
 
 def add_to(commands: Any) -> None:
@@ -156,21 +156,31 @@ async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[_Row]:
     from actorsession.errors import OpError
 
     deadline = Deadline.after(limit)
-    rows, cluster_id = [_Row("", address)], None
-    if all_tasks:
-        try:
-            view = await read_cluster(address, deadline=deadline)
-        except OpError as error:
-            rows[0].fault = error.message
-            return rows
-        rows, cluster_id = [_Row(*item) for item in sorted(view.tasks.items())], view.cluster_id
+    if not all_tasks:
+        return await ask_tasks({"": address}, None, deadline)
+    try:
+        view = await read_cluster(address, deadline=deadline)
+    except OpError as error:
+        return [_Row("", address, fault=error.message)]
+    return await ask_tasks(view.tasks, view.cluster_id, deadline)
+
+
+async def ask_tasks(tasks: Mapping[str, str], cluster_id: str | None, deadline: Deadline) -> list[_Row]:
+    """Return what each task has answered, sorted by their names.
+
+    Args:
+        tasks: the address by task; "" for any task that is there.
+        cluster_id: the cluster of the tasks; ``None`` for any.
+        deadline: when those that have not answered are given up.
+    """
+    rows = [_Row(*item) for item in sorted(tasks.items())]
     async with asyncio.TaskGroup() as group:
         for row in rows:
             group.create_task(_ask_one(row, cluster_id, deadline), name=f"ask {row.address}")
     return rows
 
 
-async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
+async def _ask_one(row: _Row, cluster_id: str | None, deadline: Deadline) -> None:
     """Fill in a row; check the identity of the server, too, if a certain task of a cluster is expected."""
     from actorsession.cluster import read_cluster, read_statistics
     from actorsession.errors import OpError
@@ -194,42 +204,11 @@ async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
 # -- what is wrong ---------------------------------------------------------------------------------
 
 
-def findings(counters: ServerStatistics, versions: Iterable[str]) -> list[str]:
-    """Return what is wrong with a task that has answered, one sentence each.
-
-    Args:
-        counters: the counters of the task.
-        versions: the versions that the tasks of its cluster run.
-    """
-    texts = []
-    newest = max(versions, key=_order, default="")
-    if _order(counters.version) < _order(newest):
-        texts.append(f"it runs version {counters.version or 'unknown'}, and another task {newest}")
-    if counters.loop_lag > _LATE:
-        texts.append(f"its event loop was {counters.loop_lag:.1f} s late; a kernel or callback holds it")
-    if counters.snapshot_overdue:
-        texts.append(
-            f"its last snapshot is {_duration(counters.snapshot_age)} old, with one every "
-            f"{_duration(counters.snapshot_every)}; its log has the reason"
-        )
-    if counters.overdue:
-        all_held = counters.overdue >= counters.pool_threads
-        last = "; other kernels wait until the task is restarted" if all_held else ""
-        texts.append(f"{counters.overdue_kernels}{last}")
-    return texts
-
-
-def _order(version: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key by which versions are sorted: numbers by value, and before a word such as "rc1"."""
-    parts = version.replace("-", ".").split(".") if version else []
-    return tuple((1, int(p), "") if is_index(p) else (0, 0, p) for p in parts)
-
-
 def _all_findings(rows: Sequence[_Row]) -> dict[str, list[str]]:
     """Return what is wrong, by address, for the tasks that have answered and are the right ones."""
     good = {row.address: row.counters for row in rows if row.counters is not None and not row.fault}
     versions = {counters.version for counters in good.values()}
-    return {address: findings(counters, versions) for address, counters in good.items()}
+    return {address: counters.findings(versions) for address, counters in good.items()}
 
 
 # -- forms -----------------------------------------------------------------------------------------
@@ -250,9 +229,9 @@ def _json_lines(rows: Sequence[_Row]) -> Iterable[str]:
     return [as_json({"tasks": tasks, "silent": silent, "wrong": wrong})]
 
 
-def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
+def metric_families(rows: Iterable[_Row]) -> list[MetricFamily]:
     """Return the counters of the tasks that have answered, and for each task whether it has."""
-    from actorsession.prometheus import MetricFamily, exposition
+    from actorsession.prometheus import MetricFamily
 
     families, up = [], []
     for row in rows:
@@ -262,7 +241,13 @@ def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
         if row.counters is not None and good:
             families += row.counters.metric_families()
     families.insert(0, MetricFamily("actorsession_server_up", "gauge", "Whether the task has answered.", up))
-    return exposition(families).splitlines()
+    return families
+
+
+def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
+    from actorsession.prometheus import exposition
+
+    return exposition(metric_families(rows)).splitlines()
 
 
 def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
@@ -312,10 +297,10 @@ def _process_cells(row: _Row, name: str) -> Sequence[str]:
         row.address,
         str(seen.pid or "-"),
         seen.version or "-",
-        _duration(seen.uptime),
+        short_duration(seen.uptime),
         _size(seen.memory),
         _size(seen.peak_memory),
-        _duration(seen.snapshot_age) if seen.snapshot_every > 0 else "-",
+        short_duration(seen.snapshot_age) if seen.snapshot_every > 0 else "-",
     )
 
 
@@ -331,17 +316,6 @@ def _aligned(rows: Sequence[Sequence[str]], names: int) -> list[str]:
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
-
-
-def _duration(seconds: float) -> str:
-    """Return a time in the two largest units that it has."""
-    whole = int(seconds)
-    days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
-    if days:
-        return f"{days}d{hours:02}h"
-    if hours:
-        return f"{hours}h{minutes:02}m"
-    return f"{minutes}m{whole % 60:02}s" if minutes else f"{seconds:.3g}s"
 
 
 def _size(nbytes: int) -> str:

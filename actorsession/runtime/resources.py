@@ -20,23 +20,27 @@ import numpy as np
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
 from actorsession.graph.dtypes import as_dtype, string
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array
 from actorsession.graph.shared_arrays import LEAST, empty, shared
 from actorsession.records import dataclass
 
 __all__ = [
     "DEFAULT_CONTAINER",
+    "VARIABLE",
     "Resource",
     "ResourceManager",
     "ResourceStatistics",
     "UninitializedVariableError",
     "Variable",
+    "place_of",
 ]
 
 DEFAULT_CONTAINER = "localhost"  # TensorFlow's name for the default container
 
-_VARIABLE = "variable"
+VARIABLE = "variable"
+"""The kind of variables."""
+
 # Bytes of the largest value that a read moves to shared memory: it may hold the event loop meanwhile, some
 # 0.6 ms for each MB of new pages.
 _MOVED = 2**28
@@ -54,6 +58,12 @@ class UninitializedVariableError(NotFoundError, FailedPreconditionError):
 
 # Programs of TensorFlow print the names of the classes that they catch.
 UninitializedVariableError.__name__ = "NotFoundError"
+
+
+def place_of(variable: NodeDef) -> tuple[str, str]:
+    """Return the container of the variable of a node, and its name there."""
+    container = variable.attrs.get("container") or DEFAULT_CONTAINER
+    return container, variable.attrs.get("shared_name") or variable.name
 
 
 class Resource(Protocol):
@@ -119,6 +129,12 @@ class Variable:
         value = self._value
         # A string scalar is plain bytes, which have no shape.
         return self._declared if value is None else getattr(value, "shape", ())
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the value; 0 without one."""
+        value = self._value
+        return len(value) if isinstance(value, bytes) else int(getattr(value, "nbytes", 0))
 
     @property
     def initialized(self) -> bool:
@@ -333,7 +349,7 @@ class ResourceManager:
         Raises:
             InvalidArgumentError: if a variable of another type with a value exists.
         """
-        variable = self.lookup_or_create(container, name, _VARIABLE, lambda: Variable(name, spec))
+        variable = self.lookup_or_create(container, name, VARIABLE, lambda: Variable(name, spec))
         if variable.spec.dtype is not spec.dtype or not variable.spec.shape.is_compatible_with(spec.shape):
             if not variable.initialized:
                 variable.spec = spec
@@ -347,14 +363,17 @@ class ResourceManager:
     def has_value(self, container: str, name: str) -> bool:
         """Return whether there is a variable under (container, name) that has a value."""
         with self._lock:
-            entry = self._entries.get((container or DEFAULT_CONTAINER, _VARIABLE, name))
+            entry = self._entries.get((container or DEFAULT_CONTAINER, VARIABLE, name))
         return entry is not None and bool(entry.resource.initialized)
+
+    def all(self) -> list[tuple[str, str, str, Any]]:
+        """Return container, kind, name and object of each resource, in the order of creation."""
+        with self._lock:
+            return [(*key, entry.resource) for key, entry in self._entries.items()]
 
     def variables(self) -> list[tuple[str, str, Variable]]:
         """Return container, name and variable of each variable, in the order of creation."""
-        with self._lock:
-            entries = list(self._entries.items())
-        return [(container, name, entry.resource) for (container, kind, name), entry in entries if kind == _VARIABLE]
+        return [(container, name, resource) for container, kind, name, resource in self.all() if kind == VARIABLE]
 
     def clear(self, containers: Iterable[str] = ()) -> None:
         """Clear containers; the default container if none is named.
@@ -385,6 +404,6 @@ class ResourceManager:
     def statistics(self) -> ResourceStatistics:
         """Return the number and size of the variables."""
         with self._lock:
-            variables = [e.resource for (_, kind, _), e in self._entries.items() if kind == _VARIABLE]
-        values = [value for variable in variables if (value := variable._value) is not None]
-        return ResourceStatistics(len(values), sum(int(getattr(v, "nbytes", 0)) for v in values))
+            variables = [e.resource for (_, kind, _), e in self._entries.items() if kind == VARIABLE]
+        valued = [variable for variable in variables if variable.initialized]
+        return ResourceStatistics(len(valued), sum(variable.nbytes for variable in valued))

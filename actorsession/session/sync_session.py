@@ -16,15 +16,18 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, RunMetadata, RunOptions
+from actorsession.config.step_record import StepRecord
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.loop_thread import LoopThread
 from actorsession.session.base import (
     BaseSession,
     check_hang_report,
+    check_last_steps,
     check_wait_for,
     container_names,
     own_limit,
@@ -204,6 +207,18 @@ class Session(SyncPartialRuns, BaseSession):
             with self._naming_operations():
                 self._wait(self._session.warm_up(plan.signature, partial=partial))
 
+    def explain(self, fetches: Any, feeds: Any = None) -> Explanation:
+        """Return what a step would do, and run nothing; see ``AsyncSession.explain``.
+
+        Raises:
+            RuntimeError: also in a coroutine of a running event loop, for a session with a target.
+        """
+        self._check_usable()
+        asked = self._requests.to_explain(fetches, feeds)
+        if self._local is not None:
+            return self._local.explain_here(*asked)
+        return self._wait(self._session.explain(*asked))
+
     async def _prepare(self, request: Request) -> SessionPlan:
         self._cells.planned = True
         if self._local is not None:
@@ -278,6 +293,19 @@ class Session(SyncPartialRuns, BaseSession):
         self._check_usable()
         check_wait_for(tasks, count, timeout)
         return self._wait(self._session.wait_for(tasks, count, timeout))
+
+    def last_steps(self, count: int = 20, slower_than: float = 0.0) -> list[StepRecord]:
+        """Return what is remembered of the session's last steps; see ``AsyncSession.last_steps``.
+
+        Raises:
+            RuntimeError: if the session is closed; or in a coroutine of a running event loop, for a session with a
+                target.
+        """
+        self._check_usable()
+        check_last_steps(count, slower_than)
+        if self._local is not None:
+            return self._local.last_steps_here(count, slower_than)
+        return self._wait(self._session.last_steps(count, slower_than))
 
     def why(self, within: float = 2.0) -> HangReport:
         """Report why steps of other threads hang; see ``AsyncSession.why``.

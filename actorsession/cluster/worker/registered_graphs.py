@@ -58,6 +58,11 @@ class RegisteredGraphs:
         """Return the number of registered graphs."""
         return len(self._graphs)
 
+    @property
+    def states(self) -> Mapping[str, Mapping[str, Any]]:
+        """The states of stateful kernels, by device and node."""
+        return self._states
+
     def learn_devices(self, devices: Iterable[Any]) -> None:
         """Store the devices of the session that its master shares, in wire form; none changes nothing.
 
@@ -99,7 +104,8 @@ class RegisteredGraphs:
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         groups = self._groups_of(message)
         consumers = self._consumers(partitions)
-        return Registered(graph, feeds, message.group_scope, groups, consumers, debug)
+        devices = tuple([partition.device for partition in partitions])
+        return Registered(graph, feeds, message.group_scope, groups, consumers, debug, devices=devices)
 
     def _groups_of(self, message: RegisterGraph) -> GroupResolver:
         """Return the groups of a graph: a table if this task alone leads their scope."""

@@ -238,6 +238,17 @@ class QueueState:
         with self._lock:
             return len(self._elements)
 
+    def queue_counts(self) -> dict[str, int]:
+        """Return the counters of the queue at one moment; see ``QueueRow``."""
+        with self._lock:
+            return {
+                "size": len(self._elements),
+                "capacity": self._capacity,
+                "waiting_enqueues": len(self._enqueues),
+                "waiting_dequeues": len(self._dequeues),
+                "closed": self._closed,
+            }
+
     def clear(self) -> None:
         """Reset the queue; pending attempts fail with CancelledError."""
         with self._lock:

@@ -1,0 +1,373 @@
+"""The server of the page: the answers to a browser, over HTTP.
+
+``DashboardServer`` has the paths, and the ``Guard`` checks each request before it. Everything is a GET and
+changes nothing. An answer is JSON, or one of the files of ``assets``, which are read once. Imports
+``aiohttp``, the extra ``dashboard``; the command line imports this module when the page is asked for.
+
+Invariants: no request waits longer than the patience of its path, and all requests together hold at most
+``_AT_ONCE`` tasks of a browser; an answer has a limit in entries, and says how many are left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import mimetypes
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from importlib import resources
+from typing import Any, NamedTuple
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from actorsession.actors.deadline import Deadline
+from actorsession.cluster.wait_graphs import collect_wait_graphs
+from actorsession.dashboard.guard import HEADERS, Guard
+from actorsession.dashboard.poller import UP, ClusterPoller
+from actorsession.dashboard.views import (
+    cluster_view,
+    graph_view,
+    limited,
+    queue_view,
+    sessions_view,
+    summary_view,
+    why_view,
+)
+from actorsession.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    ProtocolError,
+    UnavailableError,
+)
+from actorsession.messages.inspection import (
+    INSPECTOR,
+    GraphPiece,
+    ListQueues,
+    QueuesFound,
+    ReadGraph,
+    ReadVariable,
+    VariableSummarised,
+)
+from actorsession.messages.worker import WORKER, AskWhy, WorkerWhy
+from actorsession.runtime.hang_report import explain
+from actorsession.runtime.inspection import ArraySummary, NodeRow, QueueRow
+
+__all__ = ["DashboardServer"]
+
+_log = logging.getLogger("actorsession.dashboard")
+
+# Requests under way, and open connections, which are of browsers on few machines.
+_AT_ONCE = 64
+# Seconds for all tasks to answer what a page asks for, and for one task with more work.
+_SOON, _PATIENT = 2.0, 10.0
+# Entries of an answer: nodes of a graph, which arrive in pieces, queues and lines.
+_NODES, _PIECE, _QUEUES, _HOUR = 20_000, 4000, 1000, 3600
+# Bytes of an answer from which it is compressed.
+_COMPRESSED = 2048
+
+_STATUS: tuple[tuple[type[OpError], HTTPStatus], ...] = (
+    (NotFoundError, HTTPStatus.NOT_FOUND),
+    (InvalidArgumentError, HTTPStatus.BAD_REQUEST),
+    (PermissionDeniedError, HTTPStatus.FORBIDDEN),
+    (DeadlineExceededError, HTTPStatus.GATEWAY_TIMEOUT),
+    (UnavailableError, HTTPStatus.BAD_GATEWAY),
+    (ProtocolError, HTTPStatus.BAD_GATEWAY),
+)
+
+
+class _Asset(NamedTuple):
+    """A file of the page.
+
+    Attributes:
+        body: its bytes.
+        content_type: their type.
+        tag: identifies them.
+    """
+
+    body: bytes
+    content_type: str
+    tag: str
+
+
+class DashboardServer:
+    """Serves the page of one cluster.
+
+    Args:
+        poller: knows the tasks; started and ended by the caller.
+        name: the name of the cluster, for people.
+        host: the host or address to listen at.
+        port: the port; 0 for any that is free.
+        token: the cluster's token; ``None`` if it has none.
+
+    Attributes:
+        under_way: how many requests are being answered.
+    """
+
+    def __init__(
+        self, poller: ClusterPoller, name: str, *, host: str = "127.0.0.1", port: int = 0, token: str | None = None
+    ) -> None:
+        self._poller, self._name = poller, name
+        self._host, self._port = host, port
+        self._guard = Guard(token, host)
+        self._started = time.time()
+        self.under_way = 0
+        self._assets = _read_assets()
+        self._runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True, keepalive_timeout=30.0)
+
+    def _app(self) -> web.Application:
+        app = web.Application(middlewares=[self._answer])
+        answers: Mapping[str, Callable[[web.Request], Awaitable[Any]]] = {
+            "/api/cluster": self._cluster,
+            "/api/history": self._history,
+            "/api/sessions": self._sessions,
+            "/api/graphs/{session}": self._graph,
+            "/api/variables/{task:.+?}/{name:.+}": self._variable,
+            "/api/queues": self._queues,
+            "/api/why": self._why,
+        }
+        for path, answer in answers.items():
+            app.router.add_get(path, _as_json(answer), allow_head=False)
+        app.router.add_get("/", self._page, allow_head=False)
+        app.router.add_get("/assets/{name:.+}", self._asset, allow_head=False)
+        return app
+
+    # -- life ----------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Listen from now on.
+
+        Raises:
+            OSError: if the address cannot be bound.
+        """
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, self._host, self._port, backlog=_AT_ONCE).start()
+        except BaseException:
+            await self._runner.cleanup()
+            raise
+        self._port = self._runner.addresses[0][1]
+
+    @property
+    def port(self) -> int:
+        """The port at which it listens."""
+        return self._port
+
+    @property
+    def link(self) -> str:
+        """The address of the page, with the token that opens it."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}/?token={self._guard.token}"
+
+    async def aclose(self) -> None:
+        """Listen no more, and end the requests that are under way."""
+        await self._runner.cleanup()
+
+    # -- every request -------------------------------------------------------------------------
+
+    @web.middleware
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Check a request, answer it, and answer errors in words."""
+        response = self._refusal(request) or await self._handled(request, handler)
+        response.headers.update({name: text for name, text in HEADERS.items() if name not in response.headers})
+        return response
+
+    async def _handled(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self.under_way += 1
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            return _failed(HTTPStatus(error.status), error.reason)
+        except OpError as error:
+            status = next((s for kind, s in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
+            return _failed(status, error.message)
+        except Exception:
+            _log.exception("the answer to %r has failed", request.path)
+            return _failed(HTTPStatus.INTERNAL_SERVER_ERROR, "the page's server has failed; its log says how")
+        finally:
+            self.under_way -= 1
+
+    def _refusal(self, request: web.Request) -> web.Response | None:
+        """Return the answer to a request that must not be answered otherwise."""
+        if not self._guard.knows_host(request.headers.get("Host", "")):
+            return _failed(HTTPStatus.MISDIRECTED_REQUEST, "this host is not the name of the page's server")
+        if request.method != "GET":
+            refused = _failed(HTTPStatus.METHOD_NOT_ALLOWED, "the page is read only")
+            refused.headers["Allow"] = "GET"
+            return refused
+        given = request.query.get("token")
+        if not self._guard.knows_token(given or request.cookies.get(self._cookie)):
+            return _failed(HTTPStatus.FORBIDDEN, "the token is missing or wrong; open the link that was printed")
+        if self.under_way >= _AT_ONCE:
+            return _failed(HTTPStatus.SERVICE_UNAVAILABLE, f"{_AT_ONCE} requests are under way")
+        if given is not None and request.path == "/":
+            return self._with_cookie()
+        return None
+
+    @property
+    def _cookie(self) -> str:
+        # Browsers send the cookies of all ports of a host.
+        return f"actorsession-dashboard-{self._port}"
+
+    def _with_cookie(self) -> web.Response:
+        """Return the answer that keeps the token in a cookie, and leads to an address without it."""
+        response = web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": "/"})
+        # Lax: a link in a notebook or a mail is opened with it, and nothing else of another page sends it.
+        response.set_cookie(self._cookie, self._guard.token, httponly=True, samesite="Lax", path="/")
+        return response
+
+    # -- files ---------------------------------------------------------------------------------
+
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        return self._file(request, "index.html")
+
+    async def _asset(self, request: web.Request) -> web.StreamResponse:
+        return self._file(request, request.match_info["name"])
+
+    def _file(self, request: web.Request, name: str) -> web.StreamResponse:
+        asset = self._assets.get(name)
+        if asset is None:
+            raise NotFoundError(f"the page has no file {name!r:.200}")
+        headers = {"Cache-Control": "no-cache", "ETag": asset.tag}
+        if request.headers.get("If-None-Match") == asset.tag:
+            return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+        headers["Content-Type"] = asset.content_type
+        return _compressed(web.Response(body=asset.body, headers=headers))
+
+    # -- answers -------------------------------------------------------------------------------
+
+    async def _ready(self) -> None:
+        """Let the poller go on, and wait for its first round, so that the first answer is not empty."""
+        self._poller.keep_on()
+        await self._poller.wait_for_round(_SOON)
+
+    async def _cluster(self, request: web.Request) -> Any:
+        await self._ready()
+        return cluster_view(self._name, self._poller, time.time(), self._started)
+
+    async def _history(self, request: web.Request) -> Any:
+        await self._ready()
+        seconds = limited(request.query, "seconds", _HOUR, _HOUR)
+        tasks = request.query.getall("task", []) or None
+        points = limited(request.query, "points", 300, 2000)
+        read = self._poller.history.read(time.time() - seconds, tasks, points)
+        return {"interval": self._poller.interval, **read}
+
+    async def _sessions(self, request: web.Request) -> Any:
+        await self._ready()
+        return sessions_view(self._poller.tasks.values())
+
+    async def _graph(self, request: web.Request) -> Any:
+        await self._ready()
+        handle = request.match_info["session"]
+        task = self._task_of(handle)
+        rows: list[NodeRow] = []
+        total = 1
+        most = limited(request.query, "nodes", _NODES, _NODES)
+        while len(rows) < min(total, most):
+            message = ReadGraph(session_handle=handle, first=len(rows), most=min(_PIECE, most - len(rows)))
+            piece: GraphPiece = await self._poller.ask(task, INSPECTOR, message)
+            if not piece.nodes:
+                break
+            total = piece.total
+            rows += map(NodeRow.from_wire, piece.nodes)
+        return graph_view(rows, max(total if rows else 0, len(rows)))
+
+    def _task_of(self, handle: str) -> str:
+        """Return the task whose master has a session.
+
+        Raises:
+            NotFoundError: if none has it.
+        """
+        for state in self._poller.tasks.values():
+            sessions = () if state.statistics is None else state.statistics.open_sessions
+            if any(one.session_handle == handle for one in sessions):
+                return state.task
+        raise NotFoundError(f"no task has a session {handle!r:.200}")
+
+    async def _variable(self, request: web.Request) -> Any:
+        await self._ready()
+        task, name = request.match_info["task"], request.match_info["name"]
+        query = request.query
+        message = ReadVariable(
+            device=query.get("device", ""),
+            container=query.get("container", ""),
+            name=name,
+            bins=limited(query, "bins", 40, 200),
+        )
+        answer: VariableSummarised = await self._poller.ask(task, INSPECTOR, message, _PATIENT)
+        about = {"name": name, "task": task, "device": message.device, "container": message.container}
+        return {**about, **summary_view(ArraySummary.from_wire(answer.summary))}
+
+    async def _queues(self, request: web.Request) -> Any:
+        await self._ready()
+        answers, _ = await self._poller.ask_all(INSPECTOR, ListQueues(most=_QUEUES), _SOON)
+        queues: dict[str, QueuesFound] = dict(sorted(answers.items()))
+        rows = [queue_view(task, QueueRow.from_wire(row)) for task, answer in queues.items() for row in answer.queues]
+        return rows[:_QUEUES]
+
+    async def _why(self, request: web.Request) -> Any:
+        await self._ready()
+        states = self._poller.tasks.values()
+
+        def asking(task: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
+            link = self._poller.find(task).link
+            return lambda message, limit: link.ask(WORKER, message, limit)
+
+        asks = {state.task: asking(state.task) for state in states if state.state == UP}
+        graphs = await collect_wait_graphs(asks, "", Deadline.after(_SOON))
+        silent = {state.task: state.fault for state in states if state.state != UP}
+        return why_view(explain(graphs.waits, {**silent, **graphs.silent}), time.time())
+
+
+def _as_json(answer: Callable[[web.Request], Awaitable[Any]]) -> Handler:
+    """Return a handler that answers with the value of a function as JSON."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        value = await answer(request)
+        # A large graph takes some 100 ms, in which others are answered.
+        body = await asyncio.to_thread(_encoded, value)
+        return _compressed(web.Response(body=body, content_type="application/json", charset="utf-8"))
+
+    return handle
+
+
+def _encoded(value: Any) -> bytes:
+    # In ASCII: halves of surrogate pairs, which names may have, are no UTF-8.
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def _compressed(response: web.Response) -> web.Response:
+    if len(response.body or b"") >= _COMPRESSED:  # type: ignore[arg-type]
+        response.enable_compression()
+    return response
+
+
+def _failed(status: HTTPStatus, words: str) -> web.Response:
+    return web.json_response({"error": words}, status=status)
+
+
+def _read_assets() -> dict[str, _Asset]:
+    """Return the files of the page by their paths below ``assets``."""
+    assets: dict[str, _Asset] = {}
+    folders = [("", resources.files("actorsession.dashboard") / "assets")]
+    while folders:
+        path, folder = folders.pop()
+        for entry in folder.iterdir():
+            name = f"{path}{entry.name}"
+            if entry.is_dir():
+                folders.append((f"{name}/", entry))
+            elif entry.is_file():
+                body = entry.read_bytes()
+                kind = mimetypes.guess_type(entry.name)[0] or "application/octet-stream"
+                text = kind.startswith("text/") or kind.endswith(("javascript", "json"))
+                assets[name] = _Asset(
+                    body, f"{kind}; charset=utf-8" if text else kind, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+                )
+    return assets
