@@ -455,7 +455,3 @@ class BaseSession(Shown, ProcessBound, ABC):
         if options.timeout_in_ms:
             raise ValueError(f"a run has one limit, got timeout={timeout!r} and timeout_in_ms={options.timeout_in_ms}")
         return replace(options, timeout_in_ms=math.ceil(timeout * 1000))
-
-    def _timeout(self, options: RunOptions | None) -> float | None:
-        """Return the limit that the caller set for a run, in seconds; ``None`` for the default."""
-        return own_limit(options) or self._limit
