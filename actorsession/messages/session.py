@@ -300,7 +300,7 @@ class ExplainStep:
     Attributes:
         session_handle: the session.
         feeds: names of the fed tensors.
-        types: dtype and shape of each, as pairs.
+        types: dtype and shape of each, as pairs; none for those that the graph says.
         fetches: names of the tensors that are fetched.
         targets: names of the operations that must run.
     """
