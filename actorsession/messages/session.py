@@ -300,7 +300,7 @@ class ExplainStep:
     Attributes:
         session_handle: the session.
         feeds: names of the fed tensors.
-        types: dtype and shape of each, as pairs; none for those that the graph says.
+        types: dtype and shape of each, as pairs; empty for those that the graph gives them.
         fetches: names of the tensors that are fetched.
         targets: names of the operations that must run.
     """

@@ -21,6 +21,7 @@ from actorsession.session.base import (
     check_last_steps,
     check_wait_for,
     container_names,
+    own_limit,
     reset_options,
 )
 from actorsession.session.callables import AsyncCallable, MakeError, closed_error, closed_error_of_callables
@@ -145,7 +146,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         # time; the comparison of threads takes a twentieth of the time.
         if self._thread != get_ident() or (plan.needs_loop and self._owner.loop is not asyncio._get_running_loop()):
             self._check_usable()
-        limit = self._limit if options is None else self._timeout(options)
+        limit = self._limit if options is None else own_limit(options) or self._limit
         return self._session.run(plan, feeds, limit, options, run_metadata)
 
     async def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:

@@ -121,7 +121,7 @@ class Session(SyncPartialRuns, BaseSession):
         self, plan: SessionPlan, feeds: Sequence[Any], options: RunOptions | None, run_metadata: RunMetadata | None
     ) -> Sequence[Any]:
         """Run with options, a time limit, the session's own pools, or a master."""
-        limit = self._timeout(options)
+        limit = self._limit if options is None else own_limit(options) or self._limit
         local = self._local
         if local is not None and local.runs_here(plan, feeds, limit, options):
             return local.run_here(plan, feeds, options, run_metadata, limit)

@@ -22,7 +22,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.life_cycle import LifeCycle, State
@@ -36,11 +36,15 @@ from actorsession.cluster.launch.task_processes import TaskProcesses, raise_loss
 from actorsession.cluster.server.snapshots import stored_cluster_id
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterSpec
+from actorsession.drawing.shown import Shown
 from actorsession.durations import checked_seconds
 from actorsession.errors import DataLossError, UnavailableError
 from actorsession.process_bound import ProcessBound
 from actorsession.standard_streams import open_standard_descriptors
 from actorsession.terminal_text import write_lines
+
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
 
 __all__ = ["GRACE", "ManagedCluster", "checked_imports"]
 
@@ -56,7 +60,7 @@ _ID_BYTES = 8
 _GENERATED = re.compile(rf"[0-9a-f]{{{2 * _ID_BYTES}}}")
 
 
-class ManagedCluster(ProcessBound, Generic[P]):
+class ManagedCluster(Shown, ProcessBound, Generic[P]):
     """Processes that are started and ended together, one for each task.
 
     Args:
@@ -376,6 +380,14 @@ class ManagedCluster(ProcessBound, Generic[P]):
     ) -> None:
         with _after(exc):
             await self.stop()
+
+    def _sheet(self) -> Sheet:
+        from actorsession.drawing.sheet import Sheet, Table
+
+        states = self.status().values()
+        rows = [(one.task, one.address, one.node, one.fate.partition("\n")[0], one.restarts) for one in states]
+        headings = ("task", "address", "node", "state", "restarts")
+        return Sheet(repr(self).strip("<>"), {}, [Table("tasks", headings, rows, 4)])
 
     def __repr__(self) -> str:
         alive = sum(p.alive for p in self.processes.values())

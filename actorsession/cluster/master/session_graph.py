@@ -8,9 +8,7 @@ is, even if its device is gone, and then no part can be cut that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
-
+from collections.abc import Callable, Mapping
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
 from actorsession.cluster.master.membership import Membership
 from actorsession.config.limits import check_graph_size
@@ -127,15 +125,6 @@ class SessionGraph:
     def nodes(self) -> Mapping[str, NodeDef]:
         """The nodes of the graph."""
         return self._state.view
-
-    def types_of(self, tensors: Iterable[str]) -> list[Any]:
-        """Return dtype and static shape of tensors of the graph, as pairs; those that it does not have are left out."""
-        pairs = []
-        for tensor in tensors:
-            name, _, index = tensor.rpartition(":")
-            outputs = self._state.view[name].outputs if name in self._state.view else ()
-            pairs += [[spec.dtype, spec.shape] for place, spec in enumerate(outputs) if str(place) == index]
-        return pairs
 
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node that is placed, with the reason."""

@@ -57,7 +57,7 @@ T = TypeVar("T")
 # Seconds in which a task answers for an explanation, and how often it is asked: the first question may have to wait
 # for what the loop does.
 _ASK = 2.0
-_TIMES = 2
+_TIMES = 3
 
 
 class SessionPlans:
@@ -204,7 +204,7 @@ class SessionPlans:
     async def explain(self, message: ExplainStep, deadline: Deadline) -> StepExplained:
         """Return what a step would do; the tasks that it needs are asked for what they know."""
         await self.follow(deadline)
-        feeds = feeds_from_wire(message.feeds, message.types or self._graph.types_of(message.feeds))
+        feeds = feeds_from_wire(message.feeds, message.types)
         signature = RunSignature(tuple(feeds), tuple(message.fetches), tuple(message.targets))
         size = self._graph.size + signature.size
         step = await self._plan(size, lambda: self._graph.planned(signature, feeds))

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, field, fields
 from typing import Any, TypeVar
 
+from actorsession.drawing.counters import Counters
 from actorsession.durations import short_duration
 from actorsession.errors import ProtocolError
 from actorsession.metrics import HistogramCounts
@@ -146,8 +147,8 @@ class VariableSize:
     nbytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerStatistics:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ServerStatistics(Counters):
     """The counters of one task at one moment.
 
     Attributes:

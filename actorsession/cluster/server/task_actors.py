@@ -27,6 +27,7 @@ from actorsession.config.file_roots import FileRoots
 from actorsession.errors import OpError
 from actorsession.metrics import Histogram, HistogramCounts, mailbox_waits
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads, thread_count
+from actorsession.prometheus import MetricFamily
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import server_pool
@@ -203,6 +204,10 @@ class TaskActors:
             errors=self.errors.counts,
             restarts=self.memory.restarts,
         )
+
+    async def metric_families(self) -> list[MetricFamily]:
+        """Return the current counters for Prometheus."""
+        return self.statistics().metric_families()
 
     # -- end -----------------------------------------------------------------------------------
 

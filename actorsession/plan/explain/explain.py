@@ -61,8 +61,8 @@ _DROPPED = 100
 _ASSIGN = "AssignVariableOp"
 
 
-Feeds: TypeAlias = Mapping[str, TensorSpec]
-"""The fed tensors by name, with the types of their values; the static types where there are no values."""
+Feeds: TypeAlias = "Mapping[str, TensorSpec | None]"
+"""The fed tensors by name, with the types of their values; ``None`` for the static types of the tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class PlannedStep:
 
     Attributes:
         signature: what it feeds, fetches and targets.
-        feeds: the fed tensors.
+        feeds: the fed tensors, with the types of their values.
         trail: what the stages of its planning did.
         fault: why it has no plan; ``None`` if it has one.
         view: the whole graph.
@@ -100,7 +100,7 @@ class PlannedStep:
     """
 
     signature: RunSignature
-    feeds: Feeds
+    feeds: Mapping[str, TensorSpec]
     trail: PlanTrail
     fault: OpError | None
     view: Mapping[str, NodeDef]
@@ -144,13 +144,21 @@ def plan_step(
     except OpError as error:
         fault = error
     # The graph may grow while the step is explained.
-    return PlannedStep(signature, feeds, trail, fault, dict(state.view), state.devices)
+    view = dict(state.view)
+    types = {name: spec or _static(view, name) for name, spec in feeds.items()}
+    known = {name: spec for name, spec in types.items() if spec is not None}
+    return PlannedStep(signature, known, trail, fault, view, state.devices)
+
+
+def _static(view: Mapping[str, NodeDef], name: str) -> TensorSpec | None:
+    node, index = split_name(name)
+    return view[node].outputs[index] if node in view and index < len(view[node].outputs) else None
 
 
 def without_plan(signature: RunSignature, feeds: Feeds, error: OpError) -> Explanation:
     """Return the explanation of a step of a graph that cannot be planned from at all."""
     return Explanation(
-        feeds=tuple([_tensor(name, spec) for name, spec in feeds.items()]),
+        feeds=tuple([_tensor(name, spec) for name, spec in feeds.items() if spec is not None]),
         fetches=signature.fetches,
         targets=signature.targets,
         missing=(_no_plan(error),),
@@ -162,12 +170,14 @@ def feeds_from_wire(names: Sequence[str], types: Sequence[Any]) -> Feeds:
 
     Args:
         names: of the tensors.
-        types: dtype and shape of each.
+        types: dtype and shape of each; empty for those that the graph gives them.
 
     Raises:
         InvalidArgumentError: for any other form.
     """
-    feeds = {}
+    if not types:
+        return dict.fromkeys(names)
+    feeds: dict[str, TensorSpec | None] = {}
     for name, pair in zip(names, types, strict=False):
         match pair:
             case [DType() as dtype, TensorShape() as shape]:
@@ -226,7 +236,7 @@ class _Explainer:
             nodes=tuple(nodes.values()),
             dropped=dropped,
             dropped_more=more,
-            partitions=tuple([self._partition(*pair) for pair in zip(self.parts, compiled, strict=True)]),
+            partitions=tuple([self._partition(*pair, nodes) for pair in zip(self.parts, compiled, strict=True)]),
             transfers=transfers,
             passes=tuple(self._passes()),
             links=tuple([TaskLink(task=t, round_trip=s) for t, s in self.known.round_trips.items()]),
@@ -253,7 +263,7 @@ class _Explainer:
     def _node(self, node: NodeDef, device: str, own: Mapping[str, NodeDef]) -> ExplainedNode:
         outputs = [self._type(node.name, k, spec) for k, spec in enumerate(node.outputs)]
         inputs = [self._type(*_origin(name, k, own), own[name].outputs[k]) for name, k in node.inputs if name in own]
-        micros, known = node_cost(replace(node, outputs=tuple(outputs)), tuple(inputs))
+        micros, known = self._cost(replace(node, outputs=tuple(outputs)), tuple(inputs), device)
         measured = self.known.model.node_seconds(node)
         placed = self._placed(node, device)
         return ExplainedNode(
@@ -270,6 +280,13 @@ class _Explainer:
             known=known or measured is not None,
             measured=measured is not None,
         )
+
+    def _cost(self, node: NodeDef, inputs: tuple[TensorSpec, ...], device: str) -> tuple[float, bool]:
+        """Return the expected microseconds of a node, and whether everything behind them is known."""
+        if not nodes_inside(node) or not device:
+            return node_cost(node, inputs)
+        code = self._code(construct_partition(node, inputs, device))
+        return sum(s.cost for c in code for s in c.segments), all(s.cost_known for c in code for s in c.segments)
 
     def _inputs(self, node: NodeDef, own: Mapping[str, NodeDef]) -> Iterator[str]:
         """Yield what a node reads and runs after, by the names of the graph where it is received or fed."""
@@ -354,13 +371,18 @@ class _Explainer:
                 for node in part.nodes
                 if nodes_inside(node)
             ]
+        return [code for each in parts for code in self._code(each)]
+
+    def _code(self, part: Partition) -> list[CompiledPartition]:
         try:
-            return [compile_partition(each, own_fetches=self.known.own_fetches) for each in parts]
+            return [compile_partition(part, own_fetches=self.known.own_fetches)]
         except OpError as error:
             self.faults.append(error)
             return []
 
-    def _partition(self, part: Partition, compiled: Sequence[CompiledPartition]) -> ExplainedPartition:
+    def _partition(
+        self, part: Partition, compiled: Sequence[CompiledPartition], nodes: Mapping[str, ExplainedNode]
+    ) -> ExplainedPartition:
         signature = self.step.signature.sorted()
         return ExplainedPartition(
             device=part.device,
@@ -369,7 +391,7 @@ class _Explainer:
             nodes=tuple([node.name for node in part.nodes if node.op not in (SEND, RECV, ARG)]),
             feeds=tuple([signature.feeds[position] for position in part.feeds]),
             fetches=tuple([signature.fetches[position] for position, _, _ in part.fetches]),
-            segments=tuple([segment for code in compiled for segment in _segments(code)]),
+            segments=tuple([segment for code in compiled for segment in _segments(code, nodes)]),
         )
 
     # -- what the planning did -----------------------------------------------------------------
@@ -481,11 +503,12 @@ def _task(device: str) -> str:
     return device.rpartition("/")[0]
 
 
-def _segments(code: CompiledPartition) -> Iterator[ExplainedSegment]:
+def _segments(code: CompiledPartition, explained: Mapping[str, ExplainedNode]) -> Iterator[ExplainedSegment]:
     """Yield the generated functions of a partition with what their lines belong to."""
     arrivals = dict(code.recvs) | {s.arrival: code.nodes[s.node].name for s in code.suspensions}
     for segment in code.segments:
         nodes = [None if line.node is None else code.nodes[line.node] for line in segment.code]
+        names = {node.name for node in nodes if node is not None and node.name in explained}
         yield ExplainedSegment(
             name=segment.name,
             waits=tuple([arrivals[slot] for slot in segment.waits]),
@@ -496,6 +519,7 @@ def _segments(code: CompiledPartition) -> Iterator[ExplainedSegment]:
                     for line, node in zip(segment.code, nodes, strict=True)
                 ]
             ),
-            seconds=segment.cost * 1e-6,
-            known=segment.cost_known,
+            # The values of feeds, and what was measured, say more than the code does.
+            seconds=max(segment.cost * 1e-6, sum(explained[name].seconds for name in names)),
+            known=segment.cost_known or all(explained[name].known for name in names),
         )

@@ -13,6 +13,7 @@ from actorsession.drawing.text import byte_size, duration
 from actorsession.graph.control_flow_ops import ENTERS, MERGES
 from actorsession.graph.device import device_task, short_device
 from actorsession.graph.dtypes import resource
+from actorsession.graph.function import nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.codegen.in_place import writes_new
@@ -183,6 +184,7 @@ def _alone(facts: Facts) -> Iterator[Finding]:
         node = facts.nodes[alone.name]
         ways = [t for t in facts.transfers if device_task(t.source) == task or device_task(t.target) == task]
         seconds = max([t.seconds for t in ways], default=0.0)
+        beside = [t.target if device_task(t.source) == task else t.source for t in ways]
         if node.seconds > seconds:
             continue
         yield Finding(
@@ -191,7 +193,8 @@ def _alone(facts: Facts) -> Iterator[Finding]:
             line=node.line,
             what=f"{node.name!r} ({node.op}) is alone on {short_device(task)}: it takes {duration(node.seconds)}, and "
             f"the messages that begin it and carry its values {duration(seconds)} each",
-            advice=f"place it beside what reads it ({short_device(ways[0].target) if ways else 'the client device'})",
+            advice=f"place it on {short_device(beside[-1]) if beside else 'the client device'}, where what it is "
+            "connected with is",
             seconds=seconds,
         )
 
@@ -224,9 +227,10 @@ def _dataflow(facts: Facts) -> Iterator[Finding]:
 def _python(facts: Facts) -> Iterator[Finding]:
     """Find nodes that call functions of the program."""
     for part in facts.parts:
-        for node in part.nodes:
+        for node in [inner for outer in part.nodes for inner in (outer, *[one for one, _ in nodes_inside(outer)])]:
             if is_registered(node.op) and lookup(node.op).calls_python:
-                seconds = facts.nodes[node.name].seconds if facts.nodes[node.name].measured else 0.0
+                known = facts.nodes.get(node.name)
+                seconds = known.seconds if known is not None and known.measured else 0.0
                 yield Finding(
                     kind="python",
                     node=node.name,

@@ -138,8 +138,8 @@ def _refusal(refused: Refused) -> str:
 
 
 def _partition(part: ExplainedPartition) -> str:
-    how = f"{len(part.segments)} segments" if part.engine == "segments" else "node by node, on the dataflow engine"
-    said = [f"{len(part.nodes)} nodes", how]
+    how = _count(len(part.segments), "segment") if part.engine == "segments" else "node by node, on the dataflow engine"
+    said = [_count(len(part.nodes), "node"), how]
     said += [f"fed {_named(part.feeds)}"] if part.feeds else []
     said += [f"fetched {_named(part.fetches)}"] if part.fetches else []
     return f"{short_device(part.device)}: {'; '.join(said)}"

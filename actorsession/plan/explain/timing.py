@@ -32,7 +32,8 @@ def wire_seconds(nbytes: float, source: str, target: str, round_trips: Mapping[s
     usual = transfer_seconds(nbytes, f"{source}/", f"{target}/")
     if source == target:
         return usual
-    return usual + max(round_trips.get(source, 0.0), round_trips.get(target, 0.0)) / 2
+    least = transfer_seconds(0, f"{source}/", f"{target}/")
+    return usual - least + max(least, round_trips.get(source, 0.0) / 2, round_trips.get(target, 0.0) / 2)
 
 
 def critical_chain(

@@ -204,7 +204,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         message = ExplainStep(
             session_handle=connection.handle,
             feeds=list(feeds),
-            types=[[spec.dtype, spec.shape] for spec in feeds.values()],
+            types=[[spec.dtype, spec.shape] for spec in feeds.values() if spec is not None],
             fetches=list(signature.fetches),
             targets=list(signature.targets),
         )
