@@ -9,6 +9,7 @@ is, even if its device is gone, and then no part can be cut that needs it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
 from actorsession.cluster.master.membership import Membership
 from actorsession.config.limits import check_graph_size
