@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-__all__ = ["LazyName", "NoAttributeError", "lazy_names", "read_table"]
+__all__ = ["LazyName", "NoAttributeError", "lazy_names", "nearest_names", "read_table"]
 
 
 class LazyName(NamedTuple):
@@ -83,8 +84,8 @@ class NoAttributeError(AttributeError):
         package: full name of the package.
         name: the name.
         names: all names of the package.
-        inner: full names of the modules among them, by their names in the package. One that has ``name`` is
-            suggested, else names of the package that are spelt like it.
+        inner: full names of the modules among them, by their names in the package, whose names may be meant
+            too.
     """
 
     __module__, __qualname__ = "builtins", "AttributeError"
@@ -96,14 +97,68 @@ class NoAttributeError(AttributeError):
     def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
         return AttributeError, (str(self),)  # what goes to another process is explained here
 
-    def __str__(self) -> str:
-        import difflib
+    @property
+    def meant(self) -> list[str]:
+        """What may have been meant, the likeliest first; see ``nearest_names``."""
+        inner = {ours: _names_of(module) for ours, module in self._inner.items()}
+        return nearest_names(self.name or "", self._names, inner)
 
-        name = self.name or ""
-        having = [ours for ours, module in self._inner.items() if name in _names_of(module)]
-        meant = [f"{ours}.{name}" for ours in sorted(having)]
-        meant = meant or difflib.get_close_matches(name, self._names, n=3)
+    def __str__(self) -> str:
+        meant = self.meant
         return f"{self.args[0]}; did you mean {', '.join(meant)}?" if meant else self.args[0]
+
+
+# What numpy, TensorFlow 2 and spoken English say, by the word of TensorFlow 1.
+_SYNONYMS = {
+    "average": "mean",
+    "avg": "mean",
+    "div": "divide",
+    "len": "size",
+    "mul": "multiply",
+    "neg": "negative",
+    "product": "prod",
+    "sub": "subtract",
+    "var": "variable",
+}
+
+
+def nearest_names(name: str, names: Iterable[str], inner: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return up to three names that may be meant by one that does not exist, the likeliest first.
+
+    Args:
+        name: the name that does not exist.
+        names: the names where it was looked up.
+        inner: the names of modules there, by module; they are returned as ``module.name``.
+
+    Returns:
+        Those of the same words or synonyms of them, else those that are spelt like it or have its words among
+        others.
+    """
+    import difflib
+
+    own = {each: [each] for each in names}
+    places = dict(own)
+    for room in sorted(inner):
+        for each in inner[room]:
+            if each not in own:
+                places[each] = [*places.get(each, []), f"{room}.{each}"]
+    words = {each: _words(each) for each in places}
+    asked = _words(name)
+    meant = [name] if name in places else sorted(each for each in places if words[each] == asked)
+    if not meant:
+        by_letters = {each.lower(): each for each in places}
+        alike = partial(difflib.get_close_matches, name.lower(), by_letters, n=3)
+        parts = sorted((each.lower() for each in places if set(asked) < set(words[each])), key=len)
+        meant = [by_letters[each] for each in [*alike(cutoff=0.8), *parts] or alike(cutoff=0.6)]
+    return list(dict.fromkeys(place for each in meant for place in places[each]))[:3]
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """Return the words of a name in either case, each as TensorFlow 1 says it."""
+    import re
+
+    found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    return tuple(_SYNONYMS.get(word.lower(), word.lower()) for word in found)
 
 
 def _names_of(module: str) -> Sequence[str]:

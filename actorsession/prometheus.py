@@ -5,6 +5,8 @@ instance by such a table, and ``exposition`` writes the families of any number o
 by the statistics of servers and sessions, and by the command line; imports nothing but ``records`` and
 ``terminal_text``.
 
+A histogram is one sample, which is written as the lines of its buckets, its sum and its count.
+
 Invariants: a family appears once, with its help and type; no two samples of it have the same labels, because
 the values of such samples are added. Names are stable, since dashboards refer to them: they begin with
 ``actorsession_`` and end with their unit, those of counters with ``_total``.
@@ -13,21 +15,41 @@ the values of such samples are added. Names are stable, since dashboards refer t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from math import inf
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from actorsession.records import dataclass
 from actorsession.terminal_text import visible
 
-__all__ = ["Kind", "Metric", "MetricFamily", "exposition", "metric_families"]
+__all__ = ["Distribution", "Kind", "Metric", "MetricFamily", "exposition", "merged", "metric_families", "sample_rows"]
 
-Kind: TypeAlias = Literal["counter", "gauge"]
-"""The type of a family: a number that never decreases, or one that goes up and down."""
+Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
+"""The type of a family: a number that never decreases, one that goes up and down, or times by their size."""
 
 _NAME = re.compile(r"actorsession_[a-z0-9_]+")
 _LABEL = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
 _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
 _LABEL_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+
+
+class Distribution(Protocol):
+    """The value of a sample of a histogram, such as ``metrics.HistogramCounts``."""
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """How many values each bucket has, those beyond all bounds last."""
+
+    @property
+    def sum(self) -> float:
+        """The sum of all values."""
+
+    @property
+    def bounds(self) -> Sequence[float]:
+        """The upper bounds of all buckets but the last."""
+
+    def __add__(self, other: Any, /) -> Distribution: ...
 
 
 class Metric(NamedTuple):
@@ -57,13 +79,14 @@ class MetricFamily:
         samples: labels and value of each sample.
 
     Raises:
-        ValueError: for a name or label in another form, or a counter whose name does not end in ``_total``.
+        ValueError: for a name or label in another form, a counter whose name does not end in ``_total``, or a
+            histogram with the label ``le``, which its buckets have.
     """
 
     name: str
     kind: Kind
     help: str
-    samples: Sequence[tuple[Mapping[str, str], float]]
+    samples: Sequence[tuple[Mapping[str, str], float | Distribution]]
 
     def __post_init__(self) -> None:
         """Check the names."""
@@ -73,8 +96,11 @@ class MetricFamily:
                 f"{self.name!r:.100}"
             )
         for label in {label for labels, _ in self.samples for label in labels}:
-            if not _LABEL.fullmatch(label):
-                raise ValueError(f"a label is letters, digits and '_', without '__' in front; got {label!r:.100}")
+            if not _LABEL.fullmatch(label) or (self.kind == "histogram" and label == "le"):
+                raise ValueError(
+                    f"a label is letters, digits and '_', without '__' in front, and not a histogram's own le; got "
+                    f"{label!r:.100}"
+                )
 
 
 def metric_families(statistics: object, rows: Iterable[Metric], labels: Mapping[str, str]) -> list[MetricFamily]:
@@ -88,43 +114,71 @@ def metric_families(statistics: object, rows: Iterable[Metric], labels: Mapping[
     return [MetricFamily(row.name, row.kind, row.help, [(labels, getattr(statistics, row.field))]) for row in rows]
 
 
+def merged(families: Iterable[MetricFamily]) -> list[MetricFamily]:
+    """Return one family of each name; the values of samples with the same labels are added.
+
+    Raises:
+        ValueError: for families of one name and several types.
+    """
+    firsts: dict[str, MetricFamily] = {}
+    values: dict[str, dict[tuple[tuple[str, str], ...], Any]] = {}
+    for family in families:
+        first = firsts.setdefault(family.name, family)
+        if first.kind != family.kind:
+            raise ValueError(f"{family.name} is a {first.kind} and a {family.kind}")
+        sums = values.setdefault(family.name, {})
+        for labels, value in family.samples:
+            key = tuple([(name, _seen(text)) for name, text in labels.items()])
+            sums[key] = sums[key] + value if key in sums else value
+    return [
+        MetricFamily(name, family.kind, family.help, [(dict(key), value) for key, value in values[name].items()])
+        for name, family in firsts.items()
+    ]
+
+
+def sample_rows(family: MetricFamily) -> Iterator[tuple[str, Mapping[str, str], float]]:
+    """Yield the name, the labels and the value of each line of a family.
+
+    Those of a histogram are the counts of all values up to each bound, the sum and the count.
+    """
+    for labels, value in family.samples:
+        if isinstance(value, (int, float)):
+            yield family.name, labels, value
+            continue
+        counts = list(accumulate(value.counts))
+        for bound, count in zip((*value.bounds, inf), counts, strict=True):
+            yield f"{family.name}_bucket", {**labels, "le": _number(float(bound))}, count
+        yield f"{family.name}_sum", labels, value.sum
+        yield f"{family.name}_count", labels, counts[-1]
+
+
 def exposition(families: Iterable[MetricFamily]) -> str:
     """Return families as text; those of one name are written together.
 
     Raises:
         ValueError: for families of one name and several types.
     """
-    merged: dict[str, tuple[MetricFamily, dict[str, float]]] = {}
-    for family in families:
-        first, values = merged.setdefault(family.name, (family, {}))
-        if first.kind != family.kind:
-            raise ValueError(f"{family.name} is a {first.kind} and a {family.kind}")
-        for labels, value in family.samples:
-            key = _labels(labels)
-            values[key] = values.get(key, 0) + value
     lines: list[str] = []
-    for name, (family, values) in merged.items():
-        lines.append(f"# HELP {name} {family.help.translate(_HELP_ESCAPES)}")
-        lines.append(f"# TYPE {name} {family.kind}")
-        lines += [f"{name}{labels} {_number(value)}" for labels, value in values.items()]
+    for family in merged(families):
+        lines.append(f"# HELP {family.name} {family.help.translate(_HELP_ESCAPES)}")
+        lines.append(f"# TYPE {family.name} {family.kind}")
+        lines += [f"{name}{_in_braces(labels)} {_number(value)}" for name, labels, value in sample_rows(family)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _labels(labels: Mapping[str, str]) -> str:
-    if not labels:
-        return ""
-    pairs = [f'{name}="{_escaped(value)}"' for name, value in labels.items()]
-    return "{" + ",".join(pairs) + "}"
+def _in_braces(labels: Mapping[str, str]) -> str:
+    pairs = [f'{name}="{value.translate(_LABEL_ESCAPES)}"' for name, value in labels.items()]
+    return "{" + ",".join(pairs) + "}" if pairs else ""
 
 
-def _escaped(value: str) -> str:
-    lines = map(visible, value.split("\n"))  # line breaks have an escape of their own here
-    return "\n".join(lines).translate(_LABEL_ESCAPES)
+def _seen(value: str) -> str:
+    """Return the value of a label with what cannot be seen in it made visible, but for line breaks."""
+    return "\n".join(map(visible, value.split("\n")))  # which have an escape of their own
 
 
 def _number(value: float) -> str:
     if value != value:
         return "NaN"
-    if value in (float("inf"), -float("inf")):
+    if value in (inf, -inf):
         return "+Inf" if value > 0 else "-Inf"
     return repr(value)

@@ -22,8 +22,8 @@ SEPARATE_MODULES = ("actorsession.extend", "transports")
 CONTENTS = {
     "Guide": (
         "docs/tutorial docs/layers docs/questions docs/sessions docs/graphs docs/checkpoints "
-        "docs/distributed docs/engines docs/ray docs/dask docs/slurm docs/kubernetes docs/tensorflow1 "
-        "docs/extending"
+        "docs/distributed docs/observability docs/engines docs/ray docs/dask docs/slurm docs/kubernetes "
+        "docs/tensorflow1 docs/extending"
     ),
     "Reference": "reference/index docs/semantics docs/benchmarks examples",
     "The project": "docs/architecture docs/decisions/README CONTRIBUTING SECURITY CHANGELOG",

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from types import ModuleType
 
 import pytest
 
-from actorsession.lazy_names import LazyName, lazy_names, read_table
+import actorsession as acts
+import actorsession.compat.v1 as tf
+from actorsession.lazy_names import LazyName, lazy_names, nearest_names, read_table
+from tests.rows import for_each
 
 TABLE = {"json": "*=words dumps loads=read", ".part": "thing"}
 
@@ -40,6 +44,34 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones(monkeypatch: pytest.M
     for name, hint in {"dunps": "; did you mean dumps\\?", "dump": "; did you mean words.dump\\?", "xyz": "$"}.items():
         with pytest.raises(AttributeError, match=f"'lazy_package' has no attribute '{name}'{hint}"):
             load(name)
+
+
+@for_each(
+    "asked, meant",
+    [
+        ("reduce_avg", ["reduce_mean"]),
+        ("reduceMean", ["reduce_mean"]),
+        ("AdamOptimzer", ["train.AdamOptimizer"]),
+        ("adamoptimizer", ["train.AdamOptimizer"]),
+        ("Adam", ["train.AdamOptimizer"]),
+        ("matmull", ["matmul"]),
+        ("relu", ["nn.relu"]),
+        ("mean", ["reduce_mean"]),
+        ("xyz", []),
+    ],
+)
+def test_names_of_the_same_words_come_before_those_that_are_spelt_alike(asked: str, meant: list[str]) -> None:
+    inner = {"train": ["AdamOptimizer"], "nn": ["relu"], "linalg": ["matmul"]}
+    assert nearest_names(asked, ["reduce_any", "reduce_mean", "reduce_max", "matmul"], inner) == meant
+
+
+@for_each(
+    "asked, meant", [("reduce_avg", "reduce_mean"), ("AdamOptimzer", "train.AdamOptimizer"), ("Dense", "layers.Dense")]
+)
+def test_both_packages_lead_to_what_was_meant(asked: str, meant: str) -> None:
+    for package in (acts, tf):
+        with pytest.raises(AttributeError, match=rf"did you mean {re.escape(meant)}\b"):
+            getattr(package, asked)
 
 
 def test_the_error_of_an_unknown_name_goes_to_other_processes() -> None:

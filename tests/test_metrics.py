@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
 import gc
 import inspect
+import itertools
 import os
 import threading
 from dataclasses import FrozenInstanceError, fields
@@ -16,7 +18,15 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, GraphOptions, Session, metrics, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.metrics import LinkMetrics, ProcessMetrics, SessionMetrics, session_tally
+from actorsession.metrics import (
+    BOUNDS,
+    Histogram,
+    HistogramCounts,
+    LinkMetrics,
+    ProcessMetrics,
+    SessionMetrics,
+    session_tally,
+)
 from tests.cluster.kit import W0, W1, in_process, on, reach_over_links, soon
 
 X = np.ones(4, np.float32)
@@ -64,6 +74,82 @@ def test_the_value_is_frozen_and_does_not_follow_the_counters() -> None:
     assert (before.direct.runs, acts.debugging.process_metrics().direct.runs) == (0, 5)
     with pytest.raises(FrozenInstanceError):
         before.direct.runs = 1  # type: ignore[misc]
+
+
+# -- histograms ------------------------------------------------------------------------------------
+
+
+def observed(*seconds: float) -> HistogramCounts:
+    histogram = Histogram()
+    for one in seconds:
+        histogram.observe(one)
+    return histogram.snapshot()
+
+
+def test_a_time_is_counted_below_the_next_bound_and_a_bound_belongs_to_its_own_bucket() -> None:
+    seen = observed(0.0, 0.0015, BOUNDS[3], 3600.0)
+    assert [place for place, count in enumerate(seen.counts) if count] == [0, 3, BOUNDS.index(0.002), len(BOUNDS)]
+    assert (seen.total, seen.sum) == (4, 3600.0 + 0.0015 + BOUNDS[3])
+    assert seen.mean == seen.sum / 4
+
+
+def test_the_bounds_ascend_from_microseconds_to_minutes_by_factors_of_at_most_two_and_a_half() -> None:
+    assert (BOUNDS[0], BOUNDS[-1]) == (5e-6, 100.0)
+    assert all(1.9 < high / low < 2.6 for low, high in itertools.pairwise(BOUNDS))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.9, 0.99, 1.0])
+def test_a_quantile_lies_in_the_bucket_of_the_true_one(share: float) -> None:
+    seconds = np.random.default_rng(1).lognormal(-6.0, 1.5, 1001)
+    true = float(np.quantile(seconds, share))
+    place = bisect.bisect_left(BOUNDS, true)
+    found = observed(*seconds).quantile(share)
+    assert (0.0, *BOUNDS)[place] <= found <= BOUNDS[place]
+
+
+def test_quantiles_of_nothing_are_0_and_those_beyond_all_bounds_are_the_last_bound() -> None:
+    assert (HistogramCounts().quantile(0.5), HistogramCounts().mean) == (0.0, 0.0)
+    assert observed(1000.0, 2000.0).quantile(0.5) == 100.0
+
+
+def test_counts_are_added_and_the_earlier_ones_of_a_histogram_subtracted() -> None:
+    histogram = Histogram()
+    histogram.observe(0.5)
+    before = histogram.snapshot()
+    histogram.add(observed(0.25, 8.0))
+    assert histogram.snapshot() == before + observed(0.25, 8.0) == observed(0.5, 0.25, 8.0)
+    assert (histogram.snapshot() - before).counts == observed(0.25, 8.0).counts
+    assert before == observed(0.5), "a snapshot does not follow"
+
+
+def test_counts_of_other_bounds_are_not_mixed() -> None:
+    with pytest.raises(ValueError, match="other bounds"):
+        observed(1.0) + HistogramCounts((0, 1), 1.0, (2.0,))
+    with pytest.raises(ValueError, match="2 bounds have one count more, got 2"):
+        HistogramCounts((0, 1), 1.0, (2.0, 3.0))
+
+
+def test_a_histogram_is_read_back_from_its_wire_form_also_with_other_bounds_and_more_fields() -> None:
+    seen = observed(0.5, 3.0)
+    assert HistogramCounts.from_wire(seen.to_wire()) == seen
+    assert HistogramCounts.from_wire({"counts": [1, 2], "sum": 3, "bounds": [1.0], "later": 0}).total == 3
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        {},
+        {"counts": [1], "sum": 1.0, "bounds": [1.0]},
+        {"counts": [1, "2"], "sum": 1.0, "bounds": [1.0]},
+        {"counts": [1, 2], "sum": "1", "bounds": [1.0]},
+        {"counts": [1, 2, 3], "sum": 1.0, "bounds": [2.0, 1.0]},
+    ],
+)
+def test_another_form_is_no_histogram(value: object) -> None:
+    with pytest.raises(TypeError, match="histogram"):
+        HistogramCounts.from_wire(value)
 
 
 # -- direct sessions -------------------------------------------------------------------------------

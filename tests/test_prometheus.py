@@ -18,6 +18,7 @@ from actorsession.cluster import OpenSession, ServerStatistics
 from actorsession.cluster.server import statistics as server_statistics
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.extend import PassStatistics
+from actorsession.metrics import BOUNDS, HistogramCounts
 from actorsession.plan.plan_cache import CacheStatistics
 from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
 from actorsession.rpc import LinkStatistics, link_statistics
@@ -50,13 +51,14 @@ def read(text: str) -> tuple[Samples, dict[str, str]]:
             name, kind = line.removeprefix("# TYPE ").split(" ")
             assert name == family, f"the type of {name} is not below its help"
             assert name not in types
-            assert kind in ("counter", "gauge")
+            assert kind in ("counter", "gauge", "histogram")
             types[name] = kind
         else:
             found = _SAMPLE.fullmatch(line)
             assert found is not None, f"not a sample: {line!r}"
-            assert found[1] == family, f"{found[1]} is not among its family"
             assert family in types
+            parts = ("_bucket", "_sum", "_count") if types[family] == "histogram" else ("",)
+            assert found[1] in [family + part for part in parts], f"{found[1]} is not among its family"
             key = (found[1], frozenset(pairs(found[2] or "").items()))
             assert key not in samples, f"{line!r} comes twice"
             samples[key] = float(found[3])
@@ -128,6 +130,7 @@ def test_numbers_that_are_not_finite_are_written_as_prometheus_does() -> None:
         ("actorsession_x_total", "gauge", {}),
         ("actorsession_x", "gauge", {"no-label": ""}),
         ("actorsession_x", "gauge", {"__name__": ""}),
+        ("actorsession_x", "histogram", {"le": ""}),
     ],
 )
 def test_a_name_that_prometheus_or_its_users_would_not_take_is_refused(
@@ -135,6 +138,29 @@ def test_a_name_that_prometheus_or_its_users_would_not_take_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match="got "):
         MetricFamily(name, kind, "Words.", [(labels, 1)])
+
+
+def test_a_histogram_is_its_buckets_up_to_each_bound_its_sum_and_its_count() -> None:
+    small, more = HistogramCounts((1, 0, 2), 7.5, (0.5, 1.0)), HistogramCounts((0, 1, 0), 0.75, (0.5, 1.0))
+    samples = [({"of": "a"}, small), ({"of": "b"}, more), ({"of": "a"}, more)]
+    text = exposition([MetricFamily("actorsession_x_seconds", "histogram", "Words.", samples)])
+    assert text.splitlines()[:7] == [
+        "# HELP actorsession_x_seconds Words.",
+        "# TYPE actorsession_x_seconds histogram",
+        'actorsession_x_seconds_bucket{of="a",le="0.5"} 1',
+        'actorsession_x_seconds_bucket{of="a",le="1.0"} 2',
+        'actorsession_x_seconds_bucket{of="a",le="+Inf"} 4',
+        'actorsession_x_seconds_sum{of="a"} 8.25',
+        'actorsession_x_seconds_count{of="a"} 4',
+    ]
+    found, _ = read(text)
+    assert value(found, "actorsession_x_seconds_count", of="b") == 1
+
+
+def test_a_histogram_without_labels_has_the_bounds_alone() -> None:
+    text = exposition([MetricFamily("actorsession_x_seconds", "histogram", "Words.", [({}, HistogramCounts())])])
+    assert len(read(text)[0]) == len(BOUNDS) + 3
+    assert text.endswith('_bucket{le="+Inf"} 0\nactorsession_x_seconds_sum 0.0\nactorsession_x_seconds_count 0\n')
 
 
 def test_one_name_has_one_type() -> None:
@@ -152,9 +178,11 @@ def test_a_table_names_the_fields_of_an_instance() -> None:
 
 # -- statistics ------------------------------------------------------------------------------------
 
+# One family, whose label says which of them it is.
+_OF_OTHER_FAMILIES = {"master_steps", "worker_steps"}
 TABLES = [
-    (ServerStatistics, (*server_statistics._METRICS, *server_statistics._SNAPSHOT_METRICS)),
-    (SessionStatistics, session_statistics._METRICS),
+    (ServerStatistics, (*server_statistics._METRICS, *server_statistics._TIMES, *server_statistics._SNAPSHOT_METRICS)),
+    (SessionStatistics, (*session_statistics._METRICS, *session_statistics._TIMES)),
     (CacheStatistics, session_statistics._CACHE_METRICS),
     (PassStatistics, session_statistics._PASS_METRICS),
     (LinkStatistics, link_statistics._METRICS),
@@ -164,12 +192,13 @@ TABLES = [
 
 @pytest.mark.parametrize(("kind", "rows"), TABLES, ids=[kind.__name__ for kind, _ in TABLES])
 def test_every_number_of_the_statistics_has_a_name_of_its_own(kind: Any, rows: tuple[Metric, ...]) -> None:
-    numbers = {f.name for f in fields(kind) if f.type in ("int", "float")}
-    assert sorted(row.field for row in rows) == sorted(numbers - {"pid", "phase"})
+    numbers = {f.name for f in fields(kind) if f.type in ("int", "float", "HistogramCounts")}
+    assert sorted(row.field for row in rows) == sorted(numbers - {"pid", "phase", *_OF_OTHER_FAMILIES})
     for row in rows:
         assert row.help.endswith(".")
-        of_seconds = next(f.type for f in fields(kind) if f.name == row.field) == "float"
-        assert ("_seconds" in row.name) == of_seconds, row
+        kept_as = next(f.type for f in fields(kind) if f.name == row.field)
+        assert ("_seconds" in row.name) == (kept_as != "int"), row
+        assert (row.kind == "histogram") == (kept_as == "HistogramCounts"), row
         assert ("_bytes" in row.name) == ("bytes" in row.field or "memory" in row.field or row.field == "send_buffer")
 
 

@@ -200,21 +200,20 @@ def test_pages_docstrings_and_comments_have_no_word_of_the_table() -> None:
     assert found == [], "\n".join(found)
 
 
-def native_messages(tree: ast.Module) -> Iterator[ast.Constant]:
-    """The texts in the exceptions that a module raises."""
+def messages(tree: ast.Module) -> Iterator[ast.Constant]:
+    """The texts of a module that are no docstrings: those of its errors, and what these are made of."""
+    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Raise) and node.exc is not None:
-            for part in ast.walk(node.exc):
-                if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    yield part
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+            yield node
 
 
 def messages_of_tensorflow(file: str, source: str) -> list[str]:
-    """Where an error of the library names something of TensorFlow's package that a program may not have."""
+    """Where a text of the library names something of TensorFlow's package that a program may not have."""
     return [
         f"{file}:{text.lineno}: {text.value!r}: a program has no `tf`; write: the name without it"
-        for text in native_messages(ast.parse(source))
-        if re.search(r"(?<![\w.])tf\.[a-z]", str(text.value))
+        for text in messages(ast.parse(source))
+        if re.search(r"(?<![\w.])tf\.[A-Za-z]", str(text.value))
     ]
 
 
@@ -302,6 +301,9 @@ def test_a_message_with_tensorflow_s_package_would_be_noticed() -> None:
     source = 'def f(x):\n    raise ValueError(f"{x} is no tf.float32")\n'
     (found,) = messages_of_tensorflow("a.py", source)
     assert found.startswith("a.py:2: ' is no tf.float32': ")
+    source = 'def text(x):\n    """Say tf.x."""\n    said = f"a symbolic `tf.Tensor` {x}"\n    return said\n'
+    (found,) = messages_of_tensorflow("a.py", source)
+    assert found.startswith("a.py:3: ")
 
 
 @pytest.mark.slow

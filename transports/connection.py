@@ -48,6 +48,10 @@ class ConnectionStatistics:
         bytes_sent: Size in bytes of the frames sent, as on the wire. Frames that go through shared memory
             count as if they went over the wire.
         bytes_received: Bytes received, counted likewise, including those of an incomplete frame.
+        bulk_bytes_sent: Those of the bytes sent that went by the bulk lane.
+        bulk_bytes_received: Those of the bytes received that came by it.
+        shared_bytes_sent: Those of the bytes sent that went through shared memory.
+        shared_bytes_received: Those of the bytes received that came through it.
         send_buffer: Bytes written that have not left this process, or, for inproc, that the peer has not
             received.
     """
@@ -57,6 +61,10 @@ class ConnectionStatistics:
     bytes_sent: int
     bytes_received: int
     send_buffer: int
+    bulk_bytes_sent: int = 0
+    bulk_bytes_received: int = 0
+    shared_bytes_sent: int = 0
+    shared_bytes_received: int = 0
 
 
 class Connection(ABC):

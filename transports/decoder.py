@@ -74,14 +74,15 @@ class FrameDecoder:
 
     Attributes:
         has_shared: Whether a shared frame may have been returned since the beginning.
+        chunk_bytes: The number of bytes of the chunks that have begun, with their prefixes.
         error: The error found in the bytes, if any. ``feed`` raises it once no frame precedes it.
     """
 
     __slots__ = (
         "_chunk", "_chunk_left", "_chunk_start", "_chunked", "_direct", "_filled", "_first_room",
         "_has_chunks", "_head", "_header", "_is_inside", "_lengths", "_lost", "_make", "_need", "_room",
-        "_segments", "_skip", "_start", "_target", "_version", "error", "has_shared", "max_frame",
-        "max_header", "max_segment", "max_segments",
+        "_segments", "_skip", "_start", "_target", "_version", "chunk_bytes", "error", "has_shared",
+        "max_frame", "max_header", "max_segment", "max_segments",
     )  # fmt: skip
 
     def __init__(
@@ -118,6 +119,7 @@ class FrameDecoder:
         self._first_room = first_room
         self.error: ProtocolError | None = None
         self.has_shared = False
+        self.chunk_bytes = 0
         self._chunk_start = PREFIX.pack(MAGIC, version, CHUNK_FLAG, 0, 0)[:4]
         self._has_chunks = chunks
         self._chunked: FrameDecoder | None = None  # made for the first chunk
@@ -335,6 +337,7 @@ class FrameDecoder:
                 chunks=False,
             )
         self._chunk = self._chunk_left = length
+        self.chunk_bytes += _PREFIX + length
         self.has_shared = True  # the second stream may have some
 
     def _take_chunk(self, data: Buffer, at: int, end: int, frames: list[Frame]) -> int:

@@ -28,6 +28,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from actorsession.actors.context import LOCAL_TELL, CallContext
@@ -45,6 +46,7 @@ from actorsession.errors import (
     exhausted,
     from_exception,
 )
+from actorsession.metrics import count_mailbox_wait
 from actorsession.records import dataclass
 
 __all__ = ["Actor", "ActorStatistics", "OnFailure", "answers", "handles", "routes"]
@@ -420,6 +422,7 @@ class Actor:
                 break
             delivery = mailbox.queue.popleft()
             if not delivery.abandoned:
+                count_mailbox_wait(monotonic() - delivery.since)
                 self._handle(delivery)
             mailbox.admit()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 from actorsession.actors.context import CallContext
@@ -27,15 +28,17 @@ class Delivery:
         context: its circumstances, including the deadline.
         answer: the future that the caller awaits; ``None`` for a tell.
         child: the child that works on it, once it has started and if it needs one.
+        since: when the actor got it, by the monotonic clock.
     """
 
-    __slots__ = ("_actor", "_on_abandoned", "_timer", "answer", "child", "context", "message")
+    __slots__ = ("_actor", "_on_abandoned", "_timer", "answer", "child", "context", "message", "since")
 
     def __init__(self, message: Any, context: CallContext, actor: str) -> None:
         self.message = message
         self.context = context
         self.answer: asyncio.Future[Any] | None = None
         self.child: asyncio.Task[Any] | None = None
+        self.since = monotonic()
         self._actor = actor
         self._on_abandoned: Callable[[Delivery], None] | None = None
         self._timer: asyncio.TimerHandle | None = None

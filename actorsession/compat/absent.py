@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from actorsession.compat import found_keras
+from actorsession.lazy_names import NoAttributeError
 
 __all__ = ["explain", "reason_for", "saying_why"]
 
@@ -141,15 +141,16 @@ def _written(name: str) -> str:
 
 
 def _alike(module: Sequence[str], name: str, holder: object) -> Iterable[str]:
-    """Names of the same module that are spelt like it, or else of ``tf`` itself."""
+    """Names of the same module that are like it, or else of ``tf`` itself and its modules."""
     tf: Any = importlib.import_module(_TARGET)
     places: list[tuple[list[str], object]] = [(list(module), holder)]
     if module[:1] not in (["contrib"], *([part] for part in _PARTS)):
         places.append(([], tf))
-    for room, inside in places:
+    for where, inside in places:
         names = [member for member in dir(inside) if not member.startswith("_")]
-        if near := difflib.get_close_matches(name, names, n=3):
-            return [".".join([*room, member]) for member in near]
+        rooms = {room: getattr(tf, room).__name__ for room in _rooms(tf)} if inside is tf else {}
+        if near := NoAttributeError(".".join(where), name, names, rooms).meant:
+            return [".".join([*where, member]) for member in near]
     return []
 
 

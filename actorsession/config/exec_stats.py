@@ -139,8 +139,12 @@ class NodeExecStats:
         ]
 
     @classmethod
-    def from_wire(cls, value: Any) -> NodeExecStats:
+    def from_wire(cls, value: Any, offset: int = 0) -> NodeExecStats:
         """Read the result of ``to_wire``.
+
+        Args:
+            value: the result.
+            offset: nanoseconds that are added to wall-clock times.
 
         Raises:
             TypeError: the value has another form.
@@ -149,11 +153,11 @@ class NodeExecStats:
         name, start, op_start, op_end, end, scheduled, label, outputs, memory, thread = value
         return cls(
             node_name=name,
-            all_start_nanos=start,
+            all_start_nanos=start + offset,
             op_start_rel_nanos=op_start,
             op_end_rel_nanos=op_end,
             all_end_rel_nanos=end,
-            scheduled_nanos=scheduled,
+            scheduled_nanos=scheduled + offset,
             timeline_label=label,
             thread_id=thread,
             output=tuple(

@@ -1,22 +1,29 @@
-"""The report of a run: the times of its nodes, its transfers, and its partition graphs.
+"""The report of a run: the times of its nodes, its transfers, its frames, and its partition graphs.
 
 The runtime fills it, the master merges it over processes, and users and ``observe`` read it. It is recorded
-as two flat lists; ``dev_stats`` returns the same data in TensorFlow's shape.
+as flat lists; ``dev_stats`` returns the nodes in TensorFlow's shape.
+
+Each process records the times of its own clock. A receiver of a report knows how far that clock is from its
+own, and adds the difference as it reads; ``clocks`` says how much was added, and how exact that is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorsession.config.cost_graph import CostGraphDef
 from actorsession.config.exec_stats import DeviceStepStats, NodeExecStats
 from actorsession.config.session import SessionMetadata
+from actorsession.drawing.shown import ShownValue
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
 
-__all__ = ["NodeStats", "RunMetadata", "StepStats", "TransferStats"]
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
+
+__all__ = ["ClockStats", "FrameStats", "NodeStats", "PhaseStats", "RunMetadata", "StepStats", "TransferStats"]
 
 # The nodes that move tensors between devices were not written by a user. ``dev_stats`` leaves them out, as
 # TensorFlow does; ``transfers`` describes them better.
@@ -36,6 +43,8 @@ class NodeStats:
         thread: name of the thread that ran it.
         nbytes: bytes of its outputs.
         detail: all recorded data in TensorFlow's shape; derived from the other fields where absent.
+        waited: whether it was suspended between start and end: it waited for something, such as an element of
+            a queue, and held no thread.
     """
 
     device: str
@@ -46,6 +55,7 @@ class NodeStats:
     thread: str
     nbytes: int
     detail: NodeExecStats | None = None
+    waited: bool = False
 
     def exec_stats(self, thread_id: int) -> NodeExecStats:
         """Return the entry of ``dev_stats`` for this node."""
@@ -66,19 +76,23 @@ class NodeStats:
     def to_wire(self) -> list[Any]:
         """Return the statistics as plain values."""
         detail = self.detail.to_wire() if self.detail is not None else None
-        return [self.device, self.node, self.op, self.start, self.end, self.thread, self.nbytes, detail]
+        return [self.device, self.node, self.op, self.start, self.end, self.thread, self.nbytes, detail, self.waited]
 
     @classmethod
-    def from_wire(cls, value: Any) -> NodeStats:
+    def from_wire(cls, value: Any, offset: float = 0.0) -> NodeStats:
         """Read the result of ``to_wire``.
+
+        Args:
+            value: the result.
+            offset: seconds that are added to all times.
 
         Raises:
             TypeError: the value has another form.
             ValueError: likewise.
         """
-        device, node, op, start, end, thread, nbytes, wire = value
-        detail = None if wire is None else NodeExecStats.from_wire(wire)
-        return cls(device, node, op, start, end, thread, nbytes, detail)
+        device, node, op, start, end, thread, nbytes, wire, waited = value
+        detail = None if wire is None else NodeExecStats.from_wire(wire, round(offset * 1e9))
+        return cls(device, node, op, start + offset, end + offset, thread, nbytes, detail, waited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +114,95 @@ class TransferStats:
     nbytes: int
 
 
-@dataclass(slots=True)
-class StepStats:
+@dataclass(frozen=True, slots=True)
+class FrameStats:
+    """A message of the step from one process to another, without its values.
+
+    Attributes:
+        kind: ``RunStep`` from a client to its master, ``RunGraph`` from a master to a worker, ``push`` from
+            worker to worker, ``done`` for the answer to a run.
+        source: the task that has sent it; ``client`` for the client.
+        target: the task that has received it.
+        keys: the rendezvous keys of its values, of a push.
+        nbytes: its size, header included.
+        sent: wall-clock seconds at which it was passed to the link.
+        arrived: wall-clock seconds at which its receiver has read it.
+        queued: bytes that were unsent on the link before it.
+    """
+
+    kind: str
+    source: str
+    target: str
+    keys: tuple[str, ...]
+    nbytes: int
+    sent: float
+    arrived: float
+    queued: int = 0
+
+    def shifted(self, sent: float, arrived: float) -> FrameStats:
+        """Return the frame with so many seconds added to its times."""
+        return replace(self, sent=self.sent + sent, arrived=self.arrived + arrived)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseStats:
+    """A part of the step at one task that is no node.
+
+    Attributes:
+        kind: ``run`` from request to answer at the client, ``step`` likewise at the master, ``part`` at a
+            worker; ``admission`` for the wait for a plan and a turn, ``backpressure`` for that for a link
+            over which the part sends.
+        task: the task; ``client`` for the client.
+        began: wall-clock seconds.
+        ended: wall-clock seconds.
+        what: what it waited for, if that has a name.
+    """
+
+    kind: str
+    task: str
+    began: float
+    ended: float
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockStats:
+    """The clock of one task, compared with that of the times of a report.
+
+    Attributes:
+        task: the task; ``client`` for the client.
+        offset: seconds that were added to its times.
+        error: by how many seconds that may be wrong, in either direction.
+    """
+
+    task: str
+    offset: float
+    error: float
+
+
+@dataclass(slots=True, repr=False)
+class StepStats(ShownValue):
     """The statistics of one step, over all devices.
+
+    Times are those of the clock of whoever has made the report: of the client where it is linked to its master.
 
     Attributes:
         step_id: number of the step.
         nodes: one entry per node that ran.
         transfers: one entry per end of each transfer.
         left_out: number of nodes that ran after the limit of recorded nodes was reached.
+        frames: the messages between processes, for the step.
+        phases: what tasks did or waited for beside their nodes.
+        clocks: the clocks of the tasks in other processes.
     """
 
     step_id: int = 0
     nodes: list[NodeStats] = field(default_factory=list)
     transfers: list[TransferStats] = field(default_factory=list)
     left_out: int = 0
+    frames: list[FrameStats] = field(default_factory=list)
+    phases: list[PhaseStats] = field(default_factory=list)
+    clocks: list[ClockStats] = field(default_factory=list)
 
     @property
     def dev_stats(self) -> list[DeviceStepStats]:
@@ -130,25 +218,57 @@ class StepStats:
         self.nodes.extend(other.nodes)
         self.transfers.extend(other.transfers)
         self.left_out += other.left_out
+        self.frames.extend(other.frames)
+        self.phases.extend(other.phases)
+        self.clocks.extend(other.clocks)
+
+    def _sheet(self) -> Sheet:
+        from actorsession.config.stats_sheet import step_sheet
+
+        return step_sheet(self)
 
     def to_wire(self) -> list[Any]:
         """Return the statistics as plain values."""
-        transfers = [[t.kind, t.key, t.device, t.time, t.nbytes] for t in self.transfers]
-        return [self.step_id, [n.to_wire() for n in self.nodes], transfers, self.left_out]
+        return [
+            self.step_id,
+            [n.to_wire() for n in self.nodes],
+            [[t.kind, t.key, t.device, t.time, t.nbytes] for t in self.transfers],
+            self.left_out,
+            [[f.kind, f.source, f.target, list(f.keys), f.nbytes, f.sent, f.arrived, f.queued] for f in self.frames],
+            [[p.kind, p.task, p.began, p.ended, p.what] for p in self.phases],
+            [[c.task, c.offset, c.error] for c in self.clocks],
+        ]
 
     @classmethod
-    def from_wire(cls, value: Any) -> StepStats:
+    def from_wire(cls, value: Any, offset: float = 0.0, error: float = 0.0) -> StepStats:
         """Read the result of ``to_wire``.
+
+        Args:
+            value: the result.
+            offset: seconds that are added to all times, because they are those of another clock.
+            error: by how many seconds that may be wrong.
 
         Raises:
             InvalidArgumentError: the value has another form.
         """
         try:
-            step_id, nodes, transfers, left_out = value
+            step_id, nodes, transfers, left_out, frames, phases, clocks = value
             return cls(
-                step_id, [NodeStats.from_wire(n) for n in nodes], [TransferStats(*t) for t in transfers], left_out
+                step_id,
+                [NodeStats.from_wire(n, offset) for n in nodes],
+                [TransferStats(kind, key, device, at + offset, size) for kind, key, device, at, size in transfers],
+                left_out,
+                [
+                    FrameStats(kind, source, target, tuple(keys), size, sent + offset, arrived + offset, queued)
+                    for kind, source, target, keys, size, sent, arrived, queued in frames
+                ],
+                [
+                    PhaseStats(kind, task, began + offset, ended + offset, what)
+                    for kind, task, began, ended, what in phases
+                ],
+                [ClockStats(task, other + offset, wrong + error) for task, other, wrong in clocks],
             )
-        except (TypeError, ValueError) as exc:
+        except (TypeError, ValueError, OverflowError) as exc:
             raise InvalidArgumentError(f"invalid step statistics: {value!r:.100}") from exc
 
 
@@ -159,8 +279,8 @@ def _device_stats(device: str, nodes: Iterable[NodeStats]) -> DeviceStepStats:
     return DeviceStepStats(device, tuple(entries), {i: name for name, i in threads.items()})
 
 
-@dataclass(slots=True)
-class RunMetadata:
+@dataclass(slots=True, repr=False)
+class RunMetadata(ShownValue):
     """The report of one run; each run that gets the object overwrites it.
 
     Attributes:
@@ -176,6 +296,11 @@ class RunMetadata:
     partition_graphs: list[Any] = field(default_factory=list)
     cost_graph: CostGraphDef = field(default_factory=CostGraphDef)
     session_metadata: SessionMetadata | None = None
+
+    def _sheet(self) -> Sheet:
+        from actorsession.config.stats_sheet import metadata_sheet
+
+        return metadata_sheet(self)
 
     def clear(self) -> None:
         """Remove the report of an earlier run."""

@@ -42,8 +42,9 @@ UP, SILENT, GONE = "up", "silent", "gone"
 INTERVAL = 2.0
 """Seconds between two rounds."""
 
-# Seconds for one task to answer; one that takes longer is silent.
+# Seconds for one task to answer, and after which one that had answered before counts as silent.
 _PATIENCE = 5.0
+_SLOW = 1.0
 # Intervals without a page after which nothing is asked any more.
 _REST = 10
 _KEPT = 3600.0
@@ -155,7 +156,8 @@ class ClusterPoller:
         self._children = Children("dashboard poller")
         self._wanted = asyncio.Event()
         self._wanted_at = -math.inf
-        self._round_ended = asyncio.Event()
+        self._asking = 0
+        self._settled = asyncio.Event()  # once each task has answered or failed since the poller began or rested
 
     # -- rounds --------------------------------------------------------------------------------
 
@@ -186,9 +188,11 @@ class ClusterPoller:
 
     async def wait_for_round(self, seconds: float) -> None:
         """Wait until every task has answered or failed once, at most for some seconds."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._round_ended.wait()
+        if not self._settled.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._settled.wait()
+            self._settled.set()  # nobody waits again for a task that is silent
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -210,7 +214,7 @@ class ClusterPoller:
     async def _rest(self) -> None:
         """Ask no more, and close the links; what was known is old by the time that somebody looks again."""
         self._wanted.clear()
-        self._round_ended.clear()
+        self._settled.clear()
         for state in self.tasks.values():
             await state.link.aclose()
         self.tasks = {task: TaskState(task, state.link) for task, state in self.tasks.items()}
@@ -224,17 +228,17 @@ class ClusterPoller:
         for state in self.tasks.values():
             if state.asked is None:
                 state.asked = loop.time()
+                self._asking += 1
                 asking.append(self._children.start(self._ask_state(state), name=f"ask {state.task}"))
         if asking:
             await asyncio.wait(asking, timeout=self.interval / 2)
         now, wall = loop.time(), time.time()
         for state in self.tasks.values():
-            if state.asked is not None and now - state.asked >= self.interval / 2 and state.state == UP:
+            if state.asked is not None and now - state.asked >= max(self.interval, _SLOW) and state.state == UP:
                 state.state, state.fault = SILENT, f"it has not answered for {now - state.asked:.1f} s"
         heard = {s.task: s.sample for s in self.tasks.values() if s.state == UP and s.heard >= now - 2 * self.interval}
         self.history.add(wall, heard)
         self.rounds += 1
-        self._round_ended.set()
 
     async def _ask_state(self, state: TaskState) -> None:
         try:
@@ -244,6 +248,9 @@ class ClusterPoller:
             state.fail(from_exception(error))
         finally:
             state.asked = None
+            self._asking -= 1
+            if not self._asking:
+                self._settled.set()
 
     async def _look_for_tasks(self) -> None:
         with contextlib.suppress(OpError, ValueError):

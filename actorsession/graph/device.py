@@ -15,7 +15,10 @@ from typing import Any
 from actorsession.errors import ProtocolError
 from actorsession.records import dataclass
 
-__all__ = ["LOCAL_TASK", "DeviceAttributes", "DeviceSpec", "device_in_task", "device_name", "device_task", "task_name"]
+__all__ = [
+    "LOCAL_TASK", "DeviceAttributes", "DeviceSpec", "device_in_task", "device_name", "device_task", "short_device",
+    "task_name",
+]  # fmt: skip
 
 # The task that a session without a cluster runs as; TensorFlow's name for it.
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
@@ -146,6 +149,11 @@ def _number(text: str) -> int | str:
 def device_task(device: str) -> str:
     """Return the task of a full device name: ``/job:worker/replica:0/task:1``."""
     return device.rpartition("/device:")[0]
+
+
+def short_device(device: str) -> str:
+    """Return the full name of a device without what is the same for most, for readers: ``/job:ps/task:0/CPU:0``."""
+    return device.replace("/replica:0", "").replace("/device:", "/")
 
 
 def device_in_task(device: str) -> str:

@@ -18,9 +18,30 @@ import numpy as np
 __all__ = [
     "DType", "DTypeLike", "accumulation_dtype", "as_dtype", "bfloat16", "bool_", "complex64",
     "complex128", "dtype_or_reference", "float16", "float32", "float64", "int8", "int16", "int32",
-    "int64", "qint8", "qint16", "qint32", "quint8", "quint16", "reference_dtype", "resource",
+    "int64", "qint8", "qint16", "qint32", "quint8", "quint16", "reference_dtype", "refuse_none", "resource",
     "show_types_as", "string", "uint8", "uint16", "uint32", "uint64", "variant",
 ]  # fmt: skip
+
+
+def refuse_none(value: Any) -> None:
+    """Refuse a value of a tensor of numbers that has ``None`` in it, which numpy reads as NaN or ``False``.
+
+    Args:
+        value: an array, or plain Python at any depth.
+
+    Raises:
+        TypeError: if there is one.
+    """
+    if isinstance(value, np.ndarray):
+        parts: Any = value.flat if value.dtype == object else ()
+    else:
+        parts = value if isinstance(value, (list, tuple)) else (value,)
+    kinds = set(map(type, parts))
+    if type(None) in kinds:
+        raise TypeError("None is no number: write float('nan') for a missing one, or leave it out")
+    if not kinds.isdisjoint((list, tuple, np.ndarray)):
+        for part in parts:
+            refuse_none(part)
 
 
 class DType:

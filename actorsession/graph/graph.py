@@ -12,8 +12,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from actorsession.drawing.shown import Shown
 from actorsession.graph import registry, scopes
 from actorsession.graph.changes import GraphChanges, check_input
 from actorsession.graph.collections import GraphCollections
@@ -33,6 +34,9 @@ from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
 from actorsession.graph.source_location import user_line
 from actorsession.process_bound import ProcessBound
 
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
+
 __all__ = [
     "Graph",
     "add_to_collection",
@@ -50,7 +54,7 @@ __all__ = [
 ]
 
 
-class Graph(ProcessBound):
+class Graph(Shown, ProcessBound):
     """A dataflow graph.
 
     Attributes:
@@ -378,6 +382,11 @@ class Graph(ProcessBound):
     container = scopes.container
     switch_to_thread_local = scopes.switch_to_thread_local
 
+    def _sheet(self) -> Sheet:
+        from actorsession.graph.picture import nodes_sheet
+
+        return nodes_sheet(f"Graph of {len(self.nodes.order)} operations", self.nodes.order)
+
     def __repr__(self) -> str:
         return f"<Graph with {len(self.nodes.order)} operations at {id(self):#x}>"
 
@@ -432,8 +441,8 @@ def _check_references(op_def: registry.OpDef, inputs: Sequence[Tensor]) -> None:
     for index, tensor in enumerate(inputs[: op_def.references]):
         if not isinstance(tensor, ReferenceTensor) and not tensor.op.type.startswith("Ref"):
             raise TypeError(
-                f"'{op_def.name}' Op requires that input {index} be a mutable tensor (e.g.: a tf.Variable), "
-                f"got {tensor!r}"
+                f"'{op_def.name}' Op requires that input {index} be a mutable tensor (e.g.: a "
+                f"{tensor.graph.shown_prefix}Variable), got {tensor!r}"
             )
 
 

@@ -85,13 +85,13 @@ class OperatorMixin:
 
     def __bool__(self) -> bool:
         raise OperatorNotAllowedInGraphError(
-            f"Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. {self!r} has no truth value "
+            f"Using a symbolic `{_prefix(self)}Tensor` as a Python `bool` is not allowed. {self!r} has no truth value "
             "while the graph is built; run it in a session, or use a graph op such as where or equal"
         )
 
     def __iter__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            f"Iterating over a symbolic `tf.Tensor` is not allowed. {self!r} cannot be iterated while the "
+            f"Iterating over a symbolic `{_prefix(self)}Tensor` is not allowed. {self!r} cannot be iterated while the "
             "graph is built; use unstack or split"
         )
 
@@ -102,9 +102,14 @@ class OperatorMixin:
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
-            f"Cannot convert a symbolic tf.Tensor ({getattr(self, 'name', '')}) to a numpy array. "
+            f"Cannot convert a symbolic {_prefix(self)}Tensor ({getattr(self, 'name', '')}) to a numpy array. "
             f"{self!r} is symbolic: run it in a session"
         )
+
+
+def _prefix(element: Any) -> str:
+    """Return what stands before the names of classes where the program of an element writes them."""
+    return str(getattr(getattr(element, "graph", None), "shown_prefix", ""))
 
 
 # A comparison of a tensor with one of these means its value.

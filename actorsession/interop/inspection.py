@@ -37,9 +37,10 @@ from actorsession.interop.saved_models import SavedModel, flat_tensors, read_sav
 from actorsession.interop.tensors import make_ndarray
 from actorsession.opsets.parsing.record_frames import HEADER, size_of
 from actorsession.opsets.parsing.records import RecordReader
+from actorsession.records import dataclass
 from actorsession.train.checkpoint_state import latest_checkpoint
 
-__all__ = ["inspect", "read_value"]
+__all__ = ["GraphFile", "inspect", "read_graph", "read_value"]
 
 M = TypeVar("M", bound=Message)
 _Model = SavedModel | protos.MetaGraphDef | protos.GraphDef
@@ -65,6 +66,7 @@ _NO_RESULTS = frozenset(
 _DATA = ".data-"
 # The nodes of a saver, whose inputs and outputs are not those of the model.
 _SAVER = re.compile(r"save(_\d+)?/")
+_GRAPHS = "a graph, meta graph or saved model"
 _VALID = "a graph, meta graph, saved model, checkpoint, file of records or of events, or a folder of these"
 
 
@@ -95,6 +97,50 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     if compression is not None:
         return _records(name, compression)
     return _message(name)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFile:
+    """The graph in a file.
+
+    Attributes:
+        graph_def: the graph.
+        signatures: what a saved model or meta graph names of it.
+    """
+
+    graph_def: protos.GraphDef
+    signatures: Mapping[str, Any]
+
+
+def read_graph(path: str | os.PathLike[str], tags: Iterable[str] | None = None) -> GraphFile:
+    """Return the graph of a graph file, meta graph or saved model.
+
+    Args:
+        path: the file, or the folder of a saved model.
+        tags: of the graph in a saved model; the first of several if left out.
+
+    Raises:
+        NotFoundError: if there is no such file.
+        InvalidArgumentError: if it holds no graph, or none with these tags.
+        DataLossError: if it is damaged.
+        OSError: if it cannot be read.
+    """
+    name = os.fsdecode(path)
+    if not os.path.lexists(name):
+        raise NotFoundError(f"{name!r} does not exist; expected {_GRAPHS}")
+    if os.path.isdir(name) and not _has_saved_model(name):
+        raise InvalidArgumentError(f"there is no saved model in the folder {name!r}; expected {_GRAPHS}")
+    model = read_saved_model(name) if os.path.isdir(name) else _parsed(name)
+    if isinstance(model, protos.GraphDef):
+        return GraphFile(model, {})
+    if isinstance(model, SavedModel):
+        asked = None if tags is None else set(tags)
+        found = [each for each in model.meta_graphs if asked in (None, set(each.meta_info_def.tags))]
+        if not found:
+            known = "; ".join(",".join(each.meta_info_def.tags) for each in model.meta_graphs)
+            raise InvalidArgumentError(f"{name!r} has no graph with these tags; it has {known or 'none'}")
+        model = found[0]
+    return GraphFile(model.graph_def, dict(model.signature_def.items()))
 
 
 def read_value(path: str | os.PathLike[str], name: str) -> Any:

@@ -17,12 +17,12 @@ from actorsession.messages.registry import message
 from actorsession.records import dataclass
 
 __all__ = [
-    "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession",
-    "FindPlacement", "ListDevices", "PartialRunDrop",
+    "MASTER", "AskSessionSteps", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExplainStep",
+    "ExtendSession", "FindPlacement", "LastSteps", "ListDevices", "PartialRunDrop",
     "PlacementFound", "PrepareStep", "ReattachSession",
     "ResetContainers",
     "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy",
-    "StepValues", "TakeStepValues", "TasksPresent", "WaitForTasks",
+    "StepExplained", "StepValues", "TakeStepValues", "TasksPresent", "WaitForTasks",
 ]  # fmt: skip
 
 MASTER = "master"
@@ -292,6 +292,38 @@ class PlacementFound:
     reasons: dict[str, str]
 
 
+@message("explain_step", reply="step_explained")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainStep:
+    """Requests what a step would do; nothing runs and nothing is registered.
+
+    Attributes:
+        session_handle: the session.
+        feeds: names of the fed tensors.
+        types: dtype and shape of each, as pairs; empty for those that the graph gives them.
+        fetches: names of the tensors that are fetched.
+        targets: names of the operations that must run.
+    """
+
+    session_handle: str
+    feeds: list[str]
+    types: list[Any]
+    fetches: list[str]
+    targets: list[str]
+
+
+@message("step_explained")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepExplained:
+    """What a step would do.
+
+    Attributes:
+        explanation: an ``Explanation`` as JSON.
+    """
+
+    explanation: str
+
+
 @message("ask_session_why", reply="session_why")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskSessionWhy:
@@ -318,6 +350,36 @@ class SessionWhy:
 
     waits: list[Any]
     silent: dict[str, str]
+
+
+@message("ask_session_steps", reply="last_steps")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskSessionSteps:
+    """Requests what is remembered of the last steps of a session, on all its tasks.
+
+    Attributes:
+        session_handle: the session.
+        count: how many steps at most.
+        slower_than: only steps that took so many seconds or more.
+        timeout_in_ms: how long to wait for the tasks.
+    """
+
+    session_handle: str
+    count: int
+    slower_than: float
+    timeout_in_ms: int
+
+
+@message("last_steps")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastSteps:
+    """What master and workers remember of the steps.
+
+    Attributes:
+        steps: a ``StepRecord`` each, in wire form.
+    """
+
+    steps: list[Any]
 
 
 @message("close_session", reply="done")

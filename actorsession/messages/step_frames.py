@@ -14,6 +14,7 @@ that a link has not carried before. Links call this module; it imports the value
     cancel      [12, call]
     push        [13, step id, key, value, key, value...]
     received    [14, call]: the values of a run have reached its caller
+    traced push [15, step id, when it was sent, bytes unsent before it, key, value, key, value...]
 
 RunStep and PartialRun go from a client to a master, RunGraph from a master to a worker, a push
 from worker to worker. What a run asks for beside its values stands in a ``StepRequest``, a ``CallRequest`` or
@@ -32,6 +33,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import Any, TypeVar, cast
@@ -47,12 +49,12 @@ from actorsession.records import dataclass
 
 __all__ = [
     "CANCEL", "DONE", "FAIL", "GONE", "NO_VALUES", "PARTIAL_RUN", "PUSH", "RECEIVED", "RUN_GRAPH", "RUN_STEP",
-    "SHORT_STARTS", "CallRequest", "GraphRequest", "StepRequest", "WireValues", "extra_from_wire",
-    "extra_to_wire", "fault_of", "is_step_frame", "read_ahead", "read_error", "read_header", "read_value",
-    "write_header", "write_value",
+    "SHORT_STARTS", "TRACED_PUSH", "CallRequest", "GraphRequest", "StepRequest", "WireValues", "done_bytes",
+    "extra_from_wire", "extra_to_wire", "fault_of", "is_moment", "is_step_frame", "read_ahead", "read_error",
+    "read_header", "read_value", "write_header", "write_value",
 ]  # fmt: skip
 
-RUN_STEP, PARTIAL_RUN, RUN_GRAPH, DONE, FAIL, GONE, CANCEL, PUSH, RECEIVED = range(6, 15)
+RUN_STEP, PARTIAL_RUN, RUN_GRAPH, DONE, FAIL, GONE, CANCEL, PUSH, RECEIVED, TRACED_PUSH = range(6, 16)
 """The kinds of step frames; those of envelopes are below."""
 
 # The first bytes of msgpack lists: of up to 15 items, and of those with a length of two and of four bytes.
@@ -61,7 +63,7 @@ _SHORT, _LONG, _LONGEST = 0x90, 0xDC, 0xDD
 _KIND_AT = {_LONG: 3, _LONGEST: 5}
 
 SHORT_STARTS = frozenset(
-    bytes([_SHORT | length, kind]) for length in range(2, 16) for kind in range(RUN_STEP, RECEIVED + 1)
+    bytes([_SHORT | length, kind]) for length in range(2, 16) for kind in range(RUN_STEP, TRACED_PUSH + 1)
 )
 """The first two bytes of most step frames, for those who would rather not call ``is_step_frame``."""
 
@@ -71,6 +73,8 @@ _MAX_RANK = 64  # numpy's own limit
 _KEPT = 4096
 # And requests of calls, which have names in them.
 _CALLS = 256
+# Wall-clock seconds in the year 5138; what is computed from those before stays a number.
+_LATEST = 1e11
 # Above this a header goes through the value codec, which limits the number of lists in it.
 _LARGE = 2**18
 
@@ -89,7 +93,7 @@ _forms: dict[bytes, _Form] = {}
 _form_of: dict[tuple[np.dtype[Any], tuple[int, ...]], bytes] = {}
 
 # Where the first content of a frame stands, and how far it is to the next.
-_CONTENTS = {RUN_STEP: (6, 2), PARTIAL_RUN: (6, 2), RUN_GRAPH: (6, 2), DONE: (4, 2), PUSH: (4, 3)}
+_CONTENTS = {RUN_STEP: (6, 2), PARTIAL_RUN: (6, 2), RUN_GRAPH: (6, 2), DONE: (4, 2), PUSH: (4, 3), TRACED_PUSH: (6, 3)}
 _BAD_BYTES = (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException)
 
 
@@ -97,9 +101,9 @@ def is_step_frame(header: Buffer) -> bool:
     """Return whether a header is that of a step frame, rather than an envelope; any bytes are accepted."""
     length = len(header)
     if length > 1 and header[0] & 0xF0 == _SHORT:  # nearly all
-        return RUN_STEP <= header[1] <= RECEIVED
+        return RUN_STEP <= header[1] <= TRACED_PUSH
     at = _KIND_AT.get(header[0], length) if length else length
-    return at < length and RUN_STEP <= header[at] <= RECEIVED
+    return at < length and RUN_STEP <= header[at] <= TRACED_PUSH
 
 
 # Encodes the header of a step frame, a list. To make a packer allocates a buffer, which costs more than most
@@ -184,6 +188,10 @@ class StepRequest:
         debug_run: the debugged run to which the step belongs, in wire form; ``None`` for a plain run.
         key: the client's name for the run, under which it asks for watched values; "" for none.
         waited: seconds of the run's limit that have passed at the client.
+        trace_parent: the span of which the step is a child, as in the header of W3C; "" for none.
+        sent: wall-clock seconds of its sender at which it was encoded; 0 before.
+        arrived: wall-clock seconds at which its receiver has read it.
+        nbytes: the size of the frame that has brought it.
     """
 
     plan: list[Any] | None = None
@@ -191,10 +199,15 @@ class StepRequest:
     debug_run: list[Any] | None = None
     key: str = ""
     waited: float = 0.0
+    trace_parent: str = ""
+    sent: float = 0.0
+    arrived: float = 0.0
+    nbytes: int = 0
 
     def to_wire(self) -> bytes:
         """Return the form in which it travels."""
-        return pack([self.plan, self.options, self.debug_run, self.key, self.waited])
+        parts = self.plan, self.options, self.debug_run, self.key, self.waited, self.trace_parent
+        return pack([*parts, time.time()])
 
     @classmethod
     def from_wire(cls, wire: Any) -> StepRequest:
@@ -203,10 +216,11 @@ class StepRequest:
         Raises:
             ProtocolError: for anything else.
         """
-        fields = _unpacked(wire, 5)
-        plan, options, debug_run, key, waited = fields
+        fields = _unpacked(wire, 7)
+        plan, options, debug_run, key, waited, parent, sent = fields
         lists = all(part is None or type(part) is list for part in (plan, debug_run))
-        if not (lists and type(options) is dict and type(key) is str and is_seconds(waited)):
+        texts = type(key) is type(parent) is str
+        if not (lists and texts and type(options) is dict and is_seconds(waited) and is_moment(sent)):
             raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(fields)}")
         return cls(*fields)
 
@@ -267,15 +281,22 @@ class GraphRequest:
 
     Attributes:
         trace: whether step statistics are requested.
-        debug_run: as in ``StepRequest``.
+        debug_run: as in ``StepRequest``, like the next four.
+        trace_parent: the span of the master.
+        held_by: the task over whose link the receiver could not send when it came.
     """
 
     trace: bool
     debug_run: list[Any] | None
+    trace_parent: str = ""
+    sent: float = 0.0
+    arrived: float = 0.0
+    nbytes: int = 0
+    held_by: str = ""
 
     def to_wire(self) -> bytes:
         """Return the form in which it travels."""
-        return pack([self.trace, self.debug_run])
+        return pack([self.trace, self.debug_run, self.trace_parent, time.time()])
 
     @classmethod
     def from_wire(cls, wire: Any) -> GraphRequest:
@@ -284,11 +305,17 @@ class GraphRequest:
         Raises:
             ProtocolError: for anything else.
         """
-        fields = _unpacked(wire, 2)
-        trace, debug_run = fields
-        if type(trace) is not bool or not (debug_run is None or type(debug_run) is list):
+        fields = _unpacked(wire, 4)
+        trace, debug_run, parent, sent = fields
+        listed = debug_run is None or type(debug_run) is list
+        if not (type(trace) is bool and listed and type(parent) is str and is_moment(sent)):
             raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(fields)}")
-        return cls(trace, debug_run)
+        return cls(*fields)
+
+
+def is_moment(value: Any) -> bool:
+    """Return whether a value that was received is wall-clock seconds; the clock may be wrong, and is none of a loop."""
+    return type(value) is float and 0.0 <= value < _LATEST
 
 
 def _unpacked(wire: Any, count: int) -> list[Any]:
@@ -399,6 +426,11 @@ class WireValues:
 
 NO_VALUES = WireValues([])
 """What a run without values has."""
+
+
+def done_bytes(call: int, extra: Any, values: WireValues) -> int:
+    """Return the size of the answer to a run, which is not kept: for traced steps alone it is encoded again."""
+    return len(write_header([DONE, call, extra, *values.items])) + values.nbytes
 
 
 def write_value(value: Any, items: list[Any], segments: list[Buffer]) -> None:

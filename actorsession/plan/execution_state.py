@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from actorsession.config import ConfigProto, SessionOptions
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
@@ -33,6 +34,9 @@ from actorsession.plan.reference_order import order_references
 from actorsession.plan.references import read_in_place, with_handles
 from actorsession.plan.signature import RunSignature, Wiring
 from actorsession.plan.wiring import check_devices
+
+if TYPE_CHECKING:
+    from actorsession.plan.explain.trail import PlanTrail
 
 __all__ = ["GraphExecutionState"]
 
@@ -112,10 +116,11 @@ class GraphExecutionState:
         self._resolve_colocation(new)
         self.view.add(checked)
 
-    def _place(self, nodes: Collection[NodeDef]) -> None:
-        placed = self._placer.place(nodes)
-        if self._logs:
+    def _place(self, nodes: Collection[NodeDef], *, keep: bool = True) -> Mapping[str, Placed]:
+        placed = self._placer.place(nodes, keep=keep)
+        if self._logs and keep:
             log_placement(nodes, placed)
+        return placed
 
     def _resolve_colocation(self, nodes: Collection[NodeDef]) -> None:
         """Return nodes that were placed anew to their first device, if new ones are colocated with them."""
@@ -147,41 +152,57 @@ class GraphExecutionState:
         self._moved = {n: p for n, p in self._moved.items() if p.device in devices.by_name}
         self._placer.use(devices)
 
-    def partitions(self, signature: RunSignature, *, optimised: bool = True) -> tuple[StepGraph, tuple[Partition, ...]]:
+    def partitions(
+        self, signature: RunSignature, *, optimised: bool = True, trail: PlanTrail | None = None
+    ) -> tuple[StepGraph, tuple[Partition, ...]]:
         """Return what a run needs: the pruned graph, and its partitions.
 
         Args:
             signature: what the run feeds, fetches and targets.
             optimised: whether nodes may be folded and merged; not for callers that look at every node.
+            trail: notes what each stage does. A planning with one changes nothing that later ones see: no device
+                is kept, nothing is logged or counted, and placeholders that are not fed stay in the graph.
 
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
         """
-        step = read_variables_last(order_references(self._prune(signature)))
+        step = read_variables_last(order_references(self._prune(signature, trail)))
         step = read_variables_first(step, self.view)
-        return self._cut(step, signature, optimised)
+        return self._cut(step, signature, optimised, trail)
 
-    def _prune(self, signature: RunSignature) -> StepGraph:
+    def _prune(self, signature: RunSignature, trail: PlanTrail | None = None) -> StepGraph:
         self._check_wiring(signature.wiring)
-        return with_handles(prune(self.view, signature))
+        if trail is None:
+            return with_handles(prune(self.view, signature))
+        trail.placed = self.placed
+        return with_handles(trail.reached("prune", prune(self.view, signature, trail.unfed)))
 
     def _cut(
-        self, graph: StepGraph, signature: RunSignature, optimised: bool
+        self, graph: StepGraph, signature: RunSignature, optimised: bool, trail: PlanTrail | None = None
     ) -> tuple[StepGraph, tuple[Partition, ...]]:
         """Place, rewrite and partition a pruned graph."""
         self._check()
         self._placer.check_devices(graph.nodes.values())
+        placed = self.placed
         if self._options.place_pruned_graph:
             position = self.view.position
             names = sorted((n for n in graph.nodes if n in position), key=position.__getitem__)
-            self._place([self.view[name] for name in names])
-        device_of = self._device_of(graph)
+            result = self._place([self.view[name] for name in names], keep=trail is None)
+            placed = {**self._placer.placed, **result, **self._moved}
+        device_of = self._device_of(graph, placed)
         graph = read_in_place(graph, device_of)
-        graph, device_of = self._passes.placed(graph, device_of, self.view, self.devices, optimised=optimised)
+        if trail is not None:
+            trail.placed, trail.device_of = placed, device_of
+            trail.reached("variables", graph)
+        graph, device_of = self._passes.placed(
+            graph, device_of, self.view, self.devices, optimised=optimised, trail=trail
+        )
         self._check()
         check_collectives(graph, device_of, alone=not signature.collective_graph_key)
         parts = partition(graph, device_of, self.devices, bfloat16_transfers=self._options.enable_bfloat16_sendrecv)
-        parts = self._passes.partitions(parts, self.view, self.devices)
+        parts = self._passes.partitions(parts, self.view, self.devices, trail)
+        if trail is not None:
+            trail.device_of, trail.partitions = device_of, parts
         self._check()
         return graph, parts
 
@@ -195,12 +216,12 @@ class GraphExecutionState:
                     "and so cannot hand it out"
                 )
 
-    def _device_of(self, graph: StepGraph) -> dict[str, str]:
+    def _device_of(self, graph: StepGraph, placed: Mapping[str, Placed]) -> dict[str, str]:
         """Return the device of each node of a step, also of those that are not in the whole graph.
 
         These are where they were requested, or where the value that they read is.
         """
-        placed, client = self.placed, self.devices.client_device
+        client = self.devices.client_device
         device_of: dict[str, str] = {}
         for name, node in graph.nodes.items():
             if name in placed:

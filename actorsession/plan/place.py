@@ -27,7 +27,7 @@ from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.references import HANDLE_OF, PASSES
 from actorsession.records import dataclass
 
-__all__ = ["Placed", "Placer"]
+__all__ = ["Placed", "Placer", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +116,13 @@ class Placer:
             if placed is not None:
                 self._devices.spec_of_placed(placed.device, node, node.name)
 
-    def place(self, nodes: Iterable[NodeDef], *, pinned: bool = False) -> Mapping[str, Placed]:
+    def place(self, nodes: Iterable[NodeDef], *, pinned: bool = False, keep: bool = True) -> Mapping[str, Placed]:
         """Place new nodes; nodes that they are tied to may have been placed before.
 
         Args:
             nodes: the nodes.
             pinned: whether they stand for nodes that were placed before, without the inputs of those.
+            keep: whether they count as placed from now on.
 
         Returns:
             The new nodes' devices.
@@ -155,10 +156,11 @@ class Placer:
         self._move_to_consumers(open_sources, batch, result)
         for node in batch.values():
             self._check_inside(node, result[node.name])
-        self._placed.update(result)
-        self._resources |= handles
-        for name, requests in asked.items():
-            self._requested.setdefault(name, set()).update(requests)
+        if keep:
+            self._placed.update(result)
+            self._resources |= handles
+            for name, requests in asked.items():
+                self._requested.setdefault(name, set()).update(requests)
         return result
 
     # -- groups --------------------------------------------------------------------------------
@@ -405,6 +407,30 @@ class Placer:
                 here = result[node.name].device
                 if device != here and not self._devices.lacking(device, (node.op,)):
                     result[node.name] = Placed(device, "no device requested: placed with its consumer")
+
+
+def refused(node: NodeDef, placed: Placed, devices: DeviceSet) -> dict[str, list[str]]:
+    """Return the devices that a node does not have, by the reason for which it does not.
+
+    Args:
+        node: the node.
+        placed: its device.
+        devices: all devices.
+    """
+    reasons: dict[str, list[str]] = {}
+    request, op_types = DeviceSpec.parse(node.device), _op_types(node)
+    for device, spec in devices.specs.items():
+        if device == placed.device:
+            continue
+        lacking = devices.lacking(device, op_types)
+        if not request.matches(spec):
+            why = f"is not {request}, which was requested"
+        elif lacking is not None:
+            why = f"has no kernel for {lacking}"
+        else:
+            why = f"would do, but: {placed.reason}"
+        reasons.setdefault(why, []).append(device)
+    return reasons
 
 
 def _gives_reference(node: NodeDef) -> bool:

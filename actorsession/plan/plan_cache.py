@@ -11,13 +11,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import astuple, field
+from operator import add
 from typing import Generic, TypeVar
 
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 
-__all__ = ["CacheStatistics", "PlanCache"]
+__all__ = ["NO_LOOKUPS", "CacheStatistics", "PlanCache"]
 
 P = TypeVar("P")
 
@@ -43,6 +44,13 @@ class CacheStatistics:
     sorted_hits: int
     misses: int
     evictions: int
+
+    def __add__(self, other: CacheStatistics) -> CacheStatistics:
+        return CacheStatistics(*map(add, astuple(self), astuple(other)))
+
+
+NO_LOOKUPS = CacheStatistics(plans=0, hits=0, sorted_hits=0, misses=0, evictions=0)
+"""The counters of a cache that nobody has used."""
 
 
 @dataclass(slots=True)

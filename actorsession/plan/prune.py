@@ -49,6 +49,7 @@ __all__ = [
     "in_order",
     "prune",
     "split_name",
+    "unfed_error",
 ]
 
 ARG = "_Arg"
@@ -175,12 +176,13 @@ def arg_name(feed: Ref) -> str:
     return f"_arg/{feed[0]}/{feed[1]}"
 
 
-def prune(view: GraphView, signature: RunSignature) -> StepGraph:
+def prune(view: GraphView, signature: RunSignature, unfed: list[NodeDef] | None = None) -> StepGraph:
     """Find the nodes that a run needs.
 
     Args:
         view: the whole graph.
         signature: feeds, fetches and targets of the run.
+        unfed: gets the placeholders that are needed but not fed, which are an error without it.
 
     Raises:
         InvalidArgumentError: for a name that is not in the graph, a tensor fed twice, a placeholder that is
@@ -203,7 +205,11 @@ def prune(view: GraphView, signature: RunSignature) -> StepGraph:
     if stood_for:
         needed = _collect(view, roots, own, sources, stood_for)
         _check_once(view, needed, stood_for)
-    _check_placeholders(needed)
+    missing = _unfed(needed)
+    if unfed is not None:
+        unfed.extend(missing)
+    elif missing:
+        raise unfed_error(missing[0])
     position = view.position
     order = sorted(needed, key=lambda n: position.get(n, -1))
     return StepGraph(in_order(needed, order), tuple(fed.values()), ends, signature.targets)
@@ -362,18 +368,21 @@ def _control(view: GraphView, control: Iterable[str], sources: Mapping[Ref, Ref]
             yield source[0]
 
 
-def _check_placeholders(nodes: Mapping[str, NodeDef]) -> None:
+def _unfed(nodes: Mapping[str, NodeDef]) -> list[NodeDef]:
     constructs = [node for node in nodes.values() if node.op in CONSTRUCTS]
     inside = [inner for node in constructs for inner, _ in nodes_inside(node)]
-    for node in (*nodes.values(), *inside):
-        if node.op in PLACEHOLDERS:
-            spec = node.outputs[0]
-            raise InvalidArgumentError(
-                f"You must feed a value for placeholder tensor '{node.name}' with dtype "
-                f"{spec.dtype.name} and shape {spec.shape}",
-                node=node.name,
-                source=node.source,
-            )
+    return [node for node in (*nodes.values(), *inside) if node.op in PLACEHOLDERS]
+
+
+def unfed_error(node: NodeDef) -> InvalidArgumentError:
+    """Return the error of a run that needs a placeholder and does not feed it."""
+    spec = node.outputs[0]
+    return InvalidArgumentError(
+        f"You must feed a value for placeholder tensor '{node.name}' with dtype "
+        f"{spec.dtype.name} and shape {spec.shape}",
+        node=node.name,
+        source=node.source,
+    )
 
 
 def in_order(nodes: Mapping[str, NodeDef], order: Iterable[str]) -> dict[str, NodeDef]:

@@ -50,11 +50,12 @@ class PrunedPlacement:
                 where = self._stateful[node.name][1]
                 self._devices.spec_of_placed(where.device, node, node.name)
 
-    def place(self, nodes: Iterable[NodeDef]) -> Mapping[str, Placed]:
+    def place(self, nodes: Iterable[NodeDef], *, keep: bool = True) -> Mapping[str, Placed]:
         """Return the placement of the nodes of a pruned graph; an error changes nothing.
 
         Args:
             nodes: the nodes of the user's graph that are in it, in the order of creation.
+            keep: whether nodes with state stay where they are now.
 
         Raises:
             InvalidArgumentError: as ``Placer.place`` does.
@@ -68,10 +69,11 @@ class PrunedPlacement:
         absent = sorted(tied - batch.keys() - self._stateful.keys())
         placement = placer.place([*(NodeDef(name=n, op="NoOp") for n in absent), *batch.values()])
         result = {n: placement[n] if n in placement else self._stateful[n][1] for n in batch}
-        for name, node in batch.items():
+        for name, node in batch.items() if keep else ():
             if name not in self._stateful and lookup(node.op).stateful:
                 self._stateful[name] = node, result[name]
-        self.placed.update(result)
+        if keep:
+            self.placed.update(result)
         return result
 
 

@@ -29,7 +29,7 @@ from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
 from actorsession.records import dataclass
 
-__all__ = ["Edge", "Rescheduled", "Threads", "Work", "finish_time", "reschedule", "work_graph"]
+__all__ = ["Edge", "Rescheduled", "Threads", "Work", "finish_time", "reschedule", "transfer_seconds", "work_graph"]
 
 Threads: TypeAlias = "int | Mapping[str, int]"
 """The threads of the kernel pool of each task; a number where all have as many."""
@@ -182,8 +182,8 @@ def _producers_first(nodes: Mapping[str, tuple[NodeDef, str]], sender: Mapping[s
     return order
 
 
-def _transfer(nbytes: float, source: str = "", target: str = "") -> float:
-    """Return the seconds for a value from one device to another."""
+def transfer_seconds(nbytes: float, source: str = "", target: str = "") -> float:
+    """Return the estimated seconds for a value from one device to another."""
     if device_task(source) == device_task(target):
         return _HANDOVER + nbytes * _PER_BYTE
     return _sent(nbytes)
@@ -287,7 +287,7 @@ def _segments(work: Mapping[str, Work], device_of: Mapping[str, str]) -> tuple[l
             if before == index:
                 continue
             source = device_of[producer]
-            delay = 0.0 if source == device else _transfer(nbytes, source, device)
+            delay = 0.0 if source == device else transfer_seconds(nbytes, source, device)
             segments[index].waits += index not in readers[before]
             readers[before][index] = max(delay, readers[before].get(index, 0.0))
     return segments, readers
@@ -350,7 +350,7 @@ def _assign(work: Mapping[str, Work], devices: frozenset[str], *, reserves: bool
         ends = {}
         for device in options:
             there = [
-                end[p] + (0.0 if chosen[p] == device else _transfer(nbytes, chosen[p], device))
+                end[p] + (0.0 if chosen[p] == device else transfer_seconds(nbytes, chosen[p], device))
                 for p, _, nbytes in piece.inputs
             ]
             fed = _start(device_task(device), piece.fed, home)
@@ -374,6 +374,6 @@ def _by_rank(work: Mapping[str, Work]) -> list[str]:
         piece = work[name]
         rank[name] += piece.seconds
         for producer, _, nbytes in piece.inputs:
-            rank[producer] = max(rank[producer], rank[name] + _transfer(nbytes))
+            rank[producer] = max(rank[producer], rank[name] + transfer_seconds(nbytes))
     position = {name: i for i, name in enumerate(work)}
     return sorted(work, key=lambda name: (-rank[name], position[name]))

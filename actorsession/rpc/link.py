@@ -501,6 +501,7 @@ class Link:
         )
         self.steps.served.on_plan = self._service.plan
         self.steps.pushes.on_push = partial(self._service.pushed, self.steps.pushes)
+        self.steps.pushes.on_traced_push = partial(self._service.pushed, self.steps.pushes)
         self.steps.pushes.on_lost = self._service.push_lost
         self._reader = LinkReader(connection, self._end, self._liveness, self.steps, self._pending, self._service)
         self._running = False
@@ -713,6 +714,10 @@ class Link:
             held=self.steps.served.held,
             waiting=self._backpressure.waiting,
             send_buffer=seen.send_buffer,
+            bulk_bytes_sent=seen.bulk_bytes_sent,
+            bulk_bytes_received=seen.bulk_bytes_received,
+            shared_bytes_sent=seen.shared_bytes_sent,
+            shared_bytes_received=seen.shared_bytes_received,
         )
 
     def metrics(self) -> LinkMetrics:

@@ -22,6 +22,12 @@ _METRICS = (
     Metric("frames_received", "counter", "actorsession_link_frames_received_total", "Frames received."),
     Metric("bytes_sent", "counter", "actorsession_link_bytes_sent_total", "Bytes of the frames sent."),
     Metric("bytes_received", "counter", "actorsession_link_bytes_received_total", "Bytes received."),
+    Metric("bulk_bytes_sent", "counter", "actorsession_link_bulk_bytes_sent_total", "Those sent by the bulk lane."),
+    Metric("bulk_bytes_received", "counter", "actorsession_link_bulk_bytes_received_total", "Those received by it."),
+    Metric("shared_bytes_sent", "counter", "actorsession_link_shared_bytes_sent_total", "Those sent in shared memory."),
+    Metric(
+        "shared_bytes_received", "counter", "actorsession_link_shared_bytes_received_total", "Those received in it."
+    ),
     Metric("pending", "gauge", "actorsession_link_pending_calls", "Asks from this end without an answer."),
     Metric("serving", "gauge", "actorsession_link_serving_calls", "Asks of the peer without an answer."),
     Metric(
@@ -61,6 +67,10 @@ class LinkStatistics:
         held: asks of the peer that are held because the peer does not read its answers.
         waiting: asks from this end that are not sent yet, because the peer reads slowly.
         send_buffer: unsent bytes.
+        bulk_bytes_sent: those of the bytes sent that went by the bulk lane, which small frames overtake.
+        bulk_bytes_received: those of the bytes received that came by it.
+        shared_bytes_sent: those of the bytes sent that went through shared memory.
+        shared_bytes_received: those of the bytes received that came through it.
     """
 
     peer: str
@@ -79,6 +89,10 @@ class LinkStatistics:
     held: int = 0
     waiting: int = 0
     send_buffer: int = 0
+    bulk_bytes_sent: int = 0
+    bulk_bytes_received: int = 0
+    shared_bytes_sent: int = 0
+    shared_bytes_received: int = 0
 
     def metric_families(self, labels: Mapping[str, str]) -> list[MetricFamily]:
         """Return the counters for Prometheus, with the peer and its address as labels beside others."""

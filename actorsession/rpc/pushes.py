@@ -6,15 +6,16 @@ and its receiver as it arrives.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
 from actorsession.errors import OpError, ProtocolError
 from actorsession.graph.codec import Buffer, not_encoded
-from actorsession.messages.step_frames import PUSH, read_value, write_header, write_value
+from actorsession.messages.step_frames import PUSH, TRACED_PUSH, is_moment, read_value, write_header, write_value
 
-__all__ = ["LONG_HEADER", "FrameWriter", "Pushed", "Pushes", "is_bulky"]
+__all__ = ["LONG_HEADER", "FrameWriter", "PushTimes", "Pushed", "Pushes", "is_bulky"]
 
 # Keys that a link numbers, a few hundred bytes each. Those of further programs travel as text.
 MAX_KEYS = 65_536
@@ -63,12 +64,32 @@ class Pushed(NamedTuple):
         keys: rendezvous keys in text form.
         values: the values, borrowed; ``None`` for a dead tensor.
         dead: whether the value is a dead tensor (on the branch not taken).
+        sent: wall-clock seconds at which they are sent, if the step is traced; else 0.
+        queued: bytes that were unsent on the link then.
     """
 
     step_id: int
     keys: list[str]
     values: list[Any]
     dead: list[bool]
+    sent: float = 0.0
+    queued: int = 0
+
+
+class PushTimes(NamedTuple):
+    """When values of a traced step were pushed.
+
+    Attributes:
+        sent: wall-clock seconds of the sender.
+        queued: bytes that were unsent on the link before them.
+        arrived: wall-clock seconds at which they were read here.
+        nbytes: the size of their frame.
+    """
+
+    sent: float
+    queued: int
+    arrived: float
+    nbytes: int
 
 
 class Pushes:
@@ -82,7 +103,8 @@ class Pushes:
         received: how many times the peer has pushed values.
         is_over: whether the link has ended.
         on_push: takes the step id, keys, values and marks of dead tensors that the peer has pushed; set
-            before the link runs, as the next.
+            before the link runs, as the next two.
+        on_traced_push: takes the same of a traced step, and the times.
         on_lost: takes the step id and the error of a push for which there was no memory.
     """
 
@@ -93,6 +115,7 @@ class Pushes:
         self._keys_received: dict[int, str] = {}
         self._texts_received: dict[str, None] = {}
         self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool]], None]
+        self.on_traced_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool], PushTimes], None]
         self.on_lost: Callable[[int, OpError], None]
         self.is_over = False
         self.sent = self.received = 0
@@ -107,7 +130,7 @@ class Pushes:
         segments: list[Buffer] = []
         keys = message.keys
         try:
-            number = self._keys_sent.get(keys[0]) if len(keys) == 1 else None
+            number = self._keys_sent.get(keys[0]) if len(keys) == 1 and not message.sent else None
             if number is not None and not message.dead[0]:
                 # Most pushes: one value, under a key that the peer knows.
                 items.append(number)
@@ -125,6 +148,9 @@ class Pushes:
 
     def _push(self, message: Pushed, items: list[Any], segments: list[Buffer]) -> None:
         number_of, new = self._keys_sent.get, False
+        if message.sent:
+            items[0] = TRACED_PUSH
+            items += (message.sent, message.queued)
         for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
             numbered: int | str | None = number_of(key)
             if numbered is None:
@@ -142,10 +168,21 @@ class Pushes:
         if new and not is_bulky(header, segments):
             self._number(message.keys)
 
-    def receive(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
+    def receive_traced(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
+        """Pass on what the peer has pushed for a traced step, with its times."""
+        arrived = time.time()
+        sent, queued = wire[2:4] if len(wire) > 3 else (0.0, -1)
+        if not is_moment(sent) or type(queued) is not int or queued < 0:
+            raise ProtocolError(f"a traced push has a moment and a number of bytes, found {(sent, queued)!r:.100}")
+        del wire[2:4]
+        self.receive(wire, header, segments, PushTimes(sent, queued, arrived, len(header) + sum(map(len, segments))))
+
+    def receive(
+        self, wire: list[Any], header: Buffer, segments: Sequence[Buffer], times: PushTimes | None = None
+    ) -> None:
         """Pass on what the peer has pushed."""
         self.received += 1
-        if len(wire) == 5 and type(wire[2]) is int:  # most pushes: one value, under a numbered key
+        if len(wire) == 5 and type(wire[2]) is int and times is None:  # most pushes: one value, under a numbered key
             text = self._keys_received.get(wire[2])
             if text is None:
                 raise self._unknown_key(wire[2:3])
@@ -168,7 +205,10 @@ class Pushes:
             self._learn(keys)  # first: the sender numbers them whether there is memory for the values or not
         values = list(map(read_value, wire[3::3], contents, repeat(segments)))
         dead = [content is None for content in contents] if None in contents else [False] * len(keys)
-        self.on_push(wire[1], keys, values, dead)
+        if times is None:
+            self.on_push(wire[1], keys, values, dead)
+        else:
+            self.on_traced_push(wire[1], keys, values, dead, times)
 
     def _key(self, key: Any) -> str:
         """Return the text of a key that was received as text or as its number."""

@@ -20,6 +20,7 @@ __all__ = [
     "TOKEN_FILE_VARIABLE",
     "TOKEN_VARIABLE",
     "are_our_files_at_fault",
+    "bare_scheme",
     "check_files",
     "forget_token",
     "is_guessable",
@@ -129,6 +130,15 @@ def security_of(options: RPCOptions) -> SecurityConfig | None:
     if not options.ca_file:
         return shared_security()
     return SecurityConfig(ca_file=options.ca_file, certificate_file=options.certificate_file, key_file=options.key_file)
+
+
+def bare_scheme(*, tls: bool) -> str:
+    """Return the scheme of an address that has none, for servers and all that connect to them.
+
+    Args:
+        tls: whether there are TLS files; they are only given to be used.
+    """
+    return "tls" if tls else "tcp"
 
 
 def are_our_files_at_fault(error: Exception) -> bool:

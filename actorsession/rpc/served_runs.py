@@ -15,9 +15,11 @@ import itertools
 import logging
 import secrets
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
@@ -279,6 +281,8 @@ class ServedRuns:
             raise ProtocolError(f"run {call} is requested twice at the same time")
         if asked is not None or kind == PARTIAL_RUN:
             asked = _REQUESTS[kind].from_wire(asked)
+            if kind != PARTIAL_RUN:
+                asked = replace(asked, arrived=time.time(), nbytes=len(header) + sum(map(len, segments)))
         self.received += 1
         run = ServedRun(self, call, seconds, WireValues.received(wire[5:], segments), asked)
         if self._early and call in self._early:  # it was cancelled before it has arrived

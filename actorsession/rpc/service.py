@@ -53,7 +53,7 @@ from actorsession.messages import (
     Tell,
     UnreadableMessage,
 )
-from actorsession.rpc.pushes import Pushes
+from actorsession.rpc.pushes import Pushes, PushTimes
 from actorsession.rpc.served_runs import encode_apart
 
 __all__ = ["MAX_SERVING", "Service"]
@@ -79,6 +79,17 @@ class PushReceiver(Protocol):
         self, peer: str, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
     ) -> None:
         """Put values into the rendezvous of a step; as many keys, values and marks of dead tensors."""
+
+    def take_traced_push(
+        self,
+        peer: str,
+        step_id: int,
+        keys: Sequence[str],
+        values: Sequence[Any],
+        dead: Sequence[bool],
+        times: PushTimes,
+    ) -> None:
+        """Do the same for a traced step, whose report includes the times."""
 
 
 @runtime_checkable
@@ -186,13 +197,23 @@ class Service:
             logger.warning("a tell of %s at %s is lost: %s", self._peer, self._address, exc)
 
     def pushed(
-        self, pushes: Pushes, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
+        self,
+        pushes: Pushes,
+        step_id: int,
+        keys: Sequence[str],
+        values: Sequence[Any],
+        dead: Sequence[bool],
+        times: PushTimes | None = None,
     ) -> None:
         """Deliver the first values that the peer has pushed; the worker takes the next ones by a direct call."""
         ref = self._serves.get(WORKER)
         if isinstance(ref, LocalRef) and ref.is_here() and isinstance(ref.actor, PushReceiver):
             pushes.on_push = partial(ref.actor.take_push, self._peer)
-            pushes.on_push(step_id, keys, values, dead)
+            pushes.on_traced_push = partial(ref.actor.take_traced_push, self._peer)
+            if times is None:
+                pushes.on_push(step_id, keys, values, dead)
+            else:
+                pushes.on_traced_push(step_id, keys, values, dead, times)
         else:
             logger.warning("values that %s has pushed are lost: no worker is here", self._peer)
 

@@ -42,6 +42,7 @@ from actorsession.messages.step_frames import (
     RECEIVED,
     RUN_GRAPH,
     RUN_STEP,
+    TRACED_PUSH,
     CallRequest,
     GraphRequest,
     StepRequest,
@@ -219,7 +220,7 @@ class StepCalls:
             ProtocolError: the bytes are not those of a step frame.
         """
         kind, number = unpack_start(start, 2)
-        if kind == PUSH:
+        if kind in (PUSH, TRACED_PUSH):
             self.pushes.on_lost(number, error)
         elif kind == CANCEL:
             self.served.receive_cancel([kind, number])
@@ -284,6 +285,7 @@ _RECEIVERS: dict[int, tuple[str, Callable[[Any, list[Any], Buffer, Sequence[Buff
     CANCEL: ("served", ServedRuns.receive_cancel),
     RECEIVED: ("served", ServedRuns.receive_received),
     PUSH: ("pushes", Pushes.receive),
+    TRACED_PUSH: ("pushes", Pushes.receive_traced),
     DONE: ("", StepCalls._receive_done),
     FAIL: ("", StepCalls._receive_fail),
     GONE: ("", StepCalls._receive_gone),

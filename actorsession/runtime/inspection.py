@@ -216,8 +216,8 @@ def find_variable(held: Iterable[HeldState], device: str, container: str, name: 
     """
     for resources in [d.resources for h in held for d in h.devices if d.name == device]:
         if resources.has_value(container, name):
-            found: Variable = resources.lookup(container, name, VARIABLE)
-            return found
+            variable: Variable = resources.lookup(container, name, VARIABLE)
+            return variable
     raise NotFoundError(f"no variable {name!r} with a value in container {container!r} on {device!r}")
 
 
@@ -316,9 +316,8 @@ def _bounds(least: float, most: float, count: int) -> np.ndarray[Any, np.dtype[n
     if least == most:
         reach = max(abs(least) * 2.0**-20, 2.0**-20)
         least, most = least - reach, most + reach
-    # The halves, because the difference of two large numbers may be infinite.
-    middle, half = least / 2 + most / 2, most / 2 - least / 2
-    bounds = middle + half * np.linspace(-1.0, 1.0, count + 1)
+    # In halves, because the difference of two large numbers may be infinite.
+    bounds = 2 * np.linspace(least / 2, most / 2, count + 1)
     bounds[0], bounds[-1] = least, most
     return np.maximum.accumulate(bounds)
 

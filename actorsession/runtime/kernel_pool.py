@@ -30,7 +30,10 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from time import monotonic
 from typing import Any
+
+from actorsession.metrics import Histogram, HistogramCounts
 
 __all__ = ["KernelPool", "PoolThreads", "lend_turn", "processors"]
 
@@ -58,6 +61,10 @@ class PoolThreads:
     Args:
         number: number of threads, at least 1.
         name: prefix of the threads' names, followed by a number.
+
+    Attributes:
+        number: number of threads.
+        waits: how long work waited for one of them.
     """
 
     __slots__ = (
@@ -73,10 +80,12 @@ class PoolThreads:
         "_shares",
         "_turns",
         "number",
+        "waits",
     )
 
     def __init__(self, number: int, name: str = _THREAD_NAME) -> None:
         self.number = number
+        self.waits = Histogram()
         self._executor = ThreadPoolExecutor(number + _MOST_BLOCKED, name)
         self._beside = ThreadPoolExecutor(_MOST_BLOCKED, f"{name}-blocked")
         # The queued work of each user, next user first, and of it one first run of each identity.
@@ -189,6 +198,7 @@ class PoolThreads:
             if len(self._turns) <= self.number and not self._resuming:
                 call = self._first()
                 if call is not None:
+                    self.waits.observe(monotonic() - call.since)
                     return call
             self._turns.discard(turn)
             self._pass_turn()
@@ -236,6 +246,12 @@ class PoolThreads:
         """Return the arguments of all work that has a thread; callable from any thread."""
         return list(self._running.values())
 
+    @property
+    def queued(self) -> int:
+        """How much work waits for a thread."""
+        with self._lock:
+            return sum(not work.taken for line in self._lines.values() for work in line)
+
     def lend(self, turn: _Turn) -> None:
         """Give up the turn of this thread, whose work is about to wait."""
         with self._lock:
@@ -279,12 +295,13 @@ class _Turn:
 class _Work:
     """A call in one queue, or in two, until a thread takes it."""
 
-    __slots__ = ("args", "first", "taken", "work")
+    __slots__ = ("args", "first", "since", "taken", "work")
 
     def __init__(self, work: Callable[..., Any], args: tuple[Any, ...], first: object) -> None:
         self.work = work
         self.args = args
         self.first = first
+        self.since = monotonic()
         self.taken = False
 
 
@@ -374,6 +391,18 @@ class KernelPool:
         """Return the arguments of all running work of all shares; see ``PoolThreads.running``."""
         threads = self._threads
         return [] if threads is None else threads.running()
+
+    @property
+    def queued(self) -> int:
+        """How much work of all shares waits for a thread; 0 once the share is shut down."""
+        threads = self._threads
+        return 0 if threads is None else threads.queued
+
+    @property
+    def waits(self) -> HistogramCounts:
+        """How long the work of all shares waited for a thread; nothing once the share is shut down."""
+        threads = self._threads
+        return HistogramCounts() if threads is None else threads.waits.snapshot()
 
     def share(self) -> KernelPool:
         """Return another share of the same threads.

@@ -20,7 +20,7 @@ import numpy as np
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
 from actorsession.graph.dtypes import as_dtype, string
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array
 from actorsession.graph.shared_arrays import LEAST, empty, shared
 from actorsession.records import dataclass
@@ -33,6 +33,7 @@ __all__ = [
     "ResourceStatistics",
     "UninitializedVariableError",
     "Variable",
+    "place_of",
 ]
 
 DEFAULT_CONTAINER = "localhost"  # TensorFlow's name for the default container
@@ -57,6 +58,12 @@ class UninitializedVariableError(NotFoundError, FailedPreconditionError):
 
 # Programs of TensorFlow print the names of the classes that they catch.
 UninitializedVariableError.__name__ = "NotFoundError"
+
+
+def place_of(variable: NodeDef) -> tuple[str, str]:
+    """Return the container of the variable of a node, and its name there."""
+    container = variable.attrs.get("container") or DEFAULT_CONTAINER
+    return container, variable.attrs.get("shared_name") or variable.name
 
 
 class Resource(Protocol):
@@ -122,6 +129,12 @@ class Variable:
         value = self._value
         # A string scalar is plain bytes, which have no shape.
         return self._declared if value is None else getattr(value, "shape", ())
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the value; 0 without one."""
+        value = self._value
+        return len(value) if isinstance(value, bytes) else int(getattr(value, "nbytes", 0))
 
     @property
     def initialized(self) -> bool:
@@ -392,5 +405,5 @@ class ResourceManager:
         """Return the number and size of the variables."""
         with self._lock:
             variables = [e.resource for (_, kind, _), e in self._entries.items() if kind == VARIABLE]
-        values = [value for variable in variables if (value := variable._value) is not None]
-        return ResourceStatistics(len(values), sum(int(getattr(v, "nbytes", 0)) for v in values))
+        valued = [variable for variable in variables if variable.initialized]
+        return ResourceStatistics(len(valued), sum(variable.nbytes for variable in valued))

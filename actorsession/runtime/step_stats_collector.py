@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorsession.config import (
     AllocatorMemoryUsed,
+    FrameStats,
     NodeExecStats,
     NodeOutput,
     NodeStats,
+    PhaseStats,
     StepStats,
     TensorDescription,
     TransferStats,
 )
+from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext
@@ -53,6 +56,7 @@ class _Record(NamedTuple):
     op_end: int
     end: int
     outputs: tuple[tuple[tuple[int, ...], int], ...]  # shape and bytes
+    waited: bool = False
 
 
 class StepStatsCollector:
@@ -61,6 +65,13 @@ class StepStatsCollector:
     Args:
         step_id: the step's number.
         limit: most nodes to record; further nodes are only counted.
+
+    Attributes:
+        phase: what the step is to its task: ``step`` where it is all of it, ``part`` at a worker.
+        task: the task.
+        began: when that has begun, in wall-clock seconds.
+        phases: what came before, in the order in which it ended.
+        frames: the messages that have arrived for it.
     """
 
     def __init__(self, step_id: int, limit: int = _LIMIT) -> None:
@@ -72,6 +83,12 @@ class StepStatsCollector:
         self._transfers: list[TransferStats] = []
         self._left_out = 0
         self._final: StepStats | None = None
+        self.phase, self.task, self.began = "step", LOCAL_TASK, self._now()
+        self.phases: list[PhaseStats] = []
+        self.frames: list[FrameStats] = []
+
+    def _now(self) -> float:
+        return (self._offset + time.perf_counter_ns()) / 1e9
 
     def add_node(self, record: _Record) -> None:
         """Record a node that has run."""
@@ -95,11 +112,11 @@ class StepStatsCollector:
         end = time.perf_counter_ns()
         outputs = tuple([_measure(v) for v in values])
         thread = threading.current_thread().name
-        self.add_node(_Record(linked, number, thread, start, start, end, end, outputs))
+        self.add_node(_Record(linked, number, thread, start, start, end, end, outputs, waited=True))
 
     def add_transfer(self, kind: str, key: str, device: str, value: Any) -> None:
         """Record one end of a transfer that happens now."""
-        now = (self._offset + time.perf_counter_ns()) / 1e9
+        now = self._now()
         nbytes = int(getattr(value, "nbytes", 0))
         with self._lock:
             if self._final is None:
@@ -111,7 +128,8 @@ class StepStatsCollector:
             if self._final is None:
                 words = _Words()
                 nodes = [self._node_stats(record, words.of(record)) for record in self._nodes]
-                self._final = StepStats(self._step_id, nodes, self._transfers, self._left_out)
+                self.phases.append(PhaseStats(self.phase, self.task, self.began, self._now()))
+                self._final = StepStats(self._step_id, nodes, self._transfers, self._left_out, self.frames, self.phases)
                 self._nodes = []
             return self._final
 
@@ -129,7 +147,8 @@ class StepStatsCollector:
             memory=said.memory,
         )
         end = (self._offset + record.end) / 1e9
-        return NodeStats(record.linked.device, node.name, node.op, start / 1e9, end, record.thread, said.nbytes, detail)
+        device, thread, nbytes = record.linked.device, record.thread, said.nbytes
+        return NodeStats(device, node.name, node.op, start / 1e9, end, thread, nbytes, detail, record.waited)
 
 
 class _Said(NamedTuple):

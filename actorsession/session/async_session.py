@@ -10,10 +10,20 @@ from types import TracebackType
 from typing import Any
 
 from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, RunMetadata, RunOptions
+from actorsession.config.step_record import StepRecord
 from actorsession.graph.device import DeviceAttributes
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
-from actorsession.session.base import BaseSession, check_hang_report, check_wait_for, container_names, reset_options
+from actorsession.session.base import (
+    BaseSession,
+    check_hang_report,
+    check_last_steps,
+    check_wait_for,
+    container_names,
+    own_limit,
+    reset_options,
+)
 from actorsession.session.callables import AsyncCallable, MakeError, closed_error, closed_error_of_callables
 from actorsession.session.factory import get_factory
 from actorsession.session.feeds import flatten_feeds
@@ -42,9 +52,12 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             several addresses separated by commas, of which the first master that answers is taken.
         graph: the graph to run; the default graph if left out.
         config: settings.
+        name: its name in status reports and in the ``RunMetadata`` of its runs, which no other open session of
+            its process, or of its master, may have; the one of ``config`` if left out.
 
     Raises:
         TypeError: for an argument of a wrong type.
+        ValueError: for a name if ``config`` has another one.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
@@ -133,7 +146,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         # time; the comparison of threads takes a twentieth of the time.
         if self._thread != get_ident() or (plan.needs_loop and self._owner.loop is not asyncio._get_running_loop()):
             self._check_usable()
-        limit = self._limit if options is None else self._timeout(options)
+        limit = self._limit if options is None else own_limit(options) or self._limit
         return self._session.run(plan, feeds, limit, options, run_metadata)
 
     async def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
@@ -170,6 +183,34 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             plan = await self._bound_plan(request)
         with self._naming_operations():
             await self._session.warm_up(plan.signature, partial=partial)
+
+    async def explain(self, fetches: Any, feeds: Any = None) -> Explanation:
+        """Return what a step would do, and run nothing.
+
+        The step is planned as its first run would plan it: what pruning keeps and why the rest is not needed, the
+        device of each node with the reason and the refused alternatives, what is sent to whom, what the passes
+        did, the generated source, the expected cost, what is missing, and what would make it slow. No plan is
+        kept, nothing is registered at workers and nothing is counted; at most the session is extended with the new
+        nodes of the graph, as by any run. Of a session with a target the master explains, and asks the tasks of
+        the step for their round trips and for variables without a value.
+
+        Args:
+            fetches: as in ``run``.
+            feeds: a feed dict, whose values say how large everything is; or the keys alone, as a list.
+
+        Returns:
+            The explanation, which prints as a page and shows itself in a notebook. What is missing (feeds,
+            values, tasks, a plan) is in it and no error.
+
+        Raises:
+            RuntimeError: if the session is closed.
+            TypeError: for a bad feed key or a fetch of a wrong type.
+            ValueError: for an unknown fetch, or a value whose shape does not fit.
+            UnimplementedError: for a kind of session of another distribution that does not explain.
+            OpError: in a session with a target, if the master cannot be reached.
+        """
+        self._check_usable()
+        return await self._session.explain(*self._requests.to_explain(fetches, feeds))
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -325,6 +366,28 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         self._check_usable()
         check_wait_for(tasks, count, timeout)
         return await self._session.wait_for(tasks, count, timeout)
+
+    async def last_steps(self, count: int = 20, slower_than: float = 0.0) -> list[StepRecord]:
+        """Return what is remembered of the session's last steps, in the order of their ends.
+
+        The servers of a cluster remember the last thousand steps of all their sessions, unless they are started
+        with another number: the master each step as a whole, each worker what it ran of it, when, and which values
+        it sent and received. This puts them together. A session in this process remembers its steps if it was made
+        with ``ConfigProto(kept_steps=...)``.
+
+        Args:
+            count: how many steps at most.
+            slower_than: only steps that took so many seconds or more.
+
+        Raises:
+            RuntimeError: if the session is closed.
+            ValueError: for a negative number of steps or seconds.
+            FailedPreconditionError: if a session of this process keeps none.
+            OpError: if the master does not answer.
+        """
+        self._check_usable()
+        check_last_steps(count, slower_than)
+        return await self._session.last_steps(count, slower_than)
 
     async def why(self, within: float = 2.0) -> HangReport:
         """Report why steps hang: what each waits for, which task should send it, and the root cause.

@@ -11,11 +11,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
-from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, StepStats
+from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, SessionMetadata, StepStats
+from actorsession.drawing.shown import Shown
 from actorsession.durations import checked_seconds, in_seconds
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
@@ -33,9 +34,13 @@ from actorsession.session.run_tally import RunTally
 from actorsession.session.session_interface import LocalSession, SessionInterface, SessionPlan
 from actorsession.session.statistics import SessionStatistics
 
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
+
 __all__ = [
     "BaseSession",
     "check_hang_report",
+    "check_last_steps",
     "check_run_arguments",
     "check_wait_for",
     "container_names",
@@ -96,6 +101,16 @@ def check_hang_report(within: float) -> None:
         raise ValueError(f"within is a number of seconds above 0, got {within!r}")
 
 
+def check_last_steps(count: int, slower_than: float) -> None:
+    """Check the arguments of ``last_steps``.
+
+    Raises:
+        ValueError: for a negative number of steps or seconds.
+    """
+    if count < 0 or not 0.0 <= slower_than < float("inf"):
+        raise ValueError(f"count and slower_than are numbers of 0 or more, got {count!r} and {slower_than!r}")
+
+
 def check_wait_for(tasks: object, count: object, timeout: float) -> None:
     """Check the arguments of ``wait_for``.
 
@@ -117,6 +132,23 @@ def own_limit(options: RunOptions | None) -> float | None:
     return None if options is None else in_seconds(options.timeout_in_ms) or None
 
 
+def _with_name(config: ConfigProto, name: str) -> ConfigProto:
+    """Return settings in which a session has a name, unless that is empty.
+
+    Raises:
+        TypeError: unless it is a string.
+        ValueError: if the settings have another one.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name is a string, got {name!r:.100}")
+    metadata = config.experimental.session_metadata or SessionMetadata()
+    if name in ("", metadata.name):
+        return config
+    if metadata.name:
+        raise ValueError(f"name is {name!r} and the session_metadata of config say {metadata.name!r}; give one of them")
+    return replace(config, experimental=replace(config.experimental, session_metadata=replace(metadata, name=name)))
+
+
 def _new_session(graph: Graph, options: SessionOptions, requests: Requests) -> SessionInterface[Any]:
     """Return a session of the factory that accepts the options.
 
@@ -130,16 +162,19 @@ def _new_session(graph: Graph, options: SessionOptions, requests: Requests) -> S
     return session
 
 
-class BaseSession(ProcessBound, ABC):
+class BaseSession(Shown, ProcessBound, ABC):
     """The part of a session that does not depend on how callers wait for it.
 
     Args:
         target: as for ``Session``.
         graph: the graph to run; the default graph if left out.
         config: settings.
+        name: its name in status reports and in the ``RunMetadata`` of its runs, which no other open session of
+            its process, or of its master, may have; the one of ``config`` if left out.
 
     Raises:
         TypeError: for an argument of a wrong type.
+        ValueError: for a name if ``config`` has another one.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
@@ -151,7 +186,9 @@ class BaseSession(ProcessBound, ABC):
     # The session, if a run without options stays in the thread of its caller unless its plan needs a loop.
     _blocking: LocalSession[Any] | None = None
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None, *, name: str = ""
+    ) -> None:
         if not isinstance(target, str):
             raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
         if graph is not None and not isinstance(graph, Graph):
@@ -160,7 +197,7 @@ class BaseSession(ProcessBound, ABC):
             raise TypeError(f"config is a ConfigProto, got {type(config).__name__}")
         self._target = target
         self._graph = graph if graph is not None else get_default_graph()
-        self._config = config or ConfigProto()
+        self._config = _with_name(config or ConfigProto(), name)
         self._limit = self._config.operation_timeout  # of a run without options, in seconds
         self._requests = Requests(self._graph)
         self._owner = Owner("session")
@@ -185,6 +222,12 @@ class BaseSession(ProcessBound, ABC):
     def target(self) -> str:
         """The target of the session, as it was given."""
         return self._target
+
+    @property
+    def name(self) -> str:
+        """The name of the session; "" if it has none."""
+        metadata = self._config.experimental.session_metadata
+        return "" if metadata is None else metadata.name
 
     @property
     def closed(self) -> bool:
@@ -219,6 +262,7 @@ class BaseSession(ProcessBound, ABC):
             errors=self._run_tally.errors,
             cancelled=self._run_tally.cancelled,
             latency=self._run_tally.latency(),
+            run_seconds=self._run_tally.durations.snapshot(),
             callables=len(self._callables or ()),
             growths=self._requests.mutations.growths,
             grown_nodes=self._requests.mutations.nodes,
@@ -284,6 +328,16 @@ class BaseSession(ProcessBound, ABC):
         if store is None:
             raise UnimplementedError(f"a session of {self._target!r} watches no tensors")
         return store
+
+    def _sheet(self) -> Sheet:
+        from actorsession.drawing.counters import counters_sheet
+        from actorsession.drawing.sheet import Sheet
+
+        counters, graph = counters_sheet(self.statistics()), self._graph._sheet()
+        state = "closed" if self._closed else "open"
+        facts: dict[str, object] = {"target": self._target or "this process", "state": state, "graph": graph.title}
+        facts.update(counters.facts)
+        return Sheet(type(self).__name__, facts, counters.tables, graph.drawings)
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
@@ -401,7 +455,3 @@ class BaseSession(ProcessBound, ABC):
         if options.timeout_in_ms:
             raise ValueError(f"a run has one limit, got timeout={timeout!r} and timeout_in_ms={options.timeout_in_ms}")
         return replace(options, timeout_in_ms=math.ceil(timeout * 1000))
-
-    def _timeout(self, options: RunOptions | None) -> float | None:
-        """Return the limit that the caller set for a run, in seconds; ``None`` for the default."""
-        return own_limit(options) or self._limit

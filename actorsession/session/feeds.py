@@ -21,7 +21,7 @@ from actorsession.errors import (
     RequestValueError,
     ResourceExhaustedError,
 )
-from actorsession.graph.dtypes import DType
+from actorsession.graph.dtypes import DType, refuse_none
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
@@ -215,8 +215,8 @@ def _convert(value: Any, tensor: Tensor, owner: object) -> Any:
             value = value._feed_value(tensor, owner)
         if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
             raise RequestTypeError(
-                f"The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python "
-                f"scalars, strings, lists, and numpy arrays. {tensor.name!r} was fed "
+                f"The value of a feed cannot be a {tensor.graph.shown_prefix}Tensor object. Acceptable feed values "
+                f"include Python scalars, strings, lists, and numpy arrays. {tensor.name!r} was fed "
                 f"{value!r:.80}: run it first"
             )
     if isinstance(value, int):
@@ -252,12 +252,16 @@ def _as_array(value: Any, dtype: DType) -> Any:
     """Return a value as an array of a dtype; unlike numpy's conversion it loses neither numbers nor masks."""
     np_dtype = dtype.np_dtype
     converted = value
+    if dtype.kind != "s" and (type(value) in _SEQUENCES or value is None):
+        refuse_none(value)
     if type(value) not in _PLAIN or (type(value) in _SEQUENCES and _holds_arrays(value)):
         _check_masks(value)
         converted = np.asarray(value, dtype=object if dtype.kind == "s" else None)
         if type(value) not in _SEQUENCES:
             value = converted
     if isinstance(converted, np.ndarray):
+        if dtype.kind != "s":
+            refuse_none(converted)
         _check_range(converted, dtype)
     try:
         return np.asarray(value, dtype=np_dtype)

@@ -84,15 +84,20 @@ class InteractiveSession(Session, _Interactive):
         graph: the graph to run, which also becomes the default graph; the current default graph if left
             out.
         config: settings.
+        name: its name in status reports and in the ``RunMetadata`` of its runs, which no other open session of
+            its process, or of its master, may have; the one of ``config`` if left out.
 
     Raises:
         TypeError: for an argument of a wrong type.
+        ValueError: for a name if ``config`` has another one.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
-        super().__init__(target, graph, config)
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None, *, name: str = ""
+    ) -> None:
+        super().__init__(target, graph, config, name=name)
         self._named = graph
         _install(self, graph)
 
@@ -126,10 +131,13 @@ class AsyncInteractiveSession(AsyncSession, _Interactive):
         graph: the graph to run, which also becomes the default graph; the current default graph if left
             out.
         config: settings.
+        name: as for ``AsyncSession``.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
-        super().__init__(target, graph, config)
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None, *, name: str = ""
+    ) -> None:
+        super().__init__(target, graph, config, name=name)
         self._named = graph
         _install(self, graph)
 

@@ -20,7 +20,10 @@ from actorsession.config import CallableOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.held_arrays import large_arrays
+from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.plan.explain.explain import Feeds
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.session.callable_options import named_run
@@ -143,6 +146,13 @@ class Request:
         return bool(self.signature.fetches or self.signature.targets)
 
 
+def _flat_keys(feeds: Any) -> Sequence[Any]:
+    """Return feed keys without values: none, one, or a list of them."""
+    if feeds is None:
+        return ()
+    return flatten_feed_keys(feeds if isinstance(feeds, (list, tuple)) else (feeds,))
+
+
 # Kept requests per session. All are dropped when there are so many, so a program that makes new structures
 # all the time pays for one rebuild in about a thousand runs.
 _KEPT = 1024
@@ -201,13 +211,26 @@ class Requests(dict[Hashable, Request]):
 
     def of_later_run(self, fetches: Any, feeds: Any) -> Request:
         """Return the request that a later run of these fetches and feeds will use."""
-        if feeds is None:
-            keys: Sequence[Any] = ()
-        elif isinstance(feeds, Mapping):
-            keys = tuple(flatten_feeds(feeds))
-        else:
-            keys = flatten_feed_keys(feeds if isinstance(feeds, (list, tuple)) else (feeds,))
+        keys = flatten_feeds(feeds) if isinstance(feeds, Mapping) else _flat_keys(feeds)
         return self.find(fetches, dict.fromkeys(keys))
+
+    def to_explain(self, fetches: Any, feeds: Any) -> tuple[RunSignature, Feeds]:
+        """Return the signature of a step that is to be explained, and its fed tensors; nothing is kept.
+
+        Args:
+            fetches: as in ``run``.
+            feeds: a feed dict with values, or feed keys without; ``None`` for none.
+        """
+        flat = flatten_feeds(feeds) if isinstance(feeds, Mapping) else dict.fromkeys(_flat_keys(feeds))
+        request = self.make(fetches, tuple(flat))
+        names = request.signature.feeds
+        values = request.feeds(tuple(flat.values())) if isinstance(feeds, Mapping) else [None] * len(names)
+        specs = {}
+        for name, value in zip(names, values, strict=True):
+            tensor = self._graph.get_tensor_by_name(name)
+            shape = tensor.shape if value is None else TensorShape(np.shape(value))
+            specs[name] = TensorSpec(tensor.dtype, shape)
+        return request.signature, specs
 
     def of_callable(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:
         """Return the request of a callable and its feed arguments."""

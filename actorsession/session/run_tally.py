@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 import threading
+from bisect import bisect_left
 
 import numpy as np
 
+from actorsession.metrics import BOUNDS, Histogram
 from actorsession.records import dataclass
 
 __all__ = ["RunLatency", "RunTally"]
@@ -37,9 +39,14 @@ class RunLatency:
 
 
 class RunTally:
-    """The counts of one session."""
+    """The counts of one session.
 
-    __slots__ = ("_errors", "_lock", "_seconds", "_successes", "cancelled")
+    Attributes:
+        cancelled: runs that their callers have cancelled or interrupted.
+        durations: how long those that succeeded took.
+    """
+
+    __slots__ = ("_errors", "_lock", "_seconds", "_successes", "cancelled", "durations")
 
     def __init__(self) -> None:
         self._successes = itertools.count()
@@ -47,6 +54,7 @@ class RunTally:
         self._errors: dict[str, int] = {}
         self._lock = threading.Lock()
         self.cancelled = 0
+        self.durations = Histogram()
 
     def success(self, seconds: float) -> None:
         """Record a run that has returned its values."""
@@ -55,6 +63,9 @@ class RunTally:
             kept.append(seconds)
         else:
             kept[number % _KEPT] = seconds
+        durations = self.durations
+        durations.counts[bisect_left(BOUNDS, seconds)] += 1  # without a call
+        durations.sum += seconds
 
     def failure(self, error: BaseException) -> None:
         """Record a run that has raised an error, or that its caller has cancelled or interrupted."""

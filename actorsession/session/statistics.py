@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from actorsession.drawing.counters import Counters
+from actorsession.metrics import HistogramCounts
 from actorsession.plan.passes.registry import PassStatistics
-from actorsession.plan.plan_cache import CacheStatistics
+from actorsession.plan.plan_cache import NO_LOOKUPS, CacheStatistics
 from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
 from actorsession.records import dataclass
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
@@ -45,6 +47,9 @@ _METRICS = (
         "placements", "counter", "actorsession_session_placements_total", "Changes of the placement by the cost model."
     ),
 )
+_TIMES = (
+    Metric("run_seconds", "histogram", "actorsession_session_run_duration_seconds", "Times of runs that succeeded."),
+)
 _CACHE_METRICS = (
     Metric("plans", "gauge", "actorsession_session_cached_plans", "Plans kept."),
     Metric("hits", "counter", "actorsession_session_plan_hits_total", "Look-ups that found a plan."),
@@ -64,8 +69,8 @@ _PASS_METRICS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionStatistics:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SessionStatistics(Counters):
     """Counters of a session. Those of what a master does for a remote session are 0.
 
     Attributes:
@@ -73,6 +78,7 @@ class SessionStatistics:
         errors: runs that have failed, by the class of the error, such as ``DeadlineExceededError``.
         cancelled: runs that their callers have cancelled or interrupted.
         latency: how long the last runs took.
+        run_seconds: how long all runs took that have returned their values.
         cache: counters of the plan cache. A run whose request still has its plan counts as a hit.
         nodes: nodes of the graph that are registered with the session.
         steps: steps under way, including those of partial runs; in a remote session, requests for steps that
@@ -99,7 +105,8 @@ class SessionStatistics:
     errors: Mapping[str, int] = field(default_factory=dict)
     cancelled: int = 0
     latency: RunLatency = RunLatency()
-    cache: CacheStatistics = CacheStatistics(plans=0, hits=0, sorted_hits=0, misses=0, evictions=0)
+    run_seconds: HistogramCounts = HistogramCounts()
+    cache: CacheStatistics = NO_LOOKUPS
     nodes: int = 0
     steps: int = 0
     waiting: int = 0
@@ -120,7 +127,7 @@ class SessionStatistics:
 
     def metric_families(self, labels: Mapping[str, str]) -> list[MetricFamily]:
         """Return the counters for Prometheus, each with these labels."""
-        families = metric_families(self, _METRICS, labels)
+        families = metric_families(self, (*_METRICS, *_TIMES), labels)
         families += metric_families(self.cache, _CACHE_METRICS, labels)
         families += self._families_of_runs(labels)
         for one in self.graph_passes:

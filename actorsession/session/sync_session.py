@@ -16,15 +16,18 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, RunMetadata, RunOptions
+from actorsession.config.step_record import StepRecord
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.loop_thread import LoopThread
 from actorsession.session.base import (
     BaseSession,
     check_hang_report,
+    check_last_steps,
     check_wait_for,
     container_names,
     own_limit,
@@ -56,17 +59,22 @@ class Session(SyncPartialRuns, BaseSession):
             several addresses separated by commas, of which the first master that answers is taken.
         graph: the graph to run; the default graph if left out.
         config: settings.
+        name: its name in status reports and in the ``RunMetadata`` of its runs, which no other open session of
+            its process, or of its master, may have; the one of ``config`` if left out.
 
     Raises:
         TypeError: for an argument of a wrong type.
+        ValueError: for a name if ``config`` has another one.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
     _converts_in_thread = False  # the caller waits in any case
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
-        super().__init__(target, graph, config)
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None, *, name: str = ""
+    ) -> None:
+        super().__init__(target, graph, config, name=name)
         # The hot path: local runs without a time limit need no event loop.
         local, has_limits = self._local, self._config.operation_timeout is not None
         if local is not None and not has_limits and not local.has_own_pools:
@@ -113,7 +121,7 @@ class Session(SyncPartialRuns, BaseSession):
         self, plan: SessionPlan, feeds: Sequence[Any], options: RunOptions | None, run_metadata: RunMetadata | None
     ) -> Sequence[Any]:
         """Run with options, a time limit, the session's own pools, or a master."""
-        limit = self._timeout(options)
+        limit = self._limit if options is None else own_limit(options) or self._limit
         local = self._local
         if local is not None and local.runs_here(plan, feeds, limit, options):
             return local.run_here(plan, feeds, options, run_metadata, limit)
@@ -199,6 +207,18 @@ class Session(SyncPartialRuns, BaseSession):
             with self._naming_operations():
                 self._wait(self._session.warm_up(plan.signature, partial=partial))
 
+    def explain(self, fetches: Any, feeds: Any = None) -> Explanation:
+        """Return what a step would do, and run nothing; see ``AsyncSession.explain``.
+
+        Raises:
+            RuntimeError: also in a coroutine of a running event loop, for a session with a target.
+        """
+        self._check_usable()
+        asked = self._requests.to_explain(fetches, feeds)
+        if self._local is not None:
+            return self._local.explain_here(*asked)
+        return self._wait(self._session.explain(*asked))
+
     async def _prepare(self, request: Request) -> SessionPlan:
         self._cells.planned = True
         if self._local is not None:
@@ -273,6 +293,19 @@ class Session(SyncPartialRuns, BaseSession):
         self._check_usable()
         check_wait_for(tasks, count, timeout)
         return self._wait(self._session.wait_for(tasks, count, timeout))
+
+    def last_steps(self, count: int = 20, slower_than: float = 0.0) -> list[StepRecord]:
+        """Return what is remembered of the session's last steps; see ``AsyncSession.last_steps``.
+
+        Raises:
+            RuntimeError: if the session is closed; or in a coroutine of a running event loop, for a session with a
+                target.
+        """
+        self._check_usable()
+        check_last_steps(count, slower_than)
+        if self._local is not None:
+            return self._local.last_steps_here(count, slower_than)
+        return self._wait(self._session.last_steps(count, slower_than))
 
     def why(self, within: float = 2.0) -> HangReport:
         """Report why steps of other threads hang; see ``AsyncSession.why``.

@@ -37,17 +37,18 @@ def names_master(target: str) -> bool:
     return any(_is_served(_scheme(e)) or _BARE.fullmatch(e) for e in _entries(target))
 
 
-def master_addresses(target: str) -> tuple[str, ...]:
+def master_addresses(target: str, scheme: str = "tcp") -> tuple[str, ...]:
     """Return the addresses of the masters that a target names, each once and with its scheme.
 
     Args:
-        target: one address or several separated by commas. ``grpc://`` and no scheme both mean ``tcp://``.
+        target: one address or several separated by commas; ``grpc://`` means ``tcp://``.
+        scheme: that of addresses that have none.
 
     Raises:
         InvalidArgumentError: for an address that cannot be dialled; the message says why, and what would be
             valid.
     """
-    return tuple(dict.fromkeys(_address(entry, target) for entry in _entries(target)))
+    return tuple(dict.fromkeys(_address(entry, target, scheme) for entry in _entries(target)))
 
 
 def _entries(target: str) -> list[str]:
@@ -77,7 +78,7 @@ def _is_served(scheme: str) -> bool:
     return supports(scheme)
 
 
-def _address(entry: str, target: str) -> str:
+def _address(entry: str, target: str, default: str) -> str:
     """Return the address of one part of a target.
 
     Raises:
@@ -92,7 +93,7 @@ def _address(entry: str, target: str) -> str:
     if scheme and not _is_served(scheme):
         known = ", ".join(transport_schemes())
         raise _malformed(target, f"no transport is registered for {entry!r}, only for {known}")
-    address = entry if scheme else f"tcp://{entry}"
+    address = entry if scheme else f"{default}://{entry}"
     if scheme == "grpc" and "grpc" not in transport_schemes():
         address = f"tcp://{entry.removeprefix('grpc://')}"
     try:

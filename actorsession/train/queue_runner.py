@@ -346,8 +346,8 @@ def start_queue_runners(
         return []
     if not isinstance(session, Session):
         raise TypeError(
-            f"sess must be a `tf.Session`, got {type(session).__name__}; for an AsyncSession use "
-            "`async with running_queues(session)`"
+            f"sess must be a `{get_default_graph().shown_prefix}Session`, got {type(session).__name__}; for an "
+            "AsyncSession use `async with running_queues(session)`"
         )
     return [
         thread

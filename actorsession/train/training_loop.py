@@ -4,8 +4,8 @@ The loop is an asynchronous generator of reports: between two of them nothing is
 program may leave it there (``break``), and a cancellation or an error ends it in the step that it strikes.
 The session is the caller's and stays usable in every case. A saver's files are whole or absent.
 
-The loop exists once. For a ``Session`` the same generator is driven in the caller's thread: there, nothing
-that it awaits ever suspends.
+The loop exists once. For a ``Session`` the same generator is driven in the caller's thread, also in the cell of
+a notebook: there, nothing that it awaits ever suspends.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ import sys
 import time
 import warnings
 from asyncio import sleep
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from actorsession.drawing.shown import ShownValue
 from actorsession.durations import checked_seconds
 from actorsession.ops.flow.streams import write_line
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.process_bound import ProcessBound
 from actorsession.records import dataclass
+from actorsession.session.blocking import complete
 from actorsession.train.saver import Saver
+
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
 
 __all__ = ["Fit", "FitReport", "FitResult", "fit"]
 
@@ -66,8 +72,8 @@ class FitReport:
         return ", ".join([*parts, f"{self.seconds:.1f} s"])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitResult:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FitResult(ShownValue):
     """What a training that ended by itself has done.
 
     Attributes:
@@ -84,6 +90,25 @@ class FitResult:
     def steps(self) -> int:
         """The number of steps in all epochs."""
         return self.reports[-1].step
+
+    def _sheet(self) -> Sheet:
+        from actorsession.drawing.chart import curves
+        from actorsession.drawing.sheet import Sheet, Table
+
+        def draw(name: str) -> str:
+            points = [(report.step, getattr(report, name)) for report in self.reports]
+            return curves({name: [point for point in points if point[1] is not None]}, "", "step")
+
+        last = self.reports[-1]
+        facts = {"best": self.best, "last": last, "stopped early": "yes" if self.stopped_early else None}
+        headings = ("epoch", "step", "loss", "validation", "seconds", "checkpoint")
+        rows = [
+            (one.epoch, one.step, f"{one.loss:.6g}", one.metric, f"{one.seconds:.1f}", one.checkpoint or "")
+            for one in self.reports
+        ]
+        names = ["loss"] if last.metric is None else ["loss", "metric"]
+        drawings = {name: partial(draw, name) for name in names}
+        return Sheet(f"FitResult of {self.steps} steps", facts, [Table("reports", headings, rows, 0)], drawings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,16 +262,17 @@ class Fit(ProcessBound):
         try:
             while True:
                 try:
-                    yield _driven(anext(reports))
+                    yield complete(anext(reports))
                 except StopAsyncIteration:
                     return
         finally:
-            _driven(reports.aclose())
+            # Wherever the loop is left, which may be in a coroutine.
+            with contextlib.suppress(StopIteration):
+                reports.aclose().send(None)
 
     def run(self) -> FitResult:
         """Train to the end in a ``Session``, and return the result."""
-        result: FitResult = _driven(self._begin(awaited=False).finish())
-        return result
+        return complete(self._begin(awaited=False).finish())
 
     def _begin(self, *, awaited: bool) -> _Training:
         session, self._used = self._settings.session, True
@@ -440,13 +466,3 @@ def _checked(what: str, feeds: Any) -> Feeds:
     if feeds is None or isinstance(feeds, Mapping):
         return feeds
     raise TypeError(f"{what} has feed dicts, got {type(feeds).__name__}: {feeds!r:.100}")
-
-
-def _driven(awaitable: Awaitable[Any]) -> Any:
-    """Return the result of something awaitable that never suspends."""
-    step = awaitable.__await__()
-    try:
-        next(step)
-    except StopIteration as done:
-        return done.value
-    raise RuntimeError("a training in a Session has awaited something that is not ready")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from actorsession import metrics
 from actorsession.actors import Actor, CallContext, Deadline, handles
 from actorsession.errors import (
     AbortedError,
@@ -485,6 +486,25 @@ async def test_a_message_does_not_overtake_one_that_is_queued() -> None:
     await actor.ref.ask(Stranger())
     await soon(actor.ref.ask(Say(text="second")))
     assert actor.seen == ["first begins", "first ends", "second begins", "second ends"]
+
+
+async def test_the_time_in_a_mailbox_is_counted_of_messages_that_are_queued() -> None:
+    before = metrics.mailbox_waits()
+    actor = Loopback()
+    await soon(actor.ref.ask(Say(text="handled at once")))
+    assert metrics.mailbox_waits() == before
+
+    class Relay(Loopback):
+        @handles(Stranger)
+        def on_stranger(self, message: Stranger, call: CallContext) -> None:
+            self.ref.tell(Say(text="queued"))
+
+    relay = Relay()
+    await relay.ref.ask(Stranger())
+    await soon(relay.ref.ask(Say(text="queued behind it")))
+    waited = metrics.mailbox_waits() - before
+    assert waited.total == 2
+    assert 0 < waited.sum < 10
 
 
 # -- the bounded mailbox ---------------------------------------------------------------------------

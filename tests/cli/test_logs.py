@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -21,8 +22,8 @@ import pytest
 from actorsession import AsyncSession, ConfigProto, Graph, cli, ops
 from actorsession.cli.logs import OncePerMinute, _file_handler, set_up_logging
 from actorsession.cluster import read_statistics, stop_server
-from actorsession.errors import DeadlineExceededError, UnavailableError
-from actorsession.rpc.security import TOKEN_VARIABLE
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
+from actorsession.rpc.security import TOKEN_VARIABLE, shared_token
 from tests.cli.kit import ends_in_silence, line_of, rest, serving
 from tests.cluster.kit import PATIENCE, W0
 from tests.cluster.script import command, environment
@@ -78,6 +79,8 @@ def test_at_info_sessions_peers_snapshots_and_refusals_are_logged(tmp_path: Path
     async def use(target: str) -> None:
         async with AsyncSession(target, graph=graph) as session:
             await session.run(v.initializer)
+        for _ in range(3):
+            await read_statistics(target)
         with pytest.raises(UnavailableError, match="wrong token"):
             await read_statistics(target, token="wrong")
         await stop_server(target)
@@ -100,6 +103,7 @@ def test_at_info_sessions_peers_snapshots_and_refusals_are_logged(tmp_path: Path
         f"1 variables are in the snapshot {tmp_path}",
     ):
         assert wanted in told, told
+    assert told.count("has a link to client") == told.count("has no link to client") == 1, told
 
 
 @pytest.mark.process
@@ -283,6 +287,43 @@ def test_a_token_is_long_enough_and_another_each_time(capsys: pytest.CaptureFixt
     first, second = capsys.readouterr().out.split()
     assert first != second
     assert min(len(first), len(second)) >= 32
+
+
+def test_a_token_in_a_file_is_one_that_servers_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "token"
+    old = os.umask(0)
+    try:
+        assert cli.main(["token", "--out", str(path)]) == 0
+    finally:
+        os.umask(old)
+    monkeypatch.setenv("ACTORSESSION_TOKEN_FILE", str(path))
+    token = path.read_text().strip()
+    assert shared_token() == token
+    assert len(token) >= 32
+    assert token not in "".join(capsys.readouterr())
+    assert cli.main(["token", "--out", str(path)]) == 1
+    assert "exists" in capsys.readouterr().err
+    assert shared_token() == token
+
+
+@pytest.mark.parametrize(("mode", "said"), [(0o644, "use --out FILE"), (0o602, "use --out FILE"), (0o600, "")])
+def test_a_token_that_is_redirected_to_a_file_which_servers_refuse_says_so(
+    mode: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "token"
+    path.touch(mode)
+    path.chmod(mode)
+    with path.open("w") as file:
+        done = subprocess.run(
+            command("token"), env=environment(), stdout=file, stderr=subprocess.PIPE, text=True, check=True
+        )
+    assert said in done.stderr
+    assert bool(done.stderr) is bool(said)
+    monkeypatch.setenv("ACTORSESSION_TOKEN_FILE", str(path))
+    with pytest.raises(InvalidArgumentError) if said else contextlib.nullcontext():
+        shared_token()
 
 
 class Said:

@@ -77,6 +77,7 @@ class Proxy:
         self._of = b""
         self._changed = asyncio.Event()
         self._rate: float | None = None
+        self._delay = 0.0
         self._refusing = False
         self.address = f"tcp://127.0.0.1:{self._listening.getsockname()[1]}"
         self.connections = 0
@@ -116,6 +117,10 @@ class Proxy:
         """Passes no more than so much in each direction of each connection."""
         self._rate = bytes_per_second
 
+    def delay(self, seconds: float) -> None:
+        """Passes everything so much later, as a long way does; any number of bytes may be under way."""
+        self._delay = seconds
+
     def cut(self) -> None:
         """Resets every connection, and each new one as soon as it is made."""
         self._refusing = True
@@ -124,7 +129,7 @@ class Proxy:
 
     def heal(self) -> None:
         """Passes everything again; connections that have lost bytes are reset."""
-        self._refusing, self._rate, self._of = False, None, b""
+        self._refusing, self._rate, self._delay, self._of = False, None, 0.0, b""
         self._set(Condition.PASS, BOTH)
         for pair in list(self._pairs):
             if pair.lost:
@@ -193,6 +198,8 @@ class Proxy:
     async def _pump(self, pair: _Pair, way: Way, source: socket.socket, sink: socket.socket) -> None:
         """Carries the bytes of one direction, and its end."""
         loop = asyncio.get_running_loop()
+        late: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+        deliveries = self._children.start(self._deliver(way, sink, late), name="delayed bytes")
         while True:
             data, reset = b"", False
             try:
@@ -214,9 +221,23 @@ class Proxy:
                 raise _Over
             if not data:
                 break
-            await self._pass_on(way, data, sink)
+            if self._delay:
+                late.put_nowait((loop.time() + self._delay, data))
+            else:
+                await late.join()
+                await self._pass_on(way, data, sink)
+        await late.join()
+        deliveries.cancel()
         with contextlib.suppress(OSError):
             sink.shutdown(socket.SHUT_WR)
+
+    async def _deliver(self, way: Way, sink: socket.socket, late: asyncio.Queue[tuple[float, bytes]]) -> None:
+        """Passes on what is delayed."""
+        while True:
+            when, data = await late.get()
+            await asyncio.sleep(when - asyncio.get_running_loop().time())
+            await self._pass_on(way, data, sink)
+            late.task_done()
 
     def _condition(self, pair: _Pair, way: Way) -> Condition:
         return self._conditions[way] if self._of in pair.said else Condition.PASS

@@ -85,6 +85,25 @@ async def test_the_environment_gives_the_files_to_servers_sessions_and_inquiries
         assert (await read_statistics(server.target)).task == W0
 
 
+@pytest.mark.parametrize("tls", [True, False])
+async def test_an_address_without_a_scheme_means_the_same_to_all_who_take_one(
+    tls: bool, request: pytest.FixtureRequest, graph: Graph, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if tls:
+        request.getfixturevalue("files_in_environment")
+    total = ops.constant(1.0) + ops.constant(2.0)
+    options = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True))
+    async with Server(ONE, "worker") as server:
+        scheme, _, bare = server.target.partition("://")
+        assert scheme == ("tls" if tls else "tcp")
+        async with AsyncSession(bare, graph, options) as session:
+            assert await session.run(total) == 3.0
+        await AsyncSession.reset(f"{bare},{bare}", config=options)
+        assert (await read_statistics(bare)).task == W0
+        assert await asyncio.to_thread(main, ["status", bare]) == 0
+        assert bare in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("files_in_environment")
 async def test_an_address_that_says_tcp_is_taken_at_its_word_with_files_in_the_environment() -> None:
     async with Server({"worker": ["tcp://127.0.0.1:0"]}, "worker") as server:

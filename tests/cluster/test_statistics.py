@@ -15,7 +15,7 @@ import actorsession
 import actorsession as acts
 from actorsession import AsyncSession, Graph, Server, ServerSettings, errors, ops
 from actorsession.actors import CallContext, Deadline, registry
-from actorsession.cluster import OpenSession, ServerStatistics, read_cluster, read_statistics, stop_server
+from actorsession.cluster import OpenSession, ServerStatistics, VariableSize, read_cluster, read_statistics, stop_server
 from actorsession.cluster.master.creations import Creations
 from actorsession.cluster.server.control import Control, is_near
 from actorsession.cluster.server.process_memory import ProcessMemory, process_memory
@@ -24,14 +24,17 @@ from actorsession.config import ConfigProto, SessionMetadata
 from actorsession.messages import Done
 from actorsession.messages.server import GetCluster, KeepServer, StopServer
 from actorsession.messages.worker import WORKER, LoggingReply, LoggingRequest
+from actorsession.metrics import HistogramCounts
 from actorsession.rpc.security import TOKEN_VARIABLE
 from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, silent_address, soon
 
 ONE = {"worker": ["127.0.0.1:0"]}
+SIZE = VariableSize(name="v", device=f"{W0}/device:CPU:0", container="localhost", nbytes=15)
 SEEN = ServerStatistics(
     task=W0, sessions=1, worker_sessions=2, graphs=3, steps=4, rendezvous=5, runs=6, pushes=7,
     links=(), pid=8, version="1.2.3", uptime=9.5, memory=10, peak_memory=11, snapshot_every=60.0,
     snapshot_age=12.5, open_sessions=(OpenSession(session_handle="h", name="n", client="c", runs=13),),
+    master_steps=HistogramCounts((1, 2), 14.5, (1.0,)), largest_variables=(SIZE,),
 )  # fmt: skip
 
 
@@ -92,6 +95,67 @@ def test_a_snapshot_is_overdue_after_two_intervals_and_some_seconds(every: float
     assert replace(SEEN, snapshot_every=every, snapshot_age=age).snapshot_overdue is overdue
 
 
+# -- what happens here, and how long it takes ------------------------------------------------------
+
+
+@pytest.mark.usefixtures("over_links")
+async def test_a_server_counts_the_times_of_steps_as_master_and_as_worker(cluster: InProcess, graph: Graph) -> None:
+    x = ops.placeholder("float32", [3])
+    there = on(W1, lambda: x * 2.0)
+    end = on(W0, lambda: there + 1.0)
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        for _ in range(5):
+            await soon(session.run(end, {x: np.ones(3, np.float32)}))
+        own = session.statistics()
+    first, second = await read_statistics(cluster.target()), await read_statistics(cluster.target(W1))
+    assert (first.master_steps.total, first.worker_steps.total) == (5, 5)
+    assert (second.master_steps.total, second.worker_steps.total) == (0, 5)
+    assert own.run_seconds.total == own.runs == 5
+    assert second.worker_steps.sum < first.master_steps.sum < own.run_seconds.sum
+    assert 0 < first.master_steps.quantile(0.5) <= 2 * first.master_steps.sum
+    assert first.cpu_seconds > 0
+
+
+async def test_a_server_counts_the_plans_of_sessions_that_have_ended_too(cluster: InProcess, graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    one, other = on(W0, lambda: x + 1.0), on(W0, lambda: x * 2.0)
+    for sessions in (1, 2):
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            for _ in range(3):
+                await soon(session.run(one, {x: 1.0}))
+                await soon(session.run(other, {x: 1.0}))
+            assert cluster.server(W0).statistics().cached_plans == 2
+        seen = cluster.server(W0).statistics()
+        assert (seen.cached_plans, seen.plan_hits, seen.plan_misses) == (0, 4 * sessions, 2 * sessions)
+
+
+async def test_a_server_tells_its_variables_and_which_are_the_largest(cluster: InProcess, graph: Graph) -> None:
+    with on(W0):
+        variables = [ops.Variable(np.ones(size, np.float32), name=f"v{size}") for size in range(1, 13)]
+        ops.Variable(np.ones(100, np.float32), name="never")
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await soon(session.run([one.initializer for one in variables]))
+        seen = await read_statistics(cluster.target())
+    assert (seen.variables, seen.variable_bytes) == (12, 4 * sum(range(1, 13)))
+    assert [(one.name, one.nbytes) for one in seen.largest_variables] == [(f"v{n}", 4 * n) for n in range(12, 2, -1)]
+    assert {one.device for one in seen.largest_variables} == {f"{W0}/device:CPU:0"}
+
+
+async def test_a_server_tells_what_waits_in_a_rendezvous_and_in_the_kernel_pool(cluster: InProcess) -> None:
+    gate = Gate("counted waits")
+    x = ops.placeholder("float32", [])
+    there = on(W1, lambda: gate(x))
+    end = on(W0, lambda: there + 1.0)
+    async with AsyncSession(cluster.target()) as session:
+        running = asyncio.create_task(session.run(end, {x: 1.0}))
+        await gate.wait_entered()
+        await eventually(lambda: cluster.server(W0).statistics().pending == 1)
+        assert cluster.server(W1).statistics().pool_busy == 1
+        gate.open()
+        assert await soon(running) == 2.0
+    assert cluster.server(W0).statistics().pending == 0
+
+
 # -- over the wire ---------------------------------------------------------------------------------
 def test_an_earlier_version_that_lacks_fields_is_understood() -> None:
     wire = SEEN.to_wire()
@@ -123,6 +187,8 @@ def test_fields_that_a_later_version_has_are_left_out() -> None:
         {"devices": [{"device": 7}]},
         {"open_sessions": [{"session_handle": None}]},
         {"open_sessions": {"session_handle": "h"}},
+        {"largest_variables": [{"name": "v"}]},
+        {"master_steps": {"counts": [1]}},
     ],
 )
 def test_a_stranger_s_values_of_other_types_are_refused(change: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from actorsession.actors import Actor, CallContext, Deadline, handles
 from actorsession.cluster.peer_links import LinkOptions
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.messages import WORKER, CleanupGraph, GetStatus, WorkerStatus
-from actorsession.rpc.pushes import Pushed
+from actorsession.rpc.pushes import Pushed, PushTimes
 from tests.cluster.kit import PS0, W0, W1, W2, eventually, silent_address, soon
 from transports import Hello, Listener, connect, listen
 
@@ -34,6 +34,9 @@ class Post(Actor):
 
     def take_push(self, peer: str, step_id: int, keys: Any, values: Any, dead: Any) -> None:
         self.pushed.append(Pushed(step_id, keys, values, dead))
+
+    def take_traced_push(self, peer: str, step_id: int, keys: Any, values: Any, dead: Any, times: PushTimes) -> None:
+        self.pushed.append(Pushed(step_id, keys, values, dead, times.sent, times.queued))
 
 
 class Task:

@@ -23,6 +23,7 @@ from actorsession.messages.step_frames import (
     RECEIVED,
     RUN_GRAPH,
     RUN_STEP,
+    TRACED_PUSH,
     CallRequest,
     GraphRequest,
     StepRequest,
@@ -227,20 +228,24 @@ def test_an_error_keeps_its_class_and_its_origin() -> None:
     assert same(read_error(read_header(write_header([FAIL, 3, error_to_wire(error)]))), error)
 
 
+NO_MOMENTS = [None, 1, -1.0, float("nan"), float("inf"), 1e11, "now"]
+
+
 # -- what is asked for and said beside values --------------------------------------------------------
-def fields_of(request: Any) -> list[Any]:
-    return [getattr(request, name) for name in type(request).__dataclass_fields__]
+def fields_of(request: Any) -> dict[str, Any]:
+    """What is asked for, without the moment at which it was encoded."""
+    return {name: getattr(request, name) for name in type(request).__dataclass_fields__ if name != "sent"}
 
 
 @for_each(
     "request",
     [
         StepRequest(),
-        StepRequest(["plan", [1]], {"trace_level": 3}, ["run", 2], "key", 0.5),
+        StepRequest(["plan", [1]], {"trace_level": 3}, ["run", 2], "key", 0.5, "00-a-b-01"),
         CallRequest((), ()),
         CallRequest(("a:0", "b:0"), ("c:0",)),
         GraphRequest(True, None),
-        GraphRequest(False, ["run", 2]),
+        GraphRequest(False, ["run", 2], "00-a-b-01"),
     ],
     ids=repr,
 )
@@ -253,18 +258,22 @@ def test_a_request_arrives_as_it_was_made(request: Any) -> None:
     "kind, found",
     [
         (StepRequest, [None, {}, None, ""]),
-        (StepRequest, ["plan", {}, None, "", 0.0]),
-        (StepRequest, [None, [], None, "", 0.0]),
-        (StepRequest, [None, {}, "run", "", 0.0]),
-        (StepRequest, [None, {}, None, b"", 0.0]),
-        (StepRequest, [None, {}, None, "", -1.0]),
-        (StepRequest, [None, {}, None, "", None]),
+        (StepRequest, ["plan", {}, None, "", 0.0, "", 1.0]),
+        (StepRequest, [None, [], None, "", 0.0, "", 1.0]),
+        (StepRequest, [None, {}, "run", "", 0.0, "", 1.0]),
+        (StepRequest, [None, {}, None, b"", 0.0, "", 1.0]),
+        (StepRequest, [None, {}, None, "", -1.0, "", 1.0]),
+        (StepRequest, [None, {}, None, "", None, "", 1.0]),
+        (StepRequest, [None, {}, None, "", 0.0, None, 1.0]),
+        *[(StepRequest, [None, {}, None, "", 0.0, "", moment]) for moment in NO_MOMENTS],
         (CallRequest, [["a"]]),
         (CallRequest, [["a"], "b"]),
         (CallRequest, [["a"], [b"b"]]),
         (GraphRequest, [True]),
-        (GraphRequest, [1, None]),
-        (GraphRequest, [True, "run"]),
+        (GraphRequest, [1, None, "", 1.0]),
+        (GraphRequest, [True, "run", "", 1.0]),
+        (GraphRequest, [True, None, b"", 1.0]),
+        *[(GraphRequest, [True, None, "", moment]) for moment in NO_MOMENTS],
         *[(kind, found) for kind in (StepRequest, CallRequest, GraphRequest) for found in (0, None)],
     ],
     ids=repr,
@@ -313,6 +322,7 @@ EXTRA = extra_to_wire(None, False)
         ([DONE, 1, EXTRA], []),
         ([PUSH, 1], ["key"]),
         ([PUSH, 1], [5]),
+        ([TRACED_PUSH, 1, 2.5, 0], ["key"]),
     ],
     ids=repr,
 )
@@ -383,9 +393,9 @@ def test_no_envelope_is_taken_for_a_step_frame(envelope: Any) -> None:
 
 @for_each("items", [0, 1, 13, 14, 20, 70_000])
 def test_a_step_frame_is_known_by_its_kind_however_long_its_list_is(items: int) -> None:
-    for kind in range(RUN_STEP, RECEIVED + 1):
+    for kind in range(RUN_STEP, TRACED_PUSH + 1):
         assert is_step_frame(write_header([kind, 1, *[None] * items]))
-    assert not is_step_frame(write_header([RECEIVED + 1, 1, *[None] * items]))
+    assert not is_step_frame(write_header([TRACED_PUSH + 1, 1, *[None] * items]))
     assert not is_step_frame(write_header([RUN_STEP - 1, 1, *[None] * items]))
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 from unittest import mock
@@ -21,6 +22,7 @@ from actorsession.messages.step_frames import (
     RECEIVED,
     RUN_GRAPH,
     RUN_STEP,
+    TRACED_PUSH,
     CallRequest,
     GraphRequest,
     StepRequest,
@@ -29,7 +31,7 @@ from actorsession.messages.step_frames import (
     write_header,
 )
 from actorsession.rpc import pushes, served_runs
-from actorsession.rpc.pushes import Pushed
+from actorsession.rpc.pushes import Pushed, PushTimes
 from actorsession.rpc.served_runs import ServedRun, Settle, StepProgram
 from actorsession.rpc.step_calls import StepCalls
 from tests.rows import for_each
@@ -55,9 +57,12 @@ class End:
         self.planned: list[Any] = []  # the plans that were brought
         self.program: StepProgram = Program()  # what becomes of each
         self.calls.pushes.on_push = self._pushed
+        self.calls.pushes.on_traced_push = self._pushed
+        self.times: list[PushTimes] = []
         self.calls.pushes.on_lost = lambda step_id, error: self.lost.append((step_id, error))
 
-    def _pushed(self, step_id: int, keys: Any, values: Any, dead: Any) -> None:
+    def _pushed(self, step_id: int, keys: Any, values: Any, dead: Any, *times: PushTimes) -> None:
+        self.times += times
         self.pushed.append(Pushed(step_id=step_id, keys=keys, values=values, dead=dead))
 
     def _plan(self, plan: list[Any]) -> StepProgram:
@@ -757,6 +762,28 @@ async def test_pushed_values_arrive_with_their_keys() -> None:
     assert told(there.pushed) == told(messages)
 
 
+async def test_values_of_a_traced_step_arrive_with_the_moment_of_their_sending() -> None:
+    here, there = End(), End()
+    large = np.arange(10_000, dtype=np.float32)
+    messages = [push(("a", np.float32(1)), ("b", None)), push(("a", large)), push(("c", np.float32(2)))]
+    for number, message in enumerate(messages):
+        here.calls.pushes.push(message._replace(sent=5.0 + number, queued=number))
+    assert [frame[0] for frame, _ in here.sent] == [TRACED_PUSH] * 3
+    sizes = [len(write_header(frame)) + sum(map(len, segments)) for frame, segments in here.sent]
+    before = time.time()
+    carry(here, there)
+    assert told(there.pushed) == told(messages)
+    assert [(t.sent, t.queued, t.nbytes) for t in there.times] == [
+        (5.0, 0, sizes[0]),
+        (6.0, 1, sizes[1]),
+        (7.0, 2, sizes[2]),
+    ]
+    assert all(before <= t.arrived <= time.time() for t in there.times)
+    here.calls.pushes.push(messages[0])
+    carry(here, there)
+    assert len(there.times) == 3, "a plain step has no times"
+
+
 async def test_a_key_travels_as_text_once_and_then_as_its_number() -> None:
     here, there = End(), End()
     for _ in range(2):
@@ -826,9 +853,9 @@ async def test_keys_beyond_the_limit_travel_as_text() -> None:
         ([RUN_STEP, 1, 2, float("inf"), None], "a number of seconds"),
         ([RUN_STEP, 1, 2, "soon", None], "a number of seconds"),
         ([RUN_STEP, 1, 2, True, None], "a number of seconds"),
-        ([RUN_STEP, 1, 2, None, 0], "a request has 5 parts"),
+        ([RUN_STEP, 1, 2, None, 0], "a request has 7 parts"),
         ([RUN_STEP, 1, 2, None, b""], "cannot decode"),
-        ([RUN_GRAPH, 1, 2, None, 0], "a request has 2 parts"),
+        ([RUN_GRAPH, 1, 2, None, 0], "a request has 4 parts"),
         ([RUN_GRAPH, 1, 2, None, b""], "cannot decode"),
         ([PARTIAL_RUN, 1, 2, None], "a run has a program, a limit and a request"),
         ([PARTIAL_RUN, 1, 2, None, None], "a request has 2 parts"),
@@ -840,6 +867,12 @@ async def test_keys_beyond_the_limit_travel_as_text() -> None:
         ([PUSH, 1, 0, None, None], "one of 0 numbers, found 0"),
         ([PUSH, 1, None, None, None], "one of 0 numbers, found None"),
         ([PUSH, 1, "key", None, 5], "a form and a content"),
+        *[
+            ([TRACED_PUSH, 1, *found, "key", None, None], "a moment and a number of bytes")
+            for found in ([], [1.0], [None, 0], [1, 0], [-1.0, 0], [float("nan"), 0], [1e11, 0], [1.0, -1], [1.0, 0.0])
+        ],
+        ([TRACED_PUSH, 1, 1.0], "a moment and a number of bytes"),
+        ([TRACED_PUSH, 1, 1.0, 0, "key"], "three items for each value"),
         ([5, 1], "unknown kind of step frame: 5"),
         (["run", 1], "unknown kind of step frame: 'run'"),
     ],

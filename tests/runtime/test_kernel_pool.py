@@ -57,6 +57,26 @@ def test_two_shares_run_in_the_same_threads_and_count_their_own_work() -> None:
     other.shutdown()
 
 
+def test_a_pool_tells_how_much_work_waits_and_how_long_it_has_waited() -> None:
+    pool, begun, gate = KernelPool(1), threading.Event(), threading.Event()
+
+    def held() -> None:
+        begun.set()
+        gate.wait(10)
+
+    pool.submit(held)
+    assert begun.wait(10)
+    pool.submit(print, first="a print")
+    pool.submit(print)
+    assert (pool.queued, len(pool.running()), pool.waits.total) == (2, 1, 1)
+    gate.set()
+    run_in(pool)
+    assert (pool.queued, pool.waits.total) == (0, 4)
+    assert 0 < pool.waits.sum < 40
+    pool.shutdown()
+    assert (pool.queued, pool.waits.total) == (0, 0)
+
+
 def test_shutting_one_share_down_leaves_the_other_usable() -> None:
     threads = PoolThreads(1, "left-kernel")
     one, other = KernelPool(threads), KernelPool(threads)

@@ -58,7 +58,8 @@ async def test_fetching_what_is_fed_needs_no_step(session: Any) -> None:
 async def test_values_are_converted_and_checked_as_in_a_run(session: Any) -> None:
     a, b, total = sum_of_two()
     run = session.callable(total, [a, b])
-    assert np.isnan(await run(None, 2))
+    with pytest.raises(TypeError, match="None is no number: write float"):
+        await run(None, 2)
     with pytest.raises(ValueError, match="could not convert string to float"):
         await run("x", 2)
     with pytest.raises(ValueError, match=r"shape \(2,\) for Tensor a:0"):

@@ -30,9 +30,9 @@ from actorsession import (
     ops,
 )
 from actorsession import RunMetadata as Metadata
-from actorsession.extend import DeviceAttributes, register_device_factory
-from actorsession.runtime.devices import CPU_PRIORITY
+from actorsession.extend import CPU_PRIORITY, DeviceAttributes, register_device_factory
 from actorsession.session.targets import is_local, master_addresses, names_master
+from tests.forked_programs import warm_process
 from tests.rows import for_each
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 
@@ -368,6 +368,30 @@ async def test_log_device_placement_logs_the_devices_and_a_line_for_each_node(
         f"a: (Const): {DEVICE.format(1)} (no device requested: placed with its consumer)",
         f"b: (AddV2): {DEVICE.format(1)} (requested /device:CPU:1)",
     ]
+
+
+@pytest.mark.process
+@for_each(
+    "logs, seen",
+    [
+        ("", True),
+        ("logging.basicConfig(level=logging.INFO)", True),
+        ("logging.basicConfig(level=logging.WARNING)", False),
+    ],
+)
+def test_placement_is_seen_in_a_program_that_has_set_up_no_logging(logs: str, seen: bool, tmp_path: Path) -> None:
+    program = f"""
+import logging
+import actorsession as acts
+{logs}
+with acts.Session(config=acts.ConfigProto(log_device_placement=True)) as session:
+    session.run(acts.constant(1.0, name="a") + 1.0)
+"""
+    with warm_process() as process:
+        ended = process.run(program, tmp_path)
+    assert (ended.status, ended.out) == (0, "")
+    assert ended.err.count("Device mapping:\n") == seen
+    assert ended.err.count("a: (Const): /job:localhost/replica:0/task:0/device:CPU:0 (") == seen
 
 
 async def test_without_log_device_placement_nothing_is_logged(make_session: Make, graph: Graph, caplog: Any) -> None:

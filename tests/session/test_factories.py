@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import AsyncSession, ConfigProto, Graph, Session, ops
+from actorsession import AsyncInteractiveSession, AsyncSession, ConfigProto, Graph, InteractiveSession, Session, ops
 from actorsession.config import Experimental, SessionMetadata
 from actorsession.errors import CancelledError, InternalError, InvalidArgumentError, NotFoundError, UnimplementedError
 from actorsession.extend import (
@@ -393,6 +393,26 @@ async def test_a_living_session_has_its_name_and_version_alone(make_session: Any
     make_session(named("other", 1))
     await first.close()
     make_session(named("model", 1))
+
+
+async def test_an_argument_names_a_session_of_any_kind() -> None:
+    for kind in (Session, AsyncSession, InteractiveSession, AsyncInteractiveSession):
+        session = kind(name="trainer", config=named("", 2))
+        assert session.name == "trainer"
+        with pytest.raises(InvalidArgumentError, match="'trainer' with version 2 lives already"):
+            Session(config=named("trainer", 2))
+        if (closing := session.close()) is not None:
+            await closing
+
+
+def test_a_name_agrees_with_that_of_the_settings() -> None:
+    with Session(name="one", config=named("one", 1)) as session:
+        assert session.name == "one"
+    with pytest.raises(ValueError, match="name is 'one' and the session_metadata of config say 'two'"):
+        Session(name="one", config=named("two", 1))
+    with pytest.raises(TypeError, match="name is a string, got 3"):
+        Session(name=3)  # type: ignore[arg-type]
+    assert Session().name == ""
 
 
 async def test_a_negative_version_is_refused(make_session: Any) -> None:

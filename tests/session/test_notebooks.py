@@ -150,6 +150,45 @@ def test_a_program_for_tensorflow_runs_cell_by_cell_as_it_stands(notebook: Noteb
 
 
 @pytest.mark.process
+def test_fit_trains_in_a_cell_with_either_kind_of_session(notebook: Notebook) -> None:
+    """Its own coroutine stands between the cell and the session, and is none of the user's."""
+    notebook.run(
+        """
+        count = acts.Variable(0.0)
+        arguments = count.assign_add(1.0), [None] * 3
+        session = acts.Session()
+        session.run(acts.global_variables_initializer())
+        same(acts.train.fit(session, *arguments, loss=count).run().steps, 3)
+        same([r.step for r in acts.train.fit(session, *arguments, loss=count, every=1)], [1, 2, 3])
+        """,
+        """
+        for report in acts.train.fit(session, *arguments, loss=count, every=1):
+            break
+        same(session.run(count), 7.0)
+
+        async def blocking():
+            for call in (lambda: fitting.run(), lambda: list(fitting)):
+                try:
+                    call()
+                except RuntimeError as error:
+                    assert "use AsyncSession" in str(error), error
+                else:
+                    raise AssertionError("a coroutine of the user has blocked its loop")
+
+        fitting = acts.train.fit(session, *arguments, loss=count)
+        await blocking()
+        same(session.run(count), 7.0)
+        session.close()
+        """,
+        """
+        async with acts.AsyncSession() as session:
+            await session.run(acts.global_variables_initializer())
+            same((await acts.train.fit(session, *arguments, loss=count)).steps, 3)
+        """,
+    )
+
+
+@pytest.mark.process
 def test_a_step_that_waits_for_another_thread_ends_in_a_cell(notebook: Notebook) -> None:
     """The step of the cell suspends; a thread of the program, as a queue runner has them, lets it go on."""
     notebook.run(

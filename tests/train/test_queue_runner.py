@@ -275,7 +275,7 @@ async def test_children_end_with_the_body(graph: Graph) -> None:
             "tuple of exceptions",
         ),
         (lambda q: start_queue_runners(), ValueError, "No default session is registered"),
-        (lambda q: start_queue_runners(q), TypeError, "must be a `tf.Session`"),
+        (lambda q: start_queue_runners(q), TypeError, "must be a `Session`"),
     ],
     ids=["nothing", "no operations", "no exceptions", "no session", "another thing"],
 )

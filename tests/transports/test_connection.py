@@ -278,6 +278,10 @@ async def test_bulk_frames_arrive_whole_and_in_their_order_and_so_do_those_that_
         assert seen.frames_sent == other.frames_received == 18
         assert seen.bytes_sent == other.bytes_received
         assert seen.send_buffer == 0
+        assert seen.bulk_bytes_sent == other.bulk_bytes_received
+        lanes = seen.bulk_bytes_sent + seen.shared_bytes_sent
+        passed_on = address.startswith("inproc")
+        assert lanes == 0 if passed_on else sum(map(measure_frame, large)) <= lanes < seen.bytes_sent
 
 
 async def test_an_urgent_frame_waits_for_no_more_than_the_high_water_mark(socket_address: str) -> None:

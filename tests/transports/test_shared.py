@@ -193,6 +193,9 @@ async def test_both_ends_count_what_was_shared_as_if_it_had_been_sent() -> None:
         assert more > SHARE_FROM
         assert dialled.statistics().frames_sent == sent.frames_sent + 1
         assert accepted.statistics().frames_received == received.frames_received + 1
+        shared = dialled.statistics().shared_bytes_sent - sent.shared_bytes_sent
+        assert 0.99 * SHARE_FROM < shared < more, "the message about it was sent"
+        assert accepted.statistics().shared_bytes_received - received.shared_bytes_received == shared
         chunk_prefixes = 12
         overhead = accepted.statistics().bytes_received - received.bytes_received - more
         assert abs(overhead) <= chunk_prefixes

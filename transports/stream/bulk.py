@@ -40,9 +40,21 @@ class BulkLane:
     Attributes:
         nbytes: The number of bytes that are queued here.
         overhead: The number of bytes of chunk prefixes written so far.
+        taken: The number of bytes of frames queued here so far.
     """
 
-    __slots__ = ("_child", "_drain", "_drained", "_outbox", "_pieces", "_transport", "_version", "nbytes", "overhead")
+    __slots__ = (
+        "_child",
+        "_drain",
+        "_drained",
+        "_outbox",
+        "_pieces",
+        "_transport",
+        "_version",
+        "nbytes",
+        "overhead",
+        "taken",
+    )
 
     def __init__(
         self, outbox: Outbox, transport: ByteTransport, drain: Callable[[], Awaitable[None]], version: int
@@ -63,7 +75,7 @@ class BulkLane:
         self._child: asyncio.Task[None] | None = None
         self._drained = Event()
         self.nbytes = 0
-        self.overhead = 0
+        self.overhead = self.taken = 0
 
     def put(self, pieces: Sequence[Buffer], copies: Sequence[Copy] = ()) -> None:
         """Queue a frame; some of it may be written at once.
@@ -80,6 +92,7 @@ class BulkLane:
         for piece in pieces:
             self._pieces.append(memoryview(piece))
             self.nbytes += len(piece)
+            self.taken += len(piece)
         if self._child is None:
             self._write_some()
             if self.nbytes:

@@ -133,6 +133,7 @@ class StreamConnection(Connection):
         self._closing: asyncio.Task[None] | None = None
         self._frames_sent = self._bytes_sent = 0
         self._frames_received = self._bytes_received = 0
+        self._shared_sent = self._shared_received = 0
         self._shared = open_lane(peer.pid, self._write_shared) if shares else None
         self._threads: ThreadWriter | None = None
         self._is_plain = isinstance(writer, StreamWriter)
@@ -242,6 +243,7 @@ class StreamConnection(Connection):
         self._bytes_sent += whole
         pieces = encode_frame(small, self.wire_version, SHARED_FLAG)
         size = sum(map(len, pieces))
+        self._shared_sent += whole - size
         if copies or self._takes_time(size):
             self._bulk.put(pieces, copies)
         else:
@@ -336,6 +338,10 @@ class StreamConnection(Connection):
             bytes_sent=self._bytes_sent + self._bulk.overhead + (threads.nbytes if threads else 0),
             bytes_received=self._bytes_received,
             send_buffer=self.unsent,
+            bulk_bytes_sent=self._bulk.taken + self._bulk.overhead,
+            bulk_bytes_received=self._decoder.chunk_bytes,
+            shared_bytes_sent=self._shared_sent,
+            shared_bytes_received=self._shared_received,
         )
 
     # -- the sink of the protocol ------------------------------------------------------------------
@@ -386,7 +392,8 @@ class StreamConnection(Connection):
         for frame in frames:
             represented: Frame | None = frame
             if isinstance(frame, SharedFrame) or (isinstance(frame, LostFrame) and frame.is_shared):
-                self._bytes_received -= measure_frame(frame)
+                sent = measure_frame(frame)
+                self._bytes_received -= sent
                 try:
                     if self._shared is None:
                         decline(frame, self._write_shared)
@@ -396,7 +403,9 @@ class StreamConnection(Connection):
                 except ProtocolError as error:
                     return taken, error
                 if represented is not None:
-                    self._bytes_received += measure_frame(represented)
+                    whole = measure_frame(represented)
+                    self._bytes_received += whole
+                    self._shared_received += whole - sent
             if represented is not None:
                 taken.append(represented)
         return taken, broken

@@ -28,7 +28,7 @@ from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import AbortedError, OpError, first_error, from_exception
 from actorsession.graph.function import size_of
 from actorsession.messages.worker import DeregisterGraph, RegisterGraph
-from actorsession.plan.plan_cache import PlanCache
+from actorsession.plan.plan_cache import CacheStatistics, PlanCache
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.task_debugger import TaskWatches
 from actorsession.runtime.planning import LARGE, Planning
@@ -87,6 +87,10 @@ class ClientGraphs:
         kept = self._cache.plans()
         graphs = [g for g in kept if g.registration is not None and not g.registration.done()]
         return (*self._awaited, *[tuple([part.task for part in graph.parts]) for graph in graphs])
+
+    def cache_statistics(self) -> CacheStatistics:
+        """Return the counters of the cache."""
+        return self._cache.statistics()
 
     def ready(self, signature: RunSignature) -> ClientGraph | None:
         """Return the client graph of a signature, if it is registered."""

@@ -13,6 +13,7 @@ import logging
 import secrets
 import time
 from collections import Counter, OrderedDict
+from dataclasses import replace
 from typing import Any
 
 from actorsession.actors.actor import Actor, answers, routes
@@ -33,9 +34,11 @@ from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.registry import VOCABULARY
 from actorsession.messages.session import (
+    AskSessionSteps,
     AskSessionWhy,
     CloseSession,
     CreateSession,
+    ExplainStep,
     ExtendSession,
     FindPlacement,
     ListDevices,
@@ -49,10 +52,12 @@ from actorsession.messages.session import (
 )
 from actorsession.messages.worker import CleanupAll
 from actorsession.plan.cost_model import check_cost_model_settings
+from actorsession.plan.plan_cache import NO_LOOKUPS, CacheStatistics
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_names import SessionNames
+from actorsession.runtime.step_log import Whole
 from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["Master"]
@@ -85,6 +90,12 @@ class Master(Actor):
         self._clients: Counter[str] = Counter()  # links over which each session was created
         self._ended: OrderedDict[str, OpError] = OrderedDict()  # why each of the last sessions ended
         self._closing: OpError | None = None
+        self._cache_of_ended = NO_LOOKUPS
+        if env.step_log is not None:
+            env.step_log.running.append(self._under_way)
+
+    def _under_way(self) -> list[Whole]:
+        return [step for session in tuple(self._sessions.values()) for step in session.steps.under_way()]
 
     # -- messages ------------------------------------------------------------------------------
 
@@ -93,7 +104,9 @@ class Master(Actor):
         ExtendSession,
         ListDevices,
         FindPlacement,
+        ExplainStep,
         ReattachSession,
+        AskSessionSteps,
         AskSessionWhy,
         PartialRunDrop,
         TakeStepValues,
@@ -123,6 +136,7 @@ class Master(Actor):
         """Take a session out of the open ones, and keep the reason; it is to be closed by the caller."""
         session = self._sessions.pop(handle, None)
         if session is not None:
+            self._cache_of_ended += replace(session.plans.cache_statistics(), plans=0)
             # A copy: the error itself would keep the frames that raised it alive.
             self._ended[handle] = type(why)(why.message)
             if len(self._ended) > _ENDED:
@@ -283,6 +297,11 @@ class Master(Actor):
     def sessions(self) -> int:
         """The number of open sessions."""
         return len(self._sessions)
+
+    def plan_cache(self) -> CacheStatistics:
+        """Return the counters of the plan caches of all sessions, those that have ended too."""
+        caches = [session.plans.cache_statistics() for session in self._sessions.values()]
+        return sum(caches, self._cache_of_ended)
 
     def graph(self, handle: str) -> GraphShown:
         """Return the graph of a session, to be looked at.

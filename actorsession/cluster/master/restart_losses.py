@@ -19,7 +19,7 @@ from actorsession.graph.kept_state import named
 from actorsession.graph.node import NodeDef
 from actorsession.messages.session import SessionReattached
 from actorsession.messages.worker import AskVariables
-from actorsession.runtime.resources import DEFAULT_CONTAINER
+from actorsession.runtime.resources import place_of
 
 __all__ = ["RestartLosses", "restart_losses"]
 
@@ -38,14 +38,8 @@ def restart_losses(variables: Iterable[NodeDef], restored: Mapping[str, Any] | N
     back: list[str] = []
     lost: list[str] = []
     for node in variables:
-        (back if _place_of(node) in there else lost).append(node.name)
+        (back if place_of(node) in there else lost).append(node.name)
     return back, lost
-
-
-def _place_of(variable: NodeDef) -> tuple[str, str]:
-    """Return the container of a variable and its name there."""
-    container = variable.attrs.get("container") or DEFAULT_CONTAINER
-    return container, variable.attrs.get("shared_name") or variable.name
 
 
 class RestartLosses:
@@ -101,7 +95,7 @@ class RestartLosses:
         asks = [
             self._members.workers[task].ask(
                 AskVariables(
-                    session_handle=self._cluster.handle, variables=[[device, *_place_of(node)] for node, device in held]
+                    session_handle=self._cluster.handle, variables=[[device, *place_of(node)] for node, device in held]
                 ),
                 deadline,
             )

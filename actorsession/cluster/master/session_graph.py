@@ -21,6 +21,7 @@ from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.graph.validation import check_received
 from actorsession.metrics import SessionTally
 from actorsession.plan.execution_state import GraphExecutionState
+from actorsession.plan.explain.explain import Feeds, PlannedStep, plan_step
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import DebugSignature, RunSignature
 from actorsession.runtime.debug.task_debugger import survey
@@ -133,6 +134,10 @@ class SessionGraph:
     def shown(self) -> GraphShown:
         """Return the graph with its placement, to be looked at."""
         return GraphShown(self._state.view, self._state.placed)
+
+    def planned(self, signature: RunSignature, feeds: Feeds) -> PlannedStep:
+        """Return a step as it was planned to be explained; see ``plan_step``."""
+        return plan_step(self._state, signature, feeds)
 
     def move_nodes(self, moved: Mapping[str, Placed]) -> None:
         """Give nodes other devices in client graphs built from now on.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_left
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -22,27 +23,31 @@ from actorsession.cluster.master.master_step import MasterProgram, MasterStep
 from actorsession.cluster.master.partial_runs import MasterRun, PartialProgram
 from actorsession.cluster.master.program import Program
 from actorsession.cluster.master.session_plans import SessionPlans
-from actorsession.cluster.master.step_answer import step_metadata
+from actorsession.cluster.master.step_answer import TaskClocks, merged_stats, step_metadata
 from actorsession.cluster.master.step_observer import Observation, StepObserver
+from actorsession.cluster.master.step_parts import Measured
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
-from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions, whose_limit
+from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions, StepStats, whose_limit
 from actorsession.config.limits import check_run_size
 from actorsession.errors import OpError
 from actorsession.messages.session import PrepareStep
-from actorsession.metrics import SessionTally
+from actorsession.messages.step_frames import StepRequest
+from actorsession.metrics import BOUNDS, SessionTally
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import DebugSignature, RunSignature, Wiring
 from actorsession.rpc.local_calls import ClientRun
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.partial.manager import PartialRunMgr
+from actorsession.runtime.step_log import Whole, error_text
 from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["SessionSteps"]
 
 _NO_OPTIONS = RunOptions()
 _LOCAL_STEP = CallContext(NEVER)
+_new = tuple.__new__
 
 
 class SessionSteps:
@@ -69,6 +74,8 @@ class SessionSteps:
         over: what runs are told once the session is closed.
         admission: the session's share of the master's admission.
         limit: the seconds that a step may take by default.
+        step_log: keeps the last steps of the server; ``None`` if none are kept.
+        errors: keeps its last errors.
         last_used: the time of the latest request by the monotonic clock.
     """
 
@@ -84,9 +91,11 @@ class SessionSteps:
         self.tally = tally
         self._infer_shapes = config.graph_options.infer_shapes
         self._metadata = config.experimental.session_metadata
+        self._clocks = TaskClocks(plans.cluster.task)
         self.limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         self._whose_limit = whose_limit(0, config.operation_timeout_in_ms)
         self._graphs = plans.graphs
+        self._durations = plans.cluster.env.step_seconds
         self._running: dict[int, MasterStep] = {}
         self.wheel = TimerWheel()
         self.deliveries = UnconfirmedValues()
@@ -94,6 +103,7 @@ class SessionSteps:
         self.partials: PartialRunMgr[MasterRun] = PartialRunMgr(config.partial_run_idle_limit_in_ms / 1000, self.handle)
         self.admission = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
+        self.step_log, self.errors = plans.cluster.env.step_log, plans.cluster.env.errors
         self.preparing = 0
         self.over: OpError | None = None
 
@@ -187,30 +197,47 @@ class SessionSteps:
         graph.last_used = step.since
         self._running[step.step_id] = step
 
-    def ended(self, step: MasterStep, graph: ClientGraph, nbytes: int) -> None:
-        """Record that a step has ended."""
+    def ended(self, step: MasterStep, graph: ClientGraph, nbytes: int, error: OpError | None = None) -> None:
+        """Record that a step has ended, and with which error."""
         del self._running[step.step_id]
+        now, durations, log = time.monotonic(), self._durations, self.step_log
+        durations.counts[bisect_left(BOUNDS, now - step.since)] += 1  # without a call
+        durations.sum += now - step.since
+        if log is not None:
+            text = "" if error is None else error_text(error)
+            row = (step.step_id, self.handle, "run", graph.signature, step.since, now, text, "")
+            log.wholes.append(_new(Whole, row))
+            if len(log.wholes) >= log.full:
+                log.trim()
+        if error is not None:
+            self.errors.note(error, session=self.handle, step_id=step.step_id)
         graph.users -= 1
         if graph.dropped and not graph.users:
             self._graphs.drop(graph)
         self.admission.leave(nbytes)
 
+    def under_way(self) -> list[Whole]:
+        """Return the steps and partial runs that have not ended, for the log of the last steps."""
+        handle, runs = self.handle, self.partials.open_runs()
+        steps = [Whole(s.step_id, handle, "run", s.signature, s.since, 0.0, "") for s in list(self._running.values())]
+        partials = [Whole(r.step.step_id, handle, "partial", r.step.graph.signature, r.since, 0.0, "") for r in runs]
+        return [*steps, *partials]
+
     def is_over(self, step_id: int) -> bool:
         """Return whether a step has ended."""
         return step_id not in self._running
 
+    def merged_stats(self, step: MasterStep, measured: Sequence[Measured], asked: StepRequest | None) -> StepStats:
+        """Return what all tasks have measured of a traced step; see ``merged_stats`` of ``step_answer``."""
+        began = time.time() - (time.monotonic() - step.since)
+        return merged_stats(step.step_id, measured, self._clocks, asked, began)
+
     def metadata(
-        self,
-        graph: ClientGraph,
-        step_id: int,
-        stats: Sequence[list[Any]],
-        options: RunOptions,
-        observed: Observation | None,
+        self, graph: ClientGraph, stats: StepStats | None, options: RunOptions, observed: Observation | None
     ) -> dict[str, Any] | None:
         """Return the metadata of a step that has run; see ``step_metadata``."""
         return step_metadata(
             graph,
-            step_id,
             stats,
             options,
             observed,

@@ -1,25 +1,99 @@
 """The metadata of a step that has run: what its tasks have measured, and its graphs.
 
+The tasks report times of their own clocks. The run of a part and its answer are a round trip, by which the
+master learns how far the clock of a task is from its own; the merged statistics have times of its own clock.
+
 Plain functions; called by a ``SessionSteps``.
 """
 
 from __future__ import annotations
 
+import time
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.step_observer import Observation, StepObserver
-from actorsession.config import RunOptions, SessionMetadata, StepStats
+from actorsession.cluster.master.step_parts import Measured
+from actorsession.config import ClockStats, FrameStats, PhaseStats, RunOptions, SessionMetadata, StepStats
+from actorsession.errors import InvalidArgumentError
+from actorsession.messages.step_frames import StepRequest
 from actorsession.plan.report import cost_graph, partition_graphs
+from actorsession.rpc.clock_offset import ClockOffset
 
-__all__ = ["step_metadata"]
+__all__ = ["TaskClocks", "merged_stats", "step_metadata"]
+
+
+class TaskClocks(defaultdict[str, ClockOffset]):
+    """The clocks of the tasks of one session, as its master knows them.
+
+    Args:
+        task: the master's own task.
+    """
+
+    def __init__(self, task: str) -> None:
+        super().__init__(ClockOffset)
+        self.task = task
+
+
+def merged_stats(
+    step_id: int, measured: Sequence[Measured], clocks: TaskClocks, asked: StepRequest | None, began: float
+) -> StepStats:
+    """Return what all tasks have measured of a step, in the time of the master's clock.
+
+    Args:
+        step_id: the step.
+        measured: what each task has reported.
+        clocks: the clocks of the tasks; learns from the reports.
+        asked: the request of the client; ``None`` without one.
+        began: wall-clock seconds at which the parts were begun.
+
+    Raises:
+        InvalidArgumentError: for a malformed report.
+    """
+    stats, here, offsets = StepStats(step_id), clocks.task, {}
+    for part in measured:
+        offset = error = 0.0
+        if part.returned:
+            _learn(clocks[part.task], part)
+            offset, error = clocks[part.task].at(part.returned)
+        report = StepStats.from_wire(part.stats, offset)
+        if part.returned:
+            offsets[part.task] = offset
+            report.clocks.append(ClockStats(part.task, offset, error))
+            answered = max([phase.ended for phase in report.phases], default=part.returned)
+            report.frames.append(FrameStats("done", part.task, here, (), part.nbytes, answered, part.returned))
+        stats.merge(report)
+    for at, frame in enumerate(stats.frames):
+        if frame.kind == "RunGraph":  # the worker knows the name of the link, which may be the session's own
+            frame = replace(frame, source=here)
+        if frame.kind != "done":  # its sender has told it by its own clock
+            frame = frame.shifted(offsets.get(frame.source, 0.0) - offsets.get(frame.target, 0.0), 0.0)
+        stats.frames[at] = frame
+    arrived = began if asked is None else asked.arrived or began
+    if asked is not None and asked.arrived:
+        stats.frames.append(FrameStats("RunStep", "client", here, (), asked.nbytes, asked.sent, asked.arrived))
+        stats.phases.append(PhaseStats("admission", here, arrived, began))
+    stats.phases.append(PhaseStats("step", here, arrived, time.time()))
+    return stats
+
+
+def _learn(clock: ClockOffset, part: Measured) -> None:
+    """Learn from the moments at which a part was requested, arrived, was answered and returned."""
+    if len(part.stats) != 7:
+        raise InvalidArgumentError(f"invalid step statistics of {part.task}: {len(part.stats)} parts")
+    brief = StepStats.from_wire([0, [], [], 0, *part.stats[4:6], []])
+    requests = [frame for frame in brief.frames if frame.kind == "RunGraph"]
+    answers = [phase.ended for phase in brief.phases if phase.kind == "part"]
+    if requests and answers:
+        clock.learn(requests[0].sent, requests[0].arrived, answers[0], part.returned)
 
 
 def step_metadata(
     graph: ClientGraph,
-    step_id: int,
-    measured: Sequence[list[Any]],
+    stats: StepStats | None,
     options: RunOptions,
     observed: Observation | None,
     observer: StepObserver,
@@ -31,8 +105,7 @@ def step_metadata(
 
     Args:
         graph: the client graph that was run.
-        step_id: the step.
-        measured: the statistics of its tasks in wire form.
+        stats: the statistics of its tasks, if it was traced.
         options: the options of the run.
         observed: why the session has the step traced although its options do not request it.
         observer: records the statistics of a traced step.
@@ -40,11 +113,8 @@ def step_metadata(
         session_metadata: the name and version of the session, which every answer tells, if it has any.
         client: the client device, which has the feeds in partition graphs.
     """
-    stats = StepStats(step_id) if options.traced or observed is not None else None
     metadata = None
     if stats is not None:
-        for wire in measured:
-            stats.merge(StepStats.from_wire(wire))
         observer.record(graph, observed, stats)
     # The caller does not get what the session or a publisher alone has asked for.
     models = observed is not None and observed.model

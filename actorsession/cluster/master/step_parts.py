@@ -15,6 +15,7 @@ import asyncio
 import itertools
 import logging
 import secrets
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -31,7 +32,14 @@ from actorsession.errors import (
     first_error,
     from_exception,
 )
-from actorsession.messages.step_frames import NO_VALUES, RUN_GRAPH, GraphRequest, WireValues, extra_from_wire
+from actorsession.messages.step_frames import (
+    NO_VALUES,
+    RUN_GRAPH,
+    GraphRequest,
+    WireValues,
+    done_bytes,
+    extra_from_wire,
+)
 from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.partition import RECV, SEND
 from actorsession.plan.prune import ARG
@@ -39,7 +47,7 @@ from actorsession.records import dataclass
 from actorsession.rpc.local_calls import LocalValues
 from actorsession.rpc.step_calls import StepCalls
 
-__all__ = ["STEP_IDS", "BoundPart", "PartsOwner", "StepParts", "bind_parts", "step_too_late"]
+__all__ = ["STEP_IDS", "BoundPart", "Measured", "PartsOwner", "StepParts", "bind_parts", "step_too_late"]
 
 _log = logging.getLogger("actorsession.cluster")
 # Nodes that an error does not name, because no line of the user's program built them.
@@ -47,6 +55,22 @@ _NOT_NAMED = (ARG, SEND, RECV)
 _new = tuple.__new__
 STEP_IDS = itertools.count(secrets.randbits(61))
 """The numbers of steps; they start at a random one, so that those of two masters differ."""
+
+
+class Measured(NamedTuple):
+    """The report of a part of a traced step.
+
+    Attributes:
+        task: the task.
+        stats: its statistics in wire form, in the time of its own clock.
+        returned: wall-clock seconds at which they came; 0 from the master's own task.
+        nbytes: the size of the frame that has brought them.
+    """
+
+    task: str
+    stats: list[Any]
+    returned: float = 0.0
+    nbytes: int = 0
 
 
 class PartsOwner(Protocol):
@@ -138,7 +162,7 @@ class StepParts:
     ) -> None:
         self.step_id = next(STEP_IDS)
         self._asked = asked
-        self._stats: list[list[Any]] = []
+        self._stats: list[Measured] = []
         self.handed_out: set[int] = set()
         self._session = session
         self._graph = graph
@@ -201,11 +225,19 @@ class StepParts:
         assert self._graph.here is not None
         self.failed(self._graph.here, error)
 
-    def done(self, number: int, values: WireValues | Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
-        """Take what a part has returned; with the last one the step has ended."""
+    def done(
+        self,
+        number: int,
+        values: WireValues | Sequence[Any],
+        pushed: int,
+        stats: list[Any] | None,
+        returned: float = 0.0,
+        nbytes: int = 0,
+    ) -> None:
+        """Take what a part has returned; with the last one the step has ended. See ``Measured``."""
         self._answers[number] = values
         if stats is not None:
-            self._stats.append(stats)
+            self._stats.append(Measured(self._parts[number].part.task, stats, returned, nbytes))
         self._pushed += pushed
         self._left -= 1
         if not self._left and not self._errors:
@@ -293,7 +325,11 @@ class _RemotePart(NamedTuple):
             raise ProtocolError(
                 f"a part with {self.fetches} fetches was answered by {len(values)} values and {extra!r:.100}"
             )
-        self.step.done(self.number, values, pushed, stats)
+        if stats is None:
+            self.step.done(self.number, values, pushed, None)
+        else:
+            nbytes = done_bytes(self.step.step_id, extra, values)
+            self.step.done(self.number, values, pushed, stats, time.time(), nbytes)
 
     def failed(self, error: OpError) -> None:
         """See ``RunWaiter.failed``."""

@@ -6,10 +6,11 @@ functions, called by ``Server`` and ``ClusterView``; they import specs, and pars
 
 from __future__ import annotations
 
-from actorsession.cluster.spec import DEFAULT_SCHEME, ClusterSpec, full_address
+from actorsession.cluster.spec import ClusterSpec, full_address
 from actorsession.errors import InternalError, InvalidArgumentError, NotFoundError
 from actorsession.graph.device import task_name
 from actorsession.rpc.schemes import supports
+from actorsession.rpc.security import bare_scheme
 from transports import parse_address, transport_schemes
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -36,7 +37,7 @@ def checked_scheme(protocol: str | None, *, tls: bool = False) -> str:
         NotFoundError: for a scheme that is not supported.
     """
     if protocol is None:
-        return "tls" if tls else DEFAULT_SCHEME
+        return bare_scheme(tls=tls)
     if not supports(protocol):
         raise NotFoundError(
             f"nothing here speaks the protocol {protocol!r}; there are {', '.join(transport_schemes())}"
@@ -105,7 +106,7 @@ def check_target(address: str, *, tls: bool) -> None:
         InvalidArgumentError: for one at which no server can be, or that needs TLS files.
         NotFoundError: for a scheme that is not supported.
     """
-    parsed = parse_address(full_address(address, "tls" if tls else DEFAULT_SCHEME))
+    parsed = parse_address(full_address(address, bare_scheme(tls=tls)))
     checked_scheme(parsed.scheme)
     if parsed.port == 0:
         raise InvalidArgumentError(f"no server is at port 0 of {address!r}; give its real port")

@@ -10,23 +10,29 @@ rest is checked, because anyone may answer at an address.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
+from actorsession.drawing.counters import Counters
+from actorsession.durations import short_duration
 from actorsession.errors import ProtocolError
+from actorsession.metrics import HistogramCounts
 from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
 from actorsession.records import dataclass
 from actorsession.rpc.link import LinkStatistics
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
+from actorsession.whole_numbers import is_index
 
-__all__ = ["CLIENT", "OpenSession", "ServerStatistics"]
+__all__ = ["CLIENT", "OpenSession", "ServerStatistics", "VariableSize"]
 
 T = TypeVar("T")
 
 CLIENT = "client"
 """The task name in the hello of clients, which are not tasks of a cluster."""
 
+# Seconds by which an event loop is late when something holds it, and not only a busy machine.
+_LATE = 0.5
 # Seconds beyond two intervals that a snapshot may be late: for a moment without steps, and for a slow disk.
 _SNAPSHOT_SLACK = 10.0
 _SCALARS: Mapping[Any, tuple[type, ...]] = {
@@ -45,6 +51,7 @@ _METRICS = (
     Metric("rendezvous", "gauge", "actorsession_server_rendezvous", "Steps that have a rendezvous here."),
     Metric("runs", "counter", "actorsession_server_runs_total", "Steps started here."),
     Metric("pushes", "counter", "actorsession_server_pushes_total", "Messages with tensors to other tasks."),
+    Metric("pending", "gauge", "actorsession_server_pending_values", "Values and receivers that wait for each other."),
     Metric("waiting", "gauge", "actorsession_server_waiting_steps", "Steps that wait for admission."),
     Metric("held", "gauge", "actorsession_server_held_partitions", "Partitions that backpressure holds back."),
     Metric(
@@ -63,15 +70,28 @@ _METRICS = (
         "Largest lateness of the event loop since the start.",
     ),
     Metric("pool_threads", "gauge", "actorsession_server_pool_threads", "Threads for kernels."),
+    Metric("pool_busy", "gauge", "actorsession_server_pool_busy_threads", "Threads that run kernels."),
+    Metric("pool_waiting", "gauge", "actorsession_server_pool_waiting_segments", "Segments that wait for a thread."),
     Metric(
         "overdue",
         "gauge",
         "actorsession_server_overdue_kernels",
         "Threads that are occupied by kernels whose steps are over.",
     ),
+    Metric("cached_plans", "gauge", "actorsession_server_cached_plans", "Plans that masters here keep."),
+    Metric("plan_hits", "counter", "actorsession_server_plan_hits_total", "Runs that found their plan."),
+    Metric("plan_misses", "counter", "actorsession_server_plan_misses_total", "Plans that had to be made."),
+    Metric("plan_evictions", "counter", "actorsession_server_plan_evictions_total", "Plans dropped for others."),
+    Metric("variables", "gauge", "actorsession_server_variables", "Variables with a value."),
+    Metric("variable_bytes", "gauge", "actorsession_server_variables_bytes", "Bytes of their values."),
+    Metric("cpu_seconds", "counter", "actorsession_server_cpu_seconds_total", "Processor time of the process."),
     Metric("uptime", "gauge", "actorsession_server_uptime_seconds", "Time since the server was started."),
     Metric("memory", "gauge", "actorsession_server_memory_bytes", "Resident memory of the process."),
     Metric("peak_memory", "gauge", "actorsession_server_peak_memory_bytes", "Largest resident memory of the process."),
+)
+_TIMES = (
+    Metric("mailbox_waits", "histogram", "actorsession_server_mailbox_wait_seconds", "Times in the queue of an actor."),
+    Metric("pool_waits", "histogram", "actorsession_server_pool_wait_seconds", "Times in the queue for a thread."),
 )
 _SNAPSHOT_METRICS = (
     Metric(
@@ -110,7 +130,24 @@ class OpenSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerStatistics:
+class VariableSize:
+    """The size of one variable.
+
+    Attributes:
+        name: its name.
+        device: full name of its device.
+        container: its container.
+        nbytes: bytes of its value.
+    """
+
+    name: str
+    device: str
+    container: str
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ServerStatistics(Counters):
     """The counters of one task at one moment.
 
     Attributes:
@@ -126,14 +163,30 @@ class ServerStatistics:
         links: traffic of each open link, including those of clients and of the requester.
         loop_lag: seconds by which the event loop was late at its last check of the clock.
         worst_loop_lag: the maximum of that since the server was started.
+        master_steps: how long steps of the sessions whose master is here took, from their begin to the answer for
+            their client.
+        worker_steps: how long the parts of steps here took, from their begin to the answer for their master.
+        mailbox_waits: how long messages waited in the mailboxes of busy actors of the process.
+        pool_waits: how long segments waited for a thread of the kernel pool.
+        pending: values that wait in the rendezvous of steps here for receivers, and receivers for values.
         waiting: steps that wait at this master for admission.
         held: partitions of steps that backpressure of a task that they send to holds back here.
         unsettled: partitions of steps that have run here and taken something, which is put back unless a
             confirmation arrives that the caller has the values.
         pool_threads: threads for kernels, including those of the lane of first runs that are ``overdue``; 0
             if kernels run in the thread of the event loop.
+        pool_busy: those of them that run a segment or a node now.
+        pool_waiting: segments and nodes that wait for a thread.
         overdue: those of them that are occupied by kernels whose steps are over.
         overdue_kernels: the same as text; "" if there are none.
+        cached_plans: plans that the sessions keep whose master is here.
+        plan_hits: runs that found their plan so far, in open sessions and in those that have ended.
+        plan_misses: plans that had to be made, likewise.
+        plan_evictions: plans that were dropped for others, likewise.
+        variables: variables with a value.
+        variable_bytes: bytes of their values.
+        largest_variables: the largest ten of them.
+        cpu_seconds: processor time that the process has used so far, in all threads.
         pid: the process; 0 if unknown.
         version: the version of this package that it runs; "" if unknown.
         uptime: seconds since the server was started.
@@ -157,14 +210,29 @@ class ServerStatistics:
     pushes: int
     links: tuple[LinkStatistics, ...]
     devices: tuple[ExecutorStatistics, ...] = ()
+    master_steps: HistogramCounts = HistogramCounts()
+    worker_steps: HistogramCounts = HistogramCounts()
+    mailbox_waits: HistogramCounts = HistogramCounts()
+    pool_waits: HistogramCounts = HistogramCounts()
+    pending: int = 0
     waiting: int = 0
     held: int = 0
     unsettled: int = 0
     loop_lag: float = 0.0
     worst_loop_lag: float = 0.0
     pool_threads: int = 0
+    pool_busy: int = 0
+    pool_waiting: int = 0
     overdue: int = 0
     overdue_kernels: str = ""
+    cached_plans: int = 0
+    plan_hits: int = 0
+    plan_misses: int = 0
+    plan_evictions: int = 0
+    variables: int = 0
+    variable_bytes: int = 0
+    largest_variables: tuple[VariableSize, ...] = ()
+    cpu_seconds: float = 0.0
     pid: int = 0
     version: str = ""
     uptime: float = 0.0
@@ -208,11 +276,36 @@ class ServerStatistics:
             or any(k.pending or k.serving for k in self.links)
         )
 
+    def findings(self, versions: Iterable[str]) -> list[str]:
+        """Return what is wrong with the task, one sentence each.
+
+        Args:
+            versions: the versions that the tasks of its cluster run.
+        """
+        texts = []
+        newest = max(versions, key=_order, default="")
+        if _order(self.version) < _order(newest):
+            texts.append(f"it runs version {self.version or 'unknown'}, and another task {newest}")
+        if self.loop_lag > _LATE:
+            texts.append(f"its event loop was {self.loop_lag:.1f} s late; a kernel or callback holds it")
+        if self.snapshot_overdue:
+            texts.append(
+                f"its last snapshot is {short_duration(self.snapshot_age)} old, with one every "
+                f"{short_duration(self.snapshot_every)}; its log has the reason"
+            )
+        if self.overdue:
+            all_held = self.overdue >= self.pool_threads
+            last = "; other kernels wait until the task is restarted" if all_held else ""
+            texts.append(f"{self.overdue_kernels}{last}")
+        return texts
+
     def to_wire(self) -> dict[str, Any]:
         """Return the counters as plain values."""
         out = asdict(self)
         for name in _ITEMS:
             out[name] = list(out[name])  # tuples have no wire form
+        for name in _HISTOGRAMS:
+            out[name] = getattr(self, name).to_wire()
         return out
 
     @classmethod
@@ -231,7 +324,21 @@ class ServerStatistics:
         """Return the counters for Prometheus, with the task as a label of each."""
         labels = {"task": self.task}
         about = {**labels, "version": self.version, "pid": str(self.pid)}
-        families = metric_families(self, _METRICS, labels)
+        families = metric_families(self, (*_METRICS, *_TIMES), labels)
+        by_kind: list[tuple[dict[str, str], HistogramCounts]] = [
+            ({**labels, "kind": "master"}, self.master_steps),
+            ({**labels, "kind": "worker"}, self.worker_steps),
+        ]
+        families.append(
+            MetricFamily("actorsession_server_step_seconds", "histogram", "Times of steps, by who saw them.", by_kind)
+        )
+        sizes = [
+            ({**labels, "device": one.device, "container": one.container, "variable": one.name}, one.nbytes)
+            for one in self.largest_variables
+        ]
+        families.append(
+            MetricFamily("actorsession_server_variable_bytes", "gauge", "Bytes of the largest variables.", sizes)
+        )
         if self.snapshot_every > 0:
             families += metric_families(self, _SNAPSHOT_METRICS, labels)
         families.append(
@@ -251,8 +358,20 @@ class ServerStatistics:
         return exposition(self.metric_families())
 
 
+def _order(version: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a key by which versions are sorted: numbers by value, and before a word such as "rc1"."""
+    parts = version.replace("-", ".").split(".") if version else []
+    return tuple((1, int(p), "") if is_index(p) else (0, 0, p) for p in parts)
+
+
 # The fields that are tuples, and the class of their items.
-_ITEMS: Mapping[str, type[Any]] = {"links": LinkStatistics, "devices": ExecutorStatistics, "open_sessions": OpenSession}
+_ITEMS: Mapping[str, type[Any]] = {
+    "links": LinkStatistics,
+    "devices": ExecutorStatistics,
+    "open_sessions": OpenSession,
+    "largest_variables": VariableSize,
+}
+_HISTOGRAMS = [f.name for f in fields(ServerStatistics) if f.type == "HistogramCounts"]
 
 
 def _parsed(kind: type[T], value: Any) -> T:
@@ -273,6 +392,8 @@ def _checked(field: Any, value: Any) -> Any:
         if not isinstance(value, (list, tuple)):
             raise TypeError(f"{field.name} is a list, got {type(value).__name__}")
         return tuple(_parsed(_ITEMS[field.name], item) for item in value)
+    if field.type == "HistogramCounts":
+        return HistogramCounts.from_wire(value)
     if not isinstance(value, _SCALARS[field.type]):
         raise TypeError(f"{field.name} is of type {field.type}, got {type(value).__name__}")
     return value

@@ -5,6 +5,7 @@ Made by ``Server`` when it starts, and ended by it. What was made is released if
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master import Master
 from actorsession.cluster.server.cluster_view import ClusterView
 from actorsession.cluster.server.inspector import Inspector
+from actorsession.cluster.server.memory import ServerMemory, held_log
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.sidecar import Vitals
@@ -23,11 +25,14 @@ from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import OpError
+from actorsession.metrics import Histogram, HistogramCounts, mailbox_waits
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads, thread_count
+from actorsession.prometheus import MetricFamily
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
+from actorsession.runtime.step_log import ErrorLog, StepLog
 from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.version import installed_version
 
@@ -54,6 +59,9 @@ class TaskActors:
         inspector: answers those who look at the task.
         devices: the devices of the task.
         pool: the threads of kernels.
+        errors: the last errors.
+        step_log: the last steps; ``None`` if none are kept.
+        memory: answers what the server remembers and holds.
         snapshots: writes the variables to files, if wanted.
 
     Raises:
@@ -78,6 +86,7 @@ class TaskActors:
         self._started = time.monotonic()
         self._threads = config.intra_op_parallelism_threads
         self._share: BlasThreads | None = None
+        self._until_end = contextlib.ExitStack()
         self.pool = server_pool(config)
         try:
             self._blas = hold_blas_threads(self._threads) if self._threads else None
@@ -85,7 +94,10 @@ class TaskActors:
             self.open_files(near=False)  # until the listener shows who can reach the server
             restored = None if store is None else restore_latest(store, self.devices)
             self.restored = None if restored is None else restored.to_wire()
-            env = MasterEnv(
+            kept = settings.kept_steps
+            self.errors, durations = ErrorLog(self.task), Histogram()
+            self.step_log = StepLog(self.task, kept, self.errors, durations) if kept else None
+            self._env = MasterEnv(
                 self.task,
                 self.incarnation,
                 view,
@@ -93,10 +105,14 @@ class TaskActors:
                 config,
                 settings.stats_publisher_factory,
                 settings.restart_wait,
+                self.step_log,
+                self.errors,
+                durations,
             )
-            self.master = Master(env, settings.session_gc_seconds, settings.max_inflight_steps)
-            self.worker = Worker(self, self.devices, cache, self.pool)
+            self.master = Master(self._env, settings.session_gc_seconds, settings.max_inflight_steps)
+            self.worker = Worker(self, self.devices, cache, self.pool, self.errors, self.step_log)
             self.inspector = Inspector(self.task, self.master.graph, self.worker.held_state)
+            self.memory = ServerMemory(self.task, self.errors, self.step_log, self.worker.held_state)
             self.snapshots: Snapshots | None = None
             if store is not None:
                 every = settings.snapshot_every
@@ -110,6 +126,10 @@ class TaskActors:
         files = self._files or FileRoots(None if near else (), self.task)
         for device in self.devices:
             device.resources.files = files
+
+    def keep_log(self) -> None:
+        """Keep the log of the process in memory until the end."""
+        self.memory.log = self._until_end.enter_context(held_log())
 
     def share_cores(self) -> None:
         """Share the cores out among the processes of this host that run tasks, unless the user has chosen."""
@@ -135,6 +155,7 @@ class TaskActors:
     def statistics(self) -> ServerStatistics:
         """Return the current counters of the server."""
         master, pool, snapshots = self.master, self.pool, self.snapshots
+        cache = master.plan_cache()
         worker, held, memory = self.worker.counts(), held_pool(pool, self.task), process_memory()
         threads = 0 if pool is None else pool.threads
         return ServerStatistics(
@@ -146,6 +167,11 @@ class TaskActors:
             rendezvous=worker.rendezvous,
             runs=worker.runs,
             pushes=self._cache.pushes,
+            master_steps=self._env.step_seconds.snapshot(),
+            worker_steps=worker.step_seconds,
+            mailbox_waits=mailbox_waits(),
+            pool_waits=HistogramCounts() if pool is None else pool.waits,
+            pending=worker.pending,
             waiting=master.waiting,
             held=worker.held,
             unsettled=worker.unsettled,
@@ -154,8 +180,18 @@ class TaskActors:
             loop_lag=self._vitals.lag[0],
             worst_loop_lag=self._vitals.lag[1],
             pool_threads=threads if held is None else held.threads,
+            pool_busy=0 if pool is None else len(pool.running()),
+            pool_waiting=0 if pool is None else pool.queued,
             overdue=0 if held is None else held.held,
             overdue_kernels="" if held is None else str(held),
+            cached_plans=cache.plans,
+            plan_hits=cache.hits,
+            plan_misses=cache.misses,
+            plan_evictions=cache.evictions,
+            variables=worker.variables,
+            variable_bytes=worker.variable_bytes,
+            largest_variables=worker.largest_variables,
+            cpu_seconds=time.process_time(),
             pid=os.getpid(),
             version=installed_version(),
             uptime=time.monotonic() - self._started,
@@ -167,6 +203,10 @@ class TaskActors:
             open_sessions=master.open_sessions(),
         )
 
+    async def metric_families(self) -> list[MetricFamily]:
+        """Return the current counters for Prometheus."""
+        return self.statistics().metric_families()
+
     # -- end -----------------------------------------------------------------------------------
 
     async def stop(self, why: OpError) -> None:
@@ -177,6 +217,7 @@ class TaskActors:
         self._release_threads()
 
     def _release_threads(self) -> None:
+        self._until_end.close()
         if self.pool is not None:
             self.pool.shutdown(wait=False)
         # The last holder restores the library's own number of threads.

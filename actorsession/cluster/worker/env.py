@@ -9,10 +9,12 @@ from actorsession.cluster.worker.collective_groups import TaskGroups
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable, SessionPeers
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
+from actorsession.metrics import Histogram
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.step_log import ErrorLog, StepLog
 
 __all__ = ["WorkerCounters", "WorkerEnv"]
 
@@ -23,9 +25,11 @@ class WorkerCounters:
 
     Attributes:
         runs: steps started so far.
+        step_seconds: how long steps took here, from their begin to the answer for their master.
     """
 
     runs: int = 0
+    step_seconds: Histogram = field(default_factory=Histogram)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class WorkerEnv:
         log: the log of the messages of steps.
         groups: the groups of collectives at the task.
         peers: the tasks of the session; ``None`` if they are the tasks of the worker's cluster.
+        step_log: keeps the last steps; ``None`` if none are kept.
+        errors: keeps the last errors.
     """
 
     task: str
@@ -56,3 +62,5 @@ class WorkerEnv:
     counters: WorkerCounters = field(default_factory=WorkerCounters)
     log: RpcLog = field(default_factory=RpcLog)
     peers: SessionPeers | None = None
+    step_log: StepLog | None = None
+    errors: ErrorLog = field(default_factory=lambda: ErrorLog(""))

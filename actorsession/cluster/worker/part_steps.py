@@ -10,8 +10,12 @@ that was begun ends once, by its values or an error, and what it has taken is se
 from __future__ import annotations
 
 import asyncio
+import time
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from actorsession.actors.supervision import Children
@@ -20,17 +24,20 @@ from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.cluster.worker.debug_runs import TaskDebugRuns
 from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
+from actorsession.config import FrameStats, PhaseStats
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError, from_exception
 from actorsession.messages.step_frames import NO_VALUES, GraphRequest, WireValues, extra_to_wire
-from actorsession.metrics import SessionTally
+from actorsession.metrics import BOUNDS, SessionTally
 from actorsession.records import dataclass
 from actorsession.rpc.served_runs import ServedRun, encode_apart
 from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
+from actorsession.runtime.engine.pooled_work import TimedWork
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.engine.takes import ended_from_outside
+from actorsession.runtime.step_log import Part, error_text
 
 __all__ = ["PartProgram", "PartSteps", "PartValues", "PartWaiter", "Registered", "unknown_graph"]
 
@@ -54,7 +61,7 @@ PartValues: TypeAlias = tuple[Sequence[Any], int, "list[Any] | None"]
 
 @dataclass(slots=True)
 class Registered:
-    """A graph with the number of feeds of its steps, its groups, what it sends to, and what is watched."""
+    """A graph with the number of feeds of its steps, its groups, what it sends to, what is watched, its devices."""
 
     graph: LoadedGraph
     feeds: int
@@ -65,6 +72,7 @@ class Registered:
     drop_program: Callable[[], None] | None = None
     handle: str = ""
     released: bool = False
+    devices: tuple[str, ...] = ()
 
     def unsent(self, values: Sequence[Any], error: OpError) -> OpError:
         """Return the error of fetched values that cannot be sent, with the node of the first of them."""
@@ -130,6 +138,7 @@ class PartSteps:
         env: the environment of the session.
         tally: the counters of the session.
         children: own the waiting of held steps.
+        session: the handle of the session.
 
     Attributes:
         running: the steps that run here by their ids, in the order in which they started.
@@ -139,8 +148,9 @@ class PartSteps:
         over: why the session has ended; ``None`` before.
     """
 
-    def __init__(self, env: WorkerEnv, tally: SessionTally, children: Children) -> None:
+    def __init__(self, env: WorkerEnv, tally: SessionTally, children: Children, session: str = "") -> None:
         self._env = env
+        self._session = session
         self._tally = tally
         self.running: dict[int, Step] = {}
         self.held = StepGate(env.workers, children)
@@ -172,6 +182,8 @@ class PartSteps:
         if registered.sends_to:
             link = self.held.blocked(registered.sends_to)
             if link is not None:
+                if asked is not None and asked.trace:
+                    asked = replace(asked, held_by=link, arrived=asked.arrived or time.time())
                 begin = partial(self._begin_held, registered, peer, step_id, feeds, waiter, asked)
                 self.held.hold(link, step_id, begin, waiter.part_failed)
                 return None
@@ -183,11 +195,31 @@ class PartSteps:
         env.counters.runs += 1
         self._tally.runs += 1
         inline = None if trace or debug is not None else graph.inline
+        log = env.step_log
         if inline is not None and (pool is None or not inline.is_expensive(feeds)):
-            return list(inline.run(feeds, self._gate)), 0, None
+            began, error = monotonic(), ""
+            try:
+                values = list(inline.run(feeds, self._gate))
+            except Exception as exc:
+                error = error_text(exc)
+                env.errors.note(exc, session=self._session, step_id=step_id)
+                raise
+            finally:
+                now, durations = monotonic(), env.counters.step_seconds
+                durations.counts[bisect_left(BOUNDS, now - began)] += 1  # without a call
+                durations.sum += now - began
+                if log is not None:
+                    call = Part()
+                    call.step_id, call.session, call.devices = step_id, self._session, registered.devices
+                    call.transfers, call.began, call.ended, call.error = [], began, now, error
+                    log.parts.append(call)
+                    if len(log.parts) >= log.full:
+                        log.trim()
+            return values, 0, None
+        rendezvous = env.rendezvous.begin(step_id, env.peers)
         step = Step(
             step_id,
-            env.rendezvous.begin(step_id, env.peers),
+            rendezvous,
             len(graph.fetches),
             partitions=len(graph.parts),
             pool=pool,
@@ -196,12 +228,38 @@ class PartSteps:
             debug=debug,
             groups=registered.groups,
         )
+        if trace:
+            assert asked is not None  # it asks for the trace
+            self._trace(step, peer, asked)
         self.running[step_id] = step
+        part = rendezvous.part
+        if part is not None:
+            part.step_id, part.session, part.devices = step_id, self._session, registered.devices
+            part.began = step.since
+            step.pooled = TimedWork()
         step.begin(graph.parts, feeds)
         if step.done:
             return self._finish(step)
+        if part is not None:
+            part.worked, part.paused = monotonic() - part.began, True
         step.on_done(partial(self._report, step, waiter))
         return None
+
+    def _trace(self, step: Step, peer: str, asked: GraphRequest) -> None:
+        """Have a step report what it is here, when it came, and what it waited for until now."""
+        collector, rendezvous = step.collector, step.rendezvous
+        assert collector is not None  # the step is traced
+        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
+        rendezvous.trace()
+        collector.phase, collector.task = "part", rendezvous.task
+        if asked.held_by:
+            wait = PhaseStats("backpressure", rendezvous.task, asked.arrived, collector.began, asked.held_by)
+            collector.phases.append(wait)
+        if asked.arrived:
+            collector.began = asked.arrived
+        if asked.sent:
+            arrival = FrameStats("RunGraph", peer, rendezvous.task, (), asked.nbytes, asked.sent, asked.arrived)
+            collector.frames.append(arrival)
 
     def _begin_held(
         self,
@@ -261,16 +319,31 @@ class PartSteps:
         """
         step_id = step.step_id
         self.running.pop(step_id, None)
+        now, durations = monotonic(), self._env.counters.step_seconds
+        durations.counts[bisect_left(BOUNDS, now - step.since)] += 1  # without a call
+        durations.sum += now - step.since
         if step.debug is not None:
             step.debug.end(step.error)
+        rendezvous = step.rendezvous
+        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
+        part, log = rendezvous.part, self._env.step_log
+        if step.error is not None:
+            self._env.errors.note(step.error, session=self._session, step_id=step_id)
+        if part is not None and log is not None:
+            part.ended, part.pooled = now, step.pooled.seconds
+            if step.error is not None:
+                part.error = error_text(step.error)
+            log.parts.append(part)
+            if len(log.parts) >= log.full:
+                log.trim()
         self._env.rendezvous.end(step_id, step.error)
         values = step.outputs if step.error is None and step.cancelled is None else step.result()
         if step.takes:
             self.unsettled[step_id] = step
-        rendezvous = step.rendezvous
-        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
-        stats = None if step.collector is None else step.stats
-        return values, rendezvous.pushed, None if stats is None else stats.to_wire()
+        if step.collector is None:
+            return values, rendezvous.pushed, None
+        step.collector.frames += getattr(rendezvous, "frames", ())
+        return values, rendezvous.pushed, step.collector.finalise().to_wire()
 
     def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         """End a step that runs here with an error.

@@ -16,12 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
+from heapq import nlargest
 
+from actorsession.cluster.server.statistics import VariableSize
 from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.worker_rendezvous import SessionPeers
 from actorsession.cluster.worker.worker_session import WorkerSession
 from actorsession.errors import AbortedError, InvalidArgumentError, OpError
 from actorsession.messages.worker import CreateWorkerSession
+from actorsession.metrics import HistogramCounts
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
@@ -33,6 +36,9 @@ __all__ = ["LEGACY", "SessionMgr", "WorkerCounts"]
 
 LEGACY = ""
 """The handle of the session that always exists."""
+
+# The variables whose sizes are reported one by one; a model may have thousands, and each is a series at Prometheus.
+_LARGEST = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +52,12 @@ class WorkerCounts:
         held: steps that are held back by backpressure of a task that they send to.
         unsettled: steps that have run here and whose takes are not settled yet.
         runs: steps started here so far.
+        step_seconds: how long they took here.
         rendezvous: steps that have a rendezvous here.
+        pending: values and receivers that wait there.
+        variables: variables with a value.
+        variable_bytes: bytes of their values.
+        largest_variables: the largest of them.
         devices: counters of each device, those of sessions with executors of their own added.
     """
 
@@ -56,7 +67,12 @@ class WorkerCounts:
     held: int
     unsettled: int
     runs: int
+    step_seconds: HistogramCounts
     rendezvous: int
+    pending: int
+    variables: int
+    variable_bytes: int
+    largest_variables: tuple[VariableSize, ...]
     devices: tuple[ExecutorStatistics, ...]
 
 
@@ -187,6 +203,7 @@ class SessionMgr:
     def counts(self) -> WorkerCounts:
         """Return the counters of the worker."""
         env, steps = self._env, [session.steps for session in self.sessions]
+        variables = self._variables()
         own = [executor for session in self.sessions for executor in session.executors]
         return WorkerCounts(
             sessions=len(self),
@@ -195,9 +212,25 @@ class SessionMgr:
             held=sum(len(s.held) for s in steps),
             unsettled=sum(len(s.unsettled) for s in steps),
             runs=env.counters.runs,
+            step_seconds=env.counters.step_seconds.snapshot(),
             rendezvous=len(env.rendezvous) - len(env.groups),
+            pending=sum(sum(rendezvous.pending) for rendezvous in env.rendezvous.steps.values()),
+            variables=len(variables),
+            variable_bytes=sum(one.nbytes for one in variables),
+            largest_variables=tuple(nlargest(_LARGEST, variables, key=lambda one: one.nbytes)),
             devices=statistics_by_device(dict.fromkeys([*env.executors.values(), *own])),
         )
+
+    def _variables(self) -> list[VariableSize]:
+        """Return the variables with a value; devices of sessions that share their state are one."""
+        devices = [*self._env.devices, *[device for session in self.sessions for device in session.devices]]
+        resources = {id(device.resources): device for device in reversed(devices)}
+        return [
+            VariableSize(name=name, device=device.name, container=container, nbytes=variable.nbytes)
+            for device in reversed(resources.values())
+            for container, name, variable in device.resources.variables()
+            if variable.initialized
+        ]
 
     def held_state(self) -> Iterator[HeldState]:
         """Yield the state that sessions share, and that of each session."""

@@ -17,13 +17,15 @@ from typing import Any, Protocol
 
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
+from actorsession.config import FrameStats
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, error_from_wire, error_to_wire
 from actorsession.graph.codec import INLINE_LIMIT
 from actorsession.graph.held_arrays import bytes_held
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
-from actorsession.rpc.pushes import Pushed
+from actorsession.rpc.pushes import Pushed, PushTimes
 from actorsession.runtime.rendezvous import Rendezvous
+from actorsession.runtime.step_log import MOST_TRANSFERS, NBYTES, NOTHING, Part, Transfers
 
 __all__ = ["RendezvousTable", "SessionPeers", "WorkerRendezvous"]
 
@@ -33,6 +35,9 @@ class Workers(Protocol):
 
     def push(self, task: str, message: Pushed) -> None:
         """Deliver a message to the worker of another task; never blocks."""
+
+    def unsent_bytes(self, task: str) -> int:
+        """Return how many bytes are queued for a task."""
 
 
 # Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps than this
@@ -78,6 +83,8 @@ class WorkerRendezvous(Rendezvous):
         peers: the tasks of the step's session; ``None`` if they are those of the worker's cluster.
         pushed: bytes of the tensors that were pushed, as ``bytes_held`` counts them.
         holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
+        part: what is kept of the step; ``None`` if nothing is.
+        frames: the pushes that have arrived for a traced step; not set before the first.
     """
 
     __slots__ = (
@@ -86,9 +93,11 @@ class WorkerRendezvous(Rendezvous):
         "_workers",
         "begun",
         "created",
+        "frames",
         "gathered",
         "holder",
         "on_abort",
+        "part",
         "peers",
         "pushed",
         "step_id",
@@ -110,6 +119,7 @@ class WorkerRendezvous(Rendezvous):
         self._log = log
         self.peers: SessionPeers | None = None
         self.gathered: dict[str, Pushed] = {}
+        self.part: Part | None = None
         self.on_abort: Callable[[OpError], None] | None = None
 
     @property
@@ -136,13 +146,20 @@ class WorkerRendezvous(Rendezvous):
         """Store a value for a device of this task, or gather it for the task of its device."""
         task = _destination(key)
         if task == self.task:
+            part = self.part
+            if part is not None:
+                if len(part.transfers) < MOST_TRANSFERS:
+                    sizes = (getattr(value, "nbytes", 0),)
+                    part.transfers.append(_new(Transfers, (time.monotonic(), "local", (key,), sizes)))
+                else:
+                    part.left_out += 1
             super().send(key, value, dead)
             return
         if self._aborted is not None or self._closed:
             raise self.aborted or CancelledError("the step is over", derived=True)
         message = self.gathered.get(task)
         if message is None:
-            self.gathered[task] = _new(Pushed, (self.step_id, [key], [value], [dead]))  # without a call
+            self.gathered[task] = _new(Pushed, (self.step_id, [key], [value], [dead], 0.0, 0))  # without a call
         else:
             message.keys.append(key)
             message.values.append(value)
@@ -151,19 +168,58 @@ class WorkerRendezvous(Rendezvous):
     def flush(self) -> None:
         """Push what was gathered, one message per task."""
         gathered, self.gathered = self.gathered, {}
+        part = self.part
         for task, message in gathered.items():
             values = message.values
             if len(values) > 1 or getattr(values[0], "nbytes", 0) > INLINE_LIMIT:
                 self.pushed += bytes_held(values)
             if self._log.enabled:
                 self._log.note(self.step_id, "PushTensors", task, values, outgoing=True)
+            if part is not None:
+                if len(part.transfers) < MOST_TRANSFERS:
+                    sizes = [*map(getattr, values, NBYTES, NOTHING)]
+                    part.transfers.append(_new(Transfers, (time.monotonic(), "send", message.keys, sizes)))
+                else:
+                    part.left_out += 1
             self._workers.push(task, message)
+
+    def trace(self) -> None:
+        """Push values with the moment when they are sent from now on, for the report of a traced step."""
+        self._workers = _TracedWorkers(self._workers)
+
+    def note(self, keys: Sequence[str], times: PushTimes) -> None:
+        """Record the arrival of values that were pushed with their times."""
+        if not hasattr(self, "frames"):
+            self.frames: list[FrameStats] = []
+        key = parse_key(keys[0])
+        self.frames.append(
+            FrameStats(
+                "push", key.src_task, key.dst_task, tuple(keys), times.nbytes, times.sent, times.arrived, times.queued
+            )
+        )
 
     def release(self) -> None:
         """End the step of a partial run that has succeeded on all tasks; what is left here is dropped."""
         holder, self.holder, self.on_abort = self.holder, None, None
         if holder is not None:
             holder.end(self.step_id)
+
+
+class _TracedWorkers:
+    """The other tasks, for a traced step.
+
+    Args:
+        workers: what delivers its messages.
+    """
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self.unsent_bytes = workers.unsent_bytes
+
+    def push(self, task: str, message: Pushed) -> None:
+        """See ``Workers.push``."""
+        queued = self.unsent_bytes(task)
+        self._workers.push(task, message._replace(sent=time.time(), queued=queued))
 
 
 class RendezvousTable:
@@ -173,13 +229,15 @@ class RendezvousTable:
         task: this task.
         workers: the other tasks.
         log: takes what the steps push, while it is enabled; by default one of their own.
+        keeps: whether anything is kept of the steps when they are over.
 
     Attributes:
         steps: the rendezvous of the steps in progress; only the table changes it.
     """
 
-    def __init__(self, task: str, workers: Workers, log: RpcLog | None = None) -> None:
+    def __init__(self, task: str, workers: Workers, log: RpcLog | None = None, *, keeps: bool = False) -> None:
         self._task = task
+        self._keeps = keeps
         self._workers = workers
         self._log = RpcLog() if log is None else log
         self.steps: dict[int, WorkerRendezvous] = {}
@@ -201,6 +259,9 @@ class RendezvousTable:
         rendezvous = self.steps.get(step_id)
         if rendezvous is None:
             rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._workers, self._log)
+            if self._keeps:
+                part = rendezvous.part = Part()
+                part.transfers = []
         elif not rendezvous.begun:
             self._unbegun -= 1
         rendezvous.begun = True
@@ -229,6 +290,10 @@ class RendezvousTable:
                 return
             self._drop_unbegun()
             rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._workers, self._log)
+            if self._keeps:
+                part = rendezvous.part = Part()
+                sizes = [*map(getattr, values, NBYTES, NOTHING)]
+                part.transfers = [_new(Transfers, (time.monotonic(), "recv", keys, sizes))]
             self._unbegun += 1
         rendezvous.receive(keys, values, dead)
 
@@ -259,6 +324,10 @@ class RendezvousTable:
     def is_over(self, step_id: int) -> bool:
         """Return whether a step has ended here."""
         return step_id in self._over
+
+    def parts(self) -> list[Part]:
+        """Return what is kept of the steps in progress that have started here."""
+        return [r.part for r in tuple(self.steps.values()) if r.part is not None and r.part.began]
 
     def unbegun(self, most: int) -> list[WorkerRendezvous]:
         """Return up to ``most`` steps for which values have arrived and that have not started here."""

@@ -92,7 +92,7 @@ class WorkerSession(Actor):
         self._owns_devices = owns_devices
         # The legacy session is there without anybody creating it.
         self._tally = session_tally("worker", self, counts=bool(handle))
-        self.steps = PartSteps(env, self._tally, self.children)
+        self.steps = PartSteps(env, self._tally, self.children, handle)
         self.graphs = RegisteredGraphs(handle, env, self.steps, self._tally, self.children)
 
     @answers(RegisterGraph)
@@ -165,6 +165,11 @@ class WorkerSession(Actor):
     def task(self) -> str:
         """The worker's task, by its name in the session."""
         return self._env.task
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """The session's devices; other sessions may share their resources."""
+        return self._env.devices
 
     @property
     def own_devices(self) -> Sequence[Device]:

@@ -202,7 +202,7 @@ def _check_scope(name_or_scope: Any, default_name: str | None, reuse: Reuse, aux
     if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
         raise TypeError(f"name_or_scope is a string or a VariableScope, got {name_or_scope!r:.100}")
     if reuse not in (True, False, None, AUTO_REUSE):
-        raise ValueError(f"reuse is True, False, None or tf.AUTO_REUSE, got {reuse!r:.100}")
+        raise ValueError(f"reuse is True, False, None or AUTO_REUSE, got {reuse!r:.100}")
     if name_or_scope is None and reuse:
         raise ValueError(
             f"reuse={reuse!r} needs a name_or_scope: a default_name is made unique, so that there is nothing to share"

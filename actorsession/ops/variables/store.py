@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from actorsession.graph.dtypes import DType, as_dtype, string
-from actorsession.graph.graph import Graph
+from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.scopes import DeviceFunction
 from actorsession.graph.shape import TensorShape
@@ -200,9 +200,10 @@ class VariableStore:
 
 
 def _unknown(kind: str, name: str) -> str:
+    prefix = get_default_graph().shown_prefix
     return (
-        f"{kind} {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
-        "reuse=tf.AUTO_REUSE in VarScope?"
+        f"{kind} {name} does not exist, or was not created with {prefix}get_variable(). Did you mean to set "
+        f"reuse={prefix}AUTO_REUSE in VarScope?"
     )
 
 
@@ -210,7 +211,7 @@ def _check_may_share(asked: VariableRequest, shared: Any, kind: str) -> None:
     if not asked.reuse:
         raise ValueError(
             f"{kind} {asked.name} already exists, disallowed. Did you mean to set reuse=True or "
-            "reuse=tf.AUTO_REUSE in VarScope?"
+            f"reuse={get_default_graph().shown_prefix}AUTO_REUSE in VarScope?"
         )
     if not asked.shape.is_compatible_with(shared.shape):
         raise ValueError(

@@ -193,10 +193,9 @@ def said_of(structure: Any) -> str:
             return f"{type(structure).__name__}({', '.join(named)})"
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
     if isinstance(structure, TensorSpec):
-        shape, dtype = structure.shape, structure.dtype.name
-        return f"TensorSpec(shape={_said_shape(shape)}, dtype=tf.{dtype}, name=None)"
+        return f"TensorSpec(shape={_said_shape(structure.shape)}, dtype={structure.dtype!r}, name=None)"
     if isinstance(structure, SparseSpec):
-        return f"SparseTensorSpec({structure.shape!r}, tf.{structure.dtype.name})"
+        return f"SparseTensorSpec({structure.shape!r}, {structure.dtype!r})"
     if isinstance(structure, DatasetSpec):
         return f"DatasetSpec({said_of(structure.structure)}, TensorShape([]))"
     return str(structure)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import int64
+from actorsession.graph.dtypes import int64, refuse_none
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
@@ -90,6 +90,7 @@ def _converted(value: Any, spec: TensorSpec) -> Any:
         else:
             array = np.asarray(value)
             if array.dtype != dtype:
+                refuse_none(value)
                 array = np.asarray(value, dtype)
     except (TypeError, ValueError) as exc:
         raise TypeError(

@@ -8,7 +8,7 @@ outside. ``functionalize`` calls this for each frame; nested conditionals are fu
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -22,8 +22,15 @@ from actorsession.plan.control_flow.rewrite import FunctionWriter, GraphRewriter
 __all__ = ["functionalize_conditionals"]
 
 
-def functionalize_conditionals(rewriter: GraphRewriter, frame: Frame) -> None:
+def functionalize_conditionals(
+    rewriter: GraphRewriter, frame: Frame, note: Callable[[str, str], None] | None = None
+) -> None:
     """Replace each conditional of a frame by one node where that is possible, innermost first.
+
+    Args:
+        rewriter: the graph.
+        frame: the frame.
+        note: takes a Merge of each conditional that stays, and why it does.
 
     Raises:
         RefusedError: for a loop that may be partially dead.
@@ -38,9 +45,12 @@ def functionalize_conditionals(rewriter: GraphRewriter, frame: Frame) -> None:
             if name in predicates.choice and name not in seen:
                 branch = _Branch(rewriter, predicates, name)
                 seen |= branch.merges.keys()
-                if branch.fits():
+                why = branch.fault()
+                if not why:
                     branch.lift(frame)
                     lifted = True
+                elif note is not None:
+                    note(name, why)
 
 
 class _Branch:
@@ -109,22 +119,28 @@ class _Branch:
 
     # -- whether it is canonical ---------------------------------------------------------------
 
-    def fits(self) -> bool:
-        """Return whether the conditional can become one node."""
+    def fault(self) -> str:
+        """Return why the conditional cannot become one node; empty if it can."""
         rewriter = self.rewriter
         if not (self.is_closed and self.entries):
-            return False
+            return "its branches are read outside without a Merge"
         inside = [*self.sides[0], *self.sides[1]]
         device = rewriter.device_of[next(iter(self.merges))]
-        if any(rewriter.device_of[n] != device for n in (*inside, *self.merges)):
-            return False
-        if any(n in rewriter.kept or not is_plain(rewriter.nodes[n]) for n in inside):
-            return False
+        for name in (*inside, *self.merges):
+            if rewriter.device_of[name] != device:
+                return f"it runs on several devices: {name!r} on {rewriter.device_of[name]}, others on {device}"
+        for name in inside:
+            if name in rewriter.kept:
+                return f"{name!r} in it is fetched"
+            if not is_plain(rewriter.nodes[name]):
+                return f"{name!r} ({rewriter.nodes[name].op}) in it waits, or runs the user's code"
         for name in self.merges:
             node = rewriter.nodes[name]
             if node.op != "Merge" or node.outputs[0].dtype is resource:
-                return False
-        return all(self._is_known(ref) for ref in self._read())
+                return f"its result {name!r} is a reference or a handle"
+        if not all(self._is_known(ref) for ref in self._read()):
+            return "it reads a value of another branch"
+        return ""
 
     def _read(self) -> list[Ref]:
         names = (*self.sides[0], *self.sides[1], *self.merges)

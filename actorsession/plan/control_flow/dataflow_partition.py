@@ -8,6 +8,8 @@ own. Every loader of a graph calls this; ``runtime.engine.dataflow_engine`` runs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from actorsession.graph.control_flow_ops import (
@@ -21,7 +23,7 @@ from actorsession.graph.control_flow_ops import (
     TRIGGER,
 )
 from actorsession.graph.function import CONSTRUCTS
-from actorsession.graph.node import NodeDef
+from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import ResourceHost
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment, kernel_of
 from actorsession.plan.codegen.compile import compile_partition
@@ -38,7 +40,7 @@ from actorsession.records import dataclass
 
 __all__ = [
     "ALONE", "AT_MERGE", "BESIDE", "CALL", "CONSTANT", "ENTER", "EXIT", "FEED", "MERGE", "NEXT", "PASS",
-    "RECEIVE", "SENDING", "SWITCH", "SWITCH_N", "BoundDataflow", "LoopFrame", "NodePlan",
+    "RECEIVE", "SENDING", "SWITCH", "SWITCH_N", "BoundDataflow", "LoopFrame", "NodePlan", "construct_partition",
 ]  # fmt: skip
 
 ENTER, EXIT, NEXT, PASS, MERGE, CALL, SWITCH, CONSTANT, FEED, RECEIVE, SENDING, SWITCH_N = range(12)
@@ -207,22 +209,7 @@ class BoundDataflow(BoundPartition):
 
     def _bind_construct(self, plan: NodePlan, context: NodeContext, host: ResourceHost, states: dict[str, Any]) -> None:
         """Compile a functional control flow operation as a partition of its own."""
-        names = [f"_arg/{k}" for k in range(len(context.inputs))]
-        arguments = [
-            NodeDef(name=name, op=ARG, attrs={"index": k}, outputs=(spec,))
-            for k, (name, spec) in enumerate(zip(names, context.inputs, strict=True))
-        ]
-        node = NodeDef(
-            name=plan.node.name,
-            op=plan.node.op,
-            inputs=tuple([(name, 0) for name in names]),
-            attrs=plan.node.attrs,
-            outputs=plan.node.outputs,
-            source=plan.node.source,
-            device=plan.node.device,
-        )
-        fetches = tuple([(k, node.name, k) for k in range(len(node.outputs))])
-        compiled = compile_partition(Partition(self.device, (*arguments, node), fetches))
+        compiled = compile_partition(construct_partition(plan.node, context.inputs, self.device))
         plan.linked = BoundPartition(compiled, host, states)
         plan.segment = plan.linked.segments[0]
         position_of = dict(compiled.feeds)
@@ -269,6 +256,24 @@ class BoundDataflow(BoundPartition):
                     edges.append((output, reader, at, _taking(reader)))
             plan.edges = tuple(edges)
             plan.is_idle = _is_idle(plan)
+
+
+def construct_partition(node: NodeDef, inputs: Sequence[TensorSpec], device: str) -> Partition:
+    """Return a functional control flow operation as a partition of its own, with its inputs as feeds.
+
+    Args:
+        node: the operation.
+        inputs: the static types of its inputs.
+        device: full name of its device.
+    """
+    names = [f"_arg/{k}" for k in range(len(inputs))]
+    arguments = [
+        NodeDef(name=name, op=ARG, attrs={"index": k}, outputs=(spec,))
+        for k, (name, spec) in enumerate(zip(names, inputs, strict=True))
+    ]
+    node = replace(node, inputs=tuple([(name, 0) for name in names]), control_inputs=())
+    fetches = tuple([(k, node.name, k) for k in range(len(node.outputs))])
+    return Partition(device, (*arguments, node), fetches)
 
 
 def _taking(reader: NodePlan) -> int:

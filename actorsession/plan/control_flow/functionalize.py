@@ -16,7 +16,7 @@ The static shapes in a loop follow from the values that enter it (see ``shapes``
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from actorsession.errors import InvalidArgumentError
@@ -36,12 +36,15 @@ __all__ = ["functionalize", "functionalize_function"]
 _ATTEMPTS = 4
 
 
-def functionalize(graph: StepGraph, device_of: Mapping[str, str]) -> tuple[StepGraph, dict[str, str]]:
+def functionalize(
+    graph: StepGraph, device_of: Mapping[str, str], note: Callable[[str, str], None] | None = None
+) -> tuple[StepGraph, dict[str, str]]:
     """Return the same step with fewer primitive loops and conditionals.
 
     Args:
         graph: the nodes that the run needs, producers first.
         device_of: full device name of each node.
+        note: takes the frame name of each loop that stays, or a Merge of each conditional, and why it does.
 
     Returns:
         The new graph, or the very same, and the device of each of its nodes. Feeds, fetches and targets are
@@ -57,12 +60,17 @@ def functionalize(graph: StepGraph, device_of: Mapping[str, str]) -> tuple[StepG
     for _ in range(_ATTEMPTS):
         rewriter = GraphRewriter(graph.nodes, device_of, frames, graph.fetches, graph.targets)
         try:
-            _lift_all(rewriter, refused)
+            _lift_all(rewriter, refused, note)
             return _finished(graph, rewriter)
         except RefusedError as error:
             refused.add(error.frame)
-        except ValueError:
-            break  # a cycle, or shapes that do not fit: the error appears when it runs
+            if note is not None:
+                note(error.frame.name, "it may be dead in some steps while a part of it is not")
+        except ValueError as error:  # a cycle, or shapes that do not fit: the error appears when it runs
+            if note is not None:
+                for frame in rewriter.members:
+                    note(frame.name, str(error))
+            break
     return graph, dict(device_of)
 
 
@@ -107,12 +115,14 @@ def functionalize_function(
     return added
 
 
-def _lift_all(rewriter: GraphRewriter, refused: set[Frame]) -> None:
+def _lift_all(rewriter: GraphRewriter, refused: set[Frame], note: Callable[[str, str], None] | None) -> None:
     frames = sorted(rewriter.members, key=lambda frame: -len(frame.outwards))
     for frame in frames:
-        functionalize_conditionals(rewriter, frame)
+        functionalize_conditionals(rewriter, frame, note)
         if frame != ROOT and frame not in refused:
-            functionalize_loop(rewriter, frame)
+            why = functionalize_loop(rewriter, frame)
+            if why and note is not None:
+                note(frame.name, why)
 
 
 def _finished(graph: StepGraph, rewriter: GraphRewriter) -> tuple[StepGraph, dict[str, str]]:

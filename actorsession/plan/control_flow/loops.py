@@ -39,11 +39,11 @@ _HARMLESS = frozenset({"Identity", "Const"})
 
 
 class _NotCanonicalError(Exception):
-    """A loop that is left as it is."""
+    """A loop that is left as it is; says why."""
 
 
-def functionalize_loop(rewriter: GraphRewriter, frame: Frame) -> bool:
-    """Replace a loop by one node if that is equivalent, and return whether it was replaced.
+def functionalize_loop(rewriter: GraphRewriter, frame: Frame) -> str:
+    """Replace a loop by one node if that is equivalent, and return why it was not; empty if it was.
 
     Raises:
         RefusedError: for a loop within it that may be partially dead.
@@ -53,14 +53,17 @@ def functionalize_loop(rewriter: GraphRewriter, frame: Frame) -> bool:
         loop = _Loop(rewriter, frame, predicates)
         loop.check()
         loop.lift()
-    except (_NotCanonicalError, ValueError):
-        return False
-    return True
+    except (_NotCanonicalError, ValueError) as exc:
+        return str(exc)
+    return ""
 
 
-def _require(holds: bool) -> None:
+def _require(holds: bool, why: str) -> None:
     if not holds:
-        raise _NotCanonicalError
+        raise _NotCanonicalError(why)
+
+
+_FORM = "it has another form than while_loop builds"
 
 
 @dataclass(slots=True)
@@ -107,7 +110,7 @@ class _Loop:
         self.names = list(predicates.order)
         self._sort()
         parts = self.parts
-        _require(len(parts.conds) == 1 and bool(parts.merges))
+        _require(len(parts.conds) == 1 and bool(parts.merges), _FORM)
         self.cond = rewriter.nodes[parts.conds[0]]
         self.number = {name: k for k, name in enumerate(parts.merges)}
         self.switches = set(parts.switches)
@@ -121,7 +124,7 @@ class _Loop:
                 case "Enter":
                     (parts.constants.append if node.attrs["is_constant"] else parts.firsts.add)(name)
                 case "Merge":
-                    _require(is_loop_merge(rewriter, node))
+                    _require(is_loop_merge(rewriter, node), f"{name!r} in it is a conditional that stays")
                     parts.merges.append(name)
                 case "Switch":
                     parts.switches.append(name)
@@ -131,12 +134,13 @@ class _Loop:
                 case "LoopCond":
                     parts.conds.append(name)
                 case _:
-                    _require(node.op not in PRIMITIVES and is_plain(node))
+                    _require(node.op not in PRIMITIVES, f"{name!r} ({node.op}) in it is of a loop or branch that stays")
+                    _require(is_plain(node), f"{name!r} ({node.op}) in it waits, or runs the user's code")
                     self._sort_plain(name)
 
     def _sort_plain(self, name: str) -> None:
         choices = self.predicates.of(name)
-        _require(choices is not None)
+        _require(choices is not None, f"{name!r} in it runs under conditions of more than one branch")
         (self.parts.body if choices else self.parts.test).append(name)
 
     # -- whether it is canonical ---------------------------------------------------------------
@@ -147,48 +151,54 @@ class _Loop:
         mine = {*self.names, *parts.exits}
         device = rewriter.device_of[self.cond.name]
         for name in mine:
-            _require(rewriter.device_of[name] == device)
+            there = rewriter.device_of[name]
+            _require(there == device, f"it runs on several devices: {name!r} on {there}, its condition on {device}")
         for name in self.names:
-            _require(name not in rewriter.kept and mine.issuperset(rewriter.readers[name]))
+            _require(name not in rewriter.kept, f"{name!r} in it is fetched")
+            _require(mine.issuperset(rewriter.readers[name]), f"{name!r} in it is read outside without an Exit")
         self._check_structure()
         alive: Predicate = frozenset({((self.cond.name, 0), 1)})
-        _require(self.predicates.of(self.cond.name) == frozenset())
-        _require(all(self.predicates.of(name) == alive for name in (*parts.body, *parts.nexts)))
+        _require(self.predicates.of(self.cond.name) == frozenset(), "its condition depends on a branch")
+        for name in (*parts.body, *parts.nexts):
+            _require(self.predicates.of(name) == alive, f"{name!r} in it runs in some iterations only")
         self.needed = self._upstream([self.cond.inputs[0][0], *self.cond.control_inputs])
         shared = self._upstream([n for name in parts.body for n in producers(rewriter.nodes[name])])
         shared |= self._upstream([p for n in parts.nexts for p in producers(rewriter.nodes[n])])
         tests = set(parts.test)
         self.shared = shared & tests
-        _require(all(is_pure(rewriter.nodes[name]) for name in self.shared))
-        left = tests - self.needed
-        _require(all(rewriter.nodes[name].op in _HARMLESS for name in left))
+        for name in self.shared:
+            _require(is_pure(rewriter.nodes[name]), f"{name!r} has state, and both its condition and its body need it")
+        for name in tests - self.needed:
+            _require(
+                rewriter.nodes[name].op in _HARMLESS, f"{name!r} runs in each iteration, and the condition needs it not"
+            )
 
     def _check_structure(self) -> None:
         rewriter, parts = self.rewriter, self.parts
         merges = set(parts.merges)
-        _require(all(rewriter.nodes[name].inputs[0][0] in parts.firsts for name in merges))
+        _require(all(rewriter.nodes[name].inputs[0][0] in parts.firsts for name in merges), _FORM)
         for name in parts.firsts:
             for reader in rewriter.readers[name]:
-                _require(reader in merges and rewriter.nodes[reader].inputs[0][0] == name)
+                _require(reader in merges and rewriter.nodes[reader].inputs[0][0] == name, _FORM)
         taken = [rewriter.nodes[name].inputs[1][0] for name in parts.merges]
-        _require(set(taken) == parts.nexts and len(taken) == len(parts.nexts))
+        _require(set(taken) == parts.nexts and len(taken) == len(parts.nexts), _FORM)
         for name in parts.merges:
-            _require(rewriter.spec((name, 0)).dtype is not resource)
+            _require(rewriter.spec((name, 0)).dtype is not resource, f"its variable {name!r} is a handle")
             for reader in rewriter.readers[name]:
-                _require((name, 1) not in rewriter.nodes[reader].inputs)
+                _require((name, 1) not in rewriter.nodes[reader].inputs, _FORM)
         for name in parts.switches:
             node = rewriter.nodes[name]
-            _require(node.inputs[0][0] in merges and node.inputs[1] == (self.cond.name, 0))
-            _require(self.structure.issuperset(node.control_inputs))
-        _require(all(reader in self.switches for reader in rewriter.readers[self.cond.name]))
+            _require(node.inputs[0][0] in merges and node.inputs[1] == (self.cond.name, 0), _FORM)
+            _require(self.structure.issuperset(node.control_inputs), _FORM)
+        _require(all(reader in self.switches for reader in rewriter.readers[self.cond.name]), _FORM)
         for name in parts.exits:
             node = rewriter.nodes[name]
-            _require(node.inputs[0][1] == 0 and not node.control_inputs)
+            _require(node.inputs[0][1] == 0 and not node.control_inputs, _FORM)
         for name in parts.nexts:
             for reader in rewriter.readers[name]:
-                _require(rewriter.nodes[reader].inputs[1:] == ((name, 0),))
+                _require(rewriter.nodes[reader].inputs[1:] == ((name, 0),), _FORM)
         read = {ref for name in self.names for ref in rewriter.nodes[name].inputs}
-        _require(all((name, 0) not in read for name in parts.switches))
+        _require(all((name, 0) not in read for name in parts.switches), _FORM)
 
     def _upstream(self, names: list[str]) -> set[str]:
         """Return the nodes of the frame that others need in the same iteration, including structural ones."""

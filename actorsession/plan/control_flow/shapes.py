@@ -13,6 +13,7 @@ this.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from actorsession.graph.function import ARGUMENT, CONSTRUCTS, CONTROL_FLOW, LOOP
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array, InferContext, is_registered, lookup
 
-__all__ = ["with_known_shapes"]
+__all__ = ["types_given", "with_known_shapes"]
 
 Ref = tuple[str, int]
 Specs = Sequence[TensorSpec]
@@ -55,6 +56,27 @@ def with_known_shapes(nodes: Mapping[str, NodeDef], added: Collection[str]) -> d
             _note(known, node, _follows(node, nodes, known))
         refined[node.name] = node
     return refined
+
+
+def types_given(nodes: Mapping[str, NodeDef], given: Mapping[Ref, TensorSpec]) -> dict[Ref, TensorSpec]:
+    """Return the types of values that become better known when the types of some are given.
+
+    Args:
+        nodes: of a step, producers first; they stay as they are.
+        given: the types of some values.
+    """
+    refiner, known = _Refiner(nodes), dict(given)
+    for node in nodes.values():
+        if not any(ref in known for ref in node.inputs):
+            continue
+        if node.op in CONTROL_FLOW:
+            specs = [known.get(ref, nodes[ref[0]].outputs[ref[1]]) for ref in node.inputs]
+            constants = [_constant(nodes[name]) for name, _ in node.inputs]
+            with contextlib.suppress(Exception):  # it fails when it runs
+                _note(known, node, refiner.construct(node, specs, constants).outputs)
+        else:
+            _note(known, node, _follows(node, nodes, known))
+    return known
 
 
 def _note(known: dict[Ref, TensorSpec], node: NodeDef, specs: Specs) -> None:

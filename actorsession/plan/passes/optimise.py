@@ -17,7 +17,7 @@ hidden from the node behind an Identity.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -89,7 +89,10 @@ def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
 
 
 def optimise(
-    graph: StepGraph, device_of: Mapping[str, str], options: OptimiserSettings
+    graph: StepGraph,
+    device_of: Mapping[str, str],
+    options: OptimiserSettings,
+    note: Callable[[str, str], None] | None = None,
 ) -> tuple[StepGraph, dict[str, str]]:
     """Return a smaller graph with the same values and effects.
 
@@ -97,6 +100,7 @@ def optimise(
         graph: the nodes that the run needs, producers first.
         device_of: full device name of each node.
         options: the settings; with both options off the graph is returned as it is.
+        note: takes the name of each node that is replaced, and what became of it.
 
     Returns:
         The new graph, and the device of each of its nodes. Feeds, fetches and targets are the same.
@@ -106,7 +110,7 @@ def optimise(
     if not PRIMITIVES.isdisjoint([node.op for node in graph.nodes.values()]):
         # The walk cannot handle nodes that may be dead or run repeatedly.
         return graph, dict(device_of)
-    walk = _Walk(graph, device_of, options)
+    walk = _Walk(graph, device_of, options, note)
     with np.errstate(all="ignore"):  # as where kernels run
         for node in graph.nodes.values():
             walk.take(node)
@@ -125,10 +129,17 @@ class _Walk:
         made: new nodes, with the original node of each.
     """
 
-    def __init__(self, graph: StepGraph, device_of: Mapping[str, str], options: OptimiserSettings) -> None:
+    def __init__(
+        self,
+        graph: StepGraph,
+        device_of: Mapping[str, str],
+        options: OptimiserSettings,
+        note: Callable[[str, str], None] | None,
+    ) -> None:
         self.nodes: dict[str, NodeDef] = {}
         self.made: dict[str, str] = {}
         self._built = graph.nodes
+        self._note = note
         self._device_of = device_of
         self._merges = options.do_common_subexpression_elimination
         self._folds = options.do_constant_folding
@@ -243,9 +254,9 @@ class _Walk:
 
     def _forwards(self, node: NodeDef) -> bool:
         """Redirect the readers of an Identity to its input if unobservable; return whether it was done."""
-        return not node.control_inputs and self._redirects(node, node.inputs[0])
+        return not node.control_inputs and self._redirects(node, node.inputs[0], "only passes its input on")
 
-    def _redirects(self, node: NodeDef, ref: Ref) -> bool:
+    def _redirects(self, node: NodeDef, ref: Ref, why: str) -> bool:
         """Redirect the readers of a node to a value that is the same if unobservable; return whether it was done."""
         if node.name in self._kept:
             return False
@@ -256,6 +267,8 @@ class _Walk:
             return False
         self._moved[node.name, 0] = ref
         self._replacement[node.name] = ref[0]
+        if self._note is not None:
+            self._note(node.name, f"{why}: its readers read '{ref[0]}:{ref[1]}'")
         return True
 
     def _where(self, name: str) -> str:
@@ -285,6 +298,8 @@ class _Walk:
             return False
         self._bytes_left = max(0, self._bytes_left - sum(map(held_bytes, arrays)))
         self._folded += 1
+        if self._note is not None:
+            self._note(node.name, f"reads constants alone: computed once, {sum(map(held_bytes, arrays)):,} bytes")
         for i, array in enumerate(arrays):
             self._put_constant(node, i, array, f"_folded/{node.name}/{i}" if several else node.name)
         return True
@@ -298,7 +313,8 @@ class _Walk:
             return False
         # Ones without axes make no shape larger.
         ones, factor = self.nodes[one[0]].outputs[0], self.nodes[other[0]].outputs[other[1]]
-        return (ones.shape.rank == 0 or factor.shape.is_fully_defined()) and self._redirects(node, other)
+        fits = ones.shape.rank == 0 or factor.shape.is_fully_defined()
+        return fits and self._redirects(node, other, "multiplies by ones")
 
     def _put_constant(self, node: NodeDef, index: int, array: Array, name: str) -> None:
         """Add a constant of that name for an output of a node."""
@@ -339,6 +355,8 @@ class _Walk:
         for i in range(len(node.outputs)):
             self._moved[node.name, i] = first.name, i
         self._replacement[node.name] = first.name
+        if self._note is not None and node.name in self._built:
+            self._note(node.name, f"computes the same as {first.name!r}, which is read in its place")
         return node.name not in self._kept
 
 

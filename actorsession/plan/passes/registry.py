@@ -25,7 +25,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.config import SessionOptions
 from actorsession.entry_points import Plugins
@@ -43,6 +43,9 @@ from actorsession.plan.passes.optimise import OptimiserSettings, optimise
 from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
+
+if TYPE_CHECKING:
+    from actorsession.plan.explain.trail import PlanTrail
 
 __all__ = [
     "ENTRY_POINTS",
@@ -97,6 +100,8 @@ class PassContext:
         session_options: target and settings of the session. At a master the target is the address that the
             client connected to, and the settings are without the files of ``rpc_options``.
         added: the nodes that are being added to the graph, in passes before placement; else empty.
+        note: takes the name of a node and words that say what the pass did to it or why it left it alone, which
+            ``session.explain`` shows; ``None`` unless the plan is explained.
     """
 
     devices: DeviceSet
@@ -105,6 +110,7 @@ class PassContext:
     session_handle: str
     session_options: SessionOptions
     added: Mapping[str, NodeDef]
+    note: Callable[[str, str], None] | None = None
 
     @property
     def function_library(self) -> Mapping[str, FunctionDef]:
@@ -188,14 +194,14 @@ _BUILT_IN = (
         "functionalize",
         PassGroup.POST_REWRITE_FOR_EXEC,
         0,
-        lambda graph, device_of, context: functionalize(graph, device_of),
+        lambda graph, device_of, context: functionalize(graph, device_of, context.note),
         lambda context: context.settings.do_functionalization,
     ),
     _built_in(
         "optimise",
         PassGroup.POST_REWRITE_FOR_EXEC,
         0,
-        lambda graph, device_of, context: optimise(graph, device_of, context.settings),
+        lambda graph, device_of, context: optimise(graph, device_of, context.settings, context.note),
         lambda context: True,
     ),
     _built_in(
@@ -318,9 +324,14 @@ class PassRunner:
         return tuple(result.values())
 
     def _context(
-        self, view: Mapping[str, NodeDef], devices: DeviceSet, added: Mapping[str, NodeDef] = MappingProxyType({})
+        self,
+        view: Mapping[str, NodeDef],
+        devices: DeviceSet,
+        added: Mapping[str, NodeDef] = MappingProxyType({}),
+        trail: PlanTrail | None = None,
     ) -> PassContext:
-        return PassContext(devices, self._settings, view, self._handle, self._options, added)
+        note = None if trail is None else trail.note
+        return PassContext(devices, self._settings, view, self._handle, self._options, added, note)
 
     def placed(
         self,
@@ -330,6 +341,7 @@ class PassRunner:
         devices: DeviceSet,
         *,
         optimised: bool,
+        trail: PlanTrail | None = None,
     ) -> tuple[StepGraph, dict[str, str]]:
         """Return the replacement of a placed step graph.
 
@@ -339,6 +351,7 @@ class PassRunner:
             view: the whole graph.
             devices: the session's devices.
             optimised: whether nodes may be folded and merged.
+            trail: notes what each pass does; the statistics do not count such a planning.
 
         Raises:
             InvalidArgumentError: if a pass breaks the graph; the message names it.
@@ -346,7 +359,7 @@ class PassRunner:
         optimising = [PassGroup.POST_REWRITE_FOR_EXEC] if optimised else []
         entries = self._passes(PassGroup.POST_PLACEMENT, *optimising)
         result = PlacedGraph(graph, device_of)
-        context = self._context(view, devices)
+        context = self._context(view, devices, trail=trail)
 
         def check(before: PlacedGraph, after: Any) -> PlacedGraph:
             if not isinstance(after, PlacedGraph):
@@ -355,11 +368,17 @@ class PassRunner:
             return PlacedGraph(nodes, after.device_of)
 
         for entry in entries:
-            result = self._run(entry, result, context, check)
+            result = self._run(entry, result, context, check, counted=trail is None)
+            if trail is not None:
+                trail.reached(entry.made.name, result.graph)
         return result.graph, dict(result.device_of)
 
     def partitions(
-        self, parts: Sequence[Partition], view: Mapping[str, NodeDef], devices: DeviceSet
+        self,
+        parts: Sequence[Partition],
+        view: Mapping[str, NodeDef],
+        devices: DeviceSet,
+        trail: PlanTrail | None = None,
     ) -> tuple[Partition, ...]:
         """Return the replacement of the partitions of a step.
 
@@ -367,12 +386,14 @@ class PassRunner:
             InvalidArgumentError: if a pass breaks a partition; the message names it.
         """
         result = tuple(parts)
-        context = self._context(view, devices)
+        context = self._context(view, devices, trail=trail)
         for entry in self._passes(PassGroup.POST_PARTITIONING):
-            result = self._run(entry, result, context, check_partitions)
+            result = self._run(entry, result, context, check_partitions, counted=trail is None)
         return result
 
-    def _run(self, entry: _Entry, before: _T, context: PassContext, check: Callable[[_T, Any], _T]) -> _T:
+    def _run(
+        self, entry: _Entry, before: _T, context: PassContext, check: Callable[[_T, Any], _T], *, counted: bool = True
+    ) -> _T:
         check_wanted()
         graph_pass = entry.made
         began = time.perf_counter()
@@ -389,8 +410,9 @@ class PassRunner:
             exc.add_note(f"in graph pass {graph_pass.name!r} ({graph_pass.group.value}, phase {graph_pass.phase})")
             raise
         seconds = time.perf_counter() - began
-        entry.runs, entry.seconds = entry.runs + 1, entry.seconds + seconds
-        entry.changes += changed
+        if counted:
+            entry.runs, entry.seconds = entry.runs + 1, entry.seconds + seconds
+            entry.changes += changed
         _log.debug(
             "graph pass %r (%s, phase %d): %s, %.3f ms",
             graph_pass.name,

@@ -21,11 +21,14 @@ from actorsession.graph.graph import Graph
 from actorsession.metrics import session_tally
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.plan.cost_model import CostModel
+from actorsession.plan.explain.explain import Feeds
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.debug.debugger import SessionDebugger
+from actorsession.runtime import hang_report
+from actorsession.runtime.debug.debugger import LoadedDebugPlan, SessionDebugger
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
@@ -33,9 +36,10 @@ from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
-from actorsession.runtime.hang_report import HangReport, Looks, explain
+from actorsession.runtime.hang_report import HangReport, Looks
 from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.session_pools import SessionPools
+from actorsession.runtime.step_log import StepLog
 from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
 from actorsession.session.direct.planner import DirectPlan, Planner, PlannerEnv
 from actorsession.session.direct.planning import DirectPlanning
@@ -65,6 +69,7 @@ class DirectSession(LocalSession[DirectPlan]):
     Attributes:
         handle: name of the session, unique; graph passes see it.
         debugger: runs with debug options, and their results.
+        step_log: see ``LocalSession``.
 
     Raises:
         NotFoundError: if a requested device does not exist.
@@ -92,12 +97,15 @@ class DirectSession(LocalSession[DirectPlan]):
         self._device_set = device_set(self._devices)
         self._gate = Gate()
         self._tally = session_tally("direct", self)
-        self._planner_env = PlannerEnv(self.handle, config, self._device_set, self._executors, self._gate)
+        self.step_log = StepLog(LOCAL_TASK, config.kept_steps) if config.kept_steps else None
+        self._planner_env = PlannerEnv(
+            self.handle, config, self._device_set, self._executors, self._gate, self.step_log
+        )
         self.planner = Planner(graph, self._planner_env, on_evict, costs, self._tally)
         self._tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
         self._planning = DirectPlanning(self.planner, self.debugger)
-        self._steps = DirectSteps(self._gate, self.debugger, config)
+        self._steps = _steps_of(self._gate, self.debugger, config, self.handle, self.step_log)
         self.partial_runs: DirectPartialRuns = DirectPartialRuns(
             self.planner, config, self._gate, self._planning, self._steps, self._pools
         )
@@ -175,6 +183,17 @@ class DirectSession(LocalSession[DirectPlan]):
     async def find_placement(self) -> dict[str, Placed]:
         """Return ``placement()``, for ``AsyncSession``."""
         return await self._planning.share("placement", self.planner.placement, "the placement")
+
+    def explain_here(self, signature: RunSignature, feeds: Feeds) -> Explanation:
+        """Return the explanation of a step; see ``AsyncSession.explain``."""
+        self._gate.check()
+        return self.planner.explain(signature, feeds)
+
+    async def explain(self, signature: RunSignature, feeds: Feeds) -> Explanation:
+        """Return ``explain_here()``, for ``AsyncSession``."""
+        self._gate.check()
+        make = partial(self.planner.explain, signature, feeds)
+        return await self._planning.share(object(), make, f"the explanation of a step, {signature}", signature.size)
 
     def timelines(self) -> list[StepStats]:
         """Return no steps: a session without a cost model traces none for ``timeline_step``."""
@@ -317,7 +336,7 @@ class DirectSession(LocalSession[DirectPlan]):
         looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self.partial_runs))
         for pause in looks.pauses(waits, time.monotonic):
             await asyncio.sleep(pause)
-        return explain(looks.waits)
+        return hang_report.explain(looks.waits)
 
     def why_here(self, within: float) -> HangReport:
         """Return what the session's steps wait for; callable from any thread while they run in others.
@@ -328,7 +347,7 @@ class DirectSession(LocalSession[DirectPlan]):
         looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self.partial_runs))
         for pause in looks.pauses(waits, time.monotonic):
             time.sleep(pause)
-        return explain(looks.waits)
+        return hang_report.explain(looks.waits)
 
     async def reattach(self) -> Reattached:
         """Refuse: a session in this process has no tasks.
@@ -405,3 +424,14 @@ class DirectSession(LocalSession[DirectPlan]):
             devices=statistics_by_device(self._executors.values()),
             graph_passes=self.planner.pass_statistics(),
         )
+
+
+def _steps_of(
+    gate: Gate, debugger: SessionDebugger[LoadedDebugPlan], config: ConfigProto, handle: str, log: StepLog | None
+) -> DirectSteps:
+    """Return the steps of a session, which are recorded if it remembers them."""
+    if log is None:
+        return DirectSteps(gate, debugger, config)
+    from actorsession.session.direct.logged_steps import LoggedSteps  # which most sessions do without
+
+    return LoggedSteps(gate, debugger, config, handle, log)

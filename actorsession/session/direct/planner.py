@@ -22,6 +22,8 @@ from actorsession.metrics import SessionTally
 from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.execution_state import GraphExecutionState
+from actorsession.plan.explain.explain import Circumstances, Feeds, explain, plan_step
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.partial import PartialParts
 from actorsession.plan.partition import Partition
 from actorsession.plan.passes.registry import PassStatistics
@@ -36,6 +38,8 @@ from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate, InlineRun
 from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
 from actorsession.runtime.planning import LARGE
+from actorsession.runtime.resources import place_of
+from actorsession.runtime.step_log import StepLog
 
 __all__ = ["DirectPlan", "Planner", "PlannerEnv"]
 
@@ -76,6 +80,7 @@ class PlannerEnv:
         devices: its devices.
         executors: by device name.
         gate: the gate of the session; a planning ends between two passes when that is closed.
+        step_log: keeps the last steps of the session; ``None`` if none are kept.
     """
 
     handle: str
@@ -83,6 +88,7 @@ class PlannerEnv:
     devices: DeviceSet
     executors: Mapping[str, Executor]
     gate: Gate
+    step_log: StepLog | None = None
 
 
 class Planner:
@@ -107,6 +113,7 @@ class Planner:
         costs: CostModel | None = None,
         tally: SessionTally | None = None,
     ) -> None:
+        self._env = env
         self._check = check = env.gate.check
         self.tally = tally or SessionTally("direct")
         self._graph = graph
@@ -191,7 +198,12 @@ class Planner:
         # Built with sorted names, so that every order of the same names runs this very plan.
         signature = signature.sorted()
         _, parts = self.parts(signature)
-        return DirectPlan(signature, self.load(parts))
+        plan, log = DirectPlan(signature, self.load(parts)), self._env.step_log
+        if log is not None and plan.inline is not None:
+            from actorsession.session.direct.logged_steps import LoggedInlineRun  # which most sessions do without
+
+            plan.inline = LoggedInlineRun(plan.inline, signature, self._env.handle, log)
+        return plan
 
     def parts(self, signature: RunSignature, *, optimised: bool = True) -> tuple[StepGraph, tuple[Partition, ...]]:
         """Return what a run needs, pruned, placed and cut; the caller holds no lock but the planner's.
@@ -232,6 +244,22 @@ class Planner:
             else:
                 _, parts = self.parts(signature, optimised=False)
             return LoadedDebugPlan(decorator, self.load(decorated(parts, decorator)))
+
+    def explain(self, signature: RunSignature, feeds: Feeds) -> Explanation:
+        """Return the explanation of a step, which is planned for that and not kept.
+
+        Args:
+            signature: what the step feeds, fetches and targets.
+            feeds: the fed tensors.
+        """
+        with self._lock:
+            step = plan_step(self._state, signature, feeds, self.extend)
+        unset = [
+            node.name
+            for node, device in step.variables_read()
+            if not self._executors[device].device.resources.has_value(*place_of(node))
+        ]
+        return explain(step, Circumstances(model=self._costs or CostModel(), unset=frozenset(unset)))
 
     def locked(self) -> threading.Lock:
         """Return the lock under which ``extend``, ``parts`` and ``load`` are called from outside."""

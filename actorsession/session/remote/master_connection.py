@@ -18,7 +18,7 @@ from actorsession.actors import registry
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import LocalRef, Ref
 from actorsession.actors.supervision import Children
-from actorsession.config import CONNECT_TIMEOUT, ConfigProto
+from actorsession.config import CONNECT_TIMEOUT, ConfigProto, RPCOptions
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -37,18 +37,9 @@ from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
 from actorsession.rpc.liveness.peer_monitor import probe_factory
 from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.remote_ref import RemoteRef
-from actorsession.rpc.security import are_our_files_at_fault, security_of, shared_token
+from actorsession.rpc.security import are_our_files_at_fault, bare_scheme, security_of, shared_token
 from actorsession.session.targets import master_addresses
-from transports import (
-    AuthenticationError,
-    Connection,
-    Hello,
-    ProtocolError,
-    SecurityConfig,
-    TransportError,
-    WrongPeer,
-    connect,
-)
+from transports import AuthenticationError, Connection, Hello, ProtocolError, TransportError, WrongPeer, connect
 
 __all__ = ["GONE", "RETRY", "MasterConnection", "reset_master"]
 
@@ -67,25 +58,26 @@ class MasterConnection:
     """A connection to a master; it can be made again after a loss.
 
     Args:
-        addresses: of masters, any of which will do. The first that answers is taken, each time anew.
-        over_wire: whether a master in this process is dialled like a remote one.
+        target: the addresses of masters, any of which will do. The first that answers is taken, each time anew.
         children: owns the connection's asyncio tasks.
-        security: TLS files, for addresses of ``tls://``.
+        options: whether a master in this process is dialled like a remote one, and the TLS files.
 
     Attributes:
         address: of the master that was reached; the first of all until one was.
         link: the link to the master, if it was dialled.
         channel: how runs reach the master: the link, or direct calls; ``None`` until it was reached.
+
+    Raises:
+        InvalidArgumentError: for a malformed target, or an environment that sets only some of the three TLS
+            variables.
     """
 
-    def __init__(
-        self, addresses: Sequence[str], children: Children, *, over_wire: bool, security: SecurityConfig | None = None
-    ) -> None:
-        self._addresses = addresses
-        self.address = addresses[0]
+    def __init__(self, target: str, children: Children, options: RPCOptions) -> None:
+        self._security = security_of(options)
+        self._addresses = master_addresses(target, bare_scheme(tls=self._security is not None))
+        self.address = self._addresses[0]
         self._children = children
-        self._over_wire = over_wire
-        self._security = security
+        self._over_wire = options.use_rpc_for_inprocess_master
         self._ref: Ref | None = None
         self._fate = ""  # what has become of the master, once that was found out
         self.link: Link | None = None
@@ -313,14 +305,10 @@ async def reset_master(target: str, config: ConfigProto, containers: Sequence[st
             some tasks could not be cleared; it names these tasks.
         DeadlineExceededError: if the master does not answer in time.
     """
-    with _late(config):
-        addresses = master_addresses(target)
     deadline = Deadline.after(config.operation_timeout or CONNECT_TIMEOUT)
     children = Children(f"reset of {target}")
-    options = config.rpc_options
-    master = MasterConnection(
-        addresses, children, over_wire=options.use_rpc_for_inprocess_master, security=security_of(options)
-    )
+    with _late(config):
+        master = MasterConnection(target, children, config.rpc_options)
     try:
         with _late(config):
             await master.reach(deadline)

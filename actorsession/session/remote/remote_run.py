@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
@@ -35,6 +36,7 @@ from actorsession.messages.step_frames import (
     CallRequest,
     StepRequest,
     WireValues,
+    done_bytes,
     extra_from_wire,
 )
 from actorsession.plan.signature import RunSignature
@@ -188,11 +190,13 @@ class RemoteRun:
         number: the number of what is requested there: that of the program, or of the setup of a call.
         call: its number; -1 while it was not requested.
         extra: what the master has said beside the values.
+        answer: when that was read, in wall-clock seconds, and the size of its frame; set where that has bytes.
         nbytes: the bytes for which the run counts in the session's admission.
         admitted: whether it counts there now.
     """
 
     kind: ClassVar[int] = RUN_STEP
+    answer: tuple[float, int]
     counts: ClassVar[bool] = True
     sets_up: ClassVar[bool] = False
     __slots__ = (
@@ -203,6 +207,7 @@ class RemoteRun:
         "_limit",
         "_steps",
         "admitted",
+        "answer",
         "call",
         "extra",
         "nbytes",
@@ -264,6 +269,11 @@ class RemoteRun:
         return list(map(received_value if self.program.over_link else own_value, self._found.read_all()))
 
     @property
+    def waited(self) -> float:
+        """Seconds of its limit that the run has waited here before it was requested."""
+        return 0.0 if self._asked is None else self._asked.waited
+
+    @property
     def unconfirmed(self) -> bool:
         """Whether the master waits for ``confirm``, because the step has taken values out of something."""
         return self.extra is not None and self.extra[1] is True
@@ -286,6 +296,8 @@ class RemoteRun:
     def done(self, values: RunValues, extra: Any) -> None:
         """See ``RunWaiter.done``."""
         if type(extra) is bytes:
+            assert isinstance(values, WireValues)  # a master in this process sends none
+            self.answer = time.time(), done_bytes(self.call, extra, values)
             extra = extra_from_wire(extra, 1 if self.sets_up else 2)
         if len(values) != self._fetches or not (type(extra) is list or (extra is None and not self.sets_up)):
             raise ProtocolError(

@@ -19,18 +19,31 @@ from actorsession.actors.deadline import Deadline
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.config.limits import check_run_size
 from actorsession.config.remote_settings import refuse_local_settings
+from actorsession.config.step_record import StepRecord
 from actorsession.durations import in_seconds
-from actorsession.errors import CancelledError, OpError
+from actorsession.errors import CancelledError, InvalidArgumentError, OpError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
-from actorsession.messages.session import AskSessionWhy, SessionWhy, TasksPresent, WaitForTasks
+from actorsession.messages.session import (
+    AskSessionSteps,
+    AskSessionWhy,
+    ExplainStep,
+    LastSteps,
+    SessionWhy,
+    StepExplained,
+    TasksPresent,
+    WaitForTasks,
+)
 from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
+from actorsession.plan.explain.explain import Feeds, without_plan
+from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime import hang_report
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
-from actorsession.runtime.hang_report import HangReport, explain
+from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.session_names import check_version
 from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
@@ -46,6 +59,8 @@ from actorsession.session.value_delivery import ValueDelivery
 __all__ = ["RemotePlan", "RemoteSession"]
 
 T = TypeVar("T")
+# Seconds for the workers to answer what they remember of steps; those that are late leave their parts out.
+_PARTS_WITHIN = 2.0
 
 
 class RemoteSession(SessionInterface[RemotePlan]):
@@ -179,6 +194,23 @@ class RemoteSession(SessionInterface[RemotePlan]):
         placed = await self.connection.placement()
         return {n: Placed(d, placed.reasons.get(n, "")) for n, d in placed.devices.items()}
 
+    async def explain(self, signature: RunSignature, feeds: Feeds) -> Explanation:
+        """Return what a step would do, which the master knows; see ``AsyncSession.explain``."""
+        connection = self.connection
+        try:
+            await connection.send_graph()
+        except InvalidArgumentError as error:  # the graph has a fault, so no step of it has a plan
+            return without_plan(signature, feeds, error)
+        message = ExplainStep(
+            session_handle=connection.handle,
+            feeds=list(feeds),
+            types=[[spec.dtype, spec.shape] for spec in feeds.values() if spec is not None],
+            fetches=list(signature.fetches),
+            targets=list(signature.targets),
+        )
+        answer = await connection.ask(message, Deadline.after(connection.limit), StepExplained)
+        return Explanation.from_json(answer.explanation)
+
     async def wait_for(self, tasks: str, count: int | None, limit: float) -> list[str]:
         """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""
         deadline, connection = Deadline.after(limit), self.connection
@@ -189,6 +221,20 @@ class RemoteSession(SessionInterface[RemotePlan]):
         )
         return (await connection.ask(message, Deadline.after(left + ANSWER_MARGIN), TasksPresent)).tasks
 
+    async def last_steps(self, count: int, slower_than: float) -> list[StepRecord]:
+        """See ``AsyncSession.last_steps``; none before the session has reached its master."""
+        connection = self.connection
+        if not (connection.handle and connection.master.reached):
+            return []
+        message = AskSessionSteps(
+            session_handle=connection.handle,
+            count=count,
+            slower_than=slower_than,
+            timeout_in_ms=int(_PARTS_WITHIN * 1000),
+        )
+        answer = await connection.ask(message, Deadline.after(_PARTS_WITHIN + ANSWER_MARGIN), LastSteps)
+        return [StepRecord.from_wire(step) for step in answer.steps]
+
     async def why(self, within: float) -> HangReport:
         """Return what the session's steps wait for on all tasks, with the tasks that do not answer.
 
@@ -198,14 +244,14 @@ class RemoteSession(SessionInterface[RemotePlan]):
         connection, waiting = self.connection, self.steps.waiting
         if not (connection.handle and connection.master.reached):
             silent = {connection.target: "there is no session yet"} if connection.is_connecting else {}
-            return explain([], silent, waiting=waiting)
+            return hang_report.explain([], silent, waiting=waiting)
         message = AskSessionWhy(session_handle=connection.handle, timeout_in_ms=max(1, int(within * 1000)))
         try:
             answer = await connection.ask(message, Deadline.after(within + ANSWER_MARGIN), SessionWhy)
             waits = [TaskWaits.from_wire(said) for said in answer.waits]
         except OpError as error:
-            return explain([], {connection.target: error.message}, waiting=waiting)
-        return explain(waits, answer.silent, waiting=waiting)
+            return hang_report.explain([], {connection.target: error.message}, waiting=waiting)
+        return hang_report.explain(waits, answer.silent, waiting=waiting)
 
     def statistics(self) -> SessionStatistics:
         """Return the counters of the session."""

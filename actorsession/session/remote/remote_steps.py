@@ -22,6 +22,7 @@ from actorsession.messages.registry import VOCABULARY
 from actorsession.messages.step_frames import StepRequest
 from actorsession.metrics import SessionTally
 from actorsession.plan.signature import RunSignature
+from actorsession.rpc.clock_offset import ClockOffset
 from actorsession.rpc.link import Link
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.kept_feeds import aside
@@ -36,7 +37,7 @@ from actorsession.session.remote.remote_run import (
     SessionProgram,
     ThreadRun,
 )
-from actorsession.session.remote.values import copies_much, fill_metadata, plan_to_wire, sent_feeds, timeline_of
+from actorsession.session.remote.values import Answer, copies_much, fill_metadata, plan_to_wire, sent_feeds, timeline_of
 from actorsession.session.session_interface import SESSION_CLOSED, TIMELINES
 from actorsession.session.value_delivery import ValueDelivery
 
@@ -68,6 +69,7 @@ class RemoteSteps:
     """
 
     __slots__ = (
+        "_clock",
         "_connection",
         "_inflight",
         "_master",
@@ -93,6 +95,7 @@ class RemoteSteps:
         self._inflight = Admission(config.max_inflight_steps).share(
             config.max_inflight_steps, config.max_inflight_bytes
         )
+        self._clock = ClockOffset()  # of the master
         self._timelines: deque[StepStats] | None = None
         self._pool: KernelPool | None = None  # for work on large values; most sessions need none
         self._operation_timeout = config.operation_timeout
@@ -162,8 +165,10 @@ class RemoteSteps:
         if metadata is None and not wire:
             return
         metadata = RunMetadata() if metadata is None else metadata
-        fill_metadata(metadata, wire)
-        timeline = timeline_of(metadata, wire)
+        returned, nbytes = getattr(run, "answer", (0.0, 0))
+        answer = Answer(self._clock, returned, nbytes, run.waited) if returned else None
+        fill_metadata(metadata, wire, answer)
+        timeline = timeline_of(metadata, wire, answer)
         if timeline is not None:
             if self._timelines is None:
                 self._timelines = deque(maxlen=TIMELINES)

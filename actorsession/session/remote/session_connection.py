@@ -33,12 +33,10 @@ from actorsession.messages.session import (
     PlacementFound,
     SessionCreated,
 )
-from actorsession.rpc.security import security_of
 from actorsession.session.remote.master_connection import GONE, RETRY, MasterConnection
 from actorsession.session.remote.sent_graph import SentGraph, Snapshot
 from actorsession.session.remote.session_recovery import SessionRecovery
 from actorsession.session.session_interface import SESSION_CLOSED
-from actorsession.session.targets import master_addresses
 
 __all__ = ["SessionConnection"]
 
@@ -89,16 +87,10 @@ class SessionConnection:
     )
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
-        addresses = master_addresses(target)
         self.target = target
         self._config = config
         self._children = Children(f"session to {target}")
-        self.master = MasterConnection(
-            addresses,
-            self._children,
-            over_wire=config.rpc_options.use_rpc_for_inprocess_master,
-            security=security_of(config.rpc_options),
-        )
+        self.master = MasterConnection(target, self._children, config.rpc_options)
         self.handle = ""
         self.closed = False
         self.limit = config.operation_timeout or CONNECT_TIMEOUT

@@ -7,18 +7,72 @@ copied anyway. Plain data and functions, used by remote sessions and their parti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from actorsession.config import CostGraphDef, RunMetadata, RunOptions, SessionMetadata, StepStats
+from actorsession.config import (
+    ClockStats,
+    CostGraphDef,
+    FrameStats,
+    PhaseStats,
+    RunMetadata,
+    RunOptions,
+    SessionMetadata,
+    StepStats,
+)
 from actorsession.graph.held_arrays import large_arrays
 from actorsession.graph.node import GraphDef
 from actorsession.messages.session import PrepareStep
 from actorsession.plan.signature import RunSignature
+from actorsession.rpc.clock_offset import ClockOffset
 from actorsession.runtime.kept_feeds import fixed_feed
 
-__all__ = ["copies_much", "fill_metadata", "plan_to_wire", "sent_feeds", "timeline_of"]
+__all__ = ["Answer", "copies_much", "fill_metadata", "plan_to_wire", "sent_feeds", "timeline_of"]
+
+
+class Answer(NamedTuple):
+    """The answer to a run, over a link to another process.
+
+    Attributes:
+        clock: the clock of the master; learns from the report.
+        returned: wall-clock seconds at which the answer was read.
+        nbytes: the size of its frame.
+        waited: seconds that the run waited here before it was requested.
+    """
+
+    clock: ClockOffset
+    returned: float
+    nbytes: int
+    waited: float
+
+    def stats(self, wire: Any) -> StepStats:
+        """Return the statistics of a step in the time of the clock here.
+
+        Args:
+            wire: the report of the master, in the time of its own clock.
+
+        Raises:
+            InvalidArgumentError: for a malformed report.
+        """
+        stats = StepStats.from_wire(wire)
+        requests = [frame for frame in stats.frames if frame.kind == "RunStep"]
+        steps = [phase for phase in stats.phases if phase.kind == "step"]
+        if not (requests and steps):
+            return stats
+        request, step = requests[0], steps[0]
+        self.clock.learn(request.sent, request.arrived, step.ended, self.returned)
+        offset, error = self.clock.at(self.returned)
+        stats = StepStats.from_wire(wire, offset, error)
+        stats.frames = [f if f.kind != "RunStep" else f.shifted(-offset, 0.0) for f in stats.frames]
+        master, client = request.target, request.source
+        answered = step.ended + offset
+        stats.frames.append(FrameStats("done", master, client, (), self.nbytes, answered, self.returned))
+        if self.waited:
+            stats.phases.append(PhaseStats("admission", client, request.sent - self.waited, request.sent))
+        stats.phases.append(PhaseStats("run", client, request.sent - self.waited, self.returned))
+        stats.clocks.append(ClockStats(master, offset, error))
+        return stats
 
 
 def plan_to_wire(
@@ -53,13 +107,19 @@ def _is_whole(value: Any) -> bool:
     return not large_arrays((value,)) or bool(value.flags.c_contiguous)
 
 
-def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
-    """Fill metadata with the master's report on a run."""
+def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None, answer: Answer | None) -> None:
+    """Fill metadata with the master's report on a run.
+
+    Args:
+        metadata: what is filled.
+        wire: the report.
+        answer: how it has come; ``None`` from a master in this process.
+    """
     metadata.clear()
     if not wire:
         return
     if wire.get("step_stats") is not None:
-        metadata.step_stats = StepStats.from_wire(wire["step_stats"])
+        metadata.step_stats = _stats(wire["step_stats"], answer)
     if wire.get("cost_graph") is not None:
         metadata.cost_graph = CostGraphDef.from_wire(wire["cost_graph"])
     if wire.get("session_metadata") is not None:
@@ -67,15 +127,20 @@ def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
     metadata.partition_graphs = [GraphDef.from_wire(g) for g in wire.get("partition_graphs") or ()]
 
 
-def timeline_of(metadata: RunMetadata, wire: dict[str, Any] | None) -> StepStats | None:
+def _stats(wire: Any, answer: Answer | None) -> StepStats:
+    return StepStats.from_wire(wire) if answer is None else answer.stats(wire)
+
+
+def timeline_of(metadata: RunMetadata, wire: dict[str, Any] | None, answer: Answer | None) -> StepStats | None:
     """Return the statistics that the session keeps as a timeline, if the master traced the run for that.
 
     Args:
         metadata: filled with the report.
         wire: the report.
+        answer: as in ``fill_metadata``.
     """
     timeline = wire.get("timeline") if wire else None
     if timeline is None:
         return None
     # The caller gets the same statistics where it requested them, too.
-    return metadata.step_stats if timeline is True else StepStats.from_wire(timeline)
+    return metadata.step_stats if timeline is True else _stats(timeline, answer)

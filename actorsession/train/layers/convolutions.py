@@ -14,6 +14,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.ops.convolutions.depthwise import separable_conv2d
 from actorsession.ops.convolutions.operations import convolution
 from actorsession.ops.convolutions.transposed import conv_transpose
+from actorsession.train.layers.arguments import checked_count
 from actorsession.train.layers.kernels import (
     KernelLayer,
     KernelSettings,
@@ -55,9 +56,7 @@ class Convolution(KernelLayer):
         **settings: Unpack[KernelSettings],
     ) -> None:
         super().__init__(**settings)
-        if filters < 1:
-            raise ValueError(f"filters is a positive number of channels, got {filters!r}")
-        self.filters, self._padding = filters, padding_of(padding)
+        self.filters, self._padding = checked_count("filters", filters), padding_of(padding)
         self._layout = data_layout(data_format, self._spatial)
         self._size = per_axis("kernel_size", kernel_size, self._spatial)
         self._strides = per_axis("strides", strides, self._spatial)

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 from actorsession import ops
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
+from actorsession.train.layers.arguments import checked_count
 from actorsession.train.layers.kernels import KernelLayer, KernelSettings
 from actorsession.train.layers.layer import known_sizes
 
@@ -26,14 +27,13 @@ class Dense(KernelLayer):
     Raises:
         ValueError: for a number of units below 1; in the first call for inputs of a rank below 2, or whose
             last axis has an unknown size.
-        TypeError: in the first call for inputs of a dtype that is neither floating nor complex.
+        TypeError: for a number of units that is no whole number; in the first call for inputs of a dtype that
+            is neither floating nor complex.
     """
 
     def __init__(self, units: int, **settings: Unpack[KernelSettings]) -> None:
         super().__init__(**settings)
-        if units < 1:
-            raise ValueError(f"units is a positive number of columns, got {units!r}")
-        self.units = units
+        self.units = checked_count("units", units)
 
     def _check_inputs(self, inputs: Tensor) -> None:
         rank = TensorShape(inputs.shape).rank

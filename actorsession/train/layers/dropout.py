@@ -7,6 +7,7 @@ from typing import Any, Unpack
 from actorsession import ops
 from actorsession.graph.operation import Tensor
 from actorsession.ops.neural.dropout import dropout
+from actorsession.train.layers.arguments import checked_number
 from actorsession.train.layers.layer import Layer, LayerSettings, smart_cond
 
 __all__ = ["Dropout"]
@@ -30,7 +31,7 @@ class Dropout(Layer):
         self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, **settings: Unpack[LayerSettings]
     ) -> None:
         super().__init__(**settings)
-        if isinstance(rate, (int, float)) and not 0 <= rate < 1:
+        if isinstance(checked_number("rate", rate), (int, float)) and not 0 <= rate < 1:
             raise ValueError(f"the rate of a dropout is in [0, 1), got {rate}")
         self.rate, self._noise_shape, self._seed = rate, noise_shape, seed
 

@@ -9,6 +9,7 @@ from actorsession import ops
 from actorsession.graph.dtypes import DType, float32
 from actorsession.graph.operation import Tensor
 from actorsession.ops.neural.embedding import embedding_lookup
+from actorsession.train.layers.arguments import checked_count
 from actorsession.train.layers.layer import Layer, LayerSettings, Regularizer, weight_arguments
 
 __all__ = ["Embedding"]
@@ -50,9 +51,8 @@ class Embedding(Layer):
         **settings: Unpack[LayerSettings],
     ) -> None:
         super().__init__(**settings)
-        if input_dim < 1 or output_dim < 1:
-            raise ValueError(f"input_dim and output_dim are positive, got {input_dim!r} and {output_dim!r}")
-        self.input_dim, self.output_dim = input_dim, output_dim
+        self.input_dim = checked_count("input_dim", input_dim)
+        self.output_dim = checked_count("output_dim", output_dim)
         if embeddings_initializer is None:
             embeddings_initializer = ops.random_uniform_initializer(-_LARGEST, _LARGEST)
         self._of_table = weight_arguments(embeddings_initializer, embeddings_regularizer, embeddings_constraint)

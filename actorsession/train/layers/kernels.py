@@ -9,6 +9,7 @@ from actorsession import ops
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.neural.biases import bias_add
+from actorsession.train.layers.arguments import checked_count
 from actorsession.train.layers.layer import Layer, LayerSettings, Regularizer, weight_arguments
 from actorsession.train.layers.names import activation_of
 
@@ -128,7 +129,7 @@ def padding_of(padding: str) -> str:
     Raises:
         ValueError: for anything else.
     """
-    if padding.upper() not in ("VALID", "SAME"):
+    if str(padding).upper() not in ("VALID", "SAME"):
         raise ValueError(f"padding is valid or same, got {padding!r}")
     return padding.upper()
 
@@ -145,9 +146,13 @@ def per_axis(what: str, numbers: Any, spatial: int) -> tuple[int, ...]:
         ValueError: for another number of numbers, or one below 1.
     """
     listed = tuple(numbers) if isinstance(numbers, (list, tuple)) else (numbers,) * spatial
-    if len(listed) != spatial or not all(isinstance(n, int) and n > 0 for n in listed):
+    try:
+        counts = tuple(checked_count(what, number) for number in listed)
+    except (TypeError, ValueError):
+        counts = ()
+    if len(counts) != spatial:
         raise ValueError(f"{what} is a positive int or a tuple of {spatial} of them, got {numbers!r}")
-    return listed
+    return counts
 
 
 def check_rank(layer: Layer, inputs: Tensor, rank: int, axes: str) -> None:

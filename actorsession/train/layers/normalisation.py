@@ -13,6 +13,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.neural.fused_batch_norm import fused_batch_norm
 from actorsession.ops.neural.normalisation import batch_normalization, moments
+from actorsession.train.layers.arguments import checked_count, checked_number
 from actorsession.train.layers.layer import (
     Layer,
     LayerSettings,
@@ -53,7 +54,7 @@ class _Normalization(Layer):
         **settings: Unpack[LayerSettings],
     ) -> None:
         super().__init__(**settings)
-        self._epsilon = epsilon
+        self._epsilon = checked_number("epsilon", epsilon)
         self._enabled = {"gamma": scale, "beta": center}
         self._of = {
             name: weight_arguments(*settings_of)
@@ -176,8 +177,9 @@ class BatchNormalization(_Normalization):
             (beta_constraint, gamma_constraint),
             **settings,
         )
-        self._given_axes, self._momentum, self._fuses = axes_of(axis), momentum, fused
-        self._renorms, self._renorm_momentum = renorm, renorm_momentum
+        self._given_axes, self._momentum = axes_of(axis), checked_number("momentum", momentum)
+        self._renorms, self._renorm_momentum = renorm, checked_number("renorm_momentum", renorm_momentum)
+        self._fuses = fused
         self._bounds = dict(renorm_clipping or {}) if renorm else {}
         if set(self._bounds) - set(_BOUNDS):
             raise ValueError(
@@ -194,7 +196,7 @@ class BatchNormalization(_Normalization):
     def _check_parts(self) -> None:
         if self._parts is None:
             return
-        if self._parts <= 0:
+        if checked_count("virtual_batch_size", self._parts, None) <= 0:
             raise ValueError(
                 "virtual_batch_size must be a positive integer that divides the true batch size of the input "
                 f"Tensor, got {self._parts}"
@@ -405,7 +407,8 @@ _OF_RENORM = ("moving_stddev", "renorm_mean", "renorm_stddev")
 
 def axes_of(axis: int | Sequence[int]) -> list[int]:
     """Return an axis, or several of them, as a list."""
-    return [axis] if isinstance(axis, int) else list(axis)
+    listed = axis if isinstance(axis, (list, tuple)) else [axis]
+    return [checked_count("axis", each, None) for each in listed]
 
 
 def _while(training: Any, value: Any, otherwise: Callable[[Any], Any]) -> Any:

@@ -52,9 +52,9 @@ def test_a_shared_variable_is_the_same_object() -> None:
 @for_each(
     "reuse, arguments, match",
     [
-        (None, {"name": "w", "shape": [2]}, r"w already exists.*reuse=True or reuse=tf.AUTO_REUSE"),
+        (None, {"name": "w", "shape": [2]}, r"w already exists.*reuse=True or reuse=AUTO_REUSE"),
         (True, {"name": "q", "shape": [2]}, r"q does not exist.*AUTO_REUSE"),
-        (True, {"name": "v", "shape": []}, r"was not created with tf.get_variable"),
+        (True, {"name": "v", "shape": []}, r"was not created with get_variable"),
         (True, {"name": "w", "shape": [3]}, r"specified shape \(3,\) and found shape \(2,\)"),
         (True, {"name": "w", "shape": [2], "dtype": int32}, "specified dtype int32 and found dtype float32"),
         (True, {"name": "w", "shape": [2], "dtype": float64}, "specified dtype float64"),

@@ -126,8 +126,10 @@ def test_what_a_generator_should_not_give() -> None:
         Dataset.from_generator(lambda: ["a"], tf.int64),
         Dataset.from_generator(lambda: [[1, 2]], tf.int64, [3]),
         Dataset.from_generator(lambda: [1], (tf.int64, tf.int64)),
+        Dataset.from_generator(lambda: [[1, None]], tf.float32, [2]),
+        Dataset.from_generator(lambda: [None], tf.bool, []),
     ]
-    assert [elements(made, 1) for made in wrong] == [["InvalidArgumentError"]] * 3
+    assert [elements(made, 1) for made in wrong] == [["InvalidArgumentError"]] * len(wrong)
     assert elements(Dataset.from_generator(fails, tf.int64), 2) == [1, "UnknownError"]
     refused(lambda: Dataset.from_generator([1], tf.int64), TypeError, "callable")
 

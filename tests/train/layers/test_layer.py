@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -201,7 +202,7 @@ test_wrong_inputs_and_arguments_are_refused = refusing(
     (lambda: L.dense(acts.placeholder(acts.float32), 3), "depend on the size of axis -1 of its inputs"),
     (lambda: L.dense(unknown(3), 3), "takes inputs of rank 2 or more"),
     (lambda: L.dense(np.ones([2, 3], int), 3), TypeError, "takes inputs of a floating or complex dtype, got int64"),
-    (lambda: L.Dense(0), "units is a positive number"),
+    (lambda: L.Dense(0), "units is a whole number of 1 or more, got 0"),
     (lambda: L.Dense(1, activation="rely"), "Unknown activation function: rely. Known names are elu"),
     (lambda: L.Dense(1, kernel_initializer=3), TypeError, "initializer must be a function"),
     (
@@ -220,11 +221,54 @@ test_wrong_inputs_and_arguments_are_refused = refusing(
     (lambda: L.Dropout(1.0), r"in \[0, 1\), got 1.0"),
     (lambda: L.dropout(ONES, training="yes"), TypeError, "training is a bool or a scalar bool tensor, got 'yes'"),
     (lambda: L.embedding(ONES, 3, 2), TypeError, "takes ids of an integer dtype, got float32"),
-    (lambda: L.Embedding(0, 2), "are positive, got 0 and 2"),
+    (lambda: L.Embedding(0, 2), "input_dim is a whole number of 1 or more, got 0"),
     (lambda: L.flatten(acts.placeholder(acts.float32)), "takes inputs of a known rank"),
     (lambda: L.RNN(L.Dense(2)), TypeError, "is not an RNNCell"),
     (lambda: L.Dense(2, **cast("Any", {"kernel_size": 3})), TypeError, "kernel_size"),
 )
+
+
+# Arguments that are numbers, and such as a layer needs.
+COUNTS = {
+    "axis",
+    "depth_multiplier",
+    "dilation_rate",
+    "filters",
+    "input_dim",
+    "kernel_size",
+    "num_units",
+    "output_dim",
+    "padding",
+    "pool_size",
+    "strides",
+    "units",
+    "virtual_batch_size",
+}
+NUMBERS = COUNTS | {"epsilon", "momentum", "rate", "renorm_momentum"}
+NEEDED = {"filters": 2, "input_dim": 3, "kernel_size": 2, "num_units": 2, "output_dim": 2, "units": 2}
+NUMBERED = [
+    (kind, name)
+    for kind in [getattr(L, name) for name in L.__all__]
+    if isinstance(kind, type)
+    for name in inspect.signature(kind).parameters
+    if name in NUMBERS
+]
+
+
+@for_each("kind, argument", NUMBERED)
+def test_a_number_that_is_none_is_refused_by_the_name_of_the_argument(kind: Any, argument: str) -> None:
+    parameters = inspect.signature(kind).parameters
+    given = {name: number for name, number in NEEDED.items() if name in parameters}
+    wrong = ["x", 2.5] if argument in COUNTS else ["x"]
+    for number in [*wrong, *([None] if parameters[argument].default is not None else [])]:
+        with pytest.raises((TypeError, ValueError), match=rf"^{argument} .*got {number!r}$"):
+            kind(**{**given, argument: number})
+
+
+def test_a_count_may_be_any_whole_number() -> None:
+    assert L.Dense(cast("int", np.int64(2)))(ONES).shape == (2, 2)
+    assert L.MaxPooling2D(np.int8(2), strides=(np.int64(1), 2))(IMAGES).shape == (2, 3, 2, 3)
+    assert len(NUMBERED) > 40
 
 
 def outputs_of(session: acts.Session, layer: L.Layer, x: Any) -> tuple[Any, list[Any]]:

@@ -8,6 +8,7 @@ from actorsession import ops
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.neural.biases import bias_add
 from actorsession.ops.variables.store import Reuse
+from actorsession.train.layers.arguments import checked_count
 from actorsession.train.layers.names import activation_of, initializer_of
 from actorsession.train.layers.recurrent.cells.cell import LayerRNNCell
 from actorsession.train.layers.recurrent.sizes import check_floating, require_floating
@@ -33,7 +34,7 @@ class UnitsCell(LayerRNNCell):
     def __init__(self, num_units: int, activation: Any, reuse: Any, name: Any, dtype: Any, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         require_floating(dtype)
-        self._num_units = num_units
+        self._num_units = checked_count("num_units", num_units, 0)
         self._activation = activation_of(activation)
 
     @property

@@ -1,0 +1,139 @@
+"""The drawing of an explanation: its nodes in the frames of their tasks and devices, and what they send.
+
+A step of many nodes is drawn by name scopes, as deep as there is room. Notebooks show the drawing between the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from actorsession.drawing import Arrow, Box, Picture, html
+from actorsession.drawing.text import byte_size, duration
+from actorsession.graph.device import short_device
+from actorsession.plan.explain.explanation import ExplainedNode, Explanation
+from actorsession.plan.explain.text import shape_text, summary
+
+__all__ = ["html_document", "html_page", "picture"]
+
+# Boxes of a drawing that can still be read; above it nodes are gathered by name scope.
+_BOXES = 60
+# Outputs whose types a box shows.
+_TYPES = 2
+
+
+def picture(explanation: Explanation) -> Picture:
+    """Return the drawing of an explanation."""
+    places = _places(explanation)
+    gathered: dict[tuple[str, str], list[ExplainedNode]] = {}
+    for node in explanation.nodes:
+        gathered.setdefault(places[node.name], []).append(node)
+    slow = {finding.node for finding in explanation.findings}
+    boxes = [_box(*place, nodes, slow) for place, nodes in gathered.items()]
+    fed = [Box(f"feed {t.name}", (shape_text(t),), kind="feed", label=t.name) for t in explanation.feeds]
+    arrows = {(a.source, a.target, a.label): a for a in _arrows(explanation, places)}
+    caption = next(iter(summary(explanation)))
+    return Picture((*fed, *boxes), tuple(arrows.values()), caption)
+
+
+def _places(explanation: Explanation) -> Mapping[str, tuple[str, str]]:
+    """Return the device and the scope under which each node is drawn."""
+    depth = max([node.name.count("/") for node in explanation.nodes], default=0) + 1
+    while True:
+        places = {n.name: (n.device, "/".join(n.name.split("/")[:depth])) for n in explanation.nodes}
+        if depth == 1 or len(set(places.values())) <= _BOXES:
+            return places
+        depth -= 1
+
+
+def _name(place: tuple[str, str]) -> str:
+    return f"{place[1]} on {place[0]}"
+
+
+def _box(device: str, scope: str, nodes: list[ExplainedNode], slow: set[str]) -> Box:
+    task, _, name = device.rpartition("/device:")
+    frames = (short_device(task), name)
+    seconds = sum(node.seconds for node in nodes)
+    kind = "slow" if any(node.name in slow for node in nodes) else ""
+    first = nodes[0]
+    if len(nodes) == 1 and first.name == scope:
+        kind = kind or ("constant" if first.op == "Const" else "variable" if first.op == "VarHandleOp" else "")
+        types = tuple(map(shape_text, first.outputs[:_TYPES]))
+        title = f"{first.name} ({first.op})\n{first.line}\n{first.reason}\n{duration(seconds)} expected"
+        return Box(_name((device, scope)), (first.op, *types), frames, kind, title, first.name)
+    lines = (f"{len(nodes)} nodes", duration(seconds))
+    title = "\n".join([f"{scope}: {', '.join(node.name for node in nodes[:20])}", first.line])
+    return Box(_name((device, scope)), lines, frames, kind, title, f"{scope}/...")
+
+
+def _arrows(explanation: Explanation, places: Mapping[str, tuple[str, str]]) -> Iterator[Arrow]:
+    fed = {tensor.name for tensor in explanation.feeds}
+    sent = {}
+    for transfer in explanation.transfers:
+        size = "" if transfer.tensor.nbytes is None else f", {byte_size(transfer.tensor.nbytes)}"
+        for reader in transfer.readers:
+            sent[transfer.tensor.name, reader] = f"{transfer.tensor.name}{size}", transfer.key
+    for node in explanation.nodes:
+        target = places[node.name]
+        for read in node.inputs:
+            if read in fed:
+                yield Arrow(f"feed {read}", _name(target))
+                continue
+            source = places.get(read.removeprefix("^").rpartition(":")[0] or read.removeprefix("^"))
+            if source is None or source == target:
+                continue
+            label, key = sent.get((read, node.name), ("", ""))
+            kind = "sent" if key else "control" if read.startswith("^") else ""
+            yield Arrow(_name(source), _name(target), label, kind, key or read)
+
+
+def html_page(explanation: Explanation) -> str:
+    """Return the fragment that a notebook shows."""
+    return html.page(*_parts(explanation))
+
+
+def html_document(explanation: Explanation) -> str:
+    """Return a page as a file of its own."""
+    title, *parts = _parts(explanation)
+    return html.document(str(title), *parts)
+
+
+def _parts(explanation: Explanation) -> Iterator[object]:
+    title, *more = summary(explanation)
+    yield title
+    yield from more
+    if explanation.missing:
+        rows = [(m.kind, m.name, m.what, m.line) for m in explanation.missing]
+        yield _section("What is missing", "kind name what line", rows)
+    if explanation.findings:
+        found = [(f.kind, f.what, f.advice, f.line) for f in explanation.findings]
+        yield _section("What would make it slow", "kind|what|what to do|line", found)
+    yield html.section("The step", html.figure(explanation.to_svg()))
+    chain = [(duration(p.began), duration(p.ended - p.began), p.kind, p.what, p.where) for p in explanation.critical]
+    yield _section("The longest chain", "from takes kind what where", chain)
+    nodes = [
+        (n.name, n.op, " ".join(map(shape_text, n.outputs)), n.device, n.reason, duration(n.seconds), n.line)
+        for n in explanation.nodes
+    ]
+    yield _section("Where it runs", "node|type|values|device|why there|expected|line", nodes, is_open=False)
+    sent = [
+        (t.tensor.name, "?" if t.tensor.nbytes is None else byte_size(t.tensor.nbytes), t.source, t.target, t.key)
+        for t in explanation.transfers
+    ]
+    if sent:
+        yield _section("What is sent", "tensor bytes from to key", sent, is_open=False)
+    done = [(p.name, p.before, p.after, len(p.removed), len(p.added), len(p.changed)) for p in explanation.passes]
+    yield _section("What planning did", "stage before after removed added changed", done, is_open=False)
+    left = [(d.name, d.op, d.stage, d.why, d.line) for d in explanation.dropped]
+    yield _section("What does not run", "node type stage why line", left, is_open=False)
+    code = [
+        (part.device, segment.name, line.node, line.line, line.text)
+        for part in explanation.partitions
+        for segment in part.segments
+        for line in segment.lines
+    ]
+    yield _section("Generated source", "device segment node line source", code, is_open=False)
+
+
+def _section(title: str, headings: str, rows: Sequence[Sequence[object]], *, is_open: bool = True) -> html.Html:
+    """Return a table below a title; headings of several words are separated by bars."""
+    return html.section(title, html.table(headings.split("|" if "|" in headings else None), rows), is_open=is_open)

@@ -1,0 +1,254 @@
+"""The page's server over worker processes: each path, who may ask, and what is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator
+
+import aiohttp
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession import AsyncSession, Graph, LocalCluster
+from actorsession.dashboard import HEADERS, DashboardServer
+from tests.actors.kit import PATIENCE, eventually
+from tests.cluster.kit import PS0, W0, W1, in_process, patient_cluster
+from tests.dashboard.kit import Page, opened, quoted
+
+HOSTILE = '<script>alert("1")</script>\u202e\x1b[31m'
+
+
+@pytest.fixture
+async def processes() -> AsyncIterator[LocalCluster]:
+    async with patient_cluster({"ps": 1, "worker": 2}) as cluster:
+        yield cluster
+
+
+async def test_every_path_answers_with_what_the_processes_do(processes: LocalCluster) -> None:
+    with Graph().as_default() as graph:
+        with acts.device("/job:ps/task:0"):
+            weights = acts.get_variable("layer/weights", initializer=np.arange(6.0, dtype=np.float32).reshape(2, 3))
+        queue = acts.FIFOQueue(7, [acts.float32], shapes=[[]], name="queue")
+        put, take = queue.enqueue(1.0), queue.dequeue(name="take")
+        with acts.device("/job:worker/task:1"):
+            doubled = acts.multiply(weights, 2.0, name="doubled")
+        init = acts.global_variables_initializer()
+    async with (
+        AsyncSession(processes.target("worker", 0), graph=graph) as session,
+        opened(processes.target("ps", 0)) as page,
+    ):
+        await session.run(init)
+        await session.run(put)
+        await session.run(put)
+        for _ in range(20):
+            await session.run(doubled)
+
+        await check_cluster_and_history(page)
+        (one,) = await page.until("/api/sessions", bool)
+        assert one["task"] == W0
+        assert one["runs"] >= 22
+        assert one["nodes"] == len(graph.get_operations())
+
+        shown = await page.get(f"/api/graphs/{quoted(one['handle'])}")
+        assert shown["more"] == 0
+        nodes = {node["name"]: node for node in shown["nodes"]}
+        assert nodes["doubled"]["device"].startswith(W1)
+        assert nodes["doubled"]["op"] == "Mul"
+        assert nodes["doubled"]["shape"] == [2, 3]
+        assert nodes["doubled"]["line"].startswith(__file__)
+        read = {name for node in shown["nodes"] for name in node["inputs"]}
+        assert {name.removeprefix("^").partition(":")[0] for name in read} <= set(nodes)
+        assert len(nodes["doubled"]["inputs"]) == 2
+        part = await page.get(f"/api/graphs/{one['handle']}?nodes=3")
+        assert (len(part["nodes"]), part["more"]) == (3, len(nodes) - 3)
+
+        device = f"{PS0}/device:CPU:0"
+        summary = await page.get(f"/api/variables/{quoted(PS0)}/layer%2Fweights?device={quoted(device)}&bins=5")
+        assert (summary["min"], summary["max"], summary["mean"]) == (0.0, 5.0, 2.5)
+        assert summary["histogram"]["counts"] == [1, 1, 1, 1, 2]
+        assert (summary["shape"], summary["dtype"], summary["bytes"]) == ([2, 3], "float32", 24)
+
+        (found,) = await page.get("/api/queues")
+        assert (found["name"], found["size"], found["capacity"]) == ("queue", 2, 7)
+        assert found["session"] == one["handle"]
+
+        await session.run(take)
+        await session.run(take)
+        stuck = asyncio.create_task(session.run(take))
+        try:
+            why = await page.until("/api/why", lambda why: why["cause"])
+            assert "take" in why["cause"][0]
+            assert "QueueDequeue" in why["text"]
+            assert {wait["node"] for wait in why["waits"]} == {"take"}
+            assert why["silent"] == []
+            assert [edge[1].partition(" ")[0] for edge in why["edges"]] == ["take"]
+        finally:
+            stuck.cancel()
+
+
+async def check_cluster_and_history(page: Page) -> None:
+    cluster = await page.until(
+        "/api/cluster", lambda found: all(task.get("rate") is not None for task in found["tasks"])
+    )
+    tasks = {task["task"]: task for task in cluster["tasks"]}
+    assert list(tasks) == [PS0, W0, W1]
+    for task in tasks.values():
+        assert task["memory"] > 0
+        assert task["devices"][0]["type"] == "CPU"
+        assert task["findings"] == []
+    assert {link["peer"] for link in tasks[PS0]["links"]} >= {W1, "client"}
+    history = await page.get("/api/history?seconds=60")
+    assert set(history["tasks"]) == set(tasks)
+    assert len(history["tasks"][PS0]["memory"]) == len(history["times"]) > 0
+
+
+async def test_only_who_has_the_token_is_answered_and_nothing_is_changed() -> None:
+    token = "secret of the cluster"
+    async with in_process({"worker": 1}, token=token) as cluster, opened(cluster.target(), token=token) as page:
+        base, token = page.server.link.split("/?token=")
+        assert "secret" not in token
+        async with aiohttp.ClientSession() as http:
+            for path in ["/", "/api/cluster", "/api/none", "/assets/index.html", "/?token=wrong"]:
+                async with http.get(f"{base}{path}") as response:
+                    assert response.status == 403
+                    assert "token" in (await response.json())["error"]
+            for path in ["/api/cluster?token=secret of the cluster", f"/api/cluster?token={token}"]:
+                async with http.get(f"{base}{path}") as response:
+                    assert response.status == 200
+                    assert {name: response.headers[name] for name in HEADERS} == HEADERS
+        for host in ["evil.example", "evil.example:80", ""]:
+            answer = await page.get("/api/cluster", 421, headers={"Host": host})
+            assert "host" in answer["error"]
+        for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"]:
+            async with page._http.request(method, f"{base}/api/cluster") as response:
+                assert response.status == 405
+                assert response.headers["Allow"] == "GET"
+        cookies = {cookie.key: cookie for cookie in page._http.cookie_jar}
+        (cookie,) = cookies.values()
+        assert cookie["httponly"]
+        assert cookie["samesite"] == "Lax"
+
+
+async def test_what_is_not_there_is_told_in_words(processes: LocalCluster) -> None:
+    async with opened(processes.target("ps", 0)) as page:
+        for path, words in {
+            "/api/none": "Not Found",
+            "/assets/..%2fserver.py": "no file",
+            "/api/graphs/none": "no task has a session 'none'",
+            f"/api/variables/{quoted('/job:none/replica:0/task:0')}/v": "no task '/job:none",
+            f"/api/variables/{quoted(PS0)}/{quoted(HOSTILE)}": "no variable",
+        }.items():
+            answer = await page.get(path, 404)
+            assert words in answer["error"], answer
+        for path in ["/api/history?seconds=x&points=-1&task=none", "/api/history?seconds=99999999999999999999"]:
+            assert (await page.get(path))["times"] is not None
+
+
+async def test_hostile_names_stay_data() -> None:
+    name = "<img src=x onerror=alert(1)>"
+    async with in_process({"worker": 1}) as cluster:
+        with Graph().as_default() as graph:
+            queue = acts.FIFOQueue(2, [acts.float32], shapes=[[]], shared_name=f"{name}\u202e")
+            put = queue.enqueue(1.0)
+        async with AsyncSession(cluster.target(), graph=graph) as session, opened(cluster.target()) as page:
+            await session.run(put)
+            (found,) = await page.get("/api/queues")
+            assert found["name"] == f"{name}\u202e"
+            async with page._http.get(f"{page.base}/api/queues") as response:
+                assert response.headers["X-Content-Type-Options"] == "nosniff"
+                assert (await response.read()).isascii()
+
+
+async def test_a_task_that_is_killed_and_one_that_is_stopped_are_told_apart_and_delay_nobody() -> None:
+    async with patient_cluster({"ps": 1, "worker": 2}) as cluster, opened(cluster.target("ps", 0)) as page:
+        await page.until("/api/cluster", lambda found: all(t["state"] == "up" for t in found["tasks"]))
+        cluster.process("worker", 0).kill_now()
+        cluster.process("worker", 1).send_signal(signal.SIGSTOP)
+        try:
+
+            def are_told_apart(found: dict) -> bool:
+                return [t["state"] for t in found["tasks"]] == ["up", "gone", "silent"]
+
+            found = await page.until("/api/cluster", are_told_apart)
+            assert all(t["fault"] for t in found["tasks"][1:])
+            begun = asyncio.get_running_loop().time()
+            why = await page.get("/api/why")
+            await page.get("/api/queues")
+            assert asyncio.get_running_loop().time() - begun < PATIENCE
+            assert set(why["silent"]) == {W0, W1}
+            cluster.process("worker", 1).send_signal(signal.SIGCONT)
+            await cluster.restart("worker", 0)
+            await page.until("/api/cluster", lambda found: all(t["state"] == "up" for t in found["tasks"]))
+        finally:
+            cluster.process("worker", 1).send_signal(signal.SIGCONT)
+
+
+async def test_the_task_that_was_named_may_die_and_tasks_may_come_and_go() -> None:
+    async with patient_cluster({"ps": 1, "worker": 1}) as cluster, opened(cluster.target("ps", 0)) as page:
+        await page.until("/api/cluster", lambda found: len(found["tasks"]) == 2)
+        await cluster.add("worker")
+        await page.until("/api/cluster", lambda found: [t["state"] for t in found["tasks"]] == ["up"] * 3)
+        await cluster.remove("worker", 1)
+        await page.until("/api/cluster", lambda found: len(found["tasks"]) == 2)
+        cluster.process("ps", 0).kill_now()
+        await page.until("/api/cluster", lambda found: [t["state"] for t in found["tasks"]] == ["gone", "up"])
+        await cluster.add("worker")
+        await page.until("/api/cluster", lambda found: len(found["tasks"]) == 3)
+
+
+async def test_nothing_is_asked_while_nobody_looks() -> None:
+    async with in_process() as cluster, opened(cluster.target(), interval=0.01) as page:
+        await page.get("/api/cluster")
+
+        def links() -> int:
+            return sum(len(server.statistics().links) for server in cluster.servers)
+
+        assert links() >= 2
+        await eventually(lambda: page.poller.resting)
+        await eventually(lambda: links() == 0)
+        rounds = page.poller.rounds
+        found = await page.get("/api/cluster")
+        assert [t["state"] for t in found["tasks"]] == ["up", "up"]
+        assert page.poller.rounds > rounds
+
+
+async def test_the_history_is_kept_on_if_asked_for() -> None:
+    async with in_process() as cluster, opened(cluster.target(), interval=0.01, keep_history=True) as page:
+        await eventually(lambda: page.poller.rounds > 30)
+        assert not page.poller.resting
+
+
+async def test_requests_that_are_too_many_are_refused_and_not_queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with in_process() as cluster, opened(cluster.target()) as page:
+        hold = asyncio.Event()
+        monkeypatch.setattr(page.poller, "wait_for_round", lambda seconds: hold.wait())
+        held = [asyncio.create_task(page.get("/api/cluster")) for _ in range(64)]
+        await eventually(lambda: page.server.under_way == 64)
+        assert "under way" in (await page.get("/api/cluster", 503))["error"]
+        hold.set()
+        await asyncio.gather(*held)
+        assert page.server.under_way == 0
+
+
+async def test_an_error_of_ours_is_told_without_its_text(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("inner text")
+
+    async with in_process() as cluster, opened(cluster.target()) as page:
+        monkeypatch.setattr(page.poller, "wait_for_round", fail)
+        answer = await page.get("/api/sessions", 500)
+        assert "inner text" not in json.dumps(answer)
+        assert "inner text" in caplog.text
+
+
+async def test_a_port_that_is_taken_is_an_error_that_leaves_nothing() -> None:
+    async with in_process() as cluster, opened(cluster.target()) as page:
+        other = DashboardServer(page.poller, "other", port=page.server.port)
+        with pytest.raises(OSError, match="in use"):
+            await other.start()
+        await other.aclose()
