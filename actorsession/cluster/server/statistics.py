@@ -11,7 +11,7 @@ rest is checked, because anyone may answer at an address.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, field, fields
 from typing import Any, TypeVar
 
 from actorsession.drawing.counters import Counters
@@ -84,6 +84,7 @@ _METRICS = (
     Metric("plan_evictions", "counter", "actorsession_server_plan_evictions_total", "Plans dropped for others."),
     Metric("variables", "gauge", "actorsession_server_variables", "Variables with a value."),
     Metric("variable_bytes", "gauge", "actorsession_server_variables_bytes", "Bytes of their values."),
+    Metric("restarts", "counter", "actorsession_server_restarts_total", "How often the task was started again."),
     Metric("cpu_seconds", "counter", "actorsession_server_cpu_seconds_total", "Processor time of the process."),
     Metric("uptime", "gauge", "actorsession_server_uptime_seconds", "Time since the server was started."),
     Metric("memory", "gauge", "actorsession_server_memory_bytes", "Resident memory of the process."),
@@ -198,6 +199,8 @@ class ServerStatistics(Counters):
         restored_from: the snapshot that the variables were restored from when the server started; "" if there
             was none.
         open_sessions: the sessions whose master is here.
+        errors: how many errors there were of each class since the server was started.
+        restarts: how often the task was started again, as far as is known.
     """
 
     task: str
@@ -242,6 +245,8 @@ class ServerStatistics(Counters):
     snapshot_age: float = 0.0
     restored_from: str = ""
     open_sessions: tuple[OpenSession, ...] = ()
+    errors: Mapping[str, int] = field(default_factory=dict)
+    restarts: int = 0
 
     @property
     def peers(self) -> tuple[LinkStatistics, ...]:
@@ -339,6 +344,10 @@ class ServerStatistics(Counters):
         families.append(
             MetricFamily("actorsession_server_variable_bytes", "gauge", "Bytes of the largest variables.", sizes)
         )
+        classes = [({**labels, "class": name}, count) for name, count in sorted(self.errors.items())]
+        families.append(
+            MetricFamily("actorsession_server_errors_total", "counter", "Errors since the start, by class.", classes)
+        )
         if self.snapshot_every > 0:
             families += metric_families(self, _SNAPSHOT_METRICS, labels)
         families.append(
@@ -392,6 +401,10 @@ def _checked(field: Any, value: Any) -> Any:
         if not isinstance(value, (list, tuple)):
             raise TypeError(f"{field.name} is a list, got {type(value).__name__}")
         return tuple(_parsed(_ITEMS[field.name], item) for item in value)
+    if field.type == "Mapping[str, int]":
+        if not (isinstance(value, Mapping) and all(isinstance(count, int) for count in value.values())):
+            raise TypeError(f"{field.name} has a number for each name, got {value!r:.100}")
+        return dict(value)
     if field.type == "HistogramCounts":
         return HistogramCounts.from_wire(value)
     if not isinstance(value, _SCALARS[field.type]):

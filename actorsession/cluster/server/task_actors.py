@@ -201,6 +201,8 @@ class TaskActors:
             snapshot_age=0.0 if snapshots is None else snapshots.age,
             restored_from="" if snapshots is None else snapshots.restored,
             open_sessions=master.open_sessions(),
+            errors=self.errors.counts,
+            restarts=self.memory.restarts,
         )
 
     async def metric_families(self) -> list[MetricFamily]:
