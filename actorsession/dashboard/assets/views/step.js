@@ -10,7 +10,7 @@ import { Colours, h, hash, nothing, put, s } from "../dom.js";
 import { KINDS, where_time_went } from "../critical.js";
 import { Drawing } from "../drawing.js";
 import { of_transfers, on_the_way } from "../findings.js";
-import { bytes, clock, count, duration, plural, short } from "../format.js";
+import { bytes, clock, count, duration, plural, short, step_name, tensor } from "../format.js";
 import { Table } from "../table.js";
 
 export const title = "Step";
@@ -52,7 +52,7 @@ function summary(step) {
   const took = running ? `runs for ${duration(Date.now() / 1000 - step.began)}` : `took ${duration(step.took)}`;
   const fact = (name, value) => value && [h("dt", null, name), h("dd", null, value)];
   return [
-    h("h2", null, `Step ${step.step_id} ${took}`),
+    h("h2", null, `Step ${step_name(step.step_id)} ${took}`),
     step.error && h("p", { class: "callout bad" }, step.error),
     h(
       "div",
@@ -136,7 +136,7 @@ function tables(step) {
   path.show(step.critical ?? []);
   const moved = new Table(
     [
-      { name: "edge", label: "Tensor", value: (transfer) => transfer.edge, width: "minmax(8rem, 1.6fr)" },
+      { name: "edge", label: "Tensor", value: (transfer) => tensor(transfer.edge), width: "minmax(8rem, 1.6fr)" },
       { name: "source", label: "From", value: (transfer) => short(transfer.source) },
       { name: "target", label: "To", value: (transfer) => short(transfer.target) },
       {
@@ -486,7 +486,7 @@ class Timeline {
       const [x, y] = [this.#x(each.sent), from.y + (down ? from.height : 0)];
       const [end, bottom] = [this.#x(each.received), to.y + (down ? 0 : to.height)];
       const late = on_the_way(each) > noticed;
-      const text = `${each.edge} ${duration(on_the_way(each))}`;
+      const text = `${tensor(each.edge)} ${duration(on_the_way(each))}`;
       const fits = slow.includes(each) && late;
       const middle = (x + end) / 2;
       const anchor = middle > this.#left + this.#width * 0.7 ? "end" : "start";
@@ -565,11 +565,11 @@ class Boxes {
       weight: list.length,
       label:
         list.length === 1
-          ? `${list[0].edge}, ${bytes(list[0].bytes)}`
+          ? `${tensor(list[0].edge)}, ${bytes(list[0].bytes)}`
           : `${count(list.length)} tensors, ${bytes(list.reduce((sum, each) => sum + each.bytes, 0))}`,
       tip: list
         .slice(0, 30)
-        .map((each) => `${each.edge}  ${bytes(each.bytes)}  ${duration(on_the_way(each))}\n${each.key}`)
+        .map((each) => `${tensor(each.edge)}  ${bytes(each.bytes)}  ${duration(on_the_way(each))}\n${each.key}`)
         .join("\n"),
     }));
     this.#drawing.show(boxes, arrows, { down: false });
