@@ -116,7 +116,7 @@ class Page:
         middle = f"""(() => {{
             const element = {find};
             element.scrollIntoView({{block: "center", inline: "nearest", behavior: "instant"}});
-            const box = element.getBoundingClientRect();
+            const box = element.getClientRects()[0]; // of a link over two lines the first
             return [box.left + box.width / 2, box.top + box.height / 2];
         }})()"""
         x, y = await self.value(middle)
