@@ -9,6 +9,7 @@ lost task is dialled.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +32,7 @@ from actorsession.cli.console import (
     seconds,
     whole_number,
 )
+from actorsession.cli.logs import LEVEL_VARIABLE
 from actorsession.collector import pause_collector
 from actorsession.json_text import read_json
 
@@ -283,6 +285,9 @@ def _run(options: argparse.Namespace) -> int:
         from actorsession.errors import UnknownError
         from actorsession.rpc.security import refusal_to_listen
 
+    if not os.environ.get(LEVEL_VARIABLE):
+        # For the lines that ``actorsession logs`` reads; standard error has warnings, as its handler says.
+        logging.getLogger("actorsession").setLevel(logging.INFO)
     import_modules(options.imports)  # before the cluster is read: a module may register a transport
     worker = _worker_options(options)
     try:

@@ -113,12 +113,14 @@ def _transfers(transfers: Iterable[TransferStats]) -> list[dict[str, Any]]:
 
 
 def _fed_and_fetched(record: StepRecord, partial: PartialWaits | None) -> dict[str, Any]:
-    """Return when each feed was given and each fetch came; the end of the step for one that is over."""
-    if record.kind != "partial":
-        return {"fed": {}, "fetched": {}}
-    when = record.ended
-    unfed, unfetched = (set(partial.feeds), set(partial.fetches)) if partial is not None else (set(), set())
-    return {
-        "fed": {name: None if name in unfed else when for name in record.feeds},
-        "fetched": {name: None if name in unfetched else when for name in record.fetches},
-    }
+    """Return when each feed was given and each fetch requested, ``None`` for those that were not yet.
+
+    Empty for a partial run that is over, of which that is not known any more.
+    """
+    given = {} if partial is None else {**dict.fromkeys(partial.feeds), **partial.given}
+    requested = {} if partial is None else {**dict.fromkeys(partial.fetches), **partial.requested}
+    return {"fed": _moments(record, given), "fetched": _moments(record, requested)}
+
+
+def _moments(record: StepRecord, after: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {name: None if seconds is None else record.began + seconds for name, seconds in after.items()}

@@ -161,6 +161,30 @@ async def check_cluster_and_history(page: Page) -> None:
     assert len(history["tasks"][PS0]["memory"]) == len(history["times"]) > 0
 
 
+async def test_a_partial_run_shows_its_feeds_and_fetches_so_far() -> None:
+    async with in_process({"worker": 2}) as cluster:
+        with Graph().as_default() as graph:
+            first, second = acts.placeholder(acts.float32, [], name="a"), acts.placeholder(acts.float32, [], name="b")
+            half = acts.add(first, 1.0, name="half")
+            with acts.device("/job:worker/task:1"):
+                whole = acts.add(half, second, name="whole")
+        async with AsyncSession(cluster.target(), graph=graph) as session, opened(cluster.target()) as page:
+            handle = await session.partial_run_setup([half, whole], [first, second])
+            assert await session.partial_run(handle, half, {first: 1.0}) == 2.0
+            (running,) = (await page.get("/api/steps"))["running"]
+            assert (running["kind"], running["took"]) == ("partial", 0.0)
+            assert sorted(running["feeds"]) == ["a:0", "b:0"]
+            step = await page.get(f"/api/steps/{quoted(running['key'])}")
+            assert step["fed"]["b:0"] is step["fetched"]["whole:0"] is None
+            assert running["began"] - 1.0 <= step["fed"]["a:0"] == step["fetched"]["half:0"]
+            why = await page.until("/api/why", lambda why: why["cause"])
+            assert "not fed b:0" in why["cause"][0]
+            assert await session.partial_run(handle, whole, {second: 3.0}) == 5.0
+            ended = await page.get(f"/api/steps/{quoted(running['key'])}")
+            assert ended["took"] > 0.0
+            assert ended["fed"] == ended["fetched"] == {}
+
+
 async def test_only_who_has_the_token_is_answered_and_nothing_is_changed() -> None:
     token = "secret of the cluster"
     async with in_process({"worker": 1}, token=token) as cluster, opened(cluster.target(), token=token) as page:
