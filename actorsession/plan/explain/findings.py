@@ -40,11 +40,11 @@ _MOST = 10
 
 def findings(facts: Facts) -> list[Finding]:
     """Return all findings in a plan, the dearest first, at most ten of each kind."""
-    found: list[Finding] = []
+    ranked: list[Finding] = []
     for find in FINDINGS.values():
         of_kind = sorted(find(facts), key=lambda finding: -finding.seconds)
-        found += of_kind[:_MOST]
-    return sorted(found, key=lambda finding: -finding.seconds)
+        ranked += of_kind[:_MOST]
+    return sorted(ranked, key=lambda finding: -finding.seconds)
 
 
 # -- between devices -------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def _alone(facts: Facts) -> Iterator[Finding]:
         working = [(n, part) for n in part.nodes if n.op not in (SEND, RECV, ARG) and not lookup(n.op).once]
         by_task.setdefault(part.task, []).extend(working)
     for task, nodes in by_task.items() if len(by_task) > 1 else ():
-        if len(nodes) != 1:
+        if len(nodes) != 1 or task == facts.client:
             continue
         alone, part = nodes[0]
         if alone in _tied(part):
@@ -204,12 +204,12 @@ def _alone(facts: Facts) -> Iterator[Finding]:
 
 def _dataflow(facts: Facts) -> Iterator[Finding]:
     """Find loops and branches that are run node by node, and why they were not compiled."""
+    seen = set()  # a loop over several devices is in all of their partitions
     for part in facts.parts:
-        seen = set()
         for node in part.nodes:
             name = node.attrs.get("frame_name") if node.op in ENTERS else node.name if node.op in MERGES else None
             why = facts.notes.get(name) if name else None
-            if name in seen or (why is None and node.op not in ENTERS) or name is None:
+            if name in seen or (why is None and node.op not in ENTERS) or name is None or node.name.startswith("_"):
                 continue
             seen.add(name)
             kind = "loop" if node.op in ENTERS else "conditional"
