@@ -77,6 +77,7 @@ class Proxy:
         self._of = b""
         self._changed = asyncio.Event()
         self._rate: float | None = None
+        self._delay = 0.0
         self._refusing = False
         self.address = f"tcp://127.0.0.1:{self._listening.getsockname()[1]}"
         self.connections = 0
@@ -116,6 +117,10 @@ class Proxy:
         """Passes no more than so much in each direction of each connection."""
         self._rate = bytes_per_second
 
+    def delay(self, seconds: float) -> None:
+        """Passes everything so much later, as a long way does."""
+        self._delay = seconds
+
     def cut(self) -> None:
         """Resets every connection, and each new one as soon as it is made."""
         self._refusing = True
@@ -124,7 +129,7 @@ class Proxy:
 
     def heal(self) -> None:
         """Passes everything again; connections that have lost bytes are reset."""
-        self._refusing, self._rate, self._of = False, None, b""
+        self._refusing, self._rate, self._of, self._delay = False, None, b"", 0.0
         self._set(Condition.PASS, BOTH)
         for pair in list(self._pairs):
             if pair.lost:
@@ -224,6 +229,8 @@ class Proxy:
     async def _pass_on(self, way: Way, data: bytes, sink: socket.socket) -> None:
         if self._rate is not None:
             await asyncio.sleep(len(data) / self._rate)
+        if self._delay:
+            await asyncio.sleep(self._delay)
         try:
             await asyncio.get_running_loop().sock_sendall(sink, data)
         except OSError:

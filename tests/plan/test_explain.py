@@ -332,7 +332,7 @@ FAULTS: dict[str, tuple[Callable[[Graph], Explanation], str, str]] = {
     ),
     "constant": (constant, "c", "the constant 'c' is sent"),
     "alone": (alone, "a", "'a' (Exp) is alone on /job:worker/task:1"),
-    "dataflow": (dataflow, "raw_while/Enter", "'raw_while/counted' on /job:localhost/replica:0/task:0/device:CPU:1"),
+    "dataflow": (dataflow, "raw_while/Enter", "it runs on several devices: 'raw_while/counted"),
     "python": (python, "called", "'called' (PyFunc) calls a function of the program"),
     "one-thread": (one_thread, "texts", "'texts' (AsString) makes texts one by one"),
     "slow-node": (slow_node, "product", "'product' (MatMul) on"),
