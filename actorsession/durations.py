@@ -26,6 +26,7 @@ __all__ = [
     "in_seconds",
     "is_seconds",
     "refuse_moment",
+    "short_duration",
 ]
 
 MOST_SECONDS = 1e9
@@ -161,3 +162,14 @@ def _shown(value: object) -> str:
         return f"{value!r:.100}"
     except ValueError:  # Python shows no integer of more than 4,300 digits
         return "an integer of thousands of digits"
+
+
+def short_duration(seconds: float) -> str:
+    """Return a time in the two largest units that it has."""
+    whole = int(seconds)
+    days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
+    if days:
+        return f"{days}d{hours:02}h"
+    if hours:
+        return f"{hours}h{minutes:02}m"
+    return f"{minutes}m{whole % 60:02}s" if minutes else f"{seconds:.3g}s"

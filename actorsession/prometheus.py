@@ -15,7 +15,7 @@ the values of such samples are added. Names are stable, since dashboards refer t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import inf
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 from actorsession.records import dataclass
 from actorsession.terminal_text import visible
 
-__all__ = ["Distribution", "Kind", "Metric", "MetricFamily", "exposition", "metric_families"]
+__all__ = ["Distribution", "Kind", "Metric", "MetricFamily", "exposition", "merged", "metric_families", "sample_rows"]
 
 Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 """The type of a family: a number that never decreases, one that goes up and down, or times by their size."""
@@ -114,53 +114,66 @@ def metric_families(statistics: object, rows: Iterable[Metric], labels: Mapping[
     return [MetricFamily(row.name, row.kind, row.help, [(labels, getattr(statistics, row.field))]) for row in rows]
 
 
+def merged(families: Iterable[MetricFamily]) -> list[MetricFamily]:
+    """Return one family of each name; the values of samples with the same labels are added.
+
+    Raises:
+        ValueError: for families of one name and several types.
+    """
+    firsts: dict[str, MetricFamily] = {}
+    values: dict[str, dict[tuple[tuple[str, str], ...], Any]] = {}
+    for family in families:
+        first = firsts.setdefault(family.name, family)
+        if first.kind != family.kind:
+            raise ValueError(f"{family.name} is a {first.kind} and a {family.kind}")
+        sums = values.setdefault(family.name, {})
+        for labels, value in family.samples:
+            key = tuple([(name, _seen(text)) for name, text in labels.items()])
+            sums[key] = sums[key] + value if key in sums else value
+    return [
+        MetricFamily(name, family.kind, family.help, [(dict(key), value) for key, value in values[name].items()])
+        for name, family in firsts.items()
+    ]
+
+
+def sample_rows(family: MetricFamily) -> Iterator[tuple[str, Mapping[str, str], float]]:
+    """Yield the name, the labels and the value of each line of a family.
+
+    Those of a histogram are the counts of all values up to each bound, the sum and the count.
+    """
+    for labels, value in family.samples:
+        if isinstance(value, (int, float)):
+            yield family.name, labels, value
+            continue
+        counts = list(accumulate(value.counts))
+        for bound, count in zip((*value.bounds, inf), counts, strict=True):
+            yield f"{family.name}_bucket", {**labels, "le": _number(float(bound))}, count
+        yield f"{family.name}_sum", labels, value.sum
+        yield f"{family.name}_count", labels, counts[-1]
+
+
 def exposition(families: Iterable[MetricFamily]) -> str:
     """Return families as text; those of one name are written together.
 
     Raises:
         ValueError: for families of one name and several types.
     """
-    merged: dict[str, tuple[MetricFamily, dict[tuple[str, ...], Any]]] = {}
-    for family in families:
-        first, values = merged.setdefault(family.name, (family, {}))
-        if first.kind != family.kind:
-            raise ValueError(f"{family.name} is a {first.kind} and a {family.kind}")
-        for labels, value in family.samples:
-            key = _labels(labels)
-            values[key] = values[key] + value if key in values else value
     lines: list[str] = []
-    for name, (family, values) in merged.items():
-        lines.append(f"# HELP {name} {family.help.translate(_HELP_ESCAPES)}")
-        lines.append(f"# TYPE {name} {family.kind}")
-        for pairs, value in values.items():
-            if family.kind == "histogram":
-                lines += _histogram_lines(name, pairs, value)
-            else:
-                lines.append(f"{name}{_in_braces(pairs)} {_number(value)}")
+    for family in merged(families):
+        lines.append(f"# HELP {family.name} {family.help.translate(_HELP_ESCAPES)}")
+        lines.append(f"# TYPE {family.name} {family.kind}")
+        lines += [f"{name}{_in_braces(labels)} {_number(value)}" for name, labels, value in sample_rows(family)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _histogram_lines(name: str, pairs: Sequence[str], value: Distribution) -> Iterable[str]:
-    """Return the lines of a histogram: the counts of all values up to each bound, the sum, and the count."""
-    counts = list(accumulate(value.counts))
-    for bound, count in zip((*value.bounds, inf), counts, strict=True):
-        below = f'le="{_number(float(bound))}"'
-        yield f"{name}_bucket{_in_braces((*pairs, below))} {count}"
-    yield f"{name}_sum{_in_braces(pairs)} {_number(value.sum)}"
-    yield f"{name}_count{_in_braces(pairs)} {counts[-1]}"
-
-
-def _labels(labels: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple([f'{name}="{_escaped(value)}"' for name, value in labels.items()])
-
-
-def _in_braces(pairs: Sequence[str]) -> str:
+def _in_braces(labels: Mapping[str, str]) -> str:
+    pairs = [f'{name}="{value.translate(_LABEL_ESCAPES)}"' for name, value in labels.items()]
     return "{" + ",".join(pairs) + "}" if pairs else ""
 
 
-def _escaped(value: str) -> str:
-    lines = map(visible, value.split("\n"))  # line breaks have an escape of their own here
-    return "\n".join(lines).translate(_LABEL_ESCAPES)
+def _seen(value: str) -> str:
+    """Return the value of a label with what cannot be seen in it made visible, but for line breaks."""
+    return "\n".join(map(visible, value.split("\n")))  # which have an escape of their own
 
 
 def _number(value: float) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from actorsession.cli.console import (
@@ -14,6 +17,7 @@ from actorsession.cli.console import (
     add_file_roots,
     add_imports,
     add_log_file,
+    add_metrics_port,
     check_environment,
     fail,
     import_modules,
@@ -29,9 +33,12 @@ from actorsession.cli.console import (
 if TYPE_CHECKING:
     from actorsession.cluster import LocalCluster
     from actorsession.cluster.launch.task_restarts import TaskEnd
+    from actorsession.prometheus import MetricFamily
 
 __all__ = ["add_to"]
 
+# Seconds for the tasks to answer a request for metrics; one that takes longer is reported as not up.
+_ANSWER = 5.0
 _EPILOG = """\
 The processes listen on sockets in a folder that only you can access, and end when this one ends, for
 whatever reason. A process that dies is reported; the others continue. With --restart N its task is
@@ -71,6 +78,7 @@ def add_to(commands: Any) -> None:
     add_file_roots(parser)
     add_imports(parser)
     add_log_file(parser)
+    add_metrics_port(parser, "all tasks")
     parser.add_argument(
         "--restart",
         type=whole_number,
@@ -101,7 +109,9 @@ def _run(options: argparse.Namespace) -> int:
             "ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY"
         )
     import_modules(options.imports)  # all processes would say the same
-    ends = _Ends()
+    # The log has each end as well.
+    told = options.log_file is None and logging.getLogger("actorsession.cluster").isEnabledFor(logging.INFO)
+    ends = _Ends(silent=told)
     cluster = LocalCluster(
         options.jobs,
         devices=options.devices,
@@ -114,21 +124,26 @@ def _run(options: argparse.Namespace) -> int:
         on_end=ends.add,
     )
     try:
-        return run(_run_until_signal(cluster, ends, as_json=options.json))
+        return run(_run_until_signal(cluster, ends, options))
     except KeyboardInterrupt:  # before our own handler was installed
         return SUCCESS
 
 
 class _Ends:
-    """The tasks of the cluster that have ended and are not started again."""
+    """The tasks of the cluster that have ended and are not started again.
 
-    def __init__(self) -> None:
+    Args:
+        silent: whether somebody else reports the ends.
+    """
+
+    def __init__(self, *, silent: bool) -> None:
+        self._silent = silent
         self._clean: dict[str, bool] = {}
         self._more = asyncio.Event()
 
     def add(self, end: TaskEnd) -> None:
         """Report the end of a process, unless it was in order."""
-        if not end.clean:
+        if not (end.clean or self._silent):
             fail("cluster", end.message)
         if not end.restarts:
             self._clean[end.task] = end.clean
@@ -142,11 +157,11 @@ class _Ends:
         return all(self._clean.values())
 
 
-async def _run_until_signal(cluster: LocalCluster, ends: _Ends, *, as_json: bool) -> int:
+async def _run_until_signal(cluster: LocalCluster, ends: _Ends, options: argparse.Namespace) -> int:
     """Start a cluster, and keep it until a signal is received or no process is left."""
     loop = asyncio.get_running_loop()
     async with asyncio.TaskGroup() as group:
-        work = _run_cluster(cluster, ends, as_json=as_json)
+        work = _run_cluster(cluster, ends, options)
         running = group.create_task(work, name="the cluster")
 
         def end() -> None:
@@ -158,23 +173,44 @@ async def _run_until_signal(cluster: LocalCluster, ends: _Ends, *, as_json: bool
     return SUCCESS if running.cancelled() else running.result()
 
 
-async def _run_cluster(cluster: LocalCluster, ends: _Ends, *, as_json: bool) -> int:
+async def _run_cluster(cluster: LocalCluster, ends: _Ends, options: argparse.Namespace) -> int:
     from actorsession.errors import OpError
 
     try:
-        async with cluster:
-            _announce(cluster, as_json=as_json)
+        async with cluster, _metrics(cluster, options) as url:
+            _announce(cluster, url, as_json=options.json)
             return SUCCESS if await ends.wait_for(len(cluster.processes)) else FAILURE
     except (OSError, OpError) as exc:
         return fail("cluster", exc)
 
 
-def _announce(cluster: LocalCluster, *, as_json: bool) -> None:
+@asynccontextmanager
+async def _metrics(cluster: LocalCluster, options: argparse.Namespace) -> AsyncIterator[str]:
+    """Answer at the port for metrics, if there is one; return where, or ""."""
+    from actorsession.actors.deadline import Deadline
+    from actorsession.cli.status import ask_tasks, metric_families
+    from actorsession.cluster.server.metrics_port import MetricsPort
+
+    async def read() -> list[MetricFamily]:
+        tasks = {status.task: status.address for status in cluster.status().values()}
+        return metric_families(await ask_tasks(tasks, cluster.cluster_id, Deadline.after(_ANSWER)))
+
+    port = MetricsPort(options.metrics_host, options.metrics_port)
+    await port.open(read)
+    try:
+        yield port.url
+    finally:
+        await port.aclose()
+
+
+def _announce(cluster: LocalCluster, metrics: str, *, as_json: bool) -> None:
     processes = cluster.processes.values()
     if as_json:
         tasks = {p.task: {"address": p.address, "pid": p.pid} for p in processes}
-        print_json({"tasks": tasks})
+        print_json({"tasks": tasks, **({"metrics": metrics} if metrics else {})})
         return
     for process in processes:
         print_line(f"{process.task} serves at {process.address}")
+    if metrics:
+        print_line(f"the cluster has metrics at {metrics}")
     print_line("the cluster is up; Ctrl-C ends it")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import ipaddress
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ __all__ = [
     "add_file_roots",
     "add_imports",
     "add_log_file",
+    "add_metrics_port",
     "as_json",
     "check_environment",
     "clear_screen",
@@ -257,6 +259,31 @@ def add_log_file(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="append the log to this file in place of standard error; after a renaming it is made anew",
     )
+
+
+def add_metrics_port(parser: argparse.ArgumentParser, whose: str) -> None:
+    """Add the options for the port at which Prometheus reads counters."""
+    parser.add_argument(
+        "--metrics-port",
+        type=port,
+        metavar="PORT",
+        help=f"answer GET /metrics at this port with the counters of {whose} for Prometheus, without a token; 0 for "
+        "any that is free",
+    )
+    parser.add_argument(
+        "--metrics-host",
+        type=_host,
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="the address of that port, such as 0.0.0.0 for all of this machine (default %(default)s)",
+    )
+
+
+def _host(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected an IP address, got {text!r:.100}") from None
 
 
 def add_file_roots(parser: argparse.ArgumentParser) -> None:

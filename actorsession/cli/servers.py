@@ -19,6 +19,7 @@ from actorsession.cli.console import (
     add_file_roots,
     add_imports,
     add_log_file,
+    add_metrics_port,
     check_environment,
     given,
     import_modules,
@@ -158,6 +159,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="answer GET /healthz and /readyz at this port of all addresses, without a token and with a "
         "status alone: 200 or 503",
     )
+    add_metrics_port(parser, "this task")
     parser.add_argument(
         "--snapshot-dir",
         metavar="DIR",
@@ -335,6 +337,8 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         sidecar=options.sidecar,
         restart_wait=options.restart_wait,
         file_roots=options.file_roots,
+        metrics_port=options.metrics_port,
+        metrics_host=options.metrics_host,
     )
     return WorkerOptions(
         job=job,

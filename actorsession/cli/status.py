@@ -20,13 +20,16 @@ from actorsession.cli.console import (
     raw,
     seconds,
 )
+from actorsession.durations import short_duration
 from actorsession.records import dataclass
 from actorsession.terminal_text import visible
 
 if TYPE_CHECKING:
+    from actorsession.actors.deadline import Deadline
     from actorsession.cluster import ServerStatistics
+    from actorsession.prometheus import MetricFamily
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "ask_tasks", "metric_families"]
 
 _EPILOG = """\
 A task answers while it is busy with steps. A task that is stopped, hangs or has ended is reported with
@@ -153,21 +156,31 @@ async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[_Row]:
     from actorsession.errors import OpError
 
     deadline = Deadline.after(limit)
-    rows, cluster_id = [_Row("", address)], None
-    if all_tasks:
-        try:
-            view = await read_cluster(address, deadline=deadline)
-        except OpError as error:
-            rows[0].fault = error.message
-            return rows
-        rows, cluster_id = [_Row(*item) for item in sorted(view.tasks.items())], view.cluster_id
+    if not all_tasks:
+        return await ask_tasks({"": address}, None, deadline)
+    try:
+        view = await read_cluster(address, deadline=deadline)
+    except OpError as error:
+        return [_Row("", address, fault=error.message)]
+    return await ask_tasks(view.tasks, view.cluster_id, deadline)
+
+
+async def ask_tasks(tasks: Mapping[str, str], cluster_id: str | None, deadline: Deadline) -> list[_Row]:
+    """Return what each task has answered, sorted by their names.
+
+    Args:
+        tasks: the address by task; "" for any task that is there.
+        cluster_id: the cluster of the tasks; ``None`` for any.
+        deadline: when those that have not answered are given up.
+    """
+    rows = [_Row(*item) for item in sorted(tasks.items())]
     async with asyncio.TaskGroup() as group:
         for row in rows:
             group.create_task(_ask_one(row, cluster_id, deadline), name=f"ask {row.address}")
     return rows
 
 
-async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
+async def _ask_one(row: _Row, cluster_id: str | None, deadline: Deadline) -> None:
     """Fill in a row; check the identity of the server, too, if a certain task of a cluster is expected."""
     from actorsession.cluster import read_cluster, read_statistics
     from actorsession.errors import OpError
@@ -193,11 +206,9 @@ async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
 
 def _all_findings(rows: Sequence[_Row]) -> dict[str, list[str]]:
     """Return what is wrong, by address, for the tasks that have answered and are the right ones."""
-    from actorsession.cluster.server.findings import findings
-
     good = {row.address: row.counters for row in rows if row.counters is not None and not row.fault}
     versions = {counters.version for counters in good.values()}
-    return {address: findings(counters, versions) for address, counters in good.items()}
+    return {address: counters.findings(versions) for address, counters in good.items()}
 
 
 # -- forms -----------------------------------------------------------------------------------------
@@ -218,9 +229,9 @@ def _json_lines(rows: Sequence[_Row]) -> Iterable[str]:
     return [as_json({"tasks": tasks, "silent": silent, "wrong": wrong})]
 
 
-def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
+def metric_families(rows: Iterable[_Row]) -> list[MetricFamily]:
     """Return the counters of the tasks that have answered, and for each task whether it has."""
-    from actorsession.prometheus import MetricFamily, exposition
+    from actorsession.prometheus import MetricFamily
 
     families, up = [], []
     for row in rows:
@@ -230,7 +241,13 @@ def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
         if row.counters is not None and good:
             families += row.counters.metric_families()
     families.insert(0, MetricFamily("actorsession_server_up", "gauge", "Whether the task has answered.", up))
-    return exposition(families).splitlines()
+    return families
+
+
+def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
+    from actorsession.prometheus import exposition
+
+    return exposition(metric_families(rows)).splitlines()
 
 
 def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
@@ -272,8 +289,6 @@ def _marked(row: _Row, wrongs: Mapping[str, Sequence[str]]) -> str:
 
 
 def _process_cells(row: _Row, name: str) -> Sequence[str]:
-    from actorsession.cluster.server.findings import short_duration
-
     seen = row.counters
     if seen is None:
         return (name, row.address, *["-"] * (len(_PROCESS_HEADINGS) - 2))

@@ -11,12 +11,16 @@ from actorsession.lazy_names import lazy_names
 
 # The public names by module; see ``lazy_names``. The stub beside this file is made from it.
 _NAMES = {
-    ".admin.admin_client": "read_cluster read_statistics read_why stop_server update_cluster",
+    ".admin.admin_client": (
+        "read_cluster read_errors read_log read_statistics read_steps read_variables read_why stop_server "
+        "update_cluster"
+    ),
     ".launch.cluster_interface": "Cluster TaskStatus",
     ".launch.local_cluster": "LocalCluster",
     ".launch.task_restarts": "TaskEnd",
     ".resolvers": ("ClusterResolver FileClusterResolver SimpleClusterResolver TFConfigClusterResolver"),
     ".kubernetes_resolver": "KubernetesClusterResolver",
+    ".server.memory": "TaskErrors TaskVariable",
     ".server.server": "Server",
     ".server.settings": "ServerSettings",
     ".server.statistics": "OpenSession ServerStatistics VariableSize",

@@ -7,8 +7,9 @@ directly, pushed by their producer.
 """
 
 from actorsession.cluster.admin.admin_client import (
-read_cluster as read_cluster, read_statistics as read_statistics, read_why as read_why, stop_server
-as stop_server, update_cluster as update_cluster
+read_cluster as read_cluster, read_errors as read_errors, read_log as read_log, read_statistics as
+read_statistics, read_steps as read_steps, read_variables as read_variables, read_why as read_why,
+stop_server as stop_server, update_cluster as update_cluster
 )
 from actorsession.cluster.kubernetes_resolver import KubernetesClusterResolver as KubernetesClusterResolver
 from actorsession.cluster.launch.cluster_interface import (
@@ -19,6 +20,9 @@ from actorsession.cluster.launch.task_restarts import TaskEnd as TaskEnd
 from actorsession.cluster.resolvers import (
 ClusterResolver as ClusterResolver, FileClusterResolver as FileClusterResolver,
 SimpleClusterResolver as SimpleClusterResolver, TFConfigClusterResolver as TFConfigClusterResolver
+)
+from actorsession.cluster.server.memory import (
+TaskErrors as TaskErrors, TaskVariable as TaskVariable
 )
 from actorsession.cluster.server.server import Server as Server
 from actorsession.cluster.server.settings import ServerSettings as ServerSettings
@@ -36,6 +40,7 @@ __all__ = [
 "Cluster", "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef",
 "KubernetesClusterResolver", "LocalCluster", "OpenSession", "SecurityConfig", "Server",
 "ServerSettings", "ServerStatistics", "SimpleClusterResolver", "SlurmClusterResolver",
-"TFConfigClusterResolver", "TaskEnd", "TaskStatus", "VariableSize", "read_cluster",
-"read_statistics", "read_why", "stop_server", "update_cluster"
+"TFConfigClusterResolver", "TaskEnd", "TaskErrors", "TaskStatus", "TaskVariable", "VariableSize",
+"read_cluster", "read_errors", "read_log", "read_statistics", "read_steps", "read_variables",
+"read_why", "stop_server", "update_cluster"
 ]

@@ -89,7 +89,8 @@ class PeerLinks:
         # Else it is a client, perhaps one with the name of a task.
         in_cluster = peer.task in self._addresses and peer.cluster_id == self.hello.cluster_id
         link = self._make_link(connection, peer.task, in_cluster=in_cluster)
-        self._register(link)
+        # A client without heartbeats asks once, as status reports do again and again, and says nothing new.
+        self._register(link, logging.INFO if in_cluster or peer.pulse else logging.DEBUG)
         if in_cluster:
             self._use(peer.task, link)
         return link.run()
@@ -102,14 +103,15 @@ class PeerLinks:
             connection, serves=self._serves, peer_name=name, beat=options.beat, lease=lease, watch=options.probes
         )
 
-    def _register(self, link: Link) -> None:
+    def _register(self, link: Link, level: int = logging.INFO) -> None:
         self._open.add(link)
-        _log.info("%s has a link to %s at %s", self.hello.task, link.peer_name, link.address)
-        link.on_closed(lambda why: self._unregister(link, why))
+        _log.log(level, "%s has a link to %s at %s", self.hello.task, link.peer_name, link.address)
+        link.on_closed(lambda why: self._unregister(link, why, level))
 
-    def _unregister(self, link: Link, why: OpError) -> None:
+    def _unregister(self, link: Link, why: OpError, level: int) -> None:
         self._open.discard(link)
-        _log.info("%s has no link to %s at %s any more: %s", self.hello.task, link.peer_name, link.address, why.message)
+        names = self.hello.task, link.peer_name, link.address
+        _log.log(level, "%s has no link to %s at %s any more: %s", *names, why.message)
 
     def _use(self, task: str, link: Link) -> None:
         """Use a link for a task, unless one to the same incarnation of the task is in use."""

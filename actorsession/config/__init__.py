@@ -45,13 +45,15 @@ from actorsession.config.stats import (
     StepStats,
     TransferStats,
 )
+from actorsession.config.step_record import ErrorRecord, PartRecord, StepRecord, merge_records
 
 __all__ = [
     "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS",
     "MAX_SERVER_STEPS", "AllocatorMemoryUsed", "CallableOptions", "ClockStats", "ConfigProto", "CostGraphDef",
     "CostGraphInput", "CostGraphNode", "CostGraphOutput", "DebugOptions", "DebugTensorWatch",
-    "DeviceStepStats", "Experimental", "FrameStats", "GraphOptions", "JitLevel", "NodeExecStats", "NodeOutput",
-    "NodeStats", "OptLevel", "OptimizerOptions", "PhaseStats", "RPCOptions", "RunExperimental", "RunMetadata",
-    "RunOptions", "SessionMetadata", "SessionOptions", "StepStats", "TensorConnection", "TensorDescription",
-    "ThreadPoolOptionProto", "TraceLevel", "TransferStats", "whose_limit",
+    "DeviceStepStats", "ErrorRecord", "Experimental", "FrameStats", "GraphOptions", "JitLevel", "NodeExecStats",
+    "NodeOutput", "NodeStats", "OptLevel", "OptimizerOptions", "PartRecord", "PhaseStats", "RPCOptions",
+    "RunExperimental", "RunMetadata", "RunOptions", "SessionMetadata", "SessionOptions", "StepRecord", "StepStats",
+    "TensorConnection", "TensorDescription", "ThreadPoolOptionProto", "TraceLevel", "TransferStats",
+    "merge_records", "whose_limit",
 ]  # fmt: skip

@@ -16,7 +16,9 @@ _ONE_POOL = (
     "inter_op_parallelism_threads of the server's own config"
 )
 
-_SESSION = {"use_per_session_threads": _ONE_POOL, "session_inter_op_thread_pool": _ONE_POOL}
+_KEPT = "servers remember the last steps of all sessions, as their own setting kept_steps says"
+
+_SESSION = {"use_per_session_threads": _ONE_POOL, "session_inter_op_thread_pool": _ONE_POOL, "kept_steps": _KEPT}
 
 
 def refuse_local_settings(config: ConfigProto) -> None:
@@ -26,7 +28,7 @@ def refuse_local_settings(config: ConfigProto) -> None:
         config: the settings of a session, or those that a server has for its sessions.
 
     Raises:
-        InvalidArgumentError: for thread pools of the session's own (TensorFlow's error class), or a setting
+        InvalidArgumentError: for thread pools of the session's own (TensorFlow's error class), or another setting
             that would have no effect.
     """
     asked = {name: why for name, why in _SESSION.items() if getattr(config, name)}

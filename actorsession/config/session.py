@@ -244,6 +244,8 @@ class ConfigProto:
             also their fetches and the tensors sent between tasks. A step that is larger by itself runs
             alone. Steps with an op that may wait for other steps, such as ``py_func``, count as zero.
         partial_run_idle_limit_in_ms: a partial run that is not continued for this long is aborted.
+        kept_steps: how many of its last steps a session of this process remembers, for ``last_steps``; 0 for none.
+            Refused for remote sessions, whose steps their servers remember.
         wait_for_all_tasks: create a remote session only when every task that it may use has answered, as
             TensorFlow does. If not, it begins with the tasks that answer, and a step that needs another one
             waits for it within its limit, 30 s at most.
@@ -273,6 +275,7 @@ class ConfigProto:
     max_inflight_bytes: int = MAX_INFLIGHT_BYTES
     partial_run_idle_limit_in_ms: int = 600_000
     wait_for_all_tasks: bool = False
+    kept_steps: int = 0
 
     __repr__ = changed_fields
 
@@ -284,6 +287,7 @@ class ConfigProto:
         at_least(0, "placement_period", self.placement_period)
         _ = checked_milliseconds("operation_timeout_in_ms", self.operation_timeout_in_ms)
         at_least(1, "plan_cache_size", self.plan_cache_size)
+        at_least(0, "kept_steps", self.kept_steps)
         at_least(1, "max_inflight_steps", self.max_inflight_steps)
         at_least(1, "max_inflight_bytes", self.max_inflight_bytes)
         _ = checked_milliseconds("partial_run_idle_limit_in_ms", self.partial_run_idle_limit_in_ms, 1)

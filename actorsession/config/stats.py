@@ -11,13 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorsession.config.cost_graph import CostGraphDef
 from actorsession.config.exec_stats import DeviceStepStats, NodeExecStats
 from actorsession.config.session import SessionMetadata
+from actorsession.drawing.shown import ShownValue
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
+
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
 
 __all__ = ["ClockStats", "FrameStats", "NodeStats", "PhaseStats", "RunMetadata", "StepStats", "TransferStats"]
 
@@ -176,8 +180,8 @@ class ClockStats:
     error: float
 
 
-@dataclass(slots=True)
-class StepStats:
+@dataclass(slots=True, repr=False)
+class StepStats(ShownValue):
     """The statistics of one step, over all devices.
 
     Times are those of the clock of whoever has made the report: of the client where it is linked to its master.
@@ -217,6 +221,11 @@ class StepStats:
         self.frames.extend(other.frames)
         self.phases.extend(other.phases)
         self.clocks.extend(other.clocks)
+
+    def _sheet(self) -> Sheet:
+        from actorsession.config.stats_sheet import step_sheet
+
+        return step_sheet(self)
 
     def to_wire(self) -> list[Any]:
         """Return the statistics as plain values."""
@@ -270,8 +279,8 @@ def _device_stats(device: str, nodes: Iterable[NodeStats]) -> DeviceStepStats:
     return DeviceStepStats(device, tuple(entries), {i: name for name, i in threads.items()})
 
 
-@dataclass(slots=True)
-class RunMetadata:
+@dataclass(slots=True, repr=False)
+class RunMetadata(ShownValue):
     """The report of one run; each run that gets the object overwrites it.
 
     Attributes:
@@ -287,6 +296,11 @@ class RunMetadata:
     partition_graphs: list[Any] = field(default_factory=list)
     cost_graph: CostGraphDef = field(default_factory=CostGraphDef)
     session_metadata: SessionMetadata | None = None
+
+    def _sheet(self) -> Sheet:
+        from actorsession.config.stats_sheet import metadata_sheet
+
+        return metadata_sheet(self)
 
     def clear(self) -> None:
         """Remove the report of an earlier run."""

@@ -7,3 +7,17 @@
 Read only: nothing here changes a cluster. The command line starts the server, in a process of its own; so do
 clusters and ``fit``, by way of the command line.
 """
+
+from __future__ import annotations
+
+from actorsession.lazy_names import lazy_names
+
+# The names by module; see ``lazy_names``. The stub beside this file is made from it.
+_NAMES = {
+    ".guard": "HEADERS Guard",
+    ".history": "History Sample",
+    ".poller": "ClusterPoller TaskState",
+    ".server": "DashboardServer",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

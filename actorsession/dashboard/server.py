@@ -105,6 +105,9 @@ class DashboardServer:
         host: the host or address to listen at.
         port: the port; 0 for any that is free.
         token: the cluster's token; ``None`` if it has none.
+
+    Attributes:
+        under_way: how many requests are being answered.
     """
 
     def __init__(
@@ -114,7 +117,7 @@ class DashboardServer:
         self._host, self._port = host, port
         self._guard = Guard(token, host)
         self._started = time.time()
-        self._under_way = 0
+        self.under_way = 0
         self._assets = _read_assets()
         self._runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True, keepalive_timeout=30.0)
 
@@ -176,7 +179,7 @@ class DashboardServer:
         return response
 
     async def _handled(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        self._under_way += 1
+        self.under_way += 1
         try:
             return await handler(request)
         except web.HTTPException as error:
@@ -188,7 +191,7 @@ class DashboardServer:
             _log.exception("the answer to %r has failed", request.path)
             return _failed(HTTPStatus.INTERNAL_SERVER_ERROR, "the page's server has failed; its log says how")
         finally:
-            self._under_way -= 1
+            self.under_way -= 1
 
     def _refusal(self, request: web.Request) -> web.Response | None:
         """Return the answer to a request that must not be answered otherwise."""
@@ -201,7 +204,7 @@ class DashboardServer:
         given = request.query.get("token")
         if not self._guard.knows_token(given or request.cookies.get(self._cookie)):
             return _failed(HTTPStatus.FORBIDDEN, "the token is missing or wrong; open the link that was printed")
-        if self._under_way >= _AT_ONCE:
+        if self.under_way >= _AT_ONCE:
             return _failed(HTTPStatus.SERVICE_UNAVAILABLE, f"{_AT_ONCE} requests are under way")
         if given is not None and request.path == "/":
             return self._with_cookie()
@@ -305,8 +308,8 @@ class DashboardServer:
     async def _queues(self, request: web.Request) -> Any:
         await self._ready()
         answers, _ = await self._poller.ask_all(INSPECTOR, ListQueues(most=_QUEUES), _SOON)
-        found: dict[str, QueuesFound] = dict(sorted(answers.items()))
-        rows = [queue_view(task, QueueRow.from_wire(row)) for task, answer in found.items() for row in answer.queues]
+        queues: dict[str, QueuesFound] = dict(sorted(answers.items()))
+        rows = [queue_view(task, QueueRow.from_wire(row)) for task, answer in queues.items() for row in answer.queues]
         return rows[:_QUEUES]
 
     async def _why(self, request: web.Request) -> Any:
@@ -352,7 +355,7 @@ def _failed(status: HTTPStatus, words: str) -> web.Response:
 
 def _read_assets() -> dict[str, _Asset]:
     """Return the files of the page by their paths below ``assets``."""
-    found: dict[str, _Asset] = {}
+    assets: dict[str, _Asset] = {}
     folders = [("", resources.files("actorsession.dashboard") / "assets")]
     while folders:
         path, folder = folders.pop()
@@ -364,7 +367,7 @@ def _read_assets() -> dict[str, _Asset]:
                 body = entry.read_bytes()
                 kind = mimetypes.guess_type(entry.name)[0] or "application/octet-stream"
                 text = kind.startswith("text/") or kind.endswith(("javascript", "json"))
-                found[name] = _Asset(
+                assets[name] = _Asset(
                     body, f"{kind}; charset=utf-8" if text else kind, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
                 )
-    return found
+    return assets

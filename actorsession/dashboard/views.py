@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from actorsession.cluster.server.findings import findings
 from actorsession.cluster.server.statistics import CLIENT
 from actorsession.dashboard.poller import UP, ClusterPoller, TaskState
 from actorsession.plan.rendezvous_key import RendezvousKey
@@ -103,7 +102,7 @@ def _task_view(state: TaskState, versions: Iterable[str]) -> dict[str, Any]:
             for link in sorted(seen.links, key=lambda link: (link.peer == CLIENT, link.peer))[:_LINKS]
         ],
         "snapshot_age": seen.snapshot_age if seen.snapshot_every > 0 else None,
-        "findings": findings(seen, versions) if state.state == UP else [],
+        "findings": seen.findings(versions) if state.state == UP else [],
     }
 
 

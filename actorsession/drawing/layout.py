@@ -154,6 +154,7 @@ def lay_out(
     _measure(whole, titles)
     _arrange(whole, 0.0)
     _settle_all(strips)
+    _straighten(strips)
     return _drawn(whole, boxes, edges, downward, chains, gap)
 
 
@@ -411,6 +412,39 @@ def _settle_all(strips: Sequence[_Part]) -> None:
             row = strip.items[layer]
             near = [item.above + item.below for item in row]
             _settle(row, near, strip.x, strip.x + strip.width)
+
+
+def _straighten(strips: Sequence[_Part]) -> None:
+    """Put successive bends of an arrow on one line, as far down as their neighbours leave a line free."""
+    sides = {}
+    for strip in strips:
+        for row in strip.items.values():
+            for left, item, right in zip([None, *row], row, [*row[1:], None], strict=False):
+                sides[id(item)] = (left, right, strip)
+
+    def bounds(item: _Item) -> tuple[float, float]:
+        left, right, strip = sides[id(item)]
+        low = left.x + left.width + _distance(left, item) if left else strip.x
+        return low, right.x - _distance(item, right) if right else strip.x + strip.width
+
+    rows = sorted(((layer, row) for strip in strips for layer, row in strip.items.items()), key=lambda row: row[0])
+    seen: set[int] = set()
+    for item in [item for _, row in rows for item in row if not item.height]:
+        if id(item) in seen:
+            continue
+        line = [item]
+        low, high = bounds(item)
+        while len(line[-1].below) == 1 and not line[-1].below[0].height:
+            other = line[-1].below[0]
+            nearer, farther = bounds(other)
+            if max(low, nearer) > min(high, farther):
+                break
+            low, high = max(low, nearer), min(high, farther)
+            line.append(other)
+        x = max(low, min(high, sum(one.x for one in line) / len(line)))
+        for one in line:
+            one.x = x
+            seen.add(id(one))
 
 
 def _distance(left: _Item, right: _Item) -> float:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from html import escape
 from unicodedata import east_asian_width
 
+from actorsession.drawing.text import fit
 from actorsession.terminal_text import visible
 
-__all__ = ["SIZE", "Kinds", "drawing", "fit", "legend", "shown", "text_width", "tooltip"]
+__all__ = ["SIZE", "Kinds", "drawing", "legend", "shown", "text_width", "tooltip"]
 
 SIZE = 12
 """Height of letters in pixels."""
@@ -119,15 +120,6 @@ def text_width(text: str) -> float:
         else:
             width += 0.7 if sign.isupper() else 0.6
     return width * SIZE
-
-
-def fit(text: str, most: int) -> str:
-    """Return a visible text of limited length: its two ends, which tell names apart."""
-    text = visible(text)
-    if len(text) <= most:
-        return text
-    end = (most - 1) * 2 // 3
-    return f"{text[: most - 1 - end]}…{text[-end:]}"
 
 
 def shown(text: str) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from actorsession.drawing.layout import Layout, Place, Point, Route, lay_out
 from actorsession.drawing.picture import Arrow, Box, Picture
-from actorsession.drawing.style import SIZE, Kinds, drawing, fit, legend, shown, text_width, tooltip
+from actorsession.drawing.style import SIZE, Kinds, drawing, legend, shown, text_width, tooltip
+from actorsession.drawing.text import fit
 
 __all__ = ["picture_svg"]
 

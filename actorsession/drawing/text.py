@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from actorsession.terminal_text import visible
 
-__all__ = ["byte_size", "duration", "percent", "table"]
+__all__ = ["byte_size", "duration", "fit", "percent", "table"]
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -32,6 +32,15 @@ def table(rows: Iterable[Sequence[object]], names: int = 1, indent: str = "") ->
         ).rstrip()
         for row in cells
     ]
+
+
+def fit(text: str, most: int) -> str:
+    """Return a visible text of limited length, of a longer one both ends, which tell names apart."""
+    text = visible(text)
+    if len(text) <= most:
+        return text
+    end = (most - 1) * 2 // 3
+    return f"{text[: most - 1 - end]}…{text[-end:]}"
 
 
 def byte_size(nbytes: float) -> str:

@@ -46,6 +46,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         restart: how often each task is started again within 60 s if it ends by itself; see ``LocalCluster``.
         on_end: called on the cluster's loop with the end of each task that was not ended by this object.
         keep: seconds after which tasks end by themselves when nothing has been heard of this process.
+        dashboard: whether a process of this machine serves the page of the cluster; see ``LocalCluster``.
 
     Raises:
         ValueError: for no task at all, a number below 0, or resources of a job that is not there.
@@ -70,6 +71,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         on_end: Callable[[TaskEnd], object] | None = None,
         keep: float = 60.0,
         cluster_id: str | None = None,
+        dashboard: bool = False,
     ) -> None:
         security = security or shared_security()
         reserved = {job: dict(of_task) for job, of_task in (resources or {}).items()}
@@ -85,6 +87,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
             on_end=on_end,
             cluster_id=cluster_id,
             snapshot_dir=snapshot_dir,
+            dashboard=dashboard,
         )
         common: dict[str, Any] = {
             "token": self._token,

@@ -12,8 +12,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from actorsession.drawing.shown import Shown
 from actorsession.graph import registry, scopes
 from actorsession.graph.changes import GraphChanges, check_input
 from actorsession.graph.collections import GraphCollections
@@ -33,6 +34,9 @@ from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
 from actorsession.graph.source_location import user_line
 from actorsession.process_bound import ProcessBound
 
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
+
 __all__ = [
     "Graph",
     "add_to_collection",
@@ -50,7 +54,7 @@ __all__ = [
 ]
 
 
-class Graph(ProcessBound):
+class Graph(Shown, ProcessBound):
     """A dataflow graph.
 
     Attributes:
@@ -377,6 +381,11 @@ class Graph(ProcessBound):
     gradient_override_map = scopes.gradient_override_map
     container = scopes.container
     switch_to_thread_local = scopes.switch_to_thread_local
+
+    def _sheet(self) -> Sheet:
+        from actorsession.graph.picture import nodes_sheet
+
+        return nodes_sheet(f"Graph of {len(self.nodes.order)} operations", self.nodes.order)
 
     def __repr__(self) -> str:
         return f"<Graph with {len(self.nodes.order)} operations at {id(self):#x}>"

@@ -11,14 +11,19 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorsession.config.limits import check_graph_size
+from actorsession.drawing.shown import Shown
 from actorsession.errors import ProtocolError
 from actorsession.graph import codec
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
+
+if TYPE_CHECKING:
+    from actorsession.drawing import Picture
+    from actorsession.drawing.sheet import Sheet
 
 __all__ = ["GRAPH_DEF_VERSION", "GraphDef", "NodeDef", "TensorSpec", "nodes_from_wire", "nodes_to_wire", "tensor_name"]
 
@@ -153,7 +158,7 @@ def nodes_from_wire(value: Any, check: Callable[[int], None] = check_graph_size)
 
 
 @dataclass(frozen=True, slots=True)
-class GraphDef:
+class GraphDef(Shown):
     """A whole graph as plain data.
 
     Attributes:
@@ -165,6 +170,17 @@ class GraphDef:
     nodes: tuple[NodeDef, ...]
     version: int = GRAPH_DEF_VERSION
     seed: int | None = None
+
+    def picture(self, *others: GraphDef) -> Picture:
+        """Return the picture of the graph, or of the graphs of several devices with what they send each other."""
+        from actorsession.graph.picture import graph_picture, nodes_of, partitions_picture
+
+        return partitions_picture((self, *others)) if others else graph_picture(nodes_of(self.nodes))
+
+    def _sheet(self) -> Sheet:
+        from actorsession.graph.picture import nodes_sheet
+
+        return nodes_sheet(f"GraphDef of {len(self.nodes)} nodes", self.nodes)
 
     def to_wire(self, *, pack: bool = False) -> list[Any]:
         """Return the graph as plain values, for messages (large constants are then sent out of band).

@@ -17,8 +17,8 @@ from actorsession.messages.registry import message
 from actorsession.records import dataclass
 
 __all__ = [
-    "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExplainStep", "ExtendSession",
-    "FindPlacement", "ListDevices", "PartialRunDrop",
+    "MASTER", "AskSessionSteps", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExplainStep",
+    "ExtendSession", "FindPlacement", "LastSteps", "ListDevices", "PartialRunDrop",
     "PlacementFound", "PrepareStep", "ReattachSession",
     "ResetContainers",
     "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy",
@@ -350,6 +350,36 @@ class SessionWhy:
 
     waits: list[Any]
     silent: dict[str, str]
+
+
+@message("ask_session_steps", reply="last_steps")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskSessionSteps:
+    """Requests what is remembered of the last steps of a session, on all its tasks.
+
+    Attributes:
+        session_handle: the session.
+        count: how many steps at most.
+        slower_than: only steps that took so many seconds or more.
+        timeout_in_ms: how long to wait for the tasks.
+    """
+
+    session_handle: str
+    count: int
+    slower_than: float
+    timeout_in_ms: int
+
+
+@message("last_steps")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastSteps:
+    """What master and workers remember of the steps.
+
+    Attributes:
+        steps: a ``StepRecord`` each, in wire form.
+    """
+
+    steps: list[Any]
 
 
 @message("close_session", reply="done")

@@ -1,4 +1,4 @@
-"""Observation of steps: the trace and timeline of a step, and the traffic between processes.
+"""Observation of steps: the trace, critical path and timeline of a step, and the traffic between processes.
 
 Pure functions on the reports of a traced run and the counters of links; nothing here runs or measures.
 """
@@ -6,7 +6,8 @@ Pure functions on the reports of a traced run and the counters of links; nothing
 from __future__ import annotations
 
 from actorsession.observe import timeline
+from actorsession.observe.critical_path import CriticalPath, PathRow, critical_path
 from actorsession.observe.trace import chrome_trace, write_trace
 from actorsession.observe.traffic import Traffic, traffic
 
-__all__ = ["Traffic", "chrome_trace", "timeline", "traffic", "write_trace"]
+__all__ = ["CriticalPath", "PathRow", "Traffic", "chrome_trace", "critical_path", "timeline", "traffic", "write_trace"]

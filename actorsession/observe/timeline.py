@@ -12,19 +12,18 @@ its readers has ended.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
 from actorsession.config import DeviceStepStats, NodeExecStats, StepStats
 from actorsession.observe.events import Event, event, naming, region
+from actorsession.observe.labels import parse_label
 from actorsession.observe.lanes import Span, spread
 from actorsession.records import dataclass
 
 __all__ = ["AllocationMaximum", "ChromeTrace", "StepStatsAnalysis", "Timeline"]
 
-_LABEL = re.compile(r"(.*) = (.*)\((.*)\)")
 _OP_TIMES = ("schedule", "gpu", "all")
 
 
@@ -195,7 +194,7 @@ class _Drawing:
         ]
         lane_of = {id(s): tid for tid, lane in enumerate(spread(spans)) for s in lane}
         for stats, span in zip(device.node_stats, spans, strict=True):
-            op, inputs = _parsed(stats.timeline_label)
+            op, inputs = parse_label(stats.timeline_label)
             node = _Node(stats, op, inputs, pid, lane_of[id(span)])
             self._nodes.append(node)
             for output in stats.output:
@@ -259,11 +258,3 @@ class _Drawing:
                 counter = event("C", "Memory", allocator, 0, 0, ts)
                 self.events.append(counter | {"args": {allocator: total}})
             self.maximums[allocator] = most
-
-
-def _parsed(label: str) -> tuple[str, list[str]]:
-    """Return the operation type and inputs from a label ``name = Op(inputs)``."""
-    match = _LABEL.match(label)
-    if match is None:
-        return "unknown", []
-    return match[2], match[3].split(", ") if match[3] else []

@@ -216,8 +216,8 @@ def find_variable(held: Iterable[HeldState], device: str, container: str, name: 
     """
     for resources in [d.resources for h in held for d in h.devices if d.name == device]:
         if resources.has_value(container, name):
-            found: Variable = resources.lookup(container, name, VARIABLE)
-            return found
+            variable: Variable = resources.lookup(container, name, VARIABLE)
+            return variable
     raise NotFoundError(f"no variable {name!r} with a value in container {container!r} on {device!r}")
 
 

@@ -1,8 +1,9 @@
 """What a server, or a session of this process, remembers of its last steps and of its last errors.
 
-Steps add themselves: a tuple is appended to one of two lists, ``wholes`` by whoever knows the step as a whole (a
-master, a local session) and ``parts`` by whoever runs partitions of it. Nothing is computed then, and no function
-of ours is called, because that would be paid by each step; ``last`` makes records of the tuples that are asked for.
+Steps add themselves: a ``Whole`` or a ``Part`` is appended to one of two lists, ``wholes`` by whoever knows the
+step as a whole (a master, a local session) and ``parts`` by whoever runs partitions of it. Nothing is computed
+then, and no function of ours is called, because that would be paid by each step; ``last`` makes records of those
+that are asked for.
 An owner that finds a list longer than ``full`` calls ``trim``, once in so many steps as are kept.
 
 ``ErrorLog`` is the one place that notes an error. Masters, workers, links and snapshots report to that of their
@@ -18,21 +19,36 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import NamedTuple, TypeAlias
 
 from actorsession.config.stats import TransferStats
 from actorsession.config.step_record import ErrorRecord, PartRecord, StepKind, StepRecord, merge_records
 from actorsession.errors import CancelledError, OpError
+from actorsession.metrics import Histogram
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 
-__all__ = ["KEPT_STEPS", "MOST_MOMENTS", "ErrorLog", "Moment", "Part", "StepLog", "Whole", "error_text"]
+__all__ = [
+    "KEPT_STEPS",
+    "MOST_TRANSFERS",
+    "NBYTES",
+    "NOTHING",
+    "ErrorLog",
+    "Part",
+    "StepLog",
+    "Transfers",
+    "Whole",
+    "error_text",
+]
 
 KEPT_STEPS = 1000
 """The steps that a server keeps: some seconds of a fast training loop, and at most a megabyte or two."""
-MOST_MOMENTS = 100
-"""The moments of one step that are kept; a loop over two tasks has as many as iterations."""
+MOST_TRANSFERS = 100
+"""How often transfers of one step are kept; a loop over two tasks has as many as iterations."""
+NBYTES, NOTHING = repeat("nbytes"), repeat(0)
+"""The arguments of ``map(getattr, values, NBYTES, NOTHING)``, which lists the bytes of values without a call of ours;
+values that are no arrays, such as those of dead tensors, have none."""
 # A night of a job that fails now and then; a kilobyte of text each at most.
 _KEPT_ERRORS = 100
 _LONGEST_MESSAGE = 2000
@@ -49,6 +65,7 @@ class Whole(NamedTuple):
         began: seconds of the monotonic clock.
         ended: likewise; 0 while it runs.
         error: see ``StepRecord``.
+        device: the device of a step that was one call in this process, which has no ``Part``; "" for others.
     """
 
     step_id: int
@@ -58,49 +75,55 @@ class Whole(NamedTuple):
     began: float
     ended: float
     error: str
+    device: str = ""
 
 
-class Moment(NamedTuple):
-    """A time in which the thread of a step worked on it, or a transfer; times are of the monotonic clock.
+class Transfers(NamedTuple):
+    """Tensors that passed at one moment between devices; made as ``Whole`` is.
 
     Attributes:
-        began: when it began.
-        ended: when the thread left the step again; the same for a transfer alone.
-        kind: ``recv``, ``send``, ``local`` for both ends of a transfer within the process, "" for no transfer.
-        keys: the rendezvous keys of the tensors.
+        when: seconds of the monotonic clock.
+        kind: ``recv``, ``send``, or ``local`` for both ends of transfers within the process.
+        keys: their rendezvous keys.
         sizes: their bytes.
     """
 
-    began: float
-    ended: float
+    when: float
     kind: str
     keys: Sequence[str]
     sizes: Sequence[int]
 
 
-class Part(NamedTuple):
-    """The partitions of a step that one process has run.
+class Part:
+    """The partitions of a step that one process runs or has run; filled in by whoever runs them.
+
+    Without an ``__init__``, so that making one calls no function of ours.
 
     Attributes:
         step_id: the step.
         session: the handle of the session.
+        devices: the devices of the partitions.
         began: seconds of the monotonic clock.
         ended: likewise; 0 while they run.
-        devices: the devices of the partitions.
-        moments: what the thread did for the step, as far as it is kept; without a moment of the begin, the thread
-            did not leave the step between begin and end.
+        worked: seconds in which the thread of the step worked on it.
         pooled: seconds in which some of it was in the kernel pool.
+        paused: whether the thread has left the step between begin and end.
+        transfers: the transfers that were seen, ``MOST_TRANSFERS`` times at most.
+        left_out: how many were not kept.
         error: see ``StepRecord``.
     """
 
-    step_id: int
-    session: str
-    began: float
-    ended: float
-    devices: tuple[str, ...]
-    moments: Sequence[Moment]
-    pooled: float
-    error: str
+    step_id: int = 0
+    session: str = ""
+    devices: tuple[str, ...] = ()
+    began: float = 0.0
+    ended: float = 0.0
+    worked: float = 0.0
+    pooled: float = 0.0
+    paused: bool = False
+    transfers: list[Transfers]
+    left_out: int = 0
+    error: str = ""
 
 
 Running: TypeAlias = Callable[[], Iterable[Whole | Part]]
@@ -124,7 +147,9 @@ class ErrorLog:
     def note(
         self, error: BaseException | str, *, subject: str = "step", session: str = "", step_id: int = 0, task: str = ""
     ) -> None:
-        """Remember an error; one that follows from another is left out, and a cancellation is only counted.
+        """Remember an error, and the first of a step; a cancellation is only counted.
+
+        One that follows from another is left out.
 
         Args:
             error: the error; a text counts as an ``UnavailableError``, which is what a lost task or a failed
@@ -140,6 +165,8 @@ class ErrorLog:
         message = error if isinstance(error, str) else getattr(error, "message", str(error))
         where = task or getattr(error, "task", None) or self.task
         with self._lock:
+            if step_id and any(known.step_id == step_id for known in self._records):
+                return  # master and worker of one server report the same step
             self._counts[code] += 1
             if not isinstance(error, CancelledError):
                 short = message[:_LONGEST_MESSAGE]
@@ -163,23 +190,30 @@ class StepLog:
     Args:
         task: its task.
         kept: how many steps are kept; at least 1.
+        errors: the errors of the same server; by default a log of its own.
+        durations: how long its steps took, which whoever knows them as a whole observes; by default one of its own.
 
     Attributes:
         task: its task.
+        kept: the argument ``kept``.
         wholes: see the module docstring.
         parts: likewise.
         full: the length of either list at which its owner calls ``trim``.
         errors: the last errors of the same server or session.
+        durations: how long all steps took, also those that are kept no longer.
         running: what has steps that have not ended.
     """
 
-    def __init__(self, task: str, kept: int = KEPT_STEPS) -> None:
+    def __init__(
+        self, task: str, kept: int = KEPT_STEPS, errors: ErrorLog | None = None, durations: Histogram | None = None
+    ) -> None:
         self.task = task
-        self._kept = kept
+        self.kept = kept
         self.full = 2 * kept
         self.wholes: list[Whole] = []
         self.parts: list[Part] = []
-        self.errors = ErrorLog(task)
+        self.errors = errors or ErrorLog(task)
+        self.durations = durations or Histogram()
         self.running: list[Running] = []
         self._lock = threading.Lock()
 
@@ -187,7 +221,7 @@ class StepLog:
         """Drop all but the last steps."""
         with self._lock:
             for entries in (self.wholes, self.parts):
-                del entries[: max(0, len(entries) - self._kept)]
+                del entries[: max(0, len(entries) - self.kept)]
 
     def last(
         self, count: int, slower_than: float = 0.0, session: str = "", *, running: bool = False
@@ -202,8 +236,9 @@ class StepLog:
         """
         if count < 1:
             return []
-        now, ended = time.monotonic(), [*self.wholes, *self.parts]
-        under_way = [entry for owner in tuple(self.running) for entry in owner()] if running else []
+        now = time.monotonic()
+        ended: list[Whole | Part] = [*self.wholes, *self.parts]
+        under_way = self._under_way() if running else []
         took: dict[int, tuple[float, float]] = {}
         known = {whole.step_id for whole in ended if isinstance(whole, Whole)}
         for entry in chain(ended, under_way):
@@ -213,14 +248,18 @@ class StepLog:
                 end = entry.ended or now
                 took[entry.step_id] = (end if entry.ended else end + 1.0, end - entry.began)
         chosen = sorted((when, step_id) for step_id, (when, seconds) in took.items() if seconds >= slower_than)
-        wanted = {step_id for _, step_id in chosen[-count:]}
-        return self._records([entry for entry in (*ended, *under_way) if entry.step_id in wanted])
+        latest = {step_id for _, step_id in chosen[-count:]}
+        return self._records([entry for entry in (*ended, *under_way) if entry.step_id in latest])
 
     def of_steps(self, step_ids: Collection[int]) -> list[StepRecord]:
         """Return what is kept of some steps, including those that have not ended."""
-        wanted = frozenset(step_ids)
-        under_way = [entry for owner in tuple(self.running) for entry in owner()]
-        return self._records([entry for entry in (*self.wholes, *self.parts, *under_way) if entry.step_id in wanted])
+        chosen = frozenset(step_ids)
+        return self._records(
+            [entry for entry in (*self.wholes, *self.parts, *self._under_way()) if entry.step_id in chosen]
+        )
+
+    def _under_way(self) -> list[Whole | Part]:
+        return [entry for owner in tuple(self.running) for entry in owner()]
 
     def _records(self, entries: Iterable[Whole | Part]) -> list[StepRecord]:
         """Return merged records of entries."""
@@ -233,44 +272,41 @@ class StepLog:
         )
 
     def _whole(self, entry: Whole, to_wall: float) -> StepRecord:
-        names = entry.signature
+        names, began = entry.signature, entry.began + to_wall
+        took = _seconds(entry.began, entry.ended)
         return StepRecord(
             step_id=entry.step_id,
             session=entry.session,
             task=self.task,
             kind=entry.kind,
-            began=entry.began + to_wall,
-            took=_seconds(entry.began, entry.ended),
+            began=began,
+            took=took,
             error=entry.error,
+            parts=(PartRecord(entry.device, began, began + took, 0.0),) if entry.device else (),
             feeds=names.feeds,
             fetches=(*names.fetches, *names.targets),
         )
 
     def _part(self, entry: Part, to_wall: float) -> StepRecord:
-        moments = tuple(entry.moments)[:MOST_MOMENTS]
         end = entry.ended or time.monotonic()
-        left = any(not moment.kind for moment in moments)
-        worked = entry.pooled
-        for moment in moments:
-            worked += max(0.0, min(moment.ended, end) - max(moment.began, entry.began))
-        waited = max(0.0, end - entry.began - worked) if left else 0.0
-        ended = entry.ended and entry.ended + to_wall
+        waited = max(0.0, end - entry.began - entry.worked - entry.pooled) if entry.paused else 0.0
+        began, ended = entry.began + to_wall, entry.ended and entry.ended + to_wall
         transfers = [
             transfer
-            for moment in moments
-            for key, nbytes in zip(moment.keys, moment.sizes, strict=False)
-            for transfer in _transfers(moment.kind, key, moment.began + to_wall, nbytes)
+            for seen in tuple(entry.transfers)
+            for key, nbytes in zip(seen.keys, seen.sizes, strict=False)
+            for transfer in _transfers(seen.kind, key, seen.when + to_wall, nbytes)
         ]
         return StepRecord(
             step_id=entry.step_id,
             session=entry.session,
             task=self.task,
-            began=entry.began + to_wall,
+            began=began,
             took=_seconds(entry.began, entry.ended),
             error=entry.error,
-            parts=tuple([PartRecord(device, entry.began + to_wall, ended, waited) for device in entry.devices]),
+            parts=tuple([PartRecord(device, began, ended, waited) for device in entry.devices]),
             transfers=tuple(transfers),
-            left_out=max(0, len(entry.moments) - len(moments)),
+            left_out=entry.left_out,
         )
 
 

@@ -10,11 +10,20 @@ from types import TracebackType
 from typing import Any
 
 from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, RunMetadata, RunOptions
+from actorsession.config.step_record import StepRecord
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
-from actorsession.session.base import BaseSession, check_hang_report, check_wait_for, container_names, reset_options
+from actorsession.session.base import (
+    BaseSession,
+    check_hang_report,
+    check_last_steps,
+    check_wait_for,
+    container_names,
+    own_limit,
+    reset_options,
+)
 from actorsession.session.callables import AsyncCallable, MakeError, closed_error, closed_error_of_callables
 from actorsession.session.factory import get_factory
 from actorsession.session.feeds import flatten_feeds
@@ -137,7 +146,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         # time; the comparison of threads takes a twentieth of the time.
         if self._thread != get_ident() or (plan.needs_loop and self._owner.loop is not asyncio._get_running_loop()):
             self._check_usable()
-        limit = self._limit if options is None else self._timeout(options)
+        limit = self._limit if options is None else own_limit(options) or self._limit
         return self._session.run(plan, feeds, limit, options, run_metadata)
 
     async def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
@@ -357,6 +366,28 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         self._check_usable()
         check_wait_for(tasks, count, timeout)
         return await self._session.wait_for(tasks, count, timeout)
+
+    async def last_steps(self, count: int = 20, slower_than: float = 0.0) -> list[StepRecord]:
+        """Return what is remembered of the session's last steps, in the order of their ends.
+
+        The servers of a cluster remember the last thousand steps of all their sessions, unless they are started
+        with another number: the master each step as a whole, each worker what it ran of it, when, and which values
+        it sent and received. This puts them together. A session in this process remembers its steps if it was made
+        with ``ConfigProto(kept_steps=...)``.
+
+        Args:
+            count: how many steps at most.
+            slower_than: only steps that took so many seconds or more.
+
+        Raises:
+            RuntimeError: if the session is closed.
+            ValueError: for a negative number of steps or seconds.
+            FailedPreconditionError: if a session of this process keeps none.
+            OpError: if the master does not answer.
+        """
+        self._check_usable()
+        check_last_steps(count, slower_than)
+        return await self._session.last_steps(count, slower_than)
 
     async def why(self, within: float = 2.0) -> HangReport:
         """Report why steps hang: what each waits for, which task should send it, and the root cause.

@@ -11,11 +11,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
 from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, SessionMetadata, StepStats
+from actorsession.drawing.shown import Shown
 from actorsession.durations import checked_seconds, in_seconds
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
@@ -33,9 +34,13 @@ from actorsession.session.run_tally import RunTally
 from actorsession.session.session_interface import LocalSession, SessionInterface, SessionPlan
 from actorsession.session.statistics import SessionStatistics
 
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
+
 __all__ = [
     "BaseSession",
     "check_hang_report",
+    "check_last_steps",
     "check_run_arguments",
     "check_wait_for",
     "container_names",
@@ -96,6 +101,16 @@ def check_hang_report(within: float) -> None:
         raise ValueError(f"within is a number of seconds above 0, got {within!r}")
 
 
+def check_last_steps(count: int, slower_than: float) -> None:
+    """Check the arguments of ``last_steps``.
+
+    Raises:
+        ValueError: for a negative number of steps or seconds.
+    """
+    if count < 0 or not 0.0 <= slower_than < float("inf"):
+        raise ValueError(f"count and slower_than are numbers of 0 or more, got {count!r} and {slower_than!r}")
+
+
 def check_wait_for(tasks: object, count: object, timeout: float) -> None:
     """Check the arguments of ``wait_for``.
 
@@ -147,7 +162,7 @@ def _new_session(graph: Graph, options: SessionOptions, requests: Requests) -> S
     return session
 
 
-class BaseSession(ProcessBound, ABC):
+class BaseSession(Shown, ProcessBound, ABC):
     """The part of a session that does not depend on how callers wait for it.
 
     Args:
@@ -314,6 +329,16 @@ class BaseSession(ProcessBound, ABC):
             raise UnimplementedError(f"a session of {self._target!r} watches no tensors")
         return store
 
+    def _sheet(self) -> Sheet:
+        from actorsession.drawing.counters import counters_sheet
+        from actorsession.drawing.sheet import Sheet
+
+        counters, graph = counters_sheet(self.statistics()), self._graph._sheet()
+        state = "closed" if self._closed else "open"
+        facts: dict[str, object] = {"target": self._target or "this process", "state": state, "graph": graph.title}
+        facts.update(counters.facts)
+        return Sheet(type(self).__name__, facts, counters.tables, graph.drawings)
+
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
         return f"<{type(self).__name__} target={self._target!r} {state} {self._graph!r}>"
@@ -430,7 +455,3 @@ class BaseSession(ProcessBound, ABC):
         if options.timeout_in_ms:
             raise ValueError(f"a run has one limit, got timeout={timeout!r} and timeout_in_ms={options.timeout_in_ms}")
         return replace(options, timeout_in_ms=math.ceil(timeout * 1000))
-
-    def _timeout(self, options: RunOptions | None) -> float | None:
-        """Return the limit that the caller set for a run, in seconds; ``None`` for the default."""
-        return own_limit(options) or self._limit

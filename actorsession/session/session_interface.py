@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from actorsession.config import RunMetadata, RunOptions, StepStats
-from actorsession.errors import UnimplementedError
+from actorsession.config.step_record import StepRecord
+from actorsession.errors import FailedPreconditionError, UnimplementedError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from actorsession.plan.explain.explanation import Explanation
     from actorsession.runtime.debug.dump import DumpStore
     from actorsession.runtime.hang_report import HangReport
+    from actorsession.runtime.step_log import StepLog
     from actorsession.runtime.tensor_store import TensorStore
     from actorsession.session.partial.partial_runs import PartialRuns
     from actorsession.session.reattach import Reattached
@@ -185,6 +187,10 @@ class SessionInterface(ProcessBound, ABC, Generic[P]):
         """Return the last steps that were traced for ``timeline_step``, oldest first."""
         raise UnimplementedError(f"{type(self).__name__} keeps no timelines")
 
+    async def last_steps(self, count: int, slower_than: float) -> list[StepRecord]:
+        """Return what is remembered of the session's last steps; see ``AsyncSession.last_steps``."""
+        raise UnimplementedError(f"{type(self).__name__} does not remember its steps")
+
     async def why(self, within: float) -> HangReport:
         """Return what the session's steps wait for.
 
@@ -214,7 +220,13 @@ class SessionInterface(ProcessBound, ABC, Generic[P]):
 
 
 class LocalSession(SessionInterface[P]):
-    """A session in this process, whose steps may run in the thread of their caller."""
+    """A session in this process, whose steps may run in the thread of their caller.
+
+    Attributes:
+        step_log: its last steps; ``None`` if it keeps none.
+    """
+
+    step_log: StepLog | None = None
 
     @property
     def local(self) -> LocalSession[Any]:
@@ -266,6 +278,22 @@ class LocalSession(SessionInterface[P]):
     @abstractmethod
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason."""
+
+    def last_steps_here(self, count: int, slower_than: float) -> list[StepRecord]:
+        """Return ``last_steps()`` without an event loop; callable from any thread.
+
+        Raises:
+            FailedPreconditionError: if the session keeps none.
+        """
+        if self.step_log is None:
+            raise FailedPreconditionError(
+                "the session keeps no steps: make it with ConfigProto(kept_steps=1000), or any other number"
+            )
+        return self.step_log.last(count, slower_than)
+
+    async def last_steps(self, count: int, slower_than: float) -> list[StepRecord]:
+        """Return ``last_steps_here()``."""
+        return self.last_steps_here(count, slower_than)
 
     def explain_here(self, signature: RunSignature, feeds: Feeds) -> Explanation:
         """Return ``explain()`` in the calling thread."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from actorsession.drawing.counters import Counters
 from actorsession.metrics import HistogramCounts
 from actorsession.plan.passes.registry import PassStatistics
 from actorsession.plan.plan_cache import NO_LOOKUPS, CacheStatistics
@@ -68,8 +69,8 @@ _PASS_METRICS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionStatistics:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SessionStatistics(Counters):
     """Counters of a session. Those of what a master does for a remote session are 0.
 
     Attributes:

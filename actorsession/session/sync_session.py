@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, RunMetadata, RunOptions
+from actorsession.config.step_record import StepRecord
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
@@ -26,6 +27,7 @@ from actorsession.runtime.loop_thread import LoopThread
 from actorsession.session.base import (
     BaseSession,
     check_hang_report,
+    check_last_steps,
     check_wait_for,
     container_names,
     own_limit,
@@ -119,7 +121,7 @@ class Session(SyncPartialRuns, BaseSession):
         self, plan: SessionPlan, feeds: Sequence[Any], options: RunOptions | None, run_metadata: RunMetadata | None
     ) -> Sequence[Any]:
         """Run with options, a time limit, the session's own pools, or a master."""
-        limit = self._timeout(options)
+        limit = self._limit if options is None else own_limit(options) or self._limit
         local = self._local
         if local is not None and local.runs_here(plan, feeds, limit, options):
             return local.run_here(plan, feeds, options, run_metadata, limit)
@@ -291,6 +293,19 @@ class Session(SyncPartialRuns, BaseSession):
         self._check_usable()
         check_wait_for(tasks, count, timeout)
         return self._wait(self._session.wait_for(tasks, count, timeout))
+
+    def last_steps(self, count: int = 20, slower_than: float = 0.0) -> list[StepRecord]:
+        """Return what is remembered of the session's last steps; see ``AsyncSession.last_steps``.
+
+        Raises:
+            RuntimeError: if the session is closed; or in a coroutine of a running event loop, for a session with a
+                target.
+        """
+        self._check_usable()
+        check_last_steps(count, slower_than)
+        if self._local is not None:
+            return self._local.last_steps_here(count, slower_than)
+        return self._wait(self._session.last_steps(count, slower_than))
 
     def why(self, within: float = 2.0) -> HangReport:
         """Report why steps of other threads hang; see ``AsyncSession.why``.

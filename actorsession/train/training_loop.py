@@ -19,10 +19,12 @@ import time
 import warnings
 from asyncio import sleep
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from actorsession.drawing.shown import ShownValue
 from actorsession.durations import checked_seconds
 from actorsession.ops.flow.streams import write_line
 from actorsession.ops.graph_keys import GraphKeys
@@ -30,6 +32,9 @@ from actorsession.process_bound import ProcessBound
 from actorsession.records import dataclass
 from actorsession.session.blocking import complete
 from actorsession.train.saver import Saver
+
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
 
 __all__ = ["Fit", "FitReport", "FitResult", "fit"]
 
@@ -67,8 +72,8 @@ class FitReport:
         return ", ".join([*parts, f"{self.seconds:.1f} s"])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitResult:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FitResult(ShownValue):
     """What a training that ended by itself has done.
 
     Attributes:
@@ -85,6 +90,25 @@ class FitResult:
     def steps(self) -> int:
         """The number of steps in all epochs."""
         return self.reports[-1].step
+
+    def _sheet(self) -> Sheet:
+        from actorsession.drawing.chart import curves
+        from actorsession.drawing.sheet import Sheet, Table
+
+        def draw(name: str) -> str:
+            points = [(report.step, getattr(report, name)) for report in self.reports]
+            return curves({name: [point for point in points if point[1] is not None]}, "", "step")
+
+        last = self.reports[-1]
+        facts = {"best": self.best, "last": last, "stopped early": "yes" if self.stopped_early else None}
+        headings = ("epoch", "step", "loss", "validation", "seconds", "checkpoint")
+        rows = [
+            (one.epoch, one.step, f"{one.loss:.6g}", one.metric, f"{one.seconds:.1f}", one.checkpoint or "")
+            for one in self.reports
+        ]
+        names = ["loss"] if last.metric is None else ["loss", "metric"]
+        drawings = {name: partial(draw, name) for name in names}
+        return Sheet(f"FitResult of {self.steps} steps", facts, [Table("reports", headings, rows, 0)], drawings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

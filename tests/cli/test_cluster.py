@@ -137,6 +137,19 @@ def test_a_task_that_dies_is_started_again_and_each_restart_is_a_line() -> None:
         assert rest(process) == (0, "", "")
 
 
+def test_a_death_is_one_line_also_where_the_log_has_it() -> None:
+    with serving("cluster", "--jobs", "worker=1", "--restart", "3", ACTORSESSION_LOG="info") as (process, said):
+        os.kill(said["tasks"][W0]["pid"], signal.SIGKILL)
+        first = error_line(process)
+        wait_until_answers(said["tasks"][W0]["address"])
+        process.send_signal(signal.SIGINT)
+        code, _, more = rest(process)
+    assert code == 0
+    assert [line for line in (first + more).splitlines() if "killed by SIGKILL; it is started again" in line] == [
+        first.rstrip("\n")
+    ]
+
+
 @pytest.fixture
 def exit_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExitOnImport:
     """A module that all processes of a command can import."""

@@ -28,6 +28,7 @@ from actorsession.cli import console, status
 from actorsession.cli.logs import set_up_logging
 from actorsession.cluster import ServerStatistics, TaskEnd
 from actorsession.errors import UnavailableError
+from actorsession.metrics import HistogramCounts
 from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.hang_report_format import _VERDICTS
 from actorsession.runtime.wait_graph import HELD, RUNS, UNBEGUN
@@ -50,6 +51,8 @@ def filled(kind: Any, text: str) -> Any:
         return 1
     if kind in (float, bool):
         return kind(1)
+    if kind is HistogramCounts:  # which holds numbers alone
+        return kind()
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (Union, types.UnionType):
         return filled(next(one for one in arguments if one is not type(None)), text)
@@ -158,7 +161,7 @@ def test_stop_shows_no_line_that_a_name_has_made(answers: Callable[..., None], f
         lambda text: console.run_command(text, lambda: (_ for _ in ()).throw(OSError(1, text, text))),
         lambda text: console.run_command(text, lambda: (_ for _ in ()).throw(ImportError(text))),
         lambda text: console.Parser(prog=text, description=text).print_help(),
-        lambda text: cli.cluster._Ends().add(TaskEnd(task=text, message=text, clean=False, restarts=False)),
+        lambda text: cli.cluster._Ends(silent=False).add(TaskEnd(task=text, message=text, clean=False, restarts=False)),
     ],
 )
 def test_what_a_command_says_is_seen(capsys: pytest.CaptureFixture[str], say: Callable[[str], Any], text: str) -> None:

@@ -79,6 +79,8 @@ def test_at_info_sessions_peers_snapshots_and_refusals_are_logged(tmp_path: Path
     async def use(target: str) -> None:
         async with AsyncSession(target, graph=graph) as session:
             await session.run(v.initializer)
+        for _ in range(3):
+            await read_statistics(target)
         with pytest.raises(UnavailableError, match="wrong token"):
             await read_statistics(target, token="wrong")
         await stop_server(target)
@@ -101,6 +103,7 @@ def test_at_info_sessions_peers_snapshots_and_refusals_are_logged(tmp_path: Path
         f"1 variables are in the snapshot {tmp_path}",
     ):
         assert wanted in told, told
+    assert told.count("has a link to client") == told.count("has no link to client") == 1, told
 
 
 @pytest.mark.process

@@ -19,6 +19,7 @@ from actorsession import AsyncSession, ConfigProto, Graph, __version__, cli, ops
 from actorsession.cli import status
 from actorsession.cluster import ServerStatistics
 from actorsession.config import Experimental, SessionMetadata
+from actorsession.durations import short_duration
 from actorsession.rpc.security import TOKEN_VARIABLE
 from tests.cli.kit import asked, called, line_of, ran, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, long_product, on, until_all
@@ -230,7 +231,7 @@ SOUND = ServerStatistics(
     ],
 )
 def test_what_is_wrong_with_a_task_is_found(change: dict[str, Any], versions: Any, found: list[str]) -> None:
-    assert status.findings(replace(SOUND, **change), versions) == found
+    assert replace(SOUND, **change).findings(versions) == found
 
 
 def test_what_is_wrong_is_marked_in_its_row_and_explained(answers: Callable[..., None]) -> None:
@@ -259,4 +260,4 @@ def test_what_is_wrong_is_marked_in_its_row_and_explained(answers: Callable[...,
     ("seconds", "text"), [(0.25, "0.25s"), (59.0, "59s"), (61.0, "1m01s"), (3_720.0, "1h02m"), (90_000.0, "1d01h")]
 )
 def test_times_are_shown_in_the_two_largest_units(seconds: float, text: str) -> None:
-    assert status._duration(seconds) == text
+    assert short_duration(seconds) == text

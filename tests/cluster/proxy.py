@@ -118,7 +118,7 @@ class Proxy:
         self._rate = bytes_per_second
 
     def delay(self, seconds: float) -> None:
-        """Passes everything so much later, as a long way does."""
+        """Passes everything so much later, as a long way does; any number of bytes may be under way."""
         self._delay = seconds
 
     def cut(self) -> None:
@@ -129,7 +129,7 @@ class Proxy:
 
     def heal(self) -> None:
         """Passes everything again; connections that have lost bytes are reset."""
-        self._refusing, self._rate, self._of, self._delay = False, None, b"", 0.0
+        self._refusing, self._rate, self._delay, self._of = False, None, 0.0, b""
         self._set(Condition.PASS, BOTH)
         for pair in list(self._pairs):
             if pair.lost:
@@ -198,6 +198,8 @@ class Proxy:
     async def _pump(self, pair: _Pair, way: Way, source: socket.socket, sink: socket.socket) -> None:
         """Carries the bytes of one direction, and its end."""
         loop = asyncio.get_running_loop()
+        late: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+        deliveries = self._children.start(self._deliver(way, sink, late), name="delayed bytes")
         while True:
             data, reset = b"", False
             try:
@@ -219,9 +221,23 @@ class Proxy:
                 raise _Over
             if not data:
                 break
-            await self._pass_on(way, data, sink)
+            if self._delay:
+                late.put_nowait((loop.time() + self._delay, data))
+            else:
+                await late.join()
+                await self._pass_on(way, data, sink)
+        await late.join()
+        deliveries.cancel()
         with contextlib.suppress(OSError):
             sink.shutdown(socket.SHUT_WR)
+
+    async def _deliver(self, way: Way, sink: socket.socket, late: asyncio.Queue[tuple[float, bytes]]) -> None:
+        """Passes on what is delayed."""
+        while True:
+            when, data = await late.get()
+            await asyncio.sleep(when - asyncio.get_running_loop().time())
+            await self._pass_on(way, data, sink)
+            late.task_done()
 
     def _condition(self, pair: _Pair, way: Way) -> Condition:
         return self._conditions[way] if self._of in pair.said else Condition.PASS
@@ -229,8 +245,6 @@ class Proxy:
     async def _pass_on(self, way: Way, data: bytes, sink: socket.socket) -> None:
         if self._rate is not None:
             await asyncio.sleep(len(data) / self._rate)
-        if self._delay:
-            await asyncio.sleep(self._delay)
         try:
             await asyncio.get_running_loop().sock_sendall(sink, data)
         except OSError:

@@ -91,7 +91,7 @@ class Steps:
             wheel=TimerWheel(),
             observer=SimpleNamespace(is_active=False),
             began=lambda step, graph: self.running.append(step),
-            ended=lambda step, graph, nbytes: self.running.remove(step),
+            ended=lambda step, graph, nbytes, error: self.running.remove(step),
             whose_limit=lambda seconds: "the limit of the run",
         )
         self.program: Any = SimpleNamespace(

@@ -51,6 +51,18 @@ async def joined() -> AsyncIterator[tuple[Ends, asyncio.StreamReader, asyncio.St
         await eventually(lambda: ends[0].ended is not None)
 
 
+async def test_bytes_of_a_long_way_come_later_and_as_many_at_once() -> None:
+    async with joined() as (ends, reader, writer):
+        ends.proxy.delay(0.05)
+        begin = asyncio.get_running_loop().time()
+        writer.write(b"bc" * 10 * CHUNK)
+        assert await soon(reader.readexactly(20 * CHUNK)) == b"BC" * 10 * CHUNK
+        assert asyncio.get_running_loop().time() - begin >= 0.1
+        ends.proxy.heal()
+        writer.write(b"d")
+        assert await soon(reader.readexactly(1)) == b"D"
+
+
 async def test_bytes_and_ends_pass_in_both_directions() -> None:
     async with joined() as (ends, reader, writer):
         writer.write(b"bc" * CHUNK)

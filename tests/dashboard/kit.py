@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from actorsession.dashboard.poller import ClusterPoller
-from actorsession.dashboard.server import DashboardServer
+from actorsession.dashboard import ClusterPoller, DashboardServer
 from tests.actors.kit import PATIENCE
 
 

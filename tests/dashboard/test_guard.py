@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession.dashboard.guard import HEADERS, Guard
+from actorsession.dashboard import HEADERS, Guard
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession.dashboard.history import History, Sample
+from actorsession.dashboard import History, Sample
 
 
 def sample(rate: float) -> Sample:

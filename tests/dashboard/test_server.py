@@ -13,8 +13,7 @@ import pytest
 
 import actorsession as acts
 from actorsession import AsyncSession, Graph, LocalCluster
-from actorsession.dashboard.guard import HEADERS
-from actorsession.dashboard.server import DashboardServer
+from actorsession.dashboard import HEADERS, DashboardServer
 from tests.actors.kit import PATIENCE, eventually
 from tests.cluster.kit import PS0, W0, W1, in_process, patient_cluster
 from tests.dashboard.kit import Page, opened, quoted
@@ -223,16 +222,15 @@ async def test_the_history_is_kept_on_if_asked_for() -> None:
 
 
 async def test_requests_that_are_too_many_are_refused_and_not_queued(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actorsession.dashboard.server._AT_ONCE", 2)
     async with in_process() as cluster, opened(cluster.target()) as page:
         hold = asyncio.Event()
         monkeypatch.setattr(page.poller, "wait_for_round", lambda seconds: hold.wait())
-        held = [asyncio.create_task(page.get("/api/cluster")) for _ in range(2)]
-        await eventually(lambda: page.server._under_way == 2)
+        held = [asyncio.create_task(page.get("/api/cluster")) for _ in range(64)]
+        await eventually(lambda: page.server.under_way == 64)
         assert "under way" in (await page.get("/api/cluster", 503))["error"]
         hold.set()
         await asyncio.gather(*held)
-        assert page.server._under_way == 0
+        assert page.server.under_way == 0
 
 
 async def test_an_error_of_ours_is_told_without_its_text(
@@ -241,8 +239,8 @@ async def test_an_error_of_ours_is_told_without_its_text(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("inner text")
 
-    monkeypatch.setattr("actorsession.dashboard.server.sessions_view", fail)
     async with in_process() as cluster, opened(cluster.target()) as page:
+        monkeypatch.setattr(page.poller, "wait_for_round", fail)
         answer = await page.get("/api/sessions", 500)
         assert "inner text" not in json.dumps(answer)
         assert "inner text" in caplog.text

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from actorsession.drawing import Arrow, Box, Picture, style
+from actorsession.drawing import Arrow, Box, Picture, style, text
 
-Kinds, fit = style.Kinds, style.fit
+Kinds, fit = style.Kinds, text.fit
 
 HOSTILE = '<script>alert("1")</script>&\\" \x00\u202e\n'
 EVERYWHERE = Picture(

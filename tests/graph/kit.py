@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from actorsession import Graph, Operation, Tensor, as_dtype, float32
-from actorsession.extend import REQUIRED, InferContext, Kernel, OpDef, TensorSpec
+from actorsession.extend import REQUIRED, Array, InferContext, Kernel, OpDef, TensorSpec
 from actorsession.extend import register_op as register
 from actorsession.graph.node import spec
-from actorsession.graph.registry import Array
 from actorsession.graph.shape import ShapeLike, merge_all, unknown_shape
 
 __all__ = ["copy", "join", "leaf", "op", "pair", "value"]

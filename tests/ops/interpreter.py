@@ -17,11 +17,10 @@ import numpy as np
 from actorsession import Graph, Operation, Tensor, TensorShape, as_dtype, gradients
 from actorsession.config.file_roots import ANYWHERE
 from actorsession.errors import FailedPreconditionError
-from actorsession.extend import NOT_DIFFERENTIABLE, REQUIRED, OpDef, TensorSpec, VariableHolder
+from actorsession.extend import NOT_DIFFERENTIABLE, REQUIRED, Array, OpDef, TensorSpec, VariableHolder
 from actorsession.extend import register_op as register
 from actorsession.graph.graph import constant_value
 from actorsession.graph.node import spec
-from actorsession.graph.registry import Array
 from actorsession.graph.shape import ShapeLike
 from actorsession.ops.indexed_slices import to_dense
 from actorsession.ops.lists.values import TensorList

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -9,22 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from actorsession.errors import NotFoundError, ProtocolError
-from actorsession.graph.dtypes import float32
-from actorsession.graph.node import NodeDef, spec
-from actorsession.plan.place import Placed
-from actorsession.runtime.devices import make_devices
-from actorsession.runtime.inspection import (
-    ArraySummary,
-    GraphShown,
-    HeldState,
-    NodeRow,
-    QueueRow,
-    find_variable,
-    graph_rows,
-    queue_rows,
-    summarise,
-)
+from actorsession.errors import ProtocolError
+from actorsession.graph import NodeDef, TensorShape, TensorSpec, as_dtype
+from actorsession.runtime.inspection import ArraySummary, GraphShown, NodeRow, QueueRow, graph_rows, summarise
 
 
 @given(arrays(np.float64, st.integers(0, 50), elements=st.floats(width=64)), st.integers(1, 30))
@@ -113,44 +103,14 @@ def test_a_later_version_may_say_more() -> None:
 
 
 def test_a_graph_is_told_in_pieces() -> None:
-    nodes = {f"n{k}": NodeDef(name=f"n{k}", op="Const", outputs=(spec(float32, [k, None]),)) for k in range(5)}
+    outputs = [(TensorSpec(as_dtype("float32"), TensorShape([k, None])),) for k in range(5)]
+    nodes = {f"n{k}": NodeDef(name=f"n{k}", op="Const", outputs=outputs[k]) for k in range(5)}
     nodes["last"] = NodeDef(name="last", op="NoOp", control_inputs=("n1",), inputs=(("n0", 0),), source="here:1")
-    graph = GraphShown(nodes, {"n1": Placed("cpu", "asked for")})
+    placed: Any = SimpleNamespace(device="cpu", reason="asked for")
+    graph = GraphShown(nodes, {"n1": placed})
     assert [row.name for row in graph_rows(graph, 1, 2)] == ["n1", "n2"]
     assert [row.name for row in graph_rows(graph, -7, 1)] == ["n0"]
     assert graph_rows(graph, 9, 3) == graph_rows(graph, 0, -1) == []
     first, last = graph_rows(graph, 1, 5)[0], graph_rows(graph, 5, 1)[0]
     assert (first.device, first.reason, first.shape, first.dtype) == ("cpu", "asked for", (1, None), "float32")
     assert (last.inputs, last.line, last.shape, last.device) == (("n0:0", "^n1"), "here:1", None, "")
-
-
-class Counted:
-    """A resource that says how full it is."""
-
-    def queue_counts(self) -> dict[str, int]:
-        return {"size": 1, "capacity": 2, "waiting_enqueues": 3, "waiting_dequeues": 4, "closed": 0}
-
-    def clear(self) -> None: ...
-
-
-def test_queues_are_found_on_devices_and_in_sessions() -> None:
-    (device,) = make_devices("/job:w/replica:0/task:0", {"CPU": 1})
-    device.resources.lookup_or_create("", "shared", "queue", Counted)
-    device.resources.variable("", "v", spec(float32, []))
-    held = [HeldState("", (device,), {}), HeldState("s", (), {device.name: {"own": Counted(), "other": 3}})]
-    rows = list(queue_rows(held))
-    assert [(row.name, row.session, row.container) for row in rows] == [("shared", "", "localhost"), ("own", "s", "")]
-    assert rows[0].waiting_dequeues == 4
-
-
-def test_a_variable_is_found_by_device_container_and_name() -> None:
-    (device,) = make_devices("/job:w/replica:0/task:0", {"CPU": 1})
-    variable = device.resources.variable("c", "v", spec(float32, [1]))
-    held = [HeldState("", (device,), {})]
-    with pytest.raises(NotFoundError, match="no variable 'v' with a value"):
-        find_variable(held, device.name, "c", "v")
-    variable.assign(np.ones(1, np.float32))
-    assert find_variable(held, device.name, "c", "v") is variable
-    for device_name, container, name in [("d", "c", "v"), (device.name, "", "v"), (device.name, "c", "w")]:
-        with pytest.raises(NotFoundError):
-            find_variable(held, device_name, container, name)

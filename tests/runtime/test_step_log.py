@@ -6,12 +6,11 @@ import time
 
 import pytest
 
-from actorsession.config.stats import TransferStats
-from actorsession.config.step_record import ErrorRecord, PartRecord, StepRecord, merge_records
+from actorsession.config import ErrorRecord, PartRecord, StepRecord, TransferStats, merge_records
 from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError, UnavailableError
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.step_log import MOST_MOMENTS, ErrorLog, Moment, Part, StepLog, Whole
+from actorsession.runtime.step_log import ErrorLog, Part, StepLog, Transfers, Whole
 
 TASK = "/job:worker/replica:0/task:0"
 HERE, THERE = f"{TASK}/device:CPU:0", "/job:worker/replica:0/task:1/device:CPU:0"
@@ -23,8 +22,13 @@ def whole(step_id: int, began: float, ended: float, *, session: str = "s", error
     return Whole(step_id, session, "run", NAMES, began, ended, error)
 
 
-def part(step_id: int, began: float, ended: float, moments: list[Moment] | None = None, pooled: float = 0.0) -> Part:
-    return Part(step_id, "s", began, ended, (HERE,), moments or [], pooled, "")
+def part(step_id: int, began: float, ended: float, *transfers: Transfers, **fields: float) -> Part:
+    part = Part()
+    part.step_id, part.session, part.devices = step_id, "s", (HERE,)
+    part.began, part.ended, part.transfers = began, ended, list(transfers)
+    for name, value in fields.items():
+        setattr(part, name, value)
+    return part
 
 
 class TestTheLastSteps:
@@ -90,17 +94,15 @@ class TestThePartsOfAStep:
         assert other.took == pytest.approx(1.0)
 
     def test_waited_for_what_the_thread_did_not_work(self) -> None:
-        """The thread left the step 1 s after its begin, and came back for a value 2 s later."""
         log = StepLog(TASK)
-        moments = [Moment(10.0, 11.0, "", (), ()), Moment(13.0, 13.5, "recv", (KEY,), (8,))]
-        log.parts.append(part(1, 10.0, 13.5, moments))
+        log.parts.append(part(1, 10.0, 13.5, paused=True, worked=1.5))
         ((only,),) = [step.parts for step in log.last(1)]
         assert only.waited == pytest.approx(2.0)
         assert only.ended - only.began == pytest.approx(3.5)
 
     def test_did_not_wait_while_work_was_in_the_kernel_pool(self) -> None:
         log = StepLog(TASK)
-        log.parts.append(part(1, 10.0, 14.0, [Moment(10.0, 10.5, "", (), ())], pooled=3.5))
+        log.parts.append(part(1, 10.0, 14.0, paused=True, worked=0.5, pooled=3.5))
         assert log.last(1)[0].parts[0].waited == pytest.approx(0.0)
 
     def test_that_the_thread_did_not_leave_did_not_wait(self) -> None:
@@ -112,18 +114,12 @@ class TestThePartsOfAStep:
         log = StepLog(TASK)
         away = build_key(HERE, 1, THERE, "edge_2_y:0")
         within = build_key(HERE, 1, f"{TASK}/device:CPU:1", "edge_3_z:0")
-        log.parts.append(
-            part(
-                1,
-                10.0,
-                11.0,
-                [
-                    Moment(10.1, 10.1, "send", (away,), (16,)),
-                    Moment(10.2, 10.2, "local", (within,), (4,)),
-                    Moment(10.5, 10.6, "recv", (KEY,), (8,)),
-                ],
-            )
-        )
+        seen = [
+            Transfers(10.1, "send", (away,), (16,)),
+            Transfers(10.2, "local", (within,), (4,)),
+            Transfers(10.5, "recv", (KEY,), (8,)),
+        ]
+        log.parts.append(part(1, 10.0, 11.0, *seen))
         transfers = log.last(1)[0].transfers
         assert [(t.kind, t.device, t.nbytes) for t in transfers] == [
             ("send", HERE, 16),
@@ -131,11 +127,6 @@ class TestThePartsOfAStep:
             ("recv", f"{TASK}/device:CPU:1", 4),
             ("recv", HERE, 8),
         ]
-
-    def test_that_are_too_many_are_counted(self) -> None:
-        log = StepLog(TASK)
-        log.parts.append(part(1, 1.0, 2.0, [Moment(1.5, 1.5, "send", (), ())] * (MOST_MOMENTS + 7)))
-        assert log.last(1)[0].left_out == 7
 
     def test_are_found_by_the_number_of_the_step(self) -> None:
         log = StepLog(TASK)

@@ -9,8 +9,7 @@ import pytest
 
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import VirtualDevices, register_device_factory
-from actorsession.runtime.devices import CPU_PRIORITY
+from actorsession.extend import CPU_PRIORITY, VirtualDevices, register_device_factory
 
 pytestmark = pytest.mark.usefixtures("registrations", "graph")
 

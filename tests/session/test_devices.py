@@ -30,8 +30,7 @@ from actorsession import (
     ops,
 )
 from actorsession import RunMetadata as Metadata
-from actorsession.extend import DeviceAttributes, register_device_factory
-from actorsession.runtime.devices import CPU_PRIORITY
+from actorsession.extend import CPU_PRIORITY, DeviceAttributes, register_device_factory
 from actorsession.session.targets import is_local, master_addresses, names_master
 from tests.forked_programs import warm_process
 from tests.rows import for_each

@@ -1,7 +1,8 @@
 """Administration requests to a server from outside of its cluster, over a separate connection.
 
 Used by the command line and by programs that manage clusters: the statistics of a task, the cluster that it
-is part of, its wait graphs, a change of its cluster, and its stop. Any client that can connect may send them,
+is part of, its wait graphs, its last steps and errors, its log and variables, a change of its cluster, and its
+stop. Any client that can connect may send them,
 also while the task is busy with steps, because the answers wait for no step; ``server.control`` decides which
 peers may stop a server. Imports links and messages.
 
@@ -16,15 +17,39 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
+from actorsession.cluster.server.memory import TaskErrors, TaskVariable
 from actorsession.cluster.server.statistics import CLIENT, ServerStatistics
 from actorsession.cluster.spec import full_address
 from actorsession.cluster.wait_graphs import collect_wait_graphs
-from actorsession.errors import DataLossError, DeadlineExceededError, UnavailableError
-from actorsession.messages.server import SERVER, ClusterView, GetCluster, KeepServer, StopServer
+from actorsession.config.step_record import ErrorRecord, StepRecord
+from actorsession.errors import (
+    DataLossError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    ProtocolError,
+    UnavailableError,
+)
+from actorsession.messages.done import Done
+from actorsession.messages.server import (
+    SERVER,
+    ClusterView,
+    ErrorsRead,
+    GetCluster,
+    KeepServer,
+    ListVariables,
+    LogRead,
+    NoteRestart,
+    ReadErrors,
+    ReadLog,
+    ReadSteps,
+    StepsRead,
+    StopServer,
+    VariablesListed,
+)
 from actorsession.messages.worker import WORKER, AskWhy, GetStatus, UpdateCluster, WorkerStatus, WorkerWhy
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
@@ -34,16 +59,11 @@ from actorsession.runtime.hang_report import HangReport, explain
 from transports import Hello, SecurityConfig, TransportError
 
 __all__ = [
-    "PATIENCE",
-    "TaskLink",
-    "keep_server",
-    "read_cluster",
-    "read_statistics",
-    "read_why",
-    "stop_server",
-    "update_cluster",
-]
+    "PATIENCE", "TaskLink", "ask_server", "keep_server", "note_restart", "read_cluster", "read_errors", "read_log",
+    "read_statistics", "read_steps", "read_variables", "read_why", "stop_server", "update_cluster",
+]  # fmt: skip
 
+T = TypeVar("T")
 # Seconds to answer a request that needs no work; a task that takes longer is blocked.
 PATIENCE = 10.0
 _CLOSE = 1.0
@@ -89,6 +109,137 @@ async def read_cluster(
     async with _link(address, "cluster", token, security, deadline) as link:
         view: ClusterView = await link.ask(SERVER, GetCluster(), deadline)
     return view
+
+
+async def ask_server(
+    address: str,
+    what: str,
+    message: Any,
+    reply: type[T],
+    *,
+    task: str | None = None,
+    cluster_id: str | None = None,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> T:
+    """Send the server at an address one request, and return its answer.
+
+    Args:
+        address: where it listens.
+        what: what is asked for, in a word for errors.
+        message: the request, of ``messages.server``.
+        reply: the class of its answer.
+        task: the expected task; another one at the address is not asked.
+        cluster_id: the id of the expected cluster, likewise.
+        token: its shared secret; by default the environment variable ``ACTORSESSION_TOKEN``.
+        deadline: the deadline of the request; by default 10 s from now.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Raises:
+        UnavailableError: if no server answers there, or an unexpected one.
+        DeadlineExceededError: if it takes too long.
+        UnimplementedError: if it runs a version that does not know the request.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    async with _link(address, what, token, security, deadline, (task, cluster_id)) as link:
+        answer = await link.ask(SERVER, message, deadline)
+    if not isinstance(answer, reply):
+        raise ProtocolError(f"the {what} of {address} were answered by a {type(answer).__name__}")
+    return answer
+
+
+async def read_steps(
+    address: str, count: int = 20, slower_than: float = 0.0, *, running: bool = False, **to: Any
+) -> list[StepRecord]:
+    """Return what the server at an address remembers of its last steps, in the order of their ends.
+
+    A master knows steps as a whole, a worker the parts that it has run: ``merge_records`` puts the answers of
+    several tasks together.
+
+    Args:
+        address: where it listens.
+        count: how many steps at most.
+        slower_than: only steps that took so many seconds or more.
+        running: also those that have not ended, which come last.
+        to: keywords of ``ask_server``.
+
+    Raises:
+        FailedPreconditionError: if it keeps none.
+        OpError: as ``ask_server`` does.
+    """
+    message = ReadSteps(count=count, slower_than=slower_than, session="", running=running, steps=[])
+    answer = await ask_server(address, "last steps", message, StepsRead, **to)
+    if not answer.kept:
+        raise FailedPreconditionError(f"{answer.task} keeps no steps: kept_steps of its settings is 0")
+    return [StepRecord.from_wire(step) for step in answer.steps]
+
+
+async def read_errors(address: str, **to: Any) -> TaskErrors:
+    """Return the last errors of the server at an address, and how often its task was started again.
+
+    Args:
+        address: where it listens.
+        to: keywords of ``ask_server``.
+
+    Raises:
+        OpError: as ``ask_server`` does.
+    """
+    answer = await ask_server(address, "errors", ReadErrors(), ErrorsRead, **to)
+    return TaskErrors(
+        task=answer.task,
+        errors=tuple([ErrorRecord.from_wire(error) for error in answer.errors]),
+        counts=answer.counts,
+        restarts=answer.restarts,
+        predecessor=answer.predecessor,
+        since=answer.since,
+    )
+
+
+async def read_log(address: str, lines: int = 100, after: int = 0, **to: Any) -> LogRead:
+    """Return the last lines of the log of the server at an address.
+
+    Args:
+        address: where it listens.
+        lines: how many at most.
+        after: only lines after that with this number; the ``last`` of an earlier answer.
+        to: keywords of ``ask_server``.
+
+    Raises:
+        OpError: as ``ask_server`` does.
+    """
+    return await ask_server(address, "log", ReadLog(lines=lines, after=after), LogRead, **to)
+
+
+async def read_variables(address: str, **to: Any) -> list[TaskVariable]:
+    """Return the variables of the task at an address, the largest first; its values stay there.
+
+    Args:
+        address: where it listens.
+        to: keywords of ``ask_server``.
+
+    Raises:
+        OpError: as ``ask_server`` does.
+    """
+    answer = await ask_server(address, "variables", ListVariables(), VariablesListed, **to)
+    return [TaskVariable.from_wire(variable) for variable in answer.variables]
+
+
+async def note_restart(address: str, restarts: int, predecessor: str, **to: Any) -> None:
+    """Tell the server at an address that its task was started again.
+
+    Args:
+        address: where it listens.
+        restarts: how often so far.
+        predecessor: how the process before ended.
+        to: keywords of ``ask_server``.
+
+    Raises:
+        PermissionDeniedError: if the server does not accept the request from this client.
+        OpError: as ``ask_server`` does.
+    """
+    message = NoteRestart(restarts=restarts, predecessor=predecessor)
+    _ = await ask_server(address, "restart", message, Done, **to)
 
 
 async def stop_server(

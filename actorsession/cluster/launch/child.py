@@ -200,6 +200,7 @@ def _introduce(server: Server, options: WorkerOptions, probe_port: int | None) -
     path = server.restored_from
     if options.json:
         probed = {} if probe_port is None else {"probe_port": probe_port}
+        metered = {"metrics": server.metrics_url} if server.metrics_url else {}
         restored = {"restored_from": path} if path else {}
         _say_json(
             {
@@ -208,12 +209,15 @@ def _introduce(server: Server, options: WorkerOptions, probe_port: int | None) -
                 "address": server.target,
                 "pid": os.getpid(),
                 **probed,
+                **metered,
                 **restored,
             }
         )
         return
     what = "serves" if options.role == "worker" else "is a master"
     _say(f"{server.task} {what} at {server.target}; Ctrl-C ends it")
+    if server.metrics_url:
+        _say(f"{server.task} has metrics at {server.metrics_url}")
     if path:
         _say(f"{server.task} has the variables of {path}")
 

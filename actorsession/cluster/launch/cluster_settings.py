@@ -27,6 +27,7 @@ class ClusterSettings:
         on_end: called on the cluster's loop with the end of each process; see ``LocalCluster``.
         cluster_id: the id of the cluster; see ``LocalCluster``.
         snapshot_dir: where all tasks keep snapshots, if they do.
+        dashboard: whether a process serves the page of the cluster; see ``LocalCluster``.
 
     Raises:
         ValueError: for a number of restarts below 0.
@@ -41,6 +42,7 @@ class ClusterSettings:
     on_end: Callable[[TaskEnd], object] | None
     cluster_id: str | None
     snapshot_dir: str | os.PathLike[str] | None
+    dashboard: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "start_timeout", checked_seconds("start_timeout", self.start_timeout))

@@ -68,6 +68,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         TypeError: for modules that are not given as a sequence of names, or a number of restarts that is no
             integer.
         InvalidArgumentError: for a duration out of range.
+        ImportError: for a page without the extra ``dashboard``.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         restart: int = 0,
         on_end: Callable[[TaskEnd], object] | None = None,
         cluster_id: str | None = None,
+        dashboard: bool = False,
     ) -> None:
         settings = ClusterSettings(
             start_timeout=start_timeout,
@@ -94,6 +96,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
             on_end=on_end,
             cluster_id=cluster_id,
             snapshot_dir=snapshot_dir,
+            dashboard=dashboard,
         )
         if protocol not in (None, "unix", "tcp", "tls"):
             raise ValueError(f"a local cluster's protocol is unix, tcp or tls, got {protocol!r:.100}")

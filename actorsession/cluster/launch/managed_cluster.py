@@ -18,10 +18,11 @@ import contextlib
 import os
 import re
 import secrets
+import sys
 from collections import defaultdict
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.life_cycle import LifeCycle, State
@@ -29,15 +30,21 @@ from actorsession.actors.loops import in_thread
 from actorsession.cluster.launch.cluster_interface import TaskProcess, TaskStatus
 from actorsession.cluster.launch.cluster_settings import ClusterSettings
 from actorsession.cluster.launch.cluster_thread import ClusterThread
+from actorsession.cluster.launch.dashboard_process import DashboardProcess
 from actorsession.cluster.launch.spawner import Spawner
 from actorsession.cluster.launch.task_processes import TaskProcesses, raise_losses
 from actorsession.cluster.server.snapshots import stored_cluster_id
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterSpec
+from actorsession.drawing.shown import Shown
 from actorsession.durations import checked_seconds
 from actorsession.errors import DataLossError, UnavailableError
 from actorsession.process_bound import ProcessBound
 from actorsession.standard_streams import open_standard_descriptors
+from actorsession.terminal_text import write_lines
+
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
 
 __all__ = ["GRACE", "ManagedCluster", "checked_imports"]
 
@@ -53,7 +60,7 @@ _ID_BYTES = 8
 _GENERATED = re.compile(rf"[0-9a-f]{{{2 * _ID_BYTES}}}")
 
 
-class ManagedCluster(ProcessBound, Generic[P]):
+class ManagedCluster(Shown, ProcessBound, Generic[P]):
     """Processes that are started and ended together, one for each task.
 
     Args:
@@ -78,9 +85,10 @@ class ManagedCluster(ProcessBound, Generic[P]):
         cluster_id = settings.cluster_id
         self._snapshots_of = settings.snapshot_dir if cluster_id is None else None  # who goes on with whose?
         spawner.cluster_id = secrets.token_hex(_ID_BYTES) if cluster_id is None else cluster_id
-        self._life = LifeCycle("cluster", "the cluster", lambda: self._tasks.kill_now())
+        self._life = LifeCycle("cluster", "the cluster", self._kill_all)
         self._tasks = TaskProcesses(spawner, self._life, settings)
         self._restarts = self._tasks.restarts
+        self._page = DashboardProcess(token=settings.token, security=settings.security) if settings.dashboard else None
         self._changing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._thread = ClusterThread(self._life)
         self.processes = self._tasks.by_task
@@ -98,7 +106,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
             ResourceExhaustedError: if there is no place for them.
             FailedPreconditionError: if the cluster was started before, or is stopped meanwhile.
         """
-        await self._life.start(self._start, lambda: self._tasks.stop(0.0))
+        await self._life.start(self._start, self._undo_start)
 
     async def _start(self) -> None:
         open_standard_descriptors()  # the loop may be the caller's own
@@ -107,6 +115,27 @@ class ManagedCluster(ProcessBound, Generic[P]):
         await self._tasks.start_all(self._jobs)
         if self._life.state is State.STARTING:
             self._restarts.watch(self.processes.values())
+        if self._page is not None and self._life.state is State.STARTING:
+            await in_thread(self._page.start, next(iter(self.processes.values())).address)
+            write_lines(sys.stdout, [f"the page of the cluster: {self._page.link}"])
+
+    async def _undo_start(self) -> None:
+        await self._end_page()
+        await self._tasks.stop(0.0)
+
+    async def _end_page(self) -> None:
+        if self._page is not None:
+            await in_thread(self._page.close)
+
+    def _kill_all(self) -> None:
+        if self._page is not None:
+            self._page.kill_now()
+        self._tasks.kill_now()
+
+    @property
+    def dashboard_link(self) -> str:
+        """The address of the page of the cluster, with the token that opens it; "" without ``dashboard=True``."""
+        return "" if self._page is None else self._page.link
 
     @property
     def cluster_id(self) -> str:
@@ -300,6 +329,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
     async def _stop(self, grace: float) -> None:
         await self._restarts.stop()
+        await self._end_page()
         await self._tasks.stop(grace)
         raise_losses(self.processes.values())
 
@@ -350,6 +380,14 @@ class ManagedCluster(ProcessBound, Generic[P]):
     ) -> None:
         with _after(exc):
             await self.stop()
+
+    def _sheet(self) -> Sheet:
+        from actorsession.drawing.sheet import Sheet, Table
+
+        states = self.status().values()
+        rows = [(one.task, one.address, one.node, one.fate.partition("\n")[0], one.restarts) for one in states]
+        headings = ("task", "address", "node", "state", "restarts")
+        return Sheet(repr(self).strip("<>"), {}, [Table("tasks", headings, rows, 4)])
 
     def __repr__(self) -> str:
         alive = sum(p.alive for p in self.processes.values())

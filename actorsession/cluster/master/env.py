@@ -20,6 +20,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes, device_name
 from actorsession.metrics import Histogram
 from actorsession.records import dataclass
+from actorsession.runtime.step_log import ErrorLog, StepLog
 
 __all__ = [
     "Changes",
@@ -64,6 +65,8 @@ class MasterEnv:
         default_session_config: applies to each session where its own settings have their defaults.
         stats_publisher_factory: makes what receives the reports of steps; ``None`` for none.
         restart_wait: seconds for which a step waits for a lost task that it needs, before it begins.
+        step_log: keeps the last steps; ``None`` if none are kept.
+        errors: keeps the last errors.
         step_seconds: how long the steps of all sessions took, from their begin to the answer for their client.
     """
 
@@ -74,6 +77,8 @@ class MasterEnv:
     default_session_config: ConfigProto = field(default_factory=ConfigProto)
     stats_publisher_factory: StatsPublisherFactory | None = None
     restart_wait: float = 0.0
+    step_log: StepLog | None = None
+    errors: ErrorLog = field(default_factory=lambda: ErrorLog(""))
     step_seconds: Histogram = field(default_factory=Histogram)
 
 

@@ -34,6 +34,7 @@ from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.registry import VOCABULARY
 from actorsession.messages.session import (
+    AskSessionSteps,
     AskSessionWhy,
     CloseSession,
     CreateSession,
@@ -56,6 +57,7 @@ from actorsession.runtime.admission import Admission
 from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_names import SessionNames
+from actorsession.runtime.step_log import Whole
 from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["Master"]
@@ -89,6 +91,11 @@ class Master(Actor):
         self._ended: OrderedDict[str, OpError] = OrderedDict()  # why each of the last sessions ended
         self._closing: OpError | None = None
         self._cache_of_ended = NO_LOOKUPS
+        if env.step_log is not None:
+            env.step_log.running.append(self._under_way)
+
+    def _under_way(self) -> list[Whole]:
+        return [step for session in tuple(self._sessions.values()) for step in session.steps.under_way()]
 
     # -- messages ------------------------------------------------------------------------------
 
@@ -99,6 +106,7 @@ class Master(Actor):
         FindPlacement,
         ExplainStep,
         ReattachSession,
+        AskSessionSteps,
         AskSessionWhy,
         PartialRunDrop,
         TakeStepValues,

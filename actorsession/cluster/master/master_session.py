@@ -12,6 +12,7 @@ from collections.abc import Awaitable
 from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
+from actorsession.cluster.last_steps import collect_steps
 from actorsession.cluster.master.device_discovery import RETRY, too_few_answer
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_plans import SessionPlans
@@ -23,11 +24,13 @@ from actorsession.durations import checked_milliseconds, in_seconds
 from actorsession.errors import InvalidArgumentError, OpError, error_from_wire
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
+    AskSessionSteps,
     AskSessionWhy,
     DeviceList,
     ExplainStep,
     ExtendSession,
     FindPlacement,
+    LastSteps,
     ListDevices,
     PartialRunDrop,
     PlacementFound,
@@ -210,6 +213,18 @@ class MasterSession(Actor):
         graphs = await collect_wait_graphs(asks, self.handle, Deadline.after(in_seconds(_checked(message))))
         return SessionWhy(waits=[w.to_wire() for w in graphs.waits], silent=graphs.silent)
 
+    @answers(AskSessionSteps, direct=True)
+    def on_ask_steps(self, message: AskSessionSteps, call: CallContext) -> asyncio.Task[LastSteps]:
+        """Collect from all tasks what they remember of the session's last steps."""
+        return self.children.start(self._last_steps(message), name="last steps", awaited=True)
+
+    async def _last_steps(self, message: AskSessionSteps) -> LastSteps:
+        steps, limit = self.steps, Deadline.after(in_seconds(_checked(message)))
+        others = {task: worker for task, worker in steps.workers.items() if task != self._cluster.task}
+        count, slower = message.count, message.slower_than
+        records = await collect_steps(steps.step_log, self.handle, count, slower, others, limit)
+        return LastSteps(steps=[record.to_wire() for record in records])
+
     async def close(self, why: OpError) -> None:
         """End all steps with an error and drop the session at its workers; bounded in time, idempotent."""
         if self.closed:
@@ -221,7 +236,7 @@ class MasterSession(Actor):
         await self.plans.membership.leave()
 
 
-def _checked(message: AskSessionWhy | WaitForTasks) -> int:
+def _checked(message: AskSessionSteps | AskSessionWhy | WaitForTasks) -> int:
     """Return the limit of a request in milliseconds.
 
     Raises:

@@ -22,6 +22,7 @@ from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, OpError, from_exception
 from actorsession.messages.step_frames import GraphRequest, StepRequest, WireValues
 from actorsession.messages.worker import AskWhy, WorkerWhy
+from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import ClientRun
 from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.wait_graph import TaskWaits
@@ -78,6 +79,11 @@ class MasterStep(StepParts):
         self._seconds = seconds
         self._alarm: Alarm | None = None
         self._over = False
+
+    @property
+    def signature(self) -> RunSignature:
+        """The names of the run."""
+        return self._graph.signature
 
     def begin(self) -> None:
         """Begin all parts, that of the master's own task first, so that its values are pushed before."""
@@ -194,18 +200,18 @@ class MasterStep(StepParts):
         if self._over:
             return
         try:
-            self._end()
+            self._end(error)
             self.abort_parts(error)
         finally:
             self._run.fail(error)
 
-    def _end(self) -> None:
+    def _end(self, error: OpError | None = None) -> None:
         self._over = True
         session = self._program.session
         try:
             if self._alarm is not None:
                 session.wheel.discard(self._alarm)
-            session.ended(self, self._graph, self._nbytes)
+            session.ended(self, self._graph, self._nbytes, error)
         except Exception:  # the client gets its answer all the same
             _log.exception("step %d: its end is not recorded", self.step_id)
 

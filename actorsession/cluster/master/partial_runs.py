@@ -51,6 +51,7 @@ from actorsession.rpc.local_calls import ClientRun
 from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.partial.manager import RUN_NUMBERS, PartialRunMgr
 from actorsession.runtime.partial.run_state import Call, Phase, RunState
+from actorsession.runtime.step_log import Whole, error_text
 
 if TYPE_CHECKING:
     from actorsession.cluster.master.session_steps import SessionSteps
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = ["MasterRun", "PartialProgram"]
 
 _NO_FEEDS = WireValues([])
+_new = tuple.__new__
 
 
 class PartialProgram(Program):
@@ -167,6 +169,7 @@ class MasterPartialStep(StepParts):
         graph: the client graph.
         rendezvous: the rendezvous of the step on the master's own task.
         on_end: called when all parts have ended, and with an error if one fails.
+        error: the error with which it was ended; ``None`` if all tasks have succeeded.
 
     Raises:
         OpError: if the session at the master's own task is gone.
@@ -187,6 +190,7 @@ class MasterPartialStep(StepParts):
         self.on_end: Callable[[OpError | None], object] | None = None
         self._failed = self._cleaned = self._ran = self._settled = False
         self._own = own
+        self.error: OpError | None = None
         self.rendezvous = own.hold(self.step_id)
         # Be it by this task's partitions or by a push that could not be delivered.
         self.rendezvous.on_abort = self._aborted
@@ -230,6 +234,7 @@ class MasterPartialStep(StepParts):
         if self._cleaned:
             return
         self._cleaned = self._settled = True
+        self.error = error
         if self._ran:
             self.settle(error, ran=True)
         else:
@@ -279,10 +284,11 @@ class MasterRun(RunState[MasterPartialStep]):
 
     Attributes:
         close_calls: ends the calls of the client; set before the run begins.
+        since: when it was set up, by the monotonic clock.
     """
 
     # Values are encoded, or copied by the client, so the step shares no memory with it.
-    __slots__ = ("_session", "_unconfirmed", "close_calls")
+    __slots__ = ("_session", "_unconfirmed", "close_calls", "since")
     close_calls: Callable[[], object]
 
     def __init__(
@@ -296,6 +302,7 @@ class MasterRun(RunState[MasterPartialStep]):
     ) -> None:
         super().__init__(handle, plan, step, runs, now)
         self._session = session
+        self.since = time.monotonic()
         self._unconfirmed = 0  # calls that were answered and that the client has not confirmed yet
 
     def _start_step(self) -> None:
@@ -312,7 +319,26 @@ class MasterRun(RunState[MasterPartialStep]):
         self.step.roll_back(error)
 
     def _release(self) -> None:
-        self.step.close()
+        step, session = self.step, self._session
+        log, error = session.step_log, step.error
+        if log is not None:
+            text = "" if error is None else error_text(error)
+            row = (
+                step.step_id,
+                session.handle,
+                "partial",
+                step.graph.signature,
+                self.since,
+                time.monotonic(),
+                text,
+                "",
+            )
+            log.wholes.append(_new(Whole, row))
+            if len(log.wholes) >= log.full:
+                log.trim()
+        if error is not None:
+            session.errors.note(error, session=session.handle, step_id=step.step_id)
+        step.close()
         self.close_calls()
 
     # -- the client ----------------------------------------------------------------------------

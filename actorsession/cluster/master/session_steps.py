@@ -40,12 +40,14 @@ from actorsession.rpc.local_calls import ClientRun
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.partial.manager import PartialRunMgr
+from actorsession.runtime.step_log import Whole, error_text
 from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["SessionSteps"]
 
 _NO_OPTIONS = RunOptions()
 _LOCAL_STEP = CallContext(NEVER)
+_new = tuple.__new__
 
 
 class SessionSteps:
@@ -72,6 +74,8 @@ class SessionSteps:
         over: what runs are told once the session is closed.
         admission: the session's share of the master's admission.
         limit: the seconds that a step may take by default.
+        step_log: keeps the last steps of the server; ``None`` if none are kept.
+        errors: keeps its last errors.
         last_used: the time of the latest request by the monotonic clock.
     """
 
@@ -99,6 +103,7 @@ class SessionSteps:
         self.partials: PartialRunMgr[MasterRun] = PartialRunMgr(config.partial_run_idle_limit_in_ms / 1000, self.handle)
         self.admission = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
+        self.step_log, self.errors = plans.cluster.env.step_log, plans.cluster.env.errors
         self.preparing = 0
         self.over: OpError | None = None
 
@@ -192,16 +197,31 @@ class SessionSteps:
         graph.last_used = step.since
         self._running[step.step_id] = step
 
-    def ended(self, step: MasterStep, graph: ClientGraph, nbytes: int) -> None:
-        """Record that a step has ended."""
+    def ended(self, step: MasterStep, graph: ClientGraph, nbytes: int, error: OpError | None = None) -> None:
+        """Record that a step has ended, and with which error."""
         del self._running[step.step_id]
-        took, durations = time.monotonic() - step.since, self._durations
-        durations.counts[bisect_left(BOUNDS, took)] += 1  # without a call
-        durations.sum += took
+        now, durations, log = time.monotonic(), self._durations, self.step_log
+        durations.counts[bisect_left(BOUNDS, now - step.since)] += 1  # without a call
+        durations.sum += now - step.since
+        if log is not None:
+            text = "" if error is None else error_text(error)
+            row = (step.step_id, self.handle, "run", graph.signature, step.since, now, text, "")
+            log.wholes.append(_new(Whole, row))
+            if len(log.wholes) >= log.full:
+                log.trim()
+        if error is not None:
+            self.errors.note(error, session=self.handle, step_id=step.step_id)
         graph.users -= 1
         if graph.dropped and not graph.users:
             self._graphs.drop(graph)
         self.admission.leave(nbytes)
+
+    def under_way(self) -> list[Whole]:
+        """Return the steps and partial runs that have not ended, for the log of the last steps."""
+        handle, runs = self.handle, self.partials.open_runs()
+        steps = [Whole(s.step_id, handle, "run", s.signature, s.since, 0.0, "") for s in list(self._running.values())]
+        partials = [Whole(r.step.step_id, handle, "partial", r.step.graph.signature, r.since, 0.0, "") for r in runs]
+        return [*steps, *partials]
 
     def is_over(self, step_id: int) -> bool:
         """Return whether a step has ended."""

@@ -20,9 +20,25 @@ from typing import Any
 
 from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import LOCAL, CallContext
+from actorsession.cluster.server.memory import ServerMemory
 from actorsession.errors import DataLossError, PermissionDeniedError
 from actorsession.messages.done import Done
-from actorsession.messages.server import ClusterView, GetCluster, KeepServer, StopServer
+from actorsession.messages.server import (
+    ClusterView,
+    ErrorsRead,
+    GetCluster,
+    KeepServer,
+    ListVariables,
+    LogRead,
+    NoteRestart,
+    ReadErrors,
+    ReadLog,
+    ReadSteps,
+    StepsRead,
+    StopServer,
+    VariablesListed,
+)
+from actorsession.runtime.step_log import ErrorLog
 from transports import parse_address
 
 __all__ = ["Control", "is_near"]
@@ -40,6 +56,7 @@ class Control(Actor):
         stop: starts to stop the server, without waiting for it; the argument is by whom.
         keep: lets the server stop by itself unless it is called again within that many seconds.
         trusted: whether every connected peer has proved a token.
+        memory: what the server remembers and holds; by default nothing.
 
     Attributes:
         keeps_snapshots: whether a stop ends with a snapshot, whose outcome is the answer to the request.
@@ -54,6 +71,7 @@ class Control(Actor):
         keep: Callable[[float], None],
         *,
         trusted: bool,
+        memory: ServerMemory | None = None,
     ) -> None:
         super().__init__(f"server {task}")
         self._task = task
@@ -62,6 +80,7 @@ class Control(Actor):
         self._stop = stop
         self._keep = keep
         self._trusted = trusted
+        self._memory = memory or ServerMemory(task, ErrorLog(task), None, tuple)
         self.keeps_snapshots = False
         self._asked: set[asyncio.Task[Any]] = set()  # the handlers of those who wait for the stop
         self._settled = asyncio.Event()
@@ -111,6 +130,35 @@ class Control(Actor):
         """Begin the time anew after which the server stops by itself."""
         self._check(call)
         self._keep(message.seconds)
+        return Done()
+
+    # -- what the server remembers and holds ------------------------------------------------------
+
+    @answers(ReadSteps, direct=True)
+    def on_read_steps(self, message: ReadSteps, call: CallContext) -> StepsRead:
+        """Return the last steps."""
+        return self._memory.read_steps(message)
+
+    @answers(ReadErrors)
+    def on_read_errors(self, message: ReadErrors, call: CallContext) -> ErrorsRead:
+        """Return the last errors and the restarts of the task."""
+        return self._memory.read_errors()
+
+    @answers(ReadLog)
+    def on_read_log(self, message: ReadLog, call: CallContext) -> LogRead:
+        """Return the last lines of the log."""
+        return self._memory.read_log(message)
+
+    @answers(ListVariables)
+    def on_list_variables(self, message: ListVariables, call: CallContext) -> VariablesListed:
+        """Return the variables of the task."""
+        return self._memory.list_variables()
+
+    @answers(NoteRestart)
+    def on_note_restart(self, message: NoteRestart, call: CallContext) -> Done:
+        """Remember why the task was started again."""
+        self._check(call)
+        self._memory.note_restart(message)
         return Done()
 
     def _check(self, call: CallContext) -> None:

@@ -30,6 +30,7 @@ from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.address_checks import checked_scheme, refuse_plain
 from actorsession.cluster.server.cluster_view import ClusterView
 from actorsession.cluster.server.control import Control
+from actorsession.cluster.server.metrics_port import MetricsPort
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.sidecar import Vitals
 from actorsession.cluster.server.snapshots import Snapshots, SnapshotStore
@@ -129,6 +130,7 @@ class Server(ProcessBound):
         )
         self._store: SnapshotStore | None = None
         self._listener: Listener | None = None
+        self._metrics = MetricsPort(settings.metrics_host, settings.metrics_port)
         self._actors: TaskActors | None = None
         self._control: Control | None = None
         self._children = Children(f"server of {self.task}")
@@ -172,9 +174,10 @@ class Server(ProcessBound):
                 sock=self._settings.listening_socket,
                 security=self._security,
             )
+            await self._metrics.open(actors.metric_families)
         except Exception as exc:
             where = f"{self.task} cannot listen at {self._bind_to}: {exc}"
-            if isinstance(exc, TransportError):
+            if isinstance(exc, (TransportError, OSError)):
                 raise UnknownError(where, task=self.task) from exc
             if isinstance(exc, ValueError):  # such as a socket of another kind than the address
                 raise InvalidArgumentError(where, task=self.task) from exc
@@ -184,11 +187,18 @@ class Server(ProcessBound):
         actors.open_files(near=self._listener.near)
         registry.publish(self.target, self._serves[MASTER])
         self._cluster_view.begin(self._cache, self.target, actors.share_cores)
+        actors.keep_log()
         _log.info("%s serves at %s", self.task, self.target)
         if actors.snapshots is not None:
             _ = self._children.start(actors.snapshots.run(), name=f"snapshots of {self.task}")
 
+    @property
+    def metrics_url(self) -> str:
+        """Where Prometheus reads the server; "" if it has no ``metrics_port`` or is not started."""
+        return self._metrics.url
+
     async def _undo_start(self) -> None:
+        await self._metrics.aclose()
         if self._listener is not None:
             registry.withdraw(self.target, self._serves[MASTER])
             await self._listener.aclose(grace=0.0)
@@ -211,7 +221,7 @@ class Server(ProcessBound):
         )
         self._control = Control(
             self.task, self._hello.cluster_id, self._cluster_view.tasks,
-            self._begin_stop, self.keep, trusted=self._token is not None,
+            self._begin_stop, self.keep, trusted=self._token is not None, memory=actors.memory,
         )  # fmt: skip
         self._control.keeps_snapshots = store is not None
         self._serves[WORKER] = actors.worker.ref
@@ -326,6 +336,7 @@ class Server(ProcessBound):
         assert self._listener is not None
         actors = self.actors
         registry.withdraw(self.target, self._serves[MASTER])
+        await self._metrics.aclose()
         await self._listener.aclose(connections=False)
         await actors.stop(error)
         if actors.snapshots is not None:
@@ -346,6 +357,7 @@ class Server(ProcessBound):
             registry.withdraw(self.target, self._serves[MASTER])
             self._listener.abandon()
         self._vitals.drop()
+        self._metrics.drop()
         if self._actors is not None:
             self._actors.drop()
 

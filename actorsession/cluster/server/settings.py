@@ -15,6 +15,7 @@ from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.records import dataclass
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, check_lease
 from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.runtime.step_log import KEPT_STEPS
 from transports import SecurityConfig
 
 __all__ = ["ServerSettings"]
@@ -58,12 +59,17 @@ class ServerSettings:
         restart_wait: seconds for which a session whose master is here waits for a task that was lost to be
             started again, before it begins a step that needs the task; 0 to fail the step at once. For
             clusters in which something starts tasks again, such as systemd or a ``LocalCluster``.
+        kept_steps: how many of the last steps the server remembers, for ``last_steps`` and ``actorsession trace``;
+            0 for none. A step of some transfers takes a kilobyte.
+        metrics_port: the port at which the server answers ``GET /metrics`` for Prometheus, by HTTP and without a
+            token; 0 for any that is free, see ``Server.metrics_url``. ``None`` for none.
+        metrics_host: the address of that port; by default only this machine can reach it.
         stats_publisher_factory: makes what receives the graphs and the statistics of the steps of sessions
             whose master is here, one per run signature of each session.
 
     Raises:
-        InvalidArgumentError: for seconds that are no duration or too few, a limit of steps below 1, and
-            settings of sessions that only local sessions or clients have, or that no session accepts.
+        InvalidArgumentError: for seconds that are no duration or too few, a limit of steps below 1, a number that is no
+            port, and settings of sessions that only local sessions or clients have, or that no session accepts.
     """
 
     protocol: str | None = None
@@ -81,6 +87,9 @@ class ServerSettings:
     beat: float = BEAT_SECONDS
     sidecar: bool = False
     restart_wait: float = 0.0
+    kept_steps: int = KEPT_STEPS
+    metrics_port: int | None = None
+    metrics_host: str = "127.0.0.1"
     stats_publisher_factory: StatsPublisherFactory | None = None
 
     def __post_init__(self) -> None:
@@ -89,6 +98,10 @@ class ServerSettings:
             object.__setattr__(self, name, checked_seconds(name, getattr(self, name)))
         if self.max_inflight_steps < 1:
             raise InvalidArgumentError(f"max_inflight_steps is 1 or more, got {self.max_inflight_steps}")
+        if self.kept_steps < 0:
+            raise InvalidArgumentError(f"kept_steps is 0 or more, got {self.kept_steps}")
+        if self.metrics_port is not None and not 0 <= self.metrics_port < 2**16:
+            raise InvalidArgumentError(f"metrics_port is a port from 0 to 65535, got {self.metrics_port}")
         check_lease(self.beat, self.lease)
 
 

@@ -10,16 +10,19 @@ rest is checked, because anyone may answer at an address.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
+from actorsession.drawing.counters import Counters
+from actorsession.durations import short_duration
 from actorsession.errors import ProtocolError
 from actorsession.metrics import HistogramCounts
 from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
 from actorsession.records import dataclass
 from actorsession.rpc.link import LinkStatistics
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
+from actorsession.whole_numbers import is_index
 
 __all__ = ["CLIENT", "OpenSession", "ServerStatistics", "VariableSize"]
 
@@ -28,6 +31,8 @@ T = TypeVar("T")
 CLIENT = "client"
 """The task name in the hello of clients, which are not tasks of a cluster."""
 
+# Seconds by which an event loop is late when something holds it, and not only a busy machine.
+_LATE = 0.5
 # Seconds beyond two intervals that a snapshot may be late: for a moment without steps, and for a slow disk.
 _SNAPSHOT_SLACK = 10.0
 _SCALARS: Mapping[Any, tuple[type, ...]] = {
@@ -141,8 +146,8 @@ class VariableSize:
     nbytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerStatistics:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ServerStatistics(Counters):
     """The counters of one task at one moment.
 
     Attributes:
@@ -271,6 +276,29 @@ class ServerStatistics:
             or any(k.pending or k.serving for k in self.links)
         )
 
+    def findings(self, versions: Iterable[str]) -> list[str]:
+        """Return what is wrong with the task, one sentence each.
+
+        Args:
+            versions: the versions that the tasks of its cluster run.
+        """
+        texts = []
+        newest = max(versions, key=_order, default="")
+        if _order(self.version) < _order(newest):
+            texts.append(f"it runs version {self.version or 'unknown'}, and another task {newest}")
+        if self.loop_lag > _LATE:
+            texts.append(f"its event loop was {self.loop_lag:.1f} s late; a kernel or callback holds it")
+        if self.snapshot_overdue:
+            texts.append(
+                f"its last snapshot is {short_duration(self.snapshot_age)} old, with one every "
+                f"{short_duration(self.snapshot_every)}; its log has the reason"
+            )
+        if self.overdue:
+            all_held = self.overdue >= self.pool_threads
+            last = "; other kernels wait until the task is restarted" if all_held else ""
+            texts.append(f"{self.overdue_kernels}{last}")
+        return texts
+
     def to_wire(self) -> dict[str, Any]:
         """Return the counters as plain values."""
         out = asdict(self)
@@ -328,6 +356,12 @@ class ServerStatistics:
         Links of one peer at one address, such as those of clients at a unix socket, are added up.
         """
         return exposition(self.metric_families())
+
+
+def _order(version: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a key by which versions are sorted: numbers by value, and before a word such as "rc1"."""
+    parts = version.replace("-", ".").split(".") if version else []
+    return tuple((1, int(p), "") if is_index(p) else (0, 0, p) for p in parts)
 
 
 # The fields that are tuples, and the class of their items.

@@ -5,6 +5,7 @@ Made by ``Server`` when it starts, and ended by it. What was made is released if
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master import Master
 from actorsession.cluster.server.cluster_view import ClusterView
 from actorsession.cluster.server.inspector import Inspector
+from actorsession.cluster.server.memory import ServerMemory, held_log
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.sidecar import Vitals
@@ -23,12 +25,14 @@ from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import OpError
-from actorsession.metrics import HistogramCounts, mailbox_waits
+from actorsession.metrics import Histogram, HistogramCounts, mailbox_waits
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads, thread_count
+from actorsession.prometheus import MetricFamily
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
+from actorsession.runtime.step_log import ErrorLog, StepLog
 from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.version import installed_version
 
@@ -55,6 +59,9 @@ class TaskActors:
         inspector: answers those who look at the task.
         devices: the devices of the task.
         pool: the threads of kernels.
+        errors: the last errors.
+        step_log: the last steps; ``None`` if none are kept.
+        memory: answers what the server remembers and holds.
         snapshots: writes the variables to files, if wanted.
 
     Raises:
@@ -79,6 +86,7 @@ class TaskActors:
         self._started = time.monotonic()
         self._threads = config.intra_op_parallelism_threads
         self._share: BlasThreads | None = None
+        self._until_end = contextlib.ExitStack()
         self.pool = server_pool(config)
         try:
             self._blas = hold_blas_threads(self._threads) if self._threads else None
@@ -86,6 +94,9 @@ class TaskActors:
             self.open_files(near=False)  # until the listener shows who can reach the server
             restored = None if store is None else restore_latest(store, self.devices)
             self.restored = None if restored is None else restored.to_wire()
+            kept = settings.kept_steps
+            self.errors, durations = ErrorLog(self.task), Histogram()
+            self.step_log = StepLog(self.task, kept, self.errors, durations) if kept else None
             self._env = MasterEnv(
                 self.task,
                 self.incarnation,
@@ -94,10 +105,14 @@ class TaskActors:
                 config,
                 settings.stats_publisher_factory,
                 settings.restart_wait,
+                self.step_log,
+                self.errors,
+                durations,
             )
             self.master = Master(self._env, settings.session_gc_seconds, settings.max_inflight_steps)
-            self.worker = Worker(self, self.devices, cache, self.pool)
+            self.worker = Worker(self, self.devices, cache, self.pool, self.errors, self.step_log)
             self.inspector = Inspector(self.task, self.master.graph, self.worker.held_state)
+            self.memory = ServerMemory(self.task, self.errors, self.step_log, self.worker.held_state)
             self.snapshots: Snapshots | None = None
             if store is not None:
                 every = settings.snapshot_every
@@ -111,6 +126,10 @@ class TaskActors:
         files = self._files or FileRoots(None if near else (), self.task)
         for device in self.devices:
             device.resources.files = files
+
+    def keep_log(self) -> None:
+        """Keep the log of the process in memory until the end."""
+        self.memory.log = self._until_end.enter_context(held_log())
 
     def share_cores(self) -> None:
         """Share the cores out among the processes of this host that run tasks, unless the user has chosen."""
@@ -184,6 +203,10 @@ class TaskActors:
             open_sessions=master.open_sessions(),
         )
 
+    async def metric_families(self) -> list[MetricFamily]:
+        """Return the current counters for Prometheus."""
+        return self.statistics().metric_families()
+
     # -- end -----------------------------------------------------------------------------------
 
     async def stop(self, why: OpError) -> None:
@@ -194,6 +217,7 @@ class TaskActors:
         self._release_threads()
 
     def _release_threads(self) -> None:
+        self._until_end.close()
         if self.pool is not None:
             self.pool.shutdown(wait=False)
         # The last holder restores the library's own number of threads.

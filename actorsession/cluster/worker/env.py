@@ -14,6 +14,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.step_log import ErrorLog, StepLog
 
 __all__ = ["WorkerCounters", "WorkerEnv"]
 
@@ -47,6 +48,8 @@ class WorkerEnv:
         log: the log of the messages of steps.
         groups: the groups of collectives at the task.
         peers: the tasks of the session; ``None`` if they are the tasks of the worker's cluster.
+        step_log: keeps the last steps; ``None`` if none are kept.
+        errors: keeps the last errors.
     """
 
     task: str
@@ -59,3 +62,5 @@ class WorkerEnv:
     counters: WorkerCounters = field(default_factory=WorkerCounters)
     log: RpcLog = field(default_factory=RpcLog)
     peers: SessionPeers | None = None
+    step_log: StepLog | None = None
+    errors: ErrorLog = field(default_factory=lambda: ErrorLog(""))

@@ -34,8 +34,10 @@ from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
+from actorsession.runtime.engine.pooled_work import TimedWork
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.engine.takes import ended_from_outside
+from actorsession.runtime.step_log import Part, error_text
 
 __all__ = ["PartProgram", "PartSteps", "PartValues", "PartWaiter", "Registered", "unknown_graph"]
 
@@ -59,7 +61,7 @@ PartValues: TypeAlias = tuple[Sequence[Any], int, "list[Any] | None"]
 
 @dataclass(slots=True)
 class Registered:
-    """A graph with the number of feeds of its steps, its groups, what it sends to, and what is watched."""
+    """A graph with the number of feeds of its steps, its groups, what it sends to, what is watched, its devices."""
 
     graph: LoadedGraph
     feeds: int
@@ -70,6 +72,7 @@ class Registered:
     drop_program: Callable[[], None] | None = None
     handle: str = ""
     released: bool = False
+    devices: tuple[str, ...] = ()
 
     def unsent(self, values: Sequence[Any], error: OpError) -> OpError:
         """Return the error of fetched values that cannot be sent, with the node of the first of them."""
@@ -135,6 +138,7 @@ class PartSteps:
         env: the environment of the session.
         tally: the counters of the session.
         children: own the waiting of held steps.
+        session: the handle of the session.
 
     Attributes:
         running: the steps that run here by their ids, in the order in which they started.
@@ -144,8 +148,9 @@ class PartSteps:
         over: why the session has ended; ``None`` before.
     """
 
-    def __init__(self, env: WorkerEnv, tally: SessionTally, children: Children) -> None:
+    def __init__(self, env: WorkerEnv, tally: SessionTally, children: Children, session: str = "") -> None:
         self._env = env
+        self._session = session
         self._tally = tally
         self.running: dict[int, Step] = {}
         self.held = StepGate(env.workers, children)
@@ -190,16 +195,31 @@ class PartSteps:
         env.counters.runs += 1
         self._tally.runs += 1
         inline = None if trace or debug is not None else graph.inline
+        log = env.step_log
         if inline is not None and (pool is None or not inline.is_expensive(feeds)):
-            began = monotonic()
-            values = list(inline.run(feeds, self._gate))
-            took, durations = monotonic() - began, env.counters.step_seconds
-            durations.counts[bisect_left(BOUNDS, took)] += 1  # without a call
-            durations.sum += took
+            began, error = monotonic(), ""
+            try:
+                values = list(inline.run(feeds, self._gate))
+            except Exception as exc:
+                error = error_text(exc)
+                env.errors.note(exc, session=self._session, step_id=step_id)
+                raise
+            finally:
+                now, durations = monotonic(), env.counters.step_seconds
+                durations.counts[bisect_left(BOUNDS, now - began)] += 1  # without a call
+                durations.sum += now - began
+                if log is not None:
+                    call = Part()
+                    call.step_id, call.session, call.devices = step_id, self._session, registered.devices
+                    call.transfers, call.began, call.ended, call.error = [], began, now, error
+                    log.parts.append(call)
+                    if len(log.parts) >= log.full:
+                        log.trim()
             return values, 0, None
+        rendezvous = env.rendezvous.begin(step_id, env.peers)
         step = Step(
             step_id,
-            env.rendezvous.begin(step_id, env.peers),
+            rendezvous,
             len(graph.fetches),
             partitions=len(graph.parts),
             pool=pool,
@@ -212,9 +232,16 @@ class PartSteps:
             assert asked is not None  # it asks for the trace
             self._trace(step, peer, asked)
         self.running[step_id] = step
+        part = rendezvous.part
+        if part is not None:
+            part.step_id, part.session, part.devices = step_id, self._session, registered.devices
+            part.began = step.since
+            step.pooled = TimedWork()
         step.begin(graph.parts, feeds)
         if step.done:
             return self._finish(step)
+        if part is not None:
+            part.worked, part.paused = monotonic() - part.began, True
         step.on_done(partial(self._report, step, waiter))
         return None
 
@@ -292,17 +319,27 @@ class PartSteps:
         """
         step_id = step.step_id
         self.running.pop(step_id, None)
-        took, durations = monotonic() - step.since, self._env.counters.step_seconds
-        durations.counts[bisect_left(BOUNDS, took)] += 1  # without a call
-        durations.sum += took
+        now, durations = monotonic(), self._env.counters.step_seconds
+        durations.counts[bisect_left(BOUNDS, now - step.since)] += 1  # without a call
+        durations.sum += now - step.since
         if step.debug is not None:
             step.debug.end(step.error)
+        rendezvous = step.rendezvous
+        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
+        part, log = rendezvous.part, self._env.step_log
+        if step.error is not None:
+            self._env.errors.note(step.error, session=self._session, step_id=step_id)
+        if part is not None and log is not None:
+            part.ended, part.pooled = now, step.pooled.seconds
+            if step.error is not None:
+                part.error = error_text(step.error)
+            log.parts.append(part)
+            if len(log.parts) >= log.full:
+                log.trim()
         self._env.rendezvous.end(step_id, step.error)
         values = step.outputs if step.error is None and step.cancelled is None else step.result()
         if step.takes:
             self.unsettled[step_id] = step
-        rendezvous = step.rendezvous
-        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
         if step.collector is None:
             return values, rendezvous.pushed, None
         step.collector.frames += getattr(rendezvous, "frames", ())

@@ -104,7 +104,8 @@ class RegisteredGraphs:
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         groups = self._groups_of(message)
         consumers = self._consumers(partitions)
-        return Registered(graph, feeds, message.group_scope, groups, consumers, debug)
+        devices = tuple([partition.device for partition in partitions])
+        return Registered(graph, feeds, message.group_scope, groups, consumers, debug, devices=devices)
 
     def _groups_of(self, message: RegisterGraph) -> GroupResolver:
         """Return the groups of a graph: a table if this task alone leads their scope."""

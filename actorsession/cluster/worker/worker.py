@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from actorsession.actors.actor import Actor, answers, handles, routes
 from actorsession.actors.context import CallContext
+from actorsession.cluster.last_steps import read_steps
 from actorsession.cluster.wait_graphs import own_wait_graph
 from actorsession.cluster.worker.collective_groups import TaskGroups, complete_group
 from actorsession.cluster.worker.env import WorkerEnv
@@ -25,6 +27,7 @@ from actorsession.cluster.worker.worker_session import BindPart, BindRendezvous,
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, CancelledError, OpError, ProtocolError, error_from_wire, from_exception
 from actorsession.messages.done import Done
+from actorsession.messages.server import ReadSteps, StepsRead
 from actorsession.messages.worker import (
     AskOwed,
     AskVariables,
@@ -53,11 +56,13 @@ from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.step_log import MOST_TRANSFERS, NBYTES, NOTHING, ErrorLog, StepLog, Transfers
 from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["Worker", "WorkerServer"]
 
 _log = logging.getLogger("actorsession.cluster")
+_new = tuple.__new__
 
 
 class WorkerServer(Protocol):
@@ -91,10 +96,18 @@ class Worker(Actor):
         devices: the devices of the task.
         workers: the other tasks.
         pool: threads for kernels.
+        errors: keeps the last errors.
+        step_log: keeps the last steps; ``None`` to keep none.
     """
 
     def __init__(
-        self, server: WorkerServer, devices: tuple[Device, ...], workers: WorkerCacheInterface, pool: KernelPool | None
+        self,
+        server: WorkerServer,
+        devices: tuple[Device, ...],
+        workers: WorkerCacheInterface,
+        pool: KernelPool | None,
+        errors: ErrorLog | None = None,
+        step_log: StepLog | None = None,
     ) -> None:
         super().__init__(f"worker {server.task}")
         self._server = server
@@ -102,9 +115,23 @@ class Worker(Actor):
         self._closing = False
         executors = {d.name: Executor(d) for d in devices}
         self._log = RpcLog()
-        self._table = table = RendezvousTable(server.task, workers, self._log)
+        self._table = table = RendezvousTable(server.task, workers, self._log, keeps=step_log is not None)
+        self._step_log = step_log
+        if step_log is not None:
+            step_log.running.append(table.parts)
         groups = TaskGroups(table)
-        self._env = WorkerEnv(server.task, devices, executors, table, workers, pool, groups, log=self._log)
+        self._env = WorkerEnv(
+            server.task,
+            devices,
+            executors,
+            table,
+            workers,
+            pool,
+            groups,
+            log=self._log,
+            step_log=step_log,
+            errors=errors or ErrorLog(server.task),
+        )
         self._sessions = SessionMgr(self._env)
         incarnations = [d.attributes.incarnation for d in devices]
         self._probe = MissingTensorProbe(table, incarnations, workers, self._sessions.give_up)
@@ -138,6 +165,11 @@ class Worker(Actor):
         sessions, table = self._sessions.sessions, self._env.rendezvous
         waits = own_wait_graph(message, self._env.task, sessions, table, masters, self._env.pool)
         return WorkerWhy(waits=waits.to_wire())
+
+    @answers(ReadSteps, direct=True)
+    def on_read_steps(self, message: ReadSteps, call: CallContext) -> StepsRead:
+        """Return what is remembered of steps here, to a master that puts it together with that of others."""
+        return read_steps(self._step_log, message, self._server.task)
 
     @answers(UpdateCluster)
     def on_update_cluster(self, message: UpdateCluster, call: CallContext) -> Done:
@@ -259,11 +291,22 @@ class Worker(Actor):
         if self._log.enabled:
             self._log.note(step_id, "PushTensors", peer, values)
         rendezvous = self._table.steps.get(step_id)
+        part = None if rendezvous is None else rendezvous.part
         try:
             if rendezvous is None:
                 self._table.push(step_id, keys, values, dead)
-            else:
+            elif part is None:
                 rendezvous.receive(keys, values, dead)
+            else:
+                came = time.monotonic()
+                if len(part.transfers) < MOST_TRANSFERS:
+                    sizes = [*map(getattr, values, NBYTES, NOTHING)]
+                    part.transfers.append(_new(Transfers, (came, "recv", keys, sizes)))
+                else:
+                    part.left_out += 1
+                rendezvous.receive(keys, values, dead)
+                if part.paused:
+                    part.worked += time.monotonic() - came
         except Exception as exc:
             self._refuse_push(peer, step_id, exc)
 

@@ -25,6 +25,7 @@ from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
 from actorsession.rpc.pushes import Pushed, PushTimes
 from actorsession.runtime.rendezvous import Rendezvous
+from actorsession.runtime.step_log import MOST_TRANSFERS, NBYTES, NOTHING, Part, Transfers
 
 __all__ = ["RendezvousTable", "SessionPeers", "WorkerRendezvous"]
 
@@ -82,6 +83,7 @@ class WorkerRendezvous(Rendezvous):
         peers: the tasks of the step's session; ``None`` if they are those of the worker's cluster.
         pushed: bytes of the tensors that were pushed, as ``bytes_held`` counts them.
         holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
+        part: what is kept of the step; ``None`` if nothing is.
         frames: the pushes that have arrived for a traced step; not set before the first.
     """
 
@@ -95,6 +97,7 @@ class WorkerRendezvous(Rendezvous):
         "gathered",
         "holder",
         "on_abort",
+        "part",
         "peers",
         "pushed",
         "step_id",
@@ -116,6 +119,7 @@ class WorkerRendezvous(Rendezvous):
         self._log = log
         self.peers: SessionPeers | None = None
         self.gathered: dict[str, Pushed] = {}
+        self.part: Part | None = None
         self.on_abort: Callable[[OpError], None] | None = None
 
     @property
@@ -142,6 +146,13 @@ class WorkerRendezvous(Rendezvous):
         """Store a value for a device of this task, or gather it for the task of its device."""
         task = _destination(key)
         if task == self.task:
+            part = self.part
+            if part is not None:
+                if len(part.transfers) < MOST_TRANSFERS:
+                    sizes = (getattr(value, "nbytes", 0),)
+                    part.transfers.append(_new(Transfers, (time.monotonic(), "local", (key,), sizes)))
+                else:
+                    part.left_out += 1
             super().send(key, value, dead)
             return
         if self._aborted is not None or self._closed:
@@ -157,12 +168,19 @@ class WorkerRendezvous(Rendezvous):
     def flush(self) -> None:
         """Push what was gathered, one message per task."""
         gathered, self.gathered = self.gathered, {}
+        part = self.part
         for task, message in gathered.items():
             values = message.values
             if len(values) > 1 or getattr(values[0], "nbytes", 0) > INLINE_LIMIT:
                 self.pushed += bytes_held(values)
             if self._log.enabled:
                 self._log.note(self.step_id, "PushTensors", task, values, outgoing=True)
+            if part is not None:
+                if len(part.transfers) < MOST_TRANSFERS:
+                    sizes = [*map(getattr, values, NBYTES, NOTHING)]
+                    part.transfers.append(_new(Transfers, (time.monotonic(), "send", message.keys, sizes)))
+                else:
+                    part.left_out += 1
             self._workers.push(task, message)
 
     def trace(self) -> None:
@@ -211,13 +229,15 @@ class RendezvousTable:
         task: this task.
         workers: the other tasks.
         log: takes what the steps push, while it is enabled; by default one of their own.
+        keeps: whether anything is kept of the steps when they are over.
 
     Attributes:
         steps: the rendezvous of the steps in progress; only the table changes it.
     """
 
-    def __init__(self, task: str, workers: Workers, log: RpcLog | None = None) -> None:
+    def __init__(self, task: str, workers: Workers, log: RpcLog | None = None, *, keeps: bool = False) -> None:
         self._task = task
+        self._keeps = keeps
         self._workers = workers
         self._log = RpcLog() if log is None else log
         self.steps: dict[int, WorkerRendezvous] = {}
@@ -239,6 +259,9 @@ class RendezvousTable:
         rendezvous = self.steps.get(step_id)
         if rendezvous is None:
             rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._workers, self._log)
+            if self._keeps:
+                part = rendezvous.part = Part()
+                part.transfers = []
         elif not rendezvous.begun:
             self._unbegun -= 1
         rendezvous.begun = True
@@ -267,6 +290,10 @@ class RendezvousTable:
                 return
             self._drop_unbegun()
             rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._workers, self._log)
+            if self._keeps:
+                part = rendezvous.part = Part()
+                sizes = [*map(getattr, values, NBYTES, NOTHING)]
+                part.transfers = [_new(Transfers, (time.monotonic(), "recv", keys, sizes))]
             self._unbegun += 1
         rendezvous.receive(keys, values, dead)
 
@@ -297,6 +324,10 @@ class RendezvousTable:
     def is_over(self, step_id: int) -> bool:
         """Return whether a step has ended here."""
         return step_id in self._over
+
+    def parts(self) -> list[Part]:
+        """Return what is kept of the steps in progress that have started here."""
+        return [r.part for r in tuple(self.steps.values()) if r.part is not None and r.part.began]
 
     def unbegun(self, most: int) -> list[WorkerRendezvous]:
         """Return up to ``most`` steps for which values have arrived and that have not started here."""

@@ -92,7 +92,7 @@ class WorkerSession(Actor):
         self._owns_devices = owns_devices
         # The legacy session is there without anybody creating it.
         self._tally = session_tally("worker", self, counts=bool(handle))
-        self.steps = PartSteps(env, self._tally, self.children)
+        self.steps = PartSteps(env, self._tally, self.children, handle)
         self.graphs = RegisteredGraphs(handle, env, self.steps, self._tally, self.children)
 
     @answers(RegisterGraph)

@@ -92,9 +92,10 @@ class InlineRun:
         part: its only partition, of one segment that neither sends nor suspends.
     """
 
-    __slots__ = ("_in_order", "_order", "_policy", "bound", "places", "segment")
+    __slots__ = ("_in_order", "_order", "_policy", "bound", "part", "places", "segment")
 
     def __init__(self, part: LoadedPartition) -> None:
+        self.part = part
         self.bound = part.bound
         (self.segment,) = part.bound.segments
         self._policy = part.executor.policy

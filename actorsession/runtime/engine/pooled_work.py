@@ -6,19 +6,25 @@ Everything belongs to the thread of the step, except what an ``OffloadedWork`` d
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import cast
 
 from actorsession.errors import CancelledError, OpError, exhausted, from_exception
 from actorsession.runtime.engine.engine import OffloadedWork
 from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
 
-__all__ = ["NO_WORK", "PooledWork"]
+__all__ = ["NO_WORK", "PooledWork", "TimedWork"]
 
 
 class PooledWork(set[OffloadedWork]):
-    """The segments and nodes of one step that run in the kernel pool or wait for one of its threads."""
+    """The segments and nodes of one step that run in the kernel pool or wait for one of its threads.
+
+    Attributes:
+        seconds: how long there was any, where that is measured; see ``TimedWork``.
+    """
 
     __slots__ = ()
+    seconds: float = 0.0
 
     def submit(self, work: OffloadedWork, *, blocks: bool, first: object = None) -> None:
         """Run something in the kernel pool; see ``Step.offload``."""
@@ -67,6 +73,25 @@ class PooledWork(set[OffloadedWork]):
         if step.error is not None:
             step.settle_failed()
         step.drain()
+
+
+class TimedWork(PooledWork):
+    """The work of a step that is kept in a ``StepLog``, which measures how long there is any."""
+
+    # Not slots: these are the first values, without an __init__ that each step would call.
+    _since: float = 0.0
+
+    def add(self, work: OffloadedWork) -> None:
+        """Add work; the first begins a time."""
+        if not self:
+            self._since = time.monotonic()
+        super().add(work)
+
+    def discard(self, work: object) -> None:
+        """Remove work; the last ends the time."""
+        super().discard(work)
+        if not self:
+            self.seconds += time.monotonic() - self._since
 
 
 NO_WORK = cast("PooledWork", frozenset())

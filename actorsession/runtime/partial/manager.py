@@ -104,6 +104,10 @@ class PartialRunMgr(Generic[R]):
             self._timer.cancel()
             self._timer = None
 
+    def open_runs(self) -> list[R]:
+        """Return the open runs, oldest first; callable from any thread."""
+        return list(self._runs.values())
+
     def waits(self, most: int) -> list[PartialWaits]:
         """Return the open runs, oldest first, at most ``most``; callable from any thread."""
         now = self.clock.now()

@@ -28,7 +28,7 @@ from actorsession.plan.placement_log import log_devices
 from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime import hang_report
-from actorsession.runtime.debug.debugger import SessionDebugger
+from actorsession.runtime.debug.debugger import LoadedDebugPlan, SessionDebugger
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
@@ -39,6 +39,7 @@ from actorsession.runtime.engine.step import Step
 from actorsession.runtime.hang_report import HangReport, Looks
 from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.session_pools import SessionPools
+from actorsession.runtime.step_log import StepLog
 from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
 from actorsession.session.direct.planner import DirectPlan, Planner, PlannerEnv
 from actorsession.session.direct.planning import DirectPlanning
@@ -68,6 +69,7 @@ class DirectSession(LocalSession[DirectPlan]):
     Attributes:
         handle: name of the session, unique; graph passes see it.
         debugger: runs with debug options, and their results.
+        step_log: see ``LocalSession``.
 
     Raises:
         NotFoundError: if a requested device does not exist.
@@ -95,12 +97,15 @@ class DirectSession(LocalSession[DirectPlan]):
         self._device_set = device_set(self._devices)
         self._gate = Gate()
         self._tally = session_tally("direct", self)
-        self._planner_env = PlannerEnv(self.handle, config, self._device_set, self._executors, self._gate)
+        self.step_log = StepLog(LOCAL_TASK, config.kept_steps) if config.kept_steps else None
+        self._planner_env = PlannerEnv(
+            self.handle, config, self._device_set, self._executors, self._gate, self.step_log
+        )
         self.planner = Planner(graph, self._planner_env, on_evict, costs, self._tally)
         self._tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
         self._planning = DirectPlanning(self.planner, self.debugger)
-        self._steps = DirectSteps(self._gate, self.debugger, config)
+        self._steps = _steps_of(self._gate, self.debugger, config, self.handle, self.step_log)
         self.partial_runs: DirectPartialRuns = DirectPartialRuns(
             self.planner, config, self._gate, self._planning, self._steps, self._pools
         )
@@ -419,3 +424,14 @@ class DirectSession(LocalSession[DirectPlan]):
             devices=statistics_by_device(self._executors.values()),
             graph_passes=self.planner.pass_statistics(),
         )
+
+
+def _steps_of(
+    gate: Gate, debugger: SessionDebugger[LoadedDebugPlan], config: ConfigProto, handle: str, log: StepLog | None
+) -> DirectSteps:
+    """Return the steps of a session, which are recorded if it remembers them."""
+    if log is None:
+        return DirectSteps(gate, debugger, config)
+    from actorsession.session.direct.logged_steps import LoggedSteps  # which most sessions do without
+
+    return LoggedSteps(gate, debugger, config, handle, log)

@@ -39,6 +39,7 @@ from actorsession.runtime.engine.inline_run import Gate, InlineRun
 from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
 from actorsession.runtime.planning import LARGE
 from actorsession.runtime.resources import place_of
+from actorsession.runtime.step_log import StepLog
 
 __all__ = ["DirectPlan", "Planner", "PlannerEnv"]
 
@@ -79,6 +80,7 @@ class PlannerEnv:
         devices: its devices.
         executors: by device name.
         gate: the gate of the session; a planning ends between two passes when that is closed.
+        step_log: keeps the last steps of the session; ``None`` if none are kept.
     """
 
     handle: str
@@ -86,6 +88,7 @@ class PlannerEnv:
     devices: DeviceSet
     executors: Mapping[str, Executor]
     gate: Gate
+    step_log: StepLog | None = None
 
 
 class Planner:
@@ -110,6 +113,7 @@ class Planner:
         costs: CostModel | None = None,
         tally: SessionTally | None = None,
     ) -> None:
+        self._env = env
         self._check = check = env.gate.check
         self.tally = tally or SessionTally("direct")
         self._graph = graph
@@ -194,7 +198,12 @@ class Planner:
         # Built with sorted names, so that every order of the same names runs this very plan.
         signature = signature.sorted()
         _, parts = self.parts(signature)
-        return DirectPlan(signature, self.load(parts))
+        plan, log = DirectPlan(signature, self.load(parts)), self._env.step_log
+        if log is not None and plan.inline is not None:
+            from actorsession.session.direct.logged_steps import LoggedInlineRun  # which most sessions do without
+
+            plan.inline = LoggedInlineRun(plan.inline, signature, self._env.handle, log)
+        return plan
 
     def parts(self, signature: RunSignature, *, optimised: bool = True) -> tuple[StepGraph, tuple[Partition, ...]]:
         """Return what a run needs, pruned, placed and cut; the caller holds no lock but the planner's.

@@ -37,9 +37,10 @@ from actorsession.session.local_wait_graph import MOST, local_wait_graph
 if TYPE_CHECKING:
     from actorsession.session.partial.direct_partial_runs import DirectPartialRuns, PartialPlan
 
-__all__ = ["DirectSteps", "graph_of", "needs_step"]
+__all__ = ["STEP_IDS", "DirectSteps", "graph_of", "needs_step"]
 
-_IDS = itertools.count(1)
+STEP_IDS = itertools.count(1)
+"""The numbers of the steps of this process that no master has numbered."""
 # Whether a step that failed or was cancelled waits for its kernels that are still in the pool.
 _SYNC_VARIABLES = ("ACTORSESSION_SYNC_ON_FINISH", "TF_SYNC_ON_FINISH")
 
@@ -71,7 +72,12 @@ class DirectSteps:
         return list(self._steps)
 
     def new(
-        self, plan: DirectPlan | PartialPlan, options: RunOptions | None, pool: KernelPool | None, limit: float | None
+        self,
+        plan: DirectPlan | PartialPlan,
+        options: RunOptions | None,
+        pool: KernelPool | None,
+        limit: float | None,
+        make: type[Step] = Step,
     ) -> tuple[Step, LoadedGraph]:
         """Make a step, which counts as under way until ``end``, with the graph that it runs.
 
@@ -80,6 +86,7 @@ class DirectSteps:
             options: options of the run.
             pool: the pool for expensive segments; ``None`` to run everything in the caller's thread.
             limit: seconds; ``None`` for none.
+            make: the class of the step.
 
         Raises:
             CancelledError: if the session is closed.
@@ -92,8 +99,8 @@ class DirectSteps:
             debug = LocalDebugRun(self._debugger.new_run(*asked, is_partial=is_partial))
             debug.begin()
         graph = plan.graph if debug is None else debug.graph
-        step = Step(
-            next(_IDS),
+        step = make(
+            next(STEP_IDS),
             Rendezvous(),
             len(plan.signature.fetches),
             partitions=len(graph.parts),

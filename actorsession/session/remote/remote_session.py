@@ -19,13 +19,16 @@ from actorsession.actors.deadline import Deadline
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.config.limits import check_run_size
 from actorsession.config.remote_settings import refuse_local_settings
+from actorsession.config.step_record import StepRecord
 from actorsession.durations import in_seconds
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.messages.session import (
+    AskSessionSteps,
     AskSessionWhy,
     ExplainStep,
+    LastSteps,
     SessionWhy,
     StepExplained,
     TasksPresent,
@@ -56,6 +59,8 @@ from actorsession.session.value_delivery import ValueDelivery
 __all__ = ["RemotePlan", "RemoteSession"]
 
 T = TypeVar("T")
+# Seconds for the workers to answer what they remember of steps; those that are late leave their parts out.
+_PARTS_WITHIN = 2.0
 
 
 class RemoteSession(SessionInterface[RemotePlan]):
@@ -215,6 +220,20 @@ class RemoteSession(SessionInterface[RemotePlan]):
             session_handle=connection.handle, tasks=tasks, count=count or 0, timeout_in_ms=math.ceil(left * 1000)
         )
         return (await connection.ask(message, Deadline.after(left + ANSWER_MARGIN), TasksPresent)).tasks
+
+    async def last_steps(self, count: int, slower_than: float) -> list[StepRecord]:
+        """See ``AsyncSession.last_steps``; none before the session has reached its master."""
+        connection = self.connection
+        if not (connection.handle and connection.master.reached):
+            return []
+        message = AskSessionSteps(
+            session_handle=connection.handle,
+            count=count,
+            slower_than=slower_than,
+            timeout_in_ms=int(_PARTS_WITHIN * 1000),
+        )
+        answer = await connection.ask(message, Deadline.after(_PARTS_WITHIN + ANSWER_MARGIN), LastSteps)
+        return [StepRecord.from_wire(step) for step in answer.steps]
 
     async def why(self, within: float) -> HangReport:
         """Return what the session's steps wait for on all tasks, with the tasks that do not answer.

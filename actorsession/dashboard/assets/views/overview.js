@@ -1,0 +1,373 @@
+/** The tasks of the cluster: what is wrong, rates over the last hour, one row each, and the details of one. */
+
+import { Lines, bar } from "../charts.js";
+import { where_time_went } from "../critical.js";
+import { Colours, h, hash, nothing, put } from "../dom.js";
+import { of_tasks, of_transfers, per_step } from "../findings.js";
+import { UNKNOWN, bytes, count, duration, percent, plural, rate, short } from "../format.js";
+import { Table } from "../table.js";
+
+export const title = "Overview";
+
+const HISTORY = 3600;
+const LINES = 8; // of a chart: more than these nobody tells apart
+const TAIL = 12;
+
+export function open(root, page, chosen) {
+  const colours = new Colours();
+  const charts = [
+    ["rate", new Lines("Steps per second", (value) => rate(value))],
+    ["p99", new Lines("Slowest of a hundred steps", duration)],
+    ["cpu", new Lines("Cores busy", (value) => percent(value))],
+    ["memory", new Lines("Memory", bytes)],
+  ];
+  const tiles = h("dl", { class: "tiles" });
+  const findings = h("div", { class: "findings", "aria-live": "polite" });
+  const slowest = h("div");
+  const legend = h("div", { class: "legend" });
+  const details = h("section", { class: "details", "aria-label": "Details of a task", hidden: true });
+  const tail = h("pre", { class: "tail" });
+  let cluster = null;
+  let found = [];
+  let history = null;
+  let stop_tail = null;
+
+  const noticed = (task) => found.filter((each) => each.task === task.task).map((each) => each.text);
+  const table = new Table(
+    columns(() => cluster, noticed),
+    {
+      label: "Tasks",
+      key: (task) => task.task,
+      open: (task) => choose(task.task === chosen ? undefined : task.task),
+      bad: (task) => noticed(task).length > 0,
+      empty: "No task has answered yet.",
+      rows: 12,
+    },
+  );
+  const search = h("input", {
+    type: "search",
+    placeholder: "Filter tasks",
+    "aria-label": "Filter tasks",
+    input: () => table.filter(search.value),
+  });
+
+  put(
+    root,
+    tiles,
+    findings,
+    slowest,
+    h("div", { class: "bar-of-tools" }, h("h2", null, "Tasks"), search),
+    table.element,
+    details,
+    h("div", { class: "bar-of-tools" }, h("h2", null, "The last hour"), legend),
+    h(
+      "div",
+      { class: "charts" },
+      charts.map(([, chart]) => chart.element),
+    ),
+  );
+
+  function choose(task) {
+    chosen = task;
+    page.at("overview", ...(task ? [task] : []));
+    follow();
+    show();
+  }
+
+  function follow() {
+    stop_tail?.();
+    stop_tail = null;
+    put(tail);
+    if (!chosen) return;
+    const path = `/api/logs/${encodeURIComponent(chosen)}?lines=${TAIL}`;
+    stop_tail = page.source.watch(
+      path,
+      3,
+      (log) => (tail.textContent = log.lines.slice(-TAIL).join("\n") || "Nothing was logged."),
+      (refusal) => (tail.textContent = refusal.message),
+    );
+  }
+
+  function show() {
+    table.select(chosen ?? null);
+    if (cluster !== null) {
+      found = of_tasks(cluster.tasks);
+      put(tiles, summary(cluster));
+      put(findings, callout(found));
+      table.show(cluster.tasks);
+      const task = cluster.tasks.find((each) => each.task === chosen);
+      details.hidden = !chosen;
+      put(
+        details,
+        chosen &&
+          (task ? of_task(task, noticed(task), tail, () => choose(undefined)) : nothing(`There is no task ${chosen}.`)),
+      );
+    }
+  }
+
+  /** The tasks whose lines are drawn: the chosen one, or those with the slowest steps; none for those that the server takes. */
+  function shown() {
+    if (chosen) return [chosen];
+    const slowness = (task) => task.latency?.p99 ?? task.cpu ?? 0;
+    return (cluster?.tasks ?? [])
+      .toSorted((a, b) => slowness(b) - slowness(a))
+      .slice(0, LINES)
+      .map((task) => task.task);
+  }
+
+  function draw() {
+    const kept = Object.keys(history.tasks).slice(0, LINES);
+    for (const task of kept) colours.of(task);
+    put(
+      legend,
+      kept.map((task) => h("span", { class: `swatch hue-${colours.of(task)}` }, short(task))),
+    );
+    for (const [what, chart] of charts) {
+      const lines = kept.map((task) => ({
+        name: short(task),
+        values: history.tasks[task][what] ?? [],
+        colour: colours.of(task),
+      }));
+      chart.show(history.times, lines);
+    }
+  }
+
+  const stops = [
+    page.source.watch(
+      "/api/cluster",
+      2,
+      (answer) => {
+        cluster = answer;
+        show();
+      },
+      (refusal) => put(tiles, nothing(refusal.message)),
+    ),
+    page.source.watch(
+      () => `/api/history?${new URLSearchParams([["seconds", HISTORY], ...shown().map((task) => ["task", task])])}`,
+      5,
+      (answer) => {
+        history = answer;
+        draw();
+      },
+    ),
+  ];
+  let asked = null;
+  stops.push(
+    page.source.watch("/api/steps", 5, async (steps) => {
+      const step = steps.last.reduce((a, b) => (a === null || b.took > a.took ? b : a), null);
+      if (step === null || step.key === asked) return;
+      asked = step.key;
+      try {
+        const whole = await page.source.get(`/api/steps/${encodeURIComponent(step.key)}`);
+        put(
+          slowest,
+          h(
+            "div",
+            { class: "callout calm" },
+            h(
+              "h2",
+              null,
+              "Slowest of the last steps: ",
+              h("a", { href: hash("steps", step.key) }, `step ${step.step_id} took ${duration(step.took)}`),
+            ),
+            where_time_went(whole),
+            of_transfers(whole).map((text) => h("p", null, text)),
+          ),
+        );
+      } catch {
+        asked = null; // it has left the ring, or the connection is lost, which the page says elsewhere
+      }
+    }),
+  );
+  follow();
+  return () => {
+    for (const stop of stops) stop();
+    stop_tail?.();
+    for (const [, chart] of charts) chart.destroy();
+  };
+}
+
+function columns(cluster, noticed) {
+  const compared = (of, text) => (task) => {
+    const all = (cluster()?.tasks ?? [])
+      .map(of)
+      .filter((value) => typeof value === "number")
+      .sort((a, b) => a - b);
+    const value = of(task);
+    if (typeof value !== "number") return UNKNOWN;
+    return bar(value / (all.at(-1) || 1), text(value), stands_out(value, all) ? "much" : "");
+  };
+  const p99 = (task) => task.latency?.p99;
+  const memory = (task) => task.memory;
+  const round_trip = (task) => task.round_trip;
+  const cpu = (task) => task.cpu;
+  return [
+    { name: "task", label: "Task", value: (task) => short(task.task), cell: state, width: "minmax(8rem, 1.3fr)" },
+    { name: "rate", label: "Steps/s", number: true, value: (task) => task.rate, cell: (task) => rate(task.rate) },
+    {
+      name: "p50",
+      label: "Median",
+      number: true,
+      wide: true,
+      value: (task) => task.latency?.p50,
+      cell: (task) => duration(task.latency?.p50),
+    },
+    { name: "p99", label: "p99", number: true, value: p99, cell: compared(p99, duration) },
+    {
+      name: "kernels",
+      label: "Kernels/step",
+      number: true,
+      wide: true,
+      value: per_step,
+      cell: compared(per_step, duration),
+      width: "minmax(6.5rem, 0.7fr)",
+    },
+    { name: "cpu", label: "CPU", number: true, value: cpu, cell: compared(cpu, percent) },
+    { name: "memory", label: "Memory", number: true, wide: true, value: memory, cell: compared(memory, bytes) },
+    {
+      name: "link",
+      label: "Answers in",
+      number: true,
+      wide: true,
+      value: round_trip,
+      cell: compared(round_trip, duration),
+      width: "minmax(6.2rem, 0.6fr)",
+    },
+    {
+      name: "waiting",
+      label: "Running",
+      number: true,
+      wide: true,
+      value: (task) => task.steps,
+      cell: (task) => count(task.steps),
+    },
+    {
+      name: "errors",
+      label: "Errors",
+      number: true,
+      wide: true,
+      value: (task) => task.errors,
+      cell: (task) => count(task.errors),
+    },
+    {
+      name: "findings",
+      label: "Finding",
+      wide: true,
+      value: (task) => noticed(task).join("; "),
+      width: "minmax(8rem, 3fr)",
+    },
+  ];
+}
+
+const OUT = 3; // times the median of all tasks
+
+/** Return whether a value is much larger than those of most tasks, which ``all`` has in their order. */
+const stands_out = (value, all) => all.length > 1 && value > OUT * all[Math.floor((all.length - 1) / 2)];
+
+/** Return the name of a task behind the colour of its state. */
+const state = (task) =>
+  h(
+    "span",
+    { class: `state ${task.state}`, title: `${task.task} is ${task.state}` },
+    short(task.task),
+    task.state !== "up" && ` ${task.state}`,
+  );
+
+function summary(cluster) {
+  const tasks = cluster.tasks;
+  const sum = (of) => tasks.reduce((total, task) => total + (of(task) ?? 0), 0);
+  const up = tasks.filter((task) => task.state === "up").length;
+  const tile = (name, value, kind) => h("div", { class: kind }, h("dt", null, name), h("dd", null, value));
+  return [
+    tile("Tasks up", `${up} of ${tasks.length}`, up < tasks.length ? "bad" : ""),
+    tile("Steps/s, all tasks", rate(sum((task) => task.rate))),
+    tile("Steps running", count(sum((task) => task.steps))),
+    tile("Memory", bytes(sum((task) => task.memory))),
+    tile("Errors", count(sum((task) => task.errors)), sum((task) => task.errors) > 0 ? "warn" : ""),
+    tile("Up for", duration(Math.max(...tasks.map((task) => task.uptime ?? 0)))),
+  ];
+}
+
+function callout(lines) {
+  const shown = lines
+    .slice(0, 12)
+    .map(({ task, text }) =>
+      h("li", null, h("a", { href: hash("overview", task) }, short(task)), " ", h("span", null, text)),
+    );
+  if (shown.length === 0)
+    return h("p", { class: "fine" }, "Nothing stands out: all tasks answer, and none is slower than the others.");
+  return h(
+    "div",
+    { class: "callout" },
+    h("h2", null, plural(lines.length, "finding")),
+    h("ul", null, shown),
+    lines.length > shown.length && h("p", null, `and ${plural(lines.length - shown.length, "more")}`),
+  );
+}
+
+function of_task(task, noticed, tail, close) {
+  const row = (name, value) => [h("dt", null, name), h("dd", null, value ?? UNKNOWN)];
+  const total = Math.max(...(task.devices ?? []).map((device) => device.kernel_seconds ?? 0), 1e-9);
+  return [
+    h(
+      "div",
+      { class: "bar-of-tools" },
+      h("h3", null, task.task),
+      h("button", { type: "button", click: close }, "Close"),
+    ),
+    noticed.length > 0 &&
+      h(
+        "ul",
+        { class: "callout" },
+        noticed.map((text) => h("li", null, text)),
+      ),
+    h(
+      "div",
+      { class: "halves" },
+      h("dl", { class: "facts" }, [
+        row("Address", task.address),
+        row("Process", task.pid ? `${task.pid}, version ${task.version}` : null),
+        row("Answers in", duration(task.round_trip)),
+        row("Up for", duration(task.uptime)),
+        row("Restarts", count(task.restarts)),
+        row("Memory", `${bytes(task.memory)}, ${bytes(task.peak_memory)} at most`),
+        row("Steps", `${count(task.steps)} run, ${count(task.waiting)} wait`),
+        row("Event loop late by", duration(task.loop_lag)),
+        row("Last snapshot", typeof task.snapshot_age !== "number" ? "none" : `${duration(task.snapshot_age)} ago`),
+      ]),
+      h("div", null, [
+        h("h4", null, "Devices by kernel time"),
+        (task.devices ?? []).map((device) =>
+          h(
+            "p",
+            { class: "of" },
+            h("span", null, short(device.name)),
+            bar((device.kernel_seconds ?? 0) / total, duration(device.kernel_seconds)),
+          ),
+        ),
+        h("h4", null, "Links"),
+        (task.links ?? [])
+          .slice(0, 20)
+          .map((link) =>
+            h(
+              "p",
+              { class: "of" },
+              h("span", { title: link.address }, short(link.peer)),
+              h(
+                "span",
+                null,
+                `${bytes(link.bytes_sent)} sent, ${bytes(link.bytes_received)} received${link.unsent ? `, ${bytes(link.unsent)} to send` : ""}`,
+              ),
+            ),
+          ),
+      ]),
+    ),
+    h(
+      "p",
+      { class: "bar-of-tools" },
+      h("h4", null, "Last lines of the log"),
+      h("a", { href: hash("logs", task.task) }, "the whole log"),
+    ),
+    tail,
+  ];
+}

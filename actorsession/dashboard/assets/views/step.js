@@ -1,0 +1,589 @@
+/**
+ * One step: what made it take as long as it did, its partitions over time with their transfers, and the same as boxes.
+ *
+ * Both pictures show one moment, which plays slowly or is moved by hand: partitions that have not begun are pale, those that
+ * run are lit, and tensors on their way are dots.
+ */
+
+import { bar } from "../charts.js";
+import { Colours, h, hash, nothing, put, s } from "../dom.js";
+import { KINDS, where_time_went } from "../critical.js";
+import { Drawing } from "../drawing.js";
+import { of_transfers, on_the_way } from "../findings.js";
+import { bytes, clock, count, duration, plural, short } from "../format.js";
+import { Table } from "../table.js";
+
+export const title = "Step";
+
+const PLAYED = 8; // seconds that a step takes when it is played, however short it was
+const LABELS = 6; // transfers that are written beside their arrows: the slowest
+
+export function open(root, page, key) {
+  const head = h("div", { class: "stack" });
+  const body = h("div", { class: "stack" });
+  let shown = null;
+  let player = null;
+  put(root, h("p", null, h("a", { href: hash("steps") }, "← all steps")), head, body);
+
+  function show(step) {
+    put(head, summary(step));
+    const now = JSON.stringify(step);
+    if (now === shown) return;
+    shown = now;
+    const at = player?.share ?? 1;
+    player?.stop();
+    player = new Player(step, at);
+    put(body, player.element, tables(step));
+    player.draw();
+    if (step.took > 0 || step.error) stop();
+  }
+
+  const stop = page.source.watch(`/api/steps/${encodeURIComponent(key)}`, 1, show, (refusal) =>
+    put(head, nothing(refusal.message)),
+  );
+  return () => {
+    stop();
+    player?.stop();
+  };
+}
+
+function summary(step) {
+  const running = step.took === 0 && !step.error;
+  const took = running ? `runs for ${duration(Date.now() / 1000 - step.began)}` : `took ${duration(step.took)}`;
+  const fact = (name, value) => value && [h("dt", null, name), h("dd", null, value)];
+  return [
+    h("h2", null, `Step ${step.step_id} ${took}`),
+    step.error && h("p", { class: "callout bad" }, step.error),
+    h(
+      "div",
+      { class: "callout" },
+      where_time_went(step),
+      of_transfers(step).map((text) => h("p", null, text)),
+    ),
+    h("dl", { class: "facts" }, [
+      fact("Began", clock(step.began)),
+      fact("At", `${step.task}, session ${step.session}${step.kind === "partial" ? ", a partial run" : ""}`),
+      fact("Feeds", step.feeds.join(", ")),
+      fact("Fetches", step.fetches.join(", ")),
+    ]),
+    step.kind === "partial" && partial(step),
+  ];
+}
+
+/** What a partial run was fed and has fetched so far, in the order in which it came. */
+function partial(step) {
+  const events = (names, when, verb) => names.map((name) => ({ name, when: when?.[name] ?? null, verb }));
+  const all = [...events(step.feeds, step.fed, "fed"), ...events(step.fetches, step.fetched, "fetched")];
+  all.sort((a, b) => (a.when ?? Infinity) - (b.when ?? Infinity));
+  return h(
+    "div",
+    null,
+    h("h3", null, "Fed and fetched"),
+    h(
+      "ol",
+      { class: "partial" },
+      all.map((each) =>
+        h(
+          "li",
+          { class: each.when === null ? "pending" : "" },
+          h("code", null, each.name),
+          ` ${each.when === null ? `not ${each.verb} yet` : `${each.verb} after ${duration(each.when - step.began)}`}`,
+        ),
+      ),
+    ),
+  );
+}
+
+function tables(step) {
+  const path = new Table(
+    [
+      {
+        name: "at",
+        label: "After",
+        number: true,
+        wide: true,
+        value: (piece) => piece.began,
+        cell: (piece) => duration(piece.began - step.began),
+      },
+      {
+        name: "took",
+        label: "Took",
+        number: true,
+        value: (piece) => piece.ended - piece.began,
+        cell: (piece) =>
+          bar((piece.ended - piece.began) / (step.took || 1), duration(piece.ended - piece.began), piece.kind),
+        width: "minmax(7rem, 1.2fr)",
+      },
+      {
+        name: "kind",
+        label: "Kind",
+        value: (piece) => piece.kind,
+        cell: (piece) => h("span", { class: `kind ${piece.kind}` }, KINDS[piece.kind] ?? piece.kind),
+        width: "minmax(6rem, 0.8fr)",
+      },
+      { name: "where", label: "Where", wide: true, value: (piece) => short(piece.where), width: "minmax(7rem, 1.5fr)" },
+      { name: "what", label: "What", value: (piece) => piece.what, width: "minmax(8rem, 2.5fr)" },
+    ],
+    {
+      label: "Critical path",
+      key: (piece) => `${piece.began}\n${piece.kind}\n${piece.what}\n${piece.where}`,
+      sort: "took",
+      descending: true,
+      empty: "The critical path is not known: the step was not traced.",
+      rows: 8,
+    },
+  );
+  path.show(step.critical);
+  const moved = new Table(
+    [
+      { name: "edge", label: "Tensor", value: (transfer) => transfer.edge, width: "minmax(8rem, 1.6fr)" },
+      { name: "source", label: "From", value: (transfer) => short(transfer.source) },
+      { name: "target", label: "To", value: (transfer) => short(transfer.target) },
+      {
+        name: "bytes",
+        label: "Size",
+        number: true,
+        wide: true,
+        value: (transfer) => transfer.bytes,
+        cell: (transfer) => bytes(transfer.bytes),
+      },
+      {
+        name: "took",
+        label: "On the way",
+        number: true,
+        value: on_the_way,
+        cell: (transfer) => duration(on_the_way(transfer)),
+      },
+      { name: "key", label: "Key", wide: true, value: (transfer) => transfer.key, width: "minmax(8rem, 2.5fr)" },
+    ],
+    {
+      label: "Transfers",
+      key: (transfer) => transfer.key,
+      sort: "took",
+      descending: true,
+      empty: "No tensor crossed from one device to another.",
+      rows: 8,
+    },
+  );
+  moved.show(step.transfers);
+  const nodes = step.partitions.flatMap((part) => part.nodes.map((node) => ({ ...node, part })));
+  const slow = new Table(
+    [
+      { name: "name", label: "Node", value: (node) => node.name, width: "minmax(8rem, 2fr)" },
+      { name: "op", label: "Type", wide: true, value: (node) => node.op },
+      { name: "where", label: "Device", value: (node) => short(node.part.device) },
+      {
+        name: "took",
+        label: "Took",
+        number: true,
+        value: (node) => node.ended - node.began,
+        cell: (node) => bar((node.ended - node.began) / (step.took || 1), duration(node.ended - node.began)),
+        width: "minmax(7rem, 1.2fr)",
+      },
+    ],
+    {
+      label: "Nodes",
+      key: (node) => `${node.part.device}\n${node.name}\n${node.began}`,
+      sort: "took",
+      descending: true,
+      rows: 8,
+    },
+  );
+  slow.show(nodes);
+  return [
+    h("h3", null, "Critical path, longest first"),
+    path.element,
+    nodes.length > 0 && [h("h3", null, "Nodes, slowest first"), slow.element],
+    h("h3", null, "Transfers, slowest first"),
+    moved.element,
+  ];
+}
+
+/** The two pictures of a step with the moment that they show. */
+class Player {
+  #step;
+  #from;
+  #until;
+  #slider = h("input", {
+    type: "range",
+    min: "0",
+    max: "1000",
+    value: "1000",
+    "aria-label": "Moment of the step",
+    input: () => this.#pause(this.#slider.value / 1000),
+  });
+  #moment = h("output");
+  #button = h("button", { type: "button", class: "play", click: () => this.#toggle() }, "▶ Play");
+  #playing = 0;
+  #timeline;
+  #boxes;
+  share;
+
+  constructor(step, share) {
+    this.#step = step;
+    const times = [
+      ...step.partitions.flatMap((part) => [part.began, part.ended]),
+      ...step.transfers.flatMap((each) => [each.sent, each.received]),
+      ...step.critical.flatMap((piece) => [piece.began, piece.ended]),
+    ].filter((time) => typeof time === "number" && time > 0);
+    this.#from = Math.min(step.began, ...times);
+    this.#until = Math.max(step.took > 0 ? step.began + step.took : Date.now() / 1000, ...times, this.#from + 1e-6);
+    this.share = share;
+    const colours = new Colours();
+    for (const part of step.partitions) colours.of(part.task);
+    this.#timeline = new Timeline(step, this.#from, this.#until, colours, (moment) => this.#pause(moment));
+    this.#boxes = new Boxes(step, colours);
+    const keys = h(
+      "div",
+      { class: "legend" },
+      Object.entries(KINDS).map(([kind, text]) => h("span", { class: `kind ${kind}` }, text)),
+    );
+    this.element = h("div", { class: "player", keydown: (event) => this.#key(event) }, [
+      h("div", { class: "bar-of-tools" }, this.#button, this.#slider, this.#moment),
+      h("div", { class: "bar-of-tools" }, h("h3", null, "Over time"), keys),
+      this.#timeline.element,
+      h("h3", null, "Partitions and what they send"),
+      this.#boxes.element,
+    ]);
+  }
+
+  draw() {
+    this.#timeline.draw();
+    this.#boxes.draw();
+    this.#show();
+  }
+
+  stop() {
+    cancelAnimationFrame(this.#playing);
+    this.#playing = 0;
+    this.#button.textContent = "▶ Play";
+    this.#timeline.close();
+  }
+
+  #pause(share) {
+    cancelAnimationFrame(this.#playing);
+    this.#playing = 0;
+    this.#button.textContent = "▶ Play";
+    this.share = Math.min(1, Math.max(0, share));
+    this.#show();
+  }
+
+  #toggle() {
+    if (this.#playing) return this.#pause(this.share);
+    this.#button.textContent = "⏸ Pause";
+    if (this.share >= 1) this.share = 0;
+    let last = performance.now();
+    const next = (now) => {
+      this.share = Math.min(1, this.share + (now - last) / 1000 / PLAYED);
+      last = now;
+      if (this.share >= 1) return this.#pause(1);
+      this.#show();
+      this.#playing = requestAnimationFrame(next);
+    };
+    this.#playing = requestAnimationFrame(next);
+  }
+
+  #key(event) {
+    if (event.target.closest("svg.drawing") || (event.target !== this.#slider && event.target.closest("input"))) return;
+    if (event.key === " " && event.target !== this.#button) this.#toggle();
+    else if (event.key === "ArrowLeft" || event.key === "ArrowRight")
+      this.#pause(this.share + (event.key === "ArrowLeft" ? -0.01 : 0.01));
+    else return;
+    event.preventDefault();
+  }
+
+  #show() {
+    const now = this.#from + (this.#until - this.#from) * this.share;
+    this.#slider.value = String(Math.round(this.share * 1000));
+    this.#moment.textContent = `${duration(now - this.#step.began)} of ${duration(this.#until - this.#step.began)}`;
+    this.#slider.setAttribute("aria-valuetext", this.#moment.textContent);
+    this.#timeline.at(now);
+    this.#boxes.at(now);
+  }
+}
+
+const LANE = 30;
+const GAP = 10;
+const WIDER = 30; // between lanes that have arrows between them
+const TOP = 24;
+
+/** Devices as lanes from top to bottom, time from left to right. */
+class Timeline {
+  #step;
+  #from;
+  #until;
+  #colours;
+  #svg = s("svg", {
+    class: "timeline",
+    role: "img",
+    tabindex: "0",
+    "aria-label": "The partitions of the step over time; the tables below have the same",
+  });
+  #head = s("line", { class: "playhead" });
+  #shade = s("rect", { class: "shade" });
+  #left = 0;
+  #width = 0;
+  #watch;
+
+  constructor(step, from, until, colours, moved) {
+    [this.#step, this.#from, this.#until, this.#colours] = [step, from, until, colours];
+    this.element = h("div", { class: "over-time" }, this.#svg);
+    const move = (event) => moved((event.clientX - this.#svg.getBoundingClientRect().left - this.#left) / this.#width);
+    this.#svg.addEventListener("pointerdown", (event) => {
+      this.#svg.setPointerCapture(event.pointerId);
+      move(event);
+    });
+    this.#svg.addEventListener("pointermove", (event) => this.#svg.hasPointerCapture(event.pointerId) && move(event));
+    this.#watch = new ResizeObserver(() => this.draw());
+    this.#watch.observe(this.element);
+  }
+
+  close() {
+    this.#watch.disconnect();
+  }
+
+  #x(time) {
+    return this.#left + ((time - this.#from) / (this.#until - this.#from)) * this.#width;
+  }
+
+  draw() {
+    const wide = this.element.clientWidth;
+    if (wide === 0) return;
+    this.#left = Math.min(170, wide * 0.27);
+    this.#width = wide - this.#left - 12;
+    const parts = [];
+    const lanes = new Map();
+    let y = TOP;
+    if (this.#step.critical.length > 0) {
+      parts.push(
+        this.#name("Critical path", y, "strong"),
+        this.#step.critical.map((piece) => this.#piece(piece, y)),
+      );
+      y += LANE + GAP;
+    }
+    const partitions = [...this.#step.partitions].sort((a, b) =>
+      `${a.task}${a.device}`.localeCompare(`${b.task}${b.device}`, "en", { numeric: true }),
+    );
+    for (const part of partitions) {
+      const rows = pack(part.nodes);
+      const height = Math.max(LANE, rows.length * 9 + 20);
+      lanes.set(part.device, { y, height });
+      parts.push(this.#name(short(part.device || part.task), y), this.#partition(part, rows, y, height));
+      y += height + (this.#step.transfers.length > 0 ? WIDER : GAP);
+    }
+    parts.push(this.#transfers(lanes));
+    const height = y + 4;
+    this.#svg.setAttribute("viewBox", `0 0 ${wide} ${height}`);
+    this.#svg.style.setProperty("height", `${height}px`);
+    put(this.#svg, this.#axis(height), parts, this.#shade, this.#head);
+    for (const [name, value] of [
+      ["y1", TOP - 6],
+      ["y2", height],
+    ])
+      this.#head.setAttribute(name, String(value));
+    for (const [name, value] of [
+      ["y", TOP - 6],
+      ["height", height],
+    ])
+      this.#shade.setAttribute(name, String(value));
+  }
+
+  #axis(height) {
+    const steps = Math.max(2, Math.floor(this.#width / 130));
+    return Array.from({ length: steps + 1 }, (_, index) => {
+      const x = this.#left + (this.#width * index) / steps;
+      const time = this.#from + ((this.#until - this.#from) * index) / steps - this.#step.began;
+      const anchor = index === steps ? "end" : "middle";
+      return [
+        s("line", { x1: x, x2: x, y1: TOP - 6, y2: height, class: "grid" }),
+        s("text", { x, y: 12, class: "tick", "text-anchor": anchor }, duration(time)),
+      ];
+    });
+  }
+
+  #name(text, y, kind = "") {
+    const most = Math.floor(this.#left / 6.6);
+    const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
+    return s("text", { x: 0, y: y + LANE / 2 + 4, class: `lane-name ${kind}` }, cut, s("title", null, text));
+  }
+
+  #piece(piece, y) {
+    const [x, end] = [this.#x(piece.began), this.#x(piece.ended)];
+    const wide = Math.max(1.5, end - x);
+    const text = `${KINDS[piece.kind] ?? piece.kind} ${duration(piece.ended - piece.began)}`;
+    const words = [text, piece.what].filter(Boolean).join(" · ");
+    const fitting = [words, text, duration(piece.ended - piece.began)].find((each) => each.length * 6.6 + 8 < wide);
+    return s(
+      "g",
+      { class: `piece ${piece.kind}` },
+      s("rect", { x, y, width: wide, height: LANE, rx: 3 }),
+      fitting && s("text", { x: x + 5, y: y + LANE / 2 + 4 }, fitting),
+      s("title", null, `${words}\n${piece.where}`),
+    );
+  }
+
+  #partition(part, rows, y, height) {
+    const ended = part.ended || this.#until;
+    const [x, wide] = [this.#x(part.began), Math.max(2, this.#x(ended) - this.#x(part.began))];
+    const took = ended - part.began;
+    const text = `${duration(took)}${part.waited > 0 ? `, ${duration(part.waited)} of it waiting` : ""}`;
+    const bars = rows.flatMap((row, index) =>
+      row.map((node) => {
+        const from = this.#x(node.began);
+        return s(
+          "rect",
+          {
+            x: from,
+            y: y + 17 + index * 9,
+            width: Math.max(1.5, this.#x(node.ended) - from),
+            height: 7,
+            class: "node",
+          },
+          s("title", null, `${node.name} (${node.op}), ${duration(node.ended - node.began)}`),
+        );
+      }),
+    );
+    const inside = text.length * 6.6 + 8 < wide;
+    const anchor = !inside && x > this.#left + this.#width * 0.6 ? "end" : "start";
+    const at = inside ? x + 5 : anchor === "end" ? x - 4 : x + wide + 4;
+    return s(
+      "g",
+      { class: `part hue-${this.#colours.of(part.task)}` },
+      s("rect", { x, y, width: wide, height, rx: 3, class: "whole" }, s("title", null, `${part.device}\n${text}`)),
+      bars,
+      s("text", { x: at, y: y + (rows.length > 0 ? 13 : height / 2 + 4), "text-anchor": anchor }, text),
+    );
+  }
+
+  /** Arrows from lane to lane; the slowest have their name beside them. */
+  #transfers(lanes) {
+    const drawn = this.#step.transfers.filter(
+      (each) => lanes.has(each.source) && lanes.has(each.target) && on_the_way(each) !== null,
+    );
+    const slow = [...drawn].sort((a, b) => on_the_way(b) - on_the_way(a)).slice(0, LABELS);
+    const noticed = (this.#until - this.#from) * 0.05;
+    return drawn.map((each) => {
+      const [from, to] = [lanes.get(each.source), lanes.get(each.target)];
+      const down = to.y > from.y;
+      const [x, y] = [this.#x(each.sent), from.y + (down ? from.height : 0)];
+      const [end, bottom] = [this.#x(each.received), to.y + (down ? 0 : to.height)];
+      const late = on_the_way(each) > noticed;
+      const text = `${each.edge} ${duration(on_the_way(each))}`;
+      const fits = slow.includes(each) && late;
+      const middle = (x + end) / 2;
+      const anchor = middle > this.#left + this.#width * 0.7 ? "end" : "start";
+      return s(
+        "g",
+        { class: `transfer ${late ? "late" : ""}` },
+        s("path", { d: `M${x} ${y}L${end} ${bottom}`, "marker-end": "url(#tip)" }),
+        fits &&
+          s("text", { x: middle + (anchor === "end" ? -6 : 6), y: (y + bottom) / 2 + 4, "text-anchor": anchor }, text),
+        s("title", null, `${text}\n${bytes(each.bytes)}\n${each.key}`),
+      );
+    });
+  }
+
+  at(now) {
+    const x = this.#x(now);
+    for (const name of ["x1", "x2"]) this.#head.setAttribute(name, String(x));
+    this.#shade.setAttribute("x", String(x));
+    this.#shade.setAttribute("width", String(Math.max(0, this.#left + this.#width - x)));
+  }
+}
+
+/** Put nodes into rows in which none overlaps another. */
+function pack(nodes) {
+  const rows = [];
+  for (const node of [...nodes].sort((a, b) => a.began - b.began)) {
+    const row = rows.find((each) => each.at(-1).ended <= node.began);
+    if (row) row.push(node);
+    else if (rows.length < 8) rows.push([node]);
+    else rows[0].push(node);
+  }
+  return rows;
+}
+
+/** Partitions as boxes within their tasks; tensors as arrows between them, and as dots while they are on their way. */
+class Boxes {
+  #step;
+  #colours;
+  #drawing = new Drawing("Partitions of the step, by task");
+  #dots = new Map();
+  element = this.#drawing.element;
+
+  constructor(step, colours) {
+    [this.#step, this.#colours] = [step, colours];
+  }
+
+  draw() {
+    const parts = this.#step.partitions;
+    const boxes = parts.map((part) => ({
+      id: part.device,
+      title: short(part.device || part.task),
+      lines: [
+        part.ended
+          ? `${duration(part.ended - part.began)}${part.waited > 0 ? `, ${duration(part.waited)} waiting` : ""}`
+          : "runs",
+        ...(part.nodes.length > 0 ? [slowest(part.nodes)] : []),
+      ],
+      group: [short(part.task)],
+      hue: this.#colours.of(part.task),
+      tip: `${part.device}\n${plural(part.nodes.length, "node")} recorded`,
+    }));
+    const pairs = new Map();
+    for (const transfer of this.#step.transfers) {
+      const pair = `${transfer.source}\n${transfer.target}`;
+      pairs.set(pair, [...(pairs.get(pair) ?? []), transfer]);
+    }
+    const arrows = [...pairs.values()].map((list) => ({
+      from: list[0].source,
+      to: list[0].target,
+      list,
+      weight: list.length,
+      label:
+        list.length === 1
+          ? `${list[0].edge}, ${bytes(list[0].bytes)}`
+          : `${count(list.length)} tensors, ${bytes(list.reduce((sum, each) => sum + each.bytes, 0))}`,
+      tip: list
+        .slice(0, 30)
+        .map((each) => `${each.edge}  ${bytes(each.bytes)}  ${duration(on_the_way(each))}\n${each.key}`)
+        .join("\n"),
+    }));
+    this.#drawing.show(boxes, arrows, { down: false });
+    this.#dots.clear();
+    for (const drawn of this.#drawing.arrows) {
+      const dot = s("circle", { r: 5, class: "dot" });
+      this.#dots.set(drawn, dot);
+      this.#drawing.over(dot);
+    }
+  }
+
+  at(now) {
+    for (const part of this.#step.partitions) {
+      const state = part.began > now ? "before" : !part.ended || part.ended > now ? "running" : "after";
+      const element = this.#drawing.box(part.device)?.element;
+      for (const each of ["before", "running", "after"]) element?.classList.toggle(each, each === state);
+    }
+    for (const [drawn, dot] of this.#dots) {
+      const under_way = drawn.arrow.list.find(
+        (each) => on_the_way(each) > 0 && each.sent <= now && each.received > now,
+      );
+      dot.classList.toggle("moves", Boolean(under_way));
+      drawn.element.classList.toggle(
+        "before",
+        drawn.arrow.list.every((each) => (each.sent ?? 0) > now),
+      );
+      if (!under_way) continue;
+      const point = drawn.path.getPointAtLength(
+        drawn.path.getTotalLength() * ((now - under_way.sent) / on_the_way(under_way)),
+      );
+      dot.setAttribute("cx", String(point.x));
+      dot.setAttribute("cy", String(point.y));
+    }
+  }
+}
+
+function slowest(nodes) {
+  const node = nodes.reduce((a, b) => (b.ended - b.began > a.ended - a.began ? b : a));
+  return `slowest: ${node.name} ${duration(node.ended - node.began)}`;
+}
