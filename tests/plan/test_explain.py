@@ -277,6 +277,12 @@ def large_transfer(graph: Graph) -> Explanation:
     return explained(graph, [at(graph, W0, lambda: ops.reduce_sum(a, name="c"))], [x], devices=cluster())
 
 
+def read_twice(graph: Graph) -> Explanation:
+    v = at(graph, PS, lambda: ops.Variable(np.ones(3, np.float32), name="v"))
+    x = ops.placeholder("float32", [3], name="x")
+    return explained(graph, [at(graph, W0, lambda: ops.add(x * v.value(), v.value()))], [x], devices=cluster())
+
+
 def constant(graph: Graph) -> Explanation:
     c = at(graph, W1, lambda: ops.constant(np.ones(100, np.float32), name="c"))
     x = ops.placeholder("float32", [100], name="x")
@@ -330,6 +336,7 @@ FAULTS: dict[str, tuple[Callable[[Graph], Explanation], str, str]] = {
         "a",
         "a:0 is sent from /job:worker/task:1/CPU:0 to /job:worker/task:0/CPU:0 (4.0 MiB)",
     ),
+    "read-twice": (read_twice, "ReadVariableOp_1", "the variable 'v' is read 2 times, and each value is sent to"),
     "constant": (constant, "c", "the constant 'c' is sent"),
     "alone": (alone, "a", "'a' (Exp) is alone on /job:worker/task:1"),
     "dataflow": (dataflow, "raw_while/Enter", "it runs on several devices: 'raw_while/counted"),

@@ -154,6 +154,27 @@ def _is_constant(facts: Facts, transfer: Transfer) -> bool:
     return node is not None and node.op == "Const"
 
 
+def _read_twice(facts: Facts) -> Iterator[Finding]:
+    """Find variables whose value goes several times to one device."""
+    reads: dict[tuple[str, str], list[Transfer]] = {}
+    for transfer in facts.transfers:
+        node = facts.nodes.get(transfer.producer)
+        if node is not None and node.op == "ReadVariableOp":
+            reads.setdefault((node.inputs[0], transfer.target), []).append(transfer)
+    for (variable, target), sent in reads.items():
+        if len(sent) > 1:
+            size = sum(t.tensor.nbytes or 0 for t in sent[1:])
+            yield Finding(
+                kind="read-twice",
+                node=sent[1].producer,
+                line=sent[1].line,
+                what=f"the variable {variable.rpartition(':')[0]!r} is read {len(sent)} times, and each value is sent "
+                f"to {short_device(target)}: {byte_size(size)} more than once would take",
+                advice="read it once (value = variable.value()) and use that, where the step needs one value of it",
+                seconds=max(t.seconds for t in sent) if size >= _LARGE else 0.0,
+            )
+
+
 def _constant(facts: Facts) -> Iterator[Finding]:
     """Find constants that are sent in each step, because they have a device."""
     for transfer in facts.transfers:
@@ -311,6 +332,7 @@ FINDINGS: Mapping[str, Callable[[Facts], Iterator[Finding]]] = {
     "to-and-fro": _to_and_fro,
     "slow-link": _slow_link,
     "large-transfer": _large_transfer,
+    "read-twice": _read_twice,
     "constant": _constant,
     "alone": _alone,
     "dataflow": _dataflow,
