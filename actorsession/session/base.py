@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
@@ -33,10 +33,7 @@ from actorsession.session.handles import HandleKeeper
 from actorsession.session.request import Request, Requests
 from actorsession.session.run_tally import RunTally
 from actorsession.session.session_interface import LocalSession, SessionInterface, SessionPlan
-from actorsession.session.statistics import SessionStatistics
-
-if TYPE_CHECKING:
-    from actorsession.drawing.sheet import Sheet
+from actorsession.session.statistics import SessionStatistics, session_sheet
 
 __all__ = [
     "BaseSession",
@@ -335,15 +332,7 @@ class BaseSession(Shown, ProcessBound, ABC):
             raise UnimplementedError(f"a session of {self._target!r} watches no tensors")
         return store
 
-    def _sheet(self) -> Sheet:
-        from actorsession.drawing.counters import counters_sheet
-        from actorsession.drawing.sheet import Sheet
-
-        counters, graph = counters_sheet(self.statistics()), self._graph._sheet()
-        state = "closed" if self._closed else "open"
-        facts: dict[str, object] = {"target": self._target or "this process", "state": state, "graph": graph.title}
-        facts.update(counters.facts)
-        return Sheet(type(self).__name__, facts, counters.tables, graph.drawings)
+    _sheet = session_sheet
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
