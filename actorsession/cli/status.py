@@ -290,8 +290,8 @@ def _table_lines(rows: Sequence[TaskAnswer], rates: _Rates = None) -> Iterable[s
     lines = [*table(processes, 2), ""]
     if rates is not None:
         cells = [(names[row.address], *rate_cells(rates.get(row.address))) for row, _ in answered]
-        lines += [*table([("TASK", *RATE_HEADINGS), *cells]), ""]
-    lines += table(counters)
+        lines += [*table([("TASK", *RATE_HEADINGS), *cells], 1), ""]
+    lines += table(counters, 1)
     if len(sessions) > 1:
         lines += ["", *table(sessions, 3)]
     told = [f"{seen.task}: {words}" for row, seen in answered for words in wrongs.get(row.address, ())]

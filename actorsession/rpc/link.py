@@ -541,6 +541,11 @@ class Link:
         return self._end.error is None and self._backpressure.is_backlogged()
 
     @property
+    def unsent(self) -> int:
+        """How many bytes were written that have not left this process."""
+        return self._connection.unsent
+
+    @property
     def must_wait(self) -> bool:
         """Whether a run of a step program would have to wait before it is sent, or the link has ended."""
         return (

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, field, fields
 from typing import Any, TypeVar
 
-from actorsession.drawing.counters import Counters
+from actorsession.drawing.shown import Counters
 from actorsession.durations import short_duration
 from actorsession.errors import ProtocolError
 from actorsession.metrics import HistogramCounts

@@ -49,6 +49,7 @@ class TaskActors:
         cache: the links to them.
         store: where snapshots are, if there are any.
         vitals: the heartbeat of the server.
+        errors: the last errors of the server.
 
     Attributes:
         task: the task.
@@ -76,6 +77,7 @@ class TaskActors:
         cache: WorkerCache,
         store: SnapshotStore | None,
         vitals: Vitals,
+        errors: ErrorLog,
     ) -> None:
         config = settings.config
         self.task, self.incarnation = view.task, cache.links.hello.incarnation
@@ -95,7 +97,7 @@ class TaskActors:
             restored = None if store is None else restore_latest(store, self.devices)
             self.restored = None if restored is None else restored.to_wire()
             kept = settings.kept_steps
-            self.errors, durations = ErrorLog(self.task), Histogram()
+            self.errors, durations = errors, Histogram()
             self.step_log = StepLog(self.task, kept, self.errors, durations) if kept else None
             self._env = MasterEnv(
                 self.task,
@@ -129,7 +131,7 @@ class TaskActors:
 
     def keep_log(self) -> None:
         """Keep the log of the process in memory until the end."""
-        self.memory.log = self._until_end.enter_context(held_log())
+        self.memory.log = self._until_end.enter_context(held_log(self.errors))
 
     def share_cores(self) -> None:
         """Share the cores out among the processes of this host that run tasks, unless the user has chosen."""
