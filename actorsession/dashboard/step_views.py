@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actorsession.config.step_record import StepRecord
-from actorsession.dashboard.critical_parts import critical_parts, transfers_of
+from actorsession.dashboard.step_chain import critical_parts, transfers_of
 from actorsession.graph.device import device_task
 from actorsession.runtime.wait_graph import PartialWaits
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from actorsession.config import StepRecord
@@ -69,7 +70,7 @@ def test_of_values_that_came_together_the_last_one_sent_counts() -> None:
 def test_the_pieces_are_in_order_although_clocks_differ() -> None:
     pieces = chain([(A, 0.0, 10.0, 8.0), (B, 3.0, 12.0, 0.0)], [(B, A, "e", 11.0, 9.0)])
     assert all(began <= ended for _, _, began, ended in pieces)
-    assert all(one[3] == other[2] for one, other in zip(pieces, pieces[1:], strict=False))
+    assert all(one[3] == other[2] for one, other in itertools.pairwise(pieces))
 
 
 def test_a_step_that_runs_or_of_which_nothing_is_known_has_no_chain() -> None:
