@@ -121,6 +121,7 @@ _NAMES = {
     ".ops.variables.variable": "Variable",
     ".opsets.sparse.basics": "SparseTensor",
     ".opsets.tables.tables": "tables_initializer",
+    ".plan.explain.explanation": "Explanation",
     ".session": ("AsyncInteractiveSession AsyncSession InteractiveSession Session get_default_session"),
     ".session.handles": "TensorHandle",
     ".train": "*=train",

@@ -126,6 +126,7 @@ get_session_tensor as get_session_tensor
 from actorsession.ops.variables.variable import Variable as Variable
 from actorsession.opsets.sparse.basics import SparseTensor as SparseTensor
 from actorsession.opsets.tables.tables import tables_initializer as tables_initializer
+from actorsession.plan.explain.explanation import Explanation as Explanation
 from actorsession.session import (
 AsyncInteractiveSession as AsyncInteractiveSession, AsyncSession as AsyncSession, InteractiveSession
 as InteractiveSession, Session as Session, get_default_session as get_default_session
@@ -136,9 +137,9 @@ from actorsession.version import __version__ as __version__
 
 __all__ = [
 "AUTO_REUSE", "AsyncInteractiveSession", "AsyncSession", "ClusterResolver", "ClusterSpec",
-"ConfigProto", "DType", "DeviceSpec", "FIFOQueue", "FileClusterResolver", "Graph", "GraphDef",
-"GraphKeys", "GraphOptions", "IndexedSlices", "InteractiveSession", "LocalCluster", "NodeDef",
-"Operation", "OptimizerOptions", "RPCOptions", "RandomShuffleQueue", "RegisterGradient",
+"ConfigProto", "DType", "DeviceSpec", "Explanation", "FIFOQueue", "FileClusterResolver", "Graph",
+"GraphDef", "GraphKeys", "GraphOptions", "IndexedSlices", "InteractiveSession", "LocalCluster",
+"NodeDef", "Operation", "OptimizerOptions", "RPCOptions", "RandomShuffleQueue", "RegisterGradient",
 "RunMetadata", "RunOptions", "SecurityConfig", "Server", "ServerSettings", "Session",
 "SimpleClusterResolver", "SparseTensor", "TFConfigClusterResolver", "Tensor", "TensorArray",
 "TensorHandle", "TensorShape", "TraceLevel", "Variable", "abs", "add", "add_n", "add_to_collection",

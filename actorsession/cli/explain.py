@@ -108,8 +108,8 @@ def _explained(options: argparse.Namespace) -> Explanation:
     graph = Graph()
     with graph.as_default():
         import_graph_def(content.graph_def, name="")
-    wanted, fed = _asked(options, content.signatures)
-    fetches, targets = _fetched(graph, wanted)
+    fetched, fed = _asked(options, content.signatures)
+    fetches, targets = _fetched(graph, fetched)
     with given("--feed"):
         feeds = dict(_fed(graph, text) for text in fed)
     nodes = [_without_line(node) for node in graph.as_graph_def().nodes]

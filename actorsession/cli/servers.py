@@ -205,6 +205,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "it fails at once)",
     )
     parser.add_argument(
+        "--kept-steps",
+        type=whole_number,
+        metavar="N",
+        help="how many of the last steps to remember for actorsession trace (default 1000; 0 for none)",
+    )
+    parser.add_argument(
         "--grace",
         type=seconds,
         default=3.0,
@@ -315,6 +321,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
     from actorsession.cluster.launch.child import WorkerOptions
     from actorsession.cluster.server.settings import ServerSettings
     from actorsession.config import ConfigProto
+    from actorsession.runtime.step_log import KEPT_STEPS
 
     _check_times(options)
     _check_paths(options)
@@ -341,6 +348,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         beat=options.beat,
         sidecar=options.sidecar,
         restart_wait=options.restart_wait,
+        kept_steps=KEPT_STEPS if options.kept_steps is None else options.kept_steps,
         file_roots=options.file_roots,
         metrics_port=options.metrics_port,
         metrics_host=options.metrics_host,

@@ -135,11 +135,11 @@ def read_graph(path: str | os.PathLike[str], tags: Iterable[str] | None = None) 
         return GraphFile(model, {})
     if isinstance(model, SavedModel):
         asked = None if tags is None else set(tags)
-        found = [each for each in model.meta_graphs if asked in (None, set(each.meta_info_def.tags))]
-        if not found:
+        tagged = [each for each in model.meta_graphs if asked in (None, set(each.meta_info_def.tags))]
+        if not tagged:
             known = "; ".join(",".join(each.meta_info_def.tags) for each in model.meta_graphs)
             raise InvalidArgumentError(f"{name!r} has no graph with these tags; it has {known or 'none'}")
-        model = found[0]
+        model = tagged[0]
     return GraphFile(model.graph_def, dict(model.signature_def.items()))
 
 

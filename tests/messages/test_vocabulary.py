@@ -72,6 +72,8 @@ PROTOCOL = {
         "session_handle: str, peers: dict[str, str], removed: list[str], cluster_device_attributes: list[Any]",
         "done",
     ),
+    "read_clock": ("", "clock_read"),
+    "clock_read": ("now: float", None),
     "update_cluster": ("cluster: dict[str, str], given_up: list[str]", "done"),
     "logging_request": ("enable: bool | None, clear: bool, fetch: bool, steps: list[int]", "logging_reply"),
     "logging_reply": ("enabled: bool, events: list[Any]", None),

@@ -25,7 +25,7 @@ from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import OpError
-from actorsession.metrics import Histogram, HistogramCounts, mailbox_waits
+from actorsession.metrics import Histogram, HistogramCounts, mailbox_waits, round_trips
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads, thread_count
 from actorsession.prometheus import MetricFamily
 from actorsession.runtime.devices import make_devices
@@ -172,6 +172,7 @@ class TaskActors:
             master_steps=self._env.step_seconds.snapshot(),
             worker_steps=worker.step_seconds,
             mailbox_waits=mailbox_waits(),
+            round_trips=round_trips(),
             pool_waits=HistogramCounts() if pool is None else pool.waits,
             pending=worker.pending,
             waiting=master.waiting,
@@ -193,6 +194,9 @@ class TaskActors:
             variables=worker.variables,
             variable_bytes=worker.variable_bytes,
             largest_variables=worker.largest_variables,
+            queues=worker.queues,
+            errors=self.errors.counts,
+            restarts=self.memory.restarts,
             cpu_seconds=time.process_time(),
             pid=os.getpid(),
             version=installed_version(),
@@ -203,8 +207,6 @@ class TaskActors:
             snapshot_age=0.0 if snapshots is None else snapshots.age,
             restored_from="" if snapshots is None else snapshots.restored,
             open_sessions=master.open_sessions(),
-            errors=self.errors.counts,
-            restarts=self.memory.restarts,
         )
 
     async def metric_families(self) -> list[MetricFamily]:

@@ -113,16 +113,16 @@ class PlannedStep:
 
     def variables_read(self) -> list[tuple[NodeDef, str]]:
         """Return the variables that the step reads and does not assign, each with its device."""
-        found = []
+        variables = []
         for part in self.trail.partitions:
             assigned = {node.inputs[0][0] for node in part.nodes if node.op == _ASSIGN}
             read = {name for node in part.nodes if node.op != _ASSIGN for name, _ in node.inputs}
-            found += [
+            variables += [
                 (node, part.device)
                 for node in part.nodes
                 if node.op in VARIABLES and node.name in read and node.name not in assigned
             ]
-        return found
+        return variables
 
 
 def plan_step(
@@ -223,7 +223,8 @@ class _Explainer:
         compiled = [self._compiled(part) for part in self.parts]
         transfers = tuple(self._transfers())
         chain = critical_chain(self.parts, nodes, transfers, self.known.home, self.known.round_trips)
-        facts = Facts(self.parts, nodes, transfers, self.types, self.trail.notes, chain, self.known.round_trips)
+        trips, client = self.known.round_trips, _task(self.devices.client_device)
+        facts = Facts(self.parts, nodes, transfers, self.types, self.trail.notes, chain, trips, client)
         dropped, more = self._dropped()
         signature, view = self.step.signature, self.view
         return Explanation(
@@ -414,17 +415,17 @@ class _Explainer:
 
     def _dropped(self) -> tuple[tuple[DroppedNode, ...], int]:
         """Return the nodes near the fetches that do not run, and how many other nodes do not."""
-        found: dict[str, DroppedNode] = {}
+        dropped: dict[str, DroppedNode] = {}
         stages = self.trail.stages
         if not stages:
             return (), len(self.view)
         kept = stages[0].graph.nodes
-        self._cut_off(kept, found)
+        self._cut_off(kept, dropped)
         for name, node in self.view.items():
-            if name not in kept and name not in found:
+            if name not in kept and name not in dropped:
                 read = next((producer for producer, _ in node.inputs if producer in kept), None)
                 if read is not None:
-                    _drop(found, node, "prune", f"reads {read!r}, but nothing that is fetched needs it")
+                    _drop(dropped, node, "prune", f"reads {read!r}, but nothing that is fetched needs it")
         for before, after in itertools.pairwise(stages):
             inside = {
                 inner.name: node.name
@@ -435,23 +436,29 @@ class _Explainer:
             for name, node in before.graph.nodes.items():
                 if name not in after.graph.nodes and node.op != ARG:
                     became = f"became part of {inside[name]!r}" if name in inside else "is no longer read"
-                    _drop(found, node, after.name, self.trail.notes.get(name, became))
+                    _drop(dropped, node, after.name, self._in_words(self.trail.notes.get(name, became)))
         total = len(self.view) - sum(name in self.view for name in self.graph)
-        shown = tuple(found.values())[:_DROPPED]
+        shown = tuple(dropped.values())[:_DROPPED]
         return shown, max(0, total - len(shown))
 
-    def _cut_off(self, kept: Mapping[str, NodeDef], found: dict[str, DroppedNode]) -> None:
+    def _in_words(self, note: str) -> str:
+        """Return what a pass said, with the names of feeds in the place of those of their nodes."""
+        for name in self.step.feeds:
+            note = note.replace(f"'{arg_name(split_name(name))}:0'", repr(name))
+        return note
+
+    def _cut_off(self, kept: Mapping[str, NodeDef], dropped: dict[str, DroppedNode]) -> None:
         """Find the nodes that the fetches would need without the feeds."""
         fed = {split_name(name): name for name in self.step.signature.feeds}
         waiting: list[tuple[str, str]] = []
         for (name, _), feed in fed.items():
             if name not in kept:
-                _drop(found, self.view[name], "prune", f"{feed!r} is fed, so nothing has to make it")
+                _drop(dropped, self.view[name], "prune", f"{feed!r} is fed, so nothing has to make it")
             waiting += [(producer, feed) for producer in _before(self.view[name])]
         while waiting:
             name, feed = waiting.pop()
-            if name not in kept and name not in found:
-                _drop(found, self.view[name], "prune", f"is needed for {feed!r} alone, which is fed")
+            if name not in kept and name not in dropped:
+                _drop(dropped, self.view[name], "prune", f"is needed for {feed!r} alone, which is fed")
                 waiting += [(producer, feed) for producer in _before(self.view[name])]
 
     def _missing(self) -> Iterator[Missing]:
@@ -480,8 +487,8 @@ def _origin(name: str, index: int, own: Mapping[str, NodeDef]) -> tuple[str, int
     return producer, int(output or 0)
 
 
-def _drop(found: dict[str, DroppedNode], node: NodeDef, stage: str, why: str) -> None:
-    found[node.name] = DroppedNode(name=node.name, op=node.op, line=node.source, stage=stage, why=why)
+def _drop(dropped: dict[str, DroppedNode], node: NodeDef, stage: str, why: str) -> None:
+    dropped[node.name] = DroppedNode(name=node.name, op=node.op, line=node.source, stage=stage, why=why)
 
 
 def _before(node: NodeDef) -> list[str]:

@@ -24,6 +24,7 @@ class Facts:
         notes: what passes said of nodes, loops by their frame names.
         chain: the critical chain.
         round_trips: measured seconds to other tasks and back, by task.
+        client: the task through which feeds enter and fetches leave.
     """
 
     parts: Sequence[Partition]
@@ -33,6 +34,7 @@ class Facts:
     notes: Mapping[str, str]
     chain: Sequence[CriticalPart]
     round_trips: Mapping[str, float]
+    client: str
 
     @property
     def seconds(self) -> float:

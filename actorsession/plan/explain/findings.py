@@ -40,11 +40,11 @@ _MOST = 10
 
 def findings(facts: Facts) -> list[Finding]:
     """Return all findings in a plan, the dearest first, at most ten of each kind."""
-    found: list[Finding] = []
+    ranked: list[Finding] = []
     for find in FINDINGS.values():
         of_kind = sorted(find(facts), key=lambda finding: -finding.seconds)
-        found += of_kind[:_MOST]
-    return sorted(found, key=lambda finding: -finding.seconds)
+        ranked += of_kind[:_MOST]
+    return sorted(ranked, key=lambda finding: -finding.seconds)
 
 
 # -- between devices -------------------------------------------------------------------------------
@@ -154,6 +154,27 @@ def _is_constant(facts: Facts, transfer: Transfer) -> bool:
     return node is not None and node.op == "Const"
 
 
+def _read_twice(facts: Facts) -> Iterator[Finding]:
+    """Find variables whose value goes several times to one device."""
+    reads: dict[tuple[str, str], list[Transfer]] = {}
+    for transfer in facts.transfers:
+        node = facts.nodes.get(transfer.producer)
+        if node is not None and node.op == "ReadVariableOp":
+            reads.setdefault((node.inputs[0], transfer.target), []).append(transfer)
+    for (variable, target), sent in reads.items():
+        if len(sent) > 1:
+            size = sum(t.tensor.nbytes or 0 for t in sent[1:])
+            yield Finding(
+                kind="read-twice",
+                node=sent[1].producer,
+                line=sent[1].line,
+                what=f"the variable {variable.rpartition(':')[0]!r} is read {len(sent)} times, and each value is sent "
+                f"to {short_device(target)}: {byte_size(size)} more than once would take",
+                advice="read it once (value = variable.value()) and use that, where the step needs one value of it",
+                seconds=max(t.seconds for t in sent) if size >= _LARGE else 0.0,
+            )
+
+
 def _constant(facts: Facts) -> Iterator[Finding]:
     """Find constants that are sent in each step, because they have a device."""
     for transfer in facts.transfers:
@@ -176,7 +197,7 @@ def _alone(facts: Facts) -> Iterator[Finding]:
         working = [(n, part) for n in part.nodes if n.op not in (SEND, RECV, ARG) and not lookup(n.op).once]
         by_task.setdefault(part.task, []).extend(working)
     for task, nodes in by_task.items() if len(by_task) > 1 else ():
-        if len(nodes) != 1:
+        if len(nodes) != 1 or task == facts.client:
             continue
         alone, part = nodes[0]
         if alone in _tied(part):
@@ -204,12 +225,12 @@ def _alone(facts: Facts) -> Iterator[Finding]:
 
 def _dataflow(facts: Facts) -> Iterator[Finding]:
     """Find loops and branches that are run node by node, and why they were not compiled."""
+    seen = set()  # a loop over several devices is in all of their partitions
     for part in facts.parts:
-        seen = set()
         for node in part.nodes:
             name = node.attrs.get("frame_name") if node.op in ENTERS else node.name if node.op in MERGES else None
             why = facts.notes.get(name) if name else None
-            if name in seen or (why is None and node.op not in ENTERS) or name is None:
+            if name in seen or (why is None and node.op not in ENTERS) or name is None or node.name.startswith("_"):
                 continue
             seen.add(name)
             kind = "loop" if node.op in ENTERS else "conditional"
@@ -311,6 +332,7 @@ FINDINGS: Mapping[str, Callable[[Facts], Iterator[Finding]]] = {
     "to-and-fro": _to_and_fro,
     "slow-link": _slow_link,
     "large-transfer": _large_transfer,
+    "read-twice": _read_twice,
     "constant": _constant,
     "alone": _alone,
     "dataflow": _dataflow,

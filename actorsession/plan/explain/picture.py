@@ -105,8 +105,8 @@ def _parts(explanation: Explanation) -> Iterator[object]:
         rows = [(m.kind, m.name, m.what, m.line) for m in explanation.missing]
         yield _section("What is missing", "kind name what line", rows)
     if explanation.findings:
-        found = [(f.kind, f.what, f.advice, f.line) for f in explanation.findings]
-        yield _section("What would make it slow", "kind|what|what to do|line", found)
+        slow = [(f.kind, f.what, f.advice, f.line) for f in explanation.findings]
+        yield _section("What would make it slow", "kind|what|what to do|line", slow)
     yield html.section("The step", html.figure(explanation.to_svg()))
     chain = [(duration(p.began), duration(p.ended - p.began), p.kind, p.what, p.where) for p in explanation.critical]
     yield _section("The longest chain", "from takes kind what where", chain)

@@ -47,8 +47,8 @@ def page(explanation: Explanation) -> str:
 def summary(explanation: Explanation) -> Iterator[str]:
     """Yield the lines that say what the step is and what it is expected to cost."""
     fed = [f"{tensor.name} {shape_text(tensor)}" for tensor in explanation.feeds]
-    wanted = [*explanation.fetches, *explanation.targets]
-    yield from _wrapped(f"A step that fetches {_named(wanted)}, fed with {_named(fed)}", "", _INDENT)
+    results = [*explanation.fetches, *explanation.targets]
+    yield from _wrapped(f"A step that fetches {_named(results)}, fed with {_named(fed)}", "", _INDENT)
     tasks = {part.task for part in explanation.partitions}
     where = f"on {_count(len(explanation.partitions), 'device')} of {_count(len(tasks), 'task')}"
     yield f"{len(explanation.nodes)} of {explanation.graph_nodes} nodes run, {where}"
@@ -92,8 +92,8 @@ def _missing(explanation: Explanation) -> Iterator[str]:
         yield from _wrapped(f"{missing.what}{where}", f"{missing.kind}: ", _INDENT)
 
 
-def _findings(found: Sequence[Finding]) -> Iterator[str]:
-    for number, finding in enumerate(found, 1):
+def _findings(ranked: Sequence[Finding]) -> Iterator[str]:
+    for number, finding in enumerate(ranked, 1):
         where = f" ({finding.line})" if finding.line else ""
         yield from _wrapped(f"{finding.what}{where}", f"{number}. ", "   ")
         yield from _wrapped(finding.advice, "   -> ", "      ")
