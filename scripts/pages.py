@@ -67,7 +67,7 @@ def write_sources(folder: Path) -> None:
     texts |= {str(page): page_text(page) for page in pages() if str(page) != "README.md"}
     texts |= {f"reference/{name}": text for name, text in reference_pages().items()}
     files = {name: text.encode() for name, text in texts.items()}
-    files |= {str(p.relative_to(ROOT)): p.read_bytes() for p in ROOT.glob("docs/*.png")}
+    files |= {str(p.relative_to(ROOT)): p.read_bytes() for kind in ("png", "svg") for p in ROOT.glob(f"docs/*.{kind}")}
     for old in (path for path in folder.rglob("*") if path.is_file()):
         if str(old.relative_to(folder)) not in files:
             old.unlink()
