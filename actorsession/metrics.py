@@ -36,9 +36,11 @@ __all__ = [
     "SessionTally",
     "add_link",
     "count_mailbox_wait",
+    "count_round_trip",
     "end_link",
     "mailbox_waits",
     "process_metrics",
+    "round_trips",
     "session_tally",
 ]
 
@@ -323,6 +325,7 @@ class _Registry:
         self._open_links: weakref.WeakSet[CountedLink] = weakref.WeakSet()
         self._ended_links = LinkMetrics()
         self.mailbox_waits = Histogram()
+        self.round_trips = Histogram()
 
     def add_tally(self, tally: SessionTally, owner: object) -> None:
         """Count a session until its owner is collected."""
@@ -399,6 +402,16 @@ def end_link(link: CountedLink) -> None:
 def count_mailbox_wait(seconds: float) -> None:
     """Count how long a message waited in the mailbox of an actor that was busy."""
     _registry.mailbox_waits.observe(seconds)
+
+
+def count_round_trip(seconds: float) -> None:
+    """Count how long a heartbeat took to a peer and back."""
+    _registry.round_trips.observe(seconds)
+
+
+def round_trips() -> HistogramCounts:
+    """Return how long heartbeats of this process took to their peers and back, those that were measured."""
+    return _registry.round_trips.snapshot()
 
 
 def mailbox_waits() -> HistogramCounts:

@@ -46,6 +46,7 @@ LAZY_PACKAGES = (
     "actorsession.compat.v1.summary",
     "actorsession.compat.v1.test",
     "actorsession.compat.v1.train",
+    "actorsession.drawing",
     "actorsession.engines",
     "actorsession.extend",
     "actorsession.ops",

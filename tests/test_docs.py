@@ -43,11 +43,32 @@ def warm() -> Iterator[Warm]:
         yield process
 
 
+def outputs(code: str) -> list[str]:
+    """What a program says that it prints: the comments behind its prints, in which ``...`` stands for anything."""
+    return re.findall(r"^ *print\(.*\)  # (.+)$", code, flags=re.MULTILINE)
+
+
+def unprinted(expected: list[str], out: str) -> list[str]:
+    """The patterns of outputs that are no lines of what a program has printed, in the order of the program."""
+    lines = iter(out.splitlines())
+    patterns = [re.escape(line).replace(r"\.\.\.", ".*") for line in expected]
+    return [pattern for pattern in patterns if not any(re.fullmatch(pattern, line) for line in lines)]
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("code", CASES)
 def test_the_examples_of_a_section_run_as_they_stand(code: str, warm: Warm, tmp_path: Path) -> None:
     done = warm.run(code, tmp_path)
     assert (done.status, done.err) == (0, "")
+    assert unprinted(outputs(code), done.out) == [], done.out
+
+
+def test_an_output_that_is_another_one_would_be_noticed() -> None:
+    code = "print(a)  # one...\nif b:\n    print(b)  # two\nc = 1  # three\n"
+    assert outputs(code) == ["one...", "two"]
+    assert unprinted(outputs(code), "one and a half\n2\ntwo\n") == []
+    assert unprinted(outputs(code), "two\none\n") == ["two"]
+    assert unprinted(outputs(code), "on\ntwo\n") == ["one.*", "two"]
 
 
 @pytest.mark.process

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from actorsession.cli.console import SUCCESS, print_json, print_line, raw
+from actorsession.drawing import text
 
 __all__ = ["add_to", "print_values", "sizes"]
 
@@ -69,7 +70,8 @@ def _lines(description: Mapping[str, Any], indent: str = "") -> Iterator[str]:
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
             yield f"{title} {len(value)}"
             if _is_table(value):
-                yield from _table(value, indent + "  ")
+                rows = [[_cell(cell) for cell in row.values()] for row in value]
+                yield from text.table(rows, max(map(len, rows)), indent + "  ")
             else:
                 for item in value:
                     yield from _lines(item, indent + "  ")
@@ -85,14 +87,6 @@ def _is_table(rows: list[Any]) -> bool:
 
 def _is_rows(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and not isinstance(value[0], int)
-
-
-def _table(rows: list[Mapping[str, Any]], indent: str) -> Iterator[str]:
-    cells = [[_cell(value) for value in row.values()] for row in rows]
-    width = max(map(len, cells))
-    widths = [max(len(row[k]) for row in cells if k < len(row)) for k in range(width)]
-    for row in cells:
-        yield (indent + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False))).rstrip()
 
 
 def _cell(value: Any) -> str:

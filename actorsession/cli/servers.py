@@ -9,6 +9,7 @@ lost task is dialled.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +32,7 @@ from actorsession.cli.console import (
     seconds,
     whole_number,
 )
+from actorsession.cli.logs import LEVEL_VARIABLE
 from actorsession.collector import pause_collector
 from actorsession.json_text import read_json
 
@@ -203,6 +205,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "it fails at once)",
     )
     parser.add_argument(
+        "--kept-steps",
+        type=whole_number,
+        metavar="N",
+        help="how many of the last steps to remember for actorsession trace (default 1000; 0 for none)",
+    )
+    parser.add_argument(
         "--grace",
         type=seconds,
         default=3.0,
@@ -283,6 +291,9 @@ def _run(options: argparse.Namespace) -> int:
         from actorsession.errors import UnknownError
         from actorsession.rpc.security import refusal_to_listen
 
+    if not os.environ.get(LEVEL_VARIABLE):
+        # For the lines that ``actorsession logs`` reads; standard error has warnings, as its handler says.
+        logging.getLogger("actorsession").setLevel(logging.INFO)
     import_modules(options.imports)  # before the cluster is read: a module may register a transport
     worker = _worker_options(options)
     try:
@@ -310,6 +321,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
     from actorsession.cluster.launch.child import WorkerOptions
     from actorsession.cluster.server.settings import ServerSettings
     from actorsession.config import ConfigProto
+    from actorsession.runtime.step_log import KEPT_STEPS
 
     _check_times(options)
     _check_paths(options)
@@ -336,6 +348,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         beat=options.beat,
         sidecar=options.sidecar,
         restart_wait=options.restart_wait,
+        kept_steps=KEPT_STEPS if options.kept_steps is None else options.kept_steps,
         file_roots=options.file_roots,
         metrics_port=options.metrics_port,
         metrics_host=options.metrics_host,

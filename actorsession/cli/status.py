@@ -6,7 +6,8 @@ import argparse
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from actorsession.cli.console import (
     FAILURE,
@@ -20,16 +21,18 @@ from actorsession.cli.console import (
     raw,
     seconds,
 )
+from actorsession.cli.rates import RATE_HEADINGS, Rounds, rate_cells
+from actorsession.drawing.text import table
 from actorsession.durations import short_duration
 from actorsession.records import dataclass
-from actorsession.terminal_text import visible
 
 if TYPE_CHECKING:
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import ServerStatistics
+    from actorsession.cluster.server.task_rates import TaskRates
     from actorsession.prometheus import MetricFamily
 
-__all__ = ["add_to", "ask_tasks", "metric_families"]
+__all__ = ["TaskAnswer", "add_to", "ask_cluster", "ask_tasks", "marked", "metric_families", "wrongs_of"]
 
 _EPILOG = """\
 A task answers while it is busy with steps. A task that is stopped, hangs or has ended is reported with
@@ -61,7 +64,9 @@ def add_to(commands: Any) -> None:
             "Show the process of a task: PID, VERSION, UPTIME, resident MEMORY now and at its PEAK, age of\n"
             "the SNAPSHOT; its counters: SESSIONS opened at it, worker sessions (SIDES) and their GRAPHS,\n"
             "STEPS that run now, RUNS so far, PARTITIONS begun, seconds in KERNELS, PUSHES of tensors to\n"
-            "other tasks, and connected PEERS; and each session that was opened at it."
+            "other tasks, and connected PEERS; and each session that was opened at it. With --watch also what it\n"
+            "did since the last round: steps per second, how long they took (P50, P99), processor time, bytes\n"
+            "per second sent and received, and ERRORS."
         ),
         epilog=_EPILOG,
         formatter_class=raw,
@@ -94,7 +99,7 @@ def add_to(commands: Any) -> None:
 
 
 @dataclass(slots=True)
-class _Row:
+class TaskAnswer:
     """The result for one address.
 
     Attributes:
@@ -130,27 +135,37 @@ def _run(options: argparse.Namespace) -> int:
 
 
 async def _watch(options: argparse.Namespace) -> int:
+    rounds = Rounds()
     while True:
         clear_screen()
         when = f"{time.strftime('%H:%M:%S')} {options.address}"
-        code, is_read = await _show(options, [when] if options.format == "table" else [])
+        code, is_read = await _show(options, [when] if options.format == "table" else [], rounds)
         if not is_read:
             return code
         await asyncio.sleep(options.watch)
 
 
-async def _show(options: argparse.Namespace, heading: Sequence[str] = ()) -> tuple[int, bool]:
+async def _show(
+    options: argparse.Namespace, heading: Sequence[str] = (), rounds: Rounds | None = None
+) -> tuple[int, bool]:
     """Ask the tasks and print what they answer; return the exit status, and whether somebody reads it."""
-    rows = await _ask(options.address, all_tasks=options.all, limit=options.timeout)
-    lines = [*heading, *_FORMATS[options.format](rows)]
-    is_read = print_line(*lines)
+    rows = await ask_cluster(options.address, all_tasks=options.all, limit=options.timeout)
+    rates = None if rounds is None else rounds.rates(rows)
+    is_read = print_line(*heading, *_FORMATS[options.format](rows, rates))
     faults = [row.text for row in rows if row.fault]
     for words in faults:
         fail("status", words)
     return FAILURE if faults else SUCCESS, is_read
 
 
-async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[_Row]:
+async def ask_cluster(address: str, *, all_tasks: bool, limit: float) -> list[TaskAnswer]:
+    """Return what a task answers, or all tasks of its cluster.
+
+    Args:
+        address: where the task listens.
+        all_tasks: whether all are asked.
+        limit: seconds for that.
+    """
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import read_cluster
     from actorsession.errors import OpError
@@ -161,11 +176,11 @@ async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[_Row]:
     try:
         view = await read_cluster(address, deadline=deadline)
     except OpError as error:
-        return [_Row("", address, fault=error.message)]
+        return [TaskAnswer("", address, fault=error.message)]
     return await ask_tasks(view.tasks, view.cluster_id, deadline)
 
 
-async def ask_tasks(tasks: Mapping[str, str], cluster_id: str | None, deadline: Deadline) -> list[_Row]:
+async def ask_tasks(tasks: Mapping[str, str], cluster_id: str | None, deadline: Deadline) -> list[TaskAnswer]:
     """Return what each task has answered, sorted by their names.
 
     Args:
@@ -173,14 +188,14 @@ async def ask_tasks(tasks: Mapping[str, str], cluster_id: str | None, deadline: 
         cluster_id: the cluster of the tasks; ``None`` for any.
         deadline: when those that have not answered are given up.
     """
-    rows = [_Row(*item) for item in sorted(tasks.items())]
+    rows = [TaskAnswer(*item) for item in sorted(tasks.items())]
     async with asyncio.TaskGroup() as group:
         for row in rows:
             group.create_task(_ask_one(row, cluster_id, deadline), name=f"ask {row.address}")
     return rows
 
 
-async def _ask_one(row: _Row, cluster_id: str | None, deadline: Deadline) -> None:
+async def _ask_one(row: TaskAnswer, cluster_id: str | None, deadline: Deadline) -> None:
     """Fill in a row; check the identity of the server, too, if a certain task of a cluster is expected."""
     from actorsession.cluster import read_cluster, read_statistics
     from actorsession.errors import OpError
@@ -204,19 +219,23 @@ async def _ask_one(row: _Row, cluster_id: str | None, deadline: Deadline) -> Non
 # -- what is wrong ---------------------------------------------------------------------------------
 
 
-def _all_findings(rows: Sequence[_Row]) -> dict[str, list[str]]:
+def wrongs_of(rows: Sequence[TaskAnswer]) -> dict[str, list[str]]:
     """Return what is wrong, by address, for the tasks that have answered and are the right ones."""
     good = {row.address: row.counters for row in rows if row.counters is not None and not row.fault}
     versions = {counters.version for counters in good.values()}
     return {address: counters.findings(versions) for address, counters in good.items()}
 
 
+_Rates: TypeAlias = "Mapping[str, TaskRates] | None"
+"""What tasks did since the last round, by address; ``None`` where there is but one."""
+
+
 # -- forms -----------------------------------------------------------------------------------------
 
 
-def _json_lines(rows: Sequence[_Row]) -> Iterable[str]:
+def _json_lines(rows: Sequence[TaskAnswer], rates: _Rates = None) -> Iterable[str]:
     tasks, silent, wrong = {}, {}, {}
-    wrongs = _all_findings(rows)
+    wrongs = wrongs_of(rows)
     for row in rows:
         if row.counters is None:
             silent[row.address] = {"task": row.task or None, "reason": row.fault}
@@ -225,11 +244,12 @@ def _json_lines(rows: Sequence[_Row]) -> Iterable[str]:
             wrong[row.address] = entry
         else:
             entry = {"address": row.address, **row.counters.to_wire()}
-            tasks[row.counters.task] = {**entry, "findings": wrongs[row.address]}
+            since = {} if rates is None else {"rates": asdict(rates[row.address]) if row.address in rates else None}
+            tasks[row.counters.task] = {**entry, **since, "findings": wrongs[row.address]}
     return [as_json({"tasks": tasks, "silent": silent, "wrong": wrong})]
 
 
-def metric_families(rows: Iterable[_Row]) -> list[MetricFamily]:
+def metric_families(rows: Iterable[TaskAnswer]) -> list[MetricFamily]:
     """Return the counters of the tasks that have answered, and for each task whether it has."""
     from actorsession.prometheus import MetricFamily
 
@@ -244,19 +264,19 @@ def metric_families(rows: Iterable[_Row]) -> list[MetricFamily]:
     return families
 
 
-def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
+def _prometheus_lines(rows: Sequence[TaskAnswer], rates: _Rates = None) -> Iterable[str]:
     from actorsession.prometheus import exposition
 
     return exposition(metric_families(rows)).splitlines()
 
 
-def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
-    """Return the tables of processes, counters and sessions, and what is wrong."""
+def _table_lines(rows: Sequence[TaskAnswer], rates: _Rates = None) -> Iterable[str]:
+    """Return the tables of processes, rates, counters and sessions, and what is wrong."""
     answered = [(row, row.counters) for row in rows if row.counters is not None]
     if not answered:
         return []
-    wrongs = _all_findings(rows)
-    names = {row.address: _marked(row, wrongs) for row in rows}
+    wrongs = wrongs_of(rows)
+    names = {row.address: marked(row, wrongs) for row in rows}
     processes = [_PROCESS_HEADINGS, *[_process_cells(row, names[row.address]) for row in rows]]
     counters: list[Sequence[str]] = [("TASK", *_HEADINGS, "PEERS")]
     sessions: list[Sequence[str]] = [_SESSION_HEADINGS]
@@ -267,9 +287,13 @@ def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
             client = f"{one.name} at {one.client}" if one.name else one.client
             numbers = [str(number) for number in (one.steps, one.waiting, one.runs, one.partial_runs)]
             sessions.append((one.session_handle, seen.task, client, *numbers))
-    lines = [*_aligned(processes, 2), "", *_aligned(counters, 1)]
+    lines = [*table(processes, 2), ""]
+    if rates is not None:
+        cells = [(names[row.address], *rate_cells(rates.get(row.address))) for row, _ in answered]
+        lines += [*table([("TASK", *RATE_HEADINGS), *cells], 1), ""]
+    lines += table(counters, 1)
     if len(sessions) > 1:
-        lines += ["", *_aligned(sessions, 3)]
+        lines += ["", *table(sessions, 3)]
     told = [f"{seen.task}: {words}" for row, seen in answered for words in wrongs.get(row.address, ())]
     told += [
         f"{seen.task}: it began with the variables of {seen.restored_from}"
@@ -279,7 +303,7 @@ def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
     return [*lines, *([""] if told else []), *told]
 
 
-def _marked(row: _Row, wrongs: Mapping[str, Sequence[str]]) -> str:
+def marked(row: TaskAnswer, wrongs: Mapping[str, Sequence[str]]) -> str:
     """Return the name of a row, after the mark that the help explains."""
     if row.counters is None:
         return f"x {row.task}"
@@ -288,7 +312,7 @@ def _marked(row: _Row, wrongs: Mapping[str, Sequence[str]]) -> str:
     return f"! {row.counters.task}" if wrongs[row.address] else row.counters.task
 
 
-def _process_cells(row: _Row, name: str) -> Sequence[str]:
+def _process_cells(row: TaskAnswer, name: str) -> Sequence[str]:
     seen = row.counters
     if seen is None:
         return (name, row.address, *["-"] * (len(_PROCESS_HEADINGS) - 2))
@@ -302,20 +326,6 @@ def _process_cells(row: _Row, name: str) -> Sequence[str]:
         _size(seen.peak_memory),
         short_duration(seen.snapshot_age) if seen.snapshot_every > 0 else "-",
     )
-
-
-def _aligned(rows: Sequence[Sequence[str]], names: int) -> list[str]:
-    """Return the lines of a table whose first columns are names, which are aligned to the left."""
-    rows = [list(map(visible, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(width) if place < names else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
 
 
 def _size(nbytes: int) -> str:

@@ -23,7 +23,7 @@ _NAMES = {
     ".server.memory": "TaskErrors TaskVariable",
     ".server.server": "Server",
     ".server.settings": "ServerSettings",
-    ".server.statistics": "OpenSession ServerStatistics VariableSize",
+    ".server.statistics": "OpenSession QueueSize ServerStatistics VariableSize",
     ".slurm_resolver": "SlurmClusterResolver",
     ".spec": "ClusterDef ClusterSpec JobDef",
     "transports": "SecurityConfig",

@@ -27,7 +27,8 @@ TaskErrors as TaskErrors, TaskVariable as TaskVariable
 from actorsession.cluster.server.server import Server as Server
 from actorsession.cluster.server.settings import ServerSettings as ServerSettings
 from actorsession.cluster.server.statistics import (
-OpenSession as OpenSession, ServerStatistics as ServerStatistics, VariableSize as VariableSize
+OpenSession as OpenSession, QueueSize as QueueSize, ServerStatistics as ServerStatistics,
+VariableSize as VariableSize
 )
 from actorsession.cluster.slurm_resolver import SlurmClusterResolver as SlurmClusterResolver
 from actorsession.cluster.spec import (
@@ -38,7 +39,7 @@ from transports import SecurityConfig as SecurityConfig
 
 __all__ = [
 "Cluster", "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef",
-"KubernetesClusterResolver", "LocalCluster", "OpenSession", "SecurityConfig", "Server",
+"KubernetesClusterResolver", "LocalCluster", "OpenSession", "QueueSize", "SecurityConfig", "Server",
 "ServerSettings", "ServerStatistics", "SimpleClusterResolver", "SlurmClusterResolver",
 "TFConfigClusterResolver", "TaskEnd", "TaskErrors", "TaskStatus", "TaskVariable", "VariableSize",
 "read_cluster", "read_errors", "read_log", "read_statistics", "read_steps", "read_variables",

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.config.step_record import StepRecord, merge_records
-from actorsession.errors import OpError
+from actorsession.errors import FailedPreconditionError, OpError
 from actorsession.messages.server import ReadSteps, StepsRead
 from actorsession.runtime.step_log import StepLog
 
@@ -57,8 +57,13 @@ async def collect_steps(
         slower_than: only steps that took so many seconds or more.
         workers: the workers of the session by task, without that of the master's own task.
         deadline: until when to wait for them.
+
+    Raises:
+        FailedPreconditionError: if the server keeps none.
     """
-    own = [] if log is None else log.last(min(count, _MOST), slower_than, session)
+    if log is None:
+        raise FailedPreconditionError("the server of the session keeps no steps: kept_steps of its settings is 0")
+    own = log.last(min(count, _MOST), slower_than, session)
     if not own:
         return []
     chosen = [step.step_id for step in own]

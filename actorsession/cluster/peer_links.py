@@ -27,6 +27,7 @@ from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.liveness.peer_monitor import ProbeFactory, probe_factory
+from actorsession.runtime.step_log import ErrorLog
 from transports import AuthenticationError, Connection, Hello, SecurityConfig, TransportError, WrongPeer
 
 __all__ = ["LinkOptions", "PeerLinks", "PeerRef"]
@@ -48,12 +49,14 @@ class LinkOptions:
         security: TLS files of the task, for peers at ``tls://``.
         beat: seconds between heartbeats on each link.
         lease: seconds of silence after which a peer is declared lost, unless it is found to be busy.
+        errors: remembers the links to other tasks that were lost; ``None`` for nobody.
     """
 
     token: str | None = None
     security: SecurityConfig | None = None
     beat: float = BEAT_SECONDS
     lease: float = LEASE_SECONDS
+    errors: ErrorLog | None = None
 
     @property
     def probes(self) -> ProbeFactory:
@@ -112,6 +115,9 @@ class PeerLinks:
         self._open.discard(link)
         names = self.hello.task, link.peer_name, link.address
         _log.log(level, "%s has no link to %s at %s any more: %s", *names, why.message)
+        errors = self._options.errors
+        if errors is not None and link.peer_name in self._addresses and not self.ended:
+            errors.note(why, subject="link", task=link.peer_name)
 
     def _use(self, task: str, link: Link) -> None:
         """Use a link for a task, unless one to the same incarnation of the task is in use."""

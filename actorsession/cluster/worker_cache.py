@@ -197,7 +197,7 @@ class WorkerCache:
         if task in self._waiting.messages:
             return self._waiting.nbytes(task)
         link = self.links.in_use.get(task)
-        return 0 if link is None else link.statistics().send_buffer
+        return 0 if link is None else link.unsent
 
     async def wait_for_capacity(self, task: str) -> None:
         """Wait until the link is no longer backlogged, is lost, or cannot be established."""

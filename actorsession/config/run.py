@@ -6,6 +6,7 @@ Frozen values with TensorFlow's names. ``session`` and ``runtime`` read them.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar
@@ -16,7 +17,10 @@ from actorsession.durations import checked_milliseconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
 
-__all__ = ["RunExperimental", "RunOptions", "TraceLevel"]
+__all__ = ["TRACE_PARENT", "RunExperimental", "RunOptions", "TraceLevel"]
+
+TRACE_PARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+"""The form of W3C's header ``traceparent``: version, trace, span and flags."""
 
 
 class TraceLevel(enum.IntEnum):
@@ -37,10 +41,13 @@ class RunExperimental:
             with the same key: each session runs the members that are in its graph. A direct session has all
             members itself, whatever the key.
         use_run_handler_pool: refused: each session has its share of the kernel pool.
+        trace_parent: the span of OpenTelemetry below which the tasks make theirs, as W3C's header
+            ``traceparent``. Inside a span the session sets it itself. Not one of TensorFlow's.
     """
 
     collective_graph_key: int = 0
     use_run_handler_pool: bool = False
+    trace_parent: str = ""
 
     __repr__ = changed_fields
 
@@ -48,6 +55,9 @@ class RunExperimental:
         check_types(self)
         why = "each session has its share of the kernel pool"
         reject("use_run_handler_pool", self.use_run_handler_pool, (False,), why)
+        if self.trace_parent and TRACE_PARENT.fullmatch(self.trace_parent) is None:
+            found = f"{self.trace_parent!r:.100}"
+            raise InvalidArgumentError(f"trace_parent is the value of a traceparent header, got {found}")
 
     def to_wire(self) -> dict[str, Any]:
         """Return the options as plain values."""
@@ -105,6 +115,7 @@ class RunOptions:
             or self.output_partition_graphs
             or self.debug_options.active
             or self.experimental.collective_graph_key
+            or self.experimental.trace_parent
         )
 
     def to_wire(self) -> dict[str, Any]:

@@ -79,19 +79,20 @@ class NodeStats:
         return [self.device, self.node, self.op, self.start, self.end, self.thread, self.nbytes, detail, self.waited]
 
     @classmethod
-    def from_wire(cls, value: Any, offset: float = 0.0) -> NodeStats:
+    def from_wire(cls, value: Any, offset: float = 0.0, nanos: int = 0) -> NodeStats:
         """Read the result of ``to_wire``.
 
         Args:
             value: the result.
             offset: seconds that are added to all times.
+            nanos: the same in nanoseconds.
 
         Raises:
             TypeError: the value has another form.
             ValueError: likewise.
         """
         device, node, op, start, end, thread, nbytes, wire, waited = value
-        detail = None if wire is None else NodeExecStats.from_wire(wire, round(offset * 1e9))
+        detail = None if wire is None else NodeExecStats.from_wire(wire, nanos)
         return cls(device, node, op, start + offset, end + offset, thread, nbytes, detail, waited)
 
 
@@ -139,9 +140,10 @@ class FrameStats:
     arrived: float
     queued: int = 0
 
-    def shifted(self, sent: float, arrived: float) -> FrameStats:
-        """Return the frame with so many seconds added to its times."""
-        return replace(self, sent=self.sent + sent, arrived=self.arrived + arrived)
+    def told(self, source: str, offset: float) -> FrameStats:
+        """Return the frame as that of a task whose clock was so many seconds behind when it was sent."""
+        sent, queued = self.sent + offset, self.queued
+        return FrameStats(self.kind, source, self.target, self.keys, self.nbytes, sent, self.arrived, queued)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +152,8 @@ class PhaseStats:
 
     Attributes:
         kind: ``run`` from request to answer at the client, ``step`` likewise at the master, ``part`` at a
-            worker; ``admission`` for the wait for a plan and a turn, ``backpressure`` for that for a link
-            over which the part sends.
+            worker; ``admission`` for the wait for a plan, a turn and the clocks of tasks, ``backpressure``
+            for that for a link over which the part sends.
         task: the task; ``client`` for the client.
         began: wall-clock seconds.
         ended: wall-clock seconds.
@@ -253,9 +255,10 @@ class StepStats(ShownValue):
         """
         try:
             step_id, nodes, transfers, left_out, frames, phases, clocks = value
+            nanos = round(offset * 1e9)
             return cls(
                 step_id,
-                [NodeStats.from_wire(n, offset) for n in nodes],
+                [NodeStats.from_wire(n, offset, nanos) for n in nodes],
                 [TransferStats(kind, key, device, at + offset, size) for kind, key, device, at, size in transfers],
                 left_out,
                 [

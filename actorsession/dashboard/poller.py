@@ -27,6 +27,7 @@ from actorsession.dashboard.history import History, Sample
 from actorsession.errors import NotFoundError, OpError, UnavailableError, from_exception
 from actorsession.messages.server import SERVER, ClusterView, GetCluster
 from actorsession.messages.worker import WORKER, GetStatus, WorkerStatus
+from actorsession.metrics import HistogramCounts
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
@@ -96,18 +97,24 @@ def rates(before: ServerStatistics | None, now: ServerStatistics, seconds: float
         now: the later counters.
         seconds: the time between the two.
     """
-    same = before is not None and before.pid == now.pid and before.runs <= now.runs
-    if before is None or not same or seconds <= 0:
+    if before is None or before.pid != now.pid or before.runs > now.runs or seconds <= 0:
         return Sample(math.nan, math.nan, math.nan, math.nan, now.memory, math.nan, math.nan)
+    times = _step_times(before, now)
     return Sample(
         rate=(now.runs - before.runs) / seconds,
-        p50=math.nan,
-        p99=math.nan,
-        cpu=math.nan,
+        p50=times.quantile(0.5) if times.total else math.nan,
+        p99=times.quantile(0.99) if times.total else math.nan,
+        cpu=(now.cpu_seconds - before.cpu_seconds) / seconds,
         memory=now.memory,
-        errors=math.nan,
+        errors=(sum(now.errors.values()) - sum(before.errors.values())) / seconds,
         bytes=_more_bytes(before, now) / seconds,
     )
+
+
+def _step_times(before: ServerStatistics, now: ServerStatistics) -> HistogramCounts:
+    """Return the times of whole steps, where the task was the master of some; else of its parts of steps."""
+    whole = now.master_steps - before.master_steps
+    return whole if whole.total else now.worker_steps - before.worker_steps
 
 
 def _more_bytes(before: ServerStatistics, now: ServerStatistics) -> int:

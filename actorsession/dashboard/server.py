@@ -1,11 +1,10 @@
-"""The server of the page: the answers to a browser, over HTTP.
+"""The server of the page, over HTTP.
 
-``DashboardServer`` has the paths, and the ``Guard`` checks each request before it. Everything is a GET and
-changes nothing. An answer is JSON, or one of the files of ``assets``, which are read once. Imports
-``aiohttp``, the extra ``dashboard``; the command line imports this module when the page is asked for.
+The ``Guard`` checks each request of ``DashboardServer``, and ``Answers`` has what is sent as JSON. Everything
+is a GET and changes nothing; the files of ``assets`` are read once. Imports ``aiohttp``, the extra
+``dashboard``; the command line imports this module when the page is asked for.
 
-Invariants: no request waits longer than the patience of its path, and all requests together hold at most
-``_AT_ONCE`` tasks of a browser; an answer has a limit in entries, and says how many are left out.
+Invariant: at most ``_AT_ONCE`` requests are answered at a time, and others are refused.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ import hashlib
 import json
 import logging
 import mimetypes
-import time
-from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from importlib import resources
 from typing import Any, NamedTuple
@@ -24,19 +21,9 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from actorsession.actors.deadline import Deadline
-from actorsession.cluster.wait_graphs import collect_wait_graphs
+from actorsession.dashboard.answers import Answer, Answers, Request
 from actorsession.dashboard.guard import HEADERS, Guard
-from actorsession.dashboard.poller import UP, ClusterPoller
-from actorsession.dashboard.views import (
-    cluster_view,
-    graph_view,
-    limited,
-    queue_view,
-    sessions_view,
-    summary_view,
-    why_view,
-)
+from actorsession.dashboard.poller import ClusterPoller
 from actorsession.errors import (
     DeadlineExceededError,
     InvalidArgumentError,
@@ -46,18 +33,6 @@ from actorsession.errors import (
     ProtocolError,
     UnavailableError,
 )
-from actorsession.messages.inspection import (
-    INSPECTOR,
-    GraphPiece,
-    ListQueues,
-    QueuesFound,
-    ReadGraph,
-    ReadVariable,
-    VariableSummarised,
-)
-from actorsession.messages.worker import WORKER, AskWhy, WorkerWhy
-from actorsession.runtime.hang_report import explain
-from actorsession.runtime.inspection import ArraySummary, NodeRow, QueueRow
 
 __all__ = ["DashboardServer"]
 
@@ -65,10 +40,6 @@ _log = logging.getLogger("actorsession.dashboard")
 
 # Requests under way, and open connections, which are of browsers on few machines.
 _AT_ONCE = 64
-# Seconds for all tasks to answer what a page asks for, and for one task with more work.
-_SOON, _PATIENT = 2.0, 10.0
-# Entries of an answer: nodes of a graph, which arrive in pieces, queues and lines.
-_NODES, _PIECE, _QUEUES, _HOUR = 20_000, 4000, 1000, 3600
 # Bytes of an answer from which it is compressed.
 _COMPRESSED = 2048
 
@@ -113,26 +84,16 @@ class DashboardServer:
     def __init__(
         self, poller: ClusterPoller, name: str, *, host: str = "127.0.0.1", port: int = 0, token: str | None = None
     ) -> None:
-        self._poller, self._name = poller, name
+        self._answers = Answers(poller, name)
         self._host, self._port = host, port
         self._guard = Guard(token, host)
-        self._started = time.time()
         self.under_way = 0
         self._assets = _read_assets()
         self._runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True, keepalive_timeout=30.0)
 
     def _app(self) -> web.Application:
         app = web.Application(middlewares=[self._answer])
-        answers: Mapping[str, Callable[[web.Request], Awaitable[Any]]] = {
-            "/api/cluster": self._cluster,
-            "/api/history": self._history,
-            "/api/sessions": self._sessions,
-            "/api/graphs/{session}": self._graph,
-            "/api/variables/{task:.+?}/{name:.+}": self._variable,
-            "/api/queues": self._queues,
-            "/api/why": self._why,
-        }
-        for path, answer in answers.items():
+        for path, answer in self._answers.by_path().items():
             app.router.add_get(path, _as_json(answer), allow_head=False)
         app.router.add_get("/", self._page, allow_head=False)
         app.router.add_get("/assets/{name:.+}", self._asset, allow_head=False)
@@ -240,97 +201,13 @@ class DashboardServer:
         headers["Content-Type"] = asset.content_type
         return _compressed(web.Response(body=asset.body, headers=headers))
 
-    # -- answers -------------------------------------------------------------------------------
 
-    async def _ready(self) -> None:
-        """Let the poller go on, and wait for its first round, so that the first answer is not empty."""
-        self._poller.keep_on()
-        await self._poller.wait_for_round(_SOON)
-
-    async def _cluster(self, request: web.Request) -> Any:
-        await self._ready()
-        return cluster_view(self._name, self._poller, time.time(), self._started)
-
-    async def _history(self, request: web.Request) -> Any:
-        await self._ready()
-        seconds = limited(request.query, "seconds", _HOUR, _HOUR)
-        tasks = request.query.getall("task", []) or None
-        points = limited(request.query, "points", 300, 2000)
-        read = self._poller.history.read(time.time() - seconds, tasks, points)
-        return {"interval": self._poller.interval, **read}
-
-    async def _sessions(self, request: web.Request) -> Any:
-        await self._ready()
-        return sessions_view(self._poller.tasks.values())
-
-    async def _graph(self, request: web.Request) -> Any:
-        await self._ready()
-        handle = request.match_info["session"]
-        task = self._task_of(handle)
-        rows: list[NodeRow] = []
-        total = 1
-        most = limited(request.query, "nodes", _NODES, _NODES)
-        while len(rows) < min(total, most):
-            message = ReadGraph(session_handle=handle, first=len(rows), most=min(_PIECE, most - len(rows)))
-            piece: GraphPiece = await self._poller.ask(task, INSPECTOR, message)
-            if not piece.nodes:
-                break
-            total = piece.total
-            rows += map(NodeRow.from_wire, piece.nodes)
-        return graph_view(rows, max(total if rows else 0, len(rows)))
-
-    def _task_of(self, handle: str) -> str:
-        """Return the task whose master has a session.
-
-        Raises:
-            NotFoundError: if none has it.
-        """
-        for state in self._poller.tasks.values():
-            sessions = () if state.statistics is None else state.statistics.open_sessions
-            if any(one.session_handle == handle for one in sessions):
-                return state.task
-        raise NotFoundError(f"no task has a session {handle!r:.200}")
-
-    async def _variable(self, request: web.Request) -> Any:
-        await self._ready()
-        task, name = request.match_info["task"], request.match_info["name"]
-        query = request.query
-        message = ReadVariable(
-            device=query.get("device", ""),
-            container=query.get("container", ""),
-            name=name,
-            bins=limited(query, "bins", 40, 200),
-        )
-        answer: VariableSummarised = await self._poller.ask(task, INSPECTOR, message, _PATIENT)
-        about = {"name": name, "task": task, "device": message.device, "container": message.container}
-        return {**about, **summary_view(ArraySummary.from_wire(answer.summary))}
-
-    async def _queues(self, request: web.Request) -> Any:
-        await self._ready()
-        answers, _ = await self._poller.ask_all(INSPECTOR, ListQueues(most=_QUEUES), _SOON)
-        queues: dict[str, QueuesFound] = dict(sorted(answers.items()))
-        rows = [queue_view(task, QueueRow.from_wire(row)) for task, answer in queues.items() for row in answer.queues]
-        return rows[:_QUEUES]
-
-    async def _why(self, request: web.Request) -> Any:
-        await self._ready()
-        states = self._poller.tasks.values()
-
-        def asking(task: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
-            link = self._poller.find(task).link
-            return lambda message, limit: link.ask(WORKER, message, limit)
-
-        asks = {state.task: asking(state.task) for state in states if state.state == UP}
-        graphs = await collect_wait_graphs(asks, "", Deadline.after(_SOON))
-        silent = {state.task: state.fault for state in states if state.state != UP}
-        return why_view(explain(graphs.waits, {**silent, **graphs.silent}), time.time())
-
-
-def _as_json(answer: Callable[[web.Request], Awaitable[Any]]) -> Handler:
+def _as_json(answer: Answer) -> Handler:
     """Return a handler that answers with the value of a function as JSON."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        value = await answer(request)
+        query = {name: request.query.getall(name) for name in request.query}
+        value = await answer(Request(request.match_info, query))
         # A large graph takes some 100 ms, in which others are answered.
         body = await asyncio.to_thread(_encoded, value)
         return _compressed(web.Response(body=body, content_type="application/json", charset="utf-8"))

@@ -9,16 +9,21 @@ users and peers, and the page shows them as text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
+from actorsession.cluster.server.memory import TaskVariable
 from actorsession.cluster.server.statistics import CLIENT
+from actorsession.config.step_record import ErrorRecord
 from actorsession.dashboard.poller import UP, ClusterPoller, TaskState
 from actorsession.plan.rendezvous_key import RendezvousKey
 from actorsession.runtime.hang_report import HangReport, StuckStep
 from actorsession.runtime.inspection import ArraySummary, NodeRow, QueueRow
 
-__all__ = ["cluster_view", "graph_view", "queue_view", "sessions_view", "summary_view", "why_view"]
+__all__ = [
+    "cluster_view", "error_view", "graph_view", "queue_view", "sessions_view", "summary_view", "variable_view",
+    "why_view",
+]  # fmt: skip
 
 # Links of one task and characters of one text in an answer.
 _LINKS = 200
@@ -79,6 +84,8 @@ def _task_view(state: TaskState, versions: Iterable[str]) -> dict[str, Any]:
         "runs": seen.runs,
         "rate": known(sample.rate),
         "latency": {"p50": known(sample.p50), "p99": known(sample.p99)},
+        "errors": sum(seen.errors.values()),
+        "restarts": seen.restarts,
         "loop_lag": seen.loop_lag,
         "devices": [
             {
@@ -153,6 +160,21 @@ def graph_view(rows: Iterable[NodeRow], total: int) -> dict[str, Any]:
     return {"nodes": nodes, "more": max(0, total - len(nodes))}
 
 
+def variable_view(task: str, row: TaskVariable) -> dict[str, Any]:
+    """Return a variable of a task."""
+    return {
+        "name": row.name,
+        "task": task,
+        "device": row.device,
+        "container": row.container,
+        "session": row.session,
+        "shape": None if row.shape is None else list(row.shape),
+        "dtype": row.dtype,
+        "bytes": row.nbytes,
+        "initialised": row.initialised,
+    }
+
+
 def queue_view(task: str, row: QueueRow) -> dict[str, Any]:
     """Return a queue of a task; one without a limit has no capacity."""
     return {**row.to_wire(), "task": task, "capacity": row.capacity if row.capacity >= 0 else None}
@@ -175,7 +197,20 @@ def summary_view(summary: ArraySummary) -> dict[str, Any]:
     }
 
 
-# -- what steps wait for ---------------------------------------------------------------------------
+# -- errors, and what steps wait for ---------------------------------------------------------------------------
+
+
+def error_view(record: ErrorRecord) -> dict[str, Any]:
+    """Return an error that a task remembers."""
+    return {
+        "when": record.when,
+        "code": record.code,
+        "message": record.message,
+        "task": record.task,
+        "session": record.session,
+        "step_id": str(record.step_id) if record.step_id else "",
+        "subject": record.subject,
+    }
 
 
 def why_view(report: HangReport, now: float) -> dict[str, Any]:
@@ -241,15 +276,3 @@ def _edges(report: HangReport) -> Iterable[tuple[str, str, str]]:
 
 def _value_of(key: RendezvousKey) -> str:
     return f"{key.edge_name} of {key.src_device}"
-
-
-def parts_of_key(key: str) -> tuple[str, str, str]:
-    """Return task, session and id of the key of a step, ``TASK/SESSION/ID``."""
-    task, session, step_id = (["", "", *key.rsplit("/", 2)])[-3:]
-    return task, session, step_id
-
-
-def limited(values: Mapping[str, str], name: str, default: int, most: int) -> int:
-    """Return a number that a request gives, within 1 and a limit; the default if it is none."""
-    text = values.get(name, "")
-    return min(max(1, int(text)), most) if text.isascii() and text.isdigit() else min(default, most)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from actorsession.checkpoints import write_whole
 from actorsession.demo.training import Lesson
+from actorsession.drawing import text
 from actorsession.observe import write_trace
 
 __all__ = ["PASS_MARK", "failures", "save_curves", "save_trace", "table"]
@@ -20,10 +21,7 @@ _HEADINGS = ("", "steps", "steps/s", "accuracy", "bytes/step", "messages/step")
 
 def table(lessons: Sequence[Lesson]) -> str:
     """Return the lessons as a table of plain text."""
-    rows = [_HEADINGS, *(_row(lesson) for lesson in lessons)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]) for first, *rest in rows)
-    return "\n".join(lines)
+    return "\n".join(text.table([_HEADINGS, *map(_row, lessons)]))
 
 
 def _row(lesson: Lesson) -> tuple[str, ...]:

@@ -11,26 +11,16 @@ from itertools import takewhile
 from typing import Any
 
 from actorsession.drawing.sheet import Sheet, Table
-from actorsession.drawing.shown import ShownValue
 from actorsession.drawing.text import byte_size, duration
 from actorsession.records import is_default
 
-__all__ = ["Counters", "counters_sheet", "quantity"]
+__all__ = ["counters_sheet", "quantity"]
 
 _BYTES = frozenset({"bytes", "nbytes", "memory", "buffer"})
 _SECONDS = frozenset(
     {"seconds", "lag", "uptime", "age", "every", "median", "p50", "p90", "p99", "most", "took", "waited"}
 )
 _SHARES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
-
-
-class Counters(ShownValue):
-    """Base of dataclasses of counters."""
-
-    __slots__ = ()
-
-    def _sheet(self) -> Sheet:
-        return counters_sheet(self)
 
 
 def counters_sheet(counters: Any, title: str = "") -> Sheet:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from actorsession.drawing.sheet import Sheet
 
-__all__ = ["Shown", "ShownValue"]
+__all__ = ["Counters", "Shown", "ShownValue"]
 
 
 class Shown:
@@ -42,3 +42,14 @@ class ShownValue(Shown):
 
     def __repr__(self) -> str:
         return self._sheet().text()
+
+
+class Counters(ShownValue):
+    """Base of dataclasses of counters."""
+
+    __slots__ = ()
+
+    def _sheet(self) -> Sheet:
+        from actorsession.drawing.counters import counters_sheet
+
+        return counters_sheet(self)

@@ -153,7 +153,7 @@ def _write_failure(failure: Failure) -> list[Any]:
 
 
 _WRITERS: dict[type[Any], Callable[[Any], list[Any]]] = {
-    Beat: lambda _: [_BEAT],
+    Beat: lambda beat: [_BEAT, beat.asks, beat.answers] if beat.asks or beat.answers else [_BEAT],
     Call: _write_call,
     Tell: _write_tell,
     Reply: _write_reply,
@@ -164,8 +164,12 @@ _WRITERS: dict[type[Any], Callable[[Any], list[Any]]] = {
 
 
 def _read_beat(wire: list[Any]) -> Beat:
-    _require(len(wire) == 1, "a beat must be empty", wire)
-    return _THE_BEAT
+    if len(wire) == 1:
+        return _THE_BEAT
+    _require(len(wire) == 3, "a beat must be empty or have two numbers", wire)
+    for number in wire[1:]:
+        _check_call_id(number)
+    return Beat(wire[1], wire[2])
 
 
 def _read_call(wire: list[Any]) -> Call:

@@ -83,7 +83,15 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """A heartbeat, without content."""
+    """A heartbeat; some of them ask for one in return, which measures the round trip.
+
+    Attributes:
+        asks: a number that the answer is to have; 0 for no answer.
+        answers: that number of the heartbeat that it answers; 0 for none.
+    """
+
+    asks: int = 0
+    answers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

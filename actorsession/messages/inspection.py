@@ -59,12 +59,14 @@ class ReadVariable:
         device: the full name of its device.
         container: its container.
         name: its name there.
+        session: the handle of the session that has it for itself; "" if all sessions share it.
         bins: the number of intervals of the histogram.
     """
 
     device: str
     container: str
     name: str
+    session: str
     bins: int
 
 

@@ -188,7 +188,6 @@ class StepRequest:
         debug_run: the debugged run to which the step belongs, in wire form; ``None`` for a plain run.
         key: the client's name for the run, under which it asks for watched values; "" for none.
         waited: seconds of the run's limit that have passed at the client.
-        trace_parent: the span of which the step is a child, as in the header of W3C; "" for none.
         sent: wall-clock seconds of its sender at which it was encoded; 0 before.
         arrived: wall-clock seconds at which its receiver has read it.
         nbytes: the size of the frame that has brought it.
@@ -199,30 +198,32 @@ class StepRequest:
     debug_run: list[Any] | None = None
     key: str = ""
     waited: float = 0.0
-    trace_parent: str = ""
     sent: float = 0.0
     arrived: float = 0.0
     nbytes: int = 0
 
+    @property
+    def traced(self) -> bool:
+        """Whether the statistics of the step are requested; also for options that are malformed."""
+        return bool(self.options.get("trace_level"))
+
     def to_wire(self) -> bytes:
         """Return the form in which it travels."""
-        parts = self.plan, self.options, self.debug_run, self.key, self.waited, self.trace_parent
-        return pack([*parts, time.time()])
+        return pack([self.plan, self.options, self.debug_run, self.key, self.waited, time.time()])
 
     @classmethod
-    def from_wire(cls, wire: Any) -> StepRequest:
-        """Read the result of ``to_wire``.
+    def from_wire(cls, wire: Any, arrived: float = 0.0, nbytes: int = 0) -> StepRequest:
+        """Read the result of ``to_wire``; see the attributes for the other two.
 
         Raises:
             ProtocolError: for anything else.
         """
-        fields = _unpacked(wire, 7)
-        plan, options, debug_run, key, waited, parent, sent = fields
+        fields = _unpacked(wire, 6)
+        plan, options, debug_run, key, waited, sent = fields
         lists = all(part is None or type(part) is list for part in (plan, debug_run))
-        texts = type(key) is type(parent) is str
-        if not (lists and texts and type(options) is dict and is_seconds(waited) and is_moment(sent)):
+        if not (lists and type(key) is str and type(options) is dict and is_seconds(waited) and is_moment(sent)):
             raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(fields)}")
-        return cls(*fields)
+        return cls(plan, options, debug_run, key, waited, sent, arrived, nbytes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,7 +283,7 @@ class GraphRequest:
     Attributes:
         trace: whether step statistics are requested.
         debug_run: as in ``StepRequest``, like the next four.
-        trace_parent: the span of the master.
+        trace_parent: the span of the master, as in ``RunExperimental``; "" for none.
         held_by: the task over whose link the receiver could not send when it came.
     """
 
@@ -299,8 +300,8 @@ class GraphRequest:
         return pack([self.trace, self.debug_run, self.trace_parent, time.time()])
 
     @classmethod
-    def from_wire(cls, wire: Any) -> GraphRequest:
-        """Read the result of ``to_wire``.
+    def from_wire(cls, wire: Any, arrived: float = 0.0, nbytes: int = 0) -> GraphRequest:
+        """Read the result of ``to_wire``; see the attributes for the other two.
 
         Raises:
             ProtocolError: for anything else.
@@ -310,7 +311,7 @@ class GraphRequest:
         listed = debug_run is None or type(debug_run) is list
         if not (type(trace) is bool and listed and type(parent) is str and is_moment(sent)):
             raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(fields)}")
-        return cls(*fields)
+        return cls(trace, debug_run, parent, sent, arrived, nbytes)
 
 
 def is_moment(value: Any) -> bool:

@@ -17,9 +17,9 @@ from actorsession.messages.registry import message
 from actorsession.records import dataclass
 
 __all__ = [
-    "WORKER", "AskOwed", "AskVariables", "AskWhy", "CleanupAll", "CleanupGraph", "CompleteGroup",
+    "WORKER", "AskOwed", "AskVariables", "AskWhy", "CleanupAll", "CleanupGraph", "ClockRead", "CompleteGroup",
     "CreateWorkerSession", "DeleteWorkerSession", "DeregisterGraph", "EndGroup", "GetStatus",
-    "GraphRegistered", "GroupCompleted", "LoggingReply", "LoggingRequest",
+    "GraphRegistered", "GroupCompleted", "LoggingReply", "LoggingRequest", "ReadClock",
     "RegisterGraph", "TakeWatchedValues", "UpdateCluster", "UpdateWorkerSession",
     "ValuesLost", "VariablesFound", "WatchedValues", "WorkerStatus", "WorkerWhy",
 ]  # fmt: skip
@@ -53,6 +53,24 @@ class WorkerStatus:
     devices: list[Any]
     statistics: dict[str, Any]
     restored: dict[str, Any] | None
+
+
+@message("read_clock", reply="clock_read")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadClock:
+    """Requests the time of a worker's clock; answered at once."""
+
+
+@message("clock_read")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockRead:
+    """The time of a clock.
+
+    Attributes:
+        now: wall-clock seconds.
+    """
+
+    now: float
 
 
 @message("create_worker_session", reply="done")

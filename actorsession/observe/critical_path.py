@@ -419,7 +419,7 @@ class _Walk:
     def _admission(self, admission: PhaseStats | None, task: str, what: str) -> None:
         if admission is not None:
             self._add("work", short_task(task), what, admission.ended)
-            self._add("wait", short_task(task), "for a plan, or for its turn", admission.began)
+            self._add("wait", short_task(task), "for its plan, its turn, or the clocks of the tasks", admission.began)
 
 
 def _bound(follow: Callable[[NodeStats], None], node: NodeStats) -> Callable[[], None]:

@@ -63,7 +63,7 @@ from actorsession.messages import (
     lost_message,
 )
 from actorsession.messages.step_frames import SHORT_STARTS, is_step_frame, read_ahead
-from actorsession.metrics import LinkMetrics, add_link, end_link
+from actorsession.metrics import LinkMetrics, add_link, count_round_trip, end_link
 from actorsession.records import dataclass
 from actorsession.rpc.backpressure import Backpressure
 from actorsession.rpc.link_statistics import LinkStatistics
@@ -85,15 +85,17 @@ __all__ = ["Link", "LinkStatistics"]
 _READ_APART = 2**18
 
 _BEAT = Beat()
+# Beats from one measurement of the round trip to the next: with a beat of a second, two small frames in ten seconds.
+_MEASURED_EVERY = 10
 # Seconds between looks at whether the peer has answered one of too many runs.
 _PAUSE = 0.005
 # Seconds between looks at a process that closes its connections as it ends, which takes milliseconds.
 _PAUSES = (0.001, 0.002, 0.005, 0.01, 0.03)
 # Characters of a peer's reason for the end that are kept.
 _WORDS = 500
-# The part of the reader that handles an envelope, and how; a heartbeat has done its work when it arrives.
+# The part of the reader that handles an envelope, and how.
 _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
-    Beat: ("_pending", lambda _, beat: None),
+    Beat: ("_liveness", lambda liveness, beat: liveness.take(beat)),
     Call: ("_service", Service.call),
     Tell: ("_service", Service.tell),
     Reply: ("_pending", PendingCalls.replied),
@@ -249,6 +251,7 @@ class LinkLiveness:
 
     Attributes:
         reads_apart: whether a thread decodes, and nothing is read meanwhile.
+        round_trip: seconds from a heartbeat to its answer, as last measured; 0 before.
     """
 
     _connection: Connection
@@ -259,7 +262,10 @@ class LinkLiveness:
     _monitor: PeerMonitor
     _clock: Clock
     reads_apart: bool = False
+    round_trip: float = 0.0
     _looks_apart: int = 0
+    _looks: int = 0
+    _asked: tuple[int, float] = (0, 0.0)  # the number of the heartbeat that asks for an answer, and when it was sent
     _tick: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
@@ -293,12 +299,27 @@ class LinkLiveness:
             given_up = f"the connection to it at {self._connection.peer_address} was given up"
             self._end.set(f"{self._end.peer}: {why}; {given_up}", ours=False, abort=True)
             return False
-        if look.beat_due:
+        measures = self._looks % _MEASURED_EVERY == 0
+        self._looks += 1
+        if measures:
+            self._asked = (self._looks, self._clock.now())
+        if look.beat_due or measures:
             try:
-                self._writer.send(_BEAT)
+                self._writer.send(Beat(asks=self._looks) if measures else _BEAT)
             except (UnavailableError, CancelledError):
                 return False  # connection_ended gets the same error
         return True
+
+    def take(self, beat: Beat) -> None:
+        """Answer a heartbeat that asks for it, unless the peer does not read its answers, and take an answer."""
+        if beat.asks and not self._connection.congested:
+            with suppress(UnavailableError, CancelledError):
+                self._writer.send(Beat(answers=beat.asks))
+        number, sent = self._asked
+        if number and beat.answers == number:
+            self._asked = (0, 0.0)
+            self.round_trip = self._clock.now() - sent
+            count_round_trip(self.round_trip)
 
     def connection_ended(self, error: Exception) -> None:
         """End the link whose connection has ended, or cannot be read from any more."""
@@ -520,6 +541,11 @@ class Link:
         return self._end.error is None and self._backpressure.is_backlogged()
 
     @property
+    def unsent(self) -> int:
+        """How many bytes were written that have not left this process."""
+        return self._connection.unsent
+
+    @property
     def must_wait(self) -> bool:
         """Whether a run of a step program would have to wait before it is sent, or the link has ended."""
         return (
@@ -718,6 +744,7 @@ class Link:
             bulk_bytes_received=seen.bulk_bytes_received,
             shared_bytes_sent=seen.shared_bytes_sent,
             shared_bytes_received=seen.shared_bytes_received,
+            round_trip=self._liveness.round_trip,
         )
 
     def metrics(self) -> LinkMetrics:

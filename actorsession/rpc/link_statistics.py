@@ -42,6 +42,7 @@ _METRICS = (
         "actorsession_link_waiting_calls",
         "Asks from this end that are not sent yet because the peer reads slowly.",
     ),
+    Metric("round_trip", "gauge", "actorsession_link_round_trip_seconds", "Time to the peer and back, last measured."),
     Metric("send_buffer", "gauge", "actorsession_link_send_buffer_bytes", "Unsent bytes."),
 )
 
@@ -71,6 +72,8 @@ class LinkStatistics:
         bulk_bytes_received: those of the bytes received that came by it.
         shared_bytes_sent: those of the bytes sent that went through shared memory.
         shared_bytes_received: those of the bytes received that came through it.
+        round_trip: seconds from the writing of a heartbeat until the answer was read, as last measured, every ten
+            heartbeats; 0 before.
     """
 
     peer: str
@@ -93,6 +96,7 @@ class LinkStatistics:
     bulk_bytes_received: int = 0
     shared_bytes_sent: int = 0
     shared_bytes_received: int = 0
+    round_trip: float = 0.0
 
     def metric_families(self, labels: Mapping[str, str]) -> list[MetricFamily]:
         """Return the counters for Prometheus, with the peer and its address as labels beside others."""

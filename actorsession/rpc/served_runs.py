@@ -19,7 +19,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
@@ -81,7 +80,7 @@ MAX_UNSETTLED = 10_000
 _NUMBERS = itertools.count(1 + secrets.randbits(48))
 
 _PROGRAMS = {RUN_STEP: "_plans", PARTIAL_RUN: "setups", RUN_GRAPH: "_graphs"}
-_REQUESTS: dict[int, Any] = {RUN_STEP: StepRequest, PARTIAL_RUN: CallRequest, RUN_GRAPH: GraphRequest}
+_REQUESTS: dict[int, Any] = {RUN_STEP: StepRequest, RUN_GRAPH: GraphRequest}
 
 Parts: TypeAlias = "Sequence[WireValues | Sequence[Any] | None]"
 """What each part of a step has returned; ``None`` while it has not."""
@@ -279,10 +278,10 @@ class ServedRuns:
             raise ProtocolError(f"the limit of a run is a number of seconds, found {seconds!r:.100}")
         if call in self._serving:
             raise ProtocolError(f"run {call} is requested twice at the same time")
-        if asked is not None or kind == PARTIAL_RUN:
-            asked = _REQUESTS[kind].from_wire(asked)
-            if kind != PARTIAL_RUN:
-                asked = replace(asked, arrived=time.time(), nbytes=len(header) + sum(map(len, segments)))
+        if kind == PARTIAL_RUN:
+            asked = CallRequest.from_wire(asked)
+        elif asked is not None:
+            asked = _REQUESTS[kind].from_wire(asked, time.time(), len(header) + sum(map(len, segments)))
         self.received += 1
         run = ServedRun(self, call, seconds, WireValues.received(wire[5:], segments), asked)
         if self._early and call in self._early:  # it was cancelled before it has arrived

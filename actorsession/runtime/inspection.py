@@ -18,6 +18,7 @@ from actorsession.errors import NotFoundError, ProtocolError
 from actorsession.graph.dtypes import as_dtype, string
 from actorsession.graph.node import NodeDef, tensor_name
 from actorsession.graph.shape import TensorShape
+from actorsession.messages.inspection import ReadVariable
 from actorsession.plan.place import Placed
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
@@ -208,17 +209,19 @@ def queue_rows(held: Iterable[HeldState]) -> Iterator[QueueRow]:
                     yield QueueRow(name=node, device=device_name, session=session, **state.queue_counts())
 
 
-def find_variable(held: Iterable[HeldState], device: str, container: str, name: str) -> Variable:
+def find_variable(held: Iterable[HeldState], named: ReadVariable) -> Variable:
     """Return a variable in the state of a process.
 
     Raises:
         NotFoundError: if there is none, or it has no value.
     """
-    for resources in [d.resources for h in held for d in h.devices if d.name == device]:
-        if resources.has_value(container, name):
-            variable: Variable = resources.lookup(container, name, VARIABLE)
+    devices = [device for h in held if h.session == named.session for device in h.devices]
+    for resources in [device.resources for device in devices if device.name == named.device]:
+        if resources.has_value(named.container, named.name):
+            variable: Variable = resources.lookup(named.container, named.name, VARIABLE)
             return variable
-    raise NotFoundError(f"no variable {name!r} with a value in container {container!r} on {device!r}")
+    where = f"in container {named.container!r} on {named.device!r}"
+    raise NotFoundError(f"no variable {named.name!r} with a value {where}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -145,23 +145,30 @@ class ErrorLog:
         self._lock = threading.Lock()
 
     def note(
-        self, error: BaseException | str, *, subject: str = "step", session: str = "", step_id: int = 0, task: str = ""
+        self,
+        error: BaseException | str,
+        *,
+        subject: str = "step",
+        session: str = "",
+        step_id: int = 0,
+        task: str = "",
+        code: str = "UnavailableError",
     ) -> None:
         """Remember an error, and the first of a step; a cancellation is only counted.
 
         One that follows from another is left out.
 
         Args:
-            error: the error; a text counts as an ``UnavailableError``, which is what a lost task or a failed
-                start is to others.
+            error: the error, or its text.
             subject: what failed, see ``ErrorRecord``.
             session: the handle of the session; "" for none.
             step_id: the step; 0 for none.
             task: the task that it happened on; by default that of the error, or the own one.
+            code: the class that a text counts as; by default what a lost task or a failed start is to others.
         """
         if isinstance(error, OpError) and error.derived:
             return
-        code = "UnavailableError" if isinstance(error, str) else type(error).__name__
+        code = code if isinstance(error, str) else type(error).__name__
         message = error if isinstance(error, str) else getattr(error, "message", str(error))
         where = task or getattr(error, "task", None) or self.task
         with self._lock:

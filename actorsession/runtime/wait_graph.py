@@ -228,6 +228,8 @@ class PartialWaits:
         fetches: the fetches that were not requested yet.
         calls: number of calls made so far.
         waiting: how many of them wait for an answer.
+        given: the feeds that were given, each with the seconds from the set-up of the run to its call.
+        requested: the fetches that were requested, likewise.
     """
 
     handle: str
@@ -238,6 +240,8 @@ class PartialWaits:
     fetches: tuple[str, ...]
     calls: int
     waiting: int = 0
+    given: Mapping[str, float] = field(default_factory=dict)
+    requested: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,6 +363,8 @@ def _checked(name: str, hint: str, given: Any) -> Any:
         if not isinstance(given, kinds[hint]):
             raise TypeError(f"{name} is {hint}, got {type(given).__name__}")
         return given
+    if hint == "Mapping[str, float]":
+        return {str(key): float(item) for key, item in given.items()}
     if hint.startswith("Mapping"):
         return {str(key): str(item) for key, item in given.items()}
     if not isinstance(given, list):

@@ -382,7 +382,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         Raises:
             RuntimeError: if the session is closed.
             ValueError: for a negative number of steps or seconds.
-            FailedPreconditionError: if a session of this process keeps none.
+            FailedPreconditionError: if the session, or the server of its master, keeps none.
             OpError: if the master does not answer.
         """
         self._check_usable()

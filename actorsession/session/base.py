@@ -6,12 +6,12 @@ import contextlib
 import math
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
@@ -24,6 +24,7 @@ from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.held_arrays import large_arrays
 from actorsession.plan.wiring import check_devices
 from actorsession.process_bound import ProcessBound
+from actorsession.rpc.spans import has_current_span, has_spans, run_span
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
 from actorsession.session.callables import Arguments, AsyncCallable, MakeError, closed_error
 from actorsession.session.callables import Callable as PreparedCallable
@@ -32,10 +33,7 @@ from actorsession.session.handles import HandleKeeper
 from actorsession.session.request import Request, Requests
 from actorsession.session.run_tally import RunTally
 from actorsession.session.session_interface import LocalSession, SessionInterface, SessionPlan
-from actorsession.session.statistics import SessionStatistics
-
-if TYPE_CHECKING:
-    from actorsession.drawing.sheet import Sheet
+from actorsession.session.statistics import SessionStatistics, session_sheet
 
 __all__ = [
     "BaseSession",
@@ -48,6 +46,9 @@ __all__ = [
     "own_limit",
     "reset_options",
 ]
+
+# Names of fetches and targets that a span tells.
+_NAMED = 20
 
 
 def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
@@ -210,6 +211,8 @@ class BaseSession(Shown, ProcessBound, ABC):
         # The session understands its plans itself, so their type is nobody else's concern.
         self._session: SessionInterface[Any] = _new_session(self._graph, options, self._requests)
         self._local = self._session.local
+        if has_spans():
+            vars(self)["_run_request"] = partial(_run_in_span, weakref.ref(self))
         if self._local is not None:  # only sessions in this process keep tensor handles
             self._requests.handles = HandleKeeper(self._local, self._check_open)
 
@@ -329,15 +332,7 @@ class BaseSession(Shown, ProcessBound, ABC):
             raise UnimplementedError(f"a session of {self._target!r} watches no tensors")
         return store
 
-    def _sheet(self) -> Sheet:
-        from actorsession.drawing.counters import counters_sheet
-        from actorsession.drawing.sheet import Sheet
-
-        counters, graph = counters_sheet(self.statistics()), self._graph._sheet()
-        state = "closed" if self._closed else "open"
-        facts: dict[str, object] = {"target": self._target or "this process", "state": state, "graph": graph.title}
-        facts.update(counters.facts)
-        return Sheet(type(self).__name__, facts, counters.tables, graph.drawings)
+    _sheet = session_sheet
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
@@ -399,6 +394,10 @@ class BaseSession(Shown, ProcessBound, ABC):
         self._run_tally.success(perf_counter() - begin)
         return result
 
+    def _own_options(self, options: Any) -> Any:
+        """Return the options of a run, which are not checked; a derived class converts others."""
+        return options
+
     async def _bound_plan(self, request: Request) -> SessionPlan:
         """Return the plan of a request, and bind it."""
         with self._naming_operations():
@@ -455,3 +454,30 @@ class BaseSession(Shown, ProcessBound, ABC):
         if options.timeout_in_ms:
             raise ValueError(f"a run has one limit, got timeout={timeout!r} and timeout_in_ms={options.timeout_in_ms}")
         return replace(options, timeout_in_ms=math.ceil(timeout * 1000))
+
+
+async def _run_in_span(
+    weak: Callable[[], BaseSession | None],
+    request: Request,
+    values: Sequence[Any],
+    options: Any,
+    run_metadata: RunMetadata | None,
+) -> Any:
+    """Run a request as ``_run_request`` does, as a span of OpenTelemetry if there is a current one."""
+    session = weak()
+    assert session is not None  # whoever has called it refers to it
+    run = partial(type(session)._run_request, session, request, values)
+    if not has_current_span():
+        return await run(options, run_metadata)
+    options = session._own_options(options)
+    if options is not None and not isinstance(options, RunOptions):
+        return await run(options, run_metadata)  # which refuses it
+    attributes: dict[str, Any] = {"actorsession.target": session.target}
+    for kind in ("fetches", "targets"):
+        attributes[f"actorsession.{kind}"] = list(getattr(request.signature, kind)[:_NAMED])
+    remote = session._local is None
+    with run_span(attributes, remote=remote) as parent:
+        if remote:
+            options = options or RunOptions()
+            options = replace(options, experimental=replace(options.experimental, trace_parent=parent))
+        return await run(options, run_metadata)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from actorsession.drawing.counters import Counters
+from actorsession.drawing.shown import Counters
 from actorsession.metrics import HistogramCounts
 from actorsession.plan.passes.registry import PassStatistics
 from actorsession.plan.plan_cache import NO_LOOKUPS, CacheStatistics
@@ -16,9 +16,11 @@ from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 from actorsession.session.run_tally import RunLatency
 
 if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
     from actorsession.rpc.link import LinkStatistics
+    from actorsession.session.base import BaseSession
 
-__all__ = ["SessionStatistics"]
+__all__ = ["SessionStatistics", "session_sheet"]
 
 _METRICS = (
     Metric("runs", "counter", "actorsession_session_runs_total", "Runs that have returned values."),
@@ -159,3 +161,13 @@ class SessionStatistics(Counters):
             ValueError: for the name of a label that Prometheus does not accept.
         """
         return exposition(self.metric_families(labels or {}))
+
+
+def session_sheet(session: BaseSession) -> Sheet:
+    """Return what a session shows of itself: its graph, and its own counters."""
+    from actorsession.drawing.sheet import Sheet
+
+    counters, graph = session.statistics()._sheet(), session.graph._sheet()
+    state = "closed" if session.closed else "open"
+    facts = {"target": session.target or "this process", "state": state, "graph": graph.title}
+    return Sheet(type(session).__name__, {**facts, **counters.facts}, counters.tables, graph.drawings)

@@ -356,6 +356,8 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "ps-sgd-2": lambda: _train(mlp, mlp.first_weights(), 64, 0.1, workers=2),
     "ps-sgd-4": lambda: _train(mlp, mlp.first_weights(), 64, 0.1, workers=4),
     "idle": _two_workers,
+    "mlp-sgd-watched": lambda: _train(mlp, mlp.first_weights(), 128, 0.1),
+    "ps-sgd-watched": lambda: _train(mlp, mlp.first_weights(), 64, 0.1),
     **{f"reduce-{name}-{tasks}": partial(_reduce, size, tasks) for name, size in _SIZES.items() for tasks in (2, 4)},
     "sparse-matmul": _sparse_matmul,
     "depthwise": _depthwise,

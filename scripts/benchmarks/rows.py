@@ -158,6 +158,8 @@ ROWS = (
         Row("ps-sgd-2", "remote", "1 ps + 2 workers at once, per step", Budget(0.35)),
         Row("ps-sgd-4", "remote", "1 ps + 4 workers at once, per step", Budget(0.35)),
     ),
+    Row("mlp-sgd-watched", "local", "what mlp-sgd takes more if steps are remembered", Budget(3.0, "%"), unit="%"),
+    Row("ps-sgd-watched", "remote", "what ps-sgd takes more if steps are remembered", Budget(3.0, "%"), unit="%"),
     Row("idle", "remote", "two workers and a client that do nothing", Budget(1.0, "%"), unit="%", fresh=True),
     Row("reduce-4kb-2", "collective", "all-reduce of 4 KB, 2 tasks", Budget(0.15)),
     Row("reduce-1mb-2", "collective", "all-reduce of 1 MB, 2 tasks", Budget(0.3)),

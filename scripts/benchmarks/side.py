@@ -21,6 +21,7 @@ from .growth_rows import GrowthRows
 from .install_size import installed_bytes
 from .local_rows import LocalRows
 from .questions import QUESTIONS, Question
+from .watched_rows import WatchedRows
 
 if TYPE_CHECKING:
     from .side_actorsession import Library
@@ -41,6 +42,7 @@ def builders(library: Library, tf: Any = None) -> dict[str, Callable[[Question],
         ConcurrentRows(library),
         GrowthRows(library),
         FilesRows(tf or library.tf),
+        WatchedRows(library),
     )
     return {name: build for kind in rows for name, build in kind.builders.items()}
 

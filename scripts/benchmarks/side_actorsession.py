@@ -31,6 +31,7 @@ from . import side
 from .case import Case, Effort, SyncCase, clock, collector_off, how_many
 from .questions import ITERATIONS, Question
 from .side import Side, serve
+from .watched_rows import Loops
 
 __all__ = ["Call", "Library", "builders", "main"]
 
@@ -133,9 +134,9 @@ class Cluster:
         spec: the addresses by job, in the form that the library's device setter takes.
     """
 
-    def __init__(self, loop: Loop, workers: int, ps: int) -> None:
+    def __init__(self, loop: Loop, workers: int, ps: int, kept_steps: int | None = None) -> None:
         self._loop = loop
-        self._cluster = acts.LocalCluster({"ps": ps, "worker": workers})
+        self._cluster = acts.LocalCluster({"ps": ps, "worker": workers}, kept_steps=kept_steps)
         loop.run(self._cluster.start())
         self.spec = self._cluster.spec
 
@@ -167,25 +168,26 @@ class Library:
 
     def __init__(self) -> None:
         self._loop = Loop()
-        self._running: dict[tuple[int, int, bool], Cluster] = {}
+        self._running: dict[tuple[int, int, bool, int | None], Cluster] = {}
         self._served = 0
 
-    def start(self, workers: int = 2, *, ps: int = 1) -> Cluster:
+    def start(self, workers: int = 2, *, ps: int = 1, kept_steps: int | None = None) -> Cluster:
         """Start a cluster, which its caller stops."""
-        return Cluster(self._loop, workers, ps)
+        return Cluster(self._loop, workers, ps, kept_steps)
 
-    def running(self, workers: int = 2, *, ps: int = 1, shared: bool = True) -> Cluster:
+    def running(self, workers: int = 2, *, ps: int = 1, shared: bool = True, kept_steps: int | None = None) -> Cluster:
         """Return a cluster that stays for other rows.
 
         Args:
             workers: the number of workers.
             ps: the number of parameter servers.
             shared: whether its processes may share memory.
+            kept_steps: how many of the last steps each task remembers; as many as by default if left out.
         """
-        key = workers, ps, shared
+        key = workers, ps, shared, kept_steps
         if key not in self._running:
             with patch.dict(os.environ, {} if shared else {"ACTORSESSION_SHARED_MEMORY": "0"}):
-                self._running[key] = self.start(workers, ps=ps)
+                self._running[key] = self.start(workers, ps=ps, kept_steps=kept_steps)
         return self._running[key]
 
     @contextmanager
@@ -210,6 +212,32 @@ class Library:
     def local_session(self, graph: acts.Graph, plans: int) -> acts.Session:
         """Return a session in this process that keeps so many plans."""
         return acts.Session(graph=graph, config=acts.ConfigProto(plan_cache_size=plans))
+
+    def watched_loops(
+        self, graph: acts.Graph, targets: Sequence[str], initialize: Any, fetches: Any, feeds: Any
+    ) -> Loops:
+        """Return a training loop whose steps are remembered, and one whose steps are not.
+
+        Args:
+            graph: the graph.
+            targets: those of sessions of a cluster that remembers steps and of one that does not; none for sessions
+                in this process.
+            initialize: what each session runs first.
+            fetches: what a step fetches.
+            feeds: what it feeds.
+        """
+        sessions: list[Any] = [self.remote_session(target, graph) for target in targets] or [
+            acts.Session(graph=graph, config=acts.ConfigProto(kept_steps=kept)) for kept in (1000, 0)
+        ]
+        for session in sessions:
+            session.run(initialize)
+        watched, plain = sessions
+
+        def close() -> None:
+            for session in sessions:
+                session.close()
+
+        return Loops(lambda: watched.run(fetches, feeds), lambda: plain.run(fetches, feeds), plain.run, close)
 
     def remote_case(
         self,

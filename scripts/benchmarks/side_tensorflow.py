@@ -18,6 +18,7 @@ import numpy as np
 from .case import Callers, Case, SyncCase
 from .side import Side, builders, serve
 from .tensorflow_module import collective_ops, tf
+from .watched_rows import Loops
 
 __all__ = ["Library", "main"]
 
@@ -89,8 +90,8 @@ class Library:
         """Start a cluster, which its caller stops."""
         return Cluster(workers, ps)
 
-    def running(self, workers: int = 2, *, ps: int = 1, shared: bool = True) -> Cluster:
-        """Return a cluster that stays for other rows; its processes never share memory."""
+    def running(self, workers: int = 2, *, ps: int = 1, shared: bool = True, kept_steps: int | None = None) -> Cluster:
+        """Return a cluster that stays for other rows; its processes never share memory and remember no steps."""
         key = workers, ps
         if key not in self._running:
             self._running[key] = self.start(workers, ps=ps)
@@ -110,6 +111,17 @@ class Library:
     def local_session(self, graph: Any, plans: int) -> Any:
         """Return a session in this process, which keeps all plans."""
         return tf.Session(graph=graph)
+
+    def watched_loops(self, graph: Any, targets: Sequence[str], initialize: Any, fetches: Any, feeds: Any) -> Loops:
+        """Return a training loop whose steps are traced, the only way here to see one afterwards, and one without."""
+        session = tf.Session(targets[0] if targets else "", graph=graph)
+        session.run(initialize)
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+
+        def watched() -> Any:
+            return session.run(fetches, feeds, options, tf.RunMetadata())
+
+        return Loops(watched, lambda: session.run(fetches, feeds), session.run, session.close)
 
     def remote_case(
         self,

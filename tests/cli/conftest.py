@@ -17,6 +17,6 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def replace_by(**functions: Any) -> None:
         for name, function in functions.items():
-            monkeypatch.setattr(status if name == "_ask" else actorsession.cluster, name, function)
+            monkeypatch.setattr(status if name == "ask_cluster" else actorsession.cluster, name, function)
 
     return replace_by

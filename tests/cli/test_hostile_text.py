@@ -115,12 +115,12 @@ def test_status_shows_no_line_that_a_name_has_made(answers: Callable[..., None],
 
         async def ask(*_: Any, text: str = text, counters: Any = counters, **__: Any) -> list[Any]:
             return [
-                status._Row(text, "tcp://h:1", counters),
-                status._Row(text, "tcp://h:2", counters, fault=text),
-                status._Row(text, text, None, fault=text),
+                status.TaskAnswer(text, "tcp://h:1", counters),
+                status.TaskAnswer(text, "tcp://h:2", counters, fault=text),
+                status.TaskAnswer(text, text, None, fault=text),
             ]
 
-        answers(_ask=ask)
+        answers(ask_cluster=ask)
         _, out, err = called("status", "h:1", "--all", "--format", form)
         check(out)
         check(err)
@@ -263,7 +263,7 @@ def test_a_command_whose_reader_has_seen_enough_ends_with_its_own_status_and_say
     answers: Callable[..., None], words: list[str], status_of_it: int | None
 ) -> None:
     async def ask(*_: Any, **__: Any) -> list[Any]:
-        return [status._Row("", "h:1", filled(ServerStatistics, PLAIN), fault="another")]
+        return [status.TaskAnswer("", "h:1", filled(ServerStatistics, PLAIN), fault="another")]
 
     async def why(*_: Any, **__: Any) -> HangReport:
         return filled(HangReport, PLAIN)
@@ -271,7 +271,7 @@ def test_a_command_whose_reader_has_seen_enough_ends_with_its_own_status_and_say
     async def stop(*_: Any, **__: Any) -> str:
         return PLAIN
 
-    answers(_ask=ask, read_why=why, stop_server=stop)
+    answers(ask_cluster=ask, read_why=why, stop_server=stop)
     err = io.StringIO()
     with unread_pipe() as writing, open(os.dup(writing), "w", encoding="utf-8") as out:
         with redirect_stdout(out), redirect_stderr(err):

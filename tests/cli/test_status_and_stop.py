@@ -104,8 +104,22 @@ def test_watching_shows_the_tables_again_and_again_until_ctrl_c_which_is_success
     assert (code, err) == (0, "")
     for begin, end in pairwise(rounds):
         assert re.fullmatch(r"\d\d:\d\d:\d\d unix://.*\n", lines[begin])
-        processes, counters = tables("".join(lines[begin + 1 : end]))
-        assert [row[0] for row in (*processes, *counters)] == ["TASK", W0, "TASK", W0]
+        processes, rates, counters = tables("".join(lines[begin + 1 : end]))
+        assert [row[0] for row in (*processes, *rates, *counters)] == ["TASK", W0] * 3
+        assert rates[0][1:] == ["STEPS/S", "P50", "P99", "CPU", "SENT/S", "RECEIVED/S", "ERRORS"]
+    first, second = [tables("".join(lines[begin + 1 : end]))[1][1] for begin, end in pairwise(rounds)]
+    assert first[1:] == ["-"] * 7
+    assert second[1] == "0.0"
+    assert second[-1] == "0"
+
+
+def test_rounds_that_are_json_have_the_rates_since_the_last_one(cluster: dict[str, Any]) -> None:
+    with running(command("status", cluster[W0]["address"], "--watch", "0.01", "--json")) as process:
+        first, second = [json.loads(line_of(process))["tasks"][W0] for _ in range(2)]
+    assert first["rates"] is None
+    assert second["rates"]["errors"] == 0
+    assert second["rates"]["cpu"] > 0
+    assert "rates" not in asked("status", cluster[W0]["address"])["tasks"][W0]
 
 
 def test_status_of_all_goes_through_any_task(cluster: dict[str, Any]) -> None:
@@ -242,9 +256,9 @@ def test_what_is_wrong_is_marked_in_its_row_and_explained(answers: Callable[...,
     }
 
     async def ask(*_: Any, **__: Any) -> list[Any]:
-        return [status._Row(seen[where].task, where, seen[where]) for where in seen]
+        return [status.TaskAnswer(seen[where].task, where, seen[where]) for where in seen]
 
-    answers(_ask=ask)
+    answers(ask_cluster=ask)
     code, out, err = called("status", "tcp://h:1", "--all")
     assert (code, err) == (0, "")
     processes, counters, (late, old) = tables(out)

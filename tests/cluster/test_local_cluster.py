@@ -341,6 +341,21 @@ def test_a_plain_with_leaves_nothing_if_a_process_does_not_come_up() -> None:
         cluster.do(cluster.statistics())
 
 
+async def test_close_is_awaited_in_a_coroutine_in_every_state() -> None:
+    cluster = LocalCluster({"worker": 1})
+    await cluster.close()  # before the start
+    starting = asyncio.ensure_future(cluster.start())
+    await eventually(lambda: W0 in cluster.processes)
+    await cluster.close()
+    with pytest.raises(errors.FailedPreconditionError, match="was stopped while it was being started"):
+        await starting
+    await cluster.close()
+    async with LocalCluster({"worker": 1}) as cluster:
+        pid = cluster.process("worker").pid
+        await cluster.close()
+        assert not is_running(pid)
+
+
 async def test_in_a_coroutine_a_plain_with_says_what_to_write() -> None:
     with pytest.raises(RuntimeError, match="async with"), LocalCluster({"worker": 1}):
         pass
@@ -437,11 +452,15 @@ TOUCHES = """
     import asyncio, multiprocessing, os, signal, sys, time
     import actorsession as acts
 
+    def ignore(result):
+        pass
+
     def touch(cluster, session):
         signal.alarm(60)
         process = cluster.process("worker")
         calls = [
-            cluster.close, cluster.kill_now, process.kill_now, lambda: cluster.__exit__(None, None, None),
+            lambda: ignore(cluster.close()), cluster.kill_now, process.kill_now,
+            lambda: cluster.__exit__(None, None, None),
             lambda: process.send_signal(signal.SIGKILL), cluster.__enter__,
             lambda: cluster.do(cluster.restart("worker")), session.close,
         ]
@@ -568,7 +587,7 @@ async def test_a_stop_during_the_start_ends_it_and_leaves_nothing() -> None:
 
 def test_a_plain_with_is_entered_once() -> None:
     cluster = LocalCluster({"worker": 1})
-    cluster.close()
+    _ = cluster.close()
     with cluster:
         pid = cluster.process("worker").pid
         with pytest.raises(errors.FailedPreconditionError, match="started already"):
@@ -579,4 +598,4 @@ def test_a_plain_with_is_entered_once() -> None:
     assert not is_running(pid)
     with pytest.raises(errors.FailedPreconditionError, match="was stopped"), cluster:
         pass
-    cluster.close()
+    _ = cluster.close()

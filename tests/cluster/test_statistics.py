@@ -141,6 +141,34 @@ async def test_a_server_tells_its_variables_and_which_are_the_largest(cluster: I
     assert {one.device for one in seen.largest_variables} == {f"{W0}/device:CPU:0"}
 
 
+async def test_a_server_tells_the_sizes_of_queues_and_counts_errors_by_class(cluster: InProcess, graph: Graph) -> None:
+    with on(W0):
+        shared = ops.FIFOQueue(3, "float32", [[]], shared_name="inputs")
+        own = ops.FIFOQueue(-1, "float32", [[]], name="own")
+        put, put_own, taken = shared.enqueue(1.0), own.enqueue(2.0), own.dequeue()
+    x = ops.placeholder("float32", [None])
+    end = on(W0, lambda: ops.reshape(x, [2]))
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await soon(session.run([put, put_own]))
+        await soon(session.run(put))
+        assert await soon(session.run(taken)) == 2.0
+        waiting = asyncio.create_task(session.run(taken))
+        await eventually(lambda: any(queue.waiting_dequeues for queue in cluster.server(W0).statistics().queues))
+        with pytest.raises(errors.InvalidArgumentError):
+            await soon(session.run(end, {x: [1.0, 2.0, 3.0]}))
+        seen = await read_statistics(cluster.target())
+        await soon(session.run(put_own))
+        await soon(waiting)
+    queues = {queue.name: queue for queue in seen.queues}
+    assert (queues["inputs"].size, queues["inputs"].capacity, queues["inputs"].waiting_dequeues) == (2, 3, 0)
+    assert (queues["own"].size, queues["own"].capacity, queues["own"].waiting_dequeues) == (0, -1, 1)
+    assert seen.errors == {"InvalidArgumentError": 1}
+    text = seen.prometheus()
+    assert f'actorsession_server_errors_total{{task="{W0}",class="InvalidArgumentError"}} 1\n' in text
+    place = f'task="{W0}",device="{W0}/device:CPU:0",container="localhost",queue="inputs"'
+    assert f"actorsession_queue_elements{{{place}}} 2\n" in text
+
+
 async def test_a_server_tells_what_waits_in_a_rendezvous_and_in_the_kernel_pool(cluster: InProcess) -> None:
     gate = Gate("counted waits")
     x = ops.placeholder("float32", [])
@@ -189,6 +217,9 @@ def test_fields_that_a_later_version_has_are_left_out() -> None:
         {"open_sessions": {"session_handle": "h"}},
         {"largest_variables": [{"name": "v"}]},
         {"master_steps": {"counts": [1]}},
+        {"errors": {"InternalError": "many"}},
+        {"errors": ["InternalError"]},
+        {"queues": [{"name": 5}]},
     ],
 )
 def test_a_stranger_s_values_of_other_types_are_refused(change: dict[str, Any]) -> None:

@@ -11,8 +11,10 @@ import base64
 import contextlib
 import itertools
 import json
-import re
+import os
 import shutil
+import signal
+import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,7 +116,7 @@ class Page:
         middle = f"""(() => {{
             const element = {find};
             element.scrollIntoView({{block: "center", inline: "nearest", behavior: "instant"}});
-            const box = element.getBoundingClientRect();
+            const box = element.getClientRects()[0]; // of a link over two lines the first
             return [box.left + box.width / 2, box.top + box.height / 2];
         }})()"""
         x, y = await self.value(middle)
@@ -200,34 +202,33 @@ class Browser:
 async def browser(folder: Path) -> AsyncIterator[Browser]:
     """Start the browser with its files in ``folder``, and end it."""
     assert EXECUTABLE is not None
-    process = await asyncio.create_subprocess_exec(
-        EXECUTABLE, *FLAGS, f"--user-data-dir={folder}", "about:blank", stderr=asyncio.subprocess.PIPE
-    )
-    assert process.stderr is not None
+    command = [EXECUTABLE, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
+    with (folder / "said").open("wb") as said:
+        process = subprocess.Popen(command, stderr=said, stdout=said, start_new_session=True)
     try:
-        async with aiohttp.ClientSession() as client:
-            async with client.ws_connect(await _address(process.stderr), max_msg_size=0) as socket:
-                started = Browser(socket)
-                async with asyncio.TaskGroup() as group:
-                    reading = group.create_task(started.read())
-                    drain = group.create_task(process.stderr.read())
-                    try:
-                        yield started
-                    finally:
-                        with contextlib.suppress(AssertionError, TimeoutError, ConnectionError):
-                            await started.call("Browser.close", {})
-                        reading.cancel()
-                        drain.cancel()
+        address = await _address(process, folder)
+        async with aiohttp.ClientSession() as client, client.ws_connect(address, max_msg_size=0) as socket:
+            started = Browser(socket)
+            reading = asyncio.create_task(started.read())
+            try:
+                yield started
+            finally:
+                with contextlib.suppress(AssertionError, TimeoutError, ConnectionError):
+                    await started.call("Browser.close", {})
+                reading.cancel()
+                await asyncio.wait([reading])
     finally:
+        # Its helpers are of its group; those that it has left are ended with it.
         with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+            os.killpg(process.pid, signal.SIGKILL)
+        await asyncio.to_thread(process.wait)
 
 
-async def _address(stderr: asyncio.StreamReader) -> str:
-    """Return the address that the browser writes when it listens."""
+async def _address(process: subprocess.Popen[bytes], folder: Path) -> str:
+    """Return the address that the browser writes to a file when it listens."""
+    port = folder / "DevToolsActivePort"
     async with asyncio.timeout(PATIENCE):
-        while line := await stderr.readline():
-            if found := re.search(rb"DevTools listening on (ws://\S+)", line):
-                return found[1].decode()
-    raise AssertionError("Chromium ended before it listened")
+        while not (port.exists() and len(lines := port.read_text().splitlines()) == 2):
+            assert process.poll() is None, (folder / "said").read_text(errors="replace")
+            await asyncio.sleep(0.01)
+    return f"ws://127.0.0.1:{lines[0]}{lines[1]}"

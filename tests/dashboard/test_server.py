@@ -35,6 +35,9 @@ async def test_every_path_answers_with_what_the_processes_do(processes: LocalClu
         put, take = queue.enqueue(1.0), queue.dequeue(name="take")
         with acts.device("/job:worker/task:1"):
             doubled = acts.multiply(weights, 2.0, name="doubled")
+            factor = acts.placeholder(acts.float32, [], name="factor")
+            tripled = acts.multiply(weights, factor, name="tripled")
+            refused = acts.reshape(weights, acts.cast(weights[0], acts.int32), name="refused")
         init = acts.global_variables_initializer()
     async with (
         AsyncSession(processes.target("worker", 0), graph=graph) as session,
@@ -45,6 +48,9 @@ async def test_every_path_answers_with_what_the_processes_do(processes: LocalClu
         await session.run(put)
         for _ in range(20):
             await session.run(doubled)
+        await session.run(tripled, {factor: 3.0})
+        with pytest.raises(acts.errors.InvalidArgumentError):
+            await session.run(refused)
 
         await check_cluster_and_history(page)
         (one,) = await page.until("/api/sessions", bool)
@@ -71,10 +77,17 @@ async def test_every_path_answers_with_what_the_processes_do(processes: LocalClu
         assert summary["histogram"]["counts"] == [1, 1, 1, 1, 2]
         assert (summary["shape"], summary["dtype"], summary["bytes"]) == ([2, 3], "float32", 24)
 
+        (listed,) = await page.get("/api/variables")
+        assert (listed["name"], listed["task"], listed["device"]) == ("layer/weights", PS0, device)
+        assert (listed["shape"], listed["dtype"]) == ([2, 3], "float32")
+        assert (listed["bytes"], listed["initialised"]) == (24, True)
+
         (found,) = await page.get("/api/queues")
         assert (found["name"], found["size"], found["capacity"]) == ("queue", 2, 7)
         assert found["session"] == one["handle"]
 
+        await check_steps(page, one["handle"])
+        await check_errors_and_logs(page)
         await session.run(take)
         await session.run(take)
         stuck = asyncio.create_task(session.run(take))
@@ -87,6 +100,49 @@ async def test_every_path_answers_with_what_the_processes_do(processes: LocalClu
             assert [edge[1].partition(" ")[0] for edge in why["edges"]] == ["take"]
         finally:
             stuck.cancel()
+
+
+async def check_steps(page: Page, handle: str) -> None:
+    steps = await page.get("/api/steps?count=200")
+    assert steps["running"] == []
+    assert len(steps["last"]) >= 23
+    assert {step["session"] for step in steps["last"]} == {handle}
+    row = next(step for step in steps["last"] if step["fetches"] == ["tripled:0"])
+    assert (row["feeds"], row["kind"], row["error"], row["task"]) == (["factor:0"], "run", "", W0)
+    step = await page.get(f"/api/steps/{quoted(row['key'])}")
+    assert step["step_id"] == row["step_id"] == row["key"].rpartition("/")[2]
+    parts = {part["device"]: part for part in step["partitions"]}
+    assert {part["task"] for part in parts.values()} >= {PS0, W1}
+    assert all(part["ended"] >= part["began"] >= row["began"] - 1.0 for part in parts.values() if part["began"])
+    (tripled,) = [n for part in parts.values() for n in part["planned"] if n["name"] == "tripled"]
+    assert (tripled["op"], tripled["line"].partition(":")[0]) == ("Mul", __file__)
+    crossed = [t for t in step["transfers"] if t["source"].startswith(PS0) and t["target"].startswith(W1)]
+    assert [transfer["bytes"] for transfer in crossed] == [24]
+    assert crossed[0]["sent"] is not None
+    assert crossed[0]["received"] is not None
+    assert await page.get("/api/steps?slower_than=1000") == {"running": [], "last": []}
+    assert "ID" in (await page.get("/api/steps/none", 400))["error"]
+    assert "remembers" in (await page.get(f"/api/steps/{quoted(f'{W0}/{handle}/1')}", 404))["error"]
+
+    explained = await page.get(f"/api/explain?session={handle}&fetches=tripled:0&feeds=factor:0")
+    assert [feed["name"] for feed in explained["feeds"]] == ["factor:0"]
+    assert {part["task"] for part in explained["partitions"]} >= {PS0, W1}
+    assert "fetches" in (await page.get(f"/api/explain?session={handle}", 400))["error"]
+    assert "no task" in (await page.get("/api/explain?session=none&fetches=x:0", 404))["error"]
+
+
+async def check_errors_and_logs(page: Page) -> None:
+    errors = await page.get("/api/errors")
+    assert errors[0]["code"] == "InvalidArgumentError"
+    assert "reshape" in errors[0]["message"]
+    assert errors[0]["task"] in (W0, W1)
+    tasks = {task["task"]: task for task in (await page.get("/api/cluster"))["tasks"]}
+    assert tasks[W0]["errors"] >= 1
+    log = await page.get(f"/api/logs/{quoted(W0)}?lines=5")
+    assert log["task"] == W0
+    assert len(log["lines"]) <= 5
+    after = await page.get(f"/api/logs/{quoted(W0)}?after={log['next']}")
+    assert after["next"] >= log["next"]
 
 
 async def check_cluster_and_history(page: Page) -> None:
@@ -103,6 +159,30 @@ async def check_cluster_and_history(page: Page) -> None:
     history = await page.get("/api/history?seconds=60")
     assert set(history["tasks"]) == set(tasks)
     assert len(history["tasks"][PS0]["memory"]) == len(history["times"]) > 0
+
+
+async def test_a_partial_run_shows_its_feeds_and_fetches_so_far() -> None:
+    async with in_process({"worker": 2}) as cluster:
+        with Graph().as_default() as graph:
+            first, second = acts.placeholder(acts.float32, [], name="a"), acts.placeholder(acts.float32, [], name="b")
+            half = acts.add(first, 1.0, name="half")
+            with acts.device("/job:worker/task:1"):
+                whole = acts.add(half, second, name="whole")
+        async with AsyncSession(cluster.target(), graph=graph) as session, opened(cluster.target()) as page:
+            handle = await session.partial_run_setup([half, whole], [first, second])
+            assert await session.partial_run(handle, half, {first: 1.0}) == 2.0
+            (running,) = (await page.get("/api/steps"))["running"]
+            assert (running["kind"], running["took"]) == ("partial", 0.0)
+            assert sorted(running["feeds"]) == ["a:0", "b:0"]
+            step = await page.get(f"/api/steps/{quoted(running['key'])}")
+            assert step["fed"]["b:0"] is step["fetched"]["whole:0"] is None
+            assert running["began"] - 1.0 <= step["fed"]["a:0"] == step["fetched"]["half:0"]
+            why = await page.until("/api/why", lambda why: why["cause"])
+            assert "not fed b:0" in why["cause"][0]
+            assert await session.partial_run(handle, whole, {second: 3.0}) == 5.0
+            ended = await page.get(f"/api/steps/{quoted(running['key'])}")
+            assert ended["took"] > 0.0
+            assert ended["fed"] == ended["fetched"] == {}
 
 
 async def test_only_who_has_the_token_is_answered_and_nothing_is_changed() -> None:

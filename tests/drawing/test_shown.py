@@ -134,7 +134,7 @@ async def test_a_session_and_a_cluster_show_themselves_without_asking_anybody() 
         assert "AsyncSession" in session._repr_html_()
     assert "state:   closed" in str(session)
     cluster = LocalCluster({"worker": 2})
-    assert str(cluster) == "LocalCluster {'worker': 2}, 0 of 0 processes alive"
+    assert str(cluster) == "LocalCluster\n  processes:  0 of 0 alive"
     assert "LocalCluster" in cluster._repr_html_()
 
 

@@ -406,8 +406,8 @@ def test_a_program_without_a_loop_uses_a_plain_with(graph: Graph) -> None:
             assert session.run(out, {fed: FED}) == EXPECTED
         cluster.do(cluster.scale("worker", 2))
         assert sorted(cluster.status()) == [PS0, W0, W1]
-        cluster.close()
-        cluster.close()
+        _ = cluster.close()
+        _ = cluster.close()
         with pytest.raises(FailedPreconditionError, match="entered by a plain `with`"):
             cluster.do(cluster.scale("worker", 1))
     assert cluster.desk.closed

@@ -99,7 +99,7 @@ def errors(draw: st.DrawFn) -> OpError:
 
 
 envelopes: st.SearchStrategy[Envelope] = st.one_of(
-    st.just(Beat()),
+    st.builds(Beat, call_ids, call_ids),
     st.builds(Goodbye, st.text()),
     st.builds(Call, call_ids, texts, times, any_message),
     st.builds(Tell, texts, any_message),

@@ -179,6 +179,7 @@ def test_a_bad_message_of_a_known_call_names_the_call(wire: Any, answer: bool, w
 
 EXAMPLES: list[Envelope] = [
     Beat(),
+    Beat(asks=3),
     Call(1, "worker", 2.5, ASK_OWED),
     Tell("worker", ValuesLost(step_id=1, task="t")),
     reply_with(np.zeros(3), np.zeros(INLINE_LIMIT)),
@@ -197,7 +198,7 @@ def test_a_truncated_envelope_is_a_protocol_error_wherever_it_is_cut(envelope: E
 
 
 def test_missing_and_short_segments_are_protocol_errors() -> None:
-    header, (segment,) = encode(EXAMPLES[3])
+    header, (segment,) = encode(EXAMPLES[4])
     for segments in [(), (bytes(segment)[:-1],), (b"",)]:
         with pytest.raises(ProtocolError):
             decode(header, segments)

@@ -13,10 +13,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from actorsession import errors
+from actorsession import errors, metrics
 from actorsession.actors import Children, Deadline
 from actorsession.graph.codec import pack
-from actorsession.messages import Call, Cancel, Reply, Tell, decode, encode
+from actorsession.messages import Beat, Call, Cancel, Reply, Tell, decode, encode
 from actorsession.rpc import Link, RemoteRef
 from tests.actors.kit import (
     CLIENT,
@@ -506,6 +506,31 @@ async def test_beats_keep_an_idle_link_alive(scheme: str) -> None:
         await eventually(lambda: min(link.statistics().frames_received for link in both) >= 20)
         assert (here.closed, there.closed) == (False, False)
         assert await soon(here.ask("desk", Say(text="hi"))) == Said(text="hi")
+
+
+@each_transport
+async def test_each_end_measures_how_long_a_heartbeat_takes_to_the_other_and_back(scheme: str) -> None:
+    before = metrics.round_trips()
+    async with linked(scheme, serves={}, beat=0.02, lease=10.0) as (here, there):
+        await eventually(lambda: bool(here.statistics().round_trip and there.statistics().round_trip))
+        assert max(here.statistics().round_trip, there.statistics().round_trip) < 10
+    measured = metrics.round_trips() - before
+    assert measured.total >= 2
+    assert measured.sum > 0
+
+
+async def test_an_answer_to_a_heartbeat_that_did_not_ask_measures_nothing() -> None:
+    async with connected("inproc") as (dialled, accepted):
+        owner = Children("test")
+        here = Link(dialled, serves={}, beat=5.0, lease=10.0)
+        await start(here, owner)
+        for number in (1, 2**62):
+            accepted.write(frame_of(Beat(answers=number)))
+        accepted.write(frame_of(Beat(asks=7)))
+        assert decode(*await soon(accepted.recv())) == Beat(answers=7)
+        assert here.statistics().round_trip == 0
+        await here.aclose()
+        await owner.stop()
 
 
 @each_transport

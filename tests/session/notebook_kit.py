@@ -2,8 +2,9 @@
 
 Starting a kernel takes seconds, so one serves all tests of a module.
 ``python -m tests.session.notebook_kit`` is the process that holds it, as Jupyter's server does: it reads
-cells as lines of JSON, and answers each with the traceback of its error, or ``null``. It is a process of its
-own, because what the clients of kernels leave behind and warn of is nothing that these tests judge.
+cells as lines of JSON, and answers each with the traceback of its error, or ``null``, and with its outputs. It
+is a process of its own, because what the clients of kernels leave behind and warn of is nothing that these
+tests judge.
 """
 
 from __future__ import annotations
@@ -39,15 +40,21 @@ class Notebook:
 
     def run(self, *cells: str) -> None:
         """Runs cells, each of which must end without an error."""
+        for cell in cells:
+            self.outputs(cell)
+
+    def outputs(self, cell: str) -> list[dict[str, Any]]:
+        """Runs a cell, which must end without an error; what it shows, in the order and form of the file format."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        for cell in cells:
-            self._process.stdin.write(json.dumps(textwrap.dedent(cell)) + "\n")
-            self._process.stdin.flush()
-            answer = self._process.stdout.readline()
-            assert answer, "the process that holds the kernel has ended"
-            error = json.loads(answer)
-            assert error is None, error
+        self._process.stdin.write(json.dumps(textwrap.dedent(cell)) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, "the process that holds the kernel has ended"
+        error, outputs = json.loads(answer)
+        assert error is None, error
+        shown: list[dict[str, Any]] = outputs
+        return shown
 
 
 @contextmanager
@@ -97,7 +104,7 @@ def _main() -> None:
                 client.execute_cell(cell, len(notebook.cells) - 1)
             except CellExecutionError as found:
                 error = str(found)
-            answers.write(json.dumps(error) + "\n")
+            answers.write(json.dumps([error, cell.get("outputs", [])]) + "\n")
             answers.flush()
 
 

@@ -76,6 +76,44 @@ def test_a_session_runs_in_a_cell_with_and_without_a_block(notebook: Notebook) -
 
 
 @pytest.mark.process
+def test_a_cell_that_ends_with_an_object_shows_its_tables_and_drawings(notebook: Notebook) -> None:
+    notebook.run(
+        """
+        with acts.Graph().as_default() as graph:
+            x = acts.placeholder("float32", [None, 2], name="x")
+            w = acts.Variable(acts.ones([2, 1]), name="w")
+            loss = acts.reduce_mean(acts.square(acts.matmul(x, w)), name="loss")
+            train = acts.train.GradientDescentOptimizer(0.1).minimize(loss)
+            start = acts.global_variables_initializer()
+        session = acts.Session(graph=graph)
+        session.run(start)
+        report = acts.RunMetadata()
+        traced = acts.RunOptions(trace_level=acts.RunOptions.FULL_TRACE, output_partition_graphs=True)
+        session.run(loss, {x: [[1.0, 2.0]]}, options=traced, run_metadata=report)
+        result = acts.train.fit(session, train, [{x: [[1.0, 2.0]]}] * 3, loss=loss, progress=lambda report: None).run()
+        cluster = acts.LocalCluster({"worker": 1})
+        """
+    )
+    drawings = {
+        "graph": 1,
+        "session": 1,
+        "session.statistics()": 0,
+        "report": 2,
+        "report.step_stats": 1,
+        "graph.as_graph_def()": 1,
+        "result": 1,
+        "cluster": 0,
+    }
+    for shown, count in drawings.items():
+        (output,) = notebook.outputs(shown)
+        html, text = ("".join(output["data"][kind]) for kind in ("text/html", "text/plain"))
+        assert html.startswith('<div class="acts">'), shown
+        assert html.count("<svg") == count, shown
+        assert text.partition("\n")[0] in html, shown
+    notebook.run("session.close()")
+
+
+@pytest.mark.process
 def test_an_interactive_session_serves_eval_in_later_cells_until_it_is_closed(notebook: Notebook) -> None:
     """Also one of a cell with an ``await``, which the kernel runs in an asyncio child."""
     evaluate = "same((v * 2.0).eval(), 6.0)"

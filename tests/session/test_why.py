@@ -183,7 +183,9 @@ def test_a_long_chain_and_many_causes_are_cut_and_counted() -> None:
 
 # -- what travels ----------------------------------------------------------------------------------
 def test_what_a_task_says_travels() -> None:
-    run = wait_graph.PartialWaits(handle="h", step_id=3, session="s", seconds=1.0, feeds=("x:0",), fetches=(), calls=1)
+    run = wait_graph.PartialWaits(
+        handle="h", step_id=3, session="s", seconds=1.0, feeds=("x:0",), fetches=(), calls=1, given={"y:0": 0.25}
+    )
     master = wait_graph.MasterWaits(
         session="s",
         task=W0,

@@ -62,6 +62,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         cluster_id: the id of the cluster, which owns the variables in ``snapshot_dir``. If left out, the
             cluster goes on with those that a cluster without an id of its own has left there, and refuses
             those of any other.
+        kept_steps: how many of the last steps each task remembers; 0 for none, 1,000 if left out.
 
     Raises:
         ValueError: for no task at all, a number below 0, or another protocol.
@@ -87,6 +88,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         restart: int = 0,
         on_end: Callable[[TaskEnd], object] | None = None,
         cluster_id: str | None = None,
+        kept_steps: int | None = None,
         dashboard: bool = False,
     ) -> None:
         settings = ClusterSettings(
@@ -110,6 +112,8 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
             more += ("--import", name)
         if log_file is not None:
             more += ("--log-file", os.path.abspath(log_file))
+        if kept_steps is not None:
+            more += ("--kept-steps", str(kept_steps))
         if restart:
             more += ("--restart-wait", str(CONNECT_TIMEOUT))
         super().__init__(jobs, LocalSpawner(protocol, security, devices, more), settings)

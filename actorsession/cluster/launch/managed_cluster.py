@@ -20,7 +20,7 @@ import re
 import secrets
 import sys
 from collections import defaultdict
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Generator, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -46,7 +46,7 @@ from actorsession.terminal_text import write_lines
 if TYPE_CHECKING:
     from actorsession.drawing.sheet import Sheet
 
-__all__ = ["GRACE", "ManagedCluster", "checked_imports"]
+__all__ = ["GRACE", "Closing", "ManagedCluster", "checked_imports"]
 
 P = TypeVar("P", bound=TaskProcess)
 T = TypeVar("T")
@@ -359,17 +359,24 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         with _after(exc):
-            self.close()
+            self._thread.close(self.stop)
 
-    def close(self) -> None:
-        """End a cluster that was entered by a plain ``with``; a coroutine awaits ``stop``.
+    def close(self) -> Closing:
+        """End a cluster that was entered by a plain ``with``; in the loop of the cluster ``await`` it, as ``stop``.
 
         Callable from any thread, and twice. In a forked child it does nothing.
+
+        Returns:
+            What a coroutine of the cluster's loop awaits; for a plain ``with`` everything has been done.
 
         Raises:
             DataLossError: see ``stop``.
         """
+        loop = asyncio._get_running_loop()
+        if loop is not None and loop is self._life.owner.loop:
+            return Closing(self.stop())
         self._thread.close(self.stop)
+        return Closing(None)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -387,11 +394,28 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         states = self.status().values()
         rows = [(one.task, one.address, one.node, one.fate.partition("\n")[0], one.restarts) for one in states]
         headings = ("task", "address", "node", "state", "restarts")
-        return Sheet(repr(self).strip("<>"), {}, [Table("tasks", headings, rows, 4)])
+        alive = sum(process.alive for process in self.processes.values())
+        facts = {"processes": f"{alive} of {len(rows)} alive"}
+        return Sheet(type(self).__name__, facts, [Table("tasks", headings, rows, 4)])
 
     def __repr__(self) -> str:
         alive = sum(p.alive for p in self.processes.values())
         return f"<{type(self).__name__} {self._jobs}, {alive} of {len(self.processes)} processes alive>"
+
+
+class Closing:
+    """The end of a cluster, which a coroutine awaits.
+
+    Args:
+        rest: what is left to do, if there is anything.
+    """
+
+    def __init__(self, rest: Coroutine[Any, Any, None] | None) -> None:
+        self._rest = rest
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        if self._rest is not None:
+            yield from self._rest.__await__()
 
 
 async def _stored_id(snapshot_dir: str | os.PathLike[str]) -> str | None:

@@ -8,15 +8,17 @@ Imports processes by their interface only.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.life_cycle import LifeCycle, State
-from actorsession.cluster.admin.admin_client import read_statistics, update_cluster
+from actorsession.cluster.admin.admin_client import note_restart, read_statistics, update_cluster
 from actorsession.cluster.launch.cluster_interface import TaskProcess
 from actorsession.cluster.launch.cluster_settings import ClusterSettings
 from actorsession.cluster.launch.spawner import Spawner
@@ -55,6 +57,7 @@ class TaskProcesses(Generic[P]):
         self.restarts = TaskRestarts(settings.restart, self, settings.on_end)
         self.by_task: dict[str, P] = {}
         self.starting: set[P] = set()
+        self._restarted: Counter[str] = Counter()  # by whatever reason, also at the request of the user
 
     @property
     def spec(self) -> ClusterSpec:
@@ -152,10 +155,19 @@ class TaskProcesses(Generic[P]):
         await former.stop(0.0)
         self.restarts.record_end(former)
         process = await self.begin(former.job, former.index, former.address)
+        await self._note_restart(process, former)
         if process.address != former.address:
             exit_reports.unregister_exit_reporter(former.address)
             await self.tell_or_log(but=process)
         return process
+
+    async def _note_restart(self, process: P, former: P) -> None:
+        """Tell a new process how the one before has ended, for those who ask the task later."""
+        task, settings = process.task, self._settings
+        self._restarted[task] += 1
+        to = {"task": task, "token": settings.token, "security": settings.security}
+        with contextlib.suppress(OpError):  # it ends now, too
+            await note_restart(process.address, self._restarted[task], former.fate, **to)
 
     # -- what each is told ---------------------------------------------------------------------
 

@@ -184,7 +184,8 @@ class Master(Actor):
         self._names.add(metadata, session)
         try:
             version = await session.plans.open(graph, session.limited(limit))
-        except BaseException:
+        except BaseException as error:
+            self._env.errors.note(error, subject="session", session=handle)
             await session.close(CancelledError("the session could not be opened"))
             raise
         self._sessions[handle] = session

@@ -24,6 +24,7 @@ from actorsession.messages.step_frames import GraphRequest, StepRequest, WireVal
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import ClientRun
+from actorsession.rpc.spans import TaskSpan, begin_task
 from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.wait_graph import TaskWaits
 
@@ -53,9 +54,21 @@ class MasterStep(StepParts):
         since: when it began, by the monotonic clock.
     """
 
-    __slots__ = ("_alarm", "_nbytes", "_observed", "_options", "_over", "_program", "_run", "_seconds", "since")
+    __slots__ = (
+        "_alarm",
+        "_nbytes",
+        "_observed",
+        "_options",
+        "_over",
+        "_program",
+        "_run",
+        "_seconds",
+        "_span",
+        "since",
+    )
     _asked: GraphRequest | None
     _observed: Observation | None
+    _span: TaskSpan
 
     def __init__(self, program: MasterProgram, graph: ClientGraph, run: ClientRun, nbytes: int, seconds: float) -> None:
         # What the base class does, without a call.
@@ -112,11 +125,25 @@ class MasterStep(StepParts):
         if graph.survey is None:
             self._observed = session.observer.begin(graph, self._options)
         debug_run = None if asked is None else asked.debug_run
-        trace = self._options.traced or self._observed is not None
-        if trace or debug_run is not None:
-            self._asked = GraphRequest(trace, debug_run)
+        trace, parent = self._options.traced or self._observed is not None, self._options.experimental.trace_parent
+        if parent:
+            parent = self._begin_span(parent, 0.0 if asked is None else asked.arrived)
+        if trace or debug_run is not None or parent:
+            self._asked = GraphRequest(trace, debug_run, parent)
         if graph.survey is not None and asked is not None:
             session.debug_runs.add(asked.key, self.step_id, graph, partial(session.is_over, self.step_id))
+
+    def _begin_span(self, parent: str, arrived: float) -> str:
+        """Make the step a span below that of its client; return the text of the span."""
+        session = self._program.session
+        attributes = {
+            "actorsession.task": session.clocks.task,
+            "actorsession.session": session.handle,
+            "actorsession.step_id": self.step_id,
+        }
+        self._span = begin_task("actorsession.step", parent, arrived, attributes)
+        self.__class__ = SpannedStep
+        return self._span.parent
 
     def _succeed(self) -> None:
         if self._over:
@@ -216,6 +243,17 @@ class MasterStep(StepParts):
             _log.exception("step %d: its end is not recorded", self.step_id)
 
 
+class SpannedStep(MasterStep):
+    """A step that is a span of OpenTelemetry; what it has more, other steps have no calls for."""
+
+    __slots__ = ()
+    _span: TaskSpan
+
+    def _end(self, error: OpError | None = None) -> None:
+        super()._end(error)
+        self._span.end(error)
+
+
 class MasterProgram(Program):
     """The plan of runs.
 
@@ -239,11 +277,13 @@ class MasterProgram(Program):
     def begin(self, run: ClientRun) -> None:
         """Run a step; see ``StepProgram.begin``."""
         session, graph = self.session, self.graph
+        compares = False
         if run.asked is not None or self._is_debugged or len(run.values) != self._count:
             self._check(run, self._count)
+            compares = graph is not None and bool(self._unread_clocks(graph, run))
         if graph is None:
             graph = self.bind()
-        if graph is None or session.over is not None or session.plans.membership.changed:
+        if graph is None or compares or session.over is not None or session.plans.membership.changed:
             self.begin_later(run)
             return
         nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
@@ -253,8 +293,16 @@ class MasterProgram(Program):
         seconds = session.limit if run.seconds is None and run.asked is None else session.seconds_of(run)
         MasterStep(self, graph, run, nbytes, seconds).begin()
 
+    def _unread_clocks(self, graph: ClientGraph, run: ClientRun) -> list[str]:
+        """Return the tasks whose clocks have to be read before a run, because it is traced."""
+        if run.asked is None or not run.asked.traced:
+            return []
+        return self.session.clocks.unread([part.task for part in graph.parts])
+
     async def _begin_with(self, graph: ClientGraph, run: ClientRun, deadline: Deadline) -> bool:
         session = self.session
+        if unread := self._unread_clocks(graph, run):
+            await session.clocks.read(unread, session.workers)
         nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
         if not session.admission.enter_nowait(nbytes):
             await session.admission.enter(deadline, nbytes)

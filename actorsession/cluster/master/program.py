@@ -120,6 +120,7 @@ class Program:
             words = "the session was closed while the step waited to begin"
             run.fail(self.session.over or AbortedError(words))
         elif (error := waiting.exception()) is not None:
+            self.session.errors.note(error, session=self.session.handle)
             run.fail(from_exception(error))
 
     async def _wait(self, run: ClientRun) -> None:

@@ -23,9 +23,10 @@ from actorsession.cluster.master.master_step import MasterProgram, MasterStep
 from actorsession.cluster.master.partial_runs import MasterRun, PartialProgram
 from actorsession.cluster.master.program import Program
 from actorsession.cluster.master.session_plans import SessionPlans
-from actorsession.cluster.master.step_answer import TaskClocks, merged_stats, step_metadata
+from actorsession.cluster.master.step_answer import merged_stats, step_metadata
 from actorsession.cluster.master.step_observer import Observation, StepObserver
 from actorsession.cluster.master.step_parts import Measured
+from actorsession.cluster.master.task_clocks import TaskClocks
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
 from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions, StepStats, whose_limit
@@ -70,6 +71,7 @@ class SessionSteps:
         deliveries: the answers that the client has to confirm.
         debug_runs: the debugged steps whose values the client may take.
         partials: the open partial runs.
+        clocks: the clocks of the tasks.
         preparing: how many runs wait for their plan or their turn.
         over: what runs are told once the session is closed.
         admission: the session's share of the master's admission.
@@ -91,7 +93,7 @@ class SessionSteps:
         self.tally = tally
         self._infer_shapes = config.graph_options.infer_shapes
         self._metadata = config.experimental.session_metadata
-        self._clocks = TaskClocks(plans.cluster.task)
+        self.clocks = TaskClocks(plans.cluster.task)
         self.limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         self._whose_limit = whose_limit(0, config.operation_timeout_in_ms)
         self._graphs = plans.graphs
@@ -230,7 +232,7 @@ class SessionSteps:
     def merged_stats(self, step: MasterStep, measured: Sequence[Measured], asked: StepRequest | None) -> StepStats:
         """Return what all tasks have measured of a traced step; see ``merged_stats`` of ``step_answer``."""
         began = time.time() - (time.monotonic() - step.since)
-        return merged_stats(step.step_id, measured, self._clocks, asked, began)
+        return merged_stats(step.step_id, measured, self.clocks, asked, began)
 
     def metadata(
         self, graph: ClientGraph, stats: StepStats | None, options: RunOptions, observed: Observation | None

@@ -1,41 +1,28 @@
 """The metadata of a step that has run: what its tasks have measured, and its graphs.
 
-The tasks report times of their own clocks. The run of a part and its answer are a round trip, by which the
-master learns how far the clock of a task is from its own; the merged statistics have times of its own clock.
+The tasks report times of their own clocks; the merged statistics have times of the master's.
 
 Plain functions; called by a ``SessionSteps``.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.step_observer import Observation, StepObserver
 from actorsession.cluster.master.step_parts import Measured
+from actorsession.cluster.master.task_clocks import TaskClocks
 from actorsession.config import ClockStats, FrameStats, PhaseStats, RunOptions, SessionMetadata, StepStats
 from actorsession.errors import InvalidArgumentError
 from actorsession.messages.step_frames import StepRequest
 from actorsession.plan.report import cost_graph, partition_graphs
 from actorsession.rpc.clock_offset import ClockOffset
 
-__all__ = ["TaskClocks", "merged_stats", "step_metadata"]
-
-
-class TaskClocks(defaultdict[str, ClockOffset]):
-    """The clocks of the tasks of one session, as its master knows them.
-
-    Args:
-        task: the master's own task.
-    """
-
-    def __init__(self, task: str) -> None:
-        super().__init__(ClockOffset)
-        self.task = task
+__all__ = ["merged_stats", "step_metadata"]
 
 
 def merged_stats(
@@ -54,24 +41,27 @@ def merged_stats(
         InvalidArgumentError: for a malformed report.
     """
     stats, here, offsets = StepStats(step_id), clocks.task, {}
+    answers = []
     for part in measured:
         offset = error = 0.0
         if part.returned:
-            _learn(clocks[part.task], part)
-            offset, error = clocks[part.task].at(part.returned)
+            clock = clocks.offsets[part.task]
+            _learn(clock, part)
+            offset, error = clock.at(part.returned)
         report = StepStats.from_wire(part.stats, offset)
         if part.returned:
             offsets[part.task] = offset
-            report.clocks.append(ClockStats(part.task, offset, error))
+            if error < math.inf:
+                stats.clocks.append(ClockStats(part.task, offset, error))
             answered = max([phase.ended for phase in report.phases], default=part.returned)
-            report.frames.append(FrameStats("done", part.task, here, (), part.nbytes, answered, part.returned))
+            answers.append(FrameStats("done", part.task, here, (), part.nbytes, answered, part.returned))
         stats.merge(report)
     for at, frame in enumerate(stats.frames):
-        if frame.kind == "RunGraph":  # the worker knows the name of the link, which may be the session's own
-            frame = replace(frame, source=here)
-        if frame.kind != "done":  # its sender has told it by its own clock
-            frame = frame.shifted(offsets.get(frame.source, 0.0) - offsets.get(frame.target, 0.0), 0.0)
-        stats.frames[at] = frame
+        # The worker knows the name of the link to its master, which may be the session's own. When a frame was
+        # sent, its sender has said by its own clock.
+        source = here if frame.kind == "RunGraph" else frame.source
+        stats.frames[at] = frame.told(source, offsets.get(source, 0.0) - offsets.get(frame.target, 0.0))
+    stats.frames += answers
     arrived = began if asked is None else asked.arrived or began
     if asked is not None and asked.arrived:
         stats.frames.append(FrameStats("RunStep", "client", here, (), asked.nbytes, asked.sent, asked.arrived))

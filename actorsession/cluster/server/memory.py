@@ -34,7 +34,7 @@ from actorsession.messages.server import (
 from actorsession.records import dataclass
 from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.step_log import ErrorLog, StepLog
-from actorsession.terminal_text import VisibleFormatter
+from actorsession.terminal_text import VisibleFormatter, visible
 
 __all__ = ["LogMemory", "ServerMemory", "TaskErrors", "TaskVariable", "held_log"]
 
@@ -46,6 +46,16 @@ _LONGEST = 2000
 _MOST_VARIABLES = 20_000
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 _LOGGERS = ("actorsession", "transports", "py.warnings")
+# What a warning of a module is about, where that is no matter of the whole task.
+_SUBJECTS = {
+    "membership": "session",
+    "peer_links": "link",
+    "session_members": "session",
+    "snapshots": "snapshot",
+    "step": "kernel",
+    "task_addresses": "link",
+    "watchdog": "kernel",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,16 +137,20 @@ class LogMemory(logging.Handler):
 
     Args:
         kept: how many lines are kept.
+
+    Attributes:
+        errors: the errors of the servers of this process, of which a warning may tell any.
     """
 
     def __init__(self, kept: int = _LINES) -> None:
         super().__init__()
         self._lines: deque[str] = deque(maxlen=kept)
         self._written = 0
+        self.errors: list[ErrorLog] = []
         self.setFormatter(VisibleFormatter(_FORMAT))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the line of a record."""
+        """Keep the line of a record; a warning or an error is remembered as an error, too."""
         try:
             line = self.format(record)
         except Exception:
@@ -145,6 +159,12 @@ class LogMemory(logging.Handler):
         lines = line.split("\n")  # those of a traceback
         self._lines.extend([each[:_LONGEST] for each in lines])
         self._written += len(lines)
+        if record.levelno >= logging.WARNING and not hasattr(record, "hint"):
+            subject, text = _SUBJECTS.get(record.module, "task"), visible(record.getMessage())
+            cause = record.exc_info[1] if record.exc_info else None
+            code = type(cause).__name__ if cause is not None else record.levelname.capitalize()
+            for errors in tuple(self.errors):
+                errors.note(text, subject=subject, code=code)
 
     def last(self, count: int, after: int = 0) -> tuple[list[str], int]:
         """Return the last lines after one with a number, and the number of the last line."""
@@ -159,26 +179,29 @@ class LogMemory(logging.Handler):
 
 _lock = threading.Lock()
 _memory: LogMemory | None = None
-_holders = 0
 
 
 @contextmanager
-def held_log() -> Iterator[LogMemory]:
-    """Keep the log of the process in memory while a server runs; all servers of the process share one."""
-    global _memory, _holders
+def held_log(errors: ErrorLog) -> Iterator[LogMemory]:
+    """Keep the log of the process in memory while a server runs; all servers of the process share one.
+
+    Args:
+        errors: the errors of the server, to which those that are logged meanwhile are added.
+    """
+    global _memory
     with _lock:
         if _memory is None:
             _memory = LogMemory()
             for name in _LOGGERS:
                 logging.getLogger(name).addHandler(_memory)
         memory = _memory
-        _holders += 1
+        memory.errors.append(errors)
     try:
         yield memory
     finally:
         with _lock:
-            _holders -= 1
-            if not _holders:
+            memory.errors.remove(errors)
+            if not memory.errors:
                 for name in _LOGGERS:
                     logging.getLogger(name).removeHandler(memory)
                 _memory = None

@@ -55,6 +55,7 @@ from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.process_bound import ProcessBound
 from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.devices import new_incarnation
+from actorsession.runtime.step_log import ErrorLog
 from actorsession.standard_streams import open_standard_descriptors
 from transports import Hello, Listener, TransportError, listen
 
@@ -120,12 +121,13 @@ class Server(ProcessBound):
         )
         self._vitals = Vitals(settings.beat, always=settings.sidecar)
         self._serves: dict[str, Ref] = {}
+        self._errors = ErrorLog(self.task)
         self._cache = WorkerCache(
             self.task,
             self._hello,
             self._serves,
             self._lost_push,
-            LinkOptions(self._token, security, settings.beat, settings.lease),
+            LinkOptions(self._token, security, settings.beat, settings.lease, self._errors),
             self._cluster_view.resolve if self._cluster_view.changes else None,
         )
         self._store: SnapshotStore | None = None
@@ -217,7 +219,7 @@ class Server(ProcessBound):
 
     def _make_actors(self, store: SnapshotStore | None) -> TaskActors:
         actors = self._actors = TaskActors(
-            self._settings, self._files, self._cluster_view, self._cache, store, self._vitals
+            self._settings, self._files, self._cluster_view, self._cache, store, self._vitals, self._errors
         )
         self._control = Control(
             self.task, self._hello.cluster_id, self._cluster_view.tasks,

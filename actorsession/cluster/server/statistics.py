@@ -11,10 +11,10 @@ rest is checked, because anyone may answer at an address.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, field, fields
 from typing import Any, TypeVar
 
-from actorsession.drawing.counters import Counters
+from actorsession.drawing.shown import Counters
 from actorsession.durations import short_duration
 from actorsession.errors import ProtocolError
 from actorsession.metrics import HistogramCounts
@@ -24,7 +24,7 @@ from actorsession.rpc.link import LinkStatistics
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 from actorsession.whole_numbers import is_index
 
-__all__ = ["CLIENT", "OpenSession", "ServerStatistics", "VariableSize"]
+__all__ = ["CLIENT", "OpenSession", "QueueSize", "ServerStatistics", "VariableSize"]
 
 T = TypeVar("T")
 
@@ -84,6 +84,7 @@ _METRICS = (
     Metric("plan_evictions", "counter", "actorsession_server_plan_evictions_total", "Plans dropped for others."),
     Metric("variables", "gauge", "actorsession_server_variables", "Variables with a value."),
     Metric("variable_bytes", "gauge", "actorsession_server_variables_bytes", "Bytes of their values."),
+    Metric("restarts", "counter", "actorsession_server_restarts_total", "Times that the task was started again."),
     Metric("cpu_seconds", "counter", "actorsession_server_cpu_seconds_total", "Processor time of the process."),
     Metric("uptime", "gauge", "actorsession_server_uptime_seconds", "Time since the server was started."),
     Metric("memory", "gauge", "actorsession_server_memory_bytes", "Resident memory of the process."),
@@ -91,7 +92,16 @@ _METRICS = (
 )
 _TIMES = (
     Metric("mailbox_waits", "histogram", "actorsession_server_mailbox_wait_seconds", "Times in the queue of an actor."),
+    Metric(
+        "round_trips", "histogram", "actorsession_server_round_trip_seconds", "Times of heartbeats to peers and back."
+    ),
     Metric("pool_waits", "histogram", "actorsession_server_pool_wait_seconds", "Times in the queue for a thread."),
+)
+_QUEUE_METRICS = (
+    ("size", "actorsession_queue_elements", "Elements of a queue."),
+    ("capacity", "actorsession_queue_capacity_elements", "How many it takes; -1 for no limit."),
+    ("waiting_enqueues", "actorsession_queue_waiting_enqueues", "Enqueues that wait for room."),
+    ("waiting_dequeues", "actorsession_queue_waiting_dequeues", "Dequeues that wait for elements."),
 )
 _SNAPSHOT_METRICS = (
     Metric(
@@ -146,6 +156,31 @@ class VariableSize:
     nbytes: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSize:
+    """The size of one queue.
+
+    Attributes:
+        name: its shared name, or the name of its node.
+        device: full name of its device.
+        container: its container; "" for a queue that belongs to one session.
+        session: the handle of that session.
+        size: the number of elements.
+        capacity: the maximum of that; below 0 for no limit.
+        waiting_enqueues: how many enqueues wait for room.
+        waiting_dequeues: how many dequeues wait for elements.
+    """
+
+    name: str
+    device: str
+    container: str = ""
+    session: str = ""
+    size: int = 0
+    capacity: int = -1
+    waiting_enqueues: int = 0
+    waiting_dequeues: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ServerStatistics(Counters):
     """The counters of one task at one moment.
@@ -167,6 +202,7 @@ class ServerStatistics(Counters):
             their client.
         worker_steps: how long the parts of steps here took, from their begin to the answer for their master.
         mailbox_waits: how long messages waited in the mailboxes of busy actors of the process.
+        round_trips: how long heartbeats of the process took to their peers and back, one in ten of each link.
         pool_waits: how long segments waited for a thread of the kernel pool.
         pending: values that wait in the rendezvous of steps here for receivers, and receivers for values.
         waiting: steps that wait at this master for admission.
@@ -186,6 +222,9 @@ class ServerStatistics(Counters):
         variables: variables with a value.
         variable_bytes: bytes of their values.
         largest_variables: the largest ten of them.
+        queues: the queues, a hundred at most.
+        errors: errors that the server has noted so far, by class; see ``read_errors``.
+        restarts: how often the task was started again, as far as the server knows.
         cpu_seconds: processor time that the process has used so far, in all threads.
         pid: the process; 0 if unknown.
         version: the version of this package that it runs; "" if unknown.
@@ -213,6 +252,7 @@ class ServerStatistics(Counters):
     master_steps: HistogramCounts = HistogramCounts()
     worker_steps: HistogramCounts = HistogramCounts()
     mailbox_waits: HistogramCounts = HistogramCounts()
+    round_trips: HistogramCounts = HistogramCounts()
     pool_waits: HistogramCounts = HistogramCounts()
     pending: int = 0
     waiting: int = 0
@@ -232,6 +272,9 @@ class ServerStatistics(Counters):
     variables: int = 0
     variable_bytes: int = 0
     largest_variables: tuple[VariableSize, ...] = ()
+    queues: tuple[QueueSize, ...] = ()
+    errors: Mapping[str, int] = field(default_factory=dict)
+    restarts: int = 0
     cpu_seconds: float = 0.0
     pid: int = 0
     version: str = ""
@@ -325,20 +368,7 @@ class ServerStatistics(Counters):
         labels = {"task": self.task}
         about = {**labels, "version": self.version, "pid": str(self.pid)}
         families = metric_families(self, (*_METRICS, *_TIMES), labels)
-        by_kind: list[tuple[dict[str, str], HistogramCounts]] = [
-            ({**labels, "kind": "master"}, self.master_steps),
-            ({**labels, "kind": "worker"}, self.worker_steps),
-        ]
-        families.append(
-            MetricFamily("actorsession_server_step_seconds", "histogram", "Times of steps, by who saw them.", by_kind)
-        )
-        sizes = [
-            ({**labels, "device": one.device, "container": one.container, "variable": one.name}, one.nbytes)
-            for one in self.largest_variables
-        ]
-        families.append(
-            MetricFamily("actorsession_server_variable_bytes", "gauge", "Bytes of the largest variables.", sizes)
-        )
+        families += self._labelled_families(labels)
         if self.snapshot_every > 0:
             families += metric_families(self, _SNAPSHOT_METRICS, labels)
         families.append(
@@ -349,6 +379,28 @@ class ServerStatistics(Counters):
         for link in self.links:
             families += link.metric_families(labels)
         return families
+
+    def _labelled_families(self, labels: Mapping[str, str]) -> list[MetricFamily]:
+        """Return the families whose samples have labels of their own."""
+        by_kind = [({**labels, "kind": "master"}, self.master_steps), ({**labels, "kind": "worker"}, self.worker_steps)]
+        errors = [({**labels, "class": name}, count) for name, count in self.errors.items()]
+        sizes = [
+            ({**labels, "device": one.device, "container": one.container, "variable": one.name}, one.nbytes)
+            for one in self.largest_variables
+        ]
+        queues = [
+            (one, {**labels, "device": one.device, "container": one.container, "queue": one.name})
+            for one in self.queues
+        ]
+        return [
+            MetricFamily("actorsession_server_step_seconds", "histogram", "Times of steps, by who saw them.", by_kind),
+            MetricFamily("actorsession_server_errors_total", "counter", "Errors, by class.", errors),
+            MetricFamily("actorsession_server_variable_bytes", "gauge", "Bytes of the largest variables.", sizes),
+            *[
+                MetricFamily(name, "gauge", words, [(place, getattr(one, field)) for one, place in queues])
+                for field, name, words in _QUEUE_METRICS
+            ],
+        ]
 
     def prometheus(self) -> str:
         """Return the counters in the text form that Prometheus reads.
@@ -370,6 +422,7 @@ _ITEMS: Mapping[str, type[Any]] = {
     "devices": ExecutorStatistics,
     "open_sessions": OpenSession,
     "largest_variables": VariableSize,
+    "queues": QueueSize,
 }
 _HISTOGRAMS = [f.name for f in fields(ServerStatistics) if f.type == "HistogramCounts"]
 
@@ -392,6 +445,10 @@ def _checked(field: Any, value: Any) -> Any:
         if not isinstance(value, (list, tuple)):
             raise TypeError(f"{field.name} is a list, got {type(value).__name__}")
         return tuple(_parsed(_ITEMS[field.name], item) for item in value)
+    if field.name == "errors":
+        if not isinstance(value, Mapping) or not all(isinstance(count, int) for count in value.values()):
+            raise TypeError(f"errors are numbers by class, got {value!r:.100}")
+        return {str(name): count for name, count in value.items()}
     if field.type == "HistogramCounts":
         return HistogramCounts.from_wire(value)
     if not isinstance(value, _SCALARS[field.type]):

@@ -25,7 +25,7 @@ from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import OpError
-from actorsession.metrics import Histogram, HistogramCounts, mailbox_waits
+from actorsession.metrics import Histogram, HistogramCounts, mailbox_waits, round_trips
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads, thread_count
 from actorsession.prometheus import MetricFamily
 from actorsession.runtime.devices import make_devices
@@ -49,6 +49,7 @@ class TaskActors:
         cache: the links to them.
         store: where snapshots are, if there are any.
         vitals: the heartbeat of the server.
+        errors: the last errors of the server.
 
     Attributes:
         task: the task.
@@ -76,6 +77,7 @@ class TaskActors:
         cache: WorkerCache,
         store: SnapshotStore | None,
         vitals: Vitals,
+        errors: ErrorLog,
     ) -> None:
         config = settings.config
         self.task, self.incarnation = view.task, cache.links.hello.incarnation
@@ -95,7 +97,7 @@ class TaskActors:
             restored = None if store is None else restore_latest(store, self.devices)
             self.restored = None if restored is None else restored.to_wire()
             kept = settings.kept_steps
-            self.errors, durations = ErrorLog(self.task), Histogram()
+            self.errors, durations = errors, Histogram()
             self.step_log = StepLog(self.task, kept, self.errors, durations) if kept else None
             self._env = MasterEnv(
                 self.task,
@@ -129,7 +131,7 @@ class TaskActors:
 
     def keep_log(self) -> None:
         """Keep the log of the process in memory until the end."""
-        self.memory.log = self._until_end.enter_context(held_log())
+        self.memory.log = self._until_end.enter_context(held_log(self.errors))
 
     def share_cores(self) -> None:
         """Share the cores out among the processes of this host that run tasks, unless the user has chosen."""
@@ -170,6 +172,7 @@ class TaskActors:
             master_steps=self._env.step_seconds.snapshot(),
             worker_steps=worker.step_seconds,
             mailbox_waits=mailbox_waits(),
+            round_trips=round_trips(),
             pool_waits=HistogramCounts() if pool is None else pool.waits,
             pending=worker.pending,
             waiting=master.waiting,
@@ -191,6 +194,9 @@ class TaskActors:
             variables=worker.variables,
             variable_bytes=worker.variable_bytes,
             largest_variables=worker.largest_variables,
+            queues=worker.queues,
+            errors=self.errors.counts,
+            restarts=self.memory.restarts,
             cpu_seconds=time.process_time(),
             pid=os.getpid(),
             version=installed_version(),

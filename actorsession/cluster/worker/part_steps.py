@@ -30,6 +30,7 @@ from actorsession.messages.step_frames import NO_VALUES, GraphRequest, WireValue
 from actorsession.metrics import BOUNDS, SessionTally
 from actorsession.records import dataclass
 from actorsession.rpc.served_runs import ServedRun, encode_apart
+from actorsession.rpc.spans import TaskSpan, begin_task
 from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan
 from actorsession.runtime.engine.inline_run import Gate
@@ -131,6 +132,28 @@ class _RemoteWaiter(NamedTuple):
         self.run.fail(error)
 
 
+class _SpanWaiter(NamedTuple):
+    """Ends the span of a part with it.
+
+    Attributes:
+        waiter: waits for the part.
+        span: the span.
+    """
+
+    waiter: PartWaiter
+    span: TaskSpan
+
+    def part_done(self, values: Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
+        """See ``PartWaiter.part_done``."""
+        self.span.end()
+        self.waiter.part_done(values, pushed, stats)
+
+    def part_failed(self, error: OpError) -> None:
+        """See ``PartWaiter.part_failed``."""
+        self.span.end(error)
+        self.waiter.part_failed(error)
+
+
 class PartSteps:
     """The steps of one session at one worker.
 
@@ -175,6 +198,8 @@ class PartSteps:
         Whatever can run without waiting has run when this returns. While a link that the step sends over is
         backlogged, the step is held.
         """
+        if asked is not None and asked.trace_parent:
+            return self._begin_in_span(registered, peer, step_id, feeds, waiter, asked)
         if self._env.log.enabled:
             self._env.log.note(step_id, "RunGraph", peer, feeds)
         if self.over is not None or registered.released or len(feeds) != registered.feeds:
@@ -244,6 +269,28 @@ class PartSteps:
             part.worked, part.paused = monotonic() - part.began, True
         step.on_done(partial(self._report, step, waiter))
         return None
+
+    def _begin_in_span(
+        self,
+        registered: Registered,
+        peer: str,
+        step_id: int,
+        feeds: Sequence[Any],
+        waiter: PartWaiter,
+        asked: GraphRequest,
+    ) -> PartValues | None:
+        """Begin partitions as a span of OpenTelemetry; see ``begin``."""
+        attributes = {"actorsession.task": self._env.task, "actorsession.step_id": step_id}
+        span = begin_task("actorsession.part", asked.trace_parent, asked.arrived, attributes)
+        asked = replace(asked, trace_parent="")
+        try:
+            answer = self.begin(registered, peer, step_id, feeds, _SpanWaiter(waiter, span), asked)
+        except Exception as exc:
+            span.end(exc)
+            raise
+        if answer is not None:
+            span.end()
+        return answer
 
     def _trace(self, step: Step, peer: str, asked: GraphRequest) -> None:
         """Have a step report what it is here, when it came, and what it waited for until now."""

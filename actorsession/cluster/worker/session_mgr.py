@@ -15,10 +15,11 @@ Plain synchronous code; owned by the worker actor. Imports worker sessions.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from heapq import nlargest
+from itertools import islice
 
-from actorsession.cluster.server.statistics import VariableSize
+from actorsession.cluster.server.statistics import QueueSize, VariableSize
 from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.worker_rendezvous import SessionPeers
 from actorsession.cluster.worker.worker_session import WorkerSession
@@ -29,7 +30,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics, statistics_by_device
-from actorsession.runtime.inspection import HeldState
+from actorsession.runtime.inspection import HeldState, QueueRow, queue_rows
 from actorsession.runtime.resources import ResourceManager
 
 __all__ = ["LEGACY", "SessionMgr", "WorkerCounts"]
@@ -39,6 +40,7 @@ LEGACY = ""
 
 # The variables whose sizes are reported one by one; a model may have thousands, and each is a series at Prometheus.
 _LARGEST = 10
+_MOST_QUEUES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,7 @@ class WorkerCounts:
         variables: variables with a value.
         variable_bytes: bytes of their values.
         largest_variables: the largest of them.
+        queues: the queues, the first hundred of them.
         devices: counters of each device, those of sessions with executors of their own added.
     """
 
@@ -73,6 +76,7 @@ class WorkerCounts:
     variables: int
     variable_bytes: int
     largest_variables: tuple[VariableSize, ...]
+    queues: tuple[QueueSize, ...]
     devices: tuple[ExecutorStatistics, ...]
 
 
@@ -94,6 +98,10 @@ def _device_of_session(device: Device, task: str, *, isolated: bool) -> Device:
     """
     attributes = device.attributes.renamed(task) if task else device.attributes
     return Device(attributes, ResourceManager(device.resources.files) if isolated else device.resources)
+
+
+def _size_of(row: QueueRow) -> QueueSize:
+    return QueueSize(**{f.name: getattr(row, f.name) for f in fields(QueueSize)})
 
 
 class SessionMgr:
@@ -218,16 +226,16 @@ class SessionMgr:
             variables=len(variables),
             variable_bytes=sum(one.nbytes for one in variables),
             largest_variables=tuple(nlargest(_LARGEST, variables, key=lambda one: one.nbytes)),
+            queues=tuple([_size_of(row) for row in islice(queue_rows(self.held_state()), _MOST_QUEUES)]),
             devices=statistics_by_device(dict.fromkeys([*env.executors.values(), *own])),
         )
 
     def _variables(self) -> list[VariableSize]:
-        """Return the variables with a value; devices of sessions that share their state are one."""
-        devices = [*self._env.devices, *[device for session in self.sessions for device in session.devices]]
-        resources = {id(device.resources): device for device in reversed(devices)}
+        """Return the variables with a value."""
         return [
             VariableSize(name=name, device=device.name, container=container, nbytes=variable.nbytes)
-            for device in reversed(resources.values())
+            for _, devices, _ in self.held_state()
+            for device in devices
             for container, name, variable in device.resources.variables()
             if variable.initialized
         ]

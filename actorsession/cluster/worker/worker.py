@@ -34,6 +34,7 @@ from actorsession.messages.worker import (
     AskWhy,
     CleanupAll,
     CleanupGraph,
+    ClockRead,
     CompleteGroup,
     CreateWorkerSession,
     DeleteWorkerSession,
@@ -43,6 +44,7 @@ from actorsession.messages.worker import (
     GroupCompleted,
     LoggingReply,
     LoggingRequest,
+    ReadClock,
     RegisterGraph,
     TakeWatchedValues,
     UpdateCluster,
@@ -154,6 +156,11 @@ class Worker(Actor):
             statistics=self._server.counters(),
             restored=self._server.restored,
         )
+
+    @answers(ReadClock, direct=True)
+    def on_read_clock(self, message: ReadClock, call: CallContext) -> ClockRead:
+        """Return the time of the clock that steps here are traced by."""
+        return ClockRead(now=time.time())
 
     @answers(AskWhy, direct=True)
     def on_why(self, message: AskWhy, call: CallContext) -> WorkerWhy:

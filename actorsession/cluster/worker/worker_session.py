@@ -167,11 +167,6 @@ class WorkerSession(Actor):
         return self._env.task
 
     @property
-    def devices(self) -> tuple[Device, ...]:
-        """The session's devices; other sessions may share their resources."""
-        return self._env.devices
-
-    @property
     def own_devices(self) -> Sequence[Device]:
         """The devices whose state belongs to the session alone."""
         return self._env.devices if self._owns_devices else ()

@@ -1,15 +1,14 @@
 /**
- * Boxes and arrows in layers (dagre), in frames where boxes have groups, to move and to zoom.
+ * Boxes and arrows in layers, in frames where boxes have groups, to move and to zoom.
  *
  * The wheel zooms while the drawing has the focus or Ctrl is held, so that it does not hold up who scrolls past.
  */
 
 import { h, put, s } from "./dom.js";
-import { Graph, layout } from "./vendor/dagre.esm.js";
+import { arrange } from "./layers.js";
 
 const FONT = "600 12px system-ui, sans-serif";
 const LINE = 16; // pixels from line to line of a box
-const NAME = 18; // pixels of a frame above what is in it, for its name
 const PADDING = 9;
 const READABLE = 0.6; // of the size at which texts are laid out
 const LONGEST = 34; // characters of a line; the whole text is its tooltip
@@ -30,6 +29,7 @@ export class Drawing {
   #size = { width: 1, height: 1 };
   #pointers = new Map();
   #moved = 0;
+  #held = false; // whether somebody has chosen what is seen, which a new size leaves then
   #opened;
   #boxes = new Map();
   #arrows = [];
@@ -43,8 +43,8 @@ export class Drawing {
       marker("tip"),
       this.#scene,
     );
-    const button = (text, label, press) =>
-      h("button", { type: "button", "aria-label": label, title: label, click: press }, text);
+    const button = (text, name, press) =>
+      h("button", { type: "button", "aria-label": name, title: name, click: press }, text);
     const tools = h("div", { class: "zoom" }, [
       button("+", "Zoom in", () => this.zoom(1.3)),
       button("−", "Zoom out", () => this.zoom(1 / 1.3)),
@@ -63,121 +63,69 @@ export class Drawing {
    * ``open`` says what a press does. ``arrows``: {from, to, label, kind, tip, weight}. ``options``: {down, keep, frame(path)}.
    */
   show(boxes, arrows, options = {}) {
-    const deepest = Math.max(0, ...boxes.map((box) => box.group?.length ?? 0));
-    const graph = new Graph({ compound: true, multigraph: true });
-    graph.setGraph({
-      rankdir: options.down === false ? "LR" : "TB",
-      nodesep: 16 + NAME * deepest * (options.down === false),
-      ranksep: 38 + (NAME * deepest) / 2,
-      edgesep: 8,
-      marginx: 12,
-      marginy: 12 + NAME * deepest,
-    });
-    graph.setDefaultEdgeLabel(() => ({}));
-    const frames = new Map();
-    for (const box of boxes) {
+    const sized = boxes.map((box) => {
       const texts = [box.title, ...(box.lines ?? [])].map((text) => cut(String(text)));
       const size = { width: Math.max(48, ...texts.map(width)) + 2 * PADDING, height: texts.length * LINE + PADDING };
-      graph.setNode(`box ${box.id}`, { ...size, box, texts });
-      (box.group ?? []).forEach((_, depth) => {
-        const path = box.group.slice(0, depth + 1);
-        const id = `frame ${path.join("\n")}`;
-        if (!frames.has(id)) graph.setNode(id, { frame: path });
-        frames.set(id, path);
-        if (depth > 0) graph.setParent(id, `frame ${path.slice(0, -1).join("\n")}`);
-      });
-      if (box.group?.length) graph.setParent(`box ${box.id}`, `frame ${box.group.join("\n")}`);
-    }
-    arrows.forEach((arrow, index) => {
-      if (!graph.hasNode(`box ${arrow.from}`) || !graph.hasNode(`box ${arrow.to}`)) return;
-      const label = arrow.label ? cut(arrow.label) : "";
-      graph.setEdge(
-        `box ${arrow.from}`,
-        `box ${arrow.to}`,
-        { arrow, label, width: label ? width(label) + 8 : 0, height: label ? LINE : 0, labelpos: "c" },
-        String(index),
-      );
+      return { ...box, ...size, texts, group: box.group ?? [] };
     });
-    layout(graph);
-    this.#draw(graph, [...frames.values()], options);
-  }
-
-  #draw(graph, frames, options) {
+    const labelled = arrows.map((arrow) => {
+      const label = arrow.label ? cut(arrow.label) : "";
+      return { ...arrow, label, labelWidth: width(label) + 8 };
+    });
+    const at = arrange(sized, labelled, options.down !== false);
     this.#boxes.clear();
     this.#arrows = [];
-    const inside = (path) =>
-      Math.max(
-        0,
-        ...frames
-          .filter((other) => path.every((name, at) => other[at] === name))
-          .map((other) => other.length - path.length),
-      );
-    frames.sort((a, b) => a.length - b.length);
-    const parts = frames.map((path) =>
-      this.#frame(graph.node(`frame ${path.join("\n")}`), NAME * (1 + inside(path)), options),
+    put(
+      this.#scene,
+      at.frames.map((frame) => this.#frame(frame, options.frame)),
+      at.arrows.map((each) => this.#arrow(each)),
+      sized.map((box) => this.#box(box, at.boxes.get(box.id))),
     );
-    for (const id of graph.edges()) parts.push(this.#arrow(graph.edge(id)));
-    for (const id of graph.nodes()) if (id.startsWith("box ")) parts.push(this.#box(graph.node(id)));
-    put(this.#scene, parts);
-    const { width: wide, height: high } = graph.graph();
-    this.#size = { width: Math.max(1, wide), height: Math.max(1, high) };
-    this.#svg.style.setProperty("--high", `${Math.ceil(high)}px`);
-    if (options.keep) this.#place();
+    this.#size = { width: Math.max(1, at.width), height: Math.max(1, at.height) };
+    this.#svg.style.setProperty("--high", `${Math.ceil(this.#size.height)}px`);
+    if (options.keep && this.#held) this.#place();
     else this.fit(READABLE);
   }
 
-  /** ``above`` is how far the frame reaches above what dagre has laid out, for names. */
-  #frame(at, above, options) {
-    const name = at.frame.at(-1);
-    const close = options.frame;
-    const [left, top] = [at.x - at.width / 2, at.y - at.height / 2 - above];
+  #frame({ path, x, y, width: wide, height }, close) {
+    const name = path.at(-1);
+    const [left, top] = [x - wide / 2, y - height / 2];
+    const title = s("title", null, path.join("/"));
     const text = s(
       "text",
       { x: left + 8, y: top + 15, class: "frame-name" },
       cut(`${close ? "▾ " : ""}${name}`),
-      s("title", null, at.frame.join("/")),
+      title,
     );
-    const rectangle = s("rect", { x: left, y: top, width: at.width, height: at.height + above, rx: 8, class: "frame" });
-    const attributes = close ? { class: "closes", ...this.#pressed(() => close(at.frame), `Close ${name}`) } : {};
-    return [rectangle, s("g", attributes, text)];
+    const attributes = close ? { class: "closes", ...this.#pressed(() => close(path), `Close ${name}`) } : {};
+    return [s("rect", { x: left, y: top, width: wide, height, rx: 8, class: "frame" }), s("g", attributes, text)];
   }
 
-  #box(at) {
-    const { box, texts } = at;
-    const [left, top] = [at.x - at.width / 2, at.y - at.height / 2];
+  #box(box, { x, y }) {
+    const { texts, width: wide, height } = box;
+    const [left, top] = [x - wide / 2, y - height / 2];
     const lines = texts.map((text, index) =>
-      s("text", { x: at.x, y: top + PADDING / 2 + LINE * (index + 0.72), class: index === 0 ? "name" : "line" }, text),
+      s("text", { x, y: top + PADDING / 2 + LINE * (index + 0.72), class: index === 0 ? "name" : "line" }, text),
     );
-    const filled = s("rect", { x: left, y: top, width: at.width, height: at.height, rx: 5 });
     const kind = `box ${box.kind ?? ""} ${box.hue === undefined ? "" : `hue-${box.hue}`}`;
     const press = this.#opened && this.#pressed(() => this.#opened(box.id), box.open ?? box.title);
-    const element = s(
-      "g",
-      { class: kind, ...press },
-      filled,
-      lines,
-      s("title", null, box.tip ?? [box.title, ...(box.lines ?? [])].join("\n")),
-    );
+    const tip = s("title", null, box.tip ?? [box.title, ...(box.lines ?? [])].join("\n"));
+    const filled = s("rect", { x: left, y: top, width: wide, height, rx: 5 });
+    const element = s("g", { class: kind, ...press }, filled, lines, tip);
     if (box.heat !== undefined) element.style.setProperty("--heat", String(box.heat));
-    this.#boxes.set(box.id, { element, x: at.x, y: at.y, width: at.width, height: at.height });
+    this.#boxes.set(box.id, { element, x, y });
     return element;
   }
 
-  #arrow(at) {
-    const { arrow } = at;
-    const path = s("path", { d: curve(at.points), class: "arrow", "marker-end": "url(#tip)" });
-    path.style.setProperty("stroke-width", String(1 + Math.min(3, Math.log10(1 + (arrow.weight ?? 0)))));
-    const label = at.label && [
-      s("rect", { x: at.x - at.width / 2, y: at.y - LINE / 2, width: at.width, height: LINE, class: "under" }),
-      s("text", { x: at.x, y: at.y + 4, class: "label" }, at.label),
+  #arrow({ arrow, points, x, y, width: wide }) {
+    const path = s("path", { d: curve(points), class: "arrow", "marker-end": "url(#tip)" });
+    path.style.setProperty("stroke-width", String(1 + Math.min(3, Math.log10(arrow.weight ?? 1))));
+    const label = arrow.label && [
+      s("rect", { x: x - wide / 2, y: y - LINE / 2, width: wide, height: LINE, class: "under" }),
+      s("text", { x, y: y + 4, class: "label" }, arrow.label),
     ];
-    const element = s(
-      "g",
-      { class: `edge ${arrow.kind ?? ""}` },
-      path,
-      label,
-      s("title", null, arrow.tip ?? arrow.label ?? ""),
-    );
+    const tip = s("title", null, arrow.tip ?? arrow.label);
+    const element = s("g", { class: `edge ${arrow.kind ?? ""}` }, path, label, tip);
     this.#arrows.push({ arrow, element, path });
     return element;
   }
@@ -217,12 +165,14 @@ export class Drawing {
     const box = this.#boxes.get(id);
     if (!box) return;
     const zoom = Math.max(this.#at.zoom, 0.9);
+    this.#held = true;
     this.#at = { zoom, x: this.#svg.clientWidth / 2 - box.x * zoom, y: this.#svg.clientHeight / 2 - box.y * zoom };
     this.#place();
   }
 
   /** Show all of it, as large as it can be, but not larger than it is; ``least`` is a size that can be read. */
   fit(least = 0) {
+    this.#held = false;
     const [wide, high] = [this.#svg.clientWidth, this.#svg.clientHeight];
     if (wide === 0)
       return void requestAnimationFrame(() => this.#svg.isConnected && this.#svg.clientWidth > 0 && this.fit(least));
@@ -235,11 +185,13 @@ export class Drawing {
   zoom(factor, x = this.#svg.clientWidth / 2, y = this.#svg.clientHeight / 2) {
     const zoom = Math.min(4, Math.max(0.02, this.#at.zoom * factor));
     const change = zoom / this.#at.zoom;
+    this.#held = true;
     this.#at = { zoom, x: x - (x - this.#at.x) * change, y: y - (y - this.#at.y) * change };
     this.#place();
   }
 
   #move(x, y) {
+    this.#held = true;
     this.#at.x += x;
     this.#at.y += y;
     this.#place();
@@ -295,7 +247,7 @@ export class Drawing {
       event.preventDefault();
       event.stopPropagation();
     });
-    new ResizeObserver(() => this.#size.width > 1 && this.fit(READABLE)).observe(svg);
+    new ResizeObserver(() => this.#size.width > 1 && !this.#held && this.fit(READABLE)).observe(svg);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What stands out, in words: a task beside the others, and the transfers of a step. Plain data in, texts out. */
 
-import { count, duration, percent, short } from "./format.js";
+import { count, duration, percent, short, tensor } from "./format.js";
 
 const OUT = 3; // times the others
 const KERNEL = 1e-3; // seconds per step below which nobody looks for a slow kernel
@@ -47,6 +47,24 @@ function beside(tasks, of, floor) {
   });
 }
 
+/**
+ * Return what the most time went into of some steps: {fetches, steps, typical}; those of one session with the same fetches
+ * are compared, and the one in the middle is typical. Null where there is none.
+ */
+export function heaviest(steps) {
+  const groups = new Map();
+  for (const step of steps) {
+    if (step.error || !(step.took > 0)) continue;
+    const name = [step.session, ...step.fetches].join("\n");
+    groups.set(name, [...(groups.get(name) ?? []), step]);
+  }
+  const total = (group) => group.reduce((sum, step) => sum + step.took, 0);
+  const [first, ...others] = groups.values();
+  if (first === undefined) return null;
+  const most = others.reduce((a, b) => (total(b) > total(a) ? b : a), first).sort((a, b) => a.took - b.took);
+  return { fetches: most[0].fetches, steps: most, typical: most[Math.floor((most.length - 1) / 2)] };
+}
+
 /** Return how long a tensor was on its way, or null. */
 export const on_the_way = (transfer) =>
   typeof transfer.sent === "number" && typeof transfer.received === "number" ? transfer.received - transfer.sent : null;
@@ -70,7 +88,7 @@ export function of_transfers(step) {
     const back = pairs.get(`${target}\n${source}`);
     if (back && source < target)
       texts.push(
-        `Tensors cross from ${short(source)} to ${short(target)} and back: ${list[0].edge} there${list.length > 1 ? ` and ${count(list.length - 1)} more` : ""}, ${back[0].edge} back${back.length > 1 ? ` and ${count(back.length - 1)} more` : ""}. On one device they would not cross.`,
+        `Tensors cross from ${short(source)} to ${short(target)} and back: ${tensor(list[0].edge)} there${list.length > 1 ? ` and ${count(list.length - 1)} more` : ""}, ${tensor(back[0].edge)} back${back.length > 1 ? ` and ${count(back.length - 1)} more` : ""}. On one device they would not cross.`,
       );
   }
   return texts;

@@ -73,6 +73,12 @@ export function shape(sizes) {
 /** Return a count with the word for it. */
 export const plural = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
 
+/** Return the end of the number of a step, which is long and random where a master gives it. */
+export const step_name = (id) => (String(id).length > 8 ? `…${String(id).slice(-6)}` : String(id));
+
+/** Return the name of a tensor that a partition sends: without the number that its edge has. */
+export const tensor = (edge) => edge.replace(/^edge_\d+_/, "");
+
 /** Return a device or task without what all names of a cluster share. */
 export const short = (name) =>
   (name ?? "").replace(/\/job:(\w+)(?:\/replica:0)?\/task:(\d+)/g, "$1:$2").replace(/\/device:/g, " ");

@@ -27,6 +27,7 @@ class Scope {
 
 export class Scopes {
   #of = new Map(); // name of a node to its leaf
+  #drawn = null; // what is drawn, until a scope is opened or closed
   nodes;
   root = new Scope("", [], null);
 
@@ -127,16 +128,23 @@ export class Scopes {
     return this.visible().boxes.find((scope) => scope.id === id) ?? null;
   }
 
+  /** Open a scope. */
+  open(scope) {
+    scope.open = true;
+    this.#drawn = null;
+  }
+
   /** Open all scopes around a node, and return its id. */
   reveal(name) {
     const leaf = this.#of.get(name);
-    for (let scope = leaf?.parent; scope; scope = scope.parent) scope.open = true;
+    for (let scope = leaf?.parent; scope; scope = scope.parent) this.open(scope);
     return leaf ? (leaf.leaf ? leaf.id : `${leaf.id}\nitself`) : null;
   }
 
   /** Close a scope and what is in it. */
   close(scope) {
     scope.open = false;
+    this.#drawn = null;
     for (const child of scope.children.values()) this.close(child);
   }
 
@@ -149,6 +157,11 @@ export class Scopes {
 
   /** Return what is drawn: scopes and nodes, and the edges between them with the tensors of each. */
   visible() {
+    this.#drawn ??= this.#visible();
+    return this.#drawn;
+  }
+
+  #visible() {
     const boxes = [];
     const of = new Map();
     const walk = (scope) => {

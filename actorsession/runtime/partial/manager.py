@@ -121,6 +121,8 @@ class PartialRunMgr(Generic[R]):
                 fetches=run.pending_outputs[:most],
                 calls=run.calls,
                 waiting=run.waiting,
+                given=run.given,
+                requested=run.requested,
             )
             for run in islice(list(self._runs.values()), most)
         ]

@@ -137,11 +137,13 @@ class RunState(ABC, Generic[S]):
     __slots__ = (
         "_all_fed",
         "_all_fetched",
+        "_begun",
         "_calls",
         "_ended",
         "_error",
         "_fed",
         "_fetched",
+        "_made",
         "_plan",
         "_runs",
         "calls",
@@ -160,8 +162,9 @@ class RunState(ABC, Generic[S]):
         self.handle = handle
         self.step = step
         self.phase = Phase.OPEN if signature.feeds or signature.fetches else Phase.COMPLETE
-        self.last_use = now
+        self.last_use = self._begun = now
         self.calls = 0
+        self._made: list[tuple[float, int, int]] = []  # of each call its time, and its feeds and fetches as bits
         self._plan = plan
         self._runs = runs
         self._fed = self._fetched = 0  # bits by position
@@ -182,6 +185,18 @@ class RunState(ABC, Generic[S]):
     def pending_outputs(self) -> tuple[str, ...]:
         """The fetches that were not requested yet."""
         return _unmarked(self._plan.signature.fetches, self._fetched)
+
+    @property
+    def given(self) -> dict[str, float]:
+        """The feeds that were given, each with the seconds from the set-up of the run to its call."""
+        feeds = self._plan.signature.feeds
+        return {name: when - self._begun for when, fed, _ in [*self._made] for name in _marked(feeds, fed)}
+
+    @property
+    def requested(self) -> dict[str, float]:
+        """The fetches that were requested, likewise."""
+        fetches = self._plan.signature.fetches
+        return {name: when - self._begun for when, _, fetched in [*self._made] for name in _marked(fetches, fetched)}
 
     @property
     def waiting(self) -> int:
@@ -241,6 +256,7 @@ class RunState(ABC, Generic[S]):
             raise self._refusal(shape)
         self.last_use = now
         self.calls += 1
+        self._made.append((now, shape.fed, shape.fetched))
         call = Call(shape.fetches)
         if self.phase is Phase.FAILED:
             assert self._error is not None
@@ -435,6 +451,10 @@ class RunState(ABC, Generic[S]):
 
 def _unmarked(names: Sequence[str], marks: int) -> tuple[str, ...]:
     return tuple([name for i, name in enumerate(names) if not marks >> i & 1])
+
+
+def _marked(names: Sequence[str], marks: int) -> tuple[str, ...]:
+    return tuple([name for i, name in enumerate(names) if marks >> i & 1])
 
 
 def no_such_run(handle: str) -> InvalidArgumentError:

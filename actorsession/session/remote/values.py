@@ -6,6 +6,7 @@ copied anyway. Plain data and functions, used by remote sessions and their parti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -63,8 +64,10 @@ class Answer(NamedTuple):
         request, step = requests[0], steps[0]
         self.clock.learn(request.sent, request.arrived, step.ended, self.returned)
         offset, error = self.clock.at(self.returned)
+        if error == math.inf:
+            return stats
         stats = StepStats.from_wire(wire, offset, error)
-        stats.frames = [f if f.kind != "RunStep" else f.shifted(-offset, 0.0) for f in stats.frames]
+        stats.frames = [f if f.kind != "RunStep" else f.told(f.source, -offset) for f in stats.frames]
         master, client = request.target, request.source
         answered = step.ended + offset
         stats.frames.append(FrameStats("done", master, client, (), self.nbytes, answered, self.returned))

@@ -39,13 +39,15 @@ class _Face(ours.Session):
     def _run_request(
         self, request: Any, values: Sequence[Any], options: Any, run_metadata: Any
     ) -> Coroutine[Any, Any, Any]:
-        if isinstance(options, Message):
-            options = as_settings(options)
+        options = self._own_options(options)
         if isinstance(run_metadata, Message):
             running = self._run_reporting(request, values, options, run_metadata)
         else:
             running = super()._run_request(request, values, options, run_metadata)
         return running if is_local(self.target) else self._run_in_time(running, options)
+
+    def _own_options(self, options: Any) -> Any:
+        return as_settings(options) if isinstance(options, Message) else options
 
     async def _run_in_time(self, running: Coroutine[Any, Any, Any], options: Any) -> Any:
         """Await a run; that no master answers within its limit in time is TensorFlow's error for that."""

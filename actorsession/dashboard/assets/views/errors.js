@@ -1,7 +1,7 @@
 /** The last errors of all tasks: counts by class, one row each, and the whole message of one. */
 
 import { h, hash, put } from "../dom.js";
-import { clock, count, short } from "../format.js";
+import { clock, count, short, step_name } from "../format.js";
 import { Table } from "../table.js";
 
 export const title = "Errors";
@@ -30,7 +30,7 @@ export function open(root, page) {
         wide: true,
         number: true,
         value: (error) => error.step_id,
-        cell: (error) => (error.step_id ? String(error.step_id) : ""),
+        cell: (error) => step_name(error.step_id),
       },
       { name: "message", label: "Message", value: (error) => error.message, width: "minmax(10rem, 4fr)" },
     ],
@@ -63,7 +63,11 @@ export function open(root, page) {
     details.hidden = false;
     const step =
       error.step_id &&
-      h("a", { href: hash("steps", `${error.task}/${error.session}/${error.step_id}`) }, `step ${error.step_id}`);
+      h(
+        "a",
+        { href: hash("steps", `${error.task}/${error.session}/${error.step_id}`) },
+        `step ${step_name(error.step_id)}`,
+      );
     put(
       details,
       h("h3", null, error.code),

@@ -74,7 +74,7 @@ export function open(root, page, chosen, wanted) {
     if (!scope) return;
     if (scope.leaf) show_node(scope.node, scope.id);
     else {
-      scope.open = true;
+      scopes.open(scope);
       draw(false);
       show_scope(scope);
     }
@@ -83,7 +83,7 @@ export function open(root, page, chosen, wanted) {
   function collapse() {
     if (scopes === null) return;
     scopes.close(scopes.root);
-    scopes.root.open = true;
+    scopes.open(scopes.root);
     draw(false);
   }
 

@@ -40,7 +40,8 @@ export function open(root, page, chosen) {
   function extend(log) {
     const first = next === null;
     next = log.next;
-    said.textContent = first && log.lines.length === 0 ? "Nothing was logged." : "";
+    const level = log.level ? `from level ${log.level} on` : "";
+    said.textContent = first && log.lines.length === 0 ? `Nothing was logged ${level}.` : level;
     if (log.lines.length === 0) return;
     all = [...all, ...log.lines].slice(-KEPT);
     const fresh = log.lines.filter(wanted).map(line);

@@ -3,7 +3,7 @@
 import { Lines, bar } from "../charts.js";
 import { where_time_went } from "../critical.js";
 import { Colours, h, hash, nothing, put } from "../dom.js";
-import { of_tasks, of_transfers, per_step } from "../findings.js";
+import { heaviest, of_tasks, of_transfers, per_step } from "../findings.js";
 import { UNKNOWN, bytes, count, duration, percent, plural, rate, short } from "../format.js";
 import { Table } from "../table.js";
 
@@ -154,26 +154,11 @@ export function open(root, page, chosen) {
   let asked = null;
   stops.push(
     page.source.watch("/api/steps", 5, async (steps) => {
-      const step = steps.last.reduce((a, b) => (a === null || b.took > a.took ? b : a), null);
-      if (step === null || step.key === asked) return;
-      asked = step.key;
+      const most = heaviest(steps.last);
+      if (most === null || most.typical.key === asked) return;
+      asked = most.typical.key;
       try {
-        const whole = await page.source.get(`/api/steps/${encodeURIComponent(step.key)}`);
-        put(
-          slowest,
-          h(
-            "div",
-            { class: "callout calm" },
-            h(
-              "h2",
-              null,
-              "Slowest of the last steps: ",
-              h("a", { href: hash("steps", step.key) }, `step ${step.step_id} took ${duration(step.took)}`),
-            ),
-            where_time_went(whole),
-            of_transfers(whole).map((text) => h("p", null, text)),
-          ),
-        );
+        put(slowest, of_steps(most, await page.source.get(`/api/steps/${encodeURIComponent(asked)}`)));
       } catch {
         asked = null; // it has left the ring, or the connection is lost, which the page says elsewhere
       }
@@ -301,8 +286,26 @@ function callout(lines) {
     { class: "callout" },
     h("h2", null, plural(lines.length, "finding")),
     h("ul", null, shown),
-    lines.length > shown.length && h("p", null, `and ${plural(lines.length - shown.length, "more")}`),
+    lines.length > shown.length && h("p", null, `and ${count(lines.length - shown.length)} more`),
   );
+}
+
+/** Return what the steps do that the most time goes into. */
+function of_steps({ fetches, steps, typical }, whole) {
+  const link = (step, text) => h("a", { href: hash("steps", step.key) }, text);
+  const last = steps.at(-1);
+  return h("div", { class: "callout calm" }, [
+    h("h2", null, "Most time of the last steps: ", h("code", null, fetches.join(", ") || "a run without fetches")),
+    h("p", null, [
+      `${plural(steps.length, "step")}, typically `,
+      link(typical, duration(typical.took)),
+      ", at most ",
+      link(last, duration(last.took)),
+      ". Of a typical one:",
+    ]),
+    where_time_went(whole),
+    of_transfers(whole).map((text) => h("p", null, text)),
+  ]);
 }
 
 function of_task(task, noticed, tail, close) {

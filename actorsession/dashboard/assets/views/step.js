@@ -10,7 +10,7 @@ import { Colours, h, hash, nothing, put, s } from "../dom.js";
 import { KINDS, where_time_went } from "../critical.js";
 import { Drawing } from "../drawing.js";
 import { of_transfers, on_the_way } from "../findings.js";
-import { bytes, clock, count, duration, plural, short } from "../format.js";
+import { bytes, clock, count, duration, plural, short, step_name, tensor } from "../format.js";
 import { Table } from "../table.js";
 
 export const title = "Step";
@@ -52,7 +52,7 @@ function summary(step) {
   const took = running ? `runs for ${duration(Date.now() / 1000 - step.began)}` : `took ${duration(step.took)}`;
   const fact = (name, value) => value && [h("dt", null, name), h("dd", null, value)];
   return [
-    h("h2", null, `Step ${step.step_id} ${took}`),
+    h("h2", null, `Step ${step_name(step.step_id)} ${took}`),
     step.error && h("p", { class: "callout bad" }, step.error),
     h(
       "div",
@@ -103,7 +103,7 @@ function tables(step) {
         number: true,
         wide: true,
         value: (piece) => piece.began,
-        cell: (piece) => duration(piece.began - step.began),
+        cell: (piece) => duration(Math.max(0, piece.began - step.began)),
       },
       {
         name: "took",
@@ -129,14 +129,14 @@ function tables(step) {
       key: (piece) => `${piece.began}\n${piece.kind}\n${piece.what}\n${piece.where}`,
       sort: "took",
       descending: true,
-      empty: "The critical path is not known: the step was not traced.",
+      empty: "The critical path is not known.",
       rows: 8,
     },
   );
-  path.show(step.critical);
+  path.show(step.critical ?? []);
   const moved = new Table(
     [
-      { name: "edge", label: "Tensor", value: (transfer) => transfer.edge, width: "minmax(8rem, 1.6fr)" },
+      { name: "edge", label: "Tensor", value: (transfer) => tensor(transfer.edge), width: "minmax(8rem, 1.6fr)" },
       { name: "source", label: "From", value: (transfer) => short(transfer.source) },
       { name: "target", label: "To", value: (transfer) => short(transfer.target) },
       {
@@ -161,42 +161,60 @@ function tables(step) {
       key: (transfer) => transfer.key,
       sort: "took",
       descending: true,
-      empty: "No tensor crossed from one device to another.",
+      empty: "No tensor crossed from one device to another, or its transfer is not remembered.",
       rows: 8,
     },
   );
   moved.show(step.transfers);
-  const nodes = step.partitions.flatMap((part) => part.nodes.map((node) => ({ ...node, part })));
+  const nodes = step.partitions.flatMap(nodes_of);
+  const traced = nodes.some((node) => node.took !== null);
   const slow = new Table(
     [
       { name: "name", label: "Node", value: (node) => node.name, width: "minmax(8rem, 2fr)" },
       { name: "op", label: "Type", wide: true, value: (node) => node.op },
-      { name: "where", label: "Device", value: (node) => short(node.part.device) },
+      { name: "where", label: "Device", value: (node) => short(node.device) },
       {
         name: "took",
-        label: "Took",
+        label: traced ? "Took" : "Expected",
         number: true,
-        value: (node) => node.ended - node.began,
-        cell: (node) => bar((node.ended - node.began) / (step.took || 1), duration(node.ended - node.began)),
+        value: (node) => node.took ?? node.seconds,
+        cell: (node) => bar((node.took ?? node.seconds) / (step.took || 1), duration(node.took ?? node.seconds)),
         width: "minmax(7rem, 1.2fr)",
       },
+      { name: "line", label: "Your line", wide: true, value: (node) => node.line ?? "", width: "minmax(8rem, 2fr)" },
     ],
-    {
-      label: "Nodes",
-      key: (node) => `${node.part.device}\n${node.name}\n${node.began}`,
-      sort: "took",
-      descending: true,
-      rows: 8,
-    },
+    { label: "Nodes", key: (node) => `${node.device}\n${node.name}`, sort: "took", descending: true, rows: 8 },
   );
   slow.show(nodes);
   return [
     h("h3", null, "Critical path, longest first"),
     path.element,
-    nodes.length > 0 && [h("h3", null, "Nodes, slowest first"), slow.element],
+    nodes.length > 0 && [
+      h("h3", null, traced ? "Nodes, slowest first" : "Nodes of the plan; times are of steps that are traced"),
+      slow.element,
+    ],
     h("h3", null, "Transfers, slowest first"),
     moved.element,
   ];
+}
+
+/** Return the nodes of a partition: those that are planned, with the time that each took where the step was traced. */
+function nodes_of(part) {
+  const planned = new Map((part.planned ?? []).map((node) => [node.name, node]));
+  for (const node of part.nodes) planned.set(node.name, { ...planned.get(node.name), ...node });
+  return [...planned.values()].map((node) => ({
+    ...node,
+    device: part.device,
+    took: typeof node.ended === "number" ? node.ended - node.began : null,
+    seconds: node.seconds || null,
+  }));
+}
+
+/** Return for how long a part ran, in words. */
+function ran(part) {
+  if (typeof part.began !== "number") return "not begun, or not remembered";
+  const waiting = part.waited > 0 ? `, ${duration(part.waited)} of it waiting` : "";
+  return part.ended ? `${duration(part.ended - part.began)}${waiting}` : `runs${waiting}`;
 }
 
 /** The two pictures of a step with the moment that they show. */
@@ -224,7 +242,7 @@ class Player {
     const times = [
       ...step.partitions.flatMap((part) => [part.began, part.ended]),
       ...step.transfers.flatMap((each) => [each.sent, each.received]),
-      ...step.critical.flatMap((piece) => [piece.began, piece.ended]),
+      ...(step.critical ?? []).flatMap((piece) => [piece.began, piece.ended]),
     ].filter((time) => typeof time === "number" && time > 0);
     this.#from = Math.min(step.began, ...times);
     this.#until = Math.max(step.took > 0 ? step.began + step.took : Date.now() / 1000, ...times, this.#from + 1e-6);
@@ -354,7 +372,7 @@ class Timeline {
     const parts = [];
     const lanes = new Map();
     let y = TOP;
-    if (this.#step.critical.length > 0) {
+    if (this.#step.critical?.length > 0) {
       parts.push(
         this.#name("Critical path", y, "strong"),
         this.#step.critical.map((piece) => this.#piece(piece, y)),
@@ -423,10 +441,10 @@ class Timeline {
   }
 
   #partition(part, rows, y, height) {
-    const ended = part.ended || this.#until;
-    const [x, wide] = [this.#x(part.began), Math.max(2, this.#x(ended) - this.#x(part.began))];
-    const took = ended - part.began;
-    const text = `${duration(took)}${part.waited > 0 ? `, ${duration(part.waited)} of it waiting` : ""}`;
+    if (typeof part.began !== "number")
+      return s("text", { x: this.#left + 5, y: y + height / 2 + 4, class: "tick" }, ran(part));
+    const [x, text] = [this.#x(part.began), ran(part)];
+    const wide = Math.max(2, this.#x(part.ended || this.#until) - x);
     const bars = rows.flatMap((row, index) =>
       row.map((node) => {
         const from = this.#x(node.began);
@@ -468,7 +486,7 @@ class Timeline {
       const [x, y] = [this.#x(each.sent), from.y + (down ? from.height : 0)];
       const [end, bottom] = [this.#x(each.received), to.y + (down ? 0 : to.height)];
       const late = on_the_way(each) > noticed;
-      const text = `${each.edge} ${duration(on_the_way(each))}`;
+      const text = `${tensor(each.edge)} ${duration(on_the_way(each))}`;
       const fits = slow.includes(each) && late;
       const middle = (x + end) / 2;
       const anchor = middle > this.#left + this.#width * 0.7 ? "end" : "start";
@@ -521,14 +539,19 @@ class Boxes {
       id: part.device,
       title: short(part.device || part.task),
       lines: [
-        part.ended
-          ? `${duration(part.ended - part.began)}${part.waited > 0 ? `, ${duration(part.waited)} waiting` : ""}`
-          : "runs",
-        ...(part.nodes.length > 0 ? [slowest(part.nodes)] : []),
+        ran(part),
+        ...(part.nodes.length > 0
+          ? [slowest(part.nodes)]
+          : part.planned?.length > 0
+            ? [plural(part.planned.length, "node")]
+            : []),
       ],
       group: [short(part.task)],
       hue: this.#colours.of(part.task),
-      tip: `${part.device}\n${plural(part.nodes.length, "node")} recorded`,
+      tip: `${part.device}\n${nodes_of(part)
+        .map((node) => node.name)
+        .slice(0, 30)
+        .join("\n")}`,
     }));
     const pairs = new Map();
     for (const transfer of this.#step.transfers) {
@@ -542,11 +565,11 @@ class Boxes {
       weight: list.length,
       label:
         list.length === 1
-          ? `${list[0].edge}, ${bytes(list[0].bytes)}`
+          ? `${tensor(list[0].edge)}, ${bytes(list[0].bytes)}`
           : `${count(list.length)} tensors, ${bytes(list.reduce((sum, each) => sum + each.bytes, 0))}`,
       tip: list
         .slice(0, 30)
-        .map((each) => `${each.edge}  ${bytes(each.bytes)}  ${duration(on_the_way(each))}\n${each.key}`)
+        .map((each) => `${tensor(each.edge)}  ${bytes(each.bytes)}  ${duration(on_the_way(each))}\n${each.key}`)
         .join("\n"),
     }));
     this.#drawing.show(boxes, arrows, { down: false });
@@ -560,7 +583,8 @@ class Boxes {
 
   at(now) {
     for (const part of this.#step.partitions) {
-      const state = part.began > now ? "before" : !part.ended || part.ended > now ? "running" : "after";
+      const begun = typeof part.began === "number" && part.began <= now;
+      const state = !begun ? "before" : !part.ended || part.ended > now ? "running" : "after";
       const element = this.#drawing.box(part.device)?.element;
       for (const each of ["before", "running", "after"]) element?.classList.toggle(each, each === state);
     }

@@ -2,7 +2,7 @@
 
 import { bar } from "../charts.js";
 import { Colours, choice, colour, h, hash, labelled, put } from "../dom.js";
-import { ago, count, duration, plural, short } from "../format.js";
+import { ago, count, duration, plural, short, step_name } from "../format.js";
 import { Table } from "../table.js";
 
 export const title = "Steps";
@@ -97,8 +97,8 @@ function columns(longest) {
     {
       name: "id",
       label: "Step",
-      value: (step) => step.step_id,
-      cell: (step) => h("a", { href: hash("steps", step.key), tabindex: "-1" }, String(step.step_id)),
+      value: (step) => String(step.step_id),
+      cell: (step) => h("a", { href: hash("steps", step.key), tabindex: "-1" }, step_name(step.step_id)),
       width: "minmax(5rem, 0.7fr)",
       narrow: "3.5rem",
     },
@@ -187,7 +187,7 @@ class Lanes {
       const step = hit(event);
       this.#canvas.style.setProperty("cursor", step ? "pointer" : "default");
       this.#tip.textContent = step
-        ? `Step ${step.step_id} of ${step.session || "a session"} at ${short(step.task)}: ${runs(step) ? "runs for" : "took"} ${duration(taken(step))}${step.error ? `, ${step.error}` : ""}`
+        ? `Step ${step_name(step.step_id)} of ${step.session || "a session"} at ${short(step.task)}: ${runs(step) ? "runs for" : "took"} ${duration(taken(step))}${step.error ? `, ${step.error}` : ""}`
         : "";
     });
     this.element = h("div", { class: "moving" }, this.#canvas, this.#tip);

@@ -2,7 +2,7 @@
 
 import { Drawing } from "../drawing.js";
 import { h, nothing, put } from "../dom.js";
-import { duration, short } from "../format.js";
+import { duration, short, step_name } from "../format.js";
 import { Table } from "../table.js";
 
 export const title = "Stuck";
@@ -15,7 +15,14 @@ export function open(root, page) {
   let last = "";
   const table = new Table(
     [
-      { name: "step", label: "Step", wide: true, value: (wait) => wait.step, width: "minmax(4rem, 0.6fr)" },
+      {
+        name: "step",
+        label: "Step",
+        wide: true,
+        value: (wait) => wait.step,
+        cell: (wait) => step_name(wait.step),
+        width: "minmax(4rem, 0.6fr)",
+      },
       { name: "task", label: "Task", value: (wait) => short(wait.task) },
       { name: "node", label: "Node", value: (wait) => wait.node, width: "minmax(8rem, 1.6fr)" },
       { name: "for", label: "Waits for", value: (wait) => wait.for, width: "minmax(8rem, 2fr)" },

@@ -9,7 +9,7 @@ export const title = "Variables";
 
 export function open(root, page, chosen_task, chosen_name) {
   let largest = 1;
-  let wanted = chosen_name ? key({ task: chosen_task, name: chosen_name }) : null;
+  let wanted = chosen_name ? { task: chosen_task, name: chosen_name } : null;
   const total = h("p", { class: "hint" });
   const details = h("section", { class: "details", "aria-label": "Values of a variable", hidden: true });
   let asked = null;
@@ -41,7 +41,7 @@ export function open(root, page, chosen_task, chosen_name) {
   put(root, h("div", { class: "bar-of-tools" }, h("h2", null, "Variables"), total, search), table.element, details);
 
   async function ask(variable) {
-    const { task, name, device, container } = variable;
+    const { task, name, device, container, session = "" } = variable;
     asked?.abort();
     asked = new AbortController();
     page.at("variables", task, name);
@@ -49,7 +49,7 @@ export function open(root, page, chosen_task, chosen_name) {
     details.hidden = false;
     put(details, h("h3", null, name), h("p", { class: "hint" }, "Reading its values at the task …"));
     try {
-      const path = `/api/variables/${encodeURIComponent(task)}/${encodeURIComponent(name)}?${new URLSearchParams({ device, container })}`;
+      const path = `/api/variables/${encodeURIComponent(task)}/${encodeURIComponent(name)}?${new URLSearchParams({ device, container, session })}`;
       put(details, values({ ...variable, ...(await page.source.get(path, asked.signal)) }));
     } catch (error) {
       if (error.name !== "AbortError")
@@ -65,7 +65,8 @@ export function open(root, page, chosen_task, chosen_name) {
       largest = Math.max(1, ...variables.map((variable) => variable.bytes ?? 0));
       total.textContent = `${plural(variables.length, "variable")}, ${bytes(variables.reduce((sum, variable) => sum + (variable.bytes ?? 0), 0))}`;
       table.show(variables);
-      const found = wanted && variables.find((variable) => key(variable) === wanted);
+      const found =
+        wanted && variables.find((variable) => variable.task === wanted.task && variable.name === wanted.name);
       if (found) ask(found);
       wanted = null;
     },
@@ -77,7 +78,7 @@ export function open(root, page, chosen_task, chosen_name) {
   };
 }
 
-const key = (variable) => `${variable.task}\n${variable.name}`;
+const key = (variable) => [variable.task, variable.name, variable.device, variable.session].join("\n");
 
 function values(variable) {
   const row = (name, value) => [h("dt", null, name), h("dd", null, value)];

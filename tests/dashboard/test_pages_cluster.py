@@ -1,0 +1,132 @@
+"""The page of a cluster of processes in a browser: somebody clicks through every view and finds what was made slow."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession import AsyncSession, Graph
+from tests.cluster.kit import patient_cluster
+from tests.dashboard.chromium import EXECUTABLE, Page, browser
+from tests.dashboard.kit import opened
+from tests.dashboard.test_pages_views import LOOKS
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(EXECUTABLE is None, reason="needs a browser: apt-get install chromium"),
+]
+
+SIZE = 700
+
+
+async def test_somebody_clicks_through_a_cluster_whose_second_worker_is_slow(tmp_path: Path) -> None:
+    with Graph().as_default() as graph:
+        x = acts.placeholder(acts.float32, [None, SIZE], name="x")
+        with acts.device("/job:worker/task:0"):
+            weights = acts.get_variable("layer/weights", initializer=np.eye(SIZE, dtype=np.float32))
+            first = acts.add(x, 1.0, name="first")
+            jobs = acts.FIFOQueue(7, [acts.float32], shapes=[[]], name="jobs")
+            take = jobs.dequeue(name="take")
+        with acts.device("/job:worker/task:1"):
+            slow = first
+            for _ in range(8):
+                slow = acts.matmul(slow, weights, name="tower/slow")
+        with acts.device("/job:worker/task:0"):
+            loss = acts.reduce_sum(slow, name="loss")
+            refused = acts.reshape(first, [-1, 13], name="refused")
+        init = acts.global_variables_initializer()
+    async with (
+        patient_cluster({"worker": 2}) as cluster,
+        AsyncSession(cluster.target("worker", 0), graph=graph) as session,
+        opened(cluster.target("worker", 0)) as served,
+        browser(tmp_path) as chromium,
+    ):
+        await session.run(init)
+        for _ in range(12):
+            await session.run(loss, {x: np.ones([SIZE, SIZE])})
+        with pytest.raises(acts.errors.InvalidArgumentError):
+            await session.run(refused, {x: np.ones([1, SIZE])})
+        stuck = asyncio.create_task(session.run(take))
+        try:
+            for dark, width in LOOKS.values():
+                page = await chromium.page()
+                await page.look(dark=dark, width=width)
+                await page.open(served.server.link)
+                await click_through(page, phone=width < 600)
+                assert page.complaints == []
+                assert {each for each in page.requests if not each.startswith(served.base)} == set()
+        finally:
+            stuck.cancel()
+            await asyncio.wait([stuck])
+
+
+async def click_through(page: Page, *, phone: bool) -> None:
+    # The first view says which worker is slow, and of which run.
+    await page.wait_for_text("worker:1 its kernels take", ".findings")
+    await page.wait_for_text("Most time of the last steps: loss:0")
+    await page.click(".findings a[href*='task%3A1']")
+    await page.wait_for_text("Devices by kernel time")
+    await fits(page)
+
+    await page.click("nav a[href='#/steps']")
+    await page.wait_for_text("1 step running")
+    # The slowest of the last ones; the dequeue runs and is the first row.
+    await page.click("[role=grid] [aria-rowindex='2']")
+    await page.wait_for_text("Partitions and what they send")
+    await page.wait_for_text("worker:1 CPU:0", ".over-time")
+    await page.wait("document.querySelectorAll('.drawing .box').length >= 2")
+    await page.click(".play")
+    await page.wait("document.querySelector('.play').textContent.includes('Pause')")
+    await fits(page)
+
+    await page.click("nav a[href='#/stuck']")
+    await page.wait_for_text("The root cause")
+    await page.wait_for_text("take")
+    await page.wait("document.querySelector('.box.cause') !== null")
+    await fits(page)
+
+    await page.click("nav a[href='#/graph']")
+    await page.wait("document.querySelectorAll('.drawing .box').length > 3")
+    await page.click("input[type=search]")
+    await page.type("loss")
+    await page.wait("document.querySelectorAll('.results button').length > 0")
+    await page.press("Enter")
+    await page.wait_for_text("test_pages_cluster.py", ".details")
+    await fits(page)
+
+    await page.click("nav a[href='#/variables']")
+    await page.wait_for_text("layer/weights")
+    await page.click("[role=grid] [aria-rowindex='1']")
+    await page.wait_for_text("standard deviation")
+    await page.wait("document.querySelectorAll('.histogram rect').length > 1")
+    await fits(page)
+
+    await page.click("nav a[href='#/queues']")
+    await page.wait_for_text("empty: its readers wait" if not phone else "0 of 7")
+    await fits(page)
+
+    await page.click("nav a[href='#/sessions']")
+    await page.wait("document.querySelectorAll('.rows [role=row]').length === 1")
+    await page.click(".rows a")
+    await page.wait("location.hash.startsWith('#/graph/')")
+
+    await page.click("nav a[href='#/errors']")
+    await page.wait_for_text("InvalidArgumentError 1")
+    await page.click("[role=grid] [aria-rowindex='1']")
+    await page.wait_for_text("Input to reshape", ".details")
+    await fits(page)
+    await page.click(".details a")
+    await page.wait_for_text("Input to reshape", ".callout.bad")
+
+    await page.click("nav a[href='#/logs']")
+    await page.wait_for_text("from level")
+    await fits(page)
+
+
+async def fits(page: Page) -> None:
+    """Check that nothing is wider than the window."""
+    assert await page.value("document.documentElement.scrollWidth <= innerWidth"), await page.value("location.hash")
