@@ -70,8 +70,7 @@ def write_sources(folder: Path) -> None:
     texts |= {f"reference/{name}": text for name, text in reference_pages().items()}
     texts |= {f"reference/errors/{name}": text for name, text in catalogue_pages().items()}
     files = {name: text.encode() for name, text in texts.items()}
-    pictures = [*ROOT.glob("docs/*.png"), *ROOT.glob("docs/*.svg")]
-    files |= {str(p.relative_to(ROOT)): p.read_bytes() for p in pictures}
+    files |= {str(p.relative_to(ROOT)): p.read_bytes() for kind in ("png", "svg") for p in ROOT.glob(f"docs/*.{kind}")}
     for old in (path for path in folder.rglob("*") if path.is_file()):
         if str(old.relative_to(folder)) not in files:
             old.unlink()

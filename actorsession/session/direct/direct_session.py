@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnimplementedError
@@ -21,8 +21,6 @@ from actorsession.graph.graph import Graph
 from actorsession.metrics import session_tally
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.plan.cost_model import CostModel
-from actorsession.plan.explain.explain import Feeds
-from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.report import partition_graphs
@@ -51,6 +49,10 @@ from actorsession.session.reattach import Reattached
 from actorsession.session.session_interface import SESSION_CLOSED, TURN, LocalSession, OnEvict
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
+
+if TYPE_CHECKING:
+    from actorsession.plan.explain.explain import Feeds
+    from actorsession.plan.explain.explanation import Explanation
 
 __all__ = ["DirectSession"]
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorsession.collector import pause_collector
 from actorsession.config import ConfigProto, DebugOptions
@@ -22,8 +22,6 @@ from actorsession.metrics import SessionTally
 from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.execution_state import GraphExecutionState
-from actorsession.plan.explain.explain import Circumstances, Feeds, explain, plan_step
-from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.partial import PartialParts
 from actorsession.plan.partition import Partition
 from actorsession.plan.passes.registry import PassStatistics
@@ -41,6 +39,10 @@ from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import LARGE
 from actorsession.runtime.resources import place_of
 from actorsession.runtime.step_log import StepLog
+
+if TYPE_CHECKING:
+    from actorsession.plan.explain.explain import Feeds
+    from actorsession.plan.explain.explanation import Explanation
 
 __all__ = ["DirectPlan", "Planner", "PlannerEnv"]
 
@@ -262,6 +264,8 @@ class Planner:
             signature: what the step feeds, fetches and targets.
             feeds: the fed tensors.
         """
+        from actorsession.plan.explain.explain import Circumstances, explain, plan_step
+
         with self._lock:
             step = plan_step(self._state, signature, feeds, self.extend)
         unset = [
