@@ -128,7 +128,7 @@ def played(plans: list[Plan], net: Net) -> StepStats:
 def test_its_parts_cover_the_step_without_overlap_and_follow_what_nodes_need(
     random_step: tuple[list[Plan], Net],
 ) -> None:
-    plans, net = drawn
+    plans, net = random_step
     stats = played(plans, net)
     path = critical_path(stats)
     ends = [path.began, *(row.ended for row in path.rows)]
