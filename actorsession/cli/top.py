@@ -28,7 +28,7 @@ from actorsession.records import dataclass
 from actorsession.terminal_text import visible
 
 if TYPE_CHECKING:
-    from actorsession.cluster.server.task_rates import TaskRates
+    from actorsession.cluster import TaskRates
 
 __all__ = ["Order", "add_to", "screen_lines"]
 
@@ -243,7 +243,7 @@ def screen_lines(
         order: the order of the rows.
         heading: the first line.
         width: the columns of the screen.
-        height: its lines; what has no room is left out, the last rows first.
+        height: its lines; what does not fit is left out, the last rows first.
     """
     wrongs = wrongs_of(answers)
     shown = order.sorted(answers, rates)

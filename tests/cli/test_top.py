@@ -17,8 +17,7 @@ from dataclasses import replace
 import pytest
 
 from actorsession.cli import rates, status, top
-from actorsession.cluster import ServerStatistics
-from actorsession.cluster.server.task_rates import TaskRates
+from actorsession.cluster import ServerStatistics, TaskRates
 from tests.cli.kit import called, serving
 from tests.cluster.kit import PATIENCE, W0, W1
 from tests.cluster.script import command, environment

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from actorsession.cluster import ServerStatistics
-from actorsession.cluster.server.task_rates import rates_between
+from actorsession.cluster import ServerStatistics, rates_between
 from actorsession.metrics import Histogram, HistogramCounts
 from actorsession.rpc import LinkStatistics
 from tests.cluster.kit import W0
