@@ -248,7 +248,7 @@ def screen_lines(
     wrongs = wrongs_of(answers)
     shown = order.sorted(answers, rates)
     up = sum(answer.counters is not None and not answer.fault for answer in answers)
-    steps = sum(one.steps for one in rates.values())
+    steps = sum(one.whole for one in rates.values())
     first = f"{heading}  {up} of {len(answers)} tasks up, {steps:.1f} steps/s, by {_KEYS[order.key].name}"
     head, *rows = table([_HEADINGS, *[_cells(answer, rates.get(answer.address), wrongs) for answer in shown]])
     told = [answer.text for answer in shown if answer.fault]
