@@ -28,11 +28,11 @@ export function open(root, page, chosen) {
   const details = h("section", { class: "details", "aria-label": "Details of a task", hidden: true });
   const tail = h("pre", { class: "tail" });
   let cluster = null;
-  let found = [];
+  let found = new Map(); // task to texts
   let history = null;
   let stop_tail = null;
 
-  const noticed = (task) => found.filter((each) => each.task === task.task).map((each) => each.text);
+  const noticed = (task) => found.get(task.task) ?? [];
   const table = new Table(
     columns(() => cluster, noticed),
     {
@@ -91,9 +91,11 @@ export function open(root, page, chosen) {
   function show() {
     table.select(chosen ?? null);
     if (cluster !== null) {
-      found = of_tasks(cluster.tasks);
+      const lines = of_tasks(cluster.tasks);
+      found = new Map();
+      for (const { task, text } of lines) found.set(task, [...(found.get(task) ?? []), text]);
       put(tiles, summary(cluster));
-      put(findings, callout(found));
+      put(findings, callout(lines));
       table.show(cluster.tasks);
       const task = cluster.tasks.find((each) => each.task === chosen);
       details.hidden = !chosen;
@@ -173,12 +175,19 @@ export function open(root, page, chosen) {
 }
 
 function columns(cluster, noticed) {
+  const sorted = new Map(); // what is compared to its values in their order, once for each answer
+  let of_answer = null;
+  function values(of) {
+    if (of_answer !== cluster()) sorted.clear();
+    of_answer = cluster();
+    if (!sorted.has(of)) {
+      const known = of_answer.tasks.map(of).filter((value) => typeof value === "number");
+      sorted.set(of, Float64Array.from(known).sort());
+    }
+    return sorted.get(of);
+  }
   const compared = (of, text) => (task) => {
-    const all = (cluster()?.tasks ?? [])
-      .map(of)
-      .filter((value) => typeof value === "number")
-      .sort((a, b) => a - b);
-    const value = of(task);
+    const [value, all] = [of(task), values(of)];
     if (typeof value !== "number") return UNKNOWN;
     return bar(value / (all.at(-1) || 1), text(value), stands_out(value, all) ? "much" : "");
   };

@@ -66,7 +66,8 @@ function summary(step) {
       fact("Feeds", step.feeds.join(", ")),
       fact("Fetches", step.fetches.join(", ")),
     ]),
-    step.kind === "partial" && partial(step),
+    // Of one that has ended nobody remembers when what was fed.
+    step.kind === "partial" && Object.keys(step.fed ?? {}).length > 0 && partial(step),
   ];
 }
 
