@@ -7,12 +7,13 @@ the documentation site has new ones at each build. Names are those of the files.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import actorsession as acts
+from actorsession.cli.tour import tour_graph
 from actorsession.config import TransferStats
 from actorsession.drawing import Picture
 from actorsession.drawing.chart import Lane, Link, Span, lanes
@@ -35,24 +36,9 @@ def pictures() -> dict[str, str]:
     return {name: drawn[name] for name in NAMES}
 
 
-def _program(tasks: Mapping[str, str]) -> acts.Graph:
-    """Return the graph of the tour: a product and a sum, on the tasks that are named ``first`` and ``second``."""
-    graph = acts.Graph()
-    with graph.as_default():
-        x = acts.placeholder("float32", [None, 4], name="x")
-        factor = acts.placeholder("float32", [], name="factor")
-        with acts.device(tasks.get("first", "")):
-            weights = acts.Variable(acts.ones([4, 3]), name="weights")
-            hidden = acts.nn.relu(acts.matmul(x, weights, name="product"), name="hidden")
-        with acts.device(tasks.get("second", "")):
-            acts.reduce_sum(acts.multiply(hidden, factor, name="scaled"), name="answer")
-        acts.global_variables_initializer()
-    return graph
-
-
 def _opened(target: str) -> acts.Session:
-    tasks = {"first": "/job:worker/task:0", "second": "/job:worker/task:1"} if target else {}
-    session = acts.Session(target, graph=_program(tasks))
+    tasks = ("/job:worker/task:0", "/job:worker/task:1") if target else ()
+    session = acts.Session(target, graph=tour_graph(*tasks))
     session.run("init")
     return session
 
