@@ -98,7 +98,7 @@ async def _tour(options: argparse.Namespace) -> None:
         if not options.no_open:
             import webbrowser
 
-            await asyncio.to_thread(webbrowser.open, cluster.dashboard_link)
+            await asyncio.to_thread(webbrowser.open, f"{cluster.dashboard_link}#/steps")
         graph = tour_graph("/job:worker/task:0", "/job:worker/task:1", _SIZE, _SIZE)
         async with AsyncSession(cluster.target("worker"), graph=graph, name="tour") as session:
             await session.run("init")
