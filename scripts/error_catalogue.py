@@ -126,8 +126,7 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         for part in node.body:
             yield f"case {ast.unparse(node.pattern)}", part
     else:
-        for part in ast.iter_child_nodes(node):
-            yield "", part
+        yield from (("", child) for child in ast.iter_child_nodes(node))
 
 
 def _parts(body: list[ast.stmt] | ast.expr) -> list[ast.stmt] | list[ast.expr]:
