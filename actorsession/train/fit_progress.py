@@ -15,6 +15,7 @@ from typing import Any, Protocol, TextIO
 
 from actorsession.extras import is_installed
 from actorsession.ops.flow.streams import write_line
+from actorsession.progress import claimed_terminal
 from actorsession.terminal_text import visible
 
 __all__ = ["Lines", "NotebookBar", "RichBar", "State", "TextBar", "Watcher", "bar_text", "watcher_of"]
@@ -110,6 +111,8 @@ class _Bar(Watcher):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._next = 0.0
+        self._claim = claimed_terminal()
+        self._claim.__enter__()
 
     def step(self, state: State) -> None:
         """Draw the state, unless that was done a moment ago."""
@@ -125,6 +128,7 @@ class _Bar(Watcher):
     def end(self, state: State) -> None:
         """Draw the last state."""
         self.draw(state)
+        self._claim.__exit__(None, None, None)
 
 
 class TextBar(_Bar):
