@@ -88,7 +88,7 @@ export class Lines {
     values.sort((a, b) => b[0] - a[0]);
     this.#said.textContent =
       times.length === 0
-        ? ""
+        ? "no figures yet"
         : `${clock(times[at])}  ${values.map(([value, name]) => `${name} ${this.#format(value)}`).join(", ") || UNKNOWN}`;
   }
 

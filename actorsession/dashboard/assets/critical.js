@@ -42,6 +42,12 @@ function of_parts(step) {
     .map((part) => [part.ended - part.began - (part.waited ?? 0), part.device]);
   if (worked.length === 0) return "What the step did is not known: its parts were not recorded.";
   worked.sort((a, b) => b[0] - a[0]);
-  const named = worked.slice(0, 3).map(([seconds, device]) => `${short(device)} ${duration(seconds)}`);
-  return `Time that the parts worked and did not wait: ${named.join(", ")}.`;
+  const [[longest, device], ...others] = worked;
+  const total = step.took || longest;
+  return [
+    h("strong", null, `${percent(longest / total)} of the time: `),
+    `${short(device)} works for ${duration(longest)}`,
+    others.slice(0, 3).map(([seconds, other]) => `, ${short(other)} for ${duration(seconds)}`),
+    "; the rest is waiting for values.",
+  ];
 }

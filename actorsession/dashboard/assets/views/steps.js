@@ -3,6 +3,7 @@
 import { bar } from "../charts.js";
 import { Colours, choice, colour, h, hash, labelled, put } from "../dom.js";
 import { ago, count, duration, plural, short, step_name } from "../format.js";
+import { now } from "../source.js";
 import { Table } from "../table.js";
 
 export const title = "Steps";
@@ -86,7 +87,7 @@ export function open(root, page) {
 const runs = (step) => step.took === 0 && !step.error;
 
 /** Return how long a step took, or has taken so far. */
-const taken = (step) => (runs(step) ? Date.now() / 1000 - step.began : step.took);
+const taken = (step) => (runs(step) ? now() - step.began : step.took);
 
 /** Return the part of a step that waited the longest. */
 const waited = (step) => Math.max(0, ...step.parts.map((part) => part.waited ?? 0));
@@ -128,7 +129,7 @@ function columns(longest) {
       label: "Began",
       number: true,
       value: (step) => step.began,
-      cell: (step) => ago(step.began, Date.now() / 1000),
+      cell: (step) => ago(step.began, now()),
       width: "minmax(6rem, 0.8fr)",
       narrow: "5.5rem",
     },
@@ -195,7 +196,7 @@ class Lanes {
   }
 
   show(steps) {
-    const since = Date.now() / 1000 - WINDOW;
+    const since = now() - WINDOW;
     this.#steps = steps.filter((step) => runs(step) || step.began + step.took > since);
   }
 
@@ -214,11 +215,14 @@ class Lanes {
 
   #draw() {
     this.#second = Math.floor(Date.now() / 1000);
-    const now = Date.now() / 1000;
+    const time = now();
     const tasks = [...new Set(this.#steps.map((step) => step.task))].sort((a, b) =>
       a.localeCompare(b, "en", { numeric: true }),
     );
-    const shown = tasks.slice(0, LANES);
+    const lanes = [];
+    for (const task of tasks)
+      lanes.push(...in_rows(this.#steps.filter((step) => step.task === task)).map((steps) => ({ task, steps })));
+    const shown = lanes.slice(0, LANES);
     const width = this.#canvas.parentElement.clientWidth;
     const height = Math.max(2, shown.length) * LANE + 20;
     const scale = devicePixelRatio || 1;
@@ -233,11 +237,11 @@ class Lanes {
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "middle";
     const left = Math.min(150, width * 0.25);
-    const at = (time) => left + (1 - (now - time) / WINDOW) * (width - left - 8);
+    const at = (moment) => left + (1 - (time - moment) / WINDOW) * (width - left - 8);
     pen.fillStyle = colour("--soft");
     pen.strokeStyle = colour("--line");
     for (let past = 0; past <= WINDOW; past += 5) {
-      const x = at(now - past);
+      const x = at(time - past);
       pen.beginPath();
       pen.moveTo(x, 0);
       pen.lineTo(x, height - 18);
@@ -247,12 +251,12 @@ class Lanes {
     }
     pen.textAlign = "left";
     this.#drawn = [];
-    shown.forEach((task, lane) => {
+    shown.forEach(({ task, steps }, lane) => {
       const y = lane * LANE;
       pen.fillStyle = colour("--text");
-      pen.fillText(short(task), 2, y + LANE / 2, left - 8);
-      for (const step of this.#steps.filter((each) => each.task === task)) {
-        const [from, to] = [Math.max(left, at(step.began)), at(runs(step) ? now : step.began + step.took)];
+      if (shown[lane - 1]?.task !== task) pen.fillText(short(task), 2, y + LANE / 2, left - 8);
+      for (const step of steps) {
+        const [from, to] = [Math.max(left, at(step.began)), at(runs(step) ? time : step.began + step.took)];
         if (to < left) continue;
         pen.fillStyle = step.error ? colour("--bad") : colour(`--hue-${this.#colours.of(step.session)}`);
         pen.globalAlpha = runs(step) ? 1 : 0.65;
@@ -264,9 +268,24 @@ class Lanes {
     if (shown.length === 0) {
       pen.fillStyle = colour("--soft");
       pen.fillText(`No step in the last ${WINDOW} seconds.`, left, LANE);
-    } else if (tasks.length > shown.length) {
+    } else if (lanes.length > shown.length) {
       pen.fillStyle = colour("--soft");
-      pen.fillText(`and ${tasks.length - shown.length} more tasks`, 2, height - 8);
+      pen.fillText(`and ${lanes.length - shown.length} more lanes`, 2, height - 8);
     }
   }
+}
+
+const ROWS = 4; // of one task
+
+/** Put steps that run at once into rows, in which none is over another; what has no row is in the last one. */
+function in_rows(steps) {
+  const rows = [];
+  const end = (step) => (runs(step) ? Infinity : step.began + step.took);
+  for (const step of [...steps].sort((a, b) => a.began - b.began)) {
+    const row =
+      rows.find((each) => end(each.at(-1)) <= step.began) ??
+      (rows.length < ROWS ? rows[rows.push([]) - 1] : rows.at(-1));
+    row.push(step);
+  }
+  return rows;
 }
