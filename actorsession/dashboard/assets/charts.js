@@ -50,7 +50,10 @@ export class Lines {
       legend: { show: false },
       hooks: { setCursor: [(plot) => this.#say(plot.cursor.idx)] },
       cursor: { sync: { key: "history" }, drag: { x: false, y: false } },
-      scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
+      scales: {
+        x: { range: (_, low, high) => [Math.min(low ?? 0, (high ?? 0) - 60), high ?? 0] },
+        y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] },
+      },
       axes: [
         {
           ...axis,

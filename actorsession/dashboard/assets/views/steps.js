@@ -11,6 +11,7 @@ export const title = "Steps";
 const WINDOW = 20; // seconds that the lanes show
 const LANE = 22; // pixels
 const LANES = 16;
+const FRAME = 40; // milliseconds in which a lane moves by two pixels
 
 export function open(root, page) {
   const table = new Table(
@@ -111,7 +112,7 @@ function columns(longest) {
       cell: (step) =>
         bar(
           runs(step) ? 1 : step.took / longest(),
-          runs(step) ? "runs" : duration(step.took),
+          duration(taken(step)),
           runs(step) ? "runs" : "",
         ),
       width: "minmax(7rem, 1.2fr)",
@@ -173,6 +174,7 @@ class Lanes {
   #steps = [];
   #drawn = [];
   #frame = 0;
+  #last = 0;
   #still = matchMedia("(prefers-reduced-motion: reduce)");
 
   constructor(opened) {
@@ -206,15 +208,15 @@ class Lanes {
 
   #next() {
     this.#frame = requestAnimationFrame(() => {
-      if (!this.#still.matches || Math.floor(Date.now() / 1000) !== this.#second) this.#draw();
+      if (performance.now() - this.#last >= (this.#still.matches ? 1000 : FRAME)) this.#draw();
       this.#next();
     });
   }
 
-  #second = 0;
-
   #draw() {
-    this.#second = Math.floor(Date.now() / 1000);
+    this.#last = performance.now();
+    const known = new Map(); // reading a colour of the style sheet takes longer than drawing with it
+    const ink = (name) => known.get(name) ?? known.set(name, colour(name)).get(name);
     const time = now();
     const tasks = [...new Set(this.#steps.map((step) => step.task))].sort((a, b) =>
       a.localeCompare(b, "en", { numeric: true }),
@@ -238,8 +240,8 @@ class Lanes {
     pen.textBaseline = "middle";
     const left = Math.min(150, width * 0.25);
     const at = (moment) => left + (1 - (time - moment) / WINDOW) * (width - left - 8);
-    pen.fillStyle = colour("--soft");
-    pen.strokeStyle = colour("--line");
+    pen.fillStyle = ink("--soft");
+    pen.strokeStyle = ink("--line");
     for (let past = 0; past <= WINDOW; past += 5) {
       const x = at(time - past);
       pen.beginPath();
@@ -253,12 +255,12 @@ class Lanes {
     this.#drawn = [];
     shown.forEach(({ task, steps }, lane) => {
       const y = lane * LANE;
-      pen.fillStyle = colour("--text");
+      pen.fillStyle = ink("--text");
       if (shown[lane - 1]?.task !== task) pen.fillText(short(task), 2, y + LANE / 2, left - 8);
       for (const step of steps) {
         const [from, to] = [Math.max(left, at(step.began)), at(runs(step) ? time : step.began + step.took)];
         if (to < left) continue;
-        pen.fillStyle = step.error ? colour("--bad") : colour(`--hue-${this.#colours.of(step.session)}`);
+        pen.fillStyle = step.error ? ink("--bad") : ink(`--hue-${this.#colours.of(step.session)}`);
         pen.globalAlpha = runs(step) ? 1 : 0.65;
         pen.fillRect(from, y + 3, Math.max(2, to - from), LANE - 6);
         this.#drawn.push({ step, x: from, y, width: Math.max(2, to - from) });
@@ -266,10 +268,10 @@ class Lanes {
       }
     });
     if (shown.length === 0) {
-      pen.fillStyle = colour("--soft");
+      pen.fillStyle = ink("--soft");
       pen.fillText(`No step in the last ${WINDOW} seconds.`, left, LANE);
     } else if (lanes.length > shown.length) {
-      pen.fillStyle = colour("--soft");
+      pen.fillStyle = ink("--soft");
       pen.fillText(`and ${lanes.length - shown.length} more lanes`, 2, height - 8);
     }
   }
