@@ -12,7 +12,16 @@ from actorsession import layers
 from tests.forked_programs import Warm, warm_process
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ["tutorial.md", "layers.md", "questions.md", "sessions.md", "distributed.md", "checkpoints.md", "graphs.md"]
+PAGES = [
+    "tutorial.md",
+    "layers.md",
+    "questions.md",
+    "sessions.md",
+    "distributed.md",
+    "checkpoints.md",
+    "graphs.md",
+    "observability.md",
+]
 
 
 def sections(page: str) -> list[tuple[str, str]]:

@@ -36,6 +36,17 @@ def test_every_public_name_is_described_once_or_refers_to_its_description(source
     assert described.total() + len(referred) == names > 1000
 
 
+def test_no_two_pages_have_one_title(sources: Path) -> None:
+    """The search lists titles."""
+    titles = Counter(
+        re.sub("[`#]", "", path.read_text(encoding="utf-8").lstrip().partition("\n")[0]).strip()
+        for path in sources.rglob("*")
+        if path.suffix in {".md", ".rst"}
+    )
+    assert titles.total() > 150
+    assert [title for title, pages in titles.items() if pages > 1] == []
+
+
 def test_links_to_examples_lead_to_the_page_that_shows_them(sources: Path) -> None:
     text = page_text(Path("README.md"))
     assert "](examples.md#examples-serve)" in text

@@ -74,6 +74,8 @@ QUERIES = {
     "sessions share variables": ["does-a-session-of-one-process-share-variables-with-another"],
     # an operator
     "why does my run hang": ["why-does-my-run-hang", "why-does-it-hang"],
+    "why is my step slow": ["why-is-my-step-slow", "a-cluster-that-is-slow-on-purpose"],
+    "see the generated code": ["the-generated-source"],
     "what port does a worker use": ["what-port-does-a-worker-use"],
     "kill -9": ["what-happens-at-kill--9-of-a-worker"],
     "start a dead worker again": ["what-happens-at-kill--9-of-a-worker", "tasks-that-are-started-again"],

@@ -14,6 +14,7 @@ from actorsession.lazy_names import lazy_names
 
 # The names by module; see ``lazy_names``. The stub beside this file is made from it.
 _NAMES = {
+    ".step_chain": "critical_parts",
     ".guard": "HEADERS Guard",
     ".history": "History Sample",
     ".poller": "ClusterPoller TaskState",

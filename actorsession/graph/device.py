@@ -16,9 +16,15 @@ from actorsession.errors import ProtocolError
 from actorsession.records import dataclass
 
 __all__ = [
-    "LOCAL_TASK", "DeviceAttributes", "DeviceSpec", "device_in_task", "device_name", "device_task", "short_device",
+    "LOCAL_TASK",
+    "DeviceAttributes",
+    "DeviceSpec",
+    "device_in_task",
+    "device_name",
+    "device_task",
+    "short_device",
     "task_name",
-]  # fmt: skip
+]
 
 # The task that a session without a cluster runs as; TensorFlow's name for it.
 LOCAL_TASK = "/job:localhost/replica:0/task:0"

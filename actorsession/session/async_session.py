@@ -7,12 +7,11 @@ import inspect
 from collections.abc import Coroutine, Mapping, Sequence
 from threading import get_ident
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, RunMetadata, RunOptions
 from actorsession.config.step_record import StepRecord
 from actorsession.graph.device import DeviceAttributes
-from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
 from actorsession.session.base import (
@@ -32,6 +31,9 @@ from actorsession.session.reattach import Reattached
 from actorsession.session.request import Request
 from actorsession.session.restore_after_loss import call_restore, parts_to_run
 from actorsession.session.session_interface import SessionPlan
+
+if TYPE_CHECKING:
+    from actorsession.plan.explain.explanation import Explanation
 
 __all__ = ["AsyncSession"]
 

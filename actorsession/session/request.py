@@ -23,7 +23,6 @@ from actorsession.graph.held_arrays import large_arrays
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.plan.explain.explain import Feeds
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.session.callable_options import named_run
@@ -41,6 +40,7 @@ from actorsession.session.graph_mutation_warnings import GraphMutationMonitor
 from actorsession.session.session_interface import SessionPlan
 
 if TYPE_CHECKING:
+    from actorsession.plan.explain.explain import Feeds
     from actorsession.session.handles import HandleKeeper
 
 __all__ = ["Request", "Requests"]

@@ -13,14 +13,13 @@ import weakref
 from collections.abc import Callable as CallableType
 from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, RunMetadata, RunOptions
 from actorsession.config.step_record import StepRecord
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
-from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.loop_thread import LoopThread
@@ -44,6 +43,9 @@ from actorsession.session.request import Request
 from actorsession.session.restore_after_loss import call_restore, parts_to_run
 from actorsession.session.session_interface import SESSION_CLOSED, SessionPlan
 from actorsession.session.value_delivery import ValueDelivery
+
+if TYPE_CHECKING:
+    from actorsession.plan.explain.explanation import Explanation
 
 __all__ = ["Session"]
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from actorsession.actors.loops import in_thread
 from actorsession.drawing.shown import ShownValue
 from actorsession.durations import checked_seconds
 from actorsession.ops.flow.streams import write_line
@@ -131,6 +132,7 @@ class _Settings:
     restore_best: bool
     progress: Callable[[FitReport], object]
     timeout: float | None
+    dashboard: bool
 
 
 def fit(
@@ -151,6 +153,7 @@ def fit(
     restore_best: bool = False,
     progress: Callable[[FitReport], object] | None = None,
     timeout: float | None = None,
+    dashboard: bool = False,
 ) -> Fit:
     """Return a training that runs ``train_op`` once for each batch.
 
@@ -182,6 +185,10 @@ def fit(
         progress: called with each report; if left out, a line for each is written to standard error where
             that is a terminal.
         timeout: the limit of each step in seconds; that of the session's config if left out.
+
+        dashboard: whether a page shows what runs the session while it trains, as ``actorsession dashboard`` does; its
+            link is printed. Needs the extra ``dashboard``. A session of this process shows its last steps if its
+            settings keep some (``ConfigProto.kept_steps``).
 
     Raises:
         TypeError: if ``session`` is no session or ``batches`` are of another type.
@@ -218,6 +225,7 @@ def fit(
             restore_best=restore_best,
             progress=_write_report if progress is None else progress,
             timeout=timeout,
+            dashboard=dashboard,
         )
     )
 
@@ -317,8 +325,31 @@ class _Training:
         assert self._best is not None, "the first report is the best so far"
         return FitResult(reports=kept, best=self._best, stopped_early=self._stopped_early)
 
-    async def reports(self) -> AsyncGenerator[FitReport, None]:
+    def reports(self) -> AsyncGenerator[FitReport, None]:
         """Train, and yield the reports on the way."""
+        return self._shown_reports() if self._of.dashboard else self._reports()
+
+    async def _shown_reports(self) -> AsyncGenerator[FitReport, None]:
+        """Train while a page shows what runs the session."""
+        from actorsession.cluster.launch.session_page import SessionPage  # which most trainings do without
+
+        page = SessionPage(self._of.session)
+        await self._apart(page.start)
+        try:
+            async with contextlib.aclosing(self._reports()) as reports:
+                async for report in reports:
+                    yield report
+        finally:
+            await self._apart(page.close)
+
+    async def _apart(self, work: Callable[[], None]) -> None:
+        """Do what blocks, in a thread where there is an event loop."""
+        if self._awaited:
+            await in_thread(work)
+        else:
+            work()
+
+    async def _reports(self) -> AsyncGenerator[FitReport, None]:
         of = self._of
         for self._epoch in range(1, of.epochs + 1):
             async with _opened("batches", of.batches, self._awaited) as each:

@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import contextlib
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -62,7 +63,13 @@ class SlowLink:
         loop.call_later(self.delay, sink.close)
 
 
-async def main(delay: float, steps: int, hold: bool) -> None:
+def show(explanation: acts.Explanation, picture: Path | None) -> None:
+    print(explanation)
+    if picture is not None:
+        picture.write_text(explanation.to_svg())
+
+
+async def main(delay: float, steps: int, hold: bool, picture: Path | None) -> None:
     x, loss = build()
     feeds = {x: np.ones((1000, 256), np.float32)}
     async with (
@@ -74,7 +81,7 @@ async def main(delay: float, steps: int, hold: bool) -> None:
             await update_cluster(address, tasks)
         async with acts.AsyncSession(cluster.target("worker", 0)) as session:
             await session.run(acts.global_variables_initializer())
-            print(await session.explain(loss, feeds))
+            show(await session.explain(loss, feeds), picture)
             print(f"\nthe cluster: {cluster.target('worker', 0)}")
             done = 0
             while hold or done < steps:
@@ -89,6 +96,7 @@ if __name__ == "__main__":
     parser.add_argument("--delay", type=float, default=0.05, help="seconds on the slow link, each way")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--hold", action="store_true", help="run steps until interrupted")
+    parser.add_argument("--picture", type=Path, help="an .svg file to which the drawing of the step is written")
     options = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(main(options.delay, options.steps, options.hold))
+        asyncio.run(main(options.delay, options.steps, options.hold, options.picture))

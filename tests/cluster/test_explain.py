@@ -21,6 +21,7 @@ from actorsession import (
     TraceLevel,
     ops,
 )
+from actorsession.actors import Deadline
 from actorsession.errors import InvalidArgumentError
 from actorsession.messages.session import ExplainStep, StepExplained
 from tests.cluster.kit import PS0, W0, W1, InProcess, in_process, on, soon
@@ -170,8 +171,6 @@ async def ask(session: AsyncSession, **fields: Any) -> StepExplained:
     """What a client gets for a request of its own."""
     connection: Any = session._session.connection  # type: ignore[attr-defined]
     given = {"feeds": [], "types": [], "fetches": [], "targets": []} | fields
-    from actorsession.actors import Deadline
-
     answer: StepExplained = await soon(
         connection.ask(ExplainStep(session_handle=connection.handle, **given), Deadline.after(10), StepExplained)
     )

@@ -157,8 +157,10 @@ def test_it_is_whole_even_if_the_clocks_are_wrong(made: tuple[list[Plan], Net], 
     ends = [path.began, *(row.ended for row in path.rows)]
     assert [row.began for row in path.rows] == ends[:-1]
     assert ends[-1] == path.ended
-    str(path)
-    path._repr_html_()
+    title = str(path).partition("\n")[0]
+    assert title.startswith("critical path of ")
+    assert title in path._repr_html_()
+    assert path.to_svg().count("<title>") >= len(path.rows)
 
 
 def parts_of(stats: StepStats, *tasks: str) -> tuple[Any, ...]:

@@ -6,27 +6,38 @@ import dataclasses
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession import ConfigProto, Explanation, Graph, GraphOptions, NodeDef, OptimizerOptions, Tensor, ops
+from actorsession import (
+    ConfigProto,
+    Explanation,
+    Graph,
+    GraphOptions,
+    NodeDef,
+    OptimizerOptions,
+    Tensor,
+    TensorShape,
+    errors,
+    ops,
+)
 from actorsession.compat import v1 as tf
 from actorsession.config import OptLevel
 from actorsession.extend import DeviceAttributes, DeviceSet, TensorSpec
-from actorsession.graph.shape import TensorShape
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.explain.explain import Circumstances, Feeds, explain, feeds_from_wire, plan_step
-from actorsession.plan.explain.explanation import Finding, Missing
 from actorsession.plan.explain.findings import FINDINGS
 from actorsession.plan.explain.requested_devices import requested_devices
 from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.plan.kit import CPU, device_set, node
 from tests.rows import for_each
+
+T = TypeVar("T")
 
 PS, W0, W1 = (f"/job:{job}/replica:0/task:{index}" for job, index in [("ps", 0), ("worker", 0), ("worker", 1)])
 CLUSTER = [f"{task}/device:CPU:0" for task in (W0, W1, PS)]
@@ -68,7 +79,7 @@ def kinds(explanation: Explanation) -> list[str]:
     return sorted(finding.kind for finding in explanation.findings)
 
 
-def only(explanation: Explanation, kind: str) -> Finding:
+def only(explanation: Explanation, kind: str) -> Any:
     """The one finding of a kind."""
     (finding,) = [finding for finding in explanation.findings if finding.kind == kind]
     return finding
@@ -171,15 +182,6 @@ def test_segments_have_their_source_with_the_node_and_line_of_each_line(graph: G
     compile(step.source, "explained", "exec")
 
 
-def test_measured_costs_stand_in_the_place_of_estimates(graph: Graph) -> None:
-    from actorsession.plan.cost_model import CostModel
-
-    y = ops.exp(ops.placeholder("float32", [], name="x"), name="y")
-    measured = explained(graph, [y], ["x:0"], model=CostModel.of_seconds({"y": 0.25})).node("y")
-    assert (measured.seconds, measured.measured) == (0.25, True)
-    assert not explained(graph, [y], ["x:0"]).node("y").measured
-
-
 # -- what is missing -------------------------------------------------------------------------------
 def test_what_is_not_fed_is_missing_and_no_error() -> None:
     step = explained(CHAIN, ["b:0"])
@@ -196,7 +198,7 @@ def test_variables_without_a_value_are_missing_unless_the_step_assigns_them(grap
 
 def test_tasks_that_do_not_answer_are_missing() -> None:
     step = explained([node("a")], targets=["a"], silent={W1: "no route"})
-    assert step.missing == (Missing(kind="task", name=W1, what=f"{W1} does not answer: no route"),)
+    assert [(m.kind, m.name, m.what) for m in step.missing] == [("task", W1, f"{W1} does not answer: no route")]
 
 
 @for_each(
@@ -230,9 +232,7 @@ def test_a_fault_leaves_the_stages_before_it() -> None:
 
 @for_each("types", [[["float32"]], [[None, None]], [3], [["float32", [1]], ["float32", [1]]]])
 def test_a_request_with_other_types_is_refused(types: list[Any]) -> None:
-    from actorsession.errors import InvalidArgumentError
-
-    with pytest.raises(InvalidArgumentError, match="dtype and shape"):
+    with pytest.raises(errors.InvalidArgumentError, match="dtype and shape"):
         feeds_from_wire(["x:0"], types)
 
 
@@ -250,7 +250,7 @@ def test_explaining_changes_nothing_that_a_later_planning_sees(pruned: bool) -> 
 
 
 # -- findings --------------------------------------------------------------------------------------
-def at(graph: Graph, task: str, build: Callable[[], Tensor]) -> Tensor:
+def at(graph: Graph, task: str, build: Callable[[], T]) -> T:
     with graph.device(task):
         return build()
 
@@ -402,7 +402,11 @@ def calls_python(graph: Graph) -> tuple[Any, str]:
 def branch_of_python(graph: Graph) -> tuple[Any, str]:
     p = ops.placeholder("bool", [], name="p")
     x = ops.constant(1.0)
-    (merged,) = raw_cond(p, lambda v: [tf.py_func(lambda n: n, v, tf.float32, name="called")], lambda v: v, [x])
+
+    def called(values: Sequence[Tensor]) -> list[Any]:
+        return [tf.py_func(lambda number: number, values, tf.float32, name="called")]
+
+    (merged,) = raw_cond(p, called, lambda v: v, [x])
     return merged, "/called' (PyFunc) in it waits, or runs the user's code"
 
 

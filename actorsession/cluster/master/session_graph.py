@@ -9,6 +9,7 @@ is, even if its device is gone, and then no part can be cut that needs it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
 from actorsession.cluster.master.membership import Membership
@@ -21,12 +22,14 @@ from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.graph.validation import check_received
 from actorsession.metrics import SessionTally
 from actorsession.plan.execution_state import GraphExecutionState
-from actorsession.plan.explain.explain import Feeds, PlannedStep, plan_step
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import DebugSignature, RunSignature
 from actorsession.runtime.debug.task_debugger import survey
 from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import Planning
+
+if TYPE_CHECKING:
+    from actorsession.plan.explain.explain import Feeds, PlannedStep
 
 __all__ = ["SessionGraph"]
 
@@ -137,6 +140,8 @@ class SessionGraph:
 
     def planned(self, signature: RunSignature, feeds: Feeds) -> PlannedStep:
         """Return a step as it was planned to be explained; see ``plan_step``."""
+        from actorsession.plan.explain.explain import plan_step
+
         return plan_step(self._state, signature, feeds)
 
     def move_nodes(self, moved: Mapping[str, Placed]) -> None:

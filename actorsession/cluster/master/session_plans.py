@@ -6,10 +6,7 @@ The graph is accessed by one at a time: pieces of planning in a thread, or code 
 
 from __future__ import annotations
 
-import asyncio
-import math
-import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
@@ -26,10 +23,9 @@ from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_graph import SessionGraph
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.cluster.master.step_observer import StepObserver
-from actorsession.errors import AbortedError, InvalidArgumentError, OpError, UnavailableError, WorkerRestartedError
-from actorsession.graph.device import device_task
+from actorsession.errors import AbortedError, InvalidArgumentError, UnavailableError, WorkerRestartedError
 from actorsession.graph.function import nodes_in, size_of
-from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.graph.node import GraphDef
 from actorsession.messages.session import (
     ExplainStep,
     ExtendSession,
@@ -39,25 +35,16 @@ from actorsession.messages.session import (
     SessionReattached,
     StepExplained,
 )
-from actorsession.messages.worker import AskVariables
 from actorsession.metrics import SessionTally
-from actorsession.plan.cost_model import CostModel
-from actorsession.plan.explain.explain import Circumstances, PlannedStep, explain, feeds_from_wire
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.plan_cache import CacheStatistics
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import Planning
-from actorsession.runtime.resources import place_of
 
 __all__ = ["SessionPlans"]
 
 T = TypeVar("T")
-
-# Seconds in which a task answers for an explanation, and how often it is asked: the first question may have to wait
-# for what the loop does.
-_ASK = 2.0
-_TIMES = 3
 
 
 class SessionPlans:
@@ -202,50 +189,12 @@ class SessionPlans:
         )
 
     async def explain(self, message: ExplainStep, deadline: Deadline) -> StepExplained:
-        """Return what a step would do; the tasks that it needs are asked for what they know."""
+        """Return what a step would do; see ``explain_step``."""
+        from actorsession.cluster.master.step_explanation import explain_step  # few sessions are asked
+
         await self.follow(deadline)
-        feeds = feeds_from_wire(message.feeds, message.types)
-        signature = RunSignature(tuple(feeds), tuple(message.fetches), tuple(message.targets))
-        size = self._graph.size + signature.size
-        step = await self._plan(size, lambda: self._graph.planned(signature, feeds))
-        known = await self._circumstances(step, deadline)
-        return StepExplained(explanation=await self._plan(size, lambda: explain(step, known).to_json()))
-
-    async def _circumstances(self, step: PlannedStep, deadline: Deadline) -> Circumstances:
-        """Return what the tasks of a step know: which variables have no value, and how long an answer takes."""
-        variables: dict[str, list[tuple[str, NodeDef]]] = {task: [] for task in step.tasks}
-        for node, device in step.variables_read():
-            variables[device_task(device)].append((device, node))
-        soon = deadline.within(_ASK)
-        asks = {task: self._asked(task, held, soon) for task, held in variables.items() if task in self.members.by_task}
-        answers = dict(zip(asks, await asyncio.gather(*asks.values()), strict=True))
-        absent = {task: self.membership.missing.get(task, "it has left") for task in variables if task not in asks}
-        seconds = {task: answer for task, (answer, _) in answers.items() if isinstance(answer, float)}
-        return Circumstances(
-            model=self._observer.cost_model or CostModel(),
-            own_fetches=False,
-            home=self.cluster.task,
-            round_trips={task: least for task, least in seconds.items() if task != self.cluster.task},
-            silent={**absent, **{task: answer for task, (answer, _) in answers.items() if isinstance(answer, str)}},
-            unset=frozenset([name for _, unset in answers.values() for name in unset]),
-        )
-
-    async def _asked(
-        self, task: str, variables: Sequence[tuple[str, NodeDef]], deadline: Deadline
-    ) -> tuple[float | str, list[str]]:
-        """Return the seconds of a round trip to a task, or its error, and which variables have no value there."""
-        message = AskVariables(
-            session_handle=self.cluster.handle, variables=[[device, *place_of(node)] for device, node in variables]
-        )
-        least = math.inf
-        for _ in range(_TIMES):
-            began = time.perf_counter()
-            try:
-                answer = await self.members.workers[task].ask(message, deadline)
-            except OpError as error:
-                return error.message, []
-            least = min(least, time.perf_counter() - began)
-        return least, [node.name for (_, node), valued in zip(variables, answer.valued, strict=True) if not valued]
+        model = self._observer.cost_model
+        return await explain_step(message, self._graph, self.membership, model, self._plan, deadline)
 
     # -- client graphs -------------------------------------------------------------------------
 

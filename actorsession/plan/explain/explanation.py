@@ -20,9 +20,21 @@ from actorsession.json_text import read_json_object
 from actorsession.records import dataclass
 
 __all__ = [
-    "CriticalPart", "DroppedNode", "ExplainedNode", "ExplainedPartition", "ExplainedSegment", "ExplainedTensor",
-    "Explanation", "Finding", "Missing", "PassReport", "Refused", "SourceLine", "TaskLink", "Transfer",
-]  # fmt: skip
+    "CriticalPart",
+    "DroppedNode",
+    "ExplainedNode",
+    "ExplainedPartition",
+    "ExplainedSegment",
+    "ExplainedTensor",
+    "Explanation",
+    "Finding",
+    "Missing",
+    "PassReport",
+    "Refused",
+    "SourceLine",
+    "TaskLink",
+    "Transfer",
+]
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorsession.collector import pause_collector
 from actorsession.config import ConfigProto, DebugOptions
@@ -22,8 +22,6 @@ from actorsession.metrics import SessionTally
 from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.execution_state import GraphExecutionState
-from actorsession.plan.explain.explain import Circumstances, Feeds, explain, plan_step
-from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.partial import PartialParts
 from actorsession.plan.partition import Partition
 from actorsession.plan.passes.registry import PassStatistics
@@ -37,9 +35,14 @@ from actorsession.runtime.debug.graph import DebugGraphDecorator, decorated
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate, InlineRun
 from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
+from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import LARGE
 from actorsession.runtime.resources import place_of
 from actorsession.runtime.step_log import StepLog
+
+if TYPE_CHECKING:
+    from actorsession.plan.explain.explain import Feeds
+    from actorsession.plan.explain.explanation import Explanation
 
 __all__ = ["DirectPlan", "Planner", "PlannerEnv"]
 
@@ -245,6 +248,15 @@ class Planner:
                 _, parts = self.parts(signature, optimised=False)
             return LoadedDebugPlan(decorator, self.load(decorated(parts, decorator)))
 
+    def shown(self) -> GraphShown:
+        """Return the graph with its placement, to be looked at from any thread."""
+        return GraphShown(self._state.view, self._state.placed)
+
+    @property
+    def states(self) -> Mapping[str, Mapping[str, Any]]:
+        """The states of stateful kernels, by device and node."""
+        return self._states
+
     def explain(self, signature: RunSignature, feeds: Feeds) -> Explanation:
         """Return the explanation of a step, which is planned for that and not kept.
 
@@ -252,6 +264,8 @@ class Planner:
             signature: what the step feeds, fetches and targets.
             feeds: the fed tensors.
         """
+        from actorsession.plan.explain.explain import Circumstances, explain, plan_step
+
         with self._lock:
             step = plan_step(self._state, signature, feeds, self.extend)
         unset = [

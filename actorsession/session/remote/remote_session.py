@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
@@ -36,8 +36,6 @@ from actorsession.messages.session import (
 )
 from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
-from actorsession.plan.explain.explain import Feeds, without_plan
-from actorsession.plan.explain.explanation import Explanation
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime import hang_report
@@ -55,6 +53,10 @@ from actorsession.session.remote.session_connection import SessionConnection
 from actorsession.session.session_interface import SESSION_CLOSED, SessionInterface
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
+
+if TYPE_CHECKING:
+    from actorsession.plan.explain.explain import Feeds
+    from actorsession.plan.explain.explanation import Explanation
 
 __all__ = ["RemotePlan", "RemoteSession"]
 
@@ -196,6 +198,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def explain(self, signature: RunSignature, feeds: Feeds) -> Explanation:
         """Return what a step would do, which the master knows; see ``AsyncSession.explain``."""
+        from actorsession.plan.explain.explain import without_plan
+        from actorsession.plan.explain.explanation import Explanation
+
         connection = self.connection
         try:
             await connection.send_graph()
