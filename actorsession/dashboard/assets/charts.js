@@ -40,7 +40,7 @@ export class Lines {
   }
 
   #again() {
-    if (this.#data === null || this.#frame.clientWidth === 0) return;
+    if (this.#frame.clientWidth === 0 || !(this.#data?.times.length > 0)) return;
     this.#plot?.destroy();
     const { times, lines } = this.#data;
     const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
@@ -58,6 +58,7 @@ export class Lines {
         {
           ...axis,
           size: 30,
+          space: 70,
           values: (_, splits) =>
             splits.map((time) =>
               new Date(time * 1000).toLocaleTimeString("en-GB", {

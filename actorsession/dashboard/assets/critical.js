@@ -1,7 +1,7 @@
 /** Where the time of a step went, in words: its critical path where that is known, else the parts that worked. */
 
 import { h } from "./dom.js";
-import { duration, percent, short } from "./format.js";
+import { duration, percent, short, tensor } from "./format.js";
 
 /** The kinds of pieces of a critical path, in words. */
 export const KINDS = { work: "working", wire: "on the wire", wait: "waiting", queue: "in a queue" };
@@ -24,7 +24,7 @@ export function where_time_went(step) {
       null,
       h("strong", null, `${percent(length(longest) / total)} of the time: `),
       `${duration(length(longest))} ${KINDS[longest.kind] ?? longest.kind} at ${short(longest.where)}`,
-      longest.what && [": ", h("code", null, longest.what)],
+      longest.what && [": ", h("code", null, tensor(longest.what))],
     ),
     h(
       "p",

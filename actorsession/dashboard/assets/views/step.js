@@ -124,7 +124,7 @@ function tables(step) {
         width: "minmax(6rem, 0.8fr)",
       },
       { name: "where", label: "Where", wide: true, value: (piece) => short(piece.where), width: "minmax(7rem, 1.5fr)" },
-      { name: "what", label: "What", value: (piece) => piece.what, width: "minmax(8rem, 2.5fr)" },
+      { name: "what", label: "What", value: (piece) => tensor(piece.what ?? ""), width: "minmax(8rem, 2.5fr)" },
     ],
     {
       label: "Critical path",
@@ -431,7 +431,7 @@ class Timeline {
     const [x, end] = [this.#x(piece.began), this.#x(piece.ended)];
     const wide = Math.max(1.5, end - x);
     const text = `${KINDS[piece.kind] ?? piece.kind} ${duration(piece.ended - piece.began)}`;
-    const words = [text, piece.what].filter(Boolean).join(" · ");
+    const words = [text, tensor(piece.what ?? "")].filter(Boolean).join(" · ");
     const fitting = [words, text, duration(piece.ended - piece.began)].find((each) => each.length * 6.6 + 8 < wide);
     return s(
       "g",

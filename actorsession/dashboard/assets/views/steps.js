@@ -109,12 +109,7 @@ function columns(longest) {
       label: "Took",
       number: true,
       value: taken,
-      cell: (step) =>
-        bar(
-          runs(step) ? 1 : step.took / longest(),
-          duration(taken(step)),
-          runs(step) ? "runs" : "",
-        ),
+      cell: (step) => bar(runs(step) ? 1 : step.took / longest(), duration(taken(step)), runs(step) ? "runs" : ""),
       width: "minmax(7rem, 1.2fr)",
     },
     {
