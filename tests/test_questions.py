@@ -74,6 +74,7 @@ QUERIES = {
     "sessions share variables": ["does-a-session-of-one-process-share-variables-with-another"],
     # an operator
     "why does my run hang": ["why-does-my-run-hang", "why-does-it-hang"],
+    "last errors of a task": ["what-failed-last-night", "the-last-steps"],
     "why is my step slow": ["why-is-my-step-slow", "a-cluster-that-is-slow-on-purpose"],
     "see the generated code": ["the-generated-source"],
     "what port does a worker use": ["what-port-does-a-worker-use"],
