@@ -14,11 +14,11 @@ from actorsession.lazy_names import lazy_names
 
 # The names by module; see ``lazy_names``. The stub beside this file is made from it.
 _NAMES = {
-    ".step_chain": "critical_parts",
     ".guard": "HEADERS Guard",
     ".history": "History Sample",
     ".poller": "ClusterPoller TaskState",
     ".server": "DashboardServer",
+    ".step_chain": "critical_parts",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -130,7 +130,7 @@ class FitResult(ShownValue):
 
         def draw(name: str) -> str:
             points = [(report.step, getattr(report, name)) for report in self.reports]
-            return curves({name: [point for point in points if point[1] is not None]}, "", "step")
+            return curves({name: [point for point in points if point[1] is not None]}, name, "step")
 
         last = self.reports[-1]
         facts = {"best": self.best, "last": last, "stopped early": "yes" if self.stopped_early else None}
