@@ -44,6 +44,7 @@ QUERIES = {
     "save a model": ["how-do-i-save-a-model-and-load-it-again"],
     "load model again": ["how-do-i-save-a-model-and-load-it-again"],
     "catch exceptions": ["which-exceptions-do-i-catch"],
+    "error message meaning": ["what-does-an-error-message-mean-and-what-do-i-do-about-it"],
     "first run slow": ["why-is-the-first-run-slow"],
     "memory grows": ["why-does-my-memory-grow"],
     "gpu": ["does-it-run-on-a-gpu"],
