@@ -66,7 +66,7 @@ async def test_somebody_clicks_through_a_cluster_whose_second_worker_is_slow(tmp
 
 async def click_through(page: Page, *, phone: bool) -> None:
     # The first view says which worker is slow, and of which run.
-    await page.wait_for_text("worker:1 its kernels take", ".findings")
+    await page.wait_for_text("worker:1: its kernels take", ".findings")
     await page.wait_for_text("Most time of the last steps: loss:0")
     await page.click(".findings a[href*='task%3A1']")
     await page.wait_for_text("Devices by kernel time")

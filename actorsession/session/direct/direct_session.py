@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
+from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
@@ -144,13 +144,6 @@ class DirectSession(LocalSession[DirectPlan]):
         self._gate.check()
         return [d.attributes for d in self._devices]
 
-    async def connect(self) -> None:
-        """Do nothing: the session is in this process."""
-
-    async def devices(self) -> list[DeviceAttributes]:
-        """Return ``list_devices()``, for ``AsyncSession``."""
-        return self.list_devices()
-
     async def prepare(self, signature: RunSignature) -> DirectPlan:
         """Return the plan of a signature, for ``AsyncSession``; a large graph is planned in a thread.
 
@@ -199,10 +192,6 @@ class DirectSession(LocalSession[DirectPlan]):
         self._gate.check()
         make = partial(self.planner.explain, signature, feeds)
         return await self._planning.share(object(), make, f"the explanation of a step, {signature}", signature.size)
-
-    def timelines(self) -> list[StepStats]:
-        """Return no steps: a session without a cost model traces none for ``timeline_step``."""
-        return []
 
     # -- running -------------------------------------------------------------------------------
 

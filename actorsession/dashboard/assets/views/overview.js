@@ -5,6 +5,7 @@ import { where_time_went } from "../critical.js";
 import { Colours, h, hash, nothing, put } from "../dom.js";
 import { heaviest, of_tasks, of_transfers, per_step } from "../findings.js";
 import { UNKNOWN, bytes, count, duration, percent, plural, rate, short } from "../format.js";
+import { now } from "../source.js";
 import { Table } from "../table.js";
 
 export const title = "Overview";
@@ -24,6 +25,7 @@ export function open(root, page, chosen) {
   const tiles = h("dl", { class: "tiles" });
   const findings = h("div", { class: "findings", "aria-live": "polite" });
   const slowest = h("div");
+  const running = h("div");
   const legend = h("div", { class: "legend" });
   const details = h("section", { class: "details", "aria-label": "Details of a task", hidden: true });
   const tail = h("pre", { class: "tail" });
@@ -56,6 +58,7 @@ export function open(root, page, chosen) {
     tiles,
     findings,
     slowest,
+    running,
     h("div", { class: "bar-of-tools" }, h("h2", null, "Tasks"), search),
     table.element,
     details,
@@ -155,6 +158,10 @@ export function open(root, page, chosen) {
   ];
   let asked = null;
   stops.push(
+    page.source.watch("/api/why", 15, (why) => {
+      const kernels = why.waits.filter((wait) => !wait.key && wait.for.endsWith(" runs"));
+      put(running, kernels.length > 0 && callout_of_kernels(kernels));
+    }),
     page.source.watch("/api/steps", 5, async (steps) => {
       const most = heaviest(steps.last);
       if (most === null || most.typical.key === asked) return;
@@ -269,7 +276,10 @@ const state = (task) =>
 
 function summary(cluster) {
   const tasks = cluster.tasks;
-  const sum = (of) => tasks.reduce((total, task) => total + (of(task) ?? 0), 0);
+  const sum = (of) =>
+    tasks.some((task) => typeof of(task) === "number")
+      ? tasks.reduce((total, task) => total + (of(task) ?? 0), 0)
+      : null;
   const up = tasks.filter((task) => task.state === "up").length;
   const tile = (name, value, kind) => h("div", { class: kind }, h("dt", null, name), h("dd", null, value));
   return [
@@ -286,7 +296,7 @@ function callout(lines) {
   const shown = lines
     .slice(0, 12)
     .map(({ task, text }) =>
-      h("li", null, h("a", { href: hash("overview", task) }, short(task)), " ", h("span", null, text)),
+      h("li", null, h("a", { href: hash("overview", task) }, short(task)), ": ", h("span", null, text)),
     );
   if (shown.length === 0)
     return h("p", { class: "fine" }, "Nothing stands out: all tasks answer, and none is slower than the others.");
@@ -296,6 +306,25 @@ function callout(lines) {
     h("h2", null, plural(lines.length, "finding")),
     h("ul", null, shown),
     lines.length > shown.length && h("p", null, `and ${count(lines.length - shown.length)} more`),
+  );
+}
+
+/** Return the kernels that run at the moment, of which a slow one is seen again and again. */
+function callout_of_kernels(kernels) {
+  const lines = kernels
+    .slice(0, 5)
+    .map((wait) =>
+      h("li", null, [
+        h("code", null, wait.node),
+        ` (${wait.for.replace(/ runs$/, "")}) at ${short(wait.task)}, for ${duration(Math.max(0, now() - wait.since))}`,
+        wait.line && [", ", h("code", null, wait.line)],
+      ]),
+    );
+  return h(
+    "div",
+    { class: "callout calm" },
+    h("h2", null, "Seen running when the tasks were asked"),
+    h("ul", null, lines),
   );
 }
 
