@@ -16,6 +16,7 @@ from actorsession.config.stats import TransferStats
 from actorsession.config.step_record import PartRecord, StepRecord
 from actorsession.errors import InvalidArgumentError
 from actorsession.plan.rendezvous_key import parse_key
+from actorsession.runtime.hang_report_format import tensor
 
 __all__ = ["critical_parts", "transfers_of"]
 
@@ -75,7 +76,7 @@ def critical_parts(record: StepRecord, plan: Mapping[str, Any]) -> list[dict[str
         chain.append(_piece("work", now.device, _dearest(now.device, plan), arrived, ended))
         where = f"{crossing['source']} to {now.device}"
         sent = min(crossing["sent"], arrived)  # clocks of two hosts differ
-        chain.append(_piece("wire", where, crossing["edge"], sent, arrived))
+        chain.append(_piece("wire", where, tensor(crossing["edge"]), sent, arrived))
         now, ended = parts[crossing["source"]], sent
     began = min(now.began, ended)
     chain.append(_piece("work", now.device, _dearest(now.device, plan), began, ended))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import signal
 from collections.abc import AsyncIterator
@@ -299,6 +300,45 @@ async def test_the_history_is_kept_on_if_asked_for() -> None:
     async with in_process() as cluster, opened(cluster.target(), interval=0.01, keep_history=True) as page:
         await eventually(lambda: page.poller.rounds > 30)
         assert not page.poller.resting
+
+
+async def test_a_page_that_stays_open_collects_nothing() -> None:
+    paths = ["/api/cluster", "/api/history", "/api/sessions", "/api/steps", "/api/errors", "/api/variables", "/api/why"]
+    with Graph().as_default() as graph:
+        total = acts.add(1.0, 2.0)
+    async with (
+        in_process({"worker": 2}, kept_steps=5) as cluster,
+        AsyncSession(cluster.target(), graph=graph) as session,
+        opened(cluster.target(), interval=0.005) as page,
+    ):
+
+        async def look(times: int) -> int:
+            """The number of objects after a page was shown for some rounds."""
+            for _ in range(times):
+                await session.run(total)
+                for path in paths:
+                    await page.get(path)
+            gc.collect()
+            return len(gc.get_objects())
+
+        await look(20)
+        before, rounds, size = await look(10), page.poller.rounds, page.poller.history.nbytes
+        after = await look(60)
+        assert page.poller.rounds > rounds
+        assert page.poller.history.nbytes == size
+        assert after - before < 300
+
+
+async def test_many_tasks_are_asked_at_once() -> None:
+    async with in_process({"worker": 40}) as cluster, opened(cluster.target()) as page:
+        tasks = await page.until("/api/cluster", lambda found: all(t["state"] == "up" for t in found["tasks"]))
+        assert len(tasks["tasks"]) == 40
+        for path in ("/api/queues", "/api/errors", "/api/steps"):
+            await page.get(path)
+        await page.until("/api/history", lambda found: len(found["tasks"]) == 40)
+        # One link for each task, and that of the first question.
+        clients = [link for s in cluster.servers for link in s.statistics().links if link.peer == "client"]
+        assert len(clients) <= 41
 
 
 async def test_requests_that_are_too_many_are_refused_and_not_queued(monkeypatch: pytest.MonkeyPatch) -> None:
