@@ -116,10 +116,8 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(node, (ast.If, ast.IfExp)):
         test = ast.unparse(node.test)
         yield "", node.test
-        for part in node.body if isinstance(node.body, list) else [node.body]:
-            yield test, part
-        for part in node.orelse if isinstance(node.orelse, list) else [node.orelse]:
-            yield f"not ({test})", part
+        yield from ((test, part) for part in _parts(node.body))
+        yield from ((f"not ({test})", part) for part in _parts(node.orelse))
     elif isinstance(node, ast.ExceptHandler):
         caught = "any error" if node.type is None else ast.unparse(node.type)
         for part in node.body:
@@ -128,8 +126,11 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         for part in node.body:
             yield f"case {ast.unparse(node.pattern)}", part
     else:
-        for part in ast.iter_child_nodes(node):
-            yield "", part
+        yield from (("", child) for child in ast.iter_child_nodes(node))
+
+
+def _parts(body: list[ast.stmt] | ast.expr) -> list[ast.stmt] | list[ast.expr]:
+    return body if isinstance(body, list) else [body]
 
 
 def _condition(conditions: list[str]) -> str:

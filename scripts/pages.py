@@ -24,7 +24,7 @@ SEPARATE_MODULES = ("actorsession.extend", "transports")
 CONTENTS = {
     "Guide": (
         "docs/tutorial docs/layers docs/questions docs/errors docs/sessions docs/graphs docs/checkpoints "
-        "docs/distributed docs/observability docs/engines docs/ray docs/dask docs/slurm docs/kubernetes "
+        "docs/distributed docs/observability docs/tour docs/engines docs/ray docs/dask docs/slurm docs/kubernetes "
         "docs/tensorflow1 docs/extending"
     ),
     "Reference": "reference/index reference/errors/index docs/semantics docs/benchmarks examples",
@@ -70,7 +70,8 @@ def write_sources(folder: Path) -> None:
     texts |= {f"reference/{name}": text for name, text in reference_pages().items()}
     texts |= {f"reference/errors/{name}": text for name, text in catalogue_pages().items()}
     files = {name: text.encode() for name, text in texts.items()}
-    files |= {str(p.relative_to(ROOT)): p.read_bytes() for kind in ("png", "svg") for p in ROOT.glob(f"docs/*.{kind}")}
+    images = [*ROOT.glob("docs/*.png"), *ROOT.glob("docs/*.svg"), *ROOT.glob("docs/pictures/*")]
+    files |= {str(image.relative_to(ROOT)): image.read_bytes() for image in images}
     for old in (path for path in folder.rglob("*") if path.is_file()):
         if str(old.relative_to(folder)) not in files:
             old.unlink()
@@ -160,4 +161,7 @@ def _entry(module: str, name: str, value: object, described: dict[int, str]) -> 
 
 
 if __name__ == "__main__":
+    from scripts.pictures import write_pictures
+
     write_sources(Path(sys.argv[1]))
+    write_pictures(Path(sys.argv[1]) / "docs" / "pictures")

@@ -336,9 +336,9 @@ class _Walk:
             if arrival is not None:
                 yield self._arrival(arrival)
                 continue
-            made = step.runs.before((node.device, name.removeprefix("^").partition(":")[0]), start)
-            if made is not None and made is not node:
-                yield _Cause(made.end, _bound(self._node, made), _segment(made) == _segment(node))
+            source = step.runs.before((node.device, name.removeprefix("^").partition(":")[0]), start)
+            if source is not None and source is not node:
+                yield _Cause(source.end, _bound(self._node, source), _segment(source) == _segment(node))
         before = step.of_segment.before(_segment(node), start)
         if before is not None and before is not node:
             yield _Cause(before.end, _bound(self._node, before), in_segment=True)
@@ -375,13 +375,13 @@ class _Walk:
     def _sender(self, key: RendezvousKey) -> None:
         """Go on from the node that has sent a value, or else from the one that has made it."""
         step, device = self._step, key.src_device
-        made = sent_tensor(key).removeprefix("^").partition(":")[0]
+        name = sent_tensor(key).removeprefix("^").partition(":")[0]
         sender = step.runs.before((device, f"_send/{key.edge_name}"), self._cursor)
-        sender = sender or step.runs.before((device, made), self._cursor)
+        sender = sender or step.runs.before((device, name), self._cursor)
         if sender is None:
             self._follow(lambda: self._part(device_task(device)))
             return
-        self._add("queue", _short_device(device), f"{made} is made, and its segment goes on", sender.end)
+        self._add("queue", _short_device(device), f"{name} is there, and its segment goes on", sender.end)
         self._follow(lambda: self._node(sender))
 
     def _wire(self, frame: FrameStats | None, what: str) -> None:

@@ -143,6 +143,20 @@ def test_the_page_says_how_many_alerts_and_panels_there_are() -> None:
     assert all(rule["annotations"]["action"] for rule in alerts())
 
 
+def test_the_page_on_metrics_lists_every_family_with_its_labels(exported: dict[str, set[str]]) -> None:
+    page = (ROOT / "docs/observability.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| ([\w, ]*) \|", page, re.MULTILINE)
+    shown = {
+        name + part: {*re.findall(r"\w+", labels), *({"le"} if part == "_bucket" else ())}
+        for name, kind, labels in rows
+        for part in (PARTS if kind == "histogram" else ("",))
+    }
+    assert shown == {
+        name: labels - OF_PROMETHEUS - {"task"} for name, labels in exported.items() if name != "actorsession_server_up"
+    }
+    assert set(NAME.findall(page)) - set(exported) <= {name for name, kind, _ in rows if kind == "histogram"}
+
+
 # -- tools -----------------------------------------------------------------------------------------
 
 
