@@ -107,7 +107,7 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
             ResourceExhaustedError: if there is no place for them.
             FailedPreconditionError: if the cluster was started before, or is stopped meanwhile.
         """
-        await self._life.start(self._start, self._undo_start)
+        await self._life.start(self._start, self._end)
 
     async def _start(self) -> None:
         open_standard_descriptors()  # the loop may be the caller's own
@@ -125,13 +125,10 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
     def _running(self) -> int:
         return sum(process.alive for process in list(self.processes.values()))
 
-    async def _undo_start(self) -> None:
-        await self._end_page()
-        await self._tasks.stop(0.0)
-
-    async def _end_page(self) -> None:
+    async def _end(self, grace: float = 0.0) -> None:
         if self._page is not None:
             await in_thread(self._page.close)
+        await self._tasks.stop(grace)
 
     def _kill_all(self) -> None:
         if self._page is not None:
@@ -335,8 +332,7 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
 
     async def _stop(self, grace: float) -> None:
         await self._restarts.stop()
-        await self._end_page()
-        await self._tasks.stop(grace)
+        await self._end(grace)
         raise_losses(self.processes.values())
 
     def kill_now(self) -> None:
