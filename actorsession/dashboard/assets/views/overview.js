@@ -235,14 +235,6 @@ function columns(cluster, noticed) {
       width: "minmax(6.2rem, 0.6fr)",
     },
     {
-      name: "waiting",
-      label: "Running",
-      number: true,
-      wide: true,
-      value: (task) => task.steps,
-      cell: (task) => count(task.steps),
-    },
-    {
       name: "errors",
       label: "Errors",
       number: true,
