@@ -174,13 +174,20 @@ class OpError(PicklableError):
 
 
 class CancelledError(OpError):
-    """The step or call was cancelled; not ``asyncio.CancelledError``, which is the caller's own."""
+    """The step or call was cancelled; not ``asyncio.CancelledError``, which is the caller's own.
+
+    What to do: nothing, if the program has cancelled the step or closed the session itself; else the message and
+    the cause say who did.
+    """
 
     error_code = 1
 
 
 class UnknownError(OpError):
-    """A foreign exception that no other code describes."""
+    """A foreign exception that no other code describes.
+
+    What to do: look at the error that is its cause.
+    """
 
     error_code = 2
 
@@ -213,79 +220,123 @@ RequestValueError.__name__ = "ValueError"
 
 
 class InvalidArgumentError(OpError, RequestError):
-    """A value, name or graph that is invalid in any state of the system."""
+    """A value, name or graph that is invalid in any state of the system.
+
+    What to do: change what the message names; the same call fails again.
+    """
 
     error_code = 3
 
 
 class DeadlineExceededError(OpError):
-    """A wait has exceeded its deadline."""
+    """A wait has exceeded its deadline.
+
+    What to do: ``Session.why`` and ``actorsession why`` say what a step waits for. A longer limit helps if it
+    only is slow.
+    """
 
     error_code = 4
 
 
 class NotFoundError(OpError):
-    """A named object does not exist."""
+    """A named object does not exist.
+
+    What to do: compare the name with those that the message lists; it may be misspelt, of another graph, or not
+    made yet.
+    """
 
     error_code = 5
 
 
 class AlreadyExistsError(OpError):
-    """An object to be created exists already."""
+    """An object to be created exists already.
+
+    What to do: choose another name or folder, or remove what is there.
+    """
 
     error_code = 6
 
 
 class PermissionDeniedError(OpError):
-    """The caller is identified but lacks the permission."""
+    """The caller is identified but lacks the permission.
+
+    What to do: give the server the folder by ``--file-root``, or use a path below one that it has.
+    """
 
     error_code = 7
 
 
 class ResourceExhaustedError(OpError):
-    """A limit on memory, queue length or number is reached."""
+    """A limit on memory, queue length or number is reached.
+
+    What to do: use smaller batches or fewer steps at once, free space, or raise the limit that the message names.
+    """
 
     error_code = 8
 
 
 class FailedPreconditionError(OpError):
-    """The system is not in the required state; for example, a variable is not initialised."""
+    """The system is not in the required state; for example, a variable is not initialised.
+
+    What to do: bring the system into that state first, such as by running ``global_variables_initializer``, and
+    do the same again.
+    """
 
     error_code = 9
 
 
 class AbortedError(OpError):
-    """The call conflicted with a concurrent change, such as a restarted worker or a stale graph version."""
+    """The call conflicted with a concurrent change, such as a restarted worker or a stale graph version.
+
+    What to do: do the same again, which may succeed. After the restart of a task ``Session.reattach`` comes
+    first.
+    """
 
     error_code = 10
 
 
 class OutOfRangeError(OpError):
-    """A position past the end of a range."""
+    """A position past the end of a range.
+
+    What to do: end the loop that reads, if this is the end of its input; else check the position.
+    """
 
     error_code = 11
 
 
 class UnimplementedError(OpError):
-    """A known operation that is not supported here."""
+    """A known operation that is not supported here.
+
+    What to do: take another operation or setting; the message names one where there is one.
+    """
 
     error_code = 12
 
 
 class InternalError(OpError):
-    """An invariant of the runtime is violated, which is an error of the library."""
+    """An invariant of the runtime is violated, which is an error of the library.
+
+    What to do: report it, with the message and a program that shows it.
+    """
 
     error_code = 13
 
 
 class UnavailableError(OpError):
-    """A task cannot be reached; the message names it."""
+    """A task cannot be reached; the message names it.
+
+    What to do: see whether the task runs and can be reached (``actorsession status``), and run the step again
+    once it does.
+    """
 
     error_code = 14
 
 
 class DataLossError(OpError):
-    """Stored data cannot be read back."""
+    """Stored data cannot be read back.
+
+    What to do: restore an earlier checkpoint or snapshot, or copy the file again from where it is whole.
+    """
 
     error_code = 15
 
@@ -307,7 +358,10 @@ FolderInUseError.__name__ = "AssertionError"
 
 
 class UnauthenticatedError(OpError):
-    """The caller did not prove its identity."""
+    """The caller did not prove its identity.
+
+    What to do: give both sides the same token, or certificates of one CA.
+    """
 
     error_code = 16
 

@@ -157,8 +157,8 @@ def _words(name: str) -> tuple[str, ...]:
     """Return the words of a name in either case, each as TensorFlow 1 says it."""
     import re
 
-    found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
-    return tuple(_SYNONYMS.get(word.lower(), word.lower()) for word in found)
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    return tuple(_SYNONYMS.get(word.lower(), word.lower()) for word in parts)
 
 
 def _names_of(module: str) -> Sequence[str]:

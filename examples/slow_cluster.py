@@ -9,11 +9,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import numpy as np
 
 import actorsession as acts
 from actorsession.cluster import update_cluster
+from actorsession.config import StepStats
 from actorsession.observe import critical_path, write_trace
 
 DELAY = 0.05
@@ -71,18 +73,22 @@ def slow_step() -> tuple[acts.Tensor, acts.Tensor]:
         return x, acts.reduce_max(vectors, name="largest")
 
 
-async def main() -> None:
+async def traced_step() -> StepStats:
+    """Runs the step twice, and returns the statistics of the second: the first is planned, and compares clocks."""
     x, largest = slow_step()
     feeds = {x: np.random.default_rng(1).normal(size=[1000, 1000])}
     traced = acts.RunOptions(trace_level=acts.RunOptions.FULL_TRACE)
     metadata = acts.RunMetadata()
     async with slow_cluster() as target, acts.AsyncSession(target) as session:
-        for _ in range(2):  # the first step is planned, and compares the clocks of the workers
+        for _ in range(2):
             await session.run(largest, feeds, options=traced, run_metadata=metadata)
     assert metadata.step_stats is not None
-    print(critical_path(metadata.step_stats))
-    write_trace("slow_step.json", metadata.step_stats)
+    return metadata.step_stats
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    stats = asyncio.run(traced_step())
+    path = critical_path(stats)
+    print(path)
+    Path("slow_step.svg").write_text(path.to_svg(), encoding="utf-8")
+    write_trace("slow_step.json", stats)

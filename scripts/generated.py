@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAZY_PACKAGES = (
     "actorsession",
     "actorsession.cluster",
+    "actorsession.dashboard",
     "actorsession.compat",
     "actorsession.compat.v1",
     "actorsession.compat.v1.contrib",

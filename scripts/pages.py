@@ -1,4 +1,4 @@
-"""The sources of the documentation site: the pages of the repository, and a reference of the public names.
+"""The sources of the documentation site: the pages of the repository, and references of public names and errors.
 
 ``scripts/docs`` has Sphinx read the folder that ``write_sources`` fills. The reference is listed here and
 not by Sphinx, which cannot import ``actorsession.nn`` and its like: they are attributes that are imported
@@ -15,17 +15,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from scripts.error_catalogue import catalogue_pages
+
 ROOT = Path(__file__).resolve().parent.parent
 # Modules of the reference that are not attributes of ``actorsession``.
 SEPARATE_MODULES = ("actorsession.extend", "transports")
 # The pages in the order in which they are shown, by the heading above them.
 CONTENTS = {
     "Guide": (
-        "docs/tutorial docs/layers docs/questions docs/sessions docs/graphs docs/checkpoints "
-        "docs/distributed docs/observability docs/engines docs/ray docs/dask docs/slurm docs/kubernetes "
+        "docs/tutorial docs/layers docs/questions docs/errors docs/sessions docs/graphs docs/checkpoints "
+        "docs/distributed docs/observability docs/tour docs/engines docs/ray docs/dask docs/slurm docs/kubernetes "
         "docs/tensorflow1 docs/extending"
     ),
-    "Reference": "reference/index docs/semantics docs/benchmarks examples",
+    "Reference": "reference/index reference/errors/index docs/semantics docs/benchmarks examples",
     "The project": "docs/architecture docs/decisions/README CONTRIBUTING SECURITY CHANGELOG",
 }
 _LEXERS = {".py": "python", ".toml": "toml", ".yaml": "yaml", ".service": "ini"}
@@ -66,8 +68,10 @@ def write_sources(folder: Path) -> None:
     texts = {"index.md": front_page(), "examples.md": examples_page()}
     texts |= {str(page): page_text(page) for page in pages() if str(page) != "README.md"}
     texts |= {f"reference/{name}": text for name, text in reference_pages().items()}
+    texts |= {f"reference/errors/{name}": text for name, text in catalogue_pages().items()}
     files = {name: text.encode() for name, text in texts.items()}
-    files |= {str(p.relative_to(ROOT)): p.read_bytes() for kind in ("png", "svg") for p in ROOT.glob(f"docs/*.{kind}")}
+    images = [*ROOT.glob("docs/*.png"), *ROOT.glob("docs/*.svg"), *ROOT.glob("docs/pictures/*")]
+    files |= {str(image.relative_to(ROOT)): image.read_bytes() for image in images}
     for old in (path for path in folder.rglob("*") if path.is_file()):
         if str(old.relative_to(folder)) not in files:
             old.unlink()
@@ -131,7 +135,7 @@ def reference_pages() -> dict[str, str]:
     for module, found in public_modules().items():
         entries = [_entry(module, name, value, described) for name, value in public_names(found)]
         about = (inspect.getdoc(found) or "").split("\n\n")[0]
-        title = f"``{module}``"
+        title = f"Names of ``{module}``"  # the front page is called as the package is
         lines = [title, "=" * len(title), "", about, "", f".. py:module:: {module}", "", *entries]
         made[f"{module}.rst"] = "\n".join(lines)
     title = "API reference"
@@ -157,4 +161,7 @@ def _entry(module: str, name: str, value: object, described: dict[int, str]) -> 
 
 
 if __name__ == "__main__":
+    from scripts.pictures import write_pictures
+
     write_sources(Path(sys.argv[1]))
+    write_pictures(Path(sys.argv[1]) / "docs" / "pictures")

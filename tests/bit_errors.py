@@ -217,7 +217,7 @@ def _read_records(folder: Path) -> list[bytes]:
 
 def _events(folder: Path) -> None:
     from actorsession.compat.v1 import Event
-    from actorsession.observe.event_files import EventFileWriter
+    from actorsession.opsets.summaries.event_files import EventFileWriter
 
     writer = EventFileWriter(folder)
     for step in range(5):

@@ -839,7 +839,7 @@ _EVENTS = 40
 
 def _events(folder: Path) -> None:
     from actorsession.compat.v1 import Event
-    from actorsession.observe.event_files import EventFileWriter
+    from actorsession.opsets.summaries.event_files import EventFileWriter
 
     writer = EventFileWriter(folder / "log", max_queue=7)
     for step in range(_EVENTS):

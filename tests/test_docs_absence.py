@@ -42,7 +42,7 @@ def sentences(text: str) -> Iterator[str]:
             yield " ".join(part.split())
 
 
-def found(dotted: str) -> Any:
+def public_value(dotted: str) -> Any:
     """What a name stands for in either package; ``None`` if it is in neither."""
     for package in (acts, tf):
         value: Any = package
@@ -60,8 +60,8 @@ def contradicted(sentence: str) -> list[str]:
     ]
     plain = [word.lower() for word in re.findall(r"[A-Za-z]+", re.sub(r"`[^`]*`", "", sentence))]
     meant = [WORDS.get(word, word) for word in plain]
-    modules = [word for word in meant if word in WORDS.values() or isinstance(found(word), ModuleType)]
-    return [name for name in [*quoted, *modules] if found(name) is not None]
+    modules = [word for word in meant if word in WORDS.values() or isinstance(public_value(word), ModuleType)]
+    return [name for name in [*quoted, *modules] if public_value(name) is not None]
 
 
 def test_no_page_says_that_something_is_missing_which_programs_find() -> None:

@@ -254,11 +254,12 @@ def test_clients_at_one_unix_socket_are_added_up_and_no_snapshots_have_no_age() 
         rendezvous=0,
         runs=0,
         pushes=0,
-        links=(a_link(bytes_sent=3), a_link(bytes_sent=4)),
+        links=(a_link(bytes_sent=3, round_trip=0.5), a_link(bytes_sent=4, round_trip=0.25)),
     )
     samples, _ = read(seen.prometheus())
     sent = "actorsession_link_bytes_sent_total"
     assert value(samples, sent, task="t", peer="client", address="unix:///s") == 7
+    assert value(samples, "actorsession_link_round_trip_seconds", task="t", peer="client", address="unix:///s") == 0.5
     assert not any("snapshot" in name for name, _ in samples)
 
 

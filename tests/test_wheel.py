@@ -131,7 +131,8 @@ def test_the_wheel_has_the_packages_and_their_types_and_no_tests(installed: Path
     (packages,) = installed.glob("lib/python*/site-packages")
     for package in ("actorsession", "transports"):
         assert (packages / package / "py.typed").exists()
-        in_tree = {p.relative_to(ROOT) for p in (ROOT / package).rglob("*.py")}
+        files = [*(ROOT / package).rglob("*.py"), *(ROOT / package).rglob("assets/**/*.*")]
+        in_tree = {path.relative_to(ROOT) for path in files}
         assert {path for path in in_tree if not (packages / path).exists()} == set()
     assert not (packages / "tests").exists()
 

@@ -9,8 +9,7 @@ from actorsession.drawing.text import byte_size, duration
 
 if TYPE_CHECKING:
     from actorsession.cli.status import TaskAnswer
-    from actorsession.cluster import ServerStatistics
-    from actorsession.cluster.server.task_rates import TaskRates
+    from actorsession.cluster import ServerStatistics, TaskRates
 
 __all__ = ["RATE_HEADINGS", "Rounds", "rate_cells"]
 
@@ -29,7 +28,7 @@ class Rounds:
         Args:
             answers: those of this round.
         """
-        from actorsession.cluster.server.task_rates import rates_between
+        from actorsession.cluster import rates_between
 
         later = {answer.address: answer.counters for answer in answers if answer.counters is not None}
         earlier, self._earlier = self._earlier, later

@@ -28,8 +28,7 @@ from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.actors.deadline import Deadline
-    from actorsession.cluster import ServerStatistics
-    from actorsession.cluster.server.task_rates import TaskRates
+    from actorsession.cluster import ServerStatistics, TaskRates
     from actorsession.prometheus import MetricFamily
 
 __all__ = ["TaskAnswer", "add_to", "ask_cluster", "ask_tasks", "marked", "metric_families", "wrongs_of"]

@@ -28,7 +28,7 @@ from actorsession.records import dataclass
 from actorsession.terminal_text import visible
 
 if TYPE_CHECKING:
-    from actorsession.cluster.server.task_rates import TaskRates
+    from actorsession.cluster import TaskRates
 
 __all__ = ["Order", "add_to", "screen_lines"]
 
@@ -243,12 +243,12 @@ def screen_lines(
         order: the order of the rows.
         heading: the first line.
         width: the columns of the screen.
-        height: its lines; what has no room is left out, the last rows first.
+        height: its lines; what does not fit is left out, the last rows first.
     """
     wrongs = wrongs_of(answers)
     shown = order.sorted(answers, rates)
     up = sum(answer.counters is not None and not answer.fault for answer in answers)
-    steps = sum(one.steps for one in rates.values())
+    steps = sum(one.whole for one in rates.values())
     first = f"{heading}  {up} of {len(answers)} tasks up, {steps:.1f} steps/s, by {_KEYS[order.key].name}"
     head, *rows = table([_HEADINGS, *[_cells(answer, rates.get(answer.address), wrongs) for answer in shown]])
     told = [answer.text for answer in shown if answer.fault]

@@ -99,15 +99,18 @@ def _run(options: argparse.Namespace) -> int:
     count = options.last if narrow else _MOST
 
     async def ask(address: str, **to: Any) -> list[StepRecord]:
-        return await read_steps(address, count, running=options.running, **to)
+        # Also those that run, of which some tasks may have ended their parts.
+        return await read_steps(address, count, running=True, **to)
 
     answers = run(ask_tasks(options.address, options.timeout, ask, all_tasks=True))
     silent = report_silent("trace", answers)
     steps = merge_records([record for row in answers for record in row.answer or ()])
+    under_way = {record.step_id for row in answers for record in row.answer or () if record.is_running}
     steps = [
         step
         for step in steps
         if (step.took >= options.slower_than or step.is_running)
+        and (options.running or step.step_id not in under_way)
         and options.session in ("", step.session)
         and (number is None or str(step.step_id).endswith(number))
     ]

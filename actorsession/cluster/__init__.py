@@ -24,6 +24,7 @@ _NAMES = {
     ".server.server": "Server",
     ".server.settings": "ServerSettings",
     ".server.statistics": "OpenSession QueueSize ServerStatistics VariableSize",
+    ".server.task_rates": "TaskRates rates_between",
     ".slurm_resolver": "SlurmClusterResolver",
     ".spec": "ClusterDef ClusterSpec JobDef",
     "transports": "SecurityConfig",

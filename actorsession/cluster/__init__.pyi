@@ -30,6 +30,9 @@ from actorsession.cluster.server.statistics import (
 OpenSession as OpenSession, QueueSize as QueueSize, ServerStatistics as ServerStatistics,
 VariableSize as VariableSize
 )
+from actorsession.cluster.server.task_rates import (
+TaskRates as TaskRates, rates_between as rates_between
+)
 from actorsession.cluster.slurm_resolver import SlurmClusterResolver as SlurmClusterResolver
 from actorsession.cluster.spec import (
 ClusterDef as ClusterDef, ClusterSpec as ClusterSpec, JobDef as JobDef
@@ -41,7 +44,7 @@ __all__ = [
 "Cluster", "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef",
 "KubernetesClusterResolver", "LocalCluster", "OpenSession", "QueueSize", "SecurityConfig", "Server",
 "ServerSettings", "ServerStatistics", "SimpleClusterResolver", "SlurmClusterResolver",
-"TFConfigClusterResolver", "TaskEnd", "TaskErrors", "TaskStatus", "TaskVariable", "VariableSize",
-"read_cluster", "read_errors", "read_log", "read_statistics", "read_steps", "read_variables",
-"read_why", "stop_server", "update_cluster"
+"TFConfigClusterResolver", "TaskEnd", "TaskErrors", "TaskRates", "TaskStatus", "TaskVariable",
+"VariableSize", "rates_between", "read_cluster", "read_errors", "read_log", "read_statistics",
+"read_steps", "read_variables", "read_why", "stop_server", "update_cluster"
 ]

@@ -56,8 +56,8 @@ class RunExperimental:
         why = "each session has its share of the kernel pool"
         reject("use_run_handler_pool", self.use_run_handler_pool, (False,), why)
         if self.trace_parent and TRACE_PARENT.fullmatch(self.trace_parent) is None:
-            found = f"{self.trace_parent!r:.100}"
-            raise InvalidArgumentError(f"trace_parent is the value of a traceparent header, got {found}")
+            given = f"{self.trace_parent!r:.100}"
+            raise InvalidArgumentError(f"trace_parent is the value of a traceparent header, got {given}")
 
     def to_wire(self) -> dict[str, Any]:
         """Return the options as plain values."""

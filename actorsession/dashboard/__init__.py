@@ -18,6 +18,7 @@ _NAMES = {
     ".history": "History Sample",
     ".poller": "ClusterPoller TaskState",
     ".server": "DashboardServer",
+    ".step_chain": "critical_parts",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

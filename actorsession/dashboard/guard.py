@@ -1,7 +1,7 @@
 """Who may look at the page: the token, the name of the host, the method, and the headers of every answer.
 
 Plain code that reads requests in parts, so that it is tested without a server. A browser obeys pages of
-others that point it here, so three things are checked: the ``Host`` of a request is one that no stranger's
+others that point it here, so three things are checked: the host that a request names is one that no stranger's
 domain can have (rebinding), a token comes with it that a page elsewhere cannot send, and an answer may be
 shown by no other page.
 

@@ -6,15 +6,12 @@ are of other answers.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from actorsession.config.stats import TransferStats
 from actorsession.config.step_record import StepRecord
-from actorsession.errors import InvalidArgumentError
+from actorsession.dashboard.step_chain import critical_parts, transfers_of
 from actorsession.graph.device import device_task
-from actorsession.plan.rendezvous_key import parse_key
 from actorsession.runtime.wait_graph import PartialWaits
 
 __all__ = ["step_row", "step_view"]
@@ -53,9 +50,9 @@ def step_view(record: StepRecord, plan: Mapping[str, Any], partial: PartialWaits
     return {
         **step_row(record),
         "partitions": _partitions(record, plan),
-        "transfers": _transfers(record.transfers),
+        "transfers": transfers_of(record.transfers),
         "left_out": record.left_out,
-        "critical": [],
+        "critical": critical_parts(record, plan),
         **_fed_and_fetched(record, partial),
     }
 
@@ -81,32 +78,6 @@ def _partitions(record: StepRecord, plan: Mapping[str, Any]) -> list[dict[str, A
                     for name in planned.get(device, ())
                     if (node := nodes.get(name)) is not None
                 ],
-            }
-        )
-    return rows
-
-
-def _transfers(transfers: Iterable[TransferStats]) -> list[dict[str, Any]]:
-    """Return the transfers of both ends, in the order in which they were seen first."""
-    ends: defaultdict[str, dict[str, TransferStats]] = defaultdict(dict)
-    for transfer in sorted(transfers, key=lambda transfer: transfer.time):
-        ends[transfer.key].setdefault(transfer.kind, transfer)
-    rows = []
-    for key, by_kind in ends.items():
-        try:
-            parsed = parse_key(key)
-        except InvalidArgumentError:  # of a peer
-            continue
-        sent, received = by_kind.get("send"), by_kind.get("recv")
-        rows.append(
-            {
-                "key": key,
-                "edge": parsed.edge_name,
-                "source": parsed.src_device,
-                "target": parsed.dst_device,
-                "bytes": max(end.nbytes for end in by_kind.values()),
-                "sent": None if sent is None else sent.time,
-                "received": None if received is None else received.time,
             }
         )
     return rows

@@ -4,7 +4,8 @@
 A ``Picture`` is boxes and arrows, which become SVG or the language of Graphviz; ``chart`` draws curves and
 ``lanes`` what ran when; ``html`` and ``text`` lay out tables. Everything that is shown passes ``visible`` and
 is escaped here, so that callers give names and messages as they are. Nothing here knows of graphs or
-sessions: the packages above choose what to show. It imports only ``records`` and ``terminal_text``, and when something is drawn.
+sessions: the packages above choose what to show. It imports only helpers such as ``records``; what draws is
+imported when something is drawn.
 """
 
 from actorsession.drawing.layout import Layout as Layout, Place as Place, lay_out as lay_out

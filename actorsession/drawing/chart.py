@@ -16,6 +16,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 20.0, 34.0, 36.0
 _ROW = 20.0
 # Letters of the name of a lane.
 _LONGEST = 48
+# Fewer letters of a label say nothing.
+_LEAST = 8
 # A browser scrolls this many shapes without delay; shorter spans are left out first.
 _SPANS = 3000
 
@@ -195,7 +197,7 @@ def _span(span: Span, across: Callable[[float], float], y: float, kinds: Kinds) 
     yield f'<g>{tooltip(title)}<rect class="acts-b{kinds.css(span.kind)}" '
     yield f'x="{x:.1f}" y="{y + 1:.1f}" width="{width:.1f}" height="{_ROW - 2:.0f}" rx="2"/>'
     letters = int((width - 6) / 7)
-    if span.label and letters >= min(4, len(span.label)):
+    if span.label and letters >= min(_LEAST, len(span.label)):
         yield _text(x + 4, y + 14, fit(span.label, letters), "acts-t acts-n")
     yield "</g>"
 

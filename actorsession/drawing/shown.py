@@ -24,6 +24,16 @@ class Shown:
         """Return what it shows of itself; it is made at each call, and nothing is run or asked for it."""
         raise NotImplementedError
 
+    def to_svg(self) -> str:
+        """Return its first drawing, as a file of its own or as a part of a page.
+
+        Raises:
+            ValueError: if it has none: an empty graph, or counters.
+        """
+        for draw in self._sheet().drawings.values():
+            return draw()
+        raise ValueError(f"a {type(self).__name__} that is empty, or has only numbers, has no drawing")
+
     def __str__(self) -> str:
         return self._sheet().text()
 

@@ -23,7 +23,7 @@ from actorsession.records import dataclass
 __all__ = ["PictureNode", "graph_picture", "nodes_of", "nodes_sheet", "partitions_picture"]
 
 # Boxes that a reader takes in without scrolling far.
-_MOST = 32
+_MOST = 18
 _KINDS = {
     "VarHandleOp": "variable",
     "VariableV2": "variable",
@@ -207,7 +207,8 @@ def _opened(nodes: Sequence[PictureNode], most: int) -> list[_Scope]:
             else:
                 final.append(scope)
         if not waiting:
-            return final
+            order = {id(node): place for place, node in enumerate(nodes)}
+            return sorted(final, key=lambda scope: order[id(scope.nodes[0])])
 
 
 def _split(scope: _Scope, most: int) -> list[_Scope]:

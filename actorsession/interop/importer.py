@@ -23,6 +23,7 @@ from actorsession.interop.import_plan import Planned, functions_used, plan_messa
 from actorsession.interop.node_builder import NodeBuilder, handle_of
 from actorsession.interop.ordering import in_order
 from actorsession.ops import convert_to_tensor
+from actorsession.progress import shown_while
 
 __all__ = ["import_graph_def"]
 
@@ -53,7 +54,7 @@ def import_graph_def(
         ValueError: if the graph is invalid for any other reason, or a name is not in it.
         TypeError: for arguments of other types.
     """
-    with pause_collector():
+    with pause_collector(), shown_while("importing a graph"):
         return _imported(graph_def, input_map, return_elements, name, producer_op_list)
 
 

@@ -17,7 +17,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 from actorsession.config import FrameStats, NodeStats, PhaseStats, StepStats, TransferStats
-from actorsession.drawing import html, text
+from actorsession.drawing import text
+from actorsession.drawing.chart import Lane, Span, lanes
+from actorsession.drawing.sheet import Sheet, Table
+from actorsession.drawing.shown import Shown
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import device_in_task, device_task
 from actorsession.observe.labels import parse_label
@@ -31,6 +34,7 @@ T = TypeVar("T")
 # Seconds by which two times of one process may contradict each other: floats of seconds since 1970 resolve a
 # quarter of a microsecond.
 _ROUNDING = 1e-6
+_HEADINGS = ("kind", "where", "what", "took", "share")
 # Share of the step below which rows of the printed table are summed up in one.
 _LEAST_SHARE = 0.01
 
@@ -65,7 +69,7 @@ class PathRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CriticalPath:
+class CriticalPath(Shown):
     """The critical path of a step; prints as a table of what took at least a hundredth of the time.
 
     Attributes:
@@ -130,11 +134,20 @@ class CriticalPath:
         return table
 
     def __str__(self) -> str:
-        lines = text.table([("kind", "where", "what", "took", "share"), *self._table()], names=3)
+        lines = text.table([_HEADINGS, *self._table()], names=3)
         return "\n".join([self._summary(), *lines])
 
-    def _repr_html_(self) -> str:
-        return html.page(self._summary(), html.table(["kind", "where", "what", "took", "share"], self._table()))
+    def to_svg(self) -> str:
+        """Return a drawing of the path, with a lane for each place and a colour for each kind."""
+        spans: dict[str, list[Span]] = defaultdict(list)
+        for row in self.rows:
+            title = f"{row.kind}: {row.what}\n{text.duration(row.seconds)}"
+            spans[row.where].append(Span(row.began - self.began, row.ended - self.began, row.what, row.kind, title))
+        return lanes([Lane(where, tuple(here)) for where, here in spans.items()], caption=self._summary())
+
+    def _sheet(self) -> Sheet:
+        table = Table("parts", _HEADINGS, self._table(), 3)
+        return Sheet(self._summary(), tables=[table], drawings={"time": self.to_svg} if self.rows else {})
 
 
 def critical_path(stats: StepStats) -> CriticalPath:
@@ -323,9 +336,9 @@ class _Walk:
             if arrival is not None:
                 yield self._arrival(arrival)
                 continue
-            made = step.runs.before((node.device, name.removeprefix("^").partition(":")[0]), start)
-            if made is not None and made is not node:
-                yield _Cause(made.end, _bound(self._node, made), _segment(made) == _segment(node))
+            source = step.runs.before((node.device, name.removeprefix("^").partition(":")[0]), start)
+            if source is not None and source is not node:
+                yield _Cause(source.end, _bound(self._node, source), _segment(source) == _segment(node))
         before = step.of_segment.before(_segment(node), start)
         if before is not None and before is not node:
             yield _Cause(before.end, _bound(self._node, before), in_segment=True)
@@ -362,13 +375,13 @@ class _Walk:
     def _sender(self, key: RendezvousKey) -> None:
         """Go on from the node that has sent a value, or else from the one that has made it."""
         step, device = self._step, key.src_device
-        made = sent_tensor(key).removeprefix("^").partition(":")[0]
+        name = sent_tensor(key).removeprefix("^").partition(":")[0]
         sender = step.runs.before((device, f"_send/{key.edge_name}"), self._cursor)
-        sender = sender or step.runs.before((device, made), self._cursor)
+        sender = sender or step.runs.before((device, name), self._cursor)
         if sender is None:
             self._follow(lambda: self._part(device_task(device)))
             return
-        self._add("queue", _short_device(device), f"{made} is made, and its segment goes on", sender.end)
+        self._add("queue", _short_device(device), f"{name} is there, and its segment goes on", sender.end)
         self._follow(lambda: self._node(sender))
 
     def _wire(self, frame: FrameStats | None, what: str) -> None:

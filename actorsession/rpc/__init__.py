@@ -8,8 +8,9 @@ and transports, and is independent of sessions.
 
 from __future__ import annotations
 
+from actorsession.rpc.clock_offset import ClockOffset
 from actorsession.rpc.link import Link, LinkStatistics
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.remote_ref import RemoteRef
 
-__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "Link", "LinkStatistics", "RemoteRef"]
+__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "ClockOffset", "Link", "LinkStatistics", "RemoteRef"]

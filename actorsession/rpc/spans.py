@@ -104,10 +104,10 @@ def begin_task(name: str, parent: str, began: float, attributes: Mapping[str, An
         began: wall-clock seconds at which its request arrived; 0 for now.
         attributes: what is said of it.
     """
-    api, found = _api(), TRACE_PARENT.fullmatch(parent)
-    if api is None or found is None:
+    api, header = _api(), TRACE_PARENT.fullmatch(parent)
+    if api is None or header is None:
         return TaskSpan(parent)
-    trace_id, span_id, flags = (int(part, 16) for part in found.groups())
+    trace_id, span_id, flags = (int(part, 16) for part in header.groups())
     above = api.SpanContext(trace_id, span_id, is_remote=True, trace_flags=api.TraceFlags(flags))
     span = api.get_tracer(_NAME, installed_version()).start_span(
         name,

@@ -245,7 +245,10 @@ class StepLog:
             return []
         now = time.monotonic()
         ended: list[Whole | Part] = [*self.wholes, *self.parts]
-        under_way = self._under_way() if running else []
+        under_way = self._under_way()
+        if not running:  # a part that has ended may be that of a step that has not
+            left_out = {entry.step_id for entry in under_way}
+            ended, under_way = [entry for entry in ended if entry.step_id not in left_out], []
         took: dict[int, tuple[float, float]] = {}
         known = {whole.step_id for whole in ended if isinstance(whole, Whole)}
         for entry in chain(ended, under_way):

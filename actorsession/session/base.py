@@ -15,7 +15,15 @@ from typing import Any
 
 from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
-from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, SessionMetadata, StepStats
+from actorsession.config import (
+    CallableOptions,
+    ConfigProto,
+    RPCOptions,
+    RunMetadata,
+    RunOptions,
+    SessionMetadata,
+    StepStats,
+)
 from actorsession.drawing.shown import Shown
 from actorsession.durations import checked_seconds, in_seconds
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
@@ -43,8 +51,10 @@ __all__ = [
     "check_wait_for",
     "container_names",
     "get_default_session",
+    "local_session",
     "own_limit",
     "reset_options",
+    "rpc_options_of",
 ]
 
 # Names of fetches and targets that a span tells.
@@ -161,6 +171,16 @@ def _new_session(graph: Graph, options: SessionOptions, requests: Requests) -> S
     if not isinstance(session, SessionInterface):
         raise TypeError(f"{type(factory).__name__}.new_session returns a SessionInterface, got {session!r:.100}")
     return session
+
+
+def local_session(session: BaseSession) -> LocalSession[Any] | None:
+    """Return what runs the steps of a session in this process; ``None`` if a master does."""
+    return session._local
+
+
+def rpc_options_of(session: BaseSession) -> RPCOptions:
+    """Return how a session connects to its master."""
+    return session._config.rpc_options
 
 
 class BaseSession(Shown, ProcessBound, ABC):

@@ -233,6 +233,17 @@ class LocalSession(SessionInterface[P]):
         """This session."""
         return self
 
+    async def connect(self) -> None:
+        """Do nothing: what runs the steps is here."""
+
+    async def devices(self) -> list[DeviceAttributes]:
+        """Return ``list_devices()``."""
+        return self.list_devices()
+
+    def timelines(self) -> list[StepStats]:
+        """Return no steps, unless the kind of session traces some for ``timeline_step``."""
+        return []
+
     @property
     @abstractmethod
     def tensors(self) -> TensorStore:

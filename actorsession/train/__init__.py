@@ -29,6 +29,7 @@ _NAMES = {
         "maybe_batch_join maybe_shuffle_batch maybe_shuffle_batch_join range_input_producer "
         "shuffle_batch shuffle_batch_join slice_input_producer string_input_producer"
     ),
+    ".layers.model_summary": "LayerSummary ModelSummary model_summary",
     ".learning_rate_decay": (
         "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay "
         "linear_cosine_decay natural_exp_decay noisy_linear_cosine_decay piecewise_constant "

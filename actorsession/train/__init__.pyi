@@ -41,6 +41,9 @@ maybe_shuffle_batch_join as maybe_shuffle_batch_join, range_input_producer as ra
 shuffle_batch as shuffle_batch, shuffle_batch_join as shuffle_batch_join, slice_input_producer as
 slice_input_producer, string_input_producer as string_input_producer
 )
+from actorsession.train.layers.model_summary import (
+LayerSummary as LayerSummary, ModelSummary as ModelSummary, model_summary as model_summary
+)
 from actorsession.train.learning_rate_decay import (
 cosine_decay as cosine_decay, cosine_decay_restarts as cosine_decay_restarts, exponential_decay as
 exponential_decay, inverse_time_decay as inverse_time_decay, linear_cosine_decay as
@@ -72,18 +75,19 @@ Fit as Fit, FitReport as FitReport, FitResult as FitResult, fit as fit
 __all__ = [
 "AdadeltaOptimizer", "AdagradDAOptimizer", "AdagradOptimizer", "AdamOptimizer",
 "AllReduceOptimizer", "CheckpointState", "Coordinator", "ExponentialMovingAverage", "Fit",
-"FitReport", "FitResult", "FtrlOptimizer", "GradientDescentOptimizer", "LooperThread",
-"MomentumOptimizer", "NewCheckpointReader", "Optimizer", "ProximalAdagradOptimizer",
-"ProximalGradientDescentOptimizer", "QueueRunner", "RMSPropOptimizer", "SaveSpec", "SaveableObject",
-"Saver", "SaverDef", "SyncReplicasOptimizer", "add_queue_runner", "assert_global_step", "batch",
-"batch_join", "broadcast_variables", "checkpoint_exists", "cosine_decay", "cosine_decay_restarts",
-"create_global_step", "exponential_decay", "fit", "generate_checkpoint_state_proto",
-"get_checkpoint_mtimes", "get_checkpoint_state", "get_global_step", "get_or_create_global_step",
-"global_step", "init_from_checkpoint", "input_producer", "inverse_time_decay", "latest_checkpoint",
-"limit_epochs", "linear_cosine_decay", "list_variables", "load_checkpoint", "load_variable",
-"match_filenames_once", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
-"maybe_shuffle_batch_join", "natural_exp_decay", "noisy_linear_cosine_decay", "piecewise_constant",
-"piecewise_constant_decay", "polynomial_decay", "range_input_producer", "remove_checkpoint",
-"replica_device_setter", "running_queues", "shuffle_batch", "shuffle_batch_join",
-"slice_input_producer", "start_queue_runners", "string_input_producer", "update_checkpoint_state"
+"FitReport", "FitResult", "FtrlOptimizer", "GradientDescentOptimizer", "LayerSummary",
+"LooperThread", "ModelSummary", "MomentumOptimizer", "NewCheckpointReader", "Optimizer",
+"ProximalAdagradOptimizer", "ProximalGradientDescentOptimizer", "QueueRunner", "RMSPropOptimizer",
+"SaveSpec", "SaveableObject", "Saver", "SaverDef", "SyncReplicasOptimizer", "add_queue_runner",
+"assert_global_step", "batch", "batch_join", "broadcast_variables", "checkpoint_exists",
+"cosine_decay", "cosine_decay_restarts", "create_global_step", "exponential_decay", "fit",
+"generate_checkpoint_state_proto", "get_checkpoint_mtimes", "get_checkpoint_state",
+"get_global_step", "get_or_create_global_step", "global_step", "init_from_checkpoint",
+"input_producer", "inverse_time_decay", "latest_checkpoint", "limit_epochs", "linear_cosine_decay",
+"list_variables", "load_checkpoint", "load_variable", "match_filenames_once", "maybe_batch",
+"maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join", "model_summary",
+"natural_exp_decay", "noisy_linear_cosine_decay", "piecewise_constant", "piecewise_constant_decay",
+"polynomial_decay", "range_input_producer", "remove_checkpoint", "replica_device_setter",
+"running_queues", "shuffle_batch", "shuffle_batch_join", "slice_input_producer",
+"start_queue_runners", "string_input_producer", "update_checkpoint_state"
 ]

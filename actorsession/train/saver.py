@@ -28,6 +28,7 @@ from actorsession.config.file_roots import path_text
 from actorsession.errors import InvalidArgumentError, NotFoundError, RequestValueError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.process_bound import GraphBound
+from actorsession.progress import shown_while
 from actorsession.records import dataclass, description
 from actorsession.train.checkpoint_retention import CheckpointRetention
 from actorsession.train.checkpoint_state import (
@@ -249,7 +250,7 @@ class Saver(GraphBound):
             step = sess.run(global_step)
         plan = self._named(plan, step, meta_graph_suffix, write_meta_graph, write_state)
         if self._def is not None:
-            with _fed(self._def, plan) as feeds:
+            with shown_while(f"saving {plan.prefix}"), _fed(self._def, plan) as feeds:
                 plan = _written(self._def, plan, sess.run(self._def.save_tensor_name, feeds))
         return self._finish(plan)
 
@@ -276,7 +277,7 @@ class Saver(GraphBound):
             step = await sess.run(global_step)
         plan = self._named(plan, step, meta_graph_suffix, write_meta_graph, write_state)
         if self._def is not None:
-            with _fed(self._def, plan) as feeds:
+            with shown_while(f"saving {plan.prefix}"), _fed(self._def, plan) as feeds:
                 saved = await sess.run(self._def.save_tensor_name, feeds)
                 plan = await in_thread(_written, self._def, plan, saved)
         return await in_thread(self._finish, plan)
@@ -373,7 +374,7 @@ class Saver(GraphBound):
         check_session(sess, awaited=False)
         step = self._to_restore(sess, save_path)
         if step is not None:
-            with _restore_errors(save_path):
+            with shown_while(f"restoring {save_path}"), _restore_errors(save_path):
                 sess.run(*step)
 
     async def restore_async(self, sess: Any, save_path: str | None) -> None:
@@ -381,7 +382,7 @@ class Saver(GraphBound):
         check_session(sess, awaited=True)
         step = self._to_restore(sess, save_path)
         if step is not None:
-            with _restore_errors(save_path):
+            with shown_while(f"restoring {save_path}"), _restore_errors(save_path):
                 await sess.run(*step)
 
     def _to_restore(self, sess: Any, save_path: Any) -> tuple[str, dict[str, str]] | None:

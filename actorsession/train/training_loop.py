@@ -14,29 +14,36 @@ import contextlib
 import inspect
 import math
 import os
-import sys
 import time
 import warnings
 from asyncio import sleep
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping, Sized
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import numpy as np
 
+from actorsession.actors.loops import in_thread
 from actorsession.drawing.shown import ShownValue
 from actorsession.durations import checked_seconds
-from actorsession.ops.flow.streams import write_line
+from actorsession.extras import require
 from actorsession.ops.graph_keys import GraphKeys
+from actorsession.opsets.summaries.event_files import EventFileWriter
+from actorsession.opsets.summaries.fields import double_field, sized, tagged
 from actorsession.process_bound import ProcessBound
+from actorsession.protobuf.wire import length_field
 from actorsession.records import dataclass
 from actorsession.session.blocking import complete
+from actorsession.train.fit_progress import Watcher, watcher_of
 from actorsession.train.saver import Saver
 
 if TYPE_CHECKING:
     from actorsession.drawing.sheet import Sheet
 
 __all__ = ["Fit", "FitReport", "FitResult", "fit"]
+
+# The fields of an event.
+_WALL_TIME, _STEP, _SUMMARY = 1, 2, 5
 
 Feeds: TypeAlias = "Mapping[Any, Any] | None"
 SomeBatches: TypeAlias = "Iterable[Feeds] | AsyncIterable[Feeds]"
@@ -91,13 +98,39 @@ class FitResult(ShownValue):
         """The number of steps in all epochs."""
         return self.reports[-1].step
 
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the loss, and the metric where there was validation, over the steps.
+
+        Args:
+            axes: the axes of matplotlib to draw into; those of a new figure if left out.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ImportError: without the package matplotlib.
+        """
+        require("matplotlib", "demo", "plots need the package matplotlib")
+        if axes is None:
+            from matplotlib import pyplot
+
+            _, axes = pyplot.subplots()
+        steps = [report.step for report in self.reports]
+        axes.plot(steps, [report.loss for report in self.reports], marker=".", label="loss")
+        if self.best.metric is not None:
+            axes.plot(steps, [report.metric for report in self.reports], marker=".", label="validation")
+        axes.axvline(self.best.step, linestyle=":", color="grey", label="best")
+        axes.set_xlabel("step")
+        axes.legend()
+        return axes
+
     def _sheet(self) -> Sheet:
         from actorsession.drawing.chart import curves
         from actorsession.drawing.sheet import Sheet, Table
 
         def draw(name: str) -> str:
             points = [(report.step, getattr(report, name)) for report in self.reports]
-            return curves({name: [point for point in points if point[1] is not None]}, "", "step")
+            return curves({name: [point for point in points if point[1] is not None]}, name, "step")
 
         last = self.reports[-1]
         facts = {"best": self.best, "last": last, "stopped early": "yes" if self.stopped_early else None}
@@ -129,8 +162,10 @@ class _Settings:
     global_step: Any
     patience: int | None
     restore_best: bool
-    progress: Callable[[FitReport], object]
+    progress: Callable[[FitReport], object] | TextIO | None
+    events: str | None
     timeout: float | None
+    dashboard: bool
 
 
 def fit(
@@ -149,8 +184,10 @@ def fit(
     global_step: Any = None,
     patience: int | None = None,
     restore_best: bool = False,
-    progress: Callable[[FitReport], object] | None = None,
+    progress: Callable[[FitReport], object] | TextIO | None = None,
+    events: str | os.PathLike[str] | None = None,
     timeout: float | None = None,
+    dashboard: bool = False,
 ) -> Fit:
     """Return a training that runs ``train_op`` once for each batch.
 
@@ -179,9 +216,14 @@ def fit(
             validation, after which the training stops.
         restore_best: whether the variables get the values of the best report back when the training ends by
             itself. The best values are kept in the memory of this process.
-        progress: called with each report; if left out, a line for each is written to standard error where
-            that is a terminal.
+        progress: called with each report; or a text stream, which gets a line for each. If left out, a terminal
+            at standard error and the cell of a notebook show a bar with rate, loss and the time that is left.
+        events: a folder for event files, which TensorBoard shows: the loss and the metric of each report.
         timeout: the limit of each step in seconds; that of the session's config if left out.
+
+        dashboard: whether a page shows what runs the session while it trains, as ``actorsession dashboard`` does; its
+            link is printed. Needs the extra ``dashboard``. A session of this process shows its last steps if its
+            settings keep some (``ConfigProto.kept_steps``).
 
     Raises:
         TypeError: if ``session`` is no session or ``batches`` are of another type.
@@ -216,8 +258,10 @@ def fit(
             global_step=global_step,
             patience=patience,
             restore_best=restore_best,
-            progress=_write_report if progress is None else progress,
+            progress=progress,
+            events=None if events is None else os.fspath(events),
             timeout=timeout,
+            dashboard=dashboard,
         )
     )
 
@@ -231,11 +275,6 @@ def _check_arguments(session: Any, loss: Any, validation: Any, metric: Any, maxi
             raise ValueError(f"{name} is a scalar tensor, got shape {scalar.shape}: {scalar!r}")
     if validation is None and (metric is not None or maximize):
         raise ValueError("metric and maximize are for validation batches: validation=... is missing")
-
-
-def _write_report(report: FitReport) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        write_line(sys.stderr, str(report))
 
 
 class Fit(ProcessBound):
@@ -309,6 +348,25 @@ class _Training:
         self._best_values: list[Any] = []
         self._without_better = 0
         self._stopped_early = False
+        self._per_epoch: int | None = len(settings.batches) if isinstance(settings.batches, Sized) else None
+        self.loss = math.nan
+        self._watcher = Watcher() if callable(settings.progress) else watcher_of(settings.progress)
+        self._events = None if settings.events is None else EventFileWriter(settings.events)
+
+    @property
+    def done(self) -> int:
+        """The number of steps so far."""
+        return self._step
+
+    @property
+    def total(self) -> int | None:
+        """The number of all steps; ``None`` in a first epoch of unknown length."""
+        return None if self._per_epoch is None else self._per_epoch * self._of.epochs
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the training began."""
+        return time.monotonic() - self._began
 
     async def finish(self) -> FitResult:
         """Train to the end."""
@@ -317,8 +375,42 @@ class _Training:
         assert self._best is not None, "the first report is the best so far"
         return FitResult(reports=kept, best=self._best, stopped_early=self._stopped_early)
 
-    async def reports(self) -> AsyncGenerator[FitReport, None]:
+    def reports(self) -> AsyncGenerator[FitReport, None]:
         """Train, and yield the reports on the way."""
+        return self._shown_reports() if self._of.dashboard else self._watched_reports()
+
+    async def _shown_reports(self) -> AsyncGenerator[FitReport, None]:
+        """Train while a page shows what runs the session."""
+        from actorsession.cluster.launch.session_page import SessionPage  # which most trainings do without
+
+        page = SessionPage(self._of.session)
+        await self._apart(page.start)
+        try:
+            async with contextlib.aclosing(self._watched_reports()) as reports:
+                async for report in reports:
+                    yield report
+        finally:
+            await self._apart(page.close)
+
+    async def _watched_reports(self) -> AsyncGenerator[FitReport, None]:
+        """Train while a bar or a file has the progress, if one does."""
+        try:
+            async with contextlib.aclosing(self._reports()) as reports:
+                async for report in reports:
+                    yield report
+        finally:
+            self._watcher.end(self)
+            if self._events is not None:
+                self._events.close()
+
+    async def _apart(self, work: Callable[[], None]) -> None:
+        """Do what blocks, in a thread where there is an event loop."""
+        if self._awaited:
+            await in_thread(work)
+        else:
+            work()
+
+    async def _reports(self) -> AsyncGenerator[FitReport, None]:
         of = self._of
         for self._epoch in range(1, of.epochs + 1):
             async with _opened("batches", of.batches, self._awaited) as each:
@@ -328,6 +420,7 @@ class _Training:
                         yield await self._report()
                         if self._stopped_early:
                             break
+            self._per_epoch = self._step // self._epoch
             if self._losses and (of.every is None or self._epoch == of.epochs):
                 yield await self._report()
             if self._stopped_early:
@@ -346,6 +439,8 @@ class _Training:
                 "debugging.check_numerics may help; a checkpoint from before can be restored"
             )
         self._losses.append(value)
+        self.loss = value
+        self._watcher.step(self)
 
     async def _report(self) -> FitReport:
         of, loss = self._of, math.fsum(self._losses) / len(self._losses)
@@ -358,7 +453,7 @@ class _Training:
             metric=metric,
             best=self._is_best(loss if metric is None else metric),
             checkpoint=None if of.checkpoint is None else await self._save(of.checkpoint),
-            seconds=time.monotonic() - self._began,
+            seconds=self.seconds,
         )
         self._without_better += 1
         if report.best:
@@ -366,7 +461,12 @@ class _Training:
             if of.restore_best:
                 self._best_values = await self._run(self._variables, None)
         self._stopped_early = of.patience is not None and self._without_better >= of.patience
-        of.progress(report)
+        if self._events is not None:
+            self._events.write(_event(report))
+            self._events.flush()
+        if callable(of.progress):
+            of.progress(report)
+        self._watcher.report(str(report))
         return report
 
     def _is_best(self, value: float) -> bool:
@@ -411,6 +511,13 @@ class _Training:
             await sleep(0)
         limit = {} if self._of.timeout is None else {"timeout": self._of.timeout}
         return await _result(self._of.session.run(fetches, feeds, **limit))
+
+
+def _event(report: FitReport) -> bytes:
+    """Return the event of a report: its loss, and its metric as ``validation``."""
+    values = {b"loss": report.loss, b"validation": report.metric}
+    summary = b"".join(tagged(tag, 0, float(number)) for tag, number in values.items() if number is not None)
+    return double_field(_WALL_TIME, time.time()) + sized(_STEP, report.step) + length_field(_SUMMARY, summary)
 
 
 async def _result(called: Any) -> Any:

@@ -1,7 +1,7 @@
 """The rows on what it costs that steps can be looked at afterwards: a training loop with that, beside one without.
 
 Both loops run in the same process and take turns step by step, so that whatever else the machine does falls on both.
-The figure is by how many percent the median step of the first is longer.
+The figure is the median of the differences of two steps that follow each other, in percent of the median step.
 """
 
 from __future__ import annotations
@@ -79,13 +79,10 @@ def _trained(loops: Loops, network: Network) -> Sequence[Any]:
 def _overhead(loops: Loops, effort: Effort) -> float:
     """Return by how many percent a step is longer whose loop is watched; 0 if it is not."""
     warm = [_seconds(step) for _ in range(effort.least) for step in (loops.plain, loops.watched)]
-    times: tuple[list[float], list[float]] = ([], [])
     with collector_off():
-        for _ in range(how_many(warm, effort)):
-            times[0].append(_seconds(loops.plain))
-            times[1].append(_seconds(loops.watched))
-    plain, watched = map(statistics.median, times)
-    return max(0.0, 100.0 * (watched / plain - 1.0))
+        pairs = [(_seconds(loops.plain), _seconds(loops.watched)) for _ in range(how_many(warm, effort))]
+    longer = statistics.median([watched - plain for plain, watched in pairs])
+    return max(0.0, 100.0 * longer / statistics.median([plain for plain, _ in pairs]))
 
 
 def _seconds(step: Callable[[], Any]) -> float:

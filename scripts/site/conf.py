@@ -6,7 +6,7 @@ from actorsession import __version__
 
 project = "actorsession"
 release = version = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "scripts.site.excerpts"]
 html_theme = "furo"
 html_title = f"actorsession {release}"
 html_copy_source = False

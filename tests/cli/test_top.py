@@ -17,8 +17,7 @@ from dataclasses import replace
 import pytest
 
 from actorsession.cli import rates, status, top
-from actorsession.cluster import ServerStatistics
-from actorsession.cluster.server.task_rates import TaskRates
+from actorsession.cluster import ServerStatistics, TaskRates
 from tests.cli.kit import called, serving
 from tests.cluster.kit import PATIENCE, W0, W1
 from tests.cluster.script import command, environment
@@ -27,13 +26,13 @@ SOUND = ServerStatistics(
     task=W0, sessions=0, worker_sessions=0, graphs=0, steps=2, rendezvous=0, runs=0, pushes=0, links=(),
     version="1", waiting=1, uptime=61.0, memory=2**20,
 )  # fmt: skip
-IDLE = TaskRates(steps=0.0, p50=0.0, p99=0.0, cpu=0.0, sent=0.0, received=0.0, errors=0)
+IDLE = TaskRates(whole=0.0, steps=0.0, p50=0.0, p99=0.0, cpu=0.0, sent=0.0, received=0.0, errors=0)
 ANSWERS = [
     status.TaskAnswer(W0, "h:1", SOUND),
     status.TaskAnswer(W1, "h:2", replace(SOUND, task=W1, memory=2**30, loop_lag=3.0)),
     status.TaskAnswer("/job:worker/replica:0/task:2", "h:3", fault="nobody is there"),
 ]
-RATES = {"h:1": replace(IDLE, steps=250.4, p99=0.25, sent=2048.0), "h:2": replace(IDLE, cpu=1.5, errors=4)}
+RATES = {"h:1": replace(IDLE, whole=100.4, steps=250.4, p99=0.25, sent=2048.0), "h:2": replace(IDLE, cpu=1.5, errors=4)}
 
 
 def drawn(order: top.Order, rates: Mapping[str, TaskRates] = RATES, width: int = 200, height: int = 12) -> list[str]:
@@ -49,7 +48,7 @@ def order_of(order: top.Order) -> str:
 def test_the_screen_has_a_row_for_each_task_and_says_what_is_wrong() -> None:
     lines = drawn(top.Order())
     assert len(lines) == 12
-    assert lines[0] == "12:00:00 h:1  2 of 3 tasks up, 250.4 steps/s, by task"
+    assert lines[0] == "12:00:00 h:1  2 of 3 tasks up, 100.4 steps/s, by task"
     headings = ["TASK", "UPTIME", "MEMORY", "RUNNING", "WAITING", *rates.RATE_HEADINGS]
     assert lines[1].split() == headings
     cells = re.split(r" {2,}", lines[2].strip())

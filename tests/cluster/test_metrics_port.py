@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,6 +22,7 @@ from actorsession.prometheus import exposition
 from tests.cli.kit import line_of, rest
 from tests.cluster.kit import PATIENCE, W0, eventually, soon
 from tests.cluster.script import command, running
+from tests.forks import in_a_child
 from tests.test_prometheus import Samples, read, value
 
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
@@ -169,6 +171,28 @@ async def test_the_port_is_released_with_the_server_and_a_taken_one_is_named() -
 def test_a_number_that_is_no_port_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="a port from 0 to 65535, got 70000"):
         ServerSettings(metrics_port=70000)
+
+
+async def test_a_host_that_is_none_is_named() -> None:
+    settings = ServerSettings(metrics_port=0, metrics_host="no.such.host.invalid")
+    with pytest.raises(UnknownError, match=r"cannot listen for metrics at no\.such\.host\.invalid:0: \w+"):
+        await Server({"worker": ["127.0.0.1:0"]}, settings=settings).start()
+
+
+async def test_a_forked_child_does_not_hold_the_port() -> None:
+    port = metrics_port.MetricsPort("127.0.0.1", 0)
+    await port.open(lambda: asyncio.sleep(0, []))
+    try:
+        own = socket.socket(fileno=os.dup(port.descriptor()))
+        with own:
+            listens_at = own.getsockname()
+        in_child = in_a_child({"at": lambda: socket.socket(fileno=os.dup(port.descriptor())).getsockname()})
+    finally:
+        await port.aclose()
+    assert port.url == ""
+    assert listens_at[0] == "127.0.0.1"
+    assert in_child == {"at": "returned ''"}
+    assert port.descriptor() == -1
 
 
 async def test_an_address_of_ip_6_stands_in_brackets() -> None:

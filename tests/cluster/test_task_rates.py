@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from actorsession.cluster import ServerStatistics
-from actorsession.cluster.server.task_rates import rates_between
+from actorsession.cluster import ServerStatistics, rates_between
 from actorsession.metrics import Histogram, HistogramCounts
 from actorsession.rpc import LinkStatistics
 from tests.cluster.kit import W0
@@ -46,7 +45,14 @@ def test_rates_are_differences_by_the_clock_of_the_server() -> None:
     )
     rates = rates_between(before, after)
     assert rates is not None
-    assert (rates.steps, rates.cpu, rates.sent, rates.received, rates.errors) == (5.0, 1.5, 120.0, 6.0, 3)
+    assert (rates.whole, rates.steps, rates.cpu, rates.sent, rates.received, rates.errors) == (
+        0.0,
+        5.0,
+        1.5,
+        120.0,
+        6.0,
+        3,
+    )
     assert 0.01 < rates.p50 <= rates.p99 <= 0.02
 
 
@@ -54,7 +60,7 @@ def test_the_latency_is_that_of_whole_steps_where_there_are_any() -> None:
     after = replace(BEFORE, uptime=102.0, master_steps=times(*[1.5] * 6), worker_steps=times(0.001))
     rates = rates_between(BEFORE, after)
     assert rates is not None
-    assert rates.steps == 3.0
+    assert rates.whole == rates.steps == 3.0
     assert 1.0 < rates.p50 <= 2.0
 
 

@@ -44,18 +44,18 @@ def there_and_back() -> tuple[Tensor, Tensor]:
 
 
 def node(stats: StepStats, name: str) -> NodeStats:
-    (found,) = [n for n in stats.nodes if n.node == name]
-    return found
+    (one,) = [n for n in stats.nodes if n.node == name]
+    return one
 
 
 def frame(stats: StepStats, kind: str, source: str, target: str) -> FrameStats:
-    (found,) = [f for f in stats.frames if (f.kind, f.source, f.target) == (kind, source, target)]
-    return found
+    (one,) = [f for f in stats.frames if (f.kind, f.source, f.target) == (kind, source, target)]
+    return one
 
 
 def phase(stats: StepStats, kind: str, task: str) -> PhaseStats:
-    (found,) = [p for p in stats.phases if (p.kind, p.task) == (kind, task)]
-    return found
+    (one,) = [p for p in stats.phases if (p.kind, p.task) == (kind, task)]
+    return one
 
 
 # -- processes -------------------------------------------------------------------------------------

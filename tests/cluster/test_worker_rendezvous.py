@@ -33,6 +33,9 @@ class Sent:
     def push(self, task: str, message: Pushed) -> None:
         self.pushes.append((task, message))
 
+    def unsent_bytes(self, task: str) -> int:
+        return 0
+
 
 def push(step_id: int, **tensors: Any) -> tuple[int, list[str], list[Any], list[bool]]:
     """What another worker pushes: a value per edge."""

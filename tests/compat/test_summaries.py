@@ -17,8 +17,8 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.contrib.tensorboard.plugins import projector
 from actorsession.interop import text_format
-from actorsession.observe.event_files import EventFileWriter
 from actorsession.opsets.parsing.records import RecordReader
+from actorsession.opsets.summaries.event_files import EventFileWriter
 from tests.rows import for_each, refusing
 
 DATA = Path(__file__).parent / "data"

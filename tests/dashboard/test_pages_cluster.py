@@ -10,7 +10,7 @@ import pytest
 
 import actorsession as acts
 from actorsession import AsyncSession, Graph
-from tests.cluster.kit import patient_cluster
+from tests.cluster.kit import in_process, patient_cluster
 from tests.dashboard.chromium import EXECUTABLE, Page, browser
 from tests.dashboard.kit import opened
 from tests.dashboard.test_pages_views import LOOKS
@@ -66,7 +66,7 @@ async def test_somebody_clicks_through_a_cluster_whose_second_worker_is_slow(tmp
 
 async def click_through(page: Page, *, phone: bool) -> None:
     # The first view says which worker is slow, and of which run.
-    await page.wait_for_text("worker:1 its kernels take", ".findings")
+    await page.wait_for_text("worker:1: its kernels take", ".findings")
     await page.wait_for_text("Most time of the last steps: loss:0")
     await page.click(".findings a[href*='task%3A1']")
     await page.wait_for_text("Devices by kernel time")
@@ -130,3 +130,30 @@ async def click_through(page: Page, *, phone: bool) -> None:
 async def fits(page: Page) -> None:
     """Check that nothing is wider than the window."""
     assert await page.value("document.documentElement.scrollWidth <= innerWidth"), await page.value("location.hash")
+
+
+async def test_a_partial_run_shows_what_was_fed_and_fetched_so_far(tmp_path: Path) -> None:
+    with Graph().as_default() as graph:
+        first, second = acts.placeholder(acts.float32, [], name="a"), acts.placeholder(acts.float32, [], name="b")
+        half = acts.add(first, 1.0, name="half")
+        with acts.device("/job:worker/task:1"):
+            whole = acts.add(half, second, name="whole")
+    async with (
+        in_process({"worker": 2}) as cluster,
+        AsyncSession(cluster.target(), graph=graph) as session,
+        opened(cluster.target()) as served,
+        browser(tmp_path) as chromium,
+    ):
+        handle = await session.partial_run_setup([half, whole], [first, second])
+        assert await session.partial_run(handle, half, {first: 1.0}) == 2.0
+        page = await chromium.page()
+        await page.open(served.server.link)
+        await page.click("nav a[href='#/steps']")
+        await page.wait_for_text("1 step running")
+        await page.click("[role=grid] [aria-rowindex='1']")
+        await page.wait_for_text("a:0 fed after", ".partial")
+        assert "half:0 fetched after" in await page.text(".partial")
+        assert "b:0 not fed yet" in await page.text(".partial")
+        assert await session.partial_run(handle, whole, {second: 3.0}) == 5.0
+        await page.wait("!document.querySelector('h2').textContent.includes('runs for')")
+        assert page.complaints == []

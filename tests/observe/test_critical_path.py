@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from actorsession.config import FrameStats, NodeExecStats, NodeStats, PhaseStats, StepStats, TransferStats
 from actorsession.errors import InvalidArgumentError
 from actorsession.observe import CriticalPath, PathRow, critical_path
-from actorsession.plan.rendezvous_key import build_key
 
 TASKS = [f"/job:worker/replica:0/task:{number}" for number in range(3)]
 BEGIN = 1_700_000_000.0
@@ -24,6 +23,10 @@ UNIT = 1e-4
 
 def at(units: float) -> float:
     return BEGIN + units * UNIT
+
+
+def build_key(source: str, target: str, edge: str) -> str:
+    return f"{source};{1:016x};{target};{edge};0:0"
 
 
 def device(task: str) -> str:
@@ -95,7 +98,7 @@ def played(plans: list[Plan], net: Net) -> StepStats:
                 continue
             if (read, plan.task) not in sent:
                 source, target = TASKS[plans[read].task], TASKS[plan.task]
-                key = build_key(device(source), 1, device(target), f"edge_{number}_n{read}:0")
+                key = build_key(device(source), device(target), f"edge_{number}_n{read}:0")
                 leaves = ends[read] + net.held
                 arrives = sent[read, plan.task] = leaves + net.way
                 stats.transfers.append(TransferStats("send", key, device(source), at(ends[read]), 8))
@@ -122,8 +125,10 @@ def played(plans: list[Plan], net: Net) -> StepStats:
 
 
 @given(steps())
-def test_its_parts_cover_the_step_without_overlap_and_follow_what_nodes_need(made: tuple[list[Plan], Net]) -> None:
-    plans, net = made
+def test_its_parts_cover_the_step_without_overlap_and_follow_what_nodes_need(
+    random_step: tuple[list[Plan], Net],
+) -> None:
+    plans, net = random_step
     stats = played(plans, net)
     path = critical_path(stats)
     ends = [path.began, *(row.ended for row in path.rows)]
@@ -147,9 +152,9 @@ def test_its_parts_cover_the_step_without_overlap_and_follow_what_nodes_need(mad
 
 
 @given(steps(), st.floats(-0.01, 0.01))
-def test_it_is_whole_even_if_the_clocks_are_wrong(made: tuple[list[Plan], Net], wrong: float) -> None:
+def test_it_is_whole_even_if_the_clocks_are_wrong(random_step: tuple[list[Plan], Net], wrong: float) -> None:
     """Values arrive before they were sent, and parts begin before they were requested."""
-    stats = played(*made)
+    stats = played(*random_step)
     shifted = StepStats.from_wire(StepStats(0, *parts_of(stats, TASKS[1])).to_wire(), wrong)
     kept = StepStats(0, *parts_of(stats, *(TASKS[0], TASKS[2])))
     kept.merge(shifted)
@@ -157,8 +162,10 @@ def test_it_is_whole_even_if_the_clocks_are_wrong(made: tuple[list[Plan], Net], 
     ends = [path.began, *(row.ended for row in path.rows)]
     assert [row.began for row in path.rows] == ends[:-1]
     assert ends[-1] == path.ended
-    str(path)
-    path._repr_html_()
+    title = str(path).partition("\n")[0]
+    assert title.startswith("critical path of ")
+    assert title in path._repr_html_()
+    assert path.to_svg().count("<title>") >= len(path.rows)
 
 
 def parts_of(stats: StepStats, *tasks: str) -> tuple[Any, ...]:
@@ -215,7 +222,7 @@ def test_what_is_ready_behind_another_node_is_in_a_queue() -> None:
 
 
 def crossing(frames: list[FrameStats], received: int) -> StepStats:
-    key = build_key(device(TASKS[0]), 1, device(TASKS[1]), "edge_0_a:0")
+    key = build_key(device(TASKS[0]), device(TASKS[1]), "edge_0_a:0")
     stats = StepStats(1)
     stats.nodes = [ran(TASKS[0], "a", [], 1, 1, 5), ran(TASKS[1], "b", ["a"], received, received, received + 4)]
     stats.transfers = [

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -36,6 +36,8 @@ from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.plan.kit import CPU, device_set, node
 from tests.rows import for_each
+
+T = TypeVar("T")
 
 PS, W0, W1 = (f"/job:{job}/replica:0/task:{index}" for job, index in [("ps", 0), ("worker", 0), ("worker", 1)])
 CLUSTER = [f"{task}/device:CPU:0" for task in (W0, W1, PS)]
@@ -248,7 +250,7 @@ def test_explaining_changes_nothing_that_a_later_planning_sees(pruned: bool) -> 
 
 
 # -- findings --------------------------------------------------------------------------------------
-def at(graph: Graph, task: str, build: Callable[[], Tensor]) -> Tensor:
+def at(graph: Graph, task: str, build: Callable[[], T]) -> T:
     with graph.device(task):
         return build()
 
@@ -400,7 +402,11 @@ def calls_python(graph: Graph) -> tuple[Any, str]:
 def branch_of_python(graph: Graph) -> tuple[Any, str]:
     p = ops.placeholder("bool", [], name="p")
     x = ops.constant(1.0)
-    (merged,) = raw_cond(p, lambda v: [tf.py_func(lambda n: n, v, tf.float32, name="called")], lambda v: v, [x])
+
+    def called(values: Sequence[Tensor]) -> list[Any]:
+        return [tf.py_func(lambda number: number, values, tf.float32, name="called")]
+
+    (merged,) = raw_cond(p, called, lambda v: v, [x])
     return merged, "/called' (PyFunc) in it waits, or runs the user's code"
 
 

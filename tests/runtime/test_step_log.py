@@ -71,6 +71,15 @@ class TestTheLastSteps:
         assert under_way.is_running
         assert [step.step_id for step in log.last(10, slower_than=4.0, running=True)] == [2]
 
+    def test_are_not_those_of_which_only_a_part_has_ended(self) -> None:
+        log = StepLog(TASK)
+        log.parts.append(part(1, 1.0, 2.0))
+        log.running.append(lambda: [whole(1, 1.0, 0.0)])
+        assert log.last(10) == []
+        (step,) = log.last(10, running=True)
+        assert step.is_running
+        assert step.parts
+
     def test_are_dropped_when_there_are_more_than_are_kept(self) -> None:
         log = StepLog(TASK, kept=3)
         log.wholes += [whole(number, number, number + 1.0) for number in range(8)]

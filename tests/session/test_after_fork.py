@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from actorsession import Graph, Session, ops
-from actorsession.observe.event_files import EventFileWriter
+from actorsession.opsets.summaries.event_files import EventFileWriter
 from actorsession.process_bound import finalize_here
 from tests.forks import in_a_child
 

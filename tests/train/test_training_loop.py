@@ -8,6 +8,7 @@ import gc
 import io
 import math
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,11 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+import actorsession.compat.v1 as tf
 from actorsession import AsyncSession, Graph, Session
+from actorsession.train import fit_progress
 from tests.cluster.kit import eventually
+from tests.forked_programs import warm_process
 from tests.rows import for_each
 from tests.train.kit import SlowDisk, names
 
@@ -142,21 +146,119 @@ class Terminal(io.StringIO):
         return True
 
 
-@for_each("stream", [Terminal, io.StringIO])
-def test_a_terminal_shows_a_line_for_each_report(stream: type[io.StringIO]) -> None:
+def trained(stream: io.StringIO, **options: Any) -> Any:
+    """The result of a training with a report for each of two epochs, with a stream as standard error."""
     with Graph().as_default() as graph, Session(graph=graph) as session:
         model = Counter()
         session.run(model.init)
-        with contextlib.redirect_stderr(stream()) as shown:
-            model.fit(session, 4, 2, validation=model.batches(7), epochs=2).run()
-    lines = shown.getvalue().splitlines()
-    if stream is Terminal:
-        assert [line.rsplit(",", 1)[0] for line in lines] == [
-            "epoch 1, step 2, loss 3, validation 7 (best)",
-            "epoch 2, step 4, loss 3, validation 7",
-        ]
-    else:
-        assert lines == []
+        with contextlib.redirect_stderr(stream):
+            return model.fit(session, 4, 2, validation=model.batches(7), epochs=2, **options).run()
+
+
+REPORTS = ["epoch 1, step 2, loss 3, validation 7 (best)", "epoch 2, step 4, loss 3, validation 7"]
+
+
+def shown_by(terminal: io.StringIO) -> str:
+    """What a terminal was sent, without its control sequences."""
+    return re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", terminal.getvalue())
+
+
+def test_a_terminal_shows_a_bar_with_rate_loss_and_time_left_and_the_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    trained(terminal := Terminal())
+    said = shown_by(terminal)
+    assert [text for text in REPORTS if text not in said] == []
+    assert re.search(r"\u2501+.* step 4 of 4, [\d.e+]+ steps/s, loss 2, 0:00 left", said)
+    assert said.endswith("\n")
+
+
+class Begun:
+    """A training that has begun."""
+
+    done, loss, seconds = 30, 0.25, 10.0
+    total: int | None = 60
+
+
+def test_a_terminal_shows_a_bar_without_rich_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    now = iter([5.0, 5.05, 5.2])
+    bar = fit_progress.TextBar(terminal := Terminal(), lambda: next(now))
+    for _ in range(3):
+        bar.step(Begun())
+    bar.report("epoch 1")
+    bar.end(Begun())
+    numbers = "\u2501" * 12 + "\u2500" * 12 + " step 30 of 60, 3 steps/s, loss 0.25, 0:10 left"
+    assert shown_by(terminal) == f"\r{numbers}" * 2 + f"\repoch 1\n\r{numbers}\n"
+
+
+def test_where_nobody_watches_nothing_is_shown_and_a_stream_gets_a_line_for_each_report() -> None:
+    trained(silent := io.StringIO())
+    assert silent.getvalue() == ""
+    trained(silent, progress=(stream := io.StringIO()))
+    assert silent.getvalue() == ""
+    assert [line.rsplit(",", 1)[0] for line in stream.getvalue().splitlines()] == REPORTS
+
+
+def test_a_bar_without_a_known_end_says_how_far_it_is() -> None:
+    class Endless(Begun):
+        total = None
+
+    assert fit_progress.bar_text(Endless(), 4) == "\u2500" * 4 + " step 30, 3 steps/s, loss 0.25"
+
+    class Half(Begun):
+        done, total, seconds = 3600, 7200, 3600.0
+
+    assert fit_progress.bar_text(Half(), 4).endswith(" step 3600 of 7200, 1 steps/s, loss 0.25, 1:00:00 left")
+
+
+def test_a_bar_of_a_notebook_escapes_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    bar = fit_progress.NotebookBar()
+    monkeypatch.setattr("IPython.display.display", lambda shown, display_id: shown)
+
+    bar.report("epoch <1>")
+    bar.step(Begun())
+    assert '<progress value="30" max="60"' in bar._repr_html_()
+    assert "epoch &lt;1&gt;" in bar._repr_html_()
+    assert repr(bar).splitlines()[1:] == ["epoch <1>"]
+
+
+def test_event_files_have_the_loss_and_the_metric_of_each_report(tmp_path: Path) -> None:
+    trained(io.StringIO(), events=tmp_path / "events")
+    (path,) = (tmp_path / "events").iterdir()
+    events = [event for event in tf.train.summary_iterator(str(path)) if event.summary.value]
+    assert [event.step for event in events] == [2, 4]
+    values = [{value.tag: value.simple_value for value in event.summary.value} for event in events]
+    assert values == [{"loss": 3.0, "validation": 7.0}] * 2
+
+
+def test_a_result_is_plotted_with_its_loss_and_its_metric() -> None:
+    result = trained(io.StringIO())
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    assert result.plot(axes) is axes
+    assert {line.get_label(): list(line.get_ydata()) for line in axes.lines if line.get_label() != "best"} == {
+        "loss": [3.0, 3.0],
+        "validation": [7.0, 7.0],
+    }
+
+
+WITHOUT_MATPLOTLIB = """
+import sys
+import actorsession as acts
+
+report = acts.train.FitReport(epoch=1, step=1, loss=1.0, metric=None, best=True, checkpoint=None, seconds=1.0)
+result = acts.train.FitResult(reports=(report,), best=report, stopped_early=False)
+sys.path.clear()
+result.plot()
+"""
+
+
+@pytest.mark.process
+def test_without_matplotlib_a_plot_says_what_to_install(tmp_path: Path) -> None:
+    with warm_process() as process:
+        said = process.run(WITHOUT_MATPLOTLIB, tmp_path).err
+    assert said.rstrip().endswith("ImportError: plots need the package matplotlib: pip install 'actorsession[demo]'")
 
 
 # -- validation and early stopping -----------------------------------------------------------------

@@ -156,8 +156,12 @@ class Cluster(Protocol):
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine of a cluster that was entered by a plain ``with`` to its end."""
 
-    def close(self) -> None:
-        """End a cluster that was entered by a plain ``with``; may be called twice."""
+    def close(self) -> object:
+        """End a cluster that was entered by a plain ``with``; may be called twice.
+
+        Returns:
+            What a coroutine may await.
+        """
 
     def __enter__(self) -> Cluster: ...
 

@@ -40,6 +40,7 @@ from actorsession.drawing.shown import Shown
 from actorsession.durations import checked_seconds
 from actorsession.errors import DataLossError, UnavailableError
 from actorsession.process_bound import ProcessBound
+from actorsession.progress import shown_while
 from actorsession.standard_streams import open_standard_descriptors
 from actorsession.terminal_text import write_lines
 
@@ -106,26 +107,28 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
             ResourceExhaustedError: if there is no place for them.
             FailedPreconditionError: if the cluster was started before, or is stopped meanwhile.
         """
-        await self._life.start(self._start, self._undo_start)
+        await self._life.start(self._start, self._end)
 
     async def _start(self) -> None:
         open_standard_descriptors()  # the loop may be the caller's own
         if self._snapshots_of is not None:
             self._spawner.cluster_id = await _stored_id(self._snapshots_of) or self._spawner.cluster_id
-        await self._tasks.start_all(self._jobs)
+        with shown_while("starting the tasks of the cluster", lambda: (self._running, sum(self._jobs.values()))):
+            await self._tasks.start_all(self._jobs)
         if self._life.state is State.STARTING:
             self._restarts.watch(self.processes.values())
         if self._page is not None and self._life.state is State.STARTING:
             await in_thread(self._page.start, next(iter(self.processes.values())).address)
             write_lines(sys.stdout, [f"the page of the cluster: {self._page.link}"])
 
-    async def _undo_start(self) -> None:
-        await self._end_page()
-        await self._tasks.stop(0.0)
+    @property
+    def _running(self) -> int:
+        return sum(process.alive for process in list(self.processes.values()))
 
-    async def _end_page(self) -> None:
+    async def _end(self, grace: float = 0.0) -> None:
         if self._page is not None:
             await in_thread(self._page.close)
+        await self._tasks.stop(grace)
 
     def _kill_all(self) -> None:
         if self._page is not None:
@@ -329,8 +332,7 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
 
     async def _stop(self, grace: float) -> None:
         await self._restarts.stop()
-        await self._end_page()
-        await self._tasks.stop(grace)
+        await self._end(grace)
         raise_losses(self.processes.values())
 
     def kill_now(self) -> None:
@@ -394,13 +396,11 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         states = self.status().values()
         rows = [(one.task, one.address, one.node, one.fate.partition("\n")[0], one.restarts) for one in states]
         headings = ("task", "address", "node", "state", "restarts")
-        alive = sum(process.alive for process in self.processes.values())
-        facts = {"processes": f"{alive} of {len(rows)} alive"}
+        facts = {"processes": f"{self._running} of {len(rows)} alive"}
         return Sheet(type(self).__name__, facts, [Table("tasks", headings, rows, 4)])
 
     def __repr__(self) -> str:
-        alive = sum(p.alive for p in self.processes.values())
-        return f"<{type(self).__name__} {self._jobs}, {alive} of {len(self.processes)} processes alive>"
+        return f"<{type(self).__name__} {self._jobs}, {self._running} of {len(self.processes)} processes alive>"
 
 
 class Closing:

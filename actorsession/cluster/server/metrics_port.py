@@ -7,7 +7,6 @@ collections, and what the program has registered itself. Otherwise the answer is
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -16,6 +15,7 @@ from typing import Any
 from actorsession.cluster.server.http_port import HttpPort, Response
 from actorsession.extras import is_installed
 from actorsession.prometheus import MetricFamily, exposition, merged, sample_rows
+from transports.forks import keep_from_children
 
 __all__ = ["CONTENT_TYPE", "MetricsPort", "write_metrics"]
 
@@ -60,10 +60,15 @@ class MetricsPort:
             return Response(200, body, content_type)
 
         self._sock = _bind(host, port)
+        keep_from_children(self)
         self._http = HttpPort("metrics", {"/metrics": respond}, _LIMIT)
         await self._http.open(self._sock)
         where = f"[{host}]" if ":" in host else host
         self.url = f"http://{where}:{self._sock.getsockname()[1]}/metrics"
+
+    def descriptor(self) -> int:
+        """Return the descriptor of the socket; see ``keep_from_children``."""
+        return -1 if self._sock is None else self._sock.fileno()
 
     async def aclose(self) -> None:
         """Release the port; may be called again."""
@@ -117,9 +122,10 @@ class _All:
 
 
 def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=_QUEUE)
     except OSError as exc:
-        reason = os.strerror(exc.errno or 0)
+        # That of create_server() ends with the address once more.
+        reason = exc.strerror if isinstance(exc, socket.gaierror) else os.strerror(exc.errno or 0)
         raise OSError(exc.errno, f"cannot listen for metrics at {host}:{port}: {reason}") from None

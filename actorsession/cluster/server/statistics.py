@@ -11,7 +11,7 @@ rest is checked, because anyone may answer at an address.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, field, fields, replace
 from typing import Any, TypeVar
 
 from actorsession.drawing.shown import Counters
@@ -376,8 +376,13 @@ class ServerStatistics(Counters):
         )
         for device in self.devices:
             families += device.metric_families(labels)
+        # Links of one peer at one address are added up, but for their round trips, of which the longest counts.
+        slowest: dict[tuple[str, str], LinkStatistics] = {}
+        for link in sorted(self.links, key=lambda link: link.round_trip):
+            slowest[link.peer, link.address] = link
         for link in self.links:
-            families += link.metric_families(labels)
+            alone = link is slowest[link.peer, link.address]
+            families += (link if alone else replace(link, round_trip=0.0)).metric_families(labels)
         return families
 
     def _labelled_families(self, labels: Mapping[str, str]) -> list[MetricFamily]:

@@ -18,6 +18,7 @@ class TaskRates:
     """What a task has done between two moments.
 
     Attributes:
+        whole: steps per second that ended here as a whole, at their master; their sum is that of the cluster.
         steps: steps per second that ended here as a whole, or of which parts were begun here.
         p50: seconds than which half of the steps took less: those as a whole, or else the parts; 0 without any.
         p99: likewise for 99 of a hundred.
@@ -27,6 +28,7 @@ class TaskRates:
         errors: how many errors the server has noted.
     """
 
+    whole: float
     steps: float
     p50: float
     p99: float
@@ -49,6 +51,7 @@ def rates_between(earlier: ServerStatistics, later: ServerStatistics) -> TaskRat
     whole, parts = later.master_steps - earlier.master_steps, later.worker_steps - earlier.worker_steps
     took = whole if whole.total else parts
     return TaskRates(
+        whole=whole.total / seconds,
         steps=max(later.runs - earlier.runs, whole.total) / seconds,
         p50=took.quantile(0.5),
         p99=took.quantile(0.99),

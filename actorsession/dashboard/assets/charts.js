@@ -40,7 +40,7 @@ export class Lines {
   }
 
   #again() {
-    if (this.#data === null || this.#frame.clientWidth === 0) return;
+    if (this.#frame.clientWidth === 0 || !(this.#data?.times.length > 0)) return;
     this.#plot?.destroy();
     const { times, lines } = this.#data;
     const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
@@ -50,11 +50,15 @@ export class Lines {
       legend: { show: false },
       hooks: { setCursor: [(plot) => this.#say(plot.cursor.idx)] },
       cursor: { sync: { key: "history" }, drag: { x: false, y: false } },
-      scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
+      scales: {
+        x: { range: (_, low, high) => [Math.min(low ?? 0, (high ?? 0) - 60), high ?? 0] },
+        y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] },
+      },
       axes: [
         {
           ...axis,
           size: 30,
+          space: 70,
           values: (_, splits) =>
             splits.map((time) =>
               new Date(time * 1000).toLocaleTimeString("en-GB", {
@@ -88,7 +92,7 @@ export class Lines {
     values.sort((a, b) => b[0] - a[0]);
     this.#said.textContent =
       times.length === 0
-        ? ""
+        ? "no figures yet"
         : `${clock(times[at])}  ${values.map(([value, name]) => `${name} ${this.#format(value)}`).join(", ") || UNKNOWN}`;
   }
 

@@ -1,7 +1,7 @@
 /** Where the time of a step went, in words: its critical path where that is known, else the parts that worked. */
 
 import { h } from "./dom.js";
-import { duration, percent, short } from "./format.js";
+import { duration, percent, short, tensor } from "./format.js";
 
 /** The kinds of pieces of a critical path, in words. */
 export const KINDS = { work: "working", wire: "on the wire", wait: "waiting", queue: "in a queue" };
@@ -24,7 +24,7 @@ export function where_time_went(step) {
       null,
       h("strong", null, `${percent(length(longest) / total)} of the time: `),
       `${duration(length(longest))} ${KINDS[longest.kind] ?? longest.kind} at ${short(longest.where)}`,
-      longest.what && [": ", h("code", null, longest.what)],
+      longest.what && [": ", h("code", null, tensor(longest.what))],
     ),
     h(
       "p",
@@ -42,6 +42,12 @@ function of_parts(step) {
     .map((part) => [part.ended - part.began - (part.waited ?? 0), part.device]);
   if (worked.length === 0) return "What the step did is not known: its parts were not recorded.";
   worked.sort((a, b) => b[0] - a[0]);
-  const named = worked.slice(0, 3).map(([seconds, device]) => `${short(device)} ${duration(seconds)}`);
-  return `Time that the parts worked and did not wait: ${named.join(", ")}.`;
+  const [[longest, device], ...others] = worked;
+  const total = step.took || longest;
+  return [
+    h("strong", null, `${percent(longest / total)} of the time: `),
+    `${short(device)} works for ${duration(longest)}`,
+    others.slice(0, 3).map(([seconds, other]) => `, ${short(other)} for ${duration(seconds)}`),
+    "; the rest is waiting for values.",
+  ];
 }

@@ -76,7 +76,7 @@ export function of_transfers(step) {
     const pair = [transfer.source, transfer.target].join("\n");
     pairs.set(pair, [...(pairs.get(pair) ?? []), transfer]);
   }
-  const texts = [];
+  const [texts, crossings] = [[], []];
   for (const [pair, list] of pairs) {
     const [source, target] = pair.split("\n");
     const times = list.map(on_the_way);
@@ -87,9 +87,9 @@ export function of_transfers(step) {
       );
     const back = pairs.get(`${target}\n${source}`);
     if (back && source < target)
-      texts.push(
+      crossings.push(
         `Tensors cross from ${short(source)} to ${short(target)} and back: ${tensor(list[0].edge)} there${list.length > 1 ? ` and ${count(list.length - 1)} more` : ""}, ${tensor(back[0].edge)} back${back.length > 1 ? ` and ${count(back.length - 1)} more` : ""}. On one device they would not cross.`,
       );
   }
-  return texts;
+  return [...texts, ...crossings];
 }

@@ -2,7 +2,7 @@
 
 import { h, hash, put } from "./dom.js";
 import { duration } from "./format.js";
-import { Source } from "./source.js";
+import { Source, set_clock } from "./source.js";
 import * as errors from "./views/errors.js";
 import * as graph from "./views/graph.js";
 import * as logs from "./views/logs.js";
@@ -103,6 +103,7 @@ element("help").addEventListener("click", () => element("keys").showModal());
 document.addEventListener("keydown", key);
 window.addEventListener("hashchange", open);
 page.source.watch("/api/cluster", 10, (cluster) => {
+  set_clock(cluster.now);
   const name = cluster.name || "actorsession";
   if (element("cluster").textContent === name) return;
   element("cluster").textContent = name;

@@ -18,6 +18,17 @@ export class Refusal extends Error {
 
 class Lost extends Error {}
 
+let offset = 0; // seconds by which the clock of the server is before that of this machine
+
+/** Return the wall-clock seconds of the server. */
+export const now = () => Date.now() / 1000 + offset;
+
+/** Set the clock by what the server has said, which was under way for some of a second. */
+export function set_clock(seconds) {
+  const ahead = seconds - Date.now() / 1000;
+  offset = Math.abs(ahead) > 1 ? ahead : 0;
+}
+
 export class Source {
   #failures = 0;
   #retry = null; // what all watches wait for while the server cannot be reached
@@ -87,9 +98,9 @@ export class Source {
     if (this.#retry === null) {
       const wait = Math.min(FIRST_PAUSE * 2 ** this.#failures, LONGEST_PAUSE);
       this.#failures++;
-      const now = new AbortController();
-      this.#changed({ at: Date.now() + wait * 1000, now: () => now.abort() });
-      this.#retry = pause(wait, now.signal).then(() => (this.#retry = null));
+      const waited = new AbortController();
+      this.#changed({ at: Date.now() + wait * 1000, now: () => waited.abort() });
+      this.#retry = pause(wait, waited.signal).then(() => (this.#retry = null));
     }
     return Promise.race([this.#retry, aborted(signal)]);
   }

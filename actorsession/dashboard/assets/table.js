@@ -99,8 +99,7 @@ export class Table {
       words.length === 0 ? [...rows] : rows.filter((row) => words.every((word) => texts(row).includes(word)));
     const column = this.#columns.find((each) => each.name === this.#sort.name);
     if (column) {
-      const sign = this.#sort.descending ? -1 : 1;
-      this.#rows.sort((a, b) => sign * compare(column.value(a), column.value(b)));
+      this.#rows.sort((a, b) => compare(column.value(a), column.value(b), this.#sort.descending ? -1 : 1));
     }
     for (const heading of this.#head.children) {
       const sorted = heading.dataset.column === this.#sort.name;
@@ -204,10 +203,10 @@ export class Table {
 
 const style = (column) => `cell${column.number ? " number" : ""}${column.wide ? " wide" : ""}`;
 
-function compare(a, b) {
+/** Compare two values; what is not known comes last in both orders. */
+function compare(a, b, sign) {
   const unknown = (value) => value === null || value === undefined || Number.isNaN(value);
   if (unknown(a) || unknown(b)) return unknown(a) - unknown(b);
-  return typeof a === "number" && typeof b === "number"
-    ? a - b
-    : String(a).localeCompare(String(b), "en", { numeric: true });
+  const numbers = typeof a === "number" && typeof b === "number";
+  return sign * (numbers ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
 }

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
+from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
@@ -35,10 +35,12 @@ from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.hang_report import HangReport, Looks
+from actorsession.runtime.inspection import GraphShown, HeldState
 from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.step_log import StepLog
 from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
+from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.direct.planner import DirectPlan, Planner, PlannerEnv
 from actorsession.session.direct.planning import DirectPlanning
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
@@ -141,13 +143,6 @@ class DirectSession(LocalSession[DirectPlan]):
         self._gate.check()
         return [d.attributes for d in self._devices]
 
-    async def connect(self) -> None:
-        """Do nothing: the session is in this process."""
-
-    async def devices(self) -> list[DeviceAttributes]:
-        """Return ``list_devices()``, for ``AsyncSession``."""
-        return self.list_devices()
-
     async def prepare(self, signature: RunSignature) -> DirectPlan:
         """Return the plan of a signature, for ``AsyncSession``; a large graph is planned in a thread.
 
@@ -196,10 +191,6 @@ class DirectSession(LocalSession[DirectPlan]):
         self._gate.check()
         make = partial(self.planner.explain, signature, feeds)
         return await self._planning.share(object(), make, f"the explanation of a step, {signature}", signature.size)
-
-    def timelines(self) -> list[StepStats]:
-        """Return no steps: a session without a cost model traces none for ``timeline_step``."""
-        return []
 
     # -- running -------------------------------------------------------------------------------
 
@@ -335,8 +326,8 @@ class DirectSession(LocalSession[DirectPlan]):
 
     async def why(self, within: float) -> HangReport:
         """Return ``why_here()``, for ``AsyncSession``; the loop goes on between two looks."""
-        looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self.partial_runs))
-        for pause in looks.pauses(waits, time.monotonic):
+        looks = Looks(within)
+        for pause in looks.pauses(self.waits, time.monotonic):
             await asyncio.sleep(pause)
         return hang_report.explain(looks.waits)
 
@@ -346,8 +337,8 @@ class DirectSession(LocalSession[DirectPlan]):
         Args:
             within: seconds in which to see which of them move.
         """
-        looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self.partial_runs))
-        for pause in looks.pauses(waits, time.monotonic):
+        looks = Looks(within)
+        for pause in looks.pauses(self.waits, time.monotonic):
             time.sleep(pause)
         return hang_report.explain(looks.waits)
 
@@ -373,6 +364,20 @@ class DirectSession(LocalSession[DirectPlan]):
                 f"{count or 'all'} of {tasks!r}; sessions with a target have others"
             )
         return [LOCAL_TASK]
+
+    # -- for those who look at it from other threads -------------------------------------------
+
+    def graph_shown(self) -> GraphShown:
+        """Return the graph with its placement."""
+        return self.planner.shown()
+
+    def held_state(self) -> Iterator[HeldState]:
+        """Yield the state that outlives steps."""
+        yield HeldState(self.handle, self._devices, self.planner.states)
+
+    def waits(self) -> TaskWaits:
+        """Return what the steps under way wait for."""
+        return self._steps.waits(self._pools.all, self.partial_runs)
 
     # -- end -----------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from actorsession.runtime.debug.graph import DebugGraphDecorator, decorated
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate, InlineRun
 from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
+from actorsession.runtime.inspection import GraphShown
 from actorsession.runtime.planning import LARGE
 from actorsession.runtime.resources import place_of
 from actorsession.runtime.step_log import StepLog
@@ -246,6 +247,15 @@ class Planner:
             else:
                 _, parts = self.parts(signature, optimised=False)
             return LoadedDebugPlan(decorator, self.load(decorated(parts, decorator)))
+
+    def shown(self) -> GraphShown:
+        """Return the graph with its placement, to be looked at from any thread."""
+        return GraphShown(self._state.view, self._state.placed)
+
+    @property
+    def states(self) -> Mapping[str, Mapping[str, Any]]:
+        """The states of stateful kernels, by device and node."""
+        return self._states
 
     def explain(self, signature: RunSignature, feeds: Feeds) -> Explanation:
         """Return the explanation of a step, which is planned for that and not kept.

@@ -38,6 +38,7 @@ from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
+from actorsession.progress import shown_while
 from actorsession.runtime import hang_report
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
@@ -224,7 +225,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
         message = WaitForTasks(
             session_handle=connection.handle, tasks=tasks, count=count or 0, timeout_in_ms=math.ceil(left * 1000)
         )
-        return (await connection.ask(message, Deadline.after(left + ANSWER_MARGIN), TasksPresent)).tasks
+        with shown_while(f"waiting for {tasks}"):
+            return (await connection.ask(message, Deadline.after(left + ANSWER_MARGIN), TasksPresent)).tasks
 
     async def last_steps(self, count: int, slower_than: float) -> list[StepRecord]:
         """See ``AsyncSession.last_steps``; none before the session has reached its master."""

@@ -33,6 +33,7 @@ from actorsession.messages.session import (
     PlacementFound,
     SessionCreated,
 )
+from actorsession.progress import shown_while
 from actorsession.session.remote.master_connection import GONE, RETRY, MasterConnection
 from actorsession.session.remote.sent_graph import SentGraph, Snapshot
 from actorsession.session.remote.session_recovery import SessionRecovery
@@ -147,7 +148,8 @@ class SessionConnection:
                 self.check_there()
             deadline = Deadline.after(self._config.operation_timeout or limit)
             try:
-                await self._create(deadline, bare)
+                with shown_while(f"connecting to {self.target}"):
+                    await self._create(deadline, bare)
             except BaseException as exc:
                 # The master drops a session whose client has hung up.
                 await self.master.hang_up(0.0)

@@ -28,6 +28,7 @@ from actorsession.ops import VariableScope
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.store import Reuse
 from actorsession.train.layers import nests
+from actorsession.train.layers.model_summary import note_call
 from actorsession.train.layers.names import initializer_of, snake_case
 
 __all__ = ["Layer", "LayerSettings", "Regularizer", "known_flag", "known_sizes", "smart_cond", "weight_arguments"]
@@ -298,6 +299,7 @@ class Layer:
                     self.add_loss(loss)
         # Set only now, because ``call`` may create variables.
         self.built = True
+        note_call(self, outputs)
         return outputs
 
     _returns = "it must return its outputs"

@@ -23,9 +23,9 @@ from actorsession.graph.graph import control_dependencies, device
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.interop import GraphDef, graph_def_of
 from actorsession.interop.event_protos import Event, Summary
-from actorsession.observe.event_files import EventFileWriter
 from actorsession.ops import raw
 from actorsession.opsets.summaries import functions
+from actorsession.opsets.summaries.event_files import EventFileWriter
 from actorsession.process_bound import ProcessBound
 from actorsession.train import get_or_create_global_step
 

@@ -1,6 +1,6 @@
 """``FileWriter`` writes event files for boards, ``summary_iterator`` reads them.
 
-The writers of ``observe.event_files`` take events as bytes; here they are messages.
+The writers of ``opsets.summaries.event_files`` take events as bytes; here they are messages.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from actorsession.config.file_roots import path_text
 from actorsession.errors import NotFoundError
 from actorsession.graph.graph import Graph
 from actorsession.interop.event_protos import Event, SessionLog, Summary
-from actorsession.observe.event_files import EventFileWriter
 from actorsession.opsets.parsing.records import RecordReader
+from actorsession.opsets.summaries.event_files import EventFileWriter
 from actorsession.opsets.summaries.fields import double_field
 from actorsession.process_bound import ProcessBound
 from actorsession.protobuf.wire import WireError, as_bytes, fields, integer_field, length_field

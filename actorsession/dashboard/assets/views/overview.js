@@ -5,6 +5,7 @@ import { where_time_went } from "../critical.js";
 import { Colours, h, hash, nothing, put } from "../dom.js";
 import { heaviest, of_tasks, of_transfers, per_step } from "../findings.js";
 import { UNKNOWN, bytes, count, duration, percent, plural, rate, short } from "../format.js";
+import { now } from "../source.js";
 import { Table } from "../table.js";
 
 export const title = "Overview";
@@ -24,15 +25,16 @@ export function open(root, page, chosen) {
   const tiles = h("dl", { class: "tiles" });
   const findings = h("div", { class: "findings", "aria-live": "polite" });
   const slowest = h("div");
+  const running = h("div");
   const legend = h("div", { class: "legend" });
   const details = h("section", { class: "details", "aria-label": "Details of a task", hidden: true });
   const tail = h("pre", { class: "tail" });
   let cluster = null;
-  let found = [];
+  let found = new Map(); // task to texts
   let history = null;
   let stop_tail = null;
 
-  const noticed = (task) => found.filter((each) => each.task === task.task).map((each) => each.text);
+  const noticed = (task) => found.get(task.task) ?? [];
   const table = new Table(
     columns(() => cluster, noticed),
     {
@@ -56,6 +58,7 @@ export function open(root, page, chosen) {
     tiles,
     findings,
     slowest,
+    running,
     h("div", { class: "bar-of-tools" }, h("h2", null, "Tasks"), search),
     table.element,
     details,
@@ -91,9 +94,11 @@ export function open(root, page, chosen) {
   function show() {
     table.select(chosen ?? null);
     if (cluster !== null) {
-      found = of_tasks(cluster.tasks);
+      const lines = of_tasks(cluster.tasks);
+      found = new Map();
+      for (const { task, text } of lines) found.set(task, [...(found.get(task) ?? []), text]);
       put(tiles, summary(cluster));
-      put(findings, callout(found));
+      put(findings, callout(lines));
       table.show(cluster.tasks);
       const task = cluster.tasks.find((each) => each.task === chosen);
       details.hidden = !chosen;
@@ -153,6 +158,10 @@ export function open(root, page, chosen) {
   ];
   let asked = null;
   stops.push(
+    page.source.watch("/api/why", 15, (why) => {
+      const kernels = why.waits.filter((wait) => !wait.key && wait.for.endsWith(" runs"));
+      put(running, kernels.length > 0 && callout_of_kernels(kernels));
+    }),
     page.source.watch("/api/steps", 5, async (steps) => {
       const most = heaviest(steps.last);
       if (most === null || most.typical.key === asked) return;
@@ -173,12 +182,19 @@ export function open(root, page, chosen) {
 }
 
 function columns(cluster, noticed) {
+  const sorted = new Map(); // what is compared to its values in their order, once for each answer
+  let of_answer = null;
+  function values(of) {
+    if (of_answer !== cluster()) sorted.clear();
+    of_answer = cluster();
+    if (!sorted.has(of)) {
+      const known = of_answer.tasks.map(of).filter((value) => typeof value === "number");
+      sorted.set(of, Float64Array.from(known).sort());
+    }
+    return sorted.get(of);
+  }
   const compared = (of, text) => (task) => {
-    const all = (cluster()?.tasks ?? [])
-      .map(of)
-      .filter((value) => typeof value === "number")
-      .sort((a, b) => a - b);
-    const value = of(task);
+    const [value, all] = [of(task), values(of)];
     if (typeof value !== "number") return UNKNOWN;
     return bar(value / (all.at(-1) || 1), text(value), stands_out(value, all) ? "much" : "");
   };
@@ -260,7 +276,10 @@ const state = (task) =>
 
 function summary(cluster) {
   const tasks = cluster.tasks;
-  const sum = (of) => tasks.reduce((total, task) => total + (of(task) ?? 0), 0);
+  const sum = (of) =>
+    tasks.some((task) => typeof of(task) === "number")
+      ? tasks.reduce((total, task) => total + (of(task) ?? 0), 0)
+      : null;
   const up = tasks.filter((task) => task.state === "up").length;
   const tile = (name, value, kind) => h("div", { class: kind }, h("dt", null, name), h("dd", null, value));
   return [
@@ -277,7 +296,7 @@ function callout(lines) {
   const shown = lines
     .slice(0, 12)
     .map(({ task, text }) =>
-      h("li", null, h("a", { href: hash("overview", task) }, short(task)), " ", h("span", null, text)),
+      h("li", null, h("a", { href: hash("overview", task) }, short(task)), ": ", h("span", null, text)),
     );
   if (shown.length === 0)
     return h("p", { class: "fine" }, "Nothing stands out: all tasks answer, and none is slower than the others.");
@@ -287,6 +306,25 @@ function callout(lines) {
     h("h2", null, plural(lines.length, "finding")),
     h("ul", null, shown),
     lines.length > shown.length && h("p", null, `and ${count(lines.length - shown.length)} more`),
+  );
+}
+
+/** Return the kernels that run at the moment, of which a slow one is seen again and again. */
+function callout_of_kernels(kernels) {
+  const lines = kernels
+    .slice(0, 5)
+    .map((wait) =>
+      h("li", null, [
+        h("code", null, wait.node),
+        ` (${wait.for.replace(/ runs$/, "")}) at ${short(wait.task)}, for ${duration(Math.max(0, now() - wait.since))}`,
+        wait.line && [", ", h("code", null, wait.line)],
+      ]),
+    );
+  return h(
+    "div",
+    { class: "callout calm" },
+    h("h2", null, "Seen running when the tasks were asked"),
+    h("ul", null, lines),
   );
 }
 

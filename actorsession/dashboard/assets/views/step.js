@@ -11,6 +11,7 @@ import { KINDS, where_time_went } from "../critical.js";
 import { Drawing } from "../drawing.js";
 import { of_transfers, on_the_way } from "../findings.js";
 import { bytes, clock, count, duration, plural, short, step_name, tensor } from "../format.js";
+import { now } from "../source.js";
 import { Table } from "../table.js";
 
 export const title = "Step";
@@ -27,9 +28,9 @@ export function open(root, page, key) {
 
   function show(step) {
     put(head, summary(step));
-    const now = JSON.stringify(step);
-    if (now === shown) return;
-    shown = now;
+    const text = JSON.stringify(step);
+    if (text === shown) return;
+    shown = text;
     const at = player?.share ?? 1;
     player?.stop();
     player = new Player(step, at);
@@ -49,7 +50,7 @@ export function open(root, page, key) {
 
 function summary(step) {
   const running = step.took === 0 && !step.error;
-  const took = running ? `runs for ${duration(Date.now() / 1000 - step.began)}` : `took ${duration(step.took)}`;
+  const took = running ? `runs for ${duration(now() - step.began)}` : `took ${duration(step.took)}`;
   const fact = (name, value) => value && [h("dt", null, name), h("dd", null, value)];
   return [
     h("h2", null, `Step ${step_name(step.step_id)} ${took}`),
@@ -66,7 +67,8 @@ function summary(step) {
       fact("Feeds", step.feeds.join(", ")),
       fact("Fetches", step.fetches.join(", ")),
     ]),
-    step.kind === "partial" && partial(step),
+    // Of one that has ended nobody remembers when what was fed.
+    step.kind === "partial" && Object.keys(step.fed ?? {}).length > 0 && partial(step),
   ];
 }
 
@@ -122,14 +124,13 @@ function tables(step) {
         width: "minmax(6rem, 0.8fr)",
       },
       { name: "where", label: "Where", wide: true, value: (piece) => short(piece.where), width: "minmax(7rem, 1.5fr)" },
-      { name: "what", label: "What", value: (piece) => piece.what, width: "minmax(8rem, 2.5fr)" },
+      { name: "what", label: "What", value: (piece) => tensor(piece.what ?? ""), width: "minmax(8rem, 2.5fr)" },
     ],
     {
       label: "Critical path",
       key: (piece) => `${piece.began}\n${piece.kind}\n${piece.what}\n${piece.where}`,
       sort: "took",
       descending: true,
-      empty: "The critical path is not known.",
       rows: 8,
     },
   );
@@ -187,8 +188,7 @@ function tables(step) {
   );
   slow.show(nodes);
   return [
-    h("h3", null, "Critical path, longest first"),
-    path.element,
+    step.critical?.length > 0 && [h("h3", null, "Critical path, longest first"), path.element],
     nodes.length > 0 && [
       h("h3", null, traced ? "Nodes, slowest first" : "Nodes of the plan; times are of steps that are traced"),
       slow.element,
@@ -245,7 +245,7 @@ class Player {
       ...(step.critical ?? []).flatMap((piece) => [piece.began, piece.ended]),
     ].filter((time) => typeof time === "number" && time > 0);
     this.#from = Math.min(step.began, ...times);
-    this.#until = Math.max(step.took > 0 ? step.began + step.took : Date.now() / 1000, ...times, this.#from + 1e-6);
+    this.#until = Math.max(step.took > 0 ? step.began + step.took : now(), ...times, this.#from + 1e-6);
     this.share = share;
     const colours = new Colours();
     for (const part of step.partitions) colours.of(part.task);
@@ -258,7 +258,7 @@ class Player {
     );
     this.element = h("div", { class: "player", keydown: (event) => this.#key(event) }, [
       h("div", { class: "bar-of-tools" }, this.#button, this.#slider, this.#moment),
-      h("div", { class: "bar-of-tools" }, h("h3", null, "Over time"), keys),
+      h("div", { class: "bar-of-tools" }, h("h3", null, "Over time"), step.critical?.length > 0 && keys),
       this.#timeline.element,
       h("h3", null, "Partitions and what they send"),
       this.#boxes.element,
@@ -291,9 +291,9 @@ class Player {
     this.#button.textContent = "⏸ Pause";
     if (this.share >= 1) this.share = 0;
     let last = performance.now();
-    const next = (now) => {
-      this.share = Math.min(1, this.share + (now - last) / 1000 / PLAYED);
-      last = now;
+    const next = (frame) => {
+      this.share = Math.min(1, this.share + (frame - last) / 1000 / PLAYED);
+      last = frame;
       if (this.share >= 1) return this.#pause(1);
       this.#show();
       this.#playing = requestAnimationFrame(next);
@@ -311,12 +311,12 @@ class Player {
   }
 
   #show() {
-    const now = this.#from + (this.#until - this.#from) * this.share;
+    const moment = this.#from + (this.#until - this.#from) * this.share;
     this.#slider.value = String(Math.round(this.share * 1000));
-    this.#moment.textContent = `${duration(now - this.#step.began)} of ${duration(this.#until - this.#step.began)}`;
+    this.#moment.textContent = `${duration(moment - this.#step.began)} of ${duration(this.#until - this.#step.began)}`;
     this.#slider.setAttribute("aria-valuetext", this.#moment.textContent);
-    this.#timeline.at(now);
-    this.#boxes.at(now);
+    this.#timeline.at(moment);
+    this.#boxes.at(moment);
   }
 }
 
@@ -407,16 +407,18 @@ class Timeline {
   }
 
   #axis(height) {
-    const steps = Math.max(2, Math.floor(this.#width / 130));
-    return Array.from({ length: steps + 1 }, (_, index) => {
-      const x = this.#left + (this.#width * index) / steps;
-      const time = this.#from + ((this.#until - this.#from) * index) / steps - this.#step.began;
-      const anchor = index === steps ? "end" : "middle";
-      return [
+    const [first, last] = [this.#from, this.#until].map((time) => time - this.#step.began);
+    const apart = round_step((last - first) / Math.max(2, this.#width / 90));
+    const ticks = [];
+    for (let index = Math.ceil(first / apart); index * apart <= last; index++) {
+      const x = this.#x(this.#step.began + index * apart);
+      const anchor = x > this.#left + this.#width - 20 ? "end" : "middle";
+      ticks.push(
         s("line", { x1: x, x2: x, y1: TOP - 6, y2: height, class: "grid" }),
-        s("text", { x, y: 12, class: "tick", "text-anchor": anchor }, duration(time)),
-      ];
-    });
+        s("text", { x, y: 12, class: "tick", "text-anchor": anchor }, duration(index * apart)),
+      );
+    }
+    return ticks;
   }
 
   #name(text, y, kind = "") {
@@ -429,7 +431,7 @@ class Timeline {
     const [x, end] = [this.#x(piece.began), this.#x(piece.ended)];
     const wide = Math.max(1.5, end - x);
     const text = `${KINDS[piece.kind] ?? piece.kind} ${duration(piece.ended - piece.began)}`;
-    const words = [text, piece.what].filter(Boolean).join(" · ");
+    const words = [text, tensor(piece.what ?? "")].filter(Boolean).join(" · ");
     const fitting = [words, text, duration(piece.ended - piece.began)].find((each) => each.length * 6.6 + 8 < wide);
     return s(
       "g",
@@ -501,12 +503,18 @@ class Timeline {
     });
   }
 
-  at(now) {
-    const x = this.#x(now);
+  at(moment) {
+    const x = this.#x(moment);
     for (const name of ["x1", "x2"]) this.#head.setAttribute(name, String(x));
     this.#shade.setAttribute("x", String(x));
     this.#shade.setAttribute("width", String(Math.max(0, this.#left + this.#width - x)));
   }
+}
+
+/** Return the next larger number with one digit that is 1, 2 or 5. */
+function round_step(least) {
+  const ten = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].map((digit) => digit * ten).find((step) => step >= least);
 }
 
 /** Put nodes into rows in which none overlaps another. */
@@ -581,25 +589,25 @@ class Boxes {
     }
   }
 
-  at(now) {
+  at(moment) {
     for (const part of this.#step.partitions) {
-      const begun = typeof part.began === "number" && part.began <= now;
-      const state = !begun ? "before" : !part.ended || part.ended > now ? "running" : "after";
+      const begun = typeof part.began === "number" && part.began <= moment;
+      const state = !begun ? "before" : !part.ended || part.ended > moment ? "running" : "after";
       const element = this.#drawing.box(part.device)?.element;
       for (const each of ["before", "running", "after"]) element?.classList.toggle(each, each === state);
     }
     for (const [drawn, dot] of this.#dots) {
       const under_way = drawn.arrow.list.find(
-        (each) => on_the_way(each) > 0 && each.sent <= now && each.received > now,
+        (each) => on_the_way(each) > 0 && each.sent <= moment && each.received > moment,
       );
       dot.classList.toggle("moves", Boolean(under_way));
       drawn.element.classList.toggle(
         "before",
-        drawn.arrow.list.every((each) => (each.sent ?? 0) > now),
+        drawn.arrow.list.every((each) => (each.sent ?? 0) > moment),
       );
       if (!under_way) continue;
       const point = drawn.path.getPointAtLength(
-        drawn.path.getTotalLength() * ((now - under_way.sent) / on_the_way(under_way)),
+        drawn.path.getTotalLength() * ((moment - under_way.sent) / on_the_way(under_way)),
       );
       dot.setAttribute("cx", String(point.x));
       dot.setAttribute("cy", String(point.y));

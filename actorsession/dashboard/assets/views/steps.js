@@ -3,6 +3,7 @@
 import { bar } from "../charts.js";
 import { Colours, choice, colour, h, hash, labelled, put } from "../dom.js";
 import { ago, count, duration, plural, short, step_name } from "../format.js";
+import { now } from "../source.js";
 import { Table } from "../table.js";
 
 export const title = "Steps";
@@ -10,6 +11,7 @@ export const title = "Steps";
 const WINDOW = 20; // seconds that the lanes show
 const LANE = 22; // pixels
 const LANES = 16;
+const FRAME = 40; // milliseconds in which a lane moves by two pixels
 
 export function open(root, page) {
   const table = new Table(
@@ -86,7 +88,7 @@ export function open(root, page) {
 const runs = (step) => step.took === 0 && !step.error;
 
 /** Return how long a step took, or has taken so far. */
-const taken = (step) => (runs(step) ? Date.now() / 1000 - step.began : step.took);
+const taken = (step) => (runs(step) ? now() - step.began : step.took);
 
 /** Return the part of a step that waited the longest. */
 const waited = (step) => Math.max(0, ...step.parts.map((part) => part.waited ?? 0));
@@ -107,12 +109,7 @@ function columns(longest) {
       label: "Took",
       number: true,
       value: taken,
-      cell: (step) =>
-        bar(
-          runs(step) ? 1 : step.took / longest(),
-          runs(step) ? "runs" : duration(step.took),
-          runs(step) ? "runs" : "",
-        ),
+      cell: (step) => bar(runs(step) ? 1 : step.took / longest(), duration(taken(step)), runs(step) ? "runs" : ""),
       width: "minmax(7rem, 1.2fr)",
     },
     {
@@ -128,7 +125,7 @@ function columns(longest) {
       label: "Began",
       number: true,
       value: (step) => step.began,
-      cell: (step) => ago(step.began, Date.now() / 1000),
+      cell: (step) => ago(step.began, now()),
       width: "minmax(6rem, 0.8fr)",
       narrow: "5.5rem",
     },
@@ -172,6 +169,7 @@ class Lanes {
   #steps = [];
   #drawn = [];
   #frame = 0;
+  #last = 0;
   #still = matchMedia("(prefers-reduced-motion: reduce)");
 
   constructor(opened) {
@@ -195,7 +193,7 @@ class Lanes {
   }
 
   show(steps) {
-    const since = Date.now() / 1000 - WINDOW;
+    const since = now() - WINDOW;
     this.#steps = steps.filter((step) => runs(step) || step.began + step.took > since);
   }
 
@@ -205,20 +203,23 @@ class Lanes {
 
   #next() {
     this.#frame = requestAnimationFrame(() => {
-      if (!this.#still.matches || Math.floor(Date.now() / 1000) !== this.#second) this.#draw();
+      if (performance.now() - this.#last >= (this.#still.matches ? 1000 : FRAME)) this.#draw();
       this.#next();
     });
   }
 
-  #second = 0;
-
   #draw() {
-    this.#second = Math.floor(Date.now() / 1000);
-    const now = Date.now() / 1000;
+    this.#last = performance.now();
+    const known = new Map(); // reading a colour of the style sheet takes longer than drawing with it
+    const ink = (name) => known.get(name) ?? known.set(name, colour(name)).get(name);
+    const time = now();
     const tasks = [...new Set(this.#steps.map((step) => step.task))].sort((a, b) =>
       a.localeCompare(b, "en", { numeric: true }),
     );
-    const shown = tasks.slice(0, LANES);
+    const lanes = [];
+    for (const task of tasks)
+      lanes.push(...in_rows(this.#steps.filter((step) => step.task === task)).map((steps) => ({ task, steps })));
+    const shown = lanes.slice(0, LANES);
     const width = this.#canvas.parentElement.clientWidth;
     const height = Math.max(2, shown.length) * LANE + 20;
     const scale = devicePixelRatio || 1;
@@ -233,11 +234,11 @@ class Lanes {
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "middle";
     const left = Math.min(150, width * 0.25);
-    const at = (time) => left + (1 - (now - time) / WINDOW) * (width - left - 8);
-    pen.fillStyle = colour("--soft");
-    pen.strokeStyle = colour("--line");
+    const at = (moment) => left + (1 - (time - moment) / WINDOW) * (width - left - 8);
+    pen.fillStyle = ink("--soft");
+    pen.strokeStyle = ink("--line");
     for (let past = 0; past <= WINDOW; past += 5) {
-      const x = at(now - past);
+      const x = at(time - past);
       pen.beginPath();
       pen.moveTo(x, 0);
       pen.lineTo(x, height - 18);
@@ -247,14 +248,14 @@ class Lanes {
     }
     pen.textAlign = "left";
     this.#drawn = [];
-    shown.forEach((task, lane) => {
+    shown.forEach(({ task, steps }, lane) => {
       const y = lane * LANE;
-      pen.fillStyle = colour("--text");
-      pen.fillText(short(task), 2, y + LANE / 2, left - 8);
-      for (const step of this.#steps.filter((each) => each.task === task)) {
-        const [from, to] = [Math.max(left, at(step.began)), at(runs(step) ? now : step.began + step.took)];
+      pen.fillStyle = ink("--text");
+      if (shown[lane - 1]?.task !== task) pen.fillText(short(task), 2, y + LANE / 2, left - 8);
+      for (const step of steps) {
+        const [from, to] = [Math.max(left, at(step.began)), at(runs(step) ? time : step.began + step.took)];
         if (to < left) continue;
-        pen.fillStyle = step.error ? colour("--bad") : colour(`--hue-${this.#colours.of(step.session)}`);
+        pen.fillStyle = step.error ? ink("--bad") : ink(`--hue-${this.#colours.of(step.session)}`);
         pen.globalAlpha = runs(step) ? 1 : 0.65;
         pen.fillRect(from, y + 3, Math.max(2, to - from), LANE - 6);
         this.#drawn.push({ step, x: from, y, width: Math.max(2, to - from) });
@@ -262,11 +263,26 @@ class Lanes {
       }
     });
     if (shown.length === 0) {
-      pen.fillStyle = colour("--soft");
+      pen.fillStyle = ink("--soft");
       pen.fillText(`No step in the last ${WINDOW} seconds.`, left, LANE);
-    } else if (tasks.length > shown.length) {
-      pen.fillStyle = colour("--soft");
-      pen.fillText(`and ${tasks.length - shown.length} more tasks`, 2, height - 8);
+    } else if (lanes.length > shown.length) {
+      pen.fillStyle = ink("--soft");
+      pen.fillText(`and ${lanes.length - shown.length} more lanes`, 2, height - 8);
     }
   }
+}
+
+const ROWS = 4; // of one task
+
+/** Put steps that run at once into rows, in which none is over another; what has no row is in the last one. */
+function in_rows(steps) {
+  const rows = [];
+  const end = (step) => (runs(step) ? Infinity : step.began + step.took);
+  for (const step of [...steps].sort((a, b) => a.began - b.began)) {
+    const row =
+      rows.find((each) => end(each.at(-1)) <= step.began) ??
+      (rows.length < ROWS ? rows[rows.push([]) - 1] : rows.at(-1));
+    row.push(step);
+  }
+  return rows;
 }

@@ -3,6 +3,7 @@
 import { Drawing } from "../drawing.js";
 import { h, nothing, put } from "../dom.js";
 import { duration, short, step_name } from "../format.js";
+import { now } from "../source.js";
 import { Table } from "../table.js";
 
 export const title = "Stuck";
@@ -62,14 +63,15 @@ export function open(root, page) {
     const pointing = new Set(why.edges.map(([from]) => from));
     const boxes = [...new Set(why.edges.flatMap(([from, to]) => [from, to]))].map((name) => ({
       id: name,
-      title: name,
+      title: short(name),
+      tip: name,
       kind: pointing.has(name) ? "" : "cause",
     }));
     const arrows = why.edges.map(([from, to, label]) => ({ from, to, label }));
     drawing.element.hidden = boxes.length === 0;
-    const now = JSON.stringify(why.edges);
-    if (now !== last) drawing.show(boxes, arrows, { down: false });
-    last = now;
+    const edges = JSON.stringify(why.edges);
+    if (edges !== last) drawing.show(boxes, arrows, { down: false });
+    last = edges;
   }
 
   // Every task looks several times to tell what waits from what only passes by.
@@ -77,7 +79,7 @@ export function open(root, page) {
 }
 
 /** Return for how long a wait has lasted; the server gives the time at which it began. */
-const age = (wait) => (typeof wait.since === "number" ? Math.max(0, Date.now() / 1000 - wait.since) : null);
+const age = (wait) => (typeof wait.since === "number" ? Math.max(0, now() - wait.since) : null);
 
 function found(why) {
   const silent =
@@ -93,7 +95,7 @@ function found(why) {
     h(
       "ul",
       null,
-      why.cause.map((cause) => h("li", null, cause)),
+      why.cause.map((cause) => h("li", null, short(cause))),
     ),
     silent,
   );

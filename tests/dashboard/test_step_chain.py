@@ -1,0 +1,85 @@
+"""The chain of parts of a step that ended last, from what servers remember of it."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from actorsession.config import StepRecord
+from actorsession.dashboard import critical_parts
+
+A, B, C = (f"/job:w/replica:0/task:{index}/device:CPU:0" for index in range(3))
+
+
+def key(source: str, target: str, edge: str) -> str:
+    return f"{source};{1:016x};{target};{edge};0:0"
+
+
+def record(parts: list[tuple[Any, ...]], crossings: list[tuple[Any, ...]], took: float = 10.0) -> StepRecord:
+    """A step that began at 100: parts as device, begin, end and wait; crossings as source, target, edge and times."""
+    transfers = [
+        [kind, key(source, target, edge), device, 100.0 + when, 8]
+        for source, target, edge, sent, received in crossings
+        for kind, device, when in (("send", source, sent), ("recv", target, received))
+        if when is not None
+    ]
+    wire_parts = [[device, 100.0 + began, ended and 100.0 + ended, waited] for device, began, ended, waited in parts]
+    return StepRecord.from_wire(
+        [1, "s", "/job:w/replica:0/task:0", "run", 100.0, took, "", [], ["y:0"], wire_parts, transfers, 0, ""]
+    )
+
+
+def chain(*args: Any, **plan: Any) -> list[tuple[Any, ...]]:
+    """The pieces as kind, where, and the times since the begin."""
+    pieces = critical_parts(record(*args), plan)
+    return [(p["kind"], p["where"], round(p["began"] - 100.0, 6), round(p["ended"] - 100.0, 6)) for p in pieces]
+
+
+def test_the_time_of_a_part_that_waited_belongs_to_the_part_that_it_waited_for() -> None:
+    parts = [(A, 0.0, 10.0, 8.5), (B, 0.5, 9.0, 0.0)]
+    assert chain(parts, [(B, A, "e", 8.0, 9.0)]) == [
+        ("queue", "/job:w/replica:0/task:0", 0.0, 0.5),
+        ("work", B, 0.5, 8.0),
+        ("wire", f"{B} to {A}", 8.0, 9.0),
+        ("work", A, 9.0, 10.0),
+    ]
+
+
+def test_a_part_that_did_not_wait_has_worked_from_its_begin() -> None:
+    assert chain([(A, 0.0, 10.0, 0.0), (B, 0.0, 2.0, 0.0)], [(B, A, "e", 1.0, 2.0)]) == [("work", A, 0.0, 10.0)]
+
+
+def test_a_value_that_goes_to_and_fro_is_followed_back_to_its_begin() -> None:
+    parts = [(A, 0.0, 10.0, 6.0), (B, 0.0, 8.0, 3.0)]
+    crossings = [(A, B, "out", 2.0, 3.0), (B, A, "back", 7.0, 8.0)]
+    assert chain(parts, crossings) == [
+        ("work", A, 0.0, 2.0),
+        ("wire", f"{A} to {B}", 2.0, 3.0),
+        ("work", B, 3.0, 7.0),
+        ("wire", f"{B} to {A}", 7.0, 8.0),
+        ("work", A, 8.0, 10.0),
+    ]
+
+
+def test_of_values_that_came_together_the_last_one_sent_counts() -> None:
+    parts = [(A, 0.0, 10.0, 8.0), (B, 0.0, 5.0, 0.0), (C, 0.0, 7.0, 0.0)]
+    pieces = chain(parts, [(B, A, "early", 4.0, 8.0), (C, A, "late", 6.0, 8.0)])
+    assert ("wire", f"{C} to {A}", 6.0, 8.0) in pieces
+
+
+def test_the_pieces_are_in_order_although_clocks_differ() -> None:
+    pieces = chain([(A, 0.0, 10.0, 8.0), (B, 3.0, 12.0, 0.0)], [(B, A, "e", 11.0, 9.0)])
+    assert all(began <= ended for _, _, began, ended in pieces)
+    assert all(one[3] == other[2] for one, other in itertools.pairwise(pieces))
+
+
+def test_a_step_that_runs_or_of_which_nothing_is_known_has_no_chain() -> None:
+    assert chain([(A, 0.0, 1.0, 0.0)], [], 0.0) == chain([], []) == []
+    assert chain([(A, 0.0, 5.0, 4.0)], [(B, A, "e", None, 4.0)]) == [("work", A, 0.0, 5.0)]
+
+
+def test_the_node_that_is_expected_to_take_the_longest_is_named() -> None:
+    nodes = [{"name": n, "op": "Add", "line": f"f.py:{k}", "seconds": float(k)} for k, n in enumerate("xyz")]
+    plan = {"nodes": nodes, "partitions": [{"device": A, "nodes": ["x", "y"]}]}
+    (piece,) = critical_parts(record([(A, 0.0, 5.0, 0.0)], []), plan)
+    assert piece["what"] == "y (Add) [f.py:1], the dearest of 2 nodes"
