@@ -22,7 +22,7 @@ from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.codegen.segment import CompiledPartition
 from actorsession.plan.control_flow.dataflow_partition import construct_partition
 from actorsession.plan.control_flow.shapes import types_given
-from actorsession.plan.cost import node_cost
+from actorsession.plan.cost import least_cost
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.execution_state import GraphExecutionState
@@ -286,7 +286,7 @@ class _Explainer:
     def _cost(self, node: NodeDef, inputs: tuple[TensorSpec, ...], device: str) -> tuple[float, bool]:
         """Return the expected microseconds of a node, and whether everything behind them is known."""
         if node.op not in CONSTRUCTS or not device:
-            return node_cost(node, inputs)
+            return least_cost(node, inputs)
         code = self._code(construct_partition(node, inputs, device))
         return sum(s.cost for c in code for s in c.segments), all(s.cost_known for c in code for s in c.segments)
 
@@ -534,6 +534,6 @@ def _segments(code: CompiledPartition, explained: Mapping[str, ExplainedNode]) -
                 ]
             ),
             # The values of feeds, and what was measured, say more than the code does.
-            seconds=max(segment.cost * 1e-6, sum(explained[name].seconds for name in names)),
+            seconds=sum(explained[name].seconds for name in names) if names else segment.cost * 1e-6,
             known=segment.cost_known or all(explained[name].known for name in names),
         )

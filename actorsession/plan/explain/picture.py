@@ -17,7 +17,7 @@ from actorsession.plan.explain.text import shape_text, summary
 __all__ = ["html_document", "html_page", "picture"]
 
 # Boxes of a drawing that can still be read; above it nodes are gathered by name scope.
-_BOXES = 60
+_BOXES = 30
 # Outputs whose types a box shows, and lines of the text at the pointer.
 _TYPES = 2
 _TITLES = 20
@@ -36,16 +36,19 @@ def picture(explanation: Explanation) -> Picture:
     for arrow in _arrows(explanation, places):
         arrows.setdefault((arrow.source, arrow.target, arrow.kind), {})[arrow.title] = arrow
     caption = next(iter(summary(explanation)))
-    return Picture((*fed, *boxes), tuple([_joined(list(same.values())) for same in arrows.values()]), caption)
+    sizes = {transfer.key: transfer.tensor.nbytes or 0 for transfer in explanation.transfers}
+    joined = tuple([_joined(list(same.values()), sizes) for same in arrows.values()])
+    return Picture((*fed, *boxes), joined, caption)
 
 
-def _joined(arrows: list[Arrow]) -> Arrow:
-    """Return the arrows between two boxes as one."""
+def _joined(arrows: list[Arrow], sizes: Mapping[str, int]) -> Arrow:
+    """Return the arrows between two boxes as one, with the number and bytes of what is sent."""
     first = arrows[0]
     if len(arrows) == 1:
         return first
     title = "\n".join([arrow.title for arrow in arrows[:_TITLES]])
-    return replace(first, label=f"{len(arrows)} values" if first.kind == "sent" else "", title=title)
+    nbytes = sum(sizes.get(arrow.title, 0) for arrow in arrows)
+    return replace(first, label=f"{len(arrows)} values, {byte_size(nbytes)}" if nbytes else "", title=title)
 
 
 def _places(explanation: Explanation) -> Mapping[str, tuple[str, str]]:
@@ -68,7 +71,7 @@ def _box(device: str, scope: str, nodes: list[ExplainedNode], slow: set[str]) ->
     seconds = sum(node.seconds for node in nodes)
     kind = "slow" if any(node.name in slow for node in nodes) else ""
     first = nodes[0]
-    if len(nodes) == 1 and first.name == scope:
+    if len(nodes) == 1:
         kind = kind or ("constant" if first.op == "Const" else "variable" if first.op == "VarHandleOp" else "")
         types = tuple(map(shape_text, first.outputs[:_TYPES]))
         title = f"{first.name} ({first.op})\n{first.line}\n{first.reason}\n{duration(seconds)} expected"
