@@ -18,6 +18,7 @@ from actorsession.config.step_record import ErrorRecord
 from actorsession.dashboard.poller import UP, ClusterPoller, TaskState
 from actorsession.plan.rendezvous_key import RendezvousKey
 from actorsession.runtime.hang_report import HangReport, StuckStep
+from actorsession.runtime.hang_report_format import tensor
 from actorsession.runtime.inspection import ArraySummary, NodeRow, QueueRow
 
 __all__ = [
@@ -268,11 +269,11 @@ def _edges(report: HangReport) -> Iterable[tuple[str, str, str]]:
             at = f"{', '.join(cause.waiters) or f'step {step.step_id}'} on {keys[0].dst_device}"
             for key in keys:
                 value = _value_of(key)
-                yield at, value, key.edge_name
+                yield at, value, tensor(key.edge_name)
                 at = value
             if last != at:
                 yield at, last, cause.kind
 
 
 def _value_of(key: RendezvousKey) -> str:
-    return f"{key.edge_name} of {key.src_device}"
+    return f"{tensor(key.edge_name)} of {key.src_device}"
