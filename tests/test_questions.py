@@ -44,6 +44,7 @@ QUERIES = {
     "save a model": ["how-do-i-save-a-model-and-load-it-again"],
     "load model again": ["how-do-i-save-a-model-and-load-it-again"],
     "catch exceptions": ["which-exceptions-do-i-catch"],
+    "error message meaning": ["what-does-an-error-message-mean-and-what-do-i-do-about-it"],
     "first run slow": ["why-is-the-first-run-slow"],
     "memory grows": ["why-does-my-memory-grow"],
     "gpu": ["does-it-run-on-a-gpu"],
@@ -75,6 +76,7 @@ QUERIES = {
     "sessions share variables": ["does-a-session-of-one-process-share-variables-with-another"],
     # an operator
     "why does my run hang": ["why-does-my-run-hang", "why-does-it-hang"],
+    "last errors of a task": ["what-failed-last-night", "the-last-steps"],
     "why is my step slow": ["why-is-my-step-slow", "a-cluster-that-is-slow-on-purpose"],
     "see the generated code": ["the-generated-source"],
     "what port does a worker use": ["what-port-does-a-worker-use"],

@@ -24,7 +24,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import short_device
 from actorsession.plan.rendezvous_key import RendezvousKey, parse_key
 from actorsession.records import dataclass
-from actorsession.runtime.hang_report_format import format_cause, format_report
+from actorsession.runtime.hang_report_format import format_cause, format_report, tensor
 from actorsession.runtime.wait_graph import (
     COLLECTIVE,
     FOLLOWS,
@@ -181,8 +181,8 @@ class HangReport(Shown):
                 if keys:
                     at = f"{', '.join(cause.waiters) or at} on {keys[0].dst_device}"
                 for key in keys:
-                    value = f"{key.edge_name} of {key.src_device}"
-                    yield at, value, key.edge_name
+                    value = f"{tensor(key.edge_name)} of {key.src_device}"
+                    yield at, value, tensor(key.edge_name)
                     at = value
                 if last != at:
                     yield at, last, cause.kind

@@ -81,7 +81,7 @@ def test_a_report_shows_who_waits_for_whom_down_to_the_root() -> None:
     keys = (sent(A, wait_graph.WAITS, keys=(B,)), sent(B, wait_graph.RUNS, kernel=SLOW))
     why = explain([says(waiting(W0, A)), says(waiting(W1, B)), says(keys=keys)], {"/job:ps": "<script>"})
     cpu = "device:CPU:0"
-    chain = [f"reader on {W1}/{cpu}", f"edge_0_b:0 of {W2}/{cpu}", f"slow on {W2}/{cpu}"]
+    chain = [f"reader on {W1}/{cpu}", f"b:0 of {W2}/{cpu}", f"slow on {W2}/{cpu}"]
     assert [(waits, awaited) for waits, awaited, _ in why.edges()] == list(itertools.pairwise(chain))
     page = why._repr_html_()
     assert page.count("<svg") == 1
