@@ -73,6 +73,7 @@ QUERIES = {
     ],
     "sessions share variables": ["does-a-session-of-one-process-share-variables-with-another"],
     # an operator
+    "see my cluster in a browser": ["how-do-i-see-what-my-cluster-is-doing", "the-page"],
     "why does my run hang": ["why-does-my-run-hang", "why-does-it-hang"],
     "why is my step slow": ["why-is-my-step-slow", "a-cluster-that-is-slow-on-purpose"],
     "see the generated code": ["the-generated-source"],

@@ -28,8 +28,7 @@ def test_the_token_of_the_page_is_made_of_that_of_the_cluster_and_does_not_show_
     assert one.token == other.token
     assert "secret" not in one.token
     assert one.knows_token(one.token)
-    assert one.knows_token("the secret of the cluster")
-    for wrong in (None, "", one.token[:-1], f"{one.token} ", "the secret of the Cluster", "\udc80"):
+    for wrong in (None, "", one.token[:-1], f"{one.token} ", "the secret of the cluster", "\udc80"):
         assert not one.knows_token(wrong)
 
 
