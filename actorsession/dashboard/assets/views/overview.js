@@ -193,11 +193,13 @@ function columns(cluster, noticed) {
     }
     return sorted.get(of);
   }
-  const compared = (of, text) => (task) => {
-    const [value, all] = [of(task), values(of)];
-    if (typeof value !== "number") return UNKNOWN;
-    return bar(value / (all.at(-1) || 1), text(value), stands_out(value, all) ? "much" : "");
-  };
+  const compared =
+    (of, text, full = 0) =>
+    (task) => {
+      const [value, all] = [of(task), values(of)];
+      if (typeof value !== "number") return UNKNOWN;
+      return bar(value / (Math.max(full, all.at(-1)) || 1), text(value), stands_out(value, all) ? "much" : "");
+    };
   const p99 = (task) => task.latency?.p99;
   const memory = (task) => task.memory;
   const round_trip = (task) => task.round_trip;
@@ -223,7 +225,7 @@ function columns(cluster, noticed) {
       cell: compared(per_step, duration),
       width: "minmax(6.5rem, 0.7fr)",
     },
-    { name: "cpu", label: "CPU", number: true, value: cpu, cell: compared(cpu, percent) },
+    { name: "cpu", label: "CPU", number: true, value: cpu, cell: compared(cpu, percent, 1) },
     { name: "memory", label: "Memory", number: true, wide: true, value: memory, cell: compared(memory, bytes) },
     {
       name: "link",
@@ -233,14 +235,6 @@ function columns(cluster, noticed) {
       value: round_trip,
       cell: compared(round_trip, duration),
       width: "minmax(6.2rem, 0.6fr)",
-    },
-    {
-      name: "waiting",
-      label: "Running",
-      number: true,
-      wide: true,
-      value: (task) => task.steps,
-      cell: (task) => count(task.steps),
     },
     {
       name: "errors",
