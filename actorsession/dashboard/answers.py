@@ -70,6 +70,8 @@ _NODES, _PIECE, _STEPS, _MOST, _LINES, _VARIABLES = 20_000, 4000, 200, 1000, 200
 _HOUR = 3600
 # Steps that all tasks together are asked for, and the least of each.
 _ALL_STEPS, _LEAST_STEPS = 2000, 5
+# Last steps of a session whose plans say how long nodes take.
+_EXPLAINED = 5
 # Explanations that are kept, for a step that is looked at again and again while it runs.
 _KEPT = 32
 
@@ -279,7 +281,21 @@ class Answers:
             piece: GraphPiece = await self._poller.ask(task, INSPECTOR, message)
             total = piece.total if piece.nodes else 0
             rows += map(NodeRow.from_wire, piece.nodes)
-        return graph_view(rows, total)
+        return graph_view(rows, total, await self._node_seconds(task, handle))
+
+    async def _node_seconds(self, task: str, handle: str) -> dict[str, float]:
+        """Return how long nodes take that the last steps of a session have run: measured, or else expected."""
+        message = ReadSteps(count=_EXPLAINED, slower_than=0.0, session=handle, running=False, steps=[])
+        seconds: dict[str, float] = {}
+        try:
+            answer: StepsRead = await self._poller.ask(task, SERVER, message, _SOON)
+            records = [StepRecord.from_wire(step) for step in answer.steps]
+            for fetches, feeds in dict.fromkeys((r.fetches, r.feeds) for r in records if r.is_whole):
+                for node in (await self._explanation(handle, fetches, feeds))["nodes"]:
+                    seconds[node["name"]] = node["seconds"]
+        except OpError:  # the graph is shown without
+            pass
+        return seconds
 
     async def variables(self, request: Request) -> Any:
         """Return the variables of all tasks, the largest first."""

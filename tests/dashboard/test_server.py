@@ -66,6 +66,8 @@ async def test_every_path_answers_with_what_the_processes_do(processes: LocalClu
         assert nodes["doubled"]["device"].startswith(W1)
         assert nodes["doubled"]["op"] == "Mul"
         assert nodes["doubled"]["shape"] == [2, 3]
+        assert nodes["tripled"]["seconds"] > 0.0
+        assert nodes["take"]["seconds"] is None  # no step has run it
         assert nodes["doubled"]["line"].startswith(__file__)
         read = {name for node in shown["nodes"] for name in node["inputs"]}
         assert {name.removeprefix("^").partition(":")[0] for name in read} <= set(nodes)
