@@ -43,15 +43,15 @@ class Guard:
 
     Args:
         token: the cluster's token; ``None`` if it has none.
-        host: the host at which the server listens, as it was given.
+        hosts: the host at which the server listens, as it was given, and other names that lead to it.
 
     Attributes:
         token: the token of the page.
     """
 
-    def __init__(self, token: str | None, host: str) -> None:
+    def __init__(self, token: str | None, *hosts: str) -> None:
         self.token = secrets.token_urlsafe(_BYTES) if token is None else _derived(token)
-        own = {host, "localhost", socket.gethostname()}
+        own = {*hosts, "localhost", socket.gethostname()}
         self._names = {name.lower().rstrip(".") for name in own}
 
     def knows_host(self, header: str) -> bool:
