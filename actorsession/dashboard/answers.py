@@ -22,7 +22,7 @@ from actorsession.cluster.server.statistics import OpenSession
 from actorsession.cluster.wait_graphs import MOST, collect_wait_graphs
 from actorsession.config.step_record import ErrorRecord, StepRecord, merge_records
 from actorsession.dashboard.poller import UP, ClusterPoller
-from actorsession.dashboard.step_views import step_row, step_view
+from actorsession.dashboard.step_views import shifted, step_row, step_view
 from actorsession.dashboard.views import (
     cluster_view,
     error_view,
@@ -68,6 +68,8 @@ _SOON, _PATIENT = 2.0, 10.0
 # Entries of an answer: nodes of a graph, which arrive in pieces, steps, and others.
 _NODES, _PIECE, _STEPS, _MOST, _LINES, _VARIABLES = 20_000, 4000, 200, 1000, 2000, 20_000
 _HOUR = 3600
+# Steps that all tasks together are asked for, and the least of each.
+_ALL_STEPS, _LEAST_STEPS = 2000, 5
 # Explanations that are kept, for a step that is looked at again and again while it runs.
 _KEPT = 32
 
@@ -181,7 +183,8 @@ class Answers:
         """Return the steps that run, the oldest first, and the last ones, the latest first."""
         count = request.number("count", 50, _STEPS)
         message = ReadSteps(
-            count=count,
+            # Few of each task where there are many, so that their answers together stay small.
+            count=min(count, max(_LEAST_STEPS, _ALL_STEPS // max(1, len(self._poller.tasks)))),
             slower_than=request.seconds("slower_than"),
             session=request.text("session"),
             running=True,
@@ -200,8 +203,14 @@ class Answers:
 
     async def _records(self, message: ReadSteps) -> list[StepRecord]:
         answers, _ = await self._poller.ask_all(SERVER, message, _SOON)
-        read: list[StepsRead] = list(answers.values())
-        return merge_records([StepRecord.from_wire(step) for answer in read for step in answer.steps])
+        read: dict[str, StepsRead] = answers
+        return merge_records(
+            [
+                shifted(StepRecord.from_wire(step), self._poller.find(task).offset)
+                for task, answer in read.items()
+                for step in answer.steps
+            ]
+        )
 
     async def step(self, request: Request) -> Any:
         """Return one step, with what all tasks know of it and what its plan says."""

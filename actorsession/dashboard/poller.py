@@ -29,6 +29,7 @@ from actorsession.messages.server import SERVER, ClusterView, GetCluster
 from actorsession.messages.worker import WORKER, GetStatus, WorkerStatus
 from actorsession.metrics import HistogramCounts
 from actorsession.records import dataclass
+from actorsession.rpc.clock_offset import ClockOffset
 
 if TYPE_CHECKING:
     from actorsession.cluster import SecurityConfig
@@ -64,6 +65,7 @@ class TaskState:
         devices: its devices in wire form.
         heard: when it gave these, by the loop's clock.
         is_new: whether they are not in the history yet.
+        clock: how far its clock is from that of this process.
         sample: its rates between the last two answers.
     """
 
@@ -76,14 +78,29 @@ class TaskState:
     heard: float = -math.inf
     sample: Sample = field(default_factory=lambda: Sample(*[math.nan] * len(Sample._fields)))
     is_new: bool = False
+    clock: ClockOffset = field(default_factory=ClockOffset)
     asked: float | None = None
 
-    def learn(self, status: WorkerStatus, now: float) -> None:
-        """Take in an answer."""
+    def learn(self, status: WorkerStatus, now: float, sent: float) -> None:
+        """Take in an answer.
+
+        Args:
+            status: the answer.
+            now: the time by the loop's clock.
+            sent: wall-clock seconds at the question.
+        """
         statistics = ServerStatistics.from_wire(status.statistics)
+        if statistics.clock:
+            self.clock.learn(sent, statistics.clock, statistics.clock, time.time())
         self.sample = rates(self.statistics, statistics, now - self.heard)
         self.statistics, self.devices, self.heard = statistics, status.devices, now
         self.state, self.fault, self.is_new = UP, "", True
+
+    @property
+    def offset(self) -> float:
+        """The seconds to add to its times; 0 for a clock that may be right, such as that of this host."""
+        offset, error = self.clock.at(time.time())
+        return offset if abs(offset) > error else 0.0
 
     def fail(self, error: OpError) -> None:
         """Take in that there is none."""
@@ -262,8 +279,10 @@ class ClusterPoller:
 
     async def _ask_state(self, state: TaskState) -> None:
         try:
+            await state.link.connect(Deadline.after(_PATIENCE))  # which would count as a part of the round trip
+            sent = time.time()
             status = await state.link.ask(WORKER, GetStatus(), Deadline.after(_PATIENCE))
-            state.learn(status, asyncio.get_running_loop().time())
+            state.learn(status, asyncio.get_running_loop().time(), sent)
         except (OpError, ValueError) as error:
             state.fail(from_exception(error))
         finally:

@@ -14,6 +14,7 @@ import hashlib
 import json
 import logging
 import mimetypes
+import socket
 from http import HTTPStatus
 from importlib import resources
 from typing import Any, NamedTuple
@@ -40,6 +41,8 @@ _log = logging.getLogger("actorsession.dashboard")
 
 # Requests under way, and open connections, which are of browsers on few machines.
 _AT_ONCE = 64
+# Hosts that stand for all addresses of this machine, which nobody can open.
+_EVERYWHERE = ("", "0.0.0.0", "::")
 # Bytes of an answer from which it is compressed.
 _COMPRESSED = 2048
 
@@ -123,7 +126,8 @@ class DashboardServer:
     @property
     def link(self) -> str:
         """The address of the page, with the token that opens it."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
+        host = socket.gethostname() if self._host in _EVERYWHERE else self._host
+        host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self._port}/?token={self._guard.token}"
 
     async def aclose(self) -> None:

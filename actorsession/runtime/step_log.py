@@ -66,6 +66,7 @@ class Whole(NamedTuple):
         ended: likewise; 0 while it runs.
         error: see ``StepRecord``.
         device: the device of a step that was one call in this process, which has no ``Part``; "" for others.
+        trace_id: see ``StepRecord``.
     """
 
     step_id: int
@@ -76,6 +77,7 @@ class Whole(NamedTuple):
     ended: float
     error: str
     device: str = ""
+    trace_id: str = ""
 
 
 class Transfers(NamedTuple):
@@ -295,6 +297,7 @@ class StepLog:
             parts=(PartRecord(entry.device, began, began + took, 0.0),) if entry.device else (),
             feeds=names.feeds,
             fetches=(*names.fetches, *names.targets),
+            trace_id=entry.trace_id,
         )
 
     def _part(self, entry: Part, to_wall: float) -> StepRecord:

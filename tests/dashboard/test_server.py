@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import signal
+import time
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -372,3 +373,21 @@ async def test_a_port_that_is_taken_is_an_error_that_leaves_nothing() -> None:
         with pytest.raises(OSError, match="in use"):
             await other.start()
         await other.aclose()
+
+
+async def test_times_of_a_task_whose_clock_is_wrong_are_shown_by_the_clock_of_the_page() -> None:
+    with Graph().as_default() as graph:
+        total = acts.add(1.0, 2.0, name="total")
+    async with in_process({"worker": 1}) as cluster, opened(cluster.target()) as page:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            begun = time.time()
+            await session.run(total)
+            await page.get("/api/cluster")
+            (state,) = page.poller.tasks.values()
+            assert state.offset == 0.0
+            for _ in range(3):  # as if its clock were an hour behind
+                state.clock.learn(begun, begun - 3600.0, begun - 3600.0, begun + 1e-6)
+            (row,) = (await page.get("/api/steps"))["last"]
+            step = await page.get(f"/api/steps/{quoted(row['key'])}")
+            assert 3590.0 < row["began"] - begun < 3600.0 + PATIENCE
+            assert 3590.0 < step["partitions"][0]["began"] - begun < 3600.0 + PATIENCE

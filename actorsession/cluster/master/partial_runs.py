@@ -323,16 +323,8 @@ class MasterRun(RunState[MasterPartialStep]):
         log, error = session.step_log, step.error
         if log is not None:
             text = "" if error is None else error_text(error)
-            row = (
-                step.step_id,
-                session.handle,
-                "partial",
-                step.graph.signature,
-                self.since,
-                time.monotonic(),
-                text,
-                "",
-            )
+            names, now = step.graph.signature, time.monotonic()
+            row = (step.step_id, session.handle, "partial", names, self.since, now, text, "", "")
             log.wholes.append(_new(Whole, row))
             if len(log.wholes) >= log.full:
                 log.trim()

@@ -207,7 +207,7 @@ class SessionSteps:
         durations.sum += now - step.since
         if log is not None:
             text = "" if error is None else error_text(error)
-            row = (step.step_id, self.handle, "run", graph.signature, step.since, now, text, "")
+            row = (step.step_id, self.handle, "run", graph.signature, step.since, now, text, "", step.trace_id)
             log.wholes.append(_new(Whole, row))
             if len(log.wholes) >= log.full:
                 log.trim()

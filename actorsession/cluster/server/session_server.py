@@ -186,6 +186,7 @@ class _Observer(Actor):
             pid=os.getpid(),
             version=installed_version(),
             uptime=time.monotonic() - self._started,
+            clock=time.time(),
             memory=memory.resident,
             peak_memory=memory.peak,
             open_sessions=(session,),

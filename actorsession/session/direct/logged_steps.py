@@ -64,7 +64,7 @@ class LoggedInlineRun(InlineRun):
         finally:
             log, now = self._log, time.monotonic()
             log.durations.observe(now - began)
-            row = (step_id, self._session, "run", self._names, began, now, text, self._device)
+            row = (step_id, self._session, "run", self._names, began, now, text, self._device, "")
             log.wholes.append(_new(Whole, row))
             if len(log.wholes) >= log.full:
                 log.trim()
@@ -148,7 +148,7 @@ class LoggedSteps(DirectSteps):
         step, graph = super().new(plan, options, pool, limit, make)
         assert isinstance(step, _LoggedStep)
         kind = "run" if isinstance(plan, DirectPlan) else "partial"
-        step.whole = _new(Whole, (step.step_id, self._session, kind, plan.signature, step.since, 0.0, "", ""))
+        step.whole = _new(Whole, (step.step_id, self._session, kind, plan.signature, step.since, 0.0, "", "", ""))
         step.part = part = Part()
         part.step_id, part.session, part.began, part.transfers = step.step_id, self._session, step.since, []
         part.devices = tuple([each.executor.device.name for each in graph.parts])
