@@ -237,6 +237,8 @@ def _first_line(docstring: str) -> str:
 
 def _page(kind: str, docstring: str, listed: list[Raised]) -> str:
     about = docstring.partition("\n\nArgs:")[0].partition("\n\nAttributes:")[0].replace("``", "`")
+    if kind in _BUILTIN:
+        about += "\n\nA class of Python. What to do: change the call; the message says what would be valid."
     lines = [f"# Errors of class {kind}", "", about, ""]
     by_file: defaultdict[str, list[Raised]] = defaultdict(list)
     for raised in listed:

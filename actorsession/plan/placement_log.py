@@ -1,7 +1,7 @@
 """The log of ``log_device_placement``: the devices of a session, and the device of every node.
 
 Lines begin as TensorFlow's do, so that tools for its logs read these; here they also give the reason. Whoever
-asks for them in the settings sees them: where the program has set up no logging they go to standard error.
+asks for them in the settings sees them: where no logging takes them they go to standard error.
 Called by direct sessions, and by masters for the sessions of their clients.
 """
 
@@ -40,11 +40,16 @@ def log_placement(nodes: Iterable[NodeDef], placed: Mapping[str, Placed]) -> Non
 
 
 def _say(text: str) -> None:
-    if any(not isinstance(handler, logging.NullHandler) for handler in _handlers()):
+    if _log.isEnabledFor(logging.INFO) and any(map(_takes, _handlers())):
         _log.info("%s", text)
     elif sys.stderr is not None:
         with contextlib.suppress(OSError):
             _ = write_lines(sys.stderr, text.splitlines())
+
+
+def _takes(handler: logging.Handler) -> bool:
+    """Return whether a handler does something with records of the level."""
+    return handler.level <= logging.INFO and not isinstance(handler, logging.NullHandler)
 
 
 def _handlers() -> Iterator[logging.Handler]:

@@ -73,7 +73,7 @@ def _drawn(state: State, width: int) -> str:
 def _numbers(state: State) -> str:
     rate = state.done / state.seconds if state.seconds > 0.0 else 0.0
     parts = [f"step {state.done}" if state.total is None else f"step {state.done} of {state.total}"]
-    parts += [f"{rate:.3g} steps/s", f"loss {state.loss:.4g}"]
+    parts += [f"{rate:,.0f} steps/s" if rate >= 10.0 else f"{rate:.2g} steps/s", f"loss {state.loss:.4g}"]
     if state.total is not None and rate:
         parts.append(f"{_clock((state.total - state.done) / rate)} left")
     return ", ".join(parts)

@@ -350,8 +350,8 @@ class _Training:
         self._stopped_early = False
         self._per_epoch: int | None = len(settings.batches) if isinstance(settings.batches, Sized) else None
         self.loss = math.nan
-        self._watcher = Watcher() if callable(settings.progress) else watcher_of(settings.progress)
-        self._events = None if settings.events is None else EventFileWriter(settings.events)
+        self._watcher = Watcher()
+        self._events: EventFileWriter | None = None
 
     @property
     def done(self) -> int:
@@ -394,6 +394,10 @@ class _Training:
 
     async def _watched_reports(self) -> AsyncGenerator[FitReport, None]:
         """Train while a bar or a file has the progress, if one does."""
+        if self._of.events is not None:
+            self._events = EventFileWriter(self._of.events)
+        if not callable(self._of.progress):
+            self._watcher = watcher_of(self._of.progress)
         try:
             async with contextlib.aclosing(self._reports()) as reports:
                 async for report in reports:

@@ -371,27 +371,21 @@ async def test_log_device_placement_logs_the_devices_and_a_line_for_each_node(
 
 
 @pytest.mark.process
-@for_each(
-    "logs, seen",
-    [
-        ("", True),
-        ("logging.basicConfig(level=logging.INFO)", True),
-        ("logging.basicConfig(level=logging.WARNING)", False),
-    ],
-)
-def test_placement_is_seen_in_a_program_that_has_set_up_no_logging(logs: str, seen: bool, tmp_path: Path) -> None:
+@for_each("level", ["", "INFO", "WARNING"])
+def test_placement_that_was_asked_for_is_seen_whatever_logging_a_program_has_set_up(level: str, tmp_path: Path) -> None:
     program = f"""
 import logging
 import actorsession as acts
-{logs}
+if "{level}":
+    logging.basicConfig(level="{level}")
 with acts.Session(config=acts.ConfigProto(log_device_placement=True)) as session:
     session.run(acts.constant(1.0, name="a") + 1.0)
 """
     with warm_process() as process:
         ended = process.run(program, tmp_path)
     assert (ended.status, ended.out) == (0, "")
-    assert ended.err.count("Device mapping:\n") == seen
-    assert ended.err.count("a: (Const): /job:localhost/replica:0/task:0/device:CPU:0 (") == seen
+    assert ended.err.count("Device mapping:\n") == 1
+    assert ended.err.count("a: (Const): /job:localhost/replica:0/task:0/device:CPU:0 (") == 1
 
 
 async def test_without_log_device_placement_nothing_is_logged(make_session: Make, graph: Graph, caplog: Any) -> None:

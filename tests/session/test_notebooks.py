@@ -196,7 +196,11 @@ def test_fit_trains_in_a_cell_with_either_kind_of_session(notebook: Notebook) ->
         arguments = count.assign_add(1.0), [None] * 3
         session = acts.Session()
         session.run(acts.global_variables_initializer())
-        same(acts.train.fit(session, *arguments, loss=count).run().steps, 3)
+        from unittest import mock
+        with mock.patch("IPython.display.display", wraps=display) as shown:
+            same(acts.train.fit(session, *arguments, loss=count).run().steps, 3)
+        (bar,) = shown.call_args.args
+        assert "step 3 of 3" in bar._repr_html_() and "epoch 1, step 3" in repr(bar), bar
         same([r.step for r in acts.train.fit(session, *arguments, loss=count, every=1)], [1, 2, 3])
         """,
         """

@@ -168,7 +168,7 @@ def test_a_terminal_shows_a_bar_with_rate_loss_and_time_left_and_the_reports(mon
     trained(terminal := Terminal())
     said = shown_by(terminal)
     assert [text for text in REPORTS if text not in said] == []
-    assert re.search(r"\u2501+.* step 4 of 4, [\d.e+]+ steps/s, loss 2, 0:00 left", said)
+    assert re.search(r"\u2501+.* step 4 of 4, [\d.,]+ steps/s, loss 2, 0:00 left", said)
     assert said.endswith("\n")
 
 
@@ -189,6 +189,15 @@ def test_a_terminal_shows_a_bar_without_rich_too(monkeypatch: pytest.MonkeyPatch
     bar.end(Begun())
     numbers = "\u2501" * 12 + "\u2500" * 12 + " step 30 of 60, 3 steps/s, loss 0.25, 0:10 left"
     assert shown_by(terminal) == f"\r{numbers}" * 2 + f"\repoch 1\n\r{numbers}\n"
+
+
+async def test_a_training_that_is_refused_leaves_the_terminal_alone(model: Counter) -> None:
+    with Session(graph=model.loss.graph) as session, contextlib.redirect_stderr(Terminal()) as terminal:
+        with pytest.raises(RuntimeError, match="use AsyncSession"):
+            model.fit(session, 1).run()
+        with pytest.raises(RuntimeError, match="use AsyncSession"):
+            list(model.fit(session, 1))
+    assert terminal.getvalue() == ""
 
 
 def test_where_nobody_watches_nothing_is_shown_and_a_stream_gets_a_line_for_each_report() -> None:

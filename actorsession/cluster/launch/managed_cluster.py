@@ -113,17 +113,13 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         open_standard_descriptors()  # the loop may be the caller's own
         if self._snapshots_of is not None:
             self._spawner.cluster_id = await _stored_id(self._snapshots_of) or self._spawner.cluster_id
-        with shown_while("starting the tasks of the cluster", lambda: (self._running, sum(self._jobs.values()))):
+        with shown_while("starting the tasks of the cluster", lambda: (_running(self), sum(self._jobs.values()))):
             await self._tasks.start_all(self._jobs)
         if self._life.state is State.STARTING:
             self._restarts.watch(self.processes.values())
         if self._page is not None and self._life.state is State.STARTING:
             await in_thread(self._page.start, next(iter(self.processes.values())).address)
             write_lines(sys.stdout, [f"the page of the cluster: {self._page.link}"])
-
-    @property
-    def _running(self) -> int:
-        return sum(process.alive for process in list(self.processes.values()))
 
     async def _end(self, grace: float = 0.0) -> None:
         if self._page is not None:
@@ -396,11 +392,16 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         states = self.status().values()
         rows = [(one.task, one.address, one.node, one.fate.partition("\n")[0], one.restarts) for one in states]
         headings = ("task", "address", "node", "state", "restarts")
-        facts = {"processes": f"{self._running} of {len(rows)} alive"}
+        facts = {"processes": f"{_running(self)} of {len(rows)} alive"}
         return Sheet(type(self).__name__, facts, [Table("tasks", headings, rows, 4)])
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._jobs}, {self._running} of {len(self.processes)} processes alive>"
+        return f"<{type(self).__name__} {self._jobs}, {_running(self)} of {len(self.processes)} processes alive>"
+
+
+def _running(cluster: ManagedCluster[Any]) -> int:
+    """Return how many processes run; another thread may ask."""
+    return sum(process.alive for process in list(cluster.processes.values()))
 
 
 class Closing:

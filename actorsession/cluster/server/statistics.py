@@ -225,6 +225,7 @@ class ServerStatistics(Counters):
         queues: the queues, a hundred at most.
         errors: errors that the server has noted so far, by class; see ``read_errors``.
         restarts: how often the task was started again, as far as the server knows.
+        clock: wall-clock seconds at that moment, by the clock of the task; 0 if unknown.
         cpu_seconds: processor time that the process has used so far, in all threads.
         pid: the process; 0 if unknown.
         version: the version of this package that it runs; "" if unknown.
@@ -275,6 +276,7 @@ class ServerStatistics(Counters):
     queues: tuple[QueueSize, ...] = ()
     errors: Mapping[str, int] = field(default_factory=dict)
     restarts: int = 0
+    clock: float = 0.0
     cpu_seconds: float = 0.0
     pid: int = 0
     version: str = ""

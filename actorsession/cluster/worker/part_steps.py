@@ -24,7 +24,7 @@ from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.cluster.worker.debug_runs import TaskDebugRuns
 from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
-from actorsession.config import FrameStats, PhaseStats
+from actorsession.config import FrameStats
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError, from_exception
 from actorsession.messages.step_frames import NO_VALUES, GraphRequest, WireValues, extra_to_wire
 from actorsession.metrics import BOUNDS, SessionTally
@@ -298,9 +298,8 @@ class PartSteps:
         rendezvous.trace()
         collector.phase, collector.task = "part", rendezvous.task
         if asked.held_by:
-            wait = PhaseStats("backpressure", rendezvous.task, asked.arrived, collector.began, asked.held_by)
-            collector.phases.append(wait)
-        if asked.arrived:
+            collector.add_wait("backpressure", asked.arrived, asked.held_by)
+        elif asked.arrived:
             collector.began = asked.arrived
         if asked.sent:
             arrival = FrameStats("RunGraph", peer, rendezvous.task, (), asked.nbytes, asked.sent, asked.arrived)
