@@ -51,6 +51,7 @@ QUERIES = {
     "windows": ["does-it-run-on-windows-or-macos"],
     "run in jupyter": ["can-i-run-it-in-jupyter-or-a-notebook"],
     "pytest": ["how-do-i-use-it-in-pytest"],
+    "draw a graph": ["how-do-i-see-a-graph"],
     "random seed same numbers": ["how-do-i-get-the-same-random-numbers-again"],
     "print a value": ["how-do-i-print-or-debug-a-value-inside-the-graph"],
     "nan": ["how-do-i-find-a-nan"],
@@ -74,7 +75,9 @@ QUERIES = {
     ],
     "sessions share variables": ["does-a-session-of-one-process-share-variables-with-another"],
     # an operator
+    "see my cluster in a browser": ["how-do-i-see-what-my-cluster-is-doing", "the-page"],
     "why does my run hang": ["why-does-my-run-hang", "why-does-it-hang"],
+    "last errors of a task": ["what-failed-last-night", "the-last-steps"],
     "why is my step slow": ["why-is-my-step-slow", "a-cluster-that-is-slow-on-purpose"],
     "see the generated code": ["the-generated-source"],
     "what port does a worker use": ["what-port-does-a-worker-use"],
@@ -95,6 +98,7 @@ QUERIES = {
     # an engineer who reads the source
     "read the source": ["where-do-i-start-to-read-the-source"],
     "how to add an op": ["how-do-i-add-an-op"],
+    "what happens in a step": ["what-happens-in-a-step-from-run-to-the-answer"],
     "write a transport": ["how-do-i-write-my-own-device-or-transport", "a-transport"],
     "profile": ["how-do-i-profile-a-step-or-see-which-node-ran-where"],
     "pickle": ["why-is-there-no-pickle-and-how-do-python-objects-travel"],

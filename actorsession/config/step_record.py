@@ -30,7 +30,7 @@ class PartRecord:
         began: wall-clock seconds at its begin.
         ended: wall-clock seconds at its end; 0 while it runs.
         waited: seconds in which it had nothing to run: for values of other tasks, or for an operation that waits,
-            such as a dequeue.
+            such as a dequeue. Devices of one task share a thread, and so these times.
     """
 
     device: str

@@ -13,15 +13,16 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.server.memory import TaskVariable
-from actorsession.cluster.server.statistics import OpenSession
+from actorsession.cluster.server.statistics import OpenSession, ServerStatistics
 from actorsession.cluster.wait_graphs import MOST, collect_wait_graphs
 from actorsession.config.step_record import ErrorRecord, StepRecord, merge_records
 from actorsession.dashboard.poller import UP, ClusterPoller
-from actorsession.dashboard.step_views import step_row, step_view
+from actorsession.dashboard.step_views import shifted, step_row, step_view
 from actorsession.dashboard.views import (
     cluster_view,
     error_view,
@@ -67,6 +68,12 @@ _SOON, _PATIENT = 2.0, 10.0
 # Entries of an answer: nodes of a graph, which arrive in pieces, steps, and others.
 _NODES, _PIECE, _STEPS, _MOST, _LINES, _VARIABLES = 20_000, 4000, 200, 1000, 2000, 20_000
 _HOUR = 3600
+# Steps that all tasks together are asked for, and the least of each.
+_ALL_STEPS, _LEAST_STEPS = 2000, 5
+# Last steps of a session whose plans say how long nodes take.
+_EXPLAINED = 5
+# Tasks of which all are asked for their variables or errors; of more, those that have the most.
+_MANY = 100
 # Explanations that are kept, for a step that is looked at again and again while it runs.
 _KEPT = 32
 
@@ -122,7 +129,7 @@ class Answers:
 
     def by_path(self) -> dict[str, Answer]:
         """Return the function of each path; the names of its parts are in braces, with their forms."""
-        return {
+        answers: dict[str, Answer] = {
             "/api/cluster": self.cluster,
             "/api/history": self.history,
             "/api/sessions": self.sessions,
@@ -137,22 +144,22 @@ class Answers:
             "/api/errors": self.errors,
             "/api/logs/{task:.+}": self.log,
         }
+        return {path: partial(self._answer, answer) for path, answer in answers.items()}
 
-    async def _ready(self) -> None:
-        """Let the poller go on, and wait for its first round, so that the first answer is not empty."""
-        self._poller.keep_on()
-        await self._poller.wait_for_round(_SOON)
+    async def _answer(self, answer: Answer, request: Request) -> Any:
+        """Answer while the poller goes on, after its first round, so that the first answer is not empty."""
+        with self._poller.looked_at():
+            await self._poller.wait_for_round(_SOON)
+            return await answer(request)
 
     # -- tasks and sessions --------------------------------------------------------------------
 
     async def cluster(self, request: Request) -> Any:
         """Return the tasks and their counters."""
-        await self._ready()
         return cluster_view(self._name, self._poller, time.time(), self._started)
 
     async def history(self, request: Request) -> Any:
         """Return the rates of the last hour."""
-        await self._ready()
         tasks = request.query.get("task") or None
         since = time.time() - request.number("seconds", _HOUR, _HOUR)
         read = self._poller.history.read(since, tasks, request.number("points", 300, 2000))
@@ -160,7 +167,6 @@ class Answers:
 
     async def sessions(self, request: Request) -> Any:
         """Return the sessions of all masters."""
-        await self._ready()
         return sessions_view(self._poller.tasks.values())
 
     def _session(self, handle: str) -> tuple[str, OpenSession]:
@@ -179,10 +185,10 @@ class Answers:
 
     async def steps(self, request: Request) -> Any:
         """Return the steps that run, the oldest first, and the last ones, the latest first."""
-        await self._ready()
         count = request.number("count", 50, _STEPS)
         message = ReadSteps(
-            count=count,
+            # Few of each task where there are many, so that their answers together stay small.
+            count=min(count, max(_LEAST_STEPS, _ALL_STEPS // max(1, len(self._poller.tasks)))),
             slower_than=request.seconds("slower_than"),
             session=request.text("session"),
             running=True,
@@ -201,12 +207,17 @@ class Answers:
 
     async def _records(self, message: ReadSteps) -> list[StepRecord]:
         answers, _ = await self._poller.ask_all(SERVER, message, _SOON)
-        read: list[StepsRead] = list(answers.values())
-        return merge_records([StepRecord.from_wire(step) for answer in read for step in answer.steps])
+        read: dict[str, StepsRead] = answers
+        return merge_records(
+            [
+                shifted(StepRecord.from_wire(step), self._poller.find(task).offset)
+                for task, answer in read.items()
+                for step in answer.steps
+            ]
+        )
 
     async def step(self, request: Request) -> Any:
         """Return one step, with what all tasks know of it and what its plan says."""
-        await self._ready()
         _, session, number = ["", "", *request.parts["key"].rsplit("/", 2)][-3:]
         if not (number.isascii() and number.isdigit()) or int(number) >= 2**63:
             raise InvalidArgumentError(f"the key of a step is TASK/SESSION/ID, got {request.parts['key']!r:.200}")
@@ -235,7 +246,6 @@ class Answers:
 
     async def explain(self, request: Request) -> Any:
         """Return the explanation of a run before it runs."""
-        await self._ready()
         handle, fetches = request.text("session"), request.texts("fetches")
         if not fetches:
             raise InvalidArgumentError("explain needs fetches=NAME,...")
@@ -264,7 +274,6 @@ class Answers:
 
     async def graph(self, request: Request) -> Any:
         """Return the graph of a session, which its master gives in pieces."""
-        await self._ready()
         handle = request.parts["session"]
         (task, _), most = self._session(handle), request.number("nodes", _NODES, _NODES)
         rows: list[NodeRow] = []
@@ -274,19 +283,40 @@ class Answers:
             piece: GraphPiece = await self._poller.ask(task, INSPECTOR, message)
             total = piece.total if piece.nodes else 0
             rows += map(NodeRow.from_wire, piece.nodes)
-        return graph_view(rows, total)
+        return graph_view(rows, total, await self._node_seconds(task, handle))
+
+    async def _node_seconds(self, task: str, handle: str) -> dict[str, float]:
+        """Return how long nodes take that the last steps of a session have run: measured, or else expected."""
+        message = ReadSteps(count=_EXPLAINED, slower_than=0.0, session=handle, running=False, steps=[])
+        seconds: dict[str, float] = {}
+        try:
+            answer: StepsRead = await self._poller.ask(task, SERVER, message, _SOON)
+            records = [StepRecord.from_wire(step) for step in answer.steps]
+            for fetches, feeds in dict.fromkeys((r.fetches, r.feeds) for r in records if r.is_whole):
+                for node in (await self._explanation(handle, fetches, feeds))["nodes"]:
+                    seconds[node["name"]] = node["seconds"]
+        except OpError:  # the graph is shown without
+            pass
+        return seconds
 
     async def variables(self, request: Request) -> Any:
         """Return the variables of all tasks, the largest first."""
-        await self._ready()
-        answers, _ = await self._poller.ask_all(SERVER, ListVariables(), _SOON)
+        having = self._having(lambda statistics: statistics.variables)
+        answers, _ = await self._poller.ask_all(SERVER, ListVariables(), _SOON, having)
         listed: list[VariablesListed] = list(answers.values())
         rows = [variable_view(a.task, TaskVariable.from_wire(row)) for a in listed for row in a.variables]
         return sorted(rows, key=lambda row: (-row["bytes"], row["name"], row["task"]))[:_VARIABLES]
 
+    def _having(self, count: Callable[[ServerStatistics], int]) -> list[str] | None:
+        """Return the tasks to ask for what they have a number of; ``None`` for all, unless there are many tasks."""
+        states = [state for state in self._poller.tasks.values() if state.state == UP and state.statistics is not None]
+        if len(states) <= _MANY:
+            return None
+        counts = {state.task: count(state.statistics) for state in states if state.statistics is not None}
+        return sorted((task for task, number in counts.items() if number), key=lambda task: -counts[task])[:_MANY]
+
     async def variable(self, request: Request) -> Any:
         """Return the distribution of a variable, which is made at its task."""
-        await self._ready()
         task, name = request.parts["task"], request.parts["name"]
         where = {part: request.text(part) for part in ("device", "container", "session")}
         message = ReadVariable(name=name, bins=request.number("bins", 40, 200), **where)
@@ -295,7 +325,6 @@ class Answers:
 
     async def queues(self, request: Request) -> Any:
         """Return the queues of all tasks."""
-        await self._ready()
         answers, _ = await self._poller.ask_all(INSPECTOR, ListQueues(most=_MOST), _SOON)
         queues: dict[str, QueuesFound] = dict(sorted(answers.items()))
         rows = [queue_view(task, QueueRow.from_wire(row)) for task, answer in queues.items() for row in answer.queues]
@@ -305,7 +334,6 @@ class Answers:
 
     async def why(self, request: Request) -> Any:
         """Return what the steps under way wait for, and the root cause."""
-        await self._ready()
         states = self._poller.tasks.values()
 
         def asking(task: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
@@ -319,15 +347,14 @@ class Answers:
 
     async def errors(self, request: Request) -> Any:
         """Return the last errors of all tasks, the latest first."""
-        await self._ready()
-        answers, _ = await self._poller.ask_all(SERVER, ReadErrors(), _SOON)
+        having = self._having(lambda statistics: sum(statistics.errors.values()))
+        answers, _ = await self._poller.ask_all(SERVER, ReadErrors(), _SOON, having)
         read: list[ErrorsRead] = list(answers.values())
         records = [ErrorRecord.from_wire(error) for answer in read for error in answer.errors]
         return [error_view(record) for record in sorted(records, key=lambda record: -record.when)[:_MOST]]
 
     async def log(self, request: Request) -> Any:
         """Return the last lines of the log of a task."""
-        await self._ready()
         lines, after = request.number("lines", 200, _LINES), request.number("after", 0, 2**53, least=0)
         read: LogRead = await self._poller.ask(request.parts["task"], SERVER, ReadLog(lines=lines, after=after))
         return {"task": read.task, "lines": read.lines, "next": read.last, "level": read.level}

@@ -1,7 +1,7 @@
 """Asks the tasks of a cluster how they are, once per interval, over one kept link to each.
 
 ``ClusterPoller`` belongs to a ``DashboardServer``, whose answers read its ``tasks`` and ``history``, and which
-asks single tasks through it. It asks only while somebody looks: each answer to a page calls ``keep_on``, and
+asks single tasks through it. It asks only while somebody looks: each answer to a page is made inside ``looked_at``, and
 without one for some intervals it rests, with its links closed, unless it is to keep the history.
 
 Invariants: a task has at most one question about its state under way, so that one which is silent neither
@@ -15,7 +15,7 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from actorsession.messages.server import SERVER, ClusterView, GetCluster
 from actorsession.messages.worker import WORKER, GetStatus, WorkerStatus
 from actorsession.metrics import HistogramCounts
 from actorsession.records import dataclass
+from actorsession.rpc.clock_offset import ClockOffset
 
 if TYPE_CHECKING:
     from actorsession.cluster import SecurityConfig
@@ -63,6 +64,8 @@ class TaskState:
         statistics: its last counters; ``None`` before the first.
         devices: its devices in wire form.
         heard: when it gave these, by the loop's clock.
+        is_new: whether they are not in the history yet.
+        clock: how far its clock is from that of this process.
         sample: its rates between the last two answers.
     """
 
@@ -74,14 +77,30 @@ class TaskState:
     devices: Sequence[Any] = ()
     heard: float = -math.inf
     sample: Sample = field(default_factory=lambda: Sample(*[math.nan] * len(Sample._fields)))
+    is_new: bool = False
+    clock: ClockOffset = field(default_factory=ClockOffset)
     asked: float | None = None
 
-    def learn(self, status: WorkerStatus, now: float) -> None:
-        """Take in an answer."""
+    def learn(self, status: WorkerStatus, now: float, sent: float) -> None:
+        """Take in an answer.
+
+        Args:
+            status: the answer.
+            now: the time by the loop's clock.
+            sent: wall-clock seconds at the question.
+        """
         statistics = ServerStatistics.from_wire(status.statistics)
+        if statistics.clock:
+            self.clock.learn(sent, statistics.clock, statistics.clock, time.time())
         self.sample = rates(self.statistics, statistics, now - self.heard)
         self.statistics, self.devices, self.heard = statistics, status.devices, now
-        self.state, self.fault = UP, ""
+        self.state, self.fault, self.is_new = UP, "", True
+
+    @property
+    def offset(self) -> float:
+        """The seconds to add to its times; 0 for a clock that may be right, such as that of this host."""
+        offset, error = self.clock.at(time.time())
+        return offset if abs(offset) > error else 0.0
 
     def fail(self, error: OpError) -> None:
         """Take in that there is none."""
@@ -163,6 +182,7 @@ class ClusterPoller:
         self._children = Children("dashboard poller")
         self._wanted = asyncio.Event()
         self._wanted_at = -math.inf
+        self._lookers = 0
         self._asking = 0
         self._settled = asyncio.Event()  # once each task has answered or failed since the poller began or rested
 
@@ -183,10 +203,17 @@ class ClusterPoller:
         await self._drop(list(self.tasks.values()))
         await self._seed.aclose()
 
-    def keep_on(self) -> None:
-        """Go on asking: somebody looks."""
-        self._wanted_at = asyncio.get_running_loop().time()
+    @contextlib.contextmanager
+    def looked_at(self) -> Iterator[None]:
+        """Go on asking inside the block, and for some intervals afterwards: somebody looks."""
+        loop = asyncio.get_running_loop()
+        self._lookers += 1
         self._wanted.set()
+        try:
+            yield
+        finally:
+            self._lookers -= 1
+            self._wanted_at = loop.time()
 
     @property
     def resting(self) -> bool:
@@ -215,7 +242,8 @@ class ClusterPoller:
             # A large cluster takes longer: half of the time is left to those who look.
             took = loop.time() - begun
             await asyncio.sleep(max(self.interval - took, took))
-            if not self._keep_history and loop.time() > self._wanted_at + _REST * self.interval:
+            is_unseen = not self._lookers and loop.time() > self._wanted_at + _REST * self.interval
+            if is_unseen and not self._keep_history:
                 await self._rest()
 
     async def _rest(self) -> None:
@@ -243,14 +271,18 @@ class ClusterPoller:
         for state in self.tasks.values():
             if state.asked is not None and now - state.asked >= max(self.interval, _SLOW) and state.state == UP:
                 state.state, state.fault = SILENT, f"it has not answered for {now - state.asked:.1f} s"
-        heard = {s.task: s.sample for s in self.tasks.values() if s.state == UP and s.heard >= now - 2 * self.interval}
-        self.history.add(wall, heard)
+        new = [state for state in self.tasks.values() if state.is_new]
+        self.history.add(wall, {state.task: state.sample for state in new})
+        for state in new:
+            state.is_new = False
         self.rounds += 1
 
     async def _ask_state(self, state: TaskState) -> None:
         try:
+            await state.link.connect(Deadline.after(_PATIENCE))  # which would count as a part of the round trip
+            sent = time.time()
             status = await state.link.ask(WORKER, GetStatus(), Deadline.after(_PATIENCE))
-            state.learn(status, asyncio.get_running_loop().time())
+            state.learn(status, asyncio.get_running_loop().time(), sent)
         except (OpError, ValueError) as error:
             state.fail(from_exception(error))
         finally:

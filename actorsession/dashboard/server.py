@@ -14,6 +14,8 @@ import hashlib
 import json
 import logging
 import mimetypes
+import socket
+from collections.abc import Sequence
 from http import HTTPStatus
 from importlib import resources
 from typing import Any, NamedTuple
@@ -40,6 +42,8 @@ _log = logging.getLogger("actorsession.dashboard")
 
 # Requests under way, and open connections, which are of browsers on few machines.
 _AT_ONCE = 64
+# Hosts that stand for all addresses of this machine, which nobody can open.
+_EVERYWHERE = ("", "0.0.0.0", "::")
 # Bytes of an answer from which it is compressed.
 _COMPRESSED = 2048
 
@@ -76,17 +80,25 @@ class DashboardServer:
         host: the host or address to listen at.
         port: the port; 0 for any that is free.
         token: the cluster's token; ``None`` if it has none.
+        names: other names of this host by which the page is opened, such as that of a server before it.
 
     Attributes:
         under_way: how many requests are being answered.
     """
 
     def __init__(
-        self, poller: ClusterPoller, name: str, *, host: str = "127.0.0.1", port: int = 0, token: str | None = None
+        self,
+        poller: ClusterPoller,
+        name: str,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        token: str | None = None,
+        names: Sequence[str] = (),
     ) -> None:
         self._answers = Answers(poller, name)
         self._host, self._port = host, port
-        self._guard = Guard(token, host)
+        self._guard = Guard(token, host, *names)
         self.under_way = 0
         self._assets = _read_assets()
         self._runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True, keepalive_timeout=30.0)
@@ -123,7 +135,8 @@ class DashboardServer:
     @property
     def link(self) -> str:
         """The address of the page, with the token that opens it."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
+        host = socket.gethostname() if self._host in _EVERYWHERE else self._host
+        host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self._port}/?token={self._guard.token}"
 
     async def aclose(self) -> None:

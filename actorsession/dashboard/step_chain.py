@@ -16,11 +16,14 @@ from actorsession.config.stats import TransferStats
 from actorsession.config.step_record import PartRecord, StepRecord
 from actorsession.errors import InvalidArgumentError
 from actorsession.plan.rendezvous_key import parse_key
+from actorsession.runtime.hang_report_format import tensor
 
 __all__ = ["critical_parts", "transfers_of"]
 
 # Share of the time of a part up to which it has not waited for anything that matters.
 _LEAST_WAIT = 0.02
+# Share of a time that the estimate of a node must reach to be its reason, and nodes that are named where none does.
+_EXPLAINED, _NAMED = 0.1, 4
 # Transfers that are followed; a loop over two devices has as many as iterations.
 _FOLLOWED = 200
 
@@ -72,23 +75,24 @@ def critical_parts(record: StepRecord, plan: Mapping[str, Any]) -> list[dict[str
         if crossing is None or crossing["source"] not in parts:
             break
         arrived = crossing["received"]
-        chain.append(_piece("work", now.device, _dearest(now.device, plan), arrived, ended))
+        chain.append(_work(now.device, plan, arrived, ended))
         where = f"{crossing['source']} to {now.device}"
         sent = min(crossing["sent"], arrived)  # clocks of two hosts differ
-        chain.append(_piece("wire", where, crossing["edge"], sent, arrived))
+        chain.append(_piece("wire", where, tensor(crossing["edge"]), sent, arrived))
         now, ended = parts[crossing["source"]], sent
     began = min(now.began, ended)
-    chain.append(_piece("work", now.device, _dearest(now.device, plan), began, ended))
+    chain.append(_work(now.device, plan, began, ended))
     if record.began < began:
         chain.append(_piece("queue", record.task, "until its first part begins", record.began, began))
     return chain[::-1]
 
 
 def _last_awaited(part: PartRecord, ended: float, crossings: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the last transfer that a part has waited for until a time."""
-    if part.waited <= _LEAST_WAIT * (ended - part.began):
-        return None
-    arrived = [c for c in crossings if c["target"] == part.device and part.began < c["received"] <= ended]
+    """Return the last transfer that a part has waited for until a time, if only to begin."""
+    moment = _LEAST_WAIT * (ended - part.began)
+    # The first value for a part travels with the message that begins it.
+    until = ended if part.waited > moment else part.began + moment
+    arrived = [c for c in crossings if c["target"] == part.device and part.began - moment <= c["received"] <= until]
     # Of those that came together, the one that was sent last.
     return max(arrived, key=lambda c: (c["received"], c["sent"]), default=None)
 
@@ -97,12 +101,14 @@ def _piece(kind: str, where: str, what: str, began: float, ended: float) -> dict
     return {"kind": kind, "where": where, "what": what, "began": began, "ended": ended}
 
 
-def _dearest(device: str, plan: Mapping[str, Any]) -> str:
-    """Return the node of a device that is expected to take the longest, in words; "" if that is unknown."""
-    names = next((part["nodes"] for part in plan.get("partitions", ()) if part["device"] == device), ())
-    nodes = [node for node in plan.get("nodes", ()) if node["name"] in set(names)]
-    if not nodes:
-        return ""
-    dearest = max(nodes, key=lambda node: node["seconds"])
-    of = f", the dearest of {len(nodes)} nodes" if len(nodes) > 1 else ""
-    return f"{dearest['name']} ({dearest['op']}) [{dearest['line']}]{of}"
+def _work(device: str, plan: Mapping[str, Any], began: float, ended: float) -> dict[str, Any]:
+    """Return the piece in which a device has worked, with the node that explains its time, or else some nodes."""
+    names = {name for part in plan.get("partitions", ()) if part["device"] == device for name in part["nodes"]}
+    nodes = sorted((n for n in plan.get("nodes", ()) if n["name"] in names), key=lambda n: n["seconds"], reverse=True)
+    if nodes and nodes[0]["seconds"] >= _EXPLAINED * (ended - began):
+        what = f"{nodes[0]['name']} ({nodes[0]['op']}) [{nodes[0]['line']}]"
+        what += f", the dearest of {len(nodes)} nodes" if len(nodes) > 1 else ""
+    else:
+        what = ", ".join(node["name"] for node in nodes[:_NAMED])
+        what += f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
+    return _piece("work", device, what, began, ended)

@@ -7,6 +7,7 @@ are of other answers.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from actorsession.config.step_record import StepRecord
@@ -14,7 +15,16 @@ from actorsession.dashboard.step_chain import critical_parts, transfers_of
 from actorsession.graph.device import device_task
 from actorsession.runtime.wait_graph import PartialWaits
 
-__all__ = ["step_row", "step_view"]
+__all__ = ["shifted", "step_row", "step_view"]
+
+
+def shifted(record: StepRecord, seconds: float) -> StepRecord:
+    """Return a record with so many seconds added to all its times, because the clock of its task is another."""
+    if not seconds:
+        return record
+    parts = [replace(p, began=p.began + seconds, ended=p.ended and p.ended + seconds) for p in record.parts]
+    transfers = [replace(transfer, time=transfer.time + seconds) for transfer in record.transfers]
+    return replace(record, began=record.began + seconds, parts=tuple(parts), transfers=tuple(transfers))
 
 
 def step_row(record: StepRecord) -> dict[str, Any]:

@@ -9,6 +9,7 @@ calls this.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from actorsession.graph.dtypes import string
 from actorsession.graph.node import NodeDef, TensorSpec
@@ -17,7 +18,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.plan.partition import RECV, SEND
 from actorsession.plan.prune import ARG
 
-__all__ = ["LIGHT", "loop_cost", "node_cost"]
+__all__ = ["LIGHT", "least_cost", "loop_cost", "node_cost"]
 
 LIGHT = 5.0
 """Microseconds below which a segment is cheap for any but enormous inputs: about eight nodes."""
@@ -62,6 +63,17 @@ def node_cost(node: NodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[float, boo
     if op.cost is None:
         return least + per_element * elements, known
     return least + op.cost(_sized(inputs), _sized(node.outputs)), known
+
+
+def least_cost(node: NodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[float, bool]:
+    """Return the same with results of any size counted as small: what ``node_cost`` makes dear out of care.
+
+    Args:
+        node: the node.
+        inputs: static types of its data inputs.
+    """
+    micros, _ = node_cost(replace(node, outputs=tuple(_sized(node.outputs))), inputs)
+    return micros, node_cost(node, inputs)[1]
 
 
 def loop_cost(iteration: float) -> float:

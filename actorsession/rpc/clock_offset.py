@@ -1,10 +1,10 @@
-"""How far the clock of a peer is from that of this process, by the least round trip, as NTP does it.
+"""How far the clock of a peer is from that of this process, by the quickest messages of each direction, as in NTP.
 
-A request and its answer are four moments: sent and returned by the clock here, arrived and answered by that of
-the peer. If both ways took as long, the offset is the mean of their differences; else it is wrong by half of
-what the ways took together at most. The estimate is kept, and is taken to be less exact as it grows older. A
-new one replaces it that is more exact than it is by then, or that contradicts it: a clock was set, or another
-process answers.
+A message arrives after it was sent. So one to the peer is a lower bound of what has to be added to the times of
+the peer, and one from the peer an upper bound; a request and its answer are one of each. The offset is taken to
+be in the middle, as if the quickest messages of both directions had been on their way as long, and is wrong by
+half of the distance at most. A bound is taken to be less exact as it grows older. Bounds that contradict each
+other are forgotten: a clock was set, or another process answers.
 
 Masters and sessions own one for each process whose reports they read. Plain data; no clock is read here.
 """
@@ -17,18 +17,18 @@ __all__ = ["ClockOffset"]
 
 # Seconds by which two clocks part in a second: oscillators of hosts are within 50 millionths of the truth.
 _DRIFT = 1e-4
-# Seconds by which the sum of both ways may be negative because clocks are read to some digits only.
+# Seconds by which bounds may contradict each other because clocks are read to some digits only.
 _ROUNDING = 1e-4
 
 
 class ClockOffset:
     """The offset of one clock."""
 
-    __slots__ = ("_at", "_error", "_offset")
+    __slots__ = ("_high", "_high_at", "_low", "_low_at")
 
     def __init__(self) -> None:
-        self._at = self._offset = 0.0
-        self._error = math.inf
+        self._low, self._high = -math.inf, math.inf
+        self._low_at = self._high_at = 0.0
 
     def learn(self, sent: float, arrived: float, answered: float, returned: float) -> None:
         """Take the moments of one request and its answer; ignore those that cannot be true.
@@ -39,13 +39,27 @@ class ClockOffset:
             answered: when it sent the answer, likewise.
             returned: when the answer was read, in seconds of the clock here.
         """
-        both = (returned - sent) - (answered - arrived)
-        if not (sent <= returned and arrived <= answered and both >= -_ROUNDING):
+        low, high = sent - arrived, returned - answered
+        if not (sent <= returned and arrived <= answered and low <= high + _ROUNDING and math.isfinite(high - low)):
             return
-        offset, error = (sent - arrived + returned - answered) / 2, max(both, 0.0) / 2
-        known, wrong = self.at(returned)
-        if error <= wrong or abs(offset - known) > error + wrong:
-            self._at, self._offset, self._error = returned, offset, error
+        self.sent(sent, arrived)
+        self.received(answered, returned)
+        known_low, known_high = self._bounds(returned)
+        if known_low > high + _ROUNDING or known_high < low - _ROUNDING:
+            self._low, self._high = low, max(low, high)
+            self._low_at = self._high_at = returned
+
+    def sent(self, sent: float, arrived: float) -> None:
+        """Take a message to the peer: when it was sent by the clock here, and arrived by that of the peer."""
+        low, (known, high) = sent - arrived, self._bounds(sent)
+        if known <= low <= high + _ROUNDING:
+            self._low, self._low_at = low, sent
+
+    def received(self, sent: float, arrived: float) -> None:
+        """Take a message of the peer: when it was sent by its clock, and arrived by the clock here."""
+        high, (low, known) = arrived - sent, self._bounds(arrived)
+        if low - _ROUNDING <= high <= known:
+            self._high, self._high_at = high, arrived
 
     def at(self, moment: float) -> tuple[float, float]:
         """Return the seconds to add to a time of the peer, and by how many they may be wrong.
@@ -54,6 +68,12 @@ class ClockOffset:
             moment: when that is asked, by the clock here.
 
         Returns:
-            Both; 0 and infinity without an estimate.
+            Both; 0 and infinity without a message of each direction.
         """
-        return self._offset, self._error + abs(moment - self._at) * _DRIFT
+        low, high = self._bounds(moment)
+        if not math.isfinite(high - low):
+            return 0.0, math.inf
+        return (low + high) / 2, max(high - low, 0.0) / 2
+
+    def _bounds(self, moment: float) -> tuple[float, float]:
+        return self._low - abs(moment - self._low_at) * _DRIFT, self._high + abs(moment - self._high_at) * _DRIFT

@@ -1,6 +1,7 @@
 """The text of a ``HangReport``: first the root cause, then each step, task by task.
 
-Only ``hang_report`` calls it. Long lists are shortened, with the number of omitted entries.
+``hang_report`` calls it, and the page names tensors as it does. Long lists are shortened, with the number of omitted
+entries.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from actorsession.runtime.hang_report import Cause, HangReport, StuckStep
     from actorsession.runtime.wait_graph import KernelNow, StepWaits
 
-__all__ = ["format_cause", "format_report"]
+__all__ = ["format_cause", "format_report", "tensor"]
 
 # Steps, and waiters and kernels of each partition, in the text; the report itself has more.
 _STEPS = 10

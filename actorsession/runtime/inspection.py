@@ -18,7 +18,6 @@ from actorsession.errors import NotFoundError, ProtocolError
 from actorsession.graph.dtypes import as_dtype, string
 from actorsession.graph.node import NodeDef, tensor_name
 from actorsession.graph.shape import TensorShape
-from actorsession.messages.inspection import ReadVariable
 from actorsession.plan.place import Placed
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
@@ -209,19 +208,18 @@ def queue_rows(held: Iterable[HeldState]) -> Iterator[QueueRow]:
                     yield QueueRow(name=node, device=device_name, session=session, **state.queue_counts())
 
 
-def find_variable(held: Iterable[HeldState], named: ReadVariable) -> Variable:
-    """Return a variable in the state of a process.
+def find_variable(held: Iterable[HeldState], session: str, device: str, container: str, name: str) -> Variable:
+    """Return a variable in the state of a process; see ``ReadVariable``.
 
     Raises:
         NotFoundError: if there is none, or it has no value.
     """
-    devices = [device for h in held if h.session == named.session for device in h.devices]
-    for resources in [device.resources for device in devices if device.name == named.device]:
-        if resources.has_value(named.container, named.name):
-            variable: Variable = resources.lookup(named.container, named.name, VARIABLE)
+    devices = [each for state in held if state.session == session for each in state.devices]
+    for resources in [each.resources for each in devices if each.name == device]:
+        if resources.has_value(container, name):
+            variable: Variable = resources.lookup(container, name, VARIABLE)
             return variable
-    where = f"in container {named.container!r} on {named.device!r}"
-    raise NotFoundError(f"no variable {named.name!r} with a value {where}")
+    raise NotFoundError(f"no variable {name!r} with a value in container {container!r} on {device!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

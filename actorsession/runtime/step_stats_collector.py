@@ -90,6 +90,11 @@ class StepStatsCollector:
     def _now(self) -> float:
         return (self._offset + time.perf_counter_ns()) / 1e9
 
+    def add_wait(self, kind: str, since: float, what: str = "") -> None:
+        """Record what the step has waited for until now, from which on its nodes can run; see ``PhaseStats``."""
+        self.phases.append(PhaseStats(kind, self.task, since, self.began, what))
+        self.began = since
+
     def add_node(self, record: _Record) -> None:
         """Record a node that has run."""
         with self._lock:

@@ -20,7 +20,6 @@ from actorsession.cli import status
 from actorsession.cluster import ServerStatistics
 from actorsession.config import Experimental, SessionMetadata
 from actorsession.durations import short_duration
-from actorsession.rpc.security import TOKEN_VARIABLE
 from tests.cli.kit import asked, called, line_of, ran, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, long_product, on, until_all
 from tests.cluster.script import command, running
@@ -196,7 +195,7 @@ def test_stop_ends_a_server_and_says_which() -> None:
 
 
 def test_stop_needs_the_token_of_a_server_that_has_one() -> None:
-    token = {TOKEN_VARIABLE: "secret"}
+    token = {"ACTORSESSION_TOKEN": "secret"}
     with serving("worker", "--cluster", ONE, **token) as (process, said):
         code, out, err = called("stop", said["address"])
         assert (code, out) == (1, "")

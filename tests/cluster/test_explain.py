@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +28,9 @@ from actorsession import (
 from actorsession.actors import Deadline
 from actorsession.errors import InvalidArgumentError
 from actorsession.messages.session import ExplainStep, StepExplained
-from tests.cluster.kit import PS0, W0, W1, InProcess, in_process, on, soon
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, InProcess, in_process, on, soon
 from tests.cluster.proxy import Proxy
+from tests.cluster.script import ROOT, environment
 from tests.cluster.test_warm_up import runs
 from tests.property.recipes import Recipe, recipes
 from tests.rows import for_each
@@ -175,3 +180,37 @@ async def ask(session: AsyncSession, **fields: Any) -> StepExplained:
         connection.ask(ExplainStep(session_handle=connection.handle, **given), Deadline.after(10), StepExplained)
     )
     return answer
+
+
+@pytest.mark.process
+def test_a_cluster_that_is_slow_on_purpose_is_understood_from_the_explanation_and_from_the_trace(
+    tmp_path: Path,
+) -> None:
+    picture, trace = tmp_path / "step.svg", tmp_path / "trace.json"
+    program = [sys.executable, "-W", "error", str(ROOT / "examples" / "operate" / "slow_cluster.py")]
+    done = subprocess.run(
+        [*program, "--steps", "1", "--delay", "0.05", "--picture", str(picture), "--trace", str(trace)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    slow = " ".join(done.stdout.partition("What would make it slow")[2].partition("The longest chain")[0].split())
+    for words in (
+        "'expensive' (MatMul) on /job:worker/task:0/CPU:0 takes",
+        "hidden:0 goes from /job:worker/task:0/CPU:0 to /job:worker/task:1/CPU:0 (1000 KiB), and activation:0,",
+        "the link to /job:worker/task:1 answers after",
+        "-> place 'activation' and what it feeds on /job:worker/task:0/CPU:0",
+        "slow_cluster.py:",
+    ):
+        assert words in slow
+    assert "hidden:0, 1000 KiB" in picture.read_text()
+    rows = [line.split() for line in done.stdout.partition("critical path of")[2].splitlines()]
+    there, back = "/job:worker/task:0 > /job:worker/task:1", "/job:worker/task:1 > /job:worker/task:0"
+    for words in (f"wire {there} hidden:0,", f"wire {back} activation:0,", "work /job:worker/task:0 CPU:0 expensive"):
+        assert [row for row in rows if row[: len(words.split())] == words.split()] != []
+    assert json.loads(trace.read_text())["traceEvents"] != []
+    assert trace.with_suffix(".svg").read_text().startswith("<svg")

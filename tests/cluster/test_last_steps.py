@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from actorsession import AsyncSession, Graph, LocalCluster, Session, Tensor, cluster, io, ops
-from actorsession.config import ConfigProto, StepRecord, merge_records
+from actorsession.config import ConfigProto, RunExperimental, RunOptions, StepRecord, merge_records
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, Gate, eventually, in_process, on, soon
 
@@ -100,6 +100,16 @@ async def test_only_the_latest_are_given_and_only_the_slow_ones_if_asked_for(gra
         for wrong in ((-1, 0.0), (1, -1.0), (1, float("nan"))):
             with pytest.raises(ValueError, match="0 or more"):
                 await session.last_steps(*wrong)
+
+
+async def test_a_step_inside_a_span_is_remembered_with_its_trace(graph: Graph) -> None:
+    x, _, end = two_tasks()
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    options = RunOptions(experimental=RunExperimental(trace_parent=f"00-{trace}-b7ad6b7169203331-01"))
+    async with in_process() as servers, AsyncSession(servers.target(), graph) as session:
+        await soon(session.run(end, {x: X}, options=options))
+        await soon(session.run(end, {x: X}))
+        assert [step.trace_id for step in await soon(session.last_steps())] == [trace, ""]
 
 
 async def test_a_session_is_not_told_of_the_steps_of_another(graph: Graph) -> None:

@@ -63,6 +63,16 @@ def parent_of(span: ReadableSpan) -> int:
     return span.parent.span_id
 
 
+def said(span: ReadableSpan, name: str) -> Any:
+    assert span.attributes is not None
+    return span.attributes[f"actorsession.{name}"]
+
+
+def context(span: Any) -> Any:
+    """Trace and number of a span."""
+    return span.get_span_context()
+
+
 def tracer() -> trace.Tracer:
     return trace.get_tracer("test")
 
@@ -76,16 +86,17 @@ async def test_a_run_is_a_child_of_the_current_span_on_all_tasks(spans: InMemory
                 assert await soon(session.run(end, {x: 2.0})) == 7.0
             (run,), (step,) = named(spans, "actorsession.run"), named(spans, "actorsession.step")
             parts = named(spans, "actorsession.part")
-            assert parent_of(run) == train.get_span_context().span_id
-            assert parent_of(step) == run.get_span_context().span_id
-            assert [parent_of(part) for part in parts] == [step.get_span_context().span_id] * 2
-            assert {part.attributes["actorsession.task"] for part in parts} == {W0, W1}
-            assert len({span.get_span_context().trace_id for span in (train, run, step, *parts)}) == 1
-            assert run.attributes["actorsession.fetches"] == ("end:0",)
-            assert run.attributes["actorsession.target"] == cluster.target()
-            assert step.attributes["actorsession.step_id"] == parts[0].attributes["actorsession.step_id"]
+            assert parent_of(run) == context(train).span_id
+            assert parent_of(step) == context(run).span_id
+            assert [parent_of(part) for part in parts] == [context(step).span_id] * 2
+            assert {said(part, "task") for part in parts} == {W0, W1}
+            assert len({context(span).trace_id for span in (train, run, step, *parts)}) == 1
+            assert said(run, "fetches") == ("end:0",)
+            assert said(run, "target") == cluster.target()
+            assert said(step, "step_id") == said(parts[0], "step_id")
             assert (run.kind, step.kind) == (trace.SpanKind.CLIENT, trace.SpanKind.SERVER)
-            assert all(run.start_time <= s.start_time <= s.end_time <= run.end_time for s in (step, *parts))
+            times = [(s.start_time or 0, s.end_time or 0) for s in (run, step, *parts)]
+            assert all(times[0][0] <= begin <= end <= times[0][1] for begin, end in times)
             assert all(s.status.is_unset for s in (run, step, *parts))
 
 
@@ -123,7 +134,7 @@ def test_a_local_run_is_a_span_and_options_are_checked_as_ever(spans: InMemorySp
                 session.run(y, {x: 2.0}, options=3)  # type: ignore[arg-type]
         assert session.run(y, {x: 2.0}) == 4.0
     runs = named(spans, "actorsession.run")
-    assert [parent_of(run) for run in runs] == [train.get_span_context().span_id] * 2
+    assert [parent_of(run) for run in runs] == [context(train).span_id] * 2
     assert [run.kind for run in runs] == [trace.SpanKind.INTERNAL] * 2
 
 
@@ -133,7 +144,7 @@ async def test_a_program_may_name_the_parent_itself(spans: InMemorySpanExporter,
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
         assert await soon(session.run(end, {x: 2.0}, options=options)) == 7.0
     (step,) = named(spans, "actorsession.step")
-    assert (step.get_span_context().trace_id, parent_of(step)) == (1, 2)
+    assert (context(step).trace_id, parent_of(step)) == (1, 2)
     with pytest.raises(InvalidArgumentError, match="traceparent header, got 'mine'"):
         RunExperimental(trace_parent="mine")
 
@@ -184,11 +195,11 @@ def test_spans_of_processes_have_their_parents_in_other_processes(
     (step,) = [span for span in first if span["name"] == "actorsession.step"]
     (part,) = [span for span in first if span["name"] == "actorsession.part"]
     (other,) = second
-    assert parent_of(run) == train.get_span_context().span_id
-    assert step["parent_id"] == f"0x{run.get_span_context().span_id:016x}"
+    assert parent_of(run) == context(train).span_id
+    assert step["parent_id"] == f"0x{context(run).span_id:016x}"
     assert part["parent_id"] == other["parent_id"] == step["context"]["span_id"]
     traces = {span["context"]["trace_id"] for span in (step, part, other)}
-    assert traces == {f"0x{train.get_span_context().trace_id:032x}"}
+    assert traces == {f"0x{context(train).trace_id:032x}"}
     assert other["attributes"]["actorsession.task"] == W1
 
 

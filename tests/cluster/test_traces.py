@@ -20,11 +20,12 @@ from actorsession.actors import Deadline
 from actorsession.cluster import update_cluster
 from actorsession.config import FrameStats, NodeStats, PhaseStats, RunMetadata, RunOptions, StepStats
 from actorsession.observe import CriticalPath, chrome_trace, critical_path
-from tests.cluster.kit import PATIENCE, W0, W1, in_process, on, soon, until_root
-from tests.cluster.proxy import Proxy
+from tests.cluster.kit import PATIENCE, W0, W1, InProcess, eventually, in_process, on, soon, until_root
+from tests.cluster.proxy import Proxy, Way
 from tests.cluster.script import running
 from tests.cluster.shifted_worker import slow
 from tests.cluster.test_child import line_of
+from tests.cluster.test_overload import MIB, with_proxy
 from tests.loops import run_to_end
 from tests.ports import held_ports
 from transports.shm.lane import SHARED_VARIABLE
@@ -98,7 +99,8 @@ async def play(addresses: list[str]) -> Traced:
                 await soon(session.run(end, {x: X}, options=FULL, run_metadata=metadata))
                 assert metadata.step_stats is not None
                 kept.append(metadata.step_stats)
-            return Traced(*kept, asked, time.time())
+            quick, long = kept
+            return Traced(quick, long, asked, time.time())
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +258,60 @@ async def test_a_plain_step_sends_no_times_and_a_traced_one_does_not_change_the_
             stats = await run_traced(session, end, {x: 1.0})
             assert sorted(f.kind for f in stats.frames) == ["RunGraph", "done", "push", "push"]
             whole(critical_path(stats), stats)
+
+
+async def test_a_part_that_is_held_for_a_link_has_waited_for_it(graph: Graph) -> None:
+    """1. Nothing passes from W0 to W1, and steps push arrays there until the next ones are held. 2. So is a traced one
+    behind them. 3. The link is there again: all of them end, and the traced one has waited for the link."""
+    x = ops.placeholder("float32", [])
+    y = on(W1, lambda: ops.reduce_max(on(W0, lambda: ops.fill([2 * MIB], x))))
+    async with in_process() as cluster, Proxy(cluster.target(W1)) as proxy:
+        with_proxy(cluster, proxy)
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            await run_traced(session, y, {x: 7.0})
+            proxy.hold(Way.THERE)
+            runs = []
+            while not cluster.server(W0).statistics().held:
+                ended = cluster.server(W0).statistics().runs
+                runs.append(asyncio.create_task(session.run(y, {x: 1.0})))
+                await eventually(lambda n=ended: sum(runs_and_held(cluster)) > n)  # type: ignore[misc]
+            traced = asyncio.create_task(run_traced(session, y, {x: 2.0}))
+            await eventually(lambda: runs_and_held(cluster)[1] > 1)
+            proxy.heal()
+            stats = await soon(traced)
+            await soon(asyncio.gather(*runs))
+            await cluster.until_idle()
+    held = phase(stats, "backpressure", W0)
+    assert held.what == W1
+    assert phase(stats, "part", W0).began == held.began < held.ended
+    whole(critical_path(stats), stats)
+
+
+def runs_and_held(cluster: InProcess) -> tuple[int, int]:
+    seen = cluster.server(W0).statistics()
+    return seen.runs, seen.held
+
+
+async def test_a_local_step_that_waits_for_its_turn_says_so(graph: Graph) -> None:
+    queue = acts.FIFOQueue(1, ["float32"], [[]])
+    taken, put, other = queue.dequeue(), queue.enqueue(1.0), acts.FIFOQueue(1, ["float32"], [[]])
+    second = other.dequeue(name="second")
+    async with AsyncSession(graph=graph, config=acts.ConfigProto(max_inflight_steps=1)) as session:
+        await soon(session.run(other.enqueue(2.0)))
+        waits = asyncio.create_task(session.run(taken))
+        await eventually(lambda: session.statistics().steps == 1)
+        traced = asyncio.create_task(run_traced(session, second))
+        await eventually(lambda: session.statistics().waiting == 1)
+        waits.cancel()
+        stats = await soon(traced)
+        await asyncio.gather(waits, return_exceptions=True)
+        await soon(session.run(put))
+    (waited, step) = stats.phases
+    assert (waited.kind, step.kind) == ("admission", "step")
+    assert step.began == waited.began < waited.ended < step.ended
+    path = critical_path(stats)
+    whole(path, stats)
+    assert ("wait", waited.began, waited.ended) in [(row.kind, row.began, row.ended) for row in path.rows]
 
 
 def there_and_back_quickly() -> tuple[Tensor, Tensor]:

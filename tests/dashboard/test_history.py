@@ -3,8 +3,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from actorsession.dashboard import History, Sample
 
@@ -66,14 +64,16 @@ def test_tasks_that_come_and_go_take_no_more_memory(gone: int) -> None:
     assert len(history.read(0.0)["tasks"]) <= 20 // gone + 6
 
 
-@given(tasks=st.integers(1, 3000), points=st.integers(1, 3000))
+@pytest.mark.parametrize("tasks", [1, 100, 3000])
+@pytest.mark.parametrize("points", [1, 20, 3000])
 def test_an_answer_has_a_limit(tasks: int, points: int) -> None:
     history = History(50)
+    samples = {f"task{k}": sample(1.0) for k in range(tasks)}
     for second in range(50):
-        history.add(second, {f"task{k}": sample(second) for k in range(tasks)})
+        history.add(second, samples)
     read = history.read(0.0, points=points)
-    assert len(read["times"]) <= max(2, points)
-    assert len(read["times"]) * len(read["tasks"]) * 7 <= 200_000 or len(read["times"]) == 2
+    assert 2 <= len(read["times"]) <= max(2, points)
+    assert len(read["times"]) * len(read["tasks"]) * 7 <= 200_000
 
 
 def test_an_hour_of_a_thousand_tasks_fits_into_memory() -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from actorsession import LocalCluster
-from actorsession.cluster.launch.dashboard_process import DashboardProcess
 from actorsession.errors import OpError, UnavailableError
 from tests.actors.kit import PATIENCE, eventually
 from tests.cluster.kit import in_process
@@ -56,14 +55,16 @@ async def test_a_page_that_does_not_come_up_leaves_no_cluster() -> None:
 
 
 def test_a_page_without_a_cluster_says_why_it_does_not_come_up() -> None:
-    page = DashboardProcess()
+    page = LocalCluster({"worker": 1}, dashboard=True)._page
+    assert page is not None
     with pytest.raises(UnavailableError, match="did not come up: actorsession dashboard: no state of unix:///tmp/none"):
         page.start("unix:///tmp/none-of-these")
     page.close()
 
 
 def test_the_start_of_a_page_has_a_limit_and_leaves_no_process() -> None:
-    page = DashboardProcess()
+    page = LocalCluster({"worker": 1}, dashboard=True)._page
+    assert page is not None
     with pytest.raises(OpError, match=re.escape("did not come up within 0.001 s")):
         page.start("unix:///tmp/none-of-these", 0.001)
     page.close()

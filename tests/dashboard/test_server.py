@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import signal
+import time
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -64,6 +66,8 @@ async def test_every_path_answers_with_what_the_processes_do(processes: LocalClu
         assert nodes["doubled"]["device"].startswith(W1)
         assert nodes["doubled"]["op"] == "Mul"
         assert nodes["doubled"]["shape"] == [2, 3]
+        assert nodes["tripled"]["seconds"] > 0.0
+        assert nodes["take"]["seconds"] is None  # no step has run it
         assert nodes["doubled"]["line"].startswith(__file__)
         read = {name for node in shown["nodes"] for name in node["inputs"]}
         assert {name.removeprefix("^").partition(":")[0] for name in read} <= set(nodes)
@@ -191,14 +195,20 @@ async def test_only_who_has_the_token_is_answered_and_nothing_is_changed() -> No
         base, token = page.server.link.split("/?token=")
         assert "secret" not in token
         async with aiohttp.ClientSession() as http:
-            for path in ["/", "/api/cluster", "/api/none", "/assets/index.html", "/?token=wrong"]:
+            for path in [
+                "/",
+                "/api/cluster",
+                "/api/none",
+                "/assets/index.html",
+                "/?token=wrong",
+                "/?token=secret of the cluster",
+            ]:
                 async with http.get(f"{base}{path}") as response:
                     assert response.status == 403
                     assert "token" in (await response.json())["error"]
-            for path in ["/api/cluster?token=secret of the cluster", f"/api/cluster?token={token}"]:
-                async with http.get(f"{base}{path}") as response:
-                    assert response.status == 200
-                    assert {name: response.headers[name] for name in HEADERS} == HEADERS
+            async with http.get(f"{base}/api/cluster?token={token}") as response:
+                assert response.status == 200
+                assert {name: response.headers[name] for name in HEADERS} == HEADERS
         for host in ["evil.example", "evil.example:80", ""]:
             answer = await page.get("/api/cluster", 421, headers={"Host": host})
             assert "host" in answer["error"]
@@ -301,6 +311,45 @@ async def test_the_history_is_kept_on_if_asked_for() -> None:
         assert not page.poller.resting
 
 
+async def test_a_page_that_stays_open_collects_nothing() -> None:
+    paths = ["/api/cluster", "/api/history", "/api/sessions", "/api/steps", "/api/errors", "/api/variables", "/api/why"]
+    with Graph().as_default() as graph:
+        total = acts.add(1.0, 2.0)
+    async with (
+        in_process({"worker": 2}, kept_steps=5) as cluster,
+        AsyncSession(cluster.target(), graph=graph) as session,
+        opened(cluster.target(), interval=0.005) as page,
+    ):
+
+        async def look(times: int) -> int:
+            """The number of objects after a page was shown for some rounds."""
+            for _ in range(times):
+                await session.run(total)
+                for path in paths:
+                    await page.get(path)
+            gc.collect()
+            return len(gc.get_objects())
+
+        await look(10)
+        before, rounds, size = await look(3), page.poller.rounds, page.poller.history.nbytes
+        after = await look(20)
+        assert page.poller.rounds > rounds
+        assert page.poller.history.nbytes == size
+        assert after - before < 100
+
+
+async def test_many_tasks_are_asked_at_once() -> None:
+    async with in_process({"worker": 40}) as cluster, opened(cluster.target()) as page:
+        tasks = await page.until("/api/cluster", lambda found: all(t["state"] == "up" for t in found["tasks"]))
+        assert len(tasks["tasks"]) == 40
+        for path in ("/api/queues", "/api/errors", "/api/steps"):
+            await page.get(path)
+        await page.until("/api/history", lambda found: len(found["tasks"]) == 40)
+        # One link for each task, and that of the first question.
+        clients = [link for s in cluster.servers for link in s.statistics().links if link.peer == "client"]
+        assert len(clients) <= 41
+
+
 async def test_requests_that_are_too_many_are_refused_and_not_queued(monkeypatch: pytest.MonkeyPatch) -> None:
     async with in_process() as cluster, opened(cluster.target()) as page:
         hold = asyncio.Event()
@@ -332,3 +381,21 @@ async def test_a_port_that_is_taken_is_an_error_that_leaves_nothing() -> None:
         with pytest.raises(OSError, match="in use"):
             await other.start()
         await other.aclose()
+
+
+async def test_times_of_a_task_whose_clock_is_wrong_are_shown_by_the_clock_of_the_page() -> None:
+    with Graph().as_default() as graph:
+        total = acts.add(1.0, 2.0, name="total")
+    async with in_process({"worker": 1}) as cluster, opened(cluster.target()) as page:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            begun = time.time()
+            await session.run(total)
+            await page.get("/api/cluster")
+            (state,) = page.poller.tasks.values()
+            assert state.offset == 0.0
+            for _ in range(3):  # as if its clock were an hour behind
+                state.clock.learn(begun, begun - 3600.0, begun - 3600.0, begun + 1e-6)
+            (row,) = (await page.get("/api/steps"))["last"]
+            step = await page.get(f"/api/steps/{quoted(row['key'])}")
+            assert 3590.0 < row["began"] - begun < 3600.0 + PATIENCE
+            assert 3590.0 < step["partitions"][0]["began"] - begun < 3600.0 + PATIENCE

@@ -49,6 +49,28 @@ def test_a_part_that_did_not_wait_has_worked_from_its_begin() -> None:
     assert chain([(A, 0.0, 10.0, 0.0), (B, 0.0, 2.0, 0.0)], [(B, A, "e", 1.0, 2.0)]) == [("work", A, 0.0, 10.0)]
 
 
+def test_a_part_that_began_when_its_value_came_has_waited_for_it() -> None:
+    parts = [(A, 0.0, 10.0, 9.9), (B, 2.0, 8.0, 0.01)]
+    assert chain(parts, [(A, B, "there", 0.1, 1.99), (B, A, "back", 8.0, 10.0)]) == [
+        ("work", A, 0.0, 0.1),
+        ("wire", f"{A} to {B}", 0.1, 1.99),
+        ("work", B, 1.99, 8.0),
+        ("wire", f"{B} to {A}", 8.0, 10.0),
+        ("work", A, 10.0, 10.0),
+    ]
+
+
+def test_a_node_is_the_reason_of_a_time_that_its_estimate_comes_near_to() -> None:
+    def what(seconds: float) -> str:
+        nodes = [{"name": f"n{at}", "op": "Add", "line": "f.py:1", "seconds": seconds / (at + 1)} for at in range(6)]
+        plan = {"partitions": [{"device": A, "nodes": [node["name"] for node in nodes]}], "nodes": nodes}
+        (piece,) = critical_parts(record([(A, 0.0, 10.0, 0.0)], []), plan)
+        return str(piece["what"])
+
+    assert what(4.0) == "n0 (Add) [f.py:1], the dearest of 6 nodes"
+    assert what(1e-6) == "n0, n1, n2, n3 and 2 more"
+
+
 def test_a_value_that_goes_to_and_fro_is_followed_back_to_its_begin() -> None:
     parts = [(A, 0.0, 10.0, 6.0), (B, 0.0, 8.0, 3.0)]
     crossings = [(A, B, "out", 2.0, 3.0), (B, A, "back", 7.0, 8.0)]

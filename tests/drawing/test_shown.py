@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -82,6 +83,11 @@ def hostile_step() -> RunMetadata:
     return RunMetadata(step_stats=stats, partition_graphs=[hostile_graph(), hostile_graph()])
 
 
+def hostile_statistics() -> Any:
+    real = statistics()
+    return replace(real, errors={HOSTILE: 2}, devices=(replace(real.devices[0], device=HOSTILE),))
+
+
 # What is made, what its text has, and how many drawings its HTML has.
 SHOWN: dict[str, tuple[Callable[[], Any], str, int]] = {
     "graph": (small_graph, r"Graph of 5 operations\n.*placeholders: +1: x\n.*Mul +1\n", 1),
@@ -94,6 +100,11 @@ SHOWN: dict[str, tuple[Callable[[], Any], str, int]] = {
     "no step": (RunMetadata, r"RunMetadata$", 0),
     "fit": (fit_result, r"FitResult of 30 steps\n  best: +epoch 1, step 30.*reports:", 2),
     "hostile graph": (hostile_graph, r"GraphDef of 4 nodes\n.*<script>alert\(1\)</script>\\x1b", 1),
+    "hostile statistics": (
+        hostile_statistics,
+        r"SessionStatistics\n.*errors: +<script>alert\(1\)</script>\\x1b.* 2\n",
+        0,
+    ),
     "hostile step": (hostile_step, r"RunMetadata of step 7\n.*<script>alert\(1\)</script>\\x1b", 2),
 }
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import AsyncSession, Graph, Server, ServerSettings, ops
+from actorsession import AsyncSession, Graph, Server, ServerSettings, cli, ops
 from actorsession.cluster import ServerStatistics, read_statistics
 from actorsession.errors import InvalidArgumentError
 from actorsession.prometheus import MetricFamily, merged
@@ -155,6 +155,23 @@ def test_the_page_on_metrics_lists_every_family_with_its_labels(exported: dict[s
         name: labels - OF_PROMETHEUS - {"task"} for name, labels in exported.items() if name != "actorsession_server_up"
     }
     assert set(NAME.findall(page)) - set(exported) <= {name for name, kind, _ in rows if kind == "histogram"}
+
+
+def test_every_alert_has_a_case_in_which_it_is_raised() -> None:
+    tests = yaml.safe_load((FOLDER / "alerts_test.yml").read_text(encoding="utf-8"))["tests"]
+    raised = {case["alertname"] for test in tests for case in test["alert_rule_test"] if case["exp_alerts"]}
+    assert raised == {alert["alert"] for alert in alerts()}
+
+
+def test_the_commands_that_alerts_advise_exist() -> None:
+    advised = {
+        name for alert in alerts() for name in re.findall(r"actorsession ([a-z-]+)", alert["annotations"]["action"])
+    }
+    assert advised
+    for name in sorted(advised):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([name, "--help"])
+        assert ended.value.code == 0
 
 
 # -- tools -----------------------------------------------------------------------------------------

@@ -284,8 +284,8 @@ def read_twice(graph: Graph) -> Explanation:
 
 
 def constant(graph: Graph) -> Explanation:
-    c = at(graph, W1, lambda: ops.constant(np.ones(100, np.float32), name="c"))
-    x = ops.placeholder("float32", [100], name="x")
+    c = at(graph, W1, lambda: ops.constant(np.ones(10_000, np.float32), name="c"))
+    x = ops.placeholder("float32", [10_000], name="x")
     return explained(graph, [at(graph, W0, lambda: ops.add(x, c))], [x], devices=cluster())
 
 

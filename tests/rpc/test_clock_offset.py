@@ -30,14 +30,29 @@ def test_the_offset_is_within_its_error(trips: list[tuple[float, float, float]],
         assert abs(offset_then - offset) <= error + 1e-5
 
 
-def test_the_quickest_round_trip_counts_until_it_is_old() -> None:
+@given(st.lists(st.tuples(st.booleans(), SECONDS), min_size=1, max_size=8), st.floats(-1e6, 1e6))
+def test_messages_without_an_answer_only_make_it_more_exact(messages: list[tuple[bool, float]], offset: float) -> None:
     clock = ClockOffset()
-    learn(clock, 0.001, 0.001, 5.0)
-    learn(clock, 0.0, 0.5, 5.0)
-    assert list(clock.at(NOW)) == [pytest.approx(5.0, abs=1e-5), pytest.approx(0.001, abs=1e-5)]
-    assert clock.at(NOW + 1000.0)[1] == pytest.approx(0.101, abs=1e-4)
-    learn(clock, 0.0, 0.1, 5.0, NOW + 1000.0)
-    assert clock.at(NOW + 1000.1)[1] == pytest.approx(0.05, abs=1e-4)
+    learn(clock, 10.0, 10.0, offset)
+    for there, took in messages:
+        before = clock.at(NOW)[1]
+        if there:
+            clock.sent(NOW, NOW + took - offset)
+        else:
+            clock.received(NOW - offset, NOW + took)
+        now, error = clock.at(NOW)
+        assert error <= before + 1e-5
+        assert abs(now - offset) <= error + 1e-5
+
+
+def test_the_quickest_message_of_each_direction_counts_until_it_is_old() -> None:
+    clock = ClockOffset()
+    learn(clock, 0.001, 0.5, 5.0)
+    learn(clock, 0.5, 0.003, 5.0)
+    assert list(clock.at(NOW)) == pytest.approx([5.001, 0.002], abs=1e-4)
+    assert clock.at(NOW + 1000.0)[1] == pytest.approx(0.102, abs=1e-3)
+    learn(clock, 0.0, 0.06, 5.0, NOW + 1000.0)
+    assert clock.at(NOW + 1000.0)[1] == pytest.approx(0.03, abs=1e-3)
 
 
 def test_a_clock_that_was_set_is_learned_anew() -> None:

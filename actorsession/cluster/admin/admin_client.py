@@ -427,17 +427,25 @@ class TaskLink:
         self._link: Link | None = None
         self._held = contextlib.AsyncExitStack()
 
-    async def ask(self, target: str, message: Any, deadline: Deadline) -> Any:
-        """Send a message to an actor of the server and return the answer.
+    async def connect(self, deadline: Deadline) -> Link:
+        """Return the link; dial it if there is none, or if it has ended.
 
         Raises:
             UnavailableError: if no server answers there, or an unexpected one.
             DeadlineExceededError: if it takes too long.
-            OpError: the error that the handler raised.
         """
         link = self._link
         if link is None or link.closed:
             link = await deadline.wait(self._dial(deadline), what=f"a connection to {self.address}")
+        return link
+
+    async def ask(self, target: str, message: Any, deadline: Deadline) -> Any:
+        """Send a message to an actor of the server and return the answer.
+
+        Raises:
+            OpError: the errors of ``connect``, and the error that the handler raised.
+        """
+        link = await self.connect(deadline)
         loop = asyncio.get_running_loop()
         begun = loop.time()
         answer = await link.ask(target, message, deadline)

@@ -52,6 +52,7 @@ class MasterStep(StepParts):
 
     Attributes:
         since: when it began, by the monotonic clock.
+        trace_id: the trace of OpenTelemetry that it belongs to; "" for none.
     """
 
     __slots__ = (
@@ -65,6 +66,7 @@ class MasterStep(StepParts):
         "_seconds",
         "_span",
         "since",
+        "trace_id",
     )
     _asked: GraphRequest | None
     _observed: Observation | None
@@ -86,6 +88,7 @@ class MasterStep(StepParts):
         self._pushed = 0
         self._errors = []
         self.since = time.monotonic()
+        self.trace_id = ""
         self._program = program
         self._run = run
         self._nbytes = nbytes
@@ -126,6 +129,7 @@ class MasterStep(StepParts):
             self._observed = session.observer.begin(graph, self._options)
         debug_run = None if asked is None else asked.debug_run
         trace, parent = self._options.traced or self._observed is not None, self._options.experimental.trace_parent
+        self.trace_id = parent[3:35]  # of version, trace, span and flags
         if parent:
             parent = self._begin_span(parent, 0.0 if asked is None else asked.arrived)
         if trace or debug_run is not None or parent:

@@ -20,7 +20,6 @@ from actorsession.config import ClockStats, FrameStats, PhaseStats, RunOptions, 
 from actorsession.errors import InvalidArgumentError
 from actorsession.messages.step_frames import StepRequest
 from actorsession.plan.report import cost_graph, partition_graphs
-from actorsession.rpc.clock_offset import ClockOffset
 
 __all__ = ["merged_stats", "step_metadata"]
 
@@ -42,12 +41,12 @@ def merged_stats(
     """
     stats, here, offsets = StepStats(step_id), clocks.task, {}
     answers = []
+    for part in sorted(measured, key=lambda part: not part.returned):  # its own task's last, which knows no others
+        _learn(clocks, part)
     for part in measured:
         offset = error = 0.0
         if part.returned:
-            clock = clocks.offsets[part.task]
-            _learn(clock, part)
-            offset, error = clock.at(part.returned)
+            offset, error = clocks.offsets[part.task].at(part.returned)
         report = StepStats.from_wire(part.stats, offset)
         if part.returned:
             offsets[part.task] = offset
@@ -70,15 +69,24 @@ def merged_stats(
     return stats
 
 
-def _learn(clock: ClockOffset, part: Measured) -> None:
-    """Learn from the moments at which a part was requested, arrived, was answered and returned."""
+def _learn(clocks: TaskClocks, part: Measured) -> None:
+    """Learn from the messages of a step between the master's task and others.
+
+    Raises:
+        InvalidArgumentError: for a malformed report.
+    """
     if len(part.stats) != 7:
         raise InvalidArgumentError(f"invalid step statistics of {part.task}: {len(part.stats)} parts")
     brief = StepStats.from_wire([0, [], [], 0, *part.stats[4:6], []])
-    requests = [frame for frame in brief.frames if frame.kind == "RunGraph"]
-    answers = [phase.ended for phase in brief.phases if phase.kind == "part"]
-    if requests and answers:
-        clock.learn(requests[0].sent, requests[0].arrived, answers[0], part.returned)
+    answered = [phase.ended for phase in brief.phases if phase.kind == "part"]
+    for frame in brief.frames:
+        if not part.returned:  # the master's own task
+            if frame.source in clocks.offsets:
+                clocks.offsets[frame.source].received(frame.sent, frame.arrived)
+        elif frame.kind == "RunGraph" and answered:
+            clocks.offsets[part.task].learn(frame.sent, frame.arrived, answered[0], part.returned)
+        elif frame.source == clocks.task:
+            clocks.offsets[part.task].sent(frame.sent, frame.arrived)
 
 
 def step_metadata(

@@ -60,7 +60,8 @@ class TaskClocks:
         async with asyncio.TaskGroup() as group:
             for task in tasks:
                 self._read[task] = time.monotonic()
-                group.create_task(self._compare(workers[task], self.offsets[task]), name=f"clock of {task}")
+                if (worker := workers.get(task)) is not None:  # else it has left, and the step is planned anew
+                    group.create_task(self._compare(worker, self.offsets[task]), name=f"clock of {task}")
 
     async def _compare(self, worker: Ref, offset: ClockOffset) -> None:
         begin = time.monotonic()

@@ -63,6 +63,7 @@ class Inspector(Actor):
     @answers(ReadVariable)
     async def on_read_variable(self, message: ReadVariable, call: CallContext) -> VariableSummarised:
         """Return the summary of a variable, which is made in a thread."""
-        variable = find_variable(self._held_state(), message)
+        where = (message.session, message.device, message.container, message.name)
+        variable = find_variable(self._held_state(), *where)
         summary = await in_thread(summarise, variable.read(), message.bins)
         return VariableSummarised(summary=summary.to_wire())

@@ -89,7 +89,7 @@ class SessionServer:
         self._until_end.callback(folder.remove)
         steps = self._direct.step_log
         errors = ErrorLog(LOCAL_TASK) if steps is None else steps.errors
-        memory = ServerMemory(LOCAL_TASK, errors, steps, self._direct.held_state)
+        memory = ServerMemory(LOCAL_TASK, errors, steps, self._direct.planner.held_state)
         memory.log = self._until_end.enter_context(held_log(errors))
         self._thread = LoopThread("actorsession-session-server")
         self._thread.wait(self._listen(folder.address("session"), memory))
@@ -97,7 +97,7 @@ class SessionServer:
     async def _listen(self, address: str, memory: ServerMemory) -> None:
         # Made here, because an actor belongs to the loop on which it is made.
         observer = _Observer(self._session, self._direct, memory)
-        inspector = Inspector(LOCAL_TASK, observer.graph, self._direct.held_state)
+        inspector = Inspector(LOCAL_TASK, observer.graph, self._direct.planner.held_state)
         self._actors += [observer, inspector]
         self._serves.update(dict.fromkeys((WORKER, SERVER, MASTER), observer.ref), **{INSPECTOR: inspector.ref})
         hello = Hello(cluster_id="", task=LOCAL_TASK, incarnation=secrets.randbits(63), pid=os.getpid())
@@ -141,7 +141,7 @@ class _Observer(Actor):
         """
         if handle != self._direct.handle:
             raise NotFoundError(f"this process shows no session {handle!r:.100}")
-        return self._direct.graph_shown()
+        return self._direct.planner.shown()
 
     @answers(GetCluster)
     def on_get_cluster(self, message: GetCluster, call: CallContext) -> ClusterView:
@@ -186,6 +186,7 @@ class _Observer(Actor):
             pid=os.getpid(),
             version=installed_version(),
             uptime=time.monotonic() - self._started,
+            clock=time.time(),
             memory=memory.resident,
             peak_memory=memory.peak,
             open_sessions=(session,),

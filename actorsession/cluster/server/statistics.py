@@ -85,6 +85,7 @@ _METRICS = (
     Metric("variables", "gauge", "actorsession_server_variables", "Variables with a value."),
     Metric("variable_bytes", "gauge", "actorsession_server_variables_bytes", "Bytes of their values."),
     Metric("restarts", "counter", "actorsession_server_restarts_total", "Times that the task was started again."),
+    Metric("clock", "gauge", "actorsession_server_clock_seconds", "Wall-clock time of the process, since 1970."),
     Metric("cpu_seconds", "counter", "actorsession_server_cpu_seconds_total", "Processor time of the process."),
     Metric("uptime", "gauge", "actorsession_server_uptime_seconds", "Time since the server was started."),
     Metric("memory", "gauge", "actorsession_server_memory_bytes", "Resident memory of the process."),
@@ -225,6 +226,7 @@ class ServerStatistics(Counters):
         queues: the queues, a hundred at most.
         errors: errors that the server has noted so far, by class; see ``read_errors``.
         restarts: how often the task was started again, as far as the server knows.
+        clock: wall-clock seconds at that moment, by the clock of the task; 0 if unknown.
         cpu_seconds: processor time that the process has used so far, in all threads.
         pid: the process; 0 if unknown.
         version: the version of this package that it runs; "" if unknown.
@@ -275,6 +277,7 @@ class ServerStatistics(Counters):
     queues: tuple[QueueSize, ...] = ()
     errors: Mapping[str, int] = field(default_factory=dict)
     restarts: int = 0
+    clock: float = 0.0
     cpu_seconds: float = 0.0
     pid: int = 0
     version: str = ""

@@ -201,6 +201,7 @@ class TaskActors:
             pid=os.getpid(),
             version=installed_version(),
             uptime=time.monotonic() - self._started,
+            clock=time.time(),
             memory=memory.resident,
             peak_memory=memory.peak,
             snapshot_every=0.0 if snapshots is None else snapshots.every,

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.dtypes import DType
-from actorsession.graph.function import nodes_inside
+from actorsession.graph.function import CONSTRUCTS, nodes_inside
 from actorsession.graph.kept_state import VARIABLES
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
 from actorsession.graph.shape import TensorShape
@@ -22,7 +22,7 @@ from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.codegen.segment import CompiledPartition
 from actorsession.plan.control_flow.dataflow_partition import construct_partition
 from actorsession.plan.control_flow.shapes import types_given
-from actorsession.plan.cost import node_cost
+from actorsession.plan.cost import least_cost
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.execution_state import GraphExecutionState
@@ -209,6 +209,7 @@ class _Explainer:
         self.step, self.known, self.trail = step, known, step.trail
         self.view, self.devices = step.view, step.devices
         self.parts: Sequence[Partition] = self.trail.partitions
+        self.feeds = step.signature.sorted().feeds
         self.faults = [] if step.fault is None else [step.fault]
         stages = self.trail.stages
         self.graph: Mapping[str, NodeDef] = stages[-1].graph.nodes if stages else {}
@@ -284,8 +285,8 @@ class _Explainer:
 
     def _cost(self, node: NodeDef, inputs: tuple[TensorSpec, ...], device: str) -> tuple[float, bool]:
         """Return the expected microseconds of a node, and whether everything behind them is known."""
-        if not nodes_inside(node) or not device:
-            return node_cost(node, inputs)
+        if node.op not in CONSTRUCTS or not device:
+            return least_cost(node, inputs)
         code = self._code(construct_partition(node, inputs, device))
         return sum(s.cost for c in code for s in c.segments), all(s.cost_known for c in code for s in c.segments)
 
@@ -296,7 +297,7 @@ class _Explainer:
             if producer is not None and producer.op == RECV:
                 yield parse_key(producer.attrs["key"]).tensor
             elif producer is not None and producer.op == ARG:
-                yield self.step.signature.sorted().feeds[producer.attrs["index"]]
+                yield self.feeds[producer.attrs["index"]]
             else:
                 yield f"^{name}" if index < 0 else tensor_name(name, index)
 
@@ -331,13 +332,19 @@ class _Explainer:
     # -- partitions ----------------------------------------------------------------------------
 
     def _transfers(self) -> Iterator[Transfer]:
-        received = {node.attrs["key"]: (part, node) for part in self.parts for node in part.nodes if node.op == RECV}
+        received: dict[str, NodeDef] = {}
+        readers: dict[str, list[str]] = {}  # by the node that receives
+        for part in self.parts:
+            received.update({node.attrs["key"]: node for node in part.nodes if node.op == RECV})
+            for node in part.nodes:
+                for name in dict.fromkeys(_before(node)):
+                    readers.setdefault(name, []).append(node.name)
         for part in self.parts:
             for node in part.nodes:
                 if node.op == SEND and node.attrs["key"] in received:
-                    yield self._transfer(node, *received[node.attrs["key"]])
+                    yield self._transfer(node, received[node.attrs["key"]], readers)
 
-    def _transfer(self, send: NodeDef, part: Partition, recv: NodeDef) -> Transfer:
+    def _transfer(self, send: NodeDef, recv: NodeDef, readers: Mapping[str, Sequence[str]]) -> Transfer:
         key = parse_key(send.attrs["key"])
         producer, _, index = key.tensor.rpartition(":")
         (spec,) = recv.outputs
@@ -349,15 +356,15 @@ class _Explainer:
         else:
             producer = key.tensor.removeprefix("^")
             tensor = replace(self._tensor(producer, 0, spec), name=key.tensor)
-        names = {recv.name, f"_widen/{key.edge_name}"}
-        readers = [n.name for n in part.nodes if n.name not in names and names.intersection(_before(n))]
+        widened = f"_widen/{key.edge_name}"
+        read_by = [*readers.get(recv.name, ()), *readers.get(widened, ())]
         return Transfer(
             key=key.text,
             tensor=tensor,
             source=key.src_device,
             target=key.dst_device,
             producer=producer,
-            readers=tuple(readers),
+            readers=tuple([name for name in read_by if name != widened]),
             line=recv.source,
             seconds=wire_seconds(tensor.nbytes or 0, key.src_task, key.dst_task, self.known.round_trips),
         )
@@ -370,7 +377,7 @@ class _Explainer:
             parts = [
                 construct_partition(node, tuple([own[name].outputs[k] for name, k in node.inputs]), part.device)
                 for node in part.nodes
-                if nodes_inside(node)
+                if node.op in CONSTRUCTS
             ]
         return [code for each in parts for code in self._code(each)]
 
@@ -527,6 +534,6 @@ def _segments(code: CompiledPartition, explained: Mapping[str, ExplainedNode]) -
                 ]
             ),
             # The values of feeds, and what was measured, say more than the code does.
-            seconds=max(segment.cost * 1e-6, sum(explained[name].seconds for name in names)),
+            seconds=sum(explained[name].seconds for name in names) if names else segment.cost * 1e-6,
             known=segment.cost_known or all(explained[name].known for name in names),
         )

@@ -7,13 +7,12 @@ and sentences alone, nothing of the graph itself; every text of it may come from
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 import reprlib
 import types
 import typing
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from actorsession.errors import RequestValueError
 from actorsession.json_text import read_json_object
@@ -35,8 +34,6 @@ __all__ = [
     "TaskLink",
     "Transfer",
 ]
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,7 +365,7 @@ class Explanation:
 
     def to_json(self) -> str:
         """Return the explanation as a JSON object, with the fields of the classes of this module."""
-        return json.dumps(dataclasses.asdict(self), separators=(",", ":"))
+        return json.dumps(self, default=_plain, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Explanation:
@@ -378,7 +375,7 @@ class Explanation:
             ValueError: for any other text.
         """
         try:
-            explanation: Explanation = _restored(cls, read_json_object(text, "an explanation"))
+            explanation: Explanation = _reader(cls)(read_json_object(text, "an explanation"))
         except TypeError as exc:
             raise RequestValueError(f"this is not an explanation: {exc}") from None
         return explanation
@@ -413,29 +410,44 @@ class Explanation:
         return html_page(self)
 
 
-@functools.cache
-def _types_of(cls: type) -> Mapping[str, Any]:
-    return typing.get_type_hints(cls)
+def _plain(value: Any) -> dict[str, Any]:
+    """Return the fields of one of the classes of this module; those within it are asked for in turn."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
-def _restored(kind: Any, value: Any) -> Any:
-    """Return plain data as a value of a declared type.
+_READERS: dict[Any, Callable[[Any], Any]] = {}
 
-    Raises:
-        TypeError: if it is none.
-    """
+
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """Return the function that reads plain data as a value of a declared type; TypeError if it is none."""
+    if kind not in _READERS:
+        _READERS[kind] = _new_reader(kind)
+    return _READERS[kind]
+
+
+def _new_reader(kind: Any) -> Callable[[Any], Any]:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        if not isinstance(value, dict):
-            raise TypeError(f"{kind.__name__} is an object, got {reprlib.repr(value)}")
-        types_of = _types_of(kind)
-        return kind(**{name: _restored(types_of[name], v) for name, v in value.items() if name in types_of})
+        return _object_reader(kind)
     if isinstance(kind, types.UnionType):
-        return None if value is None else _restored(kind.__args__[0], value)
+        present = _reader(kind.__args__[0])
+        return lambda value: None if value is None else present(value)
     if typing.get_origin(kind) is tuple:
-        if not isinstance(value, list):
-            raise TypeError(f"expected a list, got {reprlib.repr(value)}")
-        return tuple([_restored(kind.__args__[0], item) for item in value])
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not (number if kind is float else isinstance(value, kind) and (number or kind is not int)):
-        raise TypeError(f"expected {kind.__name__}, got {reprlib.repr(value)}")
+        item = _reader(kind.__args__[0])
+        return lambda value: tuple([item(one) for one in _checked(list, value)])
+    numbers = {float: (float, int), int: int}.get(kind, kind)
+    return lambda value: _checked(numbers, value)
+
+
+def _object_reader(kind: type) -> Callable[[Any], Any]:
+    readers = {name: _reader(hint) for name, hint in typing.get_type_hints(kind).items()}
+
+    def read(value: Any) -> Any:
+        return kind(**{name: readers[name](v) for name, v in _checked(dict, value).items() if name in readers})
+
+    return read
+
+
+def _checked(kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"expected {kind}, got {reprlib.repr(value)}")
     return value

@@ -32,6 +32,8 @@ _SLOW_WAY = 1e-3
 _SLOW_LINK = 5e-3
 # Bytes below which what is copied or sent costs less than its frame.
 _LARGE = 2**20
+# What is sent for nothing is worth a word before; a few numbers travel beside other values.
+_CONSTANT = 2**14
 # The part of a step from which a single node is worth a look.
 _SHARE = 0.5
 # Findings of one kind that are listed; the dearest matter.
@@ -176,9 +178,9 @@ def _read_twice(facts: Facts) -> Iterator[Finding]:
 
 
 def _constant(facts: Facts) -> Iterator[Finding]:
-    """Find constants that are sent in each step, because they have a device."""
+    """Find large constants that are sent in each step, because they have a device."""
     for transfer in facts.transfers:
-        if _is_constant(facts, transfer):
+        if _is_constant(facts, transfer) and (transfer.tensor.nbytes or 0) >= _CONSTANT:
             yield Finding(
                 kind="constant",
                 node=transfer.producer,

@@ -6,6 +6,7 @@ A step of many nodes is drawn by name scopes, as deep as there is room. Notebook
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from actorsession.drawing import Arrow, Box, Picture, html
 from actorsession.drawing.text import byte_size, duration
@@ -16,9 +17,10 @@ from actorsession.plan.explain.text import shape_text, summary
 __all__ = ["html_document", "html_page", "picture"]
 
 # Boxes of a drawing that can still be read; above it nodes are gathered by name scope.
-_BOXES = 60
-# Outputs whose types a box shows.
+_BOXES = 30
+# Outputs whose types a box shows, and lines of the text at the pointer.
 _TYPES = 2
+_TITLES = 20
 
 
 def picture(explanation: Explanation) -> Picture:
@@ -30,17 +32,31 @@ def picture(explanation: Explanation) -> Picture:
     slow = {finding.node for finding in explanation.findings}
     boxes = [_box(*place, nodes, slow) for place, nodes in gathered.items()]
     fed = [Box(f"feed {t.name}", (shape_text(t),), kind="feed", label=t.name) for t in explanation.feeds]
-    arrows = {(a.source, a.target, a.label): a for a in _arrows(explanation, places)}
+    arrows: dict[tuple[str, str, str], dict[str, Arrow]] = {}
+    for arrow in _arrows(explanation, places):
+        arrows.setdefault((arrow.source, arrow.target, arrow.kind), {})[arrow.title] = arrow
     caption = next(iter(summary(explanation)))
-    return Picture((*fed, *boxes), tuple(arrows.values()), caption)
+    sizes = {transfer.key: transfer.tensor.nbytes or 0 for transfer in explanation.transfers}
+    joined = tuple([_joined(list(same.values()), sizes) for same in arrows.values()])
+    return Picture((*fed, *boxes), joined, caption)
+
+
+def _joined(arrows: list[Arrow], sizes: Mapping[str, int]) -> Arrow:
+    """Return the arrows between two boxes as one, with the number and bytes of what is sent."""
+    first = arrows[0]
+    if len(arrows) == 1:
+        return first
+    title = "\n".join([arrow.title for arrow in arrows[:_TITLES]])
+    nbytes = sum(sizes.get(arrow.title, 0) for arrow in arrows)
+    return replace(first, label=f"{len(arrows)} values, {byte_size(nbytes)}" if nbytes else "", title=title)
 
 
 def _places(explanation: Explanation) -> Mapping[str, tuple[str, str]]:
-    """Return the device and the scope under which each node is drawn."""
+    """Return the device and the scope under which each node is drawn; without scopes, it is the device alone."""
     depth = max([node.name.count("/") for node in explanation.nodes], default=0) + 1
     while True:
         places = {n.name: (n.device, "/".join(n.name.split("/")[:depth])) for n in explanation.nodes}
-        if depth == 1 or len(set(places.values())) <= _BOXES:
+        if not depth or len(set(places.values())) <= _BOXES:
             return places
         depth -= 1
 
@@ -55,14 +71,14 @@ def _box(device: str, scope: str, nodes: list[ExplainedNode], slow: set[str]) ->
     seconds = sum(node.seconds for node in nodes)
     kind = "slow" if any(node.name in slow for node in nodes) else ""
     first = nodes[0]
-    if len(nodes) == 1 and first.name == scope:
+    if len(nodes) == 1:
         kind = kind or ("constant" if first.op == "Const" else "variable" if first.op == "VarHandleOp" else "")
         types = tuple(map(shape_text, first.outputs[:_TYPES]))
         title = f"{first.name} ({first.op})\n{first.line}\n{first.reason}\n{duration(seconds)} expected"
         return Box(_name((device, scope)), (first.op, *types), frames, kind, title, first.name)
     lines = (f"{len(nodes)} nodes", duration(seconds))
     title = "\n".join([f"{scope}: {', '.join(node.name for node in nodes[:20])}", first.line])
-    return Box(_name((device, scope)), lines, frames, kind, title, f"{scope}/...")
+    return Box(_name((device, scope)), lines, frames, kind, title, f"{scope}/..." if scope else "all of it")
 
 
 def _arrows(explanation: Explanation, places: Mapping[str, tuple[str, str]]) -> Iterator[Arrow]:

@@ -21,6 +21,8 @@ _WIDTH = 120
 _ROWS = 30
 _NAMES = 8
 _SOURCE = 60
+# Columns of a name and of a type, of which there may be several in a line.
+_NAME, _TYPE = 36, 22
 _INDENT = "  "
 
 
@@ -74,6 +76,15 @@ def _named(names: Sequence[str]) -> str:
     return (", ".join(names[:_NAMES]) or "nothing") + more
 
 
+def _end(name: str) -> str:
+    """Return a name that leaves room for other columns; its last parts say most."""
+    return name if len(name) <= _NAME else f"...{name[3 - _NAME :]}"
+
+
+def _beginning(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def _wrapped(text: str, first: str, indent: str) -> list[str]:
     return textwrap.wrap(
         visible(text), _WIDTH - len(_INDENT), initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
@@ -104,7 +115,8 @@ def _chain(explanation: Explanation) -> Iterator[str]:
     for part in explanation.critical:
         more = f" and {_count(part.nodes - 1, 'other node')}" if part.nodes > 1 else ""
         where = " to ".join(map(short_device, part.where.split(" to ")))
-        rows.append((duration(part.began), duration(part.ended - part.began), part.kind, part.what + more, where))
+        took = duration(part.ended - part.began)
+        rows.append((duration(part.began), took, part.kind, _end(part.what) + more, where))
     if len(rows) > 1:
         yield from _shortened(table(rows, names=5), _ROWS + 1, "parts")
 
@@ -117,7 +129,8 @@ def _partitions(explanation: Explanation) -> Iterator[str]:
         for name in part.nodes[:_ROWS]:
             node = nodes[name]
             types = " ".join(map(shape_text, node.outputs))
-            rows.append((node.name, node.op, types, duration(node.seconds), node.reason))
+            row = (_end(node.name), _beginning(node.op, _TYPE), _beginning(types, _TYPE), duration(node.seconds))
+            rows.append((*row, node.reason))
         yield from table(rows, names=5, indent=_INDENT)
         if len(part.nodes) > _ROWS:
             yield f"{_INDENT}... and {len(part.nodes) - _ROWS} more nodes"
@@ -150,8 +163,8 @@ def _transfers(explanation: Explanation) -> Iterator[str]:
     for sent in explanation.transfers:
         size = "?" if sent.tensor.nbytes is None else byte_size(sent.tensor.nbytes)
         source, target = short_device(sent.source), short_device(sent.target)
-        readers = ", ".join(sent.readers[:2])
-        rows.append((sent.tensor.name, size, duration(sent.seconds), source, target, readers, shape_text(sent.tensor)))
+        readers, name = _end(", ".join(sent.readers[:2])), _end(sent.tensor.name)
+        rows.append((name, size, duration(sent.seconds), source, target, readers, shape_text(sent.tensor)))
     if len(rows) > 1:
         yield from _shortened(table(rows, names=7), _ROWS + 1, "values")
         yield from _wrapped(f"The key of the first is {explanation.transfers[0].key}", "", _INDENT)
@@ -168,7 +181,7 @@ def _passes(explanation: Explanation) -> Iterator[str]:
 
 def _dropped(explanation: Explanation) -> Iterator[str]:
     left = explanation.dropped
-    rows = [(node.name, node.op, node.stage, node.why) for node in left]
+    rows = [(_end(node.name), node.op, node.stage, node.why) for node in left]
     more = len(left) - _ROWS + explanation.dropped_more if len(left) > _ROWS else explanation.dropped_more
     yield from table(rows[:_ROWS], names=4)
     if more > 0:

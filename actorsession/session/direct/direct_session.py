@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,7 +35,6 @@ from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.hang_report import HangReport, Looks
-from actorsession.runtime.inspection import GraphShown, HeldState
 from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.step_log import StepLog
@@ -74,6 +73,7 @@ class DirectSession(LocalSession[DirectPlan]):
         handle: name of the session, unique; graph passes see it.
         debugger: runs with debug options, and their results.
         step_log: see ``LocalSession``.
+        waits: returns what the steps under way wait for; callable from any thread.
 
     Raises:
         NotFoundError: if a requested device does not exist.
@@ -113,6 +113,7 @@ class DirectSession(LocalSession[DirectPlan]):
         self.partial_runs: DirectPartialRuns = DirectPartialRuns(
             self.planner, config, self._gate, self._planning, self._steps, self._pools
         )
+        self.waits: Callable[[], TaskWaits] = partial(self._steps.waits, self._pools.all, self.partial_runs)
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
         self._turn_ends = 0.0
@@ -190,7 +191,9 @@ class DirectSession(LocalSession[DirectPlan]):
         """Return ``explain_here()``, for ``AsyncSession``."""
         self._gate.check()
         make = partial(self.planner.explain, signature, feeds)
-        return await self._planning.share(object(), make, f"the explanation of a step, {signature}", signature.size)
+        # It takes some times as long as the plan.
+        more = signature.size + 3 * self.planner.size
+        return await self._planning.share(object(), make, f"the explanation of a step, {signature}", more)
 
     # -- running -------------------------------------------------------------------------------
 
@@ -364,20 +367,6 @@ class DirectSession(LocalSession[DirectPlan]):
                 f"{count or 'all'} of {tasks!r}; sessions with a target have others"
             )
         return [LOCAL_TASK]
-
-    # -- for those who look at it from other threads -------------------------------------------
-
-    def graph_shown(self) -> GraphShown:
-        """Return the graph with its placement."""
-        return self.planner.shown()
-
-    def held_state(self) -> Iterator[HeldState]:
-        """Yield the state that outlives steps."""
-        yield HeldState(self.handle, self._devices, self.planner.states)
-
-    def waits(self) -> TaskWaits:
-        """Return what the steps under way wait for."""
-        return self._steps.waits(self._pools.all, self.partial_runs)
 
     # -- end -----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ from actorsession.runtime.debug.graph import DebugGraphDecorator, decorated
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate, InlineRun
 from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
-from actorsession.runtime.inspection import GraphShown
+from actorsession.runtime.inspection import GraphShown, HeldState
 from actorsession.runtime.planning import LARGE
 from actorsession.runtime.resources import place_of
 from actorsession.runtime.step_log import StepLog
@@ -252,10 +252,9 @@ class Planner:
         """Return the graph with its placement, to be looked at from any thread."""
         return GraphShown(self._state.view, self._state.placed)
 
-    @property
-    def states(self) -> Mapping[str, Mapping[str, Any]]:
-        """The states of stateful kernels, by device and node."""
-        return self._states
+    def held_state(self) -> Iterator[HeldState]:
+        """Yield the state of the session that outlives steps; callable from any thread."""
+        yield HeldState(self._env.handle, [executor.device for executor in self._executors.values()], self._states)
 
     def explain(self, signature: RunSignature, feeds: Feeds) -> Explanation:
         """Return the explanation of a step, which is planned for that and not kept.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -162,12 +163,16 @@ class DirectSteps:
             OpError: the step's first error.
         """
         nbytes = 0 if plan.graph.may_wait else bytes_held(feeds)
+        since = 0.0  # when it has begun to wait
         if not self.inflight.enter_nowait(nbytes):
+            since = time.time()
             limit = await self._wait_for_turn(nbytes, limit)
         try:
             if feeds:
                 feeds = await kept_feeds(feeds, pool)
             step, graph = self.new(plan, options, pool, limit)
+            if since and step.collector is not None:
+                step.collector.add_wait("admission", since)
             try:
                 step.begin(graph.parts, feeds)
                 if not step.done:

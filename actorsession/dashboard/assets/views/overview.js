@@ -5,6 +5,7 @@ import { where_time_went } from "../critical.js";
 import { Colours, h, hash, nothing, put } from "../dom.js";
 import { heaviest, of_tasks, of_transfers, per_step } from "../findings.js";
 import { UNKNOWN, bytes, count, duration, percent, plural, rate, short } from "../format.js";
+import { advice, plan_of } from "../plan.js";
 import { now } from "../source.js";
 import { Table } from "../table.js";
 
@@ -167,7 +168,16 @@ export function open(root, page, chosen) {
       if (most === null || most.typical.key === asked) return;
       asked = most.typical.key;
       try {
-        put(slowest, of_steps(most, await page.source.get(`/api/steps/${encodeURIComponent(asked)}`)));
+        put(
+          slowest,
+          of_steps(
+            most,
+            ...(await Promise.all([
+              page.source.get(`/api/steps/${encodeURIComponent(asked)}`),
+              plan_of(page, most.typical),
+            ])),
+          ),
+        );
       } catch {
         asked = null; // it has left the ring, or the connection is lost, which the page says elsewhere
       }
@@ -193,11 +203,13 @@ function columns(cluster, noticed) {
     }
     return sorted.get(of);
   }
-  const compared = (of, text) => (task) => {
-    const [value, all] = [of(task), values(of)];
-    if (typeof value !== "number") return UNKNOWN;
-    return bar(value / (all.at(-1) || 1), text(value), stands_out(value, all) ? "much" : "");
-  };
+  const compared =
+    (of, text, full = 0) =>
+    (task) => {
+      const [value, all] = [of(task), values(of)];
+      if (typeof value !== "number") return UNKNOWN;
+      return bar(value / (Math.max(full, all.at(-1)) || 1), text(value), stands_out(value, all) ? "much" : "");
+    };
   const p99 = (task) => task.latency?.p99;
   const memory = (task) => task.memory;
   const round_trip = (task) => task.round_trip;
@@ -223,7 +235,7 @@ function columns(cluster, noticed) {
       cell: compared(per_step, duration),
       width: "minmax(6.5rem, 0.7fr)",
     },
-    { name: "cpu", label: "CPU", number: true, value: cpu, cell: compared(cpu, percent) },
+    { name: "cpu", label: "CPU", number: true, value: cpu, cell: compared(cpu, percent, 1) },
     { name: "memory", label: "Memory", number: true, wide: true, value: memory, cell: compared(memory, bytes) },
     {
       name: "link",
@@ -233,14 +245,6 @@ function columns(cluster, noticed) {
       value: round_trip,
       cell: compared(round_trip, duration),
       width: "minmax(6.2rem, 0.6fr)",
-    },
-    {
-      name: "waiting",
-      label: "Running",
-      number: true,
-      wide: true,
-      value: (task) => task.steps,
-      cell: (task) => count(task.steps),
     },
     {
       name: "errors",
@@ -329,7 +333,7 @@ function callout_of_kernels(kernels) {
 }
 
 /** Return what the steps do that the most time goes into. */
-function of_steps({ fetches, steps, typical }, whole) {
+function of_steps({ fetches, steps, typical }, whole, plan) {
   const link = (step, text) => h("a", { href: hash("steps", step.key) }, text);
   const last = steps.at(-1);
   return h("div", { class: "callout calm" }, [
@@ -343,6 +347,7 @@ function of_steps({ fetches, steps, typical }, whole) {
     ]),
     where_time_went(whole),
     of_transfers(whole).map((text) => h("p", null, text)),
+    advice(plan, 3),
   ]);
 }
 
