@@ -16,9 +16,7 @@ from actorsession.cluster.server.memory import TaskVariable
 from actorsession.cluster.server.statistics import CLIENT
 from actorsession.config.step_record import ErrorRecord
 from actorsession.dashboard.poller import UP, ClusterPoller, TaskState
-from actorsession.plan.rendezvous_key import RendezvousKey
 from actorsession.runtime.hang_report import HangReport, StuckStep
-from actorsession.runtime.hang_report_format import tensor
 from actorsession.runtime.inspection import ArraySummary, NodeRow, QueueRow
 
 __all__ = [
@@ -227,7 +225,7 @@ def why_view(report: HangReport, now: float) -> dict[str, Any]:
         "waits": [wait for step in report.steps for wait in _waits(step, now)],
         "cause": [str(cause) for step in report.steps for cause in step.causes],
         "silent": list(report.silent),
-        "edges": [list(edge) for edge in dict.fromkeys(_edges(report))],
+        "edges": [list(edge) for edge in dict.fromkeys(report.edges())],
     }
 
 
@@ -256,25 +254,3 @@ def _waits(step: StuckStep, now: float) -> Iterable[dict[str, Any]]:
                 "line": kernel.source,
                 "since": now - kernel.seconds,
             }
-
-
-def _edges(report: HangReport) -> Iterable[tuple[str, str, str]]:
-    """Yield each pair of nodes of which one waits for the other, from the nodes that wait down to the root cause."""
-    for step in report.steps:
-        for cause in step.causes:
-            keys = cause.keys
-            last = f"{cause.node or cause.kind} on {cause.device or cause.task}"
-            if not keys:
-                yield f"step {step.step_id}", last, cause.kind
-                continue
-            at = f"{', '.join(cause.waiters) or f'step {step.step_id}'} on {keys[0].dst_device}"
-            for key in keys:
-                value = _value_of(key)
-                yield at, value, tensor(key.edge_name)
-                at = value
-            if last != at:
-                yield at, last, cause.kind
-
-
-def _value_of(key: RendezvousKey) -> str:
-    return f"{tensor(key.edge_name)} of {key.src_device}"
