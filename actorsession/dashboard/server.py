@@ -13,6 +13,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import math
 import mimetypes
 import socket
 from collections.abc import Sequence
@@ -230,7 +231,19 @@ def _as_json(answer: Answer) -> Handler:
 
 def _encoded(value: Any) -> bytes:
     # In ASCII: halves of surrogate pairs, which names may have, are no UTF-8.
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+    try:
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+    except ValueError:  # a peer has sent a number that JSON does not have
+        return _encoded(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with ``None`` in place of numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _compressed(response: web.Response) -> web.Response:

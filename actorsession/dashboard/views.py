@@ -69,7 +69,7 @@ def _task_view(state: TaskState, versions: Iterable[str]) -> dict[str, Any]:
     }
     if seen is None:
         return out
-    types = {d[0]: d[1] for d in state.devices if isinstance(d, list) and len(d) > 1}
+    types = {device.name: device.device_type for device in state.devices}
     return {
         **out,
         "pid": seen.pid,
