@@ -15,6 +15,7 @@ import json
 import logging
 import mimetypes
 import socket
+from collections.abc import Sequence
 from http import HTTPStatus
 from importlib import resources
 from typing import Any, NamedTuple
@@ -79,17 +80,25 @@ class DashboardServer:
         host: the host or address to listen at.
         port: the port; 0 for any that is free.
         token: the cluster's token; ``None`` if it has none.
+        names: other names of this host by which the page is opened, such as that of a server before it.
 
     Attributes:
         under_way: how many requests are being answered.
     """
 
     def __init__(
-        self, poller: ClusterPoller, name: str, *, host: str = "127.0.0.1", port: int = 0, token: str | None = None
+        self,
+        poller: ClusterPoller,
+        name: str,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        token: str | None = None,
+        names: Sequence[str] = (),
     ) -> None:
         self._answers = Answers(poller, name)
         self._host, self._port = host, port
-        self._guard = Guard(token, host)
+        self._guard = Guard(token, host, *names)
         self.under_way = 0
         self._assets = _read_assets()
         self._runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True, keepalive_timeout=30.0)

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from actorsession.config import FrameStats, NodeStats, PhaseStats, RunMetadata, 
 from actorsession.observe import CriticalPath, chrome_trace, critical_path
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, eventually, in_process, on, soon, until_root
 from tests.cluster.proxy import Proxy, Way
-from tests.cluster.script import running
+from tests.cluster.script import ROOT, running
 from tests.cluster.shifted_worker import slow
 from tests.cluster.test_child import line_of
 from tests.cluster.test_overload import MIB, with_proxy
@@ -200,6 +201,24 @@ def test_the_trace_has_the_errors_of_clocks_an_arrow_per_transfer_and_lanes_of_l
     assert by_process["links"] == {"RunStep", "RunGraph", "push", "done"}
     assert "wait for b:0" in by_process[W0]
     assert "work: b (TestSlow)" in by_process["critical path"]
+
+
+@pytest.mark.process
+def test_the_example_of_a_slow_step_names_its_three_reasons(tmp_path: Path) -> None:
+    words = [sys.executable, str(ROOT / "examples/slow_cluster.py")]
+    with running(words, cwd=tmp_path) as process:
+        text, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, errors) == (0, "")
+    rows = [line.split() for line in text.splitlines()]
+    (op,) = [row for row in rows if row[3:5] == ["vectors", "(SelfAdjointEigV2)"]]
+    assert op[:3] == ["work", "/job:worker/task:1", "CPU:0"]
+    crossings = [(row[1], row[3], row[4]) for row in rows if row[0] == "wire" and row[4].startswith(("symm", "vect"))]
+    assert crossings == [
+        ("/job:worker/task:0", "/job:worker/task:1", "symmetric:0,"),
+        ("/job:worker/task:1", "/job:worker/task:0", "vectors:1,"),
+    ]
+    assert json.loads((tmp_path / "slow_step.json").read_text())["traceEvents"]
+    assert (tmp_path / "slow_step.svg").read_text().startswith("<svg")
 
 
 # -- one process -----------------------------------------------------------------------------------

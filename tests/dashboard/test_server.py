@@ -66,6 +66,8 @@ async def test_every_path_answers_with_what_the_processes_do(processes: LocalClu
         assert nodes["doubled"]["device"].startswith(W1)
         assert nodes["doubled"]["op"] == "Mul"
         assert nodes["doubled"]["shape"] == [2, 3]
+        assert nodes["tripled"]["seconds"] > 0.0
+        assert nodes["take"]["seconds"] is None  # no step has run it
         assert nodes["doubled"]["line"].startswith(__file__)
         read = {name for node in shown["nodes"] for name in node["inputs"]}
         assert {name.removeprefix("^").partition(":")[0] for name in read} <= set(nodes)
@@ -193,14 +195,20 @@ async def test_only_who_has_the_token_is_answered_and_nothing_is_changed() -> No
         base, token = page.server.link.split("/?token=")
         assert "secret" not in token
         async with aiohttp.ClientSession() as http:
-            for path in ["/", "/api/cluster", "/api/none", "/assets/index.html", "/?token=wrong"]:
+            for path in [
+                "/",
+                "/api/cluster",
+                "/api/none",
+                "/assets/index.html",
+                "/?token=wrong",
+                "/?token=secret of the cluster",
+            ]:
                 async with http.get(f"{base}{path}") as response:
                     assert response.status == 403
                     assert "token" in (await response.json())["error"]
-            for path in ["/api/cluster?token=secret of the cluster", f"/api/cluster?token={token}"]:
-                async with http.get(f"{base}{path}") as response:
-                    assert response.status == 200
-                    assert {name: response.headers[name] for name in HEADERS} == HEADERS
+            async with http.get(f"{base}/api/cluster?token={token}") as response:
+                assert response.status == 200
+                assert {name: response.headers[name] for name in HEADERS} == HEADERS
         for host in ["evil.example", "evil.example:80", ""]:
             answer = await page.get("/api/cluster", 421, headers={"Host": host})
             assert "host" in answer["error"]
