@@ -172,7 +172,7 @@ class HangReport(Shown):
         return min(causes, key=_rank, default=None)
 
     def edges(self) -> Iterator[tuple[str, str, str]]:
-        """Yield who waits for whom, and for which tensor, from the nodes that wait down to each root cause."""
+        """Yield what waits for what, and for which tensor, from the nodes that wait down to each root cause."""
         for step in self.steps:
             for cause in step.causes:
                 keys = cause.keys
@@ -206,7 +206,7 @@ class HangReport(Shown):
             Table("tasks without an answer", ("task", "reason"), list(self.silent.items()), 2),
         ]
         title, _, _ = str(self).partition("\n")
-        return Sheet(title, {}, tables, {"who waits for whom": picture.svg} if edges else {})
+        return Sheet(title, {}, tables, {"what waits for what": picture.svg} if edges else {})
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain values, with rendezvous keys parsed as well."""

@@ -9,12 +9,17 @@ import pytest
 
 from actorsession.config import ErrorRecord, PartRecord, StepRecord, TransferStats, merge_records
 from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError, UnavailableError
-from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.step_log import ErrorLog, Part, StepLog, Transfers, Whole
 
 TASK = "/job:worker/replica:0/task:0"
 HERE, THERE = f"{TASK}/device:CPU:0", "/job:worker/replica:0/task:1/device:CPU:0"
-KEY = build_key(THERE, 1, HERE, "edge_1_x:0")
+
+
+def key(source: str, target: str, edge: str) -> str:
+    return f"{source};{1:016x};{target};{edge};0:0"
+
+
+KEY = key(THERE, HERE, "edge_1_x:0")
 
 
 def whole(step_id: int, began: float, ended: float, *, session: str = "s", error: str = "") -> Whole:
@@ -115,8 +120,8 @@ class TestThePartsOfAStep:
 
     def test_have_the_transfers_that_were_seen(self) -> None:
         log = StepLog(TASK)
-        away = build_key(HERE, 1, THERE, "edge_2_y:0")
-        within = build_key(HERE, 1, f"{TASK}/device:CPU:1", "edge_3_z:0")
+        away = key(HERE, THERE, "edge_2_y:0")
+        within = key(HERE, f"{TASK}/device:CPU:1", "edge_3_z:0")
         seen: list[Transfers] = [
             (10.1, "send", (away,), (16,)),
             (10.2, "local", (within,), (4,)),

@@ -30,7 +30,6 @@ from actorsession.messages.step_frames import NO_VALUES, GraphRequest, WireValue
 from actorsession.metrics import BOUNDS, SessionTally
 from actorsession.records import dataclass
 from actorsession.rpc.served_runs import ServedRun, encode_apart
-from actorsession.rpc.spans import TaskSpan, begin_task
 from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan
 from actorsession.runtime.engine.inline_run import Gate
@@ -39,6 +38,7 @@ from actorsession.runtime.engine.pooled_work import TimedWork
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.engine.takes import ended_from_outside
 from actorsession.runtime.step_log import error_text
+from actorsession.spans import TaskSpan, begin_task
 
 __all__ = ["PartProgram", "PartSteps", "PartValues", "PartWaiter", "Registered", "unknown_graph"]
 

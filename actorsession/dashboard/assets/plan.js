@@ -25,11 +25,10 @@ export function advice(plan, most = Infinity) {
     .slice(0, most)
     .map((finding) =>
       h("li", null, [
-        finding.what,
-        " ",
-        h("em", null, finding.advice),
+        short(finding.what),
+        "; ",
+        h("em", null, short(finding.advice)),
         finding.line && [" ", h("code", null, finding.line)],
-        finding.seconds > 0 && ` (${duration(finding.seconds)} of a step)`,
       ]),
     );
   return lines.length > 0 && h("ul", null, lines);

@@ -346,7 +346,7 @@ function of_steps({ fetches, steps, typical }, whole, plan) {
       ". Of a typical one:",
     ]),
     where_time_went(whole),
-    of_transfers(whole).map((text) => h("p", null, text)),
+    of_transfers(whole, !plan?.findings?.length).map((text) => h("p", null, text)),
     advice(plan, 3),
   ]);
 }
