@@ -322,14 +322,16 @@ def _copied(facts: Facts) -> Iterator[Finding]:
             if i is None or op is None or op.emit_sent is not None or op.once:
                 continue
             if writes_new(flow, i, flow.context(i)) is None:
+                node = part.nodes[i]
+                known = all(spec.shape.is_fully_defined() for spec in node.outputs)
                 yield Finding(
                     kind="copy",
                     node=transfer.producer,
                     line=transfer.line,
-                    what=f"{transfer.tensor.name} ({byte_size(transfer.tensor.nbytes or 0)}) is copied before it is "
-                    f"sent, because {part.nodes[i].op} makes its own array or its static shape is unknown",
-                    advice="give it a static shape, or send the value of a variable: both are read where they lie by "
-                    "processes of the same host",
+                    what=f"{transfer.tensor.name}{_bytes(transfer)} is copied before it is sent, because "
+                    + (f"{node.op} makes an array of its own" if known else "its static shape is unknown"),
+                    advice=("send" if known else "give it a static shape, or send")
+                    + " the value of a variable: processes of the same host read it where it lies",
                 )
 
 
