@@ -9,16 +9,14 @@ users and peers, and the page shows them as text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from actorsession.cluster.server.memory import TaskVariable
 from actorsession.cluster.server.statistics import CLIENT
 from actorsession.config.step_record import ErrorRecord
 from actorsession.dashboard.poller import UP, ClusterPoller, TaskState
-from actorsession.plan.rendezvous_key import RendezvousKey
 from actorsession.runtime.hang_report import HangReport, StuckStep
-from actorsession.runtime.hang_report_format import tensor
 from actorsession.runtime.inspection import ArraySummary, NodeRow, QueueRow
 
 __all__ = [
@@ -71,7 +69,7 @@ def _task_view(state: TaskState, versions: Iterable[str]) -> dict[str, Any]:
     }
     if seen is None:
         return out
-    types = {d[0]: d[1] for d in state.devices if isinstance(d, list) and len(d) > 1}
+    types = {device.name: device.device_type for device in state.devices}
     return {
         **out,
         "pid": seen.pid,
@@ -137,12 +135,13 @@ def sessions_view(states: Iterable[TaskState]) -> list[dict[str, Any]]:
 # -- graphs, variables, queues ---------------------------------------------------------------------
 
 
-def graph_view(rows: Iterable[NodeRow], total: int) -> dict[str, Any]:
+def graph_view(rows: Iterable[NodeRow], total: int, seconds: Mapping[str, float]) -> dict[str, Any]:
     """Return the nodes of a session's graph.
 
     Args:
         rows: the nodes.
         total: how many there are, with those that are left out.
+        seconds: how long nodes take, as far as that is known.
     """
     nodes = [
         {
@@ -154,7 +153,7 @@ def graph_view(rows: Iterable[NodeRow], total: int) -> dict[str, Any]:
             "dtype": row.dtype,
             "line": row.line,
             "reason": row.reason,
-            "seconds": None,
+            "seconds": seconds.get(row.name),
         }
         for row in rows
     ]
@@ -226,7 +225,7 @@ def why_view(report: HangReport, now: float) -> dict[str, Any]:
         "waits": [wait for step in report.steps for wait in _waits(step, now)],
         "cause": [str(cause) for step in report.steps for cause in step.causes],
         "silent": list(report.silent),
-        "edges": [list(edge) for edge in dict.fromkeys(_edges(report))],
+        "edges": [list(edge) for edge in dict.fromkeys(report.edges())],
     }
 
 
@@ -255,25 +254,3 @@ def _waits(step: StuckStep, now: float) -> Iterable[dict[str, Any]]:
                 "line": kernel.source,
                 "since": now - kernel.seconds,
             }
-
-
-def _edges(report: HangReport) -> Iterable[tuple[str, str, str]]:
-    """Yield each pair of nodes of which one waits for the other, from the nodes that wait down to the root cause."""
-    for step in report.steps:
-        for cause in step.causes:
-            keys = cause.keys
-            last = f"{cause.node or cause.kind} on {cause.device or cause.task}"
-            if not keys:
-                yield f"step {step.step_id}", last, cause.kind
-                continue
-            at = f"{', '.join(cause.waiters) or f'step {step.step_id}'} on {keys[0].dst_device}"
-            for key in keys:
-                value = _value_of(key)
-                yield at, value, tensor(key.edge_name)
-                at = value
-            if last != at:
-                yield at, last, cause.kind
-
-
-def _value_of(key: RendezvousKey) -> str:
-    return f"{tensor(key.edge_name)} of {key.src_device}"

@@ -14,14 +14,17 @@ Pure: no processes, no clock. Used by the session API, and by the command line f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from actorsession.drawing.shown import Shown
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.device import short_device
 from actorsession.plan.rendezvous_key import RendezvousKey, parse_key
 from actorsession.records import dataclass
-from actorsession.runtime.hang_report_format import format_cause, format_report
+from actorsession.runtime.hang_report_format import format_cause, format_report, tensor
 from actorsession.runtime.wait_graph import (
     COLLECTIVE,
     FOLLOWS,
@@ -46,11 +49,16 @@ from actorsession.runtime.wait_graph import (
     TaskWaits,
 )
 
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
+
 __all__ = ["CIRCLE", "Cause", "HangReport", "Looks", "StuckStep", "awaited_keys", "explain"]
 
 CIRCLE = "circle"
 """A value that waits for itself through other values, or members of collectives that wait for each other."""
 
+# Between a node or a tensor and its device, in the edges of a report.
+_PLACE = re.compile(r" (?:on|of) (?=/job:)")
 # Most causes reported of a step, values followed for it, and keys in the chain of a cause.
 _CAUSES = 5
 _FOLLOWED = 2000
@@ -136,7 +144,7 @@ class StuckStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HangReport:
+class HangReport(Shown):
     """What the steps of a session or of a cluster wait for. Its text begins with the root cause.
 
     Attributes:
@@ -162,6 +170,43 @@ class HangReport:
         """The most informative cause of all steps."""
         causes = [cause for step in self.steps for cause in step.causes]
         return min(causes, key=_rank, default=None)
+
+    def edges(self) -> Iterator[tuple[str, str, str]]:
+        """Yield what waits for what, and for which tensor, from the nodes that wait down to each root cause."""
+        for step in self.steps:
+            for cause in step.causes:
+                keys = cause.keys
+                last = f"{cause.node or cause.kind} on {cause.device or cause.task}"
+                at = f"step {step.step_id}"
+                if keys:
+                    at = f"{', '.join(cause.waiters) or at} on {keys[0].dst_device}"
+                for key in keys:
+                    value = f"{tensor(key.edge_name)} of {key.src_device}"
+                    yield at, value, tensor(key.edge_name)
+                    at = value
+                if last != at:
+                    yield at, last, cause.kind
+
+    def _sheet(self) -> Sheet:
+        from actorsession.drawing import Arrow, Box, Picture
+        from actorsession.drawing.sheet import Sheet, Table
+
+        edges = tuple(dict.fromkeys(self.edges()))
+        reasons = {awaited for _, awaited, _ in edges} - {waits for waits, _, _ in edges}
+        names = dict.fromkeys(name for waits, awaited, _ in edges for name in (waits, awaited))
+        boxes = []
+        for name in names:
+            label, *place = _PLACE.split(name)
+            lines = tuple(map(short_device, place))
+            boxes.append(Box(name, lines, (), "error" if name in reasons else "", name, label))
+        picture = Picture(tuple(boxes), tuple(Arrow(*edge) for edge in edges))
+        causes = [(str(step.step_id), step.session, str(cause)) for step in self.steps for cause in step.causes]
+        tables = [
+            Table("steps", ("step", "session", "waits because"), causes, 3),
+            Table("tasks without an answer", ("task", "reason"), list(self.silent.items()), 2),
+        ]
+        title, _, _ = str(self).partition("\n")
+        return Sheet(title, {}, tables, {"what waits for what": picture.svg} if edges else {})
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain values, with rendezvous keys parsed as well."""

@@ -77,6 +77,20 @@ def test_a_kernel_at_the_end_of_a_chain_is_the_root() -> None:
     assert str(why).splitlines()[0].startswith("'slow' (MatMul) [model.py:12] has been running on")
 
 
+def test_a_report_shows_who_waits_for_whom_down_to_the_root() -> None:
+    keys = (sent(A, wait_graph.WAITS, keys=(B,)), sent(B, wait_graph.RUNS, kernel=SLOW))
+    why = explain([says(waiting(W0, A)), says(waiting(W1, B)), says(keys=keys)], {"/job:ps": "<script>"})
+    cpu = "device:CPU:0"
+    chain = [f"reader on {W1}/{cpu}", f"b:0 of {W2}/{cpu}", f"slow on {W2}/{cpu}"]
+    assert [(waits, awaited) for waits, awaited, _ in why.edges()] == list(itertools.pairwise(chain))
+    page = why._repr_html_()
+    assert page.count("<svg") == 1
+    assert page.count('class="acts-b acts-kerror"') == 2  # the kernel, and its colour in the legend
+    assert "has been running on" in page
+    assert "<script" not in page
+    assert str(explain([])) in explain([])._repr_html_()
+
+
 def test_values_that_wait_for_each_other_are_named_as_a_circle() -> None:
     back = key(W0, W1, "back")
     keys = (sent(A, wait_graph.WAITS, keys=(back,)), sent(back, wait_graph.WAITS, keys=(A,)))
