@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -154,7 +155,7 @@ def test_keys_sort_the_screen_and_q_gives_the_terminal_back_as_it_was() -> None:
             screen.press(" ")
             screen.until("0.0 steps/s, by memory")
             fcntl.ioctl(screen.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 30, 0, 0))
-            screen.process.send_signal(28)  # SIGWINCH, which a terminal of its own would send
+            screen.process.send_signal(signal.SIGWINCH)  # which a terminal of its own would send
             screen.until("\x1b[7mTASK")
             assert "RUNNING" not in screen.text[screen.text.rindex("\x1b[7mTASK") :]
             screen.press("q")
@@ -170,6 +171,6 @@ def test_ctrl_c_ends_it_as_well_and_a_cluster_that_is_not_there_is_shown_as_such
     with terminal("top", "127.0.0.1:1") as screen:
         screen.until("does not answer")
         screen.press("\x03")
-        screen.process.send_signal(2)  # which a controlling terminal would send
+        screen.process.send_signal(signal.SIGINT)  # which a controlling terminal would send
         assert screen.process.wait(PATIENCE) == 0
         assert termios.tcgetattr(screen.theirs) == screen.before
