@@ -110,13 +110,16 @@ class NoAttributeError(AttributeError):
 
 # What numpy, TensorFlow 2 and spoken English say, by the word of TensorFlow 1.
 _SYNONYMS = {
+    "array": "constant",
     "average": "mean",
     "avg": "mean",
     "div": "divide",
+    "dot": "matmul",
     "len": "size",
     "mul": "multiply",
     "neg": "negative",
     "product": "prod",
+    "sgd": "gradient descent",
     "sub": "subtract",
     "var": "variable",
 }
@@ -146,10 +149,14 @@ def nearest_names(name: str, names: Iterable[str], inner: Mapping[str, Iterable[
     asked = _words(name)
     meant = [name] if name in places else sorted(each for each in places if words[each] == asked)
     if not meant:
-        by_letters = {each.lower(): each for each in places}
+        by_letters: dict[str, list[str]] = {}
+        for each in places:
+            by_letters.setdefault(each.lower(), []).append(each)
         alike = partial(difflib.get_close_matches, name.lower(), by_letters, n=3)
-        parts = sorted((each.lower() for each in places if set(asked) < set(words[each])), key=len)
-        meant = [by_letters[each] for each in [*alike(cutoff=0.8), *parts] or alike(cutoff=0.6)]
+        parts = [each for each in places if set(asked) < set(words[each])]
+        parts.sort(key=lambda each: (each not in own, len(each)))
+        near = [*alike(cutoff=0.8), *(each.lower() for each in parts)] or alike(cutoff=0.6)
+        meant = [each for letters in near for each in by_letters[letters]]
     return list(dict.fromkeys(place for each in meant for place in places[each]))[:3]
 
 
@@ -158,7 +165,7 @@ def _words(name: str) -> tuple[str, ...]:
     import re
 
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
-    return tuple(_SYNONYMS.get(word.lower(), word.lower()) for word in parts)
+    return tuple(word for part in parts for word in _SYNONYMS.get(part.lower(), part.lower()).split())
 
 
 def _names_of(module: str) -> Sequence[str]:

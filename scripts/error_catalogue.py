@@ -13,8 +13,9 @@ import builtins
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 __all__ = ["Raised", "catalogue_pages", "error_classes", "raised_errors", "raised_in"]
 
@@ -29,6 +30,10 @@ _BUILTIN = {
 }
 # How ``Raises`` sections name an error, at the beginning of a line.
 _OF_DOCSTRING = re.compile(r"^ {4,8}(\w+): (.*(?:\n {8,}\S.*)*)", re.MULTILINE)
+
+
+# What leads to a part of a function: a node, and how it is written.
+_Condition: TypeAlias = "tuple[ast.AST | None, str]"
 
 
 class Raised(NamedTuple):
@@ -70,9 +75,15 @@ def error_classes(trees: Iterable[ast.Module]) -> dict[str, str]:
     return docstrings
 
 
+@cache
+def _trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sources()}
+
+
+@cache
 def raised_errors() -> list[Raised]:
     """Return all errors that the packages raise by hand, by class, module and line."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sources()}
+    trees = _trees()
     kinds = error_classes(trees.values())
     errors = [
         raised for path, tree in trees.items() for raised in raised_in(tree, path.relative_to(ROOT).as_posix(), kinds)
@@ -80,8 +91,8 @@ def raised_errors() -> list[Raised]:
     return sorted(errors, key=lambda raised: (raised.kind, raised.file, raised.line))
 
 
-def raised_in(tree: ast.Module, file: str, kinds: Iterable[str]) -> Iterator[Raised]:
-    """Yield the errors of one module.
+def raised_in(tree: ast.Module, file: str, kinds: Iterable[str]) -> list[Raised]:
+    """Return the errors of one module.
 
     Args:
         tree: the module.
@@ -89,21 +100,23 @@ def raised_in(tree: ast.Module, file: str, kinds: Iterable[str]) -> Iterator[Rai
         kinds: the names of exception classes.
     """
     known = frozenset(kinds)
-    constants = _texts_of(tree.body)
+    errors: list[Raised] = []
 
-    def visit(node: ast.AST, scopes: list[ast.AST], conditions: list[str], texts: dict[str, str]) -> Iterator[Raised]:
+    def visit(node: ast.AST, scopes: list[ast.AST], conditions: list[_Condition], texts: dict[str, str]) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             scopes, conditions = [*scopes, node], []
             texts = texts | _texts_of(node.body)
-        if isinstance(node, ast.Call) and _name(node.func) in known and _is_made(node):
+        elif isinstance(node, ast.Call) and _name(node.func) in known and _is_made(node):
             kind = _name(node.func)
             said = _text(node.args[0], texts) if node.args else ""
-            names = ".".join(getattr(scope, "name", "") for scope in scopes) or "the module"
-            yield Raised(kind, said, _documented(kind, scopes) or _condition(conditions), file, names, node.lineno)
+            when = _documented(kind, scopes) or _condition(conditions)
+            where = ".".join(getattr(scope, "name", "") for scope in scopes) or "the module"
+            errors.append(Raised(kind, said, when, file, where, node.lineno))
         for under, child in _children(node):
-            yield from visit(child, scopes, [*conditions, under] if under else conditions, texts)
+            visit(child, scopes, [*conditions, under] if under else conditions, texts)
 
-    yield from visit(tree, [], [], constants)
+    visit(tree, [], [], _texts_of(tree.body))
+    return errors
 
 
 def _is_made(call: ast.Call) -> bool:
@@ -111,31 +124,30 @@ def _is_made(call: ast.Call) -> bool:
     return bool(call.args) or not call.keywords
 
 
-def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Yield the parts of a node, each with the condition under which it is reached; "" if there is none."""
+def _children(node: ast.AST) -> Iterator[tuple[_Condition | None, ast.AST]]:
+    """Yield the parts of a node, each with the condition under which it is reached, if there is one."""
     if isinstance(node, (ast.If, ast.IfExp)):
-        test = ast.unparse(node.test)
-        yield "", node.test
-        yield from ((test, part) for part in _parts(node.body))
-        yield from ((f"not ({test})", part) for part in _parts(node.orelse))
+        yield None, node.test
+        yield from (((node.test, "{}"), part) for part in _parts(node.body))
+        yield from (((node.test, "not ({})"), part) for part in _parts(node.orelse))
     elif isinstance(node, ast.ExceptHandler):
-        caught = "any error" if node.type is None else ast.unparse(node.type)
-        for part in node.body:
-            yield f"except {caught}", part
+        yield from (((node.type, "except {}"), part) for part in node.body)
     elif isinstance(node, ast.match_case):
-        for part in node.body:
-            yield f"case {ast.unparse(node.pattern)}", part
+        yield from (((node.pattern, "case {}"), part) for part in node.body)
     else:
-        yield from (("", child) for child in ast.iter_child_nodes(node))
+        yield from ((None, child) for child in ast.iter_child_nodes(node))
 
 
 def _parts(body: list[ast.stmt] | ast.expr) -> list[ast.stmt] | list[ast.expr]:
     return body if isinstance(body, list) else [body]
 
 
-def _condition(conditions: list[str]) -> str:
+def _condition(conditions: list[_Condition]) -> str:
     """Return the innermost condition as code, in one line."""
-    return f"`{conditions[-1]}`" if conditions else ""
+    if not conditions:
+        return ""
+    node, form = conditions[-1]
+    return f"`{form.format('any error' if node is None else ast.unparse(node))}`"
 
 
 def _documented(kind: str, scopes: list[ast.AST]) -> str:
@@ -197,8 +209,7 @@ def _name(node: ast.expr) -> str:
 
 def catalogue_pages() -> dict[str, str]:
     """Return the pages of the catalogue in Markdown by file name: an index, and one for each class."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sources()]
-    docstrings = error_classes(trees)
+    docstrings = error_classes(_trees().values())
     by_kind: defaultdict[str, list[Raised]] = defaultdict(list)
     for raised in raised_errors():
         if raised.message:

@@ -56,12 +56,15 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones(monkeypatch: pytest.M
         ("Adam", ["train.AdamOptimizer"]),
         ("matmull", ["matmul"]),
         ("relu", ["nn.relu"]),
-        ("mean", ["reduce_mean"]),
+        ("mean", ["reduce_mean", "nn.avg_pool"]),
+        ("SGD", ["train.GradientDescentOptimizer"]),
+        ("np_dot", []),
+        ("dot", ["matmul"]),
         ("xyz", []),
     ],
 )
 def test_names_of_the_same_words_come_before_those_that_are_spelt_alike(asked: str, meant: list[str]) -> None:
-    inner = {"train": ["AdamOptimizer"], "nn": ["relu"], "linalg": ["matmul"]}
+    inner = {"train": ["AdamOptimizer", "GradientDescentOptimizer"], "nn": ["relu", "avg_pool"], "linalg": ["matmul"]}
     assert nearest_names(asked, ["reduce_any", "reduce_mean", "reduce_max", "matmul"], inner) == meant
 
 

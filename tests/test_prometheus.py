@@ -23,9 +23,7 @@ from actorsession.plan.plan_cache import CacheStatistics
 from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
 from actorsession.rpc import LinkStatistics, link_statistics
 from actorsession.runtime.engine import executor_statistics
-from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 from actorsession.session import statistics as session_statistics
-from actorsession.session.statistics import SessionStatistics
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -182,11 +180,11 @@ def test_a_table_names_the_fields_of_an_instance() -> None:
 _OF_OTHER_FAMILIES = {"master_steps", "worker_steps"}
 TABLES = [
     (ServerStatistics, (*server_statistics._METRICS, *server_statistics._TIMES, *server_statistics._SNAPSHOT_METRICS)),
-    (SessionStatistics, (*session_statistics._METRICS, *session_statistics._TIMES)),
+    (session_statistics.SessionStatistics, (*session_statistics._METRICS, *session_statistics._TIMES)),
     (CacheStatistics, session_statistics._CACHE_METRICS),
     (PassStatistics, session_statistics._PASS_METRICS),
     (LinkStatistics, link_statistics._METRICS),
-    (ExecutorStatistics, executor_statistics._METRICS),
+    (executor_statistics.ExecutorStatistics, executor_statistics._METRICS),
 ]
 
 
@@ -216,7 +214,7 @@ def test_the_statistics_of_a_server_are_read_back_as_they_were() -> None:
     numbers: dict[str, Any] = {
         f.name: 10 + place for place, f in enumerate(fields(ServerStatistics)) if f.type == "int"
     }
-    device = ExecutorStatistics(device="/cpu:0", loaded=1, begun=2, running=3, runs=4, seconds=0.5)
+    device = executor_statistics.ExecutorStatistics(device="/cpu:0", loaded=1, begun=2, running=3, runs=4, seconds=0.5)
     seen = ServerStatistics(
         task="/job:w/task:0",
         links=(a_link(),),

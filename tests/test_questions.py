@@ -75,6 +75,7 @@ QUERIES = {
     ],
     "sessions share variables": ["does-a-session-of-one-process-share-variables-with-another"],
     # an operator
+    "see my cluster in a browser": ["how-do-i-see-what-my-cluster-is-doing", "the-page"],
     "why does my run hang": ["why-does-my-run-hang", "why-does-it-hang"],
     "last errors of a task": ["what-failed-last-night", "the-last-steps"],
     "why is my step slow": ["why-is-my-step-slow", "a-cluster-that-is-slow-on-purpose"],

@@ -49,6 +49,13 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--host", default="127.0.0.1", help="where to listen (default %(default)s, for this machine alone)"
     )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another name by which the page is opened, such as that of a server before it; may be given several times",
+    )
     parser.add_argument("--port", type=port, default=0, help="the port (default 0: one that is free)")
     parser.add_argument("--open", action="store_true", help="open the page in the browser of this machine")
     parser.add_argument(
@@ -95,7 +102,9 @@ async def _serving(options: argparse.Namespace) -> AsyncIterator[DashboardServer
 
     token = shared_token(options.address)
     poller = ClusterPoller(options.address, token=token, interval=options.interval, keep_history=options.keep_history)
-    server = DashboardServer(poller, options.address, host=options.host, port=options.port, token=token)
+    server = DashboardServer(
+        poller, options.address, host=options.host, port=options.port, token=token, names=options.allow_host
+    )
     try:
         await poller.start()
         await server.start()

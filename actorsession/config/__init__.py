@@ -27,7 +27,7 @@ from actorsession.config.limits import (
     MAX_SERVER_STEPS,
     whose_limit,
 )
-from actorsession.config.run import TRACE_PARENT, RunExperimental, RunOptions, TraceLevel
+from actorsession.config.run import RunExperimental, RunOptions, TraceLevel
 from actorsession.config.session import (
     ConfigProto,
     Experimental,
@@ -49,7 +49,7 @@ from actorsession.config.step_record import ErrorRecord, PartRecord, StepRecord,
 
 __all__ = [
     "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS",
-    "MAX_SERVER_STEPS", "TRACE_PARENT", "AllocatorMemoryUsed", "CallableOptions", "ClockStats", "ConfigProto",
+    "MAX_SERVER_STEPS", "AllocatorMemoryUsed", "CallableOptions", "ClockStats", "ConfigProto",
     "CostGraphDef",
     "CostGraphInput", "CostGraphNode", "CostGraphOutput", "DebugOptions", "DebugTensorWatch",
     "DeviceStepStats", "ErrorRecord", "Experimental", "FrameStats", "GraphOptions", "JitLevel", "NodeExecStats",

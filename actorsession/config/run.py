@@ -6,7 +6,6 @@ Frozen values with TensorFlow's names. ``session`` and ``runtime`` read them.
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar
@@ -16,11 +15,9 @@ from actorsession.config.wire import check_types, from_wire, one_of, reject, to_
 from actorsession.durations import checked_milliseconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
+from actorsession.spans import TRACE_PARENT
 
-__all__ = ["TRACE_PARENT", "RunExperimental", "RunOptions", "TraceLevel"]
-
-TRACE_PARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
-"""The form of W3C's header ``traceparent``: version, trace, span and flags."""
+__all__ = ["RunExperimental", "RunOptions", "TraceLevel"]
 
 
 class TraceLevel(enum.IntEnum):

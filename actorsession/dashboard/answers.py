@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.server.memory import TaskVariable
-from actorsession.cluster.server.statistics import OpenSession
+from actorsession.cluster.server.statistics import OpenSession, ServerStatistics
 from actorsession.cluster.wait_graphs import MOST, collect_wait_graphs
 from actorsession.config.step_record import ErrorRecord, StepRecord, merge_records
 from actorsession.dashboard.poller import UP, ClusterPoller
@@ -70,6 +70,10 @@ _NODES, _PIECE, _STEPS, _MOST, _LINES, _VARIABLES = 20_000, 4000, 200, 1000, 200
 _HOUR = 3600
 # Steps that all tasks together are asked for, and the least of each.
 _ALL_STEPS, _LEAST_STEPS = 2000, 5
+# Last steps of a session whose plans say how long nodes take.
+_EXPLAINED = 5
+# Tasks of which all are asked for their variables or errors; of more, those that have the most.
+_MANY = 100
 # Explanations that are kept, for a step that is looked at again and again while it runs.
 _KEPT = 32
 
@@ -279,14 +283,37 @@ class Answers:
             piece: GraphPiece = await self._poller.ask(task, INSPECTOR, message)
             total = piece.total if piece.nodes else 0
             rows += map(NodeRow.from_wire, piece.nodes)
-        return graph_view(rows, total)
+        return graph_view(rows, total, await self._node_seconds(task, handle))
+
+    async def _node_seconds(self, task: str, handle: str) -> dict[str, float]:
+        """Return how long nodes take that the last steps of a session have run: measured, or else expected."""
+        message = ReadSteps(count=_EXPLAINED, slower_than=0.0, session=handle, running=False, steps=[])
+        seconds: dict[str, float] = {}
+        try:
+            answer: StepsRead = await self._poller.ask(task, SERVER, message, _SOON)
+            records = [StepRecord.from_wire(step) for step in answer.steps]
+            for fetches, feeds in dict.fromkeys((r.fetches, r.feeds) for r in records if r.is_whole):
+                for node in (await self._explanation(handle, fetches, feeds))["nodes"]:
+                    seconds[node["name"]] = node["seconds"]
+        except OpError:  # the graph is shown without
+            pass
+        return seconds
 
     async def variables(self, request: Request) -> Any:
         """Return the variables of all tasks, the largest first."""
-        answers, _ = await self._poller.ask_all(SERVER, ListVariables(), _SOON)
+        having = self._having(lambda statistics: statistics.variables)
+        answers, _ = await self._poller.ask_all(SERVER, ListVariables(), _SOON, having)
         listed: list[VariablesListed] = list(answers.values())
         rows = [variable_view(a.task, TaskVariable.from_wire(row)) for a in listed for row in a.variables]
         return sorted(rows, key=lambda row: (-row["bytes"], row["name"], row["task"]))[:_VARIABLES]
+
+    def _having(self, count: Callable[[ServerStatistics], int]) -> list[str] | None:
+        """Return the tasks to ask for what they have a number of; ``None`` for all, unless there are many tasks."""
+        states = [state for state in self._poller.tasks.values() if state.state == UP and state.statistics is not None]
+        if len(states) <= _MANY:
+            return None
+        counts = {state.task: count(state.statistics) for state in states if state.statistics is not None}
+        return sorted((task for task, number in counts.items() if number), key=lambda task: -counts[task])[:_MANY]
 
     async def variable(self, request: Request) -> Any:
         """Return the distribution of a variable, which is made at its task."""
@@ -320,7 +347,8 @@ class Answers:
 
     async def errors(self, request: Request) -> Any:
         """Return the last errors of all tasks, the latest first."""
-        answers, _ = await self._poller.ask_all(SERVER, ReadErrors(), _SOON)
+        having = self._having(lambda statistics: sum(statistics.errors.values()))
+        answers, _ = await self._poller.ask_all(SERVER, ReadErrors(), _SOON, having)
         read: list[ErrorsRead] = list(answers.values())
         records = [ErrorRecord.from_wire(error) for answer in read for error in answer.errors]
         return [error_view(record) for record in sorted(records, key=lambda record: -record.when)[:_MOST]]

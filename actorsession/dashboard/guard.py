@@ -6,8 +6,8 @@ domain can have (rebinding), a token comes with it that a page elsewhere cannot 
 shown by no other page.
 
 The token of the page is made of the cluster's, so that who reads it in the address bar or the history of a
-browser cannot run graphs with it; the cluster's own token opens the page too. A cluster without one gets a
-random token: also on loopback, a process of another user of the machine must not read everything.
+browser cannot run graphs with it; the cluster's own is never asked for. A cluster without one gets a random
+token: also on loopback, a process of another user of the machine must not read everything.
 """
 
 from __future__ import annotations
@@ -43,16 +43,15 @@ class Guard:
 
     Args:
         token: the cluster's token; ``None`` if it has none.
-        host: the host at which the server listens, as it was given.
+        hosts: the host at which the server listens, as it was given, and other names that lead to it.
 
     Attributes:
         token: the token of the page.
     """
 
-    def __init__(self, token: str | None, host: str) -> None:
+    def __init__(self, token: str | None, *hosts: str) -> None:
         self.token = secrets.token_urlsafe(_BYTES) if token is None else _derived(token)
-        self._accepted = [self.token] if token is None else [self.token, token]
-        own = {host, "localhost", socket.gethostname()}
+        own = {*hosts, "localhost", socket.gethostname()}
         self._names = {name.lower().rstrip(".") for name in own}
 
     def knows_host(self, header: str) -> bool:
@@ -69,9 +68,7 @@ class Guard:
 
     def knows_token(self, given: str | None) -> bool:
         """Return whether a token opens the page; takes the same time for all that do not."""
-        text = (given or "").encode("utf-8", "surrogateescape")
-        matches = [hmac.compare_digest(text, token.encode()) for token in self._accepted]
-        return any(matches)
+        return hmac.compare_digest((given or "").encode("utf-8", "surrogateescape"), self.token.encode())
 
 
 def _derived(token: str) -> str:

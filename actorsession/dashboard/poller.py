@@ -25,6 +25,7 @@ from actorsession.cluster.admin.admin_client import TaskLink
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.dashboard.history import History, Sample
 from actorsession.errors import NotFoundError, OpError, UnavailableError, from_exception
+from actorsession.graph.device import DeviceAttributes
 from actorsession.messages.server import SERVER, ClusterView, GetCluster
 from actorsession.messages.worker import WORKER, GetStatus, WorkerStatus
 from actorsession.metrics import HistogramCounts
@@ -62,7 +63,7 @@ class TaskState:
         state: ``up``, ``silent`` or ``gone``.
         fault: why it is not ``up``.
         statistics: its last counters; ``None`` before the first.
-        devices: its devices in wire form.
+        devices: its devices.
         heard: when it gave these, by the loop's clock.
         is_new: whether they are not in the history yet.
         clock: how far its clock is from that of this process.
@@ -74,7 +75,7 @@ class TaskState:
     state: str = SILENT
     fault: str = "it was not asked yet"
     statistics: ServerStatistics | None = None
-    devices: Sequence[Any] = ()
+    devices: Sequence[DeviceAttributes] = ()
     heard: float = -math.inf
     sample: Sample = field(default_factory=lambda: Sample(*[math.nan] * len(Sample._fields)))
     is_new: bool = False
@@ -93,7 +94,8 @@ class TaskState:
         if statistics.clock:
             self.clock.learn(sent, statistics.clock, statistics.clock, time.time())
         self.sample = rates(self.statistics, statistics, now - self.heard)
-        self.statistics, self.devices, self.heard = statistics, status.devices, now
+        self.devices = tuple(map(DeviceAttributes.from_wire, status.devices))
+        self.statistics, self.heard = statistics, now
         self.state, self.fault, self.is_new = UP, "", True
 
     @property
@@ -132,8 +134,11 @@ def rates(before: ServerStatistics | None, now: ServerStatistics, seconds: float
 
 def _step_times(before: ServerStatistics, now: ServerStatistics) -> HistogramCounts:
     """Return the times of whole steps, where the task was the master of some; else of its parts of steps."""
-    whole = now.master_steps - before.master_steps
-    return whole if whole.total else now.worker_steps - before.worker_steps
+    try:
+        whole = now.master_steps - before.master_steps
+        return whole if whole.total else now.worker_steps - before.worker_steps
+    except ValueError:  # the bounds of another version
+        return HistogramCounts()
 
 
 def _more_bytes(before: ServerStatistics, now: ServerStatistics) -> int:
@@ -184,6 +189,7 @@ class ClusterPoller:
         self._wanted_at = -math.inf
         self._lookers = 0
         self._asking = 0
+        self._looking: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()  # once each task has answered or failed since the poller began or rested
 
     # -- rounds --------------------------------------------------------------------------------
@@ -257,7 +263,8 @@ class ClusterPoller:
 
     async def _round(self) -> None:
         """Ask who is there, then all of them; wait for those that answer soon."""
-        _ = self._children.start(self._look_for_tasks(), name="tasks of the cluster")
+        if self._looking is None or self._looking.done():
+            self._looking = self._children.start(self._look_for_tasks(), name="tasks of the cluster")
         loop = asyncio.get_running_loop()
         asking = []
         for state in self.tasks.values():

@@ -13,8 +13,10 @@ import asyncio
 import hashlib
 import json
 import logging
+import math
 import mimetypes
 import socket
+from collections.abc import Sequence
 from http import HTTPStatus
 from importlib import resources
 from typing import Any, NamedTuple
@@ -79,17 +81,25 @@ class DashboardServer:
         host: the host or address to listen at.
         port: the port; 0 for any that is free.
         token: the cluster's token; ``None`` if it has none.
+        names: other names of this host by which the page is opened, such as that of a server before it.
 
     Attributes:
         under_way: how many requests are being answered.
     """
 
     def __init__(
-        self, poller: ClusterPoller, name: str, *, host: str = "127.0.0.1", port: int = 0, token: str | None = None
+        self,
+        poller: ClusterPoller,
+        name: str,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        token: str | None = None,
+        names: Sequence[str] = (),
     ) -> None:
         self._answers = Answers(poller, name)
         self._host, self._port = host, port
-        self._guard = Guard(token, host)
+        self._guard = Guard(token, host, *names)
         self.under_way = 0
         self._assets = _read_assets()
         self._runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True, keepalive_timeout=30.0)
@@ -221,7 +231,19 @@ def _as_json(answer: Answer) -> Handler:
 
 def _encoded(value: Any) -> bytes:
     # In ASCII: halves of surrogate pairs, which names may have, are no UTF-8.
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+    try:
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+    except ValueError:  # a peer has sent a number that JSON does not have
+        return _encoded(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with ``None`` in place of numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _compressed(response: web.Response) -> web.Response:

@@ -9,7 +9,7 @@ users and peers, and the page shows them as text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from actorsession.cluster.server.memory import TaskVariable
@@ -69,7 +69,7 @@ def _task_view(state: TaskState, versions: Iterable[str]) -> dict[str, Any]:
     }
     if seen is None:
         return out
-    types = {d[0]: d[1] for d in state.devices if isinstance(d, list) and len(d) > 1}
+    types = {device.name: device.device_type for device in state.devices}
     return {
         **out,
         "pid": seen.pid,
@@ -135,12 +135,13 @@ def sessions_view(states: Iterable[TaskState]) -> list[dict[str, Any]]:
 # -- graphs, variables, queues ---------------------------------------------------------------------
 
 
-def graph_view(rows: Iterable[NodeRow], total: int) -> dict[str, Any]:
+def graph_view(rows: Iterable[NodeRow], total: int, seconds: Mapping[str, float]) -> dict[str, Any]:
     """Return the nodes of a session's graph.
 
     Args:
         rows: the nodes.
         total: how many there are, with those that are left out.
+        seconds: how long nodes take, as far as that is known.
     """
     nodes = [
         {
@@ -152,7 +153,7 @@ def graph_view(rows: Iterable[NodeRow], total: int) -> dict[str, Any]:
             "dtype": row.dtype,
             "line": row.line,
             "reason": row.reason,
-            "seconds": None,
+            "seconds": seconds.get(row.name),
         }
         for row in rows
     ]

@@ -290,7 +290,7 @@ class _Walk:
             self._wire(done, "answer of its part")
             self._end_of_part(done.source)
         else:
-            self._add("work", short_task(master), "returns the values", own.ended if own else self._cursor)
+            self._add("work", short_task(master), "answers the client", own.ended if own else self._cursor)
             self._end_of_part(master)
 
     def _end_of_part(self, task: str) -> None:

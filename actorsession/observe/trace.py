@@ -172,7 +172,9 @@ class _Trace:
 
     def _add_waits(self) -> None:
         """Add how long the parts of tasks had begun before values of other devices came."""
-        began = {phase.task: phase.began for phase in self._stats.phases if phase.kind in ("part", "step")}
+        began = {
+            phase.task: phase.began for kind in ("step", "part") for phase in self._stats.phases if phase.kind == kind
+        }
         for transfer in self._stats.transfers:
             since = began.get(device_task(transfer.device))
             if transfer.kind == "recv" and since is not None:

@@ -1,16 +1,19 @@
 """What a server, or a session of this process, remembers of its last steps and of its last errors.
 
-Steps add themselves: a ``Whole`` or a ``Part`` is appended to one of two lists, ``wholes`` by whoever knows the
-step as a whole (a master, a local session) and ``parts`` by whoever runs partitions of it. Nothing is computed
-then, and no function of ours is called, because that would be paid by each step; ``last`` makes records of those
-that are asked for.
-An owner that finds a list longer than ``full`` calls ``trim``, once in so many steps as are kept.
+Steps add themselves: a row is appended to one of two lists, ``wholes`` by whoever knows the step as a whole (a master,
+a local session) and ``parts`` by whoever runs partitions of it. Nothing is computed then, and no function of ours is
+called, because that would be paid by each step; ``last`` makes records of those that are asked for. An owner that finds
+a list longer than ``full`` calls ``trim``, once in so many steps as are kept.
+
+A row is a plain tuple, in the order of the fields of ``Whole`` or ``Part``, of texts, numbers and tuples of such: the
+garbage collector stops tracking it when it sees it first. Objects of a class would be tracked as long as they are kept,
+and would have it look through the whole process every few thousand steps, which costs more than all the rest.
 
 ``ErrorLog`` is the one place that notes an error. Masters, workers, links and snapshots report to that of their
 server.
 
-Invariants: a list is only appended to, except by ``trim``; entries hold no tensor, no graph and no exception, which
-would keep arrays alive. Callable from any thread.
+Invariants: a list is only appended to, except by ``trim``; rows hold no tensor, no graph and no exception, which would
+keep arrays alive. Callable from any thread.
 """
 
 from __future__ import annotations
@@ -18,16 +21,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain, repeat
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from actorsession.config.stats import TransferStats
 from actorsession.config.step_record import ErrorRecord, PartRecord, StepKind, StepRecord, merge_records
 from actorsession.errors import CancelledError, OpError
 from actorsession.metrics import Histogram
 from actorsession.plan.rendezvous_key import parse_key
-from actorsession.plan.signature import RunSignature
 
 __all__ = [
     "KEPT_STEPS",
@@ -47,7 +49,7 @@ KEPT_STEPS = 1000
 MOST_TRANSFERS = 100
 """How often transfers of one step are kept; a loop over two tasks has as many as iterations."""
 NBYTES, NOTHING = repeat("nbytes"), repeat(0)
-"""The arguments of ``map(getattr, values, NBYTES, NOTHING)``, which lists the bytes of values without a call of ours;
+"""The arguments of ``map(getattr, values, NBYTES, NOTHING)``, which gives the bytes of values without a call of ours;
 values that are no arrays, such as those of dead tensors, have none."""
 # A night of a job that fails now and then; a kilobyte of text each at most.
 _KEPT_ERRORS = 100
@@ -55,13 +57,15 @@ _LONGEST_MESSAGE = 2000
 
 
 class Whole(NamedTuple):
-    """A step as its master or its local session knows it; made without a call of ours, as ``tuple.__new__`` does.
+    """A row of ``StepLog.wholes``: a step as its master or its local session knows it.
 
     Attributes:
         step_id: the step.
         session: the handle of the session.
         kind: of a run or a partial run.
-        signature: the names of the run.
+        feeds: the names of the fed tensors.
+        fetches: those of the fetched tensors.
+        targets: those of the target operations.
         began: seconds of the monotonic clock.
         ended: likewise; 0 while it runs.
         error: see ``StepRecord``.
@@ -72,7 +76,9 @@ class Whole(NamedTuple):
     step_id: int
     session: str
     kind: StepKind
-    signature: RunSignature
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
     began: float
     ended: float
     error: str
@@ -80,26 +86,13 @@ class Whole(NamedTuple):
     trace_id: str = ""
 
 
-class Transfers(NamedTuple):
-    """Tensors that passed at one moment between devices; made as ``Whole`` is.
-
-    Attributes:
-        when: seconds of the monotonic clock.
-        kind: ``recv``, ``send``, or ``local`` for both ends of transfers within the process.
-        keys: their rendezvous keys.
-        sizes: their bytes.
-    """
-
-    when: float
-    kind: str
-    keys: Sequence[str]
-    sizes: Sequence[int]
+Transfers: TypeAlias = tuple[float, str, tuple[str, ...], tuple[int, ...]]
+"""Tensors that passed at one moment between devices: when, in seconds of the monotonic clock; ``recv``, ``send``, or
+``local`` for both ends of transfers within the process; their rendezvous keys, and their bytes."""
 
 
-class Part:
-    """The partitions of a step that one process runs or has run; filled in by whoever runs them.
-
-    Without an ``__init__``, so that making one calls no function of ours.
+class Part(NamedTuple):
+    """A row of ``StepLog.parts``: the partitions of a step that one process runs or has run.
 
     Attributes:
         step_id: the step.
@@ -115,15 +108,15 @@ class Part:
         error: see ``StepRecord``.
     """
 
-    step_id: int = 0
-    session: str = ""
-    devices: tuple[str, ...] = ()
-    began: float = 0.0
-    ended: float = 0.0
+    step_id: int
+    session: str
+    devices: tuple[str, ...]
+    began: float
+    ended: float
     worked: float = 0.0
     pooled: float = 0.0
     paused: bool = False
-    transfers: list[Transfers]
+    transfers: tuple[Transfers, ...] = ()
     left_out: int = 0
     error: str = ""
 
@@ -219,8 +212,8 @@ class StepLog:
         self.task = task
         self.kept = kept
         self.full = 2 * kept
-        self.wholes: list[Whole] = []
-        self.parts: list[Part] = []
+        self.wholes: list[tuple[Any, ...]] = []
+        self.parts: list[tuple[Any, ...]] = []
         self.errors = errors or ErrorLog(task)
         self.durations = durations or Histogram()
         self.running: list[Running] = []
@@ -246,7 +239,7 @@ class StepLog:
         if count < 1:
             return []
         now = time.monotonic()
-        ended: list[Whole | Part] = [*self.wholes, *self.parts]
+        ended = self._ended()
         under_way = self._under_way()
         if not running:  # a part that has ended may be that of a step that has not
             left_out = {entry.step_id for entry in under_way}
@@ -266,9 +259,10 @@ class StepLog:
     def of_steps(self, step_ids: Collection[int]) -> list[StepRecord]:
         """Return what is kept of some steps, including those that have not ended."""
         chosen = frozenset(step_ids)
-        return self._records(
-            [entry for entry in (*self.wholes, *self.parts, *self._under_way()) if entry.step_id in chosen]
-        )
+        return self._records([entry for entry in (*self._ended(), *self._under_way()) if entry.step_id in chosen])
+
+    def _ended(self) -> list[Whole | Part]:
+        return [*map(Whole._make, tuple(self.wholes)), *map(Part._make, tuple(self.parts))]
 
     def _under_way(self) -> list[Whole | Part]:
         return [entry for owner in tuple(self.running) for entry in owner()]
@@ -284,7 +278,7 @@ class StepLog:
         )
 
     def _whole(self, entry: Whole, to_wall: float) -> StepRecord:
-        names, began = entry.signature, entry.began + to_wall
+        began = entry.began + to_wall
         took = _seconds(entry.began, entry.ended)
         return StepRecord(
             step_id=entry.step_id,
@@ -295,8 +289,8 @@ class StepLog:
             took=took,
             error=entry.error,
             parts=(PartRecord(entry.device, began, began + took, 0.0),) if entry.device else (),
-            feeds=names.feeds,
-            fetches=(*names.fetches, *names.targets),
+            feeds=entry.feeds,
+            fetches=(*entry.fetches, *entry.targets),
             trace_id=entry.trace_id,
         )
 
@@ -306,9 +300,9 @@ class StepLog:
         began, ended = entry.began + to_wall, entry.ended and entry.ended + to_wall
         transfers = [
             transfer
-            for seen in tuple(entry.transfers)
-            for key, nbytes in zip(seen.keys, seen.sizes, strict=False)
-            for transfer in _transfers(seen.kind, key, seen.when + to_wall, nbytes)
+            for when, kind, keys, sizes in entry.transfers
+            for key, nbytes in zip(keys, sizes, strict=False)
+            for transfer in _transfers(kind, key, when + to_wall, nbytes)
         ]
         return StepRecord(
             step_id=entry.step_id,

@@ -32,7 +32,6 @@ from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.held_arrays import large_arrays
 from actorsession.plan.wiring import check_devices
 from actorsession.process_bound import ProcessBound
-from actorsession.rpc.spans import has_current_span, has_spans, run_span
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
 from actorsession.session.callables import Arguments, AsyncCallable, MakeError, closed_error
 from actorsession.session.callables import Callable as PreparedCallable
@@ -42,6 +41,7 @@ from actorsession.session.request import Request, Requests
 from actorsession.session.run_tally import RunTally
 from actorsession.session.session_interface import LocalSession, SessionInterface, SessionPlan
 from actorsession.session.statistics import SessionStatistics, session_sheet
+from actorsession.spans import has_current_span, has_spans, run_span
 
 __all__ = [
     "BaseSession",

@@ -1,8 +1,9 @@
 """A cluster that is slow on purpose, to practise seeing why: an expensive node, a link with a delay, and a tensor
 that crosses it to and fro.
 
-Run it to read what ``session.explain`` says of its step, and how long the step takes. With ``--hold`` it goes on until
-it is interrupted, so that the commands of docs/observability.md can look at it.
+Run it to read what ``session.explain`` says of its step, and how long the step takes. With ``--trace FILE`` it traces
+one step and prints what took its time; with ``--hold`` it goes on until it is interrupted, so that the commands of
+docs/observability.md can look at it.
 """
 
 import argparse
@@ -10,11 +11,13 @@ import asyncio
 import contextlib
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import actorsession as acts
 from actorsession.cluster import update_cluster
+from actorsession.observe import critical_path, write_trace
 
 FAR = "/job:worker/replica:0/task:1"
 
@@ -69,7 +72,18 @@ def show(explanation: acts.Explanation, picture: Path | None) -> None:
         picture.write_text(explanation.to_svg())
 
 
-async def main(delay: float, steps: int, hold: bool, picture: Path | None) -> None:
+async def trace(session: acts.AsyncSession, loss: acts.Tensor, feeds: dict[Any, Any], file: Path) -> None:
+    traced, metadata = acts.RunOptions(trace_level=acts.RunOptions.FULL_TRACE), acts.RunMetadata()
+    for _ in range(2):  # before the first, the clocks of the tasks are compared
+        await session.run(loss, feeds, options=traced, run_metadata=metadata)
+    assert metadata.step_stats is not None
+    path = critical_path(metadata.step_stats)
+    print(f"\n{path}")
+    write_trace(file, metadata.step_stats)
+    file.with_suffix(".svg").write_text(path.to_svg())
+
+
+async def main(delay: float, steps: int, hold: bool, picture: Path | None, file: Path | None) -> None:
     x, loss = build()
     feeds = {x: np.ones((1000, 256), np.float32)}
     async with (
@@ -89,6 +103,8 @@ async def main(delay: float, steps: int, hold: bool, picture: Path | None) -> No
                 await session.run(loss, feeds)
                 done += 1
                 print(f"step {done} took {(time.perf_counter() - began) * 1000:.0f} ms", flush=True)
+            if file is not None:
+                await trace(session, loss, feeds, file)
 
 
 if __name__ == "__main__":
@@ -97,6 +113,7 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--hold", action="store_true", help="run steps until interrupted")
     parser.add_argument("--picture", type=Path, help="an .svg file to which the drawing of the step is written")
+    parser.add_argument("--trace", type=Path, help="a .json file for the trace of a step; the drawing is beside it")
     options = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(main(options.delay, options.steps, options.hold, options.picture))
+        asyncio.run(main(options.delay, options.steps, options.hold, options.picture, options.trace))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -182,11 +183,13 @@ async def ask(session: AsyncSession, **fields: Any) -> StepExplained:
 
 
 @pytest.mark.process
-def test_a_cluster_that_is_slow_on_purpose_is_understood_from_the_explanation_alone(tmp_path: Path) -> None:
-    picture = tmp_path / "step.svg"
+def test_a_cluster_that_is_slow_on_purpose_is_understood_from_the_explanation_and_from_the_trace(
+    tmp_path: Path,
+) -> None:
+    picture, trace = tmp_path / "step.svg", tmp_path / "trace.json"
     program = [sys.executable, "-W", "error", str(ROOT / "examples" / "operate" / "slow_cluster.py")]
     done = subprocess.run(
-        [*program, "--steps", "1", "--delay", "0.05", "--picture", str(picture)],
+        [*program, "--steps", "1", "--delay", "0.05", "--picture", str(picture), "--trace", str(trace)],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
@@ -205,3 +208,9 @@ def test_a_cluster_that_is_slow_on_purpose_is_understood_from_the_explanation_al
     ):
         assert words in slow
     assert "hidden:0, 1000 KiB" in picture.read_text()
+    rows = [line.split() for line in done.stdout.partition("critical path of")[2].splitlines()]
+    there, back = "/job:worker/task:0 > /job:worker/task:1", "/job:worker/task:1 > /job:worker/task:0"
+    for words in (f"wire {there} hidden:0,", f"wire {back} activation:0,", "work /job:worker/task:0 CPU:0 expensive"):
+        assert [row for row in rows if row[: len(words.split())] == words.split()] != []
+    assert json.loads(trace.read_text())["traceEvents"] != []
+    assert trace.with_suffix(".svg").read_text().startswith("<svg")

@@ -296,6 +296,21 @@ async def test_new_lines_of_a_log_are_read_after_the_old_ones() -> None:
         assert (await soon(cluster.read_log(servers.target(), 100, more.last))).lines == []
 
 
+async def test_a_peer_that_tries_for_ever_takes_the_place_of_nothing_else() -> None:
+    log = logging.getLogger("actorsession.cluster")
+    async with in_process({"worker": 1}) as servers:
+        log.warning("disk full")
+        for number in range(300):
+            log.warning("attempt %d of a peer was refused", number, extra={"peer": "tcp://mallory:1"})
+        read = await soon(cluster.read_log(servers.target(), 1000))
+        told = await soon(cluster.read_errors(servers.target()))
+    assert [line.partition("actorsession.cluster ")[2] for line in read.lines] == [
+        "disk full",
+        "attempt 0 of a peer was refused",
+    ]
+    assert [error.message for error in told.errors] == ["disk full", "attempt 0 of a peer was refused"]
+
+
 async def test_no_handler_of_a_log_is_left_when_the_last_server_has_stopped() -> None:
     before = list(logging.getLogger("actorsession").handlers)
     async with in_process():

@@ -305,6 +305,25 @@ class Synthetic:
             ],
         }
 
+    def plan(self) -> Any:
+        """Return the explanation of the step: what would make it slow, and the code of one part."""
+        line = {
+            "text": f"v1 = {self.name or 'k0'}(v0)",
+            "node": self.name or "MatMul",
+            "line": self.name or "train.py:8",
+        }
+        segment = {"name": "segment_0", "waits": [], "after": [], "lines": [line], "seconds": 0.002, "known": True}
+        device = f"{self.names[0]}/device:CPU:0"
+        finding = {
+            "kind": "to-and-fro",
+            "node": self.name or "MatMul",
+            "line": "train.py:8",
+            "what": self.name or "MatMul crosses to worker:1 and back.",
+            "advice": "Put both on one device.",
+            "seconds": 0.1,
+        }
+        return {"partitions": [{"device": device, "nodes": ["MatMul"], "segments": [segment]}], "findings": [finding]}
+
     def answer(self, path: str, query: str = "") -> Any:
         """Return the answer to a path below ``/api/``, and for a log the place after which its lines are asked for."""
         first, *rest = path.split("/")
@@ -315,6 +334,7 @@ class Synthetic:
             "steps": self.steps,
             "variables": self.variables,
             "why": self.why,
+            "explain": self.plan,
         }
         if first == "steps" and rest:
             return self.step("/".join(rest))

@@ -79,6 +79,7 @@ async def click_through(page: Page, *, phone: bool) -> None:
     await page.wait_for_text("Partitions and what they send")
     await page.wait_for_text("worker:1 CPU:0", ".over-time")
     await page.wait("document.querySelectorAll('.drawing .box').length >= 2")
+    await page.wait_for_text("The generated code of each part")
     await page.click(".play")
     await page.wait("document.querySelector('.play').textContent.includes('Pause')")
     await fits(page)

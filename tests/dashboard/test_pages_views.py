@@ -87,6 +87,9 @@ async def test_a_step_is_opened_and_played_by_the_keyboard(tmp_path: Path) -> No
         for key in ("ArrowDown", "ArrowDown", "Enter"):
             await page.press(key)
         await page.wait_for_text("Critical path, longest first")
+        await page.wait_for_text("Put both on one device.")
+        await page.click("summary")
+        await page.wait_for_text("v1 = k0(v0)", "pre.code")
         slider = "document.querySelector('input[type=range]')"
         await page.value(f"{slider}.focus()")
         await page.press("ArrowLeft")

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
 from actorsession.config import ErrorRecord, PartRecord, StepRecord, TransferStats, merge_records
 from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError, UnavailableError
-from actorsession.plan.rendezvous_key import build_key
-from actorsession.plan.signature import RunSignature
 from actorsession.runtime.step_log import ErrorLog, Part, StepLog, Transfers, Whole
 
 TASK = "/job:worker/replica:0/task:0"
 HERE, THERE = f"{TASK}/device:CPU:0", "/job:worker/replica:0/task:1/device:CPU:0"
-KEY = build_key(THERE, 1, HERE, "edge_1_x:0")
-NAMES = RunSignature(("x:0",), ("y:0",), ("train",))
+
+
+def key(source: str, target: str, edge: str) -> str:
+    return f"{source};{1:016x};{target};{edge};0:0"
+
+
+KEY = key(THERE, HERE, "edge_1_x:0")
 
 
 def whole(step_id: int, began: float, ended: float, *, session: str = "s", error: str = "") -> Whole:
-    return Whole(step_id, session, "run", NAMES, began, ended, error)
+    return Whole(step_id, session, "run", ("x:0",), ("y:0",), ("train",), began, ended, error)
 
 
-def part(step_id: int, began: float, ended: float, *transfers: Transfers, **fields: float) -> Part:
-    part = Part()
-    part.step_id, part.session, part.devices = step_id, "s", (HERE,)
-    part.began, part.ended, part.transfers = began, ended, list(transfers)
-    for name, value in fields.items():
-        setattr(part, name, value)
-    return part
+def part(step_id: int, began: float, ended: float, *transfers: Transfers, **fields: Any) -> Part:
+    return Part(step_id, "s", (HERE,), began, ended, transfers=transfers, **fields)
 
 
 class TestTheLastSteps:
@@ -121,12 +120,12 @@ class TestThePartsOfAStep:
 
     def test_have_the_transfers_that_were_seen(self) -> None:
         log = StepLog(TASK)
-        away = build_key(HERE, 1, THERE, "edge_2_y:0")
-        within = build_key(HERE, 1, f"{TASK}/device:CPU:1", "edge_3_z:0")
-        seen = [
-            Transfers(10.1, "send", (away,), (16,)),
-            Transfers(10.2, "local", (within,), (4,)),
-            Transfers(10.5, "recv", (KEY,), (8,)),
+        away = key(HERE, THERE, "edge_2_y:0")
+        within = key(HERE, f"{TASK}/device:CPU:1", "edge_3_z:0")
+        seen: list[Transfers] = [
+            (10.1, "send", (away,), (16,)),
+            (10.2, "local", (within,), (4,)),
+            (10.5, "recv", (KEY,), (8,)),
         ]
         log.parts.append(part(1, 10.0, 11.0, *seen))
         transfers = log.last(1)[0].transfers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from actorsession import (
     ops,
 )
 from actorsession.compat import v1 as tf
+from actorsession.extend import PassContext, PassGroup, PlacedGraph, register_graph_pass, registration_scope
 from tests.property.recipes import Recipe, recipes
 from tests.rows import for_each
 from tests.session.large_kit import large
@@ -184,3 +186,28 @@ def test_the_explanation_of_a_random_graph_agrees_with_its_run(recipe: Recipe) -
     }
     assert {name for name, _ in inside} == set(device_of)
     assert set(device_of.items()) <= inside
+
+
+async def test_a_pass_of_a_program_says_what_it_did_where_a_step_is_explained(make_session: Any, graph: Graph) -> None:
+    notes: list[bool] = []
+
+    with registration_scope():
+
+        @register_graph_pass(PassGroup.POST_REWRITE_FOR_EXEC, 5)
+        def without_bees(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
+            notes.append(context.note is not None)
+            kept = {n: replace(v, inputs=(("a", 0),)) if n == "c" else v for n, v in placed.graph.nodes.items()}
+            del kept["b"]
+            if context.note is not None:
+                context.note("b", "bees are not wanted")
+            return replace(placed, graph=replace(placed.graph, nodes=kept))
+
+        a = ops.exp(ops.placeholder("float32", [], name="x"), name="a")
+        c = ops.tanh(ops.sin(a, name="b"), name="c")
+        face = make_session()
+        step = await explain(face, c, ["x:0"])
+        await face.run(c, {"x:0": 1.0})
+    assert [(d.stage, d.why) for d in step.dropped if d.name == "b"] == [("without_bees", "bees are not wanted")]
+    assert notes == [True, False]
+    (seen,) = [p for p in face.session.statistics().graph_passes if p.name == "without_bees"]
+    assert seen.runs == 1

@@ -24,9 +24,9 @@ from actorsession.messages.step_frames import GraphRequest, StepRequest, WireVal
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import ClientRun
-from actorsession.rpc.spans import TaskSpan, begin_task
 from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.wait_graph import TaskWaits
+from actorsession.spans import TaskSpan, begin_task
 
 if TYPE_CHECKING:
     from actorsession.cluster.master.step_observer import Observation

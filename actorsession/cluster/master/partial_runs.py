@@ -51,7 +51,7 @@ from actorsession.rpc.local_calls import ClientRun
 from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.partial.manager import RUN_NUMBERS, PartialRunMgr
 from actorsession.runtime.partial.run_state import Call, Phase, RunState
-from actorsession.runtime.step_log import Whole, error_text
+from actorsession.runtime.step_log import error_text
 
 if TYPE_CHECKING:
     from actorsession.cluster.master.session_steps import SessionSteps
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 __all__ = ["MasterRun", "PartialProgram"]
 
 _NO_FEEDS = WireValues([])
-_new = tuple.__new__
 
 
 class PartialProgram(Program):
@@ -323,9 +322,9 @@ class MasterRun(RunState[MasterPartialStep]):
         log, error = session.step_log, step.error
         if log is not None:
             text = "" if error is None else error_text(error)
-            names, now = step.graph.signature, time.monotonic()
-            row = (step.step_id, session.handle, "partial", names, self.since, now, text, "", "")
-            log.wholes.append(_new(Whole, row))
+            names, now, handle, step_id = step.graph.signature, time.monotonic(), session.handle, step.step_id
+            feeds, fetches, targets = names.feeds, names.fetches, names.targets
+            log.wholes.append((step_id, handle, "partial", feeds, fetches, targets, self.since, now, text, "", ""))
             if len(log.wholes) >= log.full:
                 log.trim()
         if error is not None:

@@ -31,6 +31,7 @@ from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
 from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions, StepStats, whose_limit
 from actorsession.config.limits import check_run_size
+from actorsession.config.step_record import StepKind
 from actorsession.errors import OpError
 from actorsession.messages.session import PrepareStep
 from actorsession.messages.step_frames import StepRequest
@@ -48,7 +49,6 @@ __all__ = ["SessionSteps"]
 
 _NO_OPTIONS = RunOptions()
 _LOCAL_STEP = CallContext(NEVER)
-_new = tuple.__new__
 
 
 class SessionSteps:
@@ -207,8 +207,11 @@ class SessionSteps:
         durations.sum += now - step.since
         if log is not None:
             text = "" if error is None else error_text(error)
-            row = (step.step_id, self.handle, "run", graph.signature, step.since, now, text, "", step.trace_id)
-            log.wholes.append(_new(Whole, row))
+            names = graph.signature
+            feeds, fetches, targets, began = names.feeds, names.fetches, names.targets, step.since
+            log.wholes.append(
+                (step.step_id, self.handle, "run", feeds, fetches, targets, began, now, text, "", step.trace_id)
+            )
             if len(log.wholes) >= log.full:
                 log.trim()
         if error is not None:
@@ -220,10 +223,14 @@ class SessionSteps:
 
     def under_way(self) -> list[Whole]:
         """Return the steps and partial runs that have not ended, for the log of the last steps."""
-        handle, runs = self.handle, self.partials.open_runs()
-        steps = [Whole(s.step_id, handle, "run", s.signature, s.since, 0.0, "") for s in list(self._running.values())]
-        partials = [Whole(r.step.step_id, handle, "partial", r.step.graph.signature, r.since, 0.0, "") for r in runs]
-        return [*steps, *partials]
+        steps: list[tuple[int, StepKind, RunSignature, float]] = [
+            (step.step_id, "run", step.signature, step.since) for step in list(self._running.values())
+        ]
+        steps += [(r.step.step_id, "partial", r.step.graph.signature, r.since) for r in self.partials.open_runs()]
+        return [
+            Whole(step_id, self.handle, kind, names.feeds, names.fetches, names.targets, since, 0.0, "")
+            for step_id, kind, names, since in steps
+        ]
 
     def is_over(self, step_id: int) -> bool:
         """Return whether a step has ended."""

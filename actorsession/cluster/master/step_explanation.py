@@ -34,6 +34,8 @@ T = TypeVar("T")
 # does.
 _ASK = 2.0
 _TIMES = 3
+# To explain a plan takes some times as long as to make it; see ``Planning.must_wait``.
+_EFFORT = 4
 
 
 class _Plan(Protocol):
@@ -68,7 +70,7 @@ async def explain_step(
     size = graph.size + signature.size
     step = await plan(size, lambda: graph.planned(signature, feeds))
     known = await _circumstances(step, membership, model or CostModel(), deadline.within(_ASK))
-    return StepExplained(explanation=await plan(size, lambda: explain(step, known).to_json()))
+    return StepExplained(explanation=await plan(_EFFORT * size, lambda: explain(step, known).to_json()))
 
 
 async def _circumstances(

@@ -10,6 +10,7 @@ Invariant: the size of each answer is bounded, and nothing here waits.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -42,6 +43,9 @@ __all__ = ["LogMemory", "ServerMemory", "TaskErrors", "TaskVariable", "held_log"
 _LINES = 2000
 # Characters of one line.
 _LONGEST = 2000
+_MINUTE = 60.0
+# Warnings of which it is known when they were kept last; some 200 bytes each.
+_REMEMBERED = 1000
 # Variables in one answer, some 200 bytes each.
 _MOST_VARIABLES = 20_000
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
@@ -137,20 +141,28 @@ class LogMemory(logging.Handler):
 
     Args:
         kept: how many lines are kept.
+        clock: returns the time in seconds; replaced by tests.
 
     Attributes:
         errors: the errors of the servers of this process, of which a warning may tell any.
     """
 
-    def __init__(self, kept: int = _LINES) -> None:
+    def __init__(self, kept: int = _LINES, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
+        self._clock = clock
+        self._warned: dict[tuple[str, str, str], float] = {}
         self._lines: deque[str] = deque(maxlen=kept)
         self._written = 0
         self.errors: list[ErrorLog] = []
         self.setFormatter(VisibleFormatter(_FORMAT))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the line of a record; a warning or an error is remembered as an error, too."""
+        """Keep the line of a record; a warning or an error is remembered as an error, too.
+
+        The same warning is kept once a minute, so that a peer that tries for ever does not take the place of all else.
+        """
+        if record.levelno >= logging.WARNING and self._is_repeated(record):
+            return
         try:
             line = self.format(record)
         except Exception:
@@ -165,6 +177,15 @@ class LogMemory(logging.Handler):
             code = type(cause).__name__ if cause is not None else record.levelname.capitalize()
             for errors in tuple(self.errors):
                 errors.note(text, subject=subject, code=code)
+
+    def _is_repeated(self, record: logging.LogRecord) -> bool:
+        key = record.name, str(record.msg), getattr(record, "peer", None) or record.getMessage()
+        now, before = self._clock(), self._warned.pop(key, -math.inf)
+        repeated = now - before < _MINUTE
+        self._warned[key] = before if repeated else now  # the latest come last
+        if len(self._warned) > _REMEMBERED:
+            del self._warned[next(iter(self._warned))]
+        return repeated
 
     def last(self, count: int, after: int = 0) -> tuple[list[str], int]:
         """Return the last lines after one with a number, and the number of the last line."""

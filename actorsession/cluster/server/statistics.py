@@ -85,6 +85,7 @@ _METRICS = (
     Metric("variables", "gauge", "actorsession_server_variables", "Variables with a value."),
     Metric("variable_bytes", "gauge", "actorsession_server_variables_bytes", "Bytes of their values."),
     Metric("restarts", "counter", "actorsession_server_restarts_total", "Times that the task was started again."),
+    Metric("clock", "gauge", "actorsession_server_clock_seconds", "Wall-clock time of the process, since 1970."),
     Metric("cpu_seconds", "counter", "actorsession_server_cpu_seconds_total", "Processor time of the process."),
     Metric("uptime", "gauge", "actorsession_server_uptime_seconds", "Time since the server was started."),
     Metric("memory", "gauge", "actorsession_server_memory_bytes", "Resident memory of the process."),

@@ -30,7 +30,6 @@ from actorsession.messages.step_frames import NO_VALUES, GraphRequest, WireValue
 from actorsession.metrics import BOUNDS, SessionTally
 from actorsession.records import dataclass
 from actorsession.rpc.served_runs import ServedRun, encode_apart
-from actorsession.rpc.spans import TaskSpan, begin_task
 from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan
 from actorsession.runtime.engine.inline_run import Gate
@@ -38,7 +37,8 @@ from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.pooled_work import TimedWork
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.engine.takes import ended_from_outside
-from actorsession.runtime.step_log import Part, error_text
+from actorsession.runtime.step_log import error_text
+from actorsession.spans import TaskSpan, begin_task
 
 __all__ = ["PartProgram", "PartSteps", "PartValues", "PartWaiter", "Registered", "unknown_graph"]
 
@@ -234,10 +234,9 @@ class PartSteps:
                 durations.counts[bisect_left(BOUNDS, now - began)] += 1  # without a call
                 durations.sum += now - began
                 if log is not None:
-                    call = Part()
-                    call.step_id, call.session, call.devices = step_id, self._session, registered.devices
-                    call.transfers, call.began, call.ended, call.error = [], began, now, error
-                    log.parts.append(call)
+                    log.parts.append(
+                        (step_id, self._session, registered.devices, began, now, 0.0, 0.0, False, (), 0, error)
+                    )
                     if len(log.parts) >= log.full:
                         log.trim()
             return values, 0, None
@@ -257,16 +256,15 @@ class PartSteps:
             assert asked is not None  # it asks for the trace
             self._trace(step, peer, asked)
         self.running[step_id] = step
-        part = rendezvous.part
-        if part is not None:
-            part.step_id, part.session, part.devices = step_id, self._session, registered.devices
-            part.began = step.since
+        seen = rendezvous.seen
+        if seen is not None:
+            rendezvous.part = self._session, registered.devices, step.since
             step.pooled = TimedWork()
         step.begin(graph.parts, feeds)
         if step.done:
             return self._finish(step)
-        if part is not None:
-            part.worked, part.paused = monotonic() - part.began, True
+        if seen is not None:
+            rendezvous.worked, rendezvous.paused = monotonic() - step.since, True
         step.on_done(partial(self._report, step, waiter))
         return None
 
@@ -372,14 +370,17 @@ class PartSteps:
             step.debug.end(step.error)
         rendezvous = step.rendezvous
         assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
-        part, log = rendezvous.part, self._env.step_log
-        if step.error is not None:
-            self._env.errors.note(step.error, session=self._session, step_id=step_id)
-        if part is not None and log is not None:
-            part.ended, part.pooled = now, step.pooled.seconds
-            if step.error is not None:
-                part.error = error_text(step.error)
-            log.parts.append(part)
+        seen, log, error = rendezvous.seen, self._env.step_log, step.error
+        if error is not None:
+            self._env.errors.note(error, session=self._session, step_id=step_id)
+        if seen is not None and log is not None:
+            _, devices, began = rendezvous.part
+            worked = rendezvous.worked + (now - rendezvous.entered if rendezvous.entered else 0.0)
+            text = "" if error is None else error_text(error)
+            pooled, paused, left_out = step.pooled.seconds, rendezvous.paused, rendezvous.left_out
+            log.parts.append(
+                (step_id, self._session, devices, began, now, worked, pooled, paused, tuple(seen), left_out, text)
+            )
             if len(log.parts) >= log.full:
                 log.trim()
         self._env.rendezvous.end(step_id, step.error)

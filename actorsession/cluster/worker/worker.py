@@ -58,13 +58,12 @@ from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.runtime.step_log import MOST_TRANSFERS, NBYTES, NOTHING, ErrorLog, StepLog, Transfers
+from actorsession.runtime.step_log import MOST_TRANSFERS, NBYTES, NOTHING, ErrorLog, StepLog
 from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["Worker", "WorkerServer"]
 
 _log = logging.getLogger("actorsession.cluster")
-_new = tuple.__new__
 
 
 class WorkerServer(Protocol):
@@ -298,22 +297,25 @@ class Worker(Actor):
         if self._log.enabled:
             self._log.note(step_id, "PushTensors", peer, values)
         rendezvous = self._table.steps.get(step_id)
-        part = None if rendezvous is None else rendezvous.part
+        seen = None if rendezvous is None else rendezvous.seen
         try:
             if rendezvous is None:
                 self._table.push(step_id, keys, values, dead)
-            elif part is None:
+            elif seen is None:
                 rendezvous.receive(keys, values, dead)
             else:
                 came = time.monotonic()
-                if len(part.transfers) < MOST_TRANSFERS:
-                    sizes = [*map(getattr, values, NBYTES, NOTHING)]
-                    part.transfers.append(_new(Transfers, (came, "recv", keys, sizes)))
+                if len(seen) < MOST_TRANSFERS:
+                    seen.append((came, "recv", tuple(keys), tuple(map(getattr, values, NBYTES, NOTHING))))
                 else:
-                    part.left_out += 1
-                rendezvous.receive(keys, values, dead)
-                if part.paused:
-                    part.worked += time.monotonic() - came
+                    rendezvous.left_out += 1
+                if rendezvous.paused:
+                    rendezvous.entered = came
+                    rendezvous.receive(keys, values, dead)
+                    rendezvous.worked += time.monotonic() - came
+                    rendezvous.entered = 0.0
+                else:
+                    rendezvous.receive(keys, values, dead)
         except Exception as exc:
             self._refuse_push(peer, step_id, exc)
 

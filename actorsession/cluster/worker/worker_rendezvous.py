@@ -83,7 +83,13 @@ class WorkerRendezvous(Rendezvous):
         peers: the tasks of the step's session; ``None`` if they are those of the worker's cluster.
         pushed: bytes of the tensors that were pushed, as ``bytes_held`` counts them.
         holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
-        part: what is kept of the step; ``None`` if nothing is.
+        seen: the transfers of the step, if it is remembered, and then also the following; else ``None``.
+        part: the session and the devices of the partitions here, and when they began by the monotonic clock; not set
+            before.
+        worked: seconds in which the thread of the step worked on it, until it left it last.
+        entered: when the thread came back to it; 0 while it is elsewhere.
+        paused: whether the thread has left the step.
+        left_out: transfers that are not kept, because there were so many.
         frames: the pushes that have arrived for a traced step; not set before the first.
     """
 
@@ -93,16 +99,27 @@ class WorkerRendezvous(Rendezvous):
         "_workers",
         "begun",
         "created",
+        "entered",
         "frames",
         "gathered",
         "holder",
+        "left_out",
         "on_abort",
         "part",
+        "paused",
         "peers",
         "pushed",
+        "seen",
         "step_id",
         "task",
+        "worked",
     )
+
+    part: tuple[str, tuple[str, ...], float]
+    worked: float
+    entered: float
+    paused: bool
+    left_out: int
 
     def __init__(self, step_id: int, task: str, workers: Workers, log: RpcLog) -> None:
         # What the base class does, without a call.
@@ -119,7 +136,7 @@ class WorkerRendezvous(Rendezvous):
         self._log = log
         self.peers: SessionPeers | None = None
         self.gathered: dict[str, Pushed] = {}
-        self.part: Part | None = None
+        self.seen: list[Transfers] | None = None
         self.on_abort: Callable[[OpError], None] | None = None
 
     @property
@@ -146,13 +163,12 @@ class WorkerRendezvous(Rendezvous):
         """Store a value for a device of this task, or gather it for the task of its device."""
         task = _destination(key)
         if task == self.task:
-            part = self.part
-            if part is not None:
-                if len(part.transfers) < MOST_TRANSFERS:
-                    sizes = (getattr(value, "nbytes", 0),)
-                    part.transfers.append(_new(Transfers, (time.monotonic(), "local", (key,), sizes)))
+            seen = self.seen
+            if seen is not None:
+                if len(seen) < MOST_TRANSFERS:
+                    seen.append((time.monotonic(), "local", (key,), (getattr(value, "nbytes", 0),)))
                 else:
-                    part.left_out += 1
+                    self.left_out += 1
             super().send(key, value, dead)
             return
         if self._aborted is not None or self._closed:
@@ -168,19 +184,19 @@ class WorkerRendezvous(Rendezvous):
     def flush(self) -> None:
         """Push what was gathered, one message per task."""
         gathered, self.gathered = self.gathered, {}
-        part = self.part
+        seen = self.seen
         for task, message in gathered.items():
             values = message.values
             if len(values) > 1 or getattr(values[0], "nbytes", 0) > INLINE_LIMIT:
                 self.pushed += bytes_held(values)
             if self._log.enabled:
                 self._log.note(self.step_id, "PushTensors", task, values, outgoing=True)
-            if part is not None:
-                if len(part.transfers) < MOST_TRANSFERS:
-                    sizes = [*map(getattr, values, NBYTES, NOTHING)]
-                    part.transfers.append(_new(Transfers, (time.monotonic(), "send", message.keys, sizes)))
+            if seen is not None:
+                if len(seen) < MOST_TRANSFERS:
+                    sizes = tuple(map(getattr, values, NBYTES, NOTHING))
+                    seen.append((time.monotonic(), "send", tuple(message.keys), sizes))
                 else:
-                    part.left_out += 1
+                    self.left_out += 1
             self._workers.push(task, message)
 
     def trace(self) -> None:
@@ -260,8 +276,8 @@ class RendezvousTable:
         if rendezvous is None:
             rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._workers, self._log)
             if self._keeps:
-                part = rendezvous.part = Part()
-                part.transfers = []
+                rendezvous.seen, rendezvous.paused, rendezvous.left_out = [], False, 0
+                rendezvous.worked = rendezvous.entered = 0.0
         elif not rendezvous.begun:
             self._unbegun -= 1
         rendezvous.begun = True
@@ -291,9 +307,10 @@ class RendezvousTable:
             self._drop_unbegun()
             rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._workers, self._log)
             if self._keeps:
-                part = rendezvous.part = Part()
-                sizes = [*map(getattr, values, NBYTES, NOTHING)]
-                part.transfers = [_new(Transfers, (time.monotonic(), "recv", keys, sizes))]
+                nbytes = tuple(map(getattr, values, NBYTES, NOTHING))
+                rendezvous.seen = [(time.monotonic(), "recv", tuple(keys), nbytes)]
+                rendezvous.paused, rendezvous.left_out = False, 0
+                rendezvous.worked = rendezvous.entered = 0.0
             self._unbegun += 1
         rendezvous.receive(keys, values, dead)
 
@@ -326,8 +343,16 @@ class RendezvousTable:
         return step_id in self._over
 
     def parts(self) -> list[Part]:
-        """Return what is kept of the steps in progress that have started here."""
-        return [r.part for r in tuple(self.steps.values()) if r.part is not None and r.part.began]
+        """Return what is remembered of the steps in progress that have started here."""
+        rows = []
+        for each in tuple(self.steps.values()):
+            if each.seen is not None and hasattr(each, "part"):
+                session, devices, began = each.part
+                worked, transfers = each.worked, tuple(each.seen)
+                rows.append(
+                    Part(each.step_id, session, devices, began, 0.0, worked, 0.0, each.paused, transfers, each.left_out)
+                )
+        return rows
 
     def unbegun(self, most: int) -> list[WorkerRendezvous]:
         """Return up to ``most`` steps for which values have arrived and that have not started here."""

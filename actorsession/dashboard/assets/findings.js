@@ -69,8 +69,8 @@ export function heaviest(steps) {
 export const on_the_way = (transfer) =>
   typeof transfer.sent === "number" && typeof transfer.received === "number" ? transfer.received - transfer.sent : null;
 
-/** Return what is wrong with the transfers of a step. */
-export function of_transfers(step) {
+/** Return what is wrong with the transfers of a step; of those to and fro a plan may say more. */
+export function of_transfers(step, to_and_fro = true) {
   const pairs = new Map();
   for (const transfer of step.transfers ?? []) {
     const pair = [transfer.source, transfer.target].join("\n");
@@ -91,5 +91,5 @@ export function of_transfers(step) {
         `Tensors cross from ${short(source)} to ${short(target)} and back: ${tensor(list[0].edge)} there${list.length > 1 ? ` and ${count(list.length - 1)} more` : ""}, ${tensor(back[0].edge)} back${back.length > 1 ? ` and ${count(back.length - 1)} more` : ""}. On one device they would not cross.`,
       );
   }
-  return [...texts, ...crossings];
+  return to_and_fro ? [...texts, ...crossings] : texts;
 }

@@ -191,7 +191,9 @@ class DirectSession(LocalSession[DirectPlan]):
         """Return ``explain_here()``, for ``AsyncSession``."""
         self._gate.check()
         make = partial(self.planner.explain, signature, feeds)
-        return await self._planning.share(object(), make, f"the explanation of a step, {signature}", signature.size)
+        # It takes some times as long as the plan.
+        more = signature.size + 3 * self.planner.size
+        return await self._planning.share(object(), make, f"the explanation of a step, {signature}", more)
 
     # -- running -------------------------------------------------------------------------------
 

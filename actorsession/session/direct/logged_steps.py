@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorsession.config import ConfigProto, RunOptions
+from actorsession.config.step_record import StepKind
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debugger import LoadedDebugPlan, SessionDebugger
 from actorsession.runtime.engine.inline_run import Gate, InlineRun
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LoggedInlineRun", "LoggedSteps"]
 
-_new = tuple.__new__
-
 
 class LoggedInlineRun(InlineRun):
     """A plan of one call that records each.
@@ -44,11 +43,12 @@ class LoggedInlineRun(InlineRun):
     """
 
     __slots__ = ("_device", "_log", "_names", "_session")
+    _names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
     def __init__(self, plain: InlineRun, names: RunSignature, session: str, log: StepLog) -> None:
         super().__init__(plain.part)
         self._device = plain.bound.device
-        self._names = names
+        self._names = names.feeds, names.fetches, names.targets
         self._session = session
         self._log = log
 
@@ -64,8 +64,9 @@ class LoggedInlineRun(InlineRun):
         finally:
             log, now = self._log, time.monotonic()
             log.durations.observe(now - began)
-            row = (step_id, self._session, "run", self._names, began, now, text, self._device, "")
-            log.wholes.append(_new(Whole, row))
+            feeds, fetches, targets = self._names
+            session, device = self._session, self._device
+            log.wholes.append((step_id, session, "run", feeds, fetches, targets, began, now, text, device, ""))
             if len(log.wholes) >= log.full:
                 log.trim()
 
@@ -73,24 +74,24 @@ class LoggedInlineRun(InlineRun):
 class _LoggedRendezvous(Rendezvous):
     """A rendezvous that records what passes through it.
 
-    Args:
-        part: what is kept of the step.
+    Attributes:
+        seen: the transfers.
+        left_out: those that are not kept, because there were so many.
     """
 
-    __slots__ = ("_part",)
+    __slots__ = ("left_out", "seen")
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._part = part
+        self.seen: list[Transfers] = []
+        self.left_out = 0
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
         """See ``Rendezvous.send``."""
-        part = self._part
-        if len(part.transfers) < MOST_TRANSFERS:
-            sizes = (getattr(value, "nbytes", 0),)
-            part.transfers.append(_new(Transfers, (time.monotonic(), "local", (key,), sizes)))
+        if len(self.seen) < MOST_TRANSFERS:
+            self.seen.append((time.monotonic(), "local", (key,), (getattr(value, "nbytes", 0),)))
         else:
-            part.left_out += 1
+            self.left_out += 1
         super().send(key, value, dead)
 
 
@@ -98,23 +99,32 @@ class _LoggedStep(Step):
     """A step that measures how long its thread works on it.
 
     Attributes:
-        part: what is kept of the step; set before it begins.
-        whole: the same as a whole, without an end.
+        names: the kind of the step and the names of its run.
+        devices: the devices of its partitions.
+        passed: the rendezvous of the step.
+        worked: see ``Part``.
+        entered: when its thread came back to it; 0 while it is elsewhere.
+        paused: see ``Part``.
     """
 
-    __slots__ = ("part", "whole")
-    part: Part
-    whole: Whole
+    __slots__ = ("devices", "entered", "names", "passed", "paused", "worked")
+    names: tuple[StepKind, RunSignature]
+    devices: tuple[str, ...]
+    passed: _LoggedRendezvous
+    worked: float
+    entered: float
+    paused: bool
 
     def drain(self) -> None:
         """See ``Step.drain``."""
         if self._draining:
             return
-        part, began = self.part, time.monotonic()
+        self.entered = began = time.monotonic()
         super().drain()
-        part.worked += time.monotonic() - began
+        self.worked += time.monotonic() - began
+        self.entered = 0.0
         if not self.done:
-            part.paused = True
+            self.paused = True
 
 
 class LoggedSteps(DirectSteps):
@@ -147,23 +157,19 @@ class LoggedSteps(DirectSteps):
         """See ``DirectSteps.new``."""
         step, graph = super().new(plan, options, pool, limit, make)
         assert isinstance(step, _LoggedStep)
-        kind = "run" if isinstance(plan, DirectPlan) else "partial"
-        step.whole = _new(Whole, (step.step_id, self._session, kind, plan.signature, step.since, 0.0, "", "", ""))
-        step.part = part = Part()
-        part.step_id, part.session, part.began, part.transfers = step.step_id, self._session, step.since, []
-        part.devices = tuple([each.executor.device.name for each in graph.parts])
-        step.rendezvous, step.pooled = _LoggedRendezvous(part), TimedWork()
+        step.names = "run" if isinstance(plan, DirectPlan) else "partial", plan.signature
+        step.devices = tuple([each.executor.device.name for each in graph.parts])
+        step.rendezvous = step.passed = _LoggedRendezvous()
+        step.worked, step.entered, step.paused, step.pooled = 0.0, 0.0, False, TimedWork()
         step.on_done(partial(self._ended, step))
         return step, graph
 
     def _ended(self, step: _LoggedStep) -> None:
-        log, part, ended = self._log, step.part, time.monotonic()
+        log, now = self._log, time.monotonic()
         error = step.error or step.cancelled
-        text = part.error = error_text(error)
-        part.ended, part.pooled = ended, step.pooled.seconds
-        log.durations.observe(ended - part.began)
-        log.parts.append(part)
-        log.wholes.append(step.whole._replace(ended=ended, error=text))
+        log.durations.observe(now - step.since)
+        for rows, row in zip((log.wholes, log.parts), self._rows(step, now, error_text(error)), strict=True):
+            rows.append(tuple(row))
         if error is not None:
             log.errors.note(error, session=self._session, step_id=step.step_id)
         if len(log.wholes) >= log.full or len(log.parts) >= log.full:
@@ -171,4 +177,14 @@ class LoggedSteps(DirectSteps):
 
     def _under_way(self) -> list[Whole | Part]:
         steps = [step for step in self.now() if isinstance(step, _LoggedStep)]
-        return list(itertools.chain.from_iterable((step.whole, step.part) for step in steps))
+        return list(itertools.chain.from_iterable(self._rows(step, 0.0, "") for step in steps))
+
+    def _rows(self, step: _LoggedStep, ended: float, error: str) -> tuple[Whole, Part]:
+        """Return the step as a whole and its partitions."""
+        number, session, began, (kind, names) = step.step_id, self._session, step.since, step.names
+        worked = step.worked + (ended - step.entered if step.entered and ended else 0.0)
+        pooled, seen, left_out = step.pooled.seconds, tuple(step.passed.seen), step.passed.left_out
+        return (
+            Whole(number, session, kind, names.feeds, names.fetches, names.targets, began, ended, error),
+            Part(number, session, step.devices, began, ended, worked, pooled, step.paused, seen, left_out, error),
+        )

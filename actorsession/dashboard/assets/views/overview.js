@@ -5,6 +5,7 @@ import { where_time_went } from "../critical.js";
 import { Colours, h, hash, nothing, put } from "../dom.js";
 import { heaviest, of_tasks, of_transfers, per_step } from "../findings.js";
 import { UNKNOWN, bytes, count, duration, percent, plural, rate, short } from "../format.js";
+import { advice, plan_of } from "../plan.js";
 import { now } from "../source.js";
 import { Table } from "../table.js";
 
@@ -167,7 +168,16 @@ export function open(root, page, chosen) {
       if (most === null || most.typical.key === asked) return;
       asked = most.typical.key;
       try {
-        put(slowest, of_steps(most, await page.source.get(`/api/steps/${encodeURIComponent(asked)}`)));
+        put(
+          slowest,
+          of_steps(
+            most,
+            ...(await Promise.all([
+              page.source.get(`/api/steps/${encodeURIComponent(asked)}`),
+              plan_of(page, most.typical),
+            ])),
+          ),
+        );
       } catch {
         asked = null; // it has left the ring, or the connection is lost, which the page says elsewhere
       }
@@ -323,7 +333,7 @@ function callout_of_kernels(kernels) {
 }
 
 /** Return what the steps do that the most time goes into. */
-function of_steps({ fetches, steps, typical }, whole) {
+function of_steps({ fetches, steps, typical }, whole, plan) {
   const link = (step, text) => h("a", { href: hash("steps", step.key) }, text);
   const last = steps.at(-1);
   return h("div", { class: "callout calm" }, [
@@ -336,7 +346,8 @@ function of_steps({ fetches, steps, typical }, whole) {
       ". Of a typical one:",
     ]),
     where_time_went(whole),
-    of_transfers(whole).map((text) => h("p", null, text)),
+    of_transfers(whole, !plan?.findings?.length).map((text) => h("p", null, text)),
+    advice(plan, 3),
   ]);
 }
 

@@ -11,6 +11,7 @@ import { KINDS, where_time_went } from "../critical.js";
 import { Drawing } from "../drawing.js";
 import { of_transfers, on_the_way } from "../findings.js";
 import { bytes, clock, count, duration, plural, short, step_name, tensor } from "../format.js";
+import { advice, code, plan_of } from "../plan.js";
 import { now } from "../source.js";
 import { Table } from "../table.js";
 
@@ -22,12 +23,17 @@ const LABELS = 6; // transfers that are written beside their arrows: the slowest
 export function open(root, page, key) {
   const head = h("div", { class: "stack" });
   const body = h("div", { class: "stack" });
+  const planned = h("div", { class: "stack" });
+  const ended = new AbortController();
+  let explained = false;
   let shown = null;
   let player = null;
-  put(root, h("p", null, h("a", { href: hash("steps") }, "← all steps")), head, body);
+  put(root, h("p", null, h("a", { href: hash("steps") }, "← all steps")), head, body, planned);
 
   function show(step) {
     put(head, summary(step));
+    if (!explained) explain(step);
+    explained = true;
     const text = JSON.stringify(step);
     if (text === shown) return;
     shown = text;
@@ -42,8 +48,23 @@ export function open(root, page, key) {
   const stop = page.source.watch(`/api/steps/${encodeURIComponent(key)}`, 1, show, (refusal) =>
     put(head, nothing(refusal.message)),
   );
+  async function explain(step) {
+    try {
+      const plan = await plan_of(page, step, ended.signal);
+      const slow = advice(plan);
+      put(
+        planned,
+        slow && [h("h3", null, "What its plan says would make it slow"), h("div", { class: "callout calm" }, slow)],
+        code(plan),
+      );
+    } catch {
+      explained = false; // the connection is lost, which the page says elsewhere
+    }
+  }
+
   return () => {
     stop();
+    ended.abort();
     player?.stop();
   };
 }

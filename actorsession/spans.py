@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actorsession.config import TRACE_PARENT
 from actorsession.extras import is_installed
 from actorsession.version import installed_version
 
-__all__ = ["TaskSpan", "begin_task", "has_current_span", "has_spans", "run_span"]
+__all__ = ["TRACE_PARENT", "TaskSpan", "begin_task", "has_current_span", "has_spans", "run_span"]
+
+TRACE_PARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+"""The form of W3C's header ``traceparent``: version, trace, span and flags."""
 
 _NAME = "actorsession"
 
