@@ -27,11 +27,10 @@ from actorsession import (
 )
 from actorsession.compat import v1 as tf
 from actorsession.config import OptLevel
-from actorsession.extend import DeviceAttributes, DeviceSet, TensorSpec
+from actorsession.extend import DeviceAttributes, DeviceSet, RunSignature, TensorSpec
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.explain.explain import Circumstances, Feeds, explain, feeds_from_wire, plan_step
 from actorsession.plan.explain.findings import FINDINGS
-from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.plan.kit import CPU, device_set, node
 from tests.rows import for_each
