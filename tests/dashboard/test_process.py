@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from actorsession import LocalCluster
 from actorsession.errors import OpError, UnavailableError
 from tests.actors.kit import PATIENCE, eventually
 from tests.cluster.kit import in_process
+from tests.transports.authority import Authority
 
 
 def tasks_at(link: str) -> list[str]:
@@ -32,6 +34,13 @@ async def test_a_cluster_shows_its_page_and_ends_it(capsys: pytest.CaptureFixtur
         assert await asyncio.to_thread(tasks_at, link) == list(cluster.processes)
     with pytest.raises(OSError, match="refused"):
         await asyncio.to_thread(tasks_at, link)
+
+
+async def test_a_cluster_over_tls_gives_its_page_the_files(tmp_path: Path) -> None:
+    files = Authority(tmp_path / "ca").files()
+    async with LocalCluster({"worker": 1}, security=files, dashboard=True) as cluster:
+        assert cluster.target("worker").startswith("tls://")
+        assert await asyncio.to_thread(tasks_at, cluster.dashboard_link) == list(cluster.processes)
 
 
 def test_a_cluster_of_a_program_without_a_loop_does_so_too() -> None:
