@@ -36,6 +36,14 @@ export function put(element, ...children) {
   return element;
 }
 
+/** Replace what an element holds with what a new answer says: not while something in it is pressed, and its focus stays. */
+export function renew(element, ...children) {
+  if (element.matches(":active")) return;
+  const focused = [...element.querySelectorAll("a, button")].indexOf(document.activeElement);
+  put(element, children);
+  if (focused >= 0) element.querySelectorAll("a, button")[focused]?.focus();
+}
+
 /** Return a link within the page: the parts are names, which may hold any character. */
 export const hash = (...parts) => `#/${parts.map(encodeURIComponent).join("/")}`;
 

@@ -34,13 +34,14 @@ let close = null;
 const page = {
   source: new Source(connection),
   go: (...names) => (location.hash = hash(...names)),
-  /** Put names into the address without another entry of the history, and without opening the view again. */
-  at: (...names) => history.replaceState(null, "", hash(...names)),
+  /** Put names into the address without opening the view again, unless somebody is on the way to another view. */
+  at: (...names) => location.hash.startsWith(hash(names[0])) && history.replaceState(null, "", hash(...names)),
 };
 
 function open() {
   const [name, ...names] = location.hash.replace(/^#\//, "").split("/").map(decode);
   const found = Object.hasOwn(VIEWS, name) ? name : "overview";
+  if (found !== name) history.replaceState(null, "", hash(found));
   const view = found === "steps" && names[0] ? step : VIEWS[found];
   close?.();
   for (const [each, link] of links) link.setAttribute("aria-current", each === found ? "page" : "false");

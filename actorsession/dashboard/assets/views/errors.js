@@ -1,6 +1,6 @@
 /** The last errors of all tasks: counts by class, one row each, and the whole message of one. */
 
-import { h, hash, put } from "../dom.js";
+import { h, hash, put, renew } from "../dom.js";
 import { clock, count, short, step_name } from "../format.js";
 import { Table } from "../table.js";
 
@@ -93,7 +93,7 @@ export function open(root, page) {
           `${code} ${count(number)}`,
         );
       });
-    put(classes, chips);
+    renew(classes, chips);
     table.show(errors.filter((error) => only === null || error.code === only));
   }
 

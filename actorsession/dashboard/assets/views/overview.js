@@ -2,7 +2,7 @@
 
 import { Lines, bar } from "../charts.js";
 import { where_time_went } from "../critical.js";
-import { Colours, h, hash, nothing, put } from "../dom.js";
+import { Colours, h, hash, nothing, put, renew } from "../dom.js";
 import { heaviest, of_tasks, of_transfers, per_step } from "../findings.js";
 import { UNKNOWN, bytes, count, duration, percent, plural, rate, short } from "../format.js";
 import { advice, plan_of } from "../plan.js";
@@ -99,11 +99,11 @@ export function open(root, page, chosen) {
       found = new Map();
       for (const { task, text } of lines) found.set(task, [...(found.get(task) ?? []), text]);
       put(tiles, summary(cluster));
-      put(findings, callout(lines));
+      renew(findings, callout(lines));
       table.show(cluster.tasks);
       const task = cluster.tasks.find((each) => each.task === chosen);
       details.hidden = !chosen;
-      put(
+      renew(
         details,
         chosen &&
           (task ? of_task(task, noticed(task), tail, () => choose(undefined)) : nothing(`There is no task ${chosen}.`)),
@@ -161,14 +161,14 @@ export function open(root, page, chosen) {
   stops.push(
     page.source.watch("/api/why", 15, (why) => {
       const kernels = why.waits.filter((wait) => !wait.key && wait.for.endsWith(" runs"));
-      put(running, kernels.length > 0 && callout_of_kernels(kernels));
+      renew(running, kernels.length > 0 && callout_of_kernels(kernels));
     }),
     page.source.watch("/api/steps", 5, async (steps) => {
       const most = heaviest(steps.last);
       if (most === null || most.typical.key === asked) return;
       asked = most.typical.key;
       try {
-        put(
+        renew(
           slowest,
           of_steps(
             most,

@@ -6,7 +6,7 @@
  */
 
 import { bar } from "../charts.js";
-import { Colours, h, hash, nothing, put, s } from "../dom.js";
+import { Colours, h, hash, nothing, put, renew, s } from "../dom.js";
 import { KINDS, where_time_went } from "../critical.js";
 import { Drawing } from "../drawing.js";
 import { of_transfers, on_the_way } from "../findings.js";
@@ -31,7 +31,7 @@ export function open(root, page, key) {
   put(root, h("p", null, h("a", { href: hash("steps") }, "← all steps")), head, body, planned);
 
   function show(step) {
-    put(head, summary(step));
+    renew(head, summary(step));
     if (!explained) explain(step);
     explained = true;
     const text = JSON.stringify(step);
