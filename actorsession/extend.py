@@ -40,6 +40,7 @@ _NAMES = {
         "unregister_pass=unregister_graph_pass"
     ),
     "actorsession.plan.prune": "StepGraph",
+    "actorsession.plan.signature": "RunSignature",
     "actorsession.registrations": "registration_scope",
     "actorsession.runtime.devices": (
         "CPU_PRIORITY Device DeviceFactory new_incarnation register_device_factory registered_device_types"

@@ -42,6 +42,7 @@ PassStatistics, PlacedGraph as PlacedGraph, register_pass as register_graph_pass
 as registered_graph_passes, unregister_pass as unregister_graph_pass
 )
 from actorsession.plan.prune import StepGraph as StepGraph
+from actorsession.plan.signature import RunSignature as RunSignature
 from actorsession.registrations import registration_scope as registration_scope
 from actorsession.runtime.devices import (
 CPU_PRIORITY as CPU_PRIORITY, Device as Device, DeviceFactory as DeviceFactory, new_incarnation as
@@ -84,14 +85,14 @@ __all__ = [
 "Listener", "NOT_DIFFERENTIABLE", "NodeDef", "NotDifferentiable", "OnConnection", "OnEvict",
 "OpDef", "Operation", "OptimiserSettings", "Partition", "PassContext", "PassGroup",
 "PassStatistics", "PlacedGraph", "PluginWarning", "ProtocolError", "REQUIRED", "RegisterGradient",
-"ResourceHost", "STREAM_LIMIT", "SecurityConfig", "SessionFactory", "SessionInterface",
-"SessionOptions", "Shapes", "StepGraph", "StreamTransport", "Streams", "TcpTransport", "Tensor",
-"TensorShape", "TensorSpec", "TlsTransport", "Transport", "TransportError", "UnixTransport",
-"VariableHolder", "VirtualDevices", "WrongPeer", "broadcast", "broadcasts", "by_rank",
-"check_inputs", "checked", "convert_to_tensor", "first", "get_default_graph", "many",
-"merged_shape", "new_incarnation", "no_outputs", "node", "one", "op", "parse_address",
-"register_device_factory", "register_graph_pass", "register_op", "register_session_factory",
-"register_transport", "registered_device_types", "registered_graph_passes", "registered_ops",
-"registration_scope", "same", "scalar", "transport_schemes", "unregister_graph_pass",
-"unregister_transport"
+"ResourceHost", "RunSignature", "STREAM_LIMIT", "SecurityConfig", "SessionFactory",
+"SessionInterface", "SessionOptions", "Shapes", "StepGraph", "StreamTransport", "Streams",
+"TcpTransport", "Tensor", "TensorShape", "TensorSpec", "TlsTransport", "Transport",
+"TransportError", "UnixTransport", "VariableHolder", "VirtualDevices", "WrongPeer", "broadcast",
+"broadcasts", "by_rank", "check_inputs", "checked", "convert_to_tensor", "first",
+"get_default_graph", "many", "merged_shape", "new_incarnation", "no_outputs", "node", "one", "op",
+"parse_address", "register_device_factory", "register_graph_pass", "register_op",
+"register_session_factory", "register_transport", "registered_device_types",
+"registered_graph_passes", "registered_ops", "registration_scope", "same", "scalar",
+"transport_schemes", "unregister_graph_pass", "unregister_transport"
 ]

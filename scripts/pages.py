@@ -30,7 +30,7 @@ CONTENTS = {
     "Reference": "reference/index reference/errors/index docs/semantics docs/benchmarks examples",
     "The project": "docs/architecture docs/decisions/README CONTRIBUTING SECURITY CHANGELOG",
 }
-_LEXERS = {".py": "python", ".toml": "toml", ".yaml": "yaml", ".service": "ini"}
+_LEXERS = {".py": "python", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".service": "ini"}
 
 
 def pages() -> list[Path]:
@@ -89,7 +89,7 @@ def page_text(page: Path) -> str:
         page: the page, relative to the repository.
     """
     text = (ROOT / page).read_text(encoding="utf-8")
-    text = re.sub(r"\]\(((?:\.\./)*)examples/(\w*)/?\)", _example_link, text)
+    text = re.sub(r"\]\(((?:\.\./)*)examples/([\w/]*?)/?\)", _example_link, text)
     if page == Path("docs/decisions/README.md"):
         listed = sorted(one.stem for one in pages() if one.match("decisions/0*"))
         text += _contents("", listed)
@@ -97,7 +97,7 @@ def page_text(page: Path) -> str:
 
 
 def _example_link(link: re.Match[str]) -> str:
-    return f"]({link[1]}examples.md{'#examples-' + link[2] if link[2] else ''})"
+    return f"]({link[1]}examples.md{'#examples-' + link[2].replace('/', '-') if link[2] else ''})"
 
 
 def front_page() -> str:

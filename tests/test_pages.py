@@ -53,8 +53,9 @@ def test_links_to_examples_lead_to_the_page_that_shows_them(sources: Path) -> No
     text = page_text(Path("README.md"))
     assert "](examples.md#examples-serve)" in text
     assert "](examples/" not in text
+    assert "](../examples.md#examples-operate-prometheus)" in page_text(Path("docs/observability.md"))
     shown = (sources / "examples.md").read_text(encoding="utf-8")
-    assert "## examples/serve\n" in shown
+    assert {"## examples/serve", "## examples/operate/prometheus"} <= set(shown.splitlines())
     assert Path("examples/quickstart.py").name in shown
 
 

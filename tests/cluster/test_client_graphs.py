@@ -19,12 +19,11 @@ from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.cluster.master.step_observer import StepObserver
 from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, ResourceExhaustedError, UnavailableError
-from actorsession.extend import DeviceSet
+from actorsession.extend import DeviceSet, RunSignature
 from actorsession.messages import DeregisterGraph, GraphRegistered, RegisterGraph
 from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import ARG, GraphView, prune
-from actorsession.plan.signature import RunSignature
 from actorsession.runtime import planning
 from actorsession.runtime.planning import Planning
 from tests.cluster.fakes import FakeWorker

@@ -22,11 +22,11 @@ import pytest
 
 from actorsession import Graph, NodeDef, Session, ops
 from actorsession.errors import OpError
+from actorsession.extend import RunSignature
 from actorsession.messages import VOCABULARY
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import partition
 from actorsession.plan.prune import GraphView, prune
-from actorsession.plan.signature import RunSignature
 from tests.cluster.script import ROOT, environment, running
 from tests.plan.kit import device_set
 from tests.test_architecture import MAY_EXEC, UNPICKLERS

@@ -24,10 +24,10 @@ from actorsession.cluster.worker import debug_runs as worker_debug_runs
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import BindPart
 from actorsession.config import CallableOptions, DebugOptions
+from actorsession.extend import RunSignature
 from actorsession.messages.session import TakeStepValues
 from actorsession.messages.step_frames import RUN_STEP, StepRequest
 from actorsession.observe.debug import DebugDumpDir
-from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.runtime.debug.dump import ENTRY_BYTES
 from actorsession.runtime.debug.task_debugger import PlanSurvey, TaskWatches, dump_from_wire

@@ -24,9 +24,9 @@ from actorsession.errors import (
     UnavailableError,
     error_from_wire,
 )
+from actorsession.extend import RunSignature
 from actorsession.messages import CleanupGraph
 from actorsession.messages.step_frames import WireValues, extra_to_wire
-from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import LocalRun, LocalValues
 from tests.cluster.fakes import FakeWorker, Outcome
 from tests.cluster.kit import PS0, W0, W1, soon

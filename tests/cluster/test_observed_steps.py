@@ -26,10 +26,10 @@ from actorsession.config import (
     TraceLevel,
 )
 from actorsession.errors import InvalidArgumentError
+from actorsession.extend import RunSignature
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.partition import RECV
 from actorsession.plan.place import Placed
-from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, in_process, on, soon
 from tests.session.test_cost_model import two_chains

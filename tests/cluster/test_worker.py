@@ -13,14 +13,13 @@ from actorsession import Graph, Operation, Tensor, errors, messages, ops
 from actorsession.actors import CallContext, Deadline, LocalRef
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import BindPart
-from actorsession.extend import DeviceSet, Partition
+from actorsession.extend import DeviceSet, Partition, RunSignature
 from actorsession.messages.step_frames import RUN_GRAPH, WireValues
 from actorsession.messages.worker import AskOwed, UpdateWorkerSession
 from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.rendezvous_key import build_key
-from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.wait_graph import MasterWaits

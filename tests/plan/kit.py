@@ -12,7 +12,16 @@ from typing import Any
 
 import actorsession.ops  # noqa: F401 - registers the ops that plans are made of
 from actorsession import Graph, NodeDef, Operation, Tensor
-from actorsession.extend import REQUIRED, DeviceAttributes, DeviceSet, OpDef, Partition, StepGraph, TensorSpec
+from actorsession.extend import (
+    REQUIRED,
+    DeviceAttributes,
+    DeviceSet,
+    OpDef,
+    Partition,
+    RunSignature,
+    StepGraph,
+    TensorSpec,
+)
 from actorsession.extend import register_op as register
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.node import spec
@@ -23,7 +32,6 @@ from actorsession.plan.codegen.segment_context import ControlFlowContext, Pendin
 from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
-from actorsession.plan.signature import RunSignature
 from actorsession.runtime.resources import ResourceManager
 
 __all__ = ["CPU", "Made", "NoStep", "Step", "call", "device_set", "node", "scalar", "signature"]

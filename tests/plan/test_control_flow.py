@@ -17,7 +17,7 @@ import actorsession as acts
 from actorsession import AsyncSession, Graph, GraphOptions, NodeDef, Operation, OptimizerOptions, Session, Tensor, ops
 from actorsession.config import OptLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from actorsession.extend import Partition, StepGraph
+from actorsession.extend import Partition, RunSignature, StepGraph
 from actorsession.graph.function import FunctionDef
 from actorsession.graph.node import spec
 from actorsession.ops import raw
@@ -25,7 +25,6 @@ from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import SEND, partition
 from actorsession.plan.passes.control_edges import group_control_edges
 from actorsession.plan.prune import ARG, GraphView, prune
-from actorsession.plan.signature import RunSignature
 from tests.cluster.kit import in_process, soon
 from tests.plan.kit import CPU, Made, NoStep, Step, call, device_set, node
 from tests.rows import for_each

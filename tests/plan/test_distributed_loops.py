@@ -10,7 +10,7 @@ import pytest
 import actorsession as acts
 from actorsession import Graph, Tensor
 from actorsession.errors import InvalidArgumentError, ProtocolError, UnimplementedError
-from actorsession.extend import DeviceAttributes, DeviceSet, OptimiserSettings, Partition, StepGraph
+from actorsession.extend import DeviceAttributes, DeviceSet, OptimiserSettings, Partition, RunSignature, StepGraph
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.ops.flow import dataflow
 from actorsession.plan.control_flow.distributed_loops import with_distributed_loops
@@ -20,7 +20,6 @@ from actorsession.plan.passes.optimise import optimise
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.rendezvous_key import parse_key
-from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_while
 
 pytestmark = pytest.mark.usefixtures("graph")

@@ -9,9 +9,9 @@ import pytest
 from actorsession import ConfigProto, GraphOptions
 from actorsession.config import Experimental
 from actorsession.errors import CancelledError, FailedPreconditionError, InvalidArgumentError
+from actorsession.extend import RunSignature
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.place import Placed
-from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, device_set, node
 
 PRUNED = ConfigProto(graph_options=GraphOptions(place_pruned_graph=True))

@@ -11,7 +11,7 @@ import actorsession as acts
 from actorsession import GraphOptions, NodeDef, Operation, OptimizerOptions, Tensor
 from actorsession.config import OptLevel
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import DeviceAttributes, DeviceSet, StepGraph
+from actorsession.extend import DeviceAttributes, DeviceSet, RunSignature, StepGraph
 from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.function import FunctionDef
@@ -19,7 +19,6 @@ from actorsession.ops.flow import dataflow
 from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
-from actorsession.plan.signature import RunSignature
 from tests.nodes import make
 from tests.ops.raw_control import raw_cond, raw_while
 

@@ -11,14 +11,13 @@ from hypothesis import HealthCheck, given, settings
 
 from actorsession import Graph, NodeDef, Operation, Tensor, get_default_graph, ops, opsets
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import OptimiserSettings, StepGraph
+from actorsession.extend import OptimiserSettings, RunSignature, StepGraph
 from actorsession.graph.node import spec
 from actorsession.plan.codegen.bind import BoundPartition
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import partition
 from actorsession.plan.passes.optimise import optimise
 from actorsession.plan.prune import GraphView, prune
-from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, Made, call, device_set, node, scalar
 from tests.plan.test_passes import Recipe, check_own, constants, recipes
 from tests.rows import for_each

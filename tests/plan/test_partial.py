@@ -10,12 +10,11 @@ import numpy as np
 
 from actorsession import NodeDef
 from actorsession.errors import InternalError, InvalidArgumentError
-from actorsession.extend import Partition
+from actorsession.extend import Partition, RunSignature
 from actorsession.plan.partial import PartialParts, check_signature, make_partial, validate_partial
 from actorsession.plan.partition import RECV, SEND, partition
 from actorsession.plan.prune import ARG, GraphView, prune
 from actorsession.plan.rendezvous_key import parse_key
-from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, device_set, node
 from tests.rows import for_each, refusing
 

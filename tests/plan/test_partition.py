@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from actorsession import Graph, NodeDef, TensorShape, float32, placeholder
 from actorsession.errors import InternalError, InvalidArgumentError, ProtocolError
-from actorsession.extend import DeviceAttributes, DeviceSet, Partition, StepGraph
+from actorsession.extend import DeviceAttributes, DeviceSet, Partition, RunSignature, StepGraph
 from actorsession.graph.node import spec
 from actorsession.plan.partition import CONTROL_TOKEN, RECV, SEND, partition, validate
 from actorsession.plan.prune import ARG, GraphView, prune
 from actorsession.plan.rendezvous_key import RendezvousKey, build_key, parse_key
-from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, Made, device_set, node, scalar
 from tests.rows import for_each, refusing
 

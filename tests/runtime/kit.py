@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession import Graph, Operation, Tensor
-from actorsession.extend import DeviceSet
+from actorsession.extend import DeviceSet, RunSignature
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
-from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate

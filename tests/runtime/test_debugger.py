@@ -13,7 +13,7 @@ import actorsession as acts
 from actorsession import Graph, GraphDef, RunOptions, Tensor, as_dtype, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import InvalidArgumentError
-from actorsession.plan.signature import RunSignature
+from actorsession.extend import RunSignature
 from actorsession.runtime.debug.debug_op import debug_op
 from actorsession.runtime.debug.dump import ENTRY_BYTES, DumpStore
 from actorsession.runtime.debug.graph import DebugGraphDecorator

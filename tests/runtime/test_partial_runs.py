@@ -23,12 +23,11 @@ from actorsession.errors import (
     OpError,
     UnavailableError,
 )
-from actorsession.extend import DeviceSet
+from actorsession.extend import DeviceSet, RunSignature
 from actorsession.plan.partial import PartialParts, make_partial
 from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
-from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.loaded_graph import LoadedGraph

@@ -19,7 +19,7 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Session, Tensor, ops
 from actorsession.errors import DeadlineExceededError
-from actorsession.plan.signature import RunSignature
+from actorsession.extend import RunSignature
 from actorsession.session.request import Request
 from tests.cluster.kit import PATIENCE
 

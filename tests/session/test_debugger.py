@@ -33,8 +33,8 @@ from actorsession import (
 )
 from actorsession.config import DebugOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
+from actorsession.extend import RunSignature
 from actorsession.observe.debug import DebugDumpDir
-from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debugger import LocalDebugRun
 from actorsession.runtime.debug.dump import ENTRY_BYTES
 from tests.property.recipes import Recipe, recipes

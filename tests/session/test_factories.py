@@ -20,12 +20,12 @@ from actorsession.extend import (
     DeviceAttributes,
     OnEvict,
     PluginWarning,
+    RunSignature,
     SessionFactory,
     SessionInterface,
     SessionOptions,
 )
 from actorsession.extend import register_session_factory as register_factory
-from actorsession.plan.signature import RunSignature
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import ENTRY_POINTS, get_factory, registered_factories
 from actorsession.session.statistics import SessionStatistics

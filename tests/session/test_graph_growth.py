@@ -15,8 +15,8 @@ import pytest
 import actorsession as acts
 from actorsession import ConfigProto, Graph, Session, ops
 from actorsession.errors import InvalidArgumentError
+from actorsession.extend import RunSignature
 from actorsession.plan.prune import GraphView, prune
-from actorsession.plan.signature import RunSignature
 from tests.session.test_concurrency import in_threads
 from tests.session.test_cost_model import HEAVY, X, placing, teach, two_chains
 

@@ -11,13 +11,12 @@ import actorsession as acts
 from actorsession import Graph, GraphOptions, Operation, OptimizerOptions, Tensor
 from actorsession.config import OptLevel
 from actorsession.errors import InvalidArgumentError, OpError
-from actorsession.extend import DeviceAttributes, DeviceSet
+from actorsession.extend import DeviceAttributes, DeviceSet, RunSignature
 from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
-from actorsession.plan.signature import RunSignature
 from tests.nodes import make
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.rows import for_each

@@ -54,6 +54,22 @@ def findings(facts: Facts) -> list[Finding]:
 
 def _to_and_fro(facts: Facts) -> Iterator[Finding]:
     """Find values that are sent away, and of which something comes back."""
+    for out, first, back in _returning(facts):
+        node = first if first in facts.nodes else back.producer
+        seconds = out.seconds + back.seconds
+        yield Finding(
+            kind="to-and-fro",
+            node=node,
+            line=facts.nodes[node].line if node in facts.nodes else back.line,
+            what=f"{out.tensor.name} goes {_way(out)}, and {back.tensor.name}, which is computed of it there, comes "
+            f"back{_bytes(back)}: {duration(seconds)} on the way in each step",
+            advice=f"place {node!r} and what it feeds on {short_device(out.source)}, where both ends are",
+            seconds=seconds,
+        )
+
+
+def _returning(facts: Facts) -> Iterator[tuple[Transfer, str, Transfer]]:
+    """Yield what is sent away, its first reader there, and what of it comes back."""
     arriving = {t.key: t for t in facts.transfers}
     tied = {node.name for part in facts.parts for node in _tied(part)}
     for part in facts.parts:
@@ -75,7 +91,7 @@ def _to_and_fro(facts: Facts) -> Iterator[Finding]:
                     out, first = came[back.target]
                     # What updates a variable by its value, as training does, has both ends where the state is.
                     if not tied.issuperset([out.producer, *back.readers]):
-                        yield _returns(facts, part, out, first, back)
+                        yield out, first, back
             elif node.name not in tied:
                 origins[node.name] = came
 
@@ -86,20 +102,6 @@ def _tied(part: Partition) -> Iterator[NodeDef]:
     for node in part.nodes:
         if (is_registered(node.op) and lookup(node.op).stateful) or any(name in handles for name, _ in node.inputs):
             yield node
-
-
-def _returns(facts: Facts, part: Partition, out: Transfer, first: str, back: Transfer) -> Finding:
-    node = first if first in facts.nodes else back.producer
-    seconds = out.seconds + back.seconds
-    return Finding(
-        kind="to-and-fro",
-        node=node,
-        line=facts.nodes[node].line if node in facts.nodes else back.line,
-        what=f"{out.tensor.name} goes {_way(out)}, and {back.tensor.name}, which is computed of it there, comes "
-        f"back{_bytes(back)}: {duration(seconds)} on the way in each step",
-        advice=f"place {node!r} and what it feeds on {short_device(out.source)}, where both ends are",
-        seconds=seconds,
-    )
 
 
 def _way(transfer: Transfer) -> str:
@@ -134,11 +136,12 @@ def _slow_link(facts: Facts) -> Iterator[Finding]:
 
 
 def _large_transfer(facts: Facts) -> Iterator[Finding]:
-    """Find large values that are sent between tasks."""
+    """Find large values that are sent between tasks, but for those of which something comes back."""
+    returning = {transfer.key for out, _, back in _returning(facts) for transfer in (out, back)}
     for transfer in facts.transfers:
         if (transfer.tensor.nbytes or 0) < _LARGE or device_task(transfer.source) == device_task(transfer.target):
             continue
-        if _is_constant(facts, transfer):
+        if _is_constant(facts, transfer) or transfer.key in returning:
             continue
         yield Finding(
             kind="large-transfer",
@@ -319,14 +322,16 @@ def _copied(facts: Facts) -> Iterator[Finding]:
             if i is None or op is None or op.emit_sent is not None or op.once:
                 continue
             if writes_new(flow, i, flow.context(i)) is None:
+                node = part.nodes[i]
+                known = all(spec.shape.is_fully_defined() for spec in node.outputs)
                 yield Finding(
                     kind="copy",
                     node=transfer.producer,
                     line=transfer.line,
-                    what=f"{transfer.tensor.name} ({byte_size(transfer.tensor.nbytes or 0)}) is copied before it is "
-                    f"sent, because {part.nodes[i].op} makes its own array or its static shape is unknown",
-                    advice="give it a static shape, or send the value of a variable: both are read where they lie by "
-                    "processes of the same host",
+                    what=f"{transfer.tensor.name}{_bytes(transfer)} is copied before it is sent, because "
+                    + (f"{node.op} makes an array of its own" if known else "its static shape is unknown"),
+                    advice=("send" if known else "give it a static shape, or send")
+                    + " the value of a variable: processes of the same host read it where it lies",
                 )
 
 
