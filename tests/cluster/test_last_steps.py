@@ -353,7 +353,9 @@ async def test_variables_that_a_session_has_for_itself_are_told_from_shared_ones
 
 @pytest.mark.process
 async def test_a_task_that_was_started_again_knows_how_often_and_how_its_process_ended() -> None:
-    async with asyncio.timeout(4 * PATIENCE), LocalCluster({"worker": 1}) as servers:
+    async with asyncio.timeout(4 * PATIENCE), LocalCluster({"worker": 1}, kept_steps=0) as servers:
+        with pytest.raises(FailedPreconditionError, match="kept_steps"):
+            await cluster.read_steps(servers.target("worker"))
         fresh = await cluster.read_errors(servers.target("worker"))
         assert (fresh.restarts, fresh.predecessor, fresh.errors) == (0, "", ())
         for times in (1, 2):
