@@ -20,29 +20,29 @@ THEIRS = re.compile(r"_?[A-Z]\w+((::|\.)_?[A-Za-z]\w*)*")
 THEIR_FILE = re.compile(r"core/(common_runtime|distributed_runtime|graph)/(rpc/)?\w+\.(cc|h)|session\.py")
 
 
-def stages() -> Iterator[list[str]]:
-    """The cells of each stage."""
-    for line in TOUR.splitlines():
-        if re.match(r"\| \d+\. ", line):
-            yield [cell.strip() for cell in line.strip("|").split("|")]
+def stages() -> Iterator[tuple[int, str, str]]:
+    """The number of each stage, the class that does it, and its names in TensorFlow."""
+    for number, body in re.findall(r"^(\d+)\. (.*?)(?=^\S|\Z)", TOUR, re.M | re.S):
+        (here,) = re.findall(r"- here: (.*)", body)
+        (theirs,) = re.findall(r"- TensorFlow: (.*)", body, re.S)
+        yield int(number), here, theirs
 
 
 def test_the_class_of_each_stage_is_in_the_file_that_stands_there() -> None:
-    cells = [here for _, _, here, _ in stages()]
-    assert len(cells) > 25
-    found = [re.fullmatch(r"`([\w.]+)` in `actorsession/([\w/]+\.py)`", cell) for cell in cells]
-    assert [(m[1], m[2]) if m else None for m in found if m is None or not has_call(m[2], m[1])] == []
+    places = [re.fullmatch(r"`([\w.]+)` in `actorsession/([\w/]+\.py)`", here) for _, here, _ in stages()]
+    assert len(places) > 25
+    assert [(m[1], m[2]) if m else None for m in places if m is None or not has_call(m[2], m[1])] == []
 
 
 def test_each_stage_has_a_name_of_tensorflow() -> None:
-    for *_, theirs in stages():
+    for _, _, theirs in stages():
         names = re.findall(r"`([^`]+)`", theirs)
         assert THEIRS.fullmatch(names[0]), theirs
         assert all(THEIRS.fullmatch(name) or THEIR_FILE.fullmatch(name) for name in names), theirs
 
 
 def test_the_stages_of_each_section_are_counted_from_one() -> None:
-    numbers = [int(stage.partition(".")[0]) for stage, *_ in stages()]
+    numbers = [number for number, _, _ in stages()]
     starts = [place for place, number in enumerate(numbers) if number == 1]
     assert len(starts) == 3
     parts = [numbers[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]

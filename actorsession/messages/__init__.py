@@ -18,6 +18,7 @@ from actorsession.messages.session import (
     CloseSession,
     CreateSession,
     DeviceList,
+    ExplainStep,
     ExtendSession,
     ListDevices,
     PartialRunDrop,
@@ -25,6 +26,7 @@ from actorsession.messages.session import (
     ResetContainers,
     SessionCreated,
     SessionExtended,
+    StepExplained,
 )
 from actorsession.messages.worker import (
     WORKER,
@@ -42,10 +44,11 @@ from actorsession.messages.worker import (
 __all__ = [
     "MASTER", "SERVER", "VOCABULARY", "WORKER", "Beat", "Call", "Cancel", "CleanupAll",
     "CleanupGraph", "CloseSession", "ClusterView", "CreateSession", "CreateWorkerSession",
-    "DeleteWorkerSession", "DeregisterGraph", "DeviceList", "Done", "Envelope", "ExtendSession",
+    "DeleteWorkerSession", "DeregisterGraph", "DeviceList", "Done", "Envelope", "ExplainStep",
+    "ExtendSession",
     "Failure", "GetCluster", "GetStatus", "Goodbye", "GraphRegistered", "ListDevices",
     "PartialRunDrop", "PrepareStep",
     "RegisterGraph", "Registry", "Reply", "ResetContainers",
-    "SessionCreated", "SessionExtended", "Spec", "StopServer", "Tell", "Tensor",
+    "SessionCreated", "SessionExtended", "Spec", "StepExplained", "StopServer", "Tell", "Tensor",
     "UnreadableMessage", "WorkerStatus", "decode", "encode", "lost_message", "message",
 ]  # fmt: skip

@@ -38,18 +38,35 @@ def test_an_operation_is_a_target(files: Path) -> None:
     assert explained(files / "graph.pb", "--fetch", "init").targets == ("init",)
 
 
-def test_devices_that_a_graph_names_count_as_there(tmp_path: Path) -> None:
+LOCAL = "/job:localhost/replica:0/task:0/device:"
+
+
+@for_each(
+    "asked, client, others",
+    [
+        (["/cpu:0", "/cpu:1"], f"{LOCAL}CPU:0", [f"{LOCAL}CPU:1"]),
+        (
+            ["/job:ps/task:1", "/job:worker/task:0/gpu:1"],
+            "/job:worker/replica:0/task:0/device:CPU:0",
+            ["/job:ps/replica:0/task:1/device:CPU:0", "/job:worker/replica:0/task:0/device:GPU:1"],
+        ),
+        (["/job:a", ""], "/job:a/replica:0/task:0/device:CPU:0", []),
+    ],
+)
+def test_devices_that_a_graph_names_count_as_there(
+    asked: list[str], client: str, others: list[str], tmp_path: Path
+) -> None:
     with acts.Graph().as_default() as graph:
-        with tf.device("/job:ps/task:1"):
+        with tf.device(asked[0]):
             x = tf.placeholder(tf.float32, [3], name="x")
-        with tf.device("/job:worker/task:0/gpu:1"):
+        with tf.device(asked[1]):
             tf.exp(x, name="y")
         tf.train.write_graph(graph, str(tmp_path), "graph.pb", as_text=False)
     step = explained(tmp_path / "graph.pb", "--fetch", "y")
-    assert step.node("y").device == "/job:worker/replica:0/task:0/device:GPU:1"
-    assert step.client == "/job:worker/replica:0/task:0/device:CPU:0"
+    assert step.client == client
+    assert sorted(step.devices) == sorted([client, *others])
     assert [m.name for m in step.missing] == ["x"]
-    assert [t.tensor.nbytes for t in step.transfers] == [12]
+    assert [t.tensor.nbytes for t in step.transfers] == ([12] if others else [])
 
 
 @for_each(

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -110,14 +111,15 @@ class Terminal:
             command(*words), stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=plain, start_new_session=True
         )
         self.text = ""
+        self._seen = 0
 
     def until(self, words: str) -> None:
-        """Read until some words are on the screen that were not before."""
-        start = len(self.text)
-        while words not in self.text[start:]:
+        """Read until some words have come, behind those of the call before."""
+        while (at := self.text.find(words, self._seen)) < 0:
             readable, _, _ = select.select([self._ours], [], [], PATIENCE)
-            assert readable, f"no {words!r} in {self.text[start:]!r}"
+            assert readable, f"no {words!r} in {self.text[self._seen :]!r}"
             self.text += os.read(self._ours, 10_000).decode()
+        self._seen = at + len(words)
 
     def press(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
@@ -142,7 +144,7 @@ def terminal(*words: str) -> Iterator[Terminal]:
 def test_keys_sort_the_screen_and_q_gives_the_terminal_back_as_it_was() -> None:
     with serving("cluster", "--jobs", "worker=2") as (_, said):
         with terminal("top", said["tasks"][W0]["address"], "--interval", "60") as screen:
-            screen.until("q quit")
+            screen.until("e errors")
             assert screen.text.startswith("\x1b[?1049h\x1b[?25l")
             assert "2 of 2 tasks up" in screen.text
             assert W0 in screen.text
@@ -153,10 +155,13 @@ def test_keys_sort_the_screen_and_q_gives_the_terminal_back_as_it_was() -> None:
             screen.until("by memory")
             screen.press(" ")
             screen.until("0.0 steps/s, by memory")
+            screen.until("e errors")
             fcntl.ioctl(screen.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 30, 0, 0))
-            screen.process.send_signal(28)  # SIGWINCH, which a terminal of its own would send
+            screen.process.send_signal(signal.SIGWINCH)  # which a terminal of its own would send
             screen.until("\x1b[7mTASK")
-            assert "RUNNING" not in screen.text[screen.text.rindex("\x1b[7mTASK") :]
+            heading = screen.text.rindex("\x1b[7mTASK")
+            screen.until("q quit")
+            assert "RUNNING" not in screen.text[heading:]
             screen.press("q")
             screen.until("\x1b[?25h\x1b[?1049l")
             assert screen.process.wait(PATIENCE) == 0
@@ -170,6 +175,6 @@ def test_ctrl_c_ends_it_as_well_and_a_cluster_that_is_not_there_is_shown_as_such
     with terminal("top", "127.0.0.1:1") as screen:
         screen.until("does not answer")
         screen.press("\x03")
-        screen.process.send_signal(2)  # which a controlling terminal would send
+        screen.process.send_signal(signal.SIGINT)  # which a controlling terminal would send
         assert screen.process.wait(PATIENCE) == 0
         assert termios.tcgetattr(screen.theirs) == screen.before

@@ -27,7 +27,7 @@ from actorsession import (
 )
 from actorsession.actors import Deadline
 from actorsession.errors import InvalidArgumentError
-from actorsession.messages.session import ExplainStep, StepExplained
+from actorsession.messages import ExplainStep, StepExplained
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, InProcess, in_process, on, soon
 from tests.cluster.proxy import Proxy
 from tests.cluster.script import ROOT, environment

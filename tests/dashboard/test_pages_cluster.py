@@ -97,6 +97,10 @@ async def click_through(page: Page, *, phone: bool) -> None:
     await page.wait("document.querySelectorAll('.results button').length > 0")
     await page.press("Enter")
     await page.wait_for_text("test_pages_cluster.py", ".details")
+    colours = "document.querySelectorAll('select')[1]"
+    await page.value(f"{colours}.value = 'time'; {colours}.dispatchEvent(new Event('change'))")
+    await page.wait_for_text("of a step, measured or else expected")
+    await page.wait("document.querySelector('.box.heat') !== null")
     await fits(page)
 
     await page.click("nav a[href='#/variables']")

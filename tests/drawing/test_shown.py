@@ -133,6 +133,15 @@ def test_live_objects_stay_a_line_in_messages_and_values_are_printed_whole() -> 
     assert repr(fit_result()) == str(fit_result())
 
 
+def test_the_drawing_of_an_object_is_svg_of_its_own() -> None:
+    graph = small_graph()
+    assert graph.to_svg() in graph._repr_html_()
+    assert graph.to_svg().startswith("<svg ")
+    for empty in (Graph(), statistics()):
+        with pytest.raises(ValueError, match="has no drawing"):
+            empty.to_svg()
+
+
 def test_ipython_prints_an_object_whole_and_as_a_line_inside_another() -> None:
     pretty = pytest.importorskip("IPython.lib.pretty").pretty
     graph = small_graph()

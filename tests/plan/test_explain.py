@@ -31,7 +31,6 @@ from actorsession.extend import DeviceAttributes, DeviceSet, RunSignature, Tenso
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.explain.explain import Circumstances, Feeds, explain, feeds_from_wire, plan_step
 from actorsession.plan.explain.findings import FINDINGS
-from actorsession.plan.explain.requested_devices import requested_devices
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.plan.kit import CPU, device_set, node
 from tests.rows import for_each
@@ -481,21 +480,3 @@ def test_a_large_step_is_drawn_by_scopes() -> None:
 def test_an_explanation_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         explained([node("a")], targets=["a"]).seconds = 1.0  # type: ignore[misc]
-
-
-# -- graphs of clusters that are not there ---------------------------------------------------------
-@for_each(
-    "devices, client, names",
-    [
-        ([""], "/job:localhost/replica:0/task:0/device:CPU:0", ["/job:localhost/replica:0/task:0/device:CPU:0"]),
-        (["/job:ps/task:1", "/job:worker"], CLUSTER[0], [f"{PS[:-1]}1/device:CPU:0", CLUSTER[0]]),
-        (
-            ["/job:a/gpu:1"],
-            "/job:a/replica:0/task:0/device:CPU:0",
-            [f"/job:a/replica:0/task:0/device:{d}" for d in ("CPU:0", "GPU:1")],
-        ),
-    ],
-)
-def test_the_devices_that_a_graph_asks_for(devices: list[str], client: str, names: list[str]) -> None:
-    there = requested_devices([node(f"n{k}", device=device) for k, device in enumerate(devices)])
-    assert (there.client_device, list(there.by_name)) == (client, names)

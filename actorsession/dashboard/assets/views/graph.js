@@ -134,7 +134,9 @@ export function open(root, page, chosen, wanted) {
             h(
               "span",
               { class: "heat-legend" },
-              most > 0 ? `0 to ${duration(most)} in traced steps` : "no step of this graph was traced",
+              most > 0
+                ? `0 to ${duration(most)} of a step, measured or else expected`
+                : "no step of this graph has run lately",
             ),
           ]
         : shared_by.map((name) =>

@@ -211,7 +211,7 @@ function tables(step) {
   return [
     step.critical?.length > 0 && [h("h3", null, "Critical path, longest first"), path.element],
     nodes.length > 0 && [
-      h("h3", null, traced ? "Nodes, slowest first" : "Nodes of the plan; times are of steps that are traced"),
+      h("h3", null, traced ? "Nodes, slowest first" : "Nodes of the plan, with what each is expected to take"),
       slow.element,
     ],
     h("h3", null, "Transfers, slowest first"),
