@@ -10,6 +10,7 @@ import { arrange } from "./layers.js";
 const FONT = "600 12px system-ui, sans-serif";
 const LINE = 16; // pixels from line to line of a box
 const PADDING = 9;
+const NARROW = 600; // pixels
 const READABLE = 0.6; // of the size at which texts are laid out
 const LONGEST = 34; // characters of a line; the whole text is its tooltip
 const pen = document.createElement("canvas").getContext("2d");
@@ -72,7 +73,8 @@ export class Drawing {
       const label = arrow.label ? cut(arrow.label) : "";
       return { ...arrow, label, labelWidth: width(label) + 8 };
     });
-    const at = arrange(sized, labelled, options.down !== false);
+    // On a phone from top to bottom, or nothing could be read.
+    const at = arrange(sized, labelled, options.down !== false || this.element.clientWidth < NARROW);
     this.#boxes.clear();
     this.#arrows = [];
     put(

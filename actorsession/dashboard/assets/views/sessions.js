@@ -35,6 +35,7 @@ export function open(root, page) {
         name: "steps",
         label: "Running",
         number: true,
+        wide: true,
         value: (session) => session.steps,
         cell: (session) => count(session.steps),
       },

@@ -18,7 +18,7 @@ export function open(root, page, chosen_task, chosen_name) {
       { name: "name", label: "Variable", value: (variable) => variable.name, width: "minmax(9rem, 2.5fr)" },
       { name: "task", label: "Task", value: (variable) => short(variable.task) },
       { name: "device", label: "Device", wide: true, value: (variable) => short(variable.device) },
-      { name: "shape", label: "Shape", value: (variable) => shape(variable.shape) },
+      { name: "shape", label: "Shape", wide: true, value: (variable) => shape(variable.shape) },
       { name: "dtype", label: "Type", wide: true, value: (variable) => variable.dtype, width: "5.5rem" },
       {
         name: "bytes",
