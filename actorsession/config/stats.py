@@ -242,6 +242,17 @@ class StepStats(ShownValue):
         ]
 
     @classmethod
+    def outline_from_wire(cls, value: Any) -> StepStats:
+        """Read frames and phases alone from the result of ``to_wire``, by which clocks are compared.
+
+        Raises:
+            InvalidArgumentError: the value has another form.
+        """
+        if type(value) is not list or len(value) != 7:
+            raise InvalidArgumentError(f"invalid step statistics: {value!r:.100}")
+        return cls.from_wire([0, [], [], 0, *value[4:6], []])
+
+    @classmethod
     def from_wire(cls, value: Any, offset: float = 0.0, error: float = 0.0) -> StepStats:
         """Read the result of ``to_wire``.
 

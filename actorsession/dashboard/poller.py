@@ -23,12 +23,12 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.admin.admin_client import TaskLink
 from actorsession.cluster.server.statistics import ServerStatistics
+from actorsession.cluster.server.task_rates import rates_between
 from actorsession.dashboard.history import History, Sample
 from actorsession.errors import NotFoundError, OpError, UnavailableError, from_exception
 from actorsession.graph.device import DeviceAttributes
 from actorsession.messages.server import SERVER, ClusterView, GetCluster
 from actorsession.messages.worker import WORKER, GetStatus, WorkerStatus
-from actorsession.metrics import HistogramCounts
 from actorsession.records import dataclass
 from actorsession.rpc.clock_offset import ClockOffset
 
@@ -93,7 +93,7 @@ class TaskState:
         statistics = ServerStatistics.from_wire(status.statistics)
         if statistics.clock:
             self.clock.learn(sent, statistics.clock, statistics.clock, time.time())
-        self.sample = rates(self.statistics, statistics, now - self.heard)
+        self.sample = rates(self.statistics, statistics)
         self.devices = tuple(map(DeviceAttributes.from_wire, status.devices))
         self.statistics, self.heard = statistics, now
         self.state, self.fault, self.is_new = UP, "", True
@@ -110,42 +110,24 @@ class TaskState:
         self.fault = error.message
 
 
-def rates(before: ServerStatistics | None, now: ServerStatistics, seconds: float) -> Sample:
+def rates(before: ServerStatistics | None, now: ServerStatistics) -> Sample:
     """Return what a task did between two answers.
 
     Args:
         before: the earlier counters; ``None`` if there are none.
         now: the later counters.
-        seconds: the time between the two.
     """
-    if before is None or before.pid != now.pid or before.runs > now.runs or seconds <= 0:
+    done = None if before is None else rates_between(before, now)
+    if before is None or done is None:
         return Sample(math.nan, math.nan, math.nan, math.nan, now.memory, math.nan, math.nan)
-    times = _step_times(before, now)
     return Sample(
-        rate=(now.runs - before.runs) / seconds,
-        p50=times.quantile(0.5) if times.total else math.nan,
-        p99=times.quantile(0.99) if times.total else math.nan,
-        cpu=(now.cpu_seconds - before.cpu_seconds) / seconds,
+        rate=done.steps,
+        p50=done.p50 or math.nan,
+        p99=done.p99 or math.nan,
+        cpu=done.cpu,
         memory=now.memory,
-        errors=(sum(now.errors.values()) - sum(before.errors.values())) / seconds,
-        bytes=_more_bytes(before, now) / seconds,
-    )
-
-
-def _step_times(before: ServerStatistics, now: ServerStatistics) -> HistogramCounts:
-    """Return the times of whole steps, where the task was the master of some; else of its parts of steps."""
-    try:
-        whole = now.master_steps - before.master_steps
-        return whole if whole.total else now.worker_steps - before.worker_steps
-    except ValueError:  # the bounds of another version
-        return HistogramCounts()
-
-
-def _more_bytes(before: ServerStatistics, now: ServerStatistics) -> int:
-    """Return the bytes that links have carried between two answers; those that have ended meanwhile do not count."""
-    old = {(link.peer, link.address): link.bytes_sent + link.bytes_received for link in before.links}
-    return sum(
-        max(0, link.bytes_sent + link.bytes_received - old.get((link.peer, link.address), 0)) for link in now.links
+        errors=done.errors / (now.uptime - before.uptime),
+        bytes=done.sent + done.received,
     )
 
 

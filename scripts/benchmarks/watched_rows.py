@@ -79,10 +79,17 @@ def _trained(loops: Loops, network: Network) -> Sequence[Any]:
 def _overhead(loops: Loops, effort: Effort) -> float:
     """Return by how many percent a step is longer whose loop is watched; 0 if it is not."""
     warm = [_seconds(step) for _ in range(effort.least) for step in (loops.plain, loops.watched)]
+    plain, watched = list[float](), list[float]()
     with collector_off():
-        pairs = [(_seconds(loops.plain), _seconds(loops.watched)) for _ in range(how_many(warm, effort))]
-    longer = statistics.median([watched - plain for plain, watched in pairs])
-    return max(0.0, 100.0 * longer / statistics.median([plain for plain, _ in pairs]))
+        for number in range(how_many(warm, effort)):
+            # Each goes first as often as the other: a step may still be felt by the next one.
+            if number % 2:
+                watched.append(_seconds(loops.watched))
+            plain.append(_seconds(loops.plain))
+            if not number % 2:
+                watched.append(_seconds(loops.watched))
+    longer = statistics.median([one - other for one, other in zip(watched, plain, strict=True)])
+    return max(0.0, 100.0 * longer / statistics.median(plain))
 
 
 def _seconds(step: Callable[[], Any]) -> float:

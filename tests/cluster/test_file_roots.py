@@ -616,6 +616,7 @@ KNOWN = {
     "opsets/parsing/files.py": "kernels, by their file roots",
     "opsets/parsing/records.py": "by the opener that it is given; writes in the caller's process alone",
     "opsets/sampling/candidates.py": "weights, read by the caller's process while a node is built",
+    "opsets/summaries/event_files.py": "writes in the caller's process alone",
     "opsets/tables/kernels.py": "kernels, by their file roots",
     "runtime/debug/sinks.py": "dumps, by the file roots of the worker",
 }

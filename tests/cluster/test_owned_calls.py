@@ -132,7 +132,7 @@ class Things:
         """A coroutine of an object, with arguments that it takes."""
         given: dict[str, tuple[Any, ...]] = {
             "run": (self.more, {self.fed: 1.0}) if kind == "AsyncPartialRun" else (self.value,),
-            "warm_up": (self.value,),
+            **dict.fromkeys(("warm_up", "explain"), (self.value,)),
             "wait_for": ("/job:worker", 1),
             "partial_run_setup": ([self.more], [self.fed]),
             "partial_run": ("a handle", self.more),

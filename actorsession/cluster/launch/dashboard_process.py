@@ -14,6 +14,7 @@ import json
 import os
 import select
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -24,6 +25,7 @@ from actorsession.cluster.launch.interpreter import command
 from actorsession.errors import DeadlineExceededError, UnavailableError
 from actorsession.extras import require
 from actorsession.rpc.security import TOKEN_VARIABLE
+from actorsession.terminal_text import write_lines
 from transports import SecurityConfig
 
 __all__ = ["DashboardProcess"]
@@ -113,6 +115,15 @@ class DashboardProcess:
                 return b""
             line += more
         return line
+
+    def announce(self, what: str) -> None:
+        """Write the link to standard output, if there is one.
+
+        Args:
+            what: what the page shows.
+        """
+        if sys.stdout is not None:
+            write_lines(sys.stdout, [f"the page of the {what}: {self.link}"])
 
     def close(self, grace: float = _GRACE) -> None:
         """End the process, and wait for that; may be called again. In a forked child it does nothing.

@@ -18,7 +18,6 @@ import contextlib
 import os
 import re
 import secrets
-import sys
 from collections import defaultdict
 from collections.abc import Coroutine, Generator, Iterator, Mapping, Sequence
 from types import TracebackType
@@ -42,7 +41,6 @@ from actorsession.errors import DataLossError, UnavailableError
 from actorsession.process_bound import ProcessBound
 from actorsession.progress import shown_while
 from actorsession.standard_streams import open_standard_descriptors
-from actorsession.terminal_text import write_lines
 
 if TYPE_CHECKING:
     from actorsession.drawing.sheet import Sheet
@@ -119,7 +117,7 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
             self._restarts.watch(self.processes.values())
         if self._page is not None and self._life.state is State.STARTING:
             await in_thread(self._page.start, next(iter(self.processes.values())).address)
-            write_lines(sys.stdout, [f"the page of the cluster: {self._page.link}"])
+            self._page.announce("cluster")
 
     async def _end(self, grace: float = 0.0) -> None:
         if self._page is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 from actorsession.cluster.launch.dashboard_process import DashboardProcess
 from actorsession.cluster.server.session_server import SessionServer
 from actorsession.rpc.security import security_of, shared_token
 from actorsession.session.base import BaseSession, local_session, rpc_options_of
 from actorsession.session.targets import master_addresses
-from actorsession.terminal_text import write_lines
 
 __all__ = ["SessionPage"]
 
@@ -45,10 +42,10 @@ class SessionPage:
                 self._server.start()
                 self._address = self._server.address
             self._page.start(self._address)
+            self._page.announce("session")
         except BaseException:
             self.close()
             raise
-        write_lines(sys.stdout, [f"the page of the session: {self.link}"])
 
     @property
     def link(self) -> str:

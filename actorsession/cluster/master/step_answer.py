@@ -17,7 +17,6 @@ from actorsession.cluster.master.step_observer import Observation, StepObserver
 from actorsession.cluster.master.step_parts import Measured
 from actorsession.cluster.master.task_clocks import TaskClocks
 from actorsession.config import ClockStats, FrameStats, PhaseStats, RunOptions, SessionMetadata, StepStats
-from actorsession.errors import InvalidArgumentError
 from actorsession.messages.step_frames import StepRequest
 from actorsession.plan.report import cost_graph, partition_graphs
 
@@ -75,11 +74,9 @@ def _learn(clocks: TaskClocks, part: Measured) -> None:
     Raises:
         InvalidArgumentError: for a malformed report.
     """
-    if len(part.stats) != 7:
-        raise InvalidArgumentError(f"invalid step statistics of {part.task}: {len(part.stats)} parts")
-    brief = StepStats.from_wire([0, [], [], 0, *part.stats[4:6], []])
-    answered = [phase.ended for phase in brief.phases if phase.kind == "part"]
-    for frame in brief.frames:
+    outline = StepStats.outline_from_wire(part.stats)
+    answered = [phase.ended for phase in outline.phases if phase.kind == "part"]
+    for frame in outline.frames:
         if not part.returned:  # the master's own task
             if frame.source in clocks.offsets:
                 clocks.offsets[frame.source].received(frame.sent, frame.arrived)

@@ -30,10 +30,11 @@ __all__ = ["explain_step"]
 
 T = TypeVar("T")
 
-# Seconds in which a task answers, and how often it is asked: the first question may have to wait for what the loop
-# does.
+# Seconds in which a task answers. It is asked a few times, because a question may have to wait for what the loop
+# does, but not again when that has taken so many seconds.
 _ASK = 2.0
-_TIMES = 3
+_TIMES = 5
+_LONG = 0.2
 # To explain a plan takes some times as long as to make it; see ``Planning.must_wait``.
 _EFFORT = 4
 
@@ -101,9 +102,11 @@ async def _asked(
     """Return the seconds of a round trip to a task, or its error, and which variables have no value there."""
     places = [[device, *place_of(node)] for device, node in variables]
     message = AskVariables(session_handle=membership.cluster.handle, variables=places)
-    least = math.inf
+    least, asked = math.inf, time.perf_counter()
     for _ in range(_TIMES):
         began = time.perf_counter()
+        if began - asked > _LONG:
+            break
         try:
             answer = await membership.members.workers[task].ask(message, deadline)
         except OpError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from actorsession.cluster.server.statistics import ServerStatistics
+from actorsession.metrics import HistogramCounts
 from actorsession.records import dataclass
 
 __all__ = ["TaskRates", "rates_between"]
@@ -48,7 +49,10 @@ def rates_between(earlier: ServerStatistics, later: ServerStatistics) -> TaskRat
     seconds = later.uptime - earlier.uptime
     if seconds <= 0 or earlier.pid != later.pid:
         return None
-    whole, parts = later.master_steps - earlier.master_steps, later.worker_steps - earlier.worker_steps
+    try:
+        whole, parts = later.master_steps - earlier.master_steps, later.worker_steps - earlier.worker_steps
+    except ValueError:  # the bounds of another version
+        whole = parts = HistogramCounts()
     took = whole if whole.total else parts
     return TaskRates(
         whole=whole.total / seconds,

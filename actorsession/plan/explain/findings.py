@@ -28,8 +28,8 @@ __all__ = ["FINDINGS", "findings"]
 # Seconds. Below these a finding would be noise: a step over two tasks takes about as long without any fault.
 _SLOW_NODE = 1e-3
 _SLOW_WAY = 1e-3
-# A round trip in one machine room is below 1 ms.
-_SLOW_LINK = 5e-3
+# A round trip in one machine room is below 1 ms; a busy task takes some more to answer.
+_SLOW_LINK = 10e-3
 # Bytes below which what is copied or sent costs less than its frame.
 _LARGE = 2**20
 # What is sent for nothing is worth a word before; a few numbers travel beside other values.

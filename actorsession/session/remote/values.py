@@ -56,16 +56,16 @@ class Answer(NamedTuple):
         Raises:
             InvalidArgumentError: for a malformed report.
         """
-        stats = StepStats.from_wire(wire)
-        requests = [frame for frame in stats.frames if frame.kind == "RunStep"]
-        steps = [phase for phase in stats.phases if phase.kind == "step"]
+        outline = StepStats.outline_from_wire(wire)
+        requests = [frame for frame in outline.frames if frame.kind == "RunStep"]
+        steps = [phase for phase in outline.phases if phase.kind == "step"]
         if not (requests and steps):
-            return stats
+            return StepStats.from_wire(wire)
         request, step = requests[0], steps[0]
         self.clock.learn(request.sent, request.arrived, step.ended, self.returned)
         offset, error = self.clock.at(self.returned)
         if error == math.inf:
-            return stats
+            return StepStats.from_wire(wire)
         stats = StepStats.from_wire(wire, offset, error)
         stats.frames = [f if f.kind != "RunStep" else f.told(f.source, -offset) for f in stats.frames]
         master, client = request.target, request.source
