@@ -18,10 +18,11 @@ from actorsession.ops.flow.streams import write_line
 from actorsession.progress import claimed_terminal
 from actorsession.terminal_text import visible
 
-__all__ = ["Lines", "NotebookBar", "RichBar", "State", "TextBar", "Watcher", "bar_text", "watcher_of"]
+__all__ = ["Lines", "NotebookBar", "RichBar", "State", "TextBar", "TimedLines", "Watcher", "bar_text", "watcher_of"]
 
-# Seconds between two drawings.
+# Seconds between two drawings, and between two lines in a file.
 _EVERY = 0.1
+_EVERY_LINE = 10.0
 _WIDTH = 24  # of the bar, in characters
 _LAST_REPORTS = 10
 
@@ -99,6 +100,27 @@ class Lines(Watcher):
     def report(self, text: str) -> None:
         """Write a line."""
         write_line(self._stream, text)
+
+
+class TimedLines(Watcher):
+    """Writes a line every ten seconds, for a training whose standard error is a file; a short one writes none.
+
+    Args:
+        stream: a text stream.
+        clock: returns the time in seconds.
+    """
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._next = clock() + _EVERY_LINE
+
+    def step(self, state: State) -> None:
+        """Write a line, unless that was done less than ten seconds ago."""
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + _EVERY_LINE
+            write_line(self._stream, _numbers(state))
 
 
 class _Bar(Watcher):
@@ -236,15 +258,17 @@ def watcher_of(progress: Any) -> Watcher:
     """Return what shows the progress of a training.
 
     Args:
-        progress: a text stream; ``None`` for what suits the place: a bar in a notebook or a terminal, and nothing
-            where standard error is a file.
+        progress: a text stream; ``None`` for what suits the place: a bar in a notebook or a terminal, and a line
+            every ten seconds where standard error is a file.
     """
     if progress is None and _is_notebook():
         return NotebookBar()
     stream = sys.stderr if progress is None else progress
     if stream is not None and stream.isatty():
         return RichBar(stream) if is_installed("rich") else TextBar(stream)
-    return Watcher() if progress is None else Lines(stream)
+    if stream is None:
+        return Watcher()
+    return TimedLines(stream) if progress is None else Lines(stream)
 
 
 def _is_notebook() -> bool:

@@ -217,7 +217,8 @@ def fit(
         restore_best: whether the variables get the values of the best report back when the training ends by
             itself. The best values are kept in the memory of this process.
         progress: called with each report; or a text stream, which gets a line for each. If left out, a terminal
-            at standard error and the cell of a notebook show a bar with rate, loss and the time that is left.
+            at standard error and the cell of a notebook show a bar with rate, loss and the time that is left; a
+            file there gets these as a line every ten seconds.
         events: a folder for event files, which TensorBoard shows: the loss and the metric of each report.
         timeout: the limit of each step in seconds; that of the session's config if left out.
 

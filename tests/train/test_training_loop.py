@@ -200,6 +200,15 @@ async def test_a_training_that_is_refused_leaves_the_terminal_alone(model: Count
     assert terminal.getvalue() == ""
 
 
+def test_a_file_at_standard_error_gets_a_line_every_ten_seconds() -> None:
+    now = iter([5.0, 14.0, 15.0, 24.0, 26.0])
+    lines = fit_progress.TimedLines(stream := io.StringIO(), lambda: next(now))
+    for _ in range(4):
+        lines.step(Begun())
+    assert stream.getvalue() == "step 30 of 60, 3 steps/s, loss 0.25, 0:10 left\n" * 2
+    assert isinstance(fit_progress.watcher_of(None), fit_progress.TimedLines)  # pytest's own standard error
+
+
 def test_where_nobody_watches_nothing_is_shown_and_a_stream_gets_a_line_for_each_report() -> None:
     trained(silent := io.StringIO())
     assert silent.getvalue() == ""
