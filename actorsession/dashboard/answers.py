@@ -194,7 +194,7 @@ class Answers:
             running=True,
             steps=[],
         )
-        records = await self._records(message)
+        records, _ = await self._records(message, _SOON)
         # What a worker has seen of a step is a part of it, unless nobody has seen the whole.
         whole = {record.session for record in records if record.is_whole}
         records = [record for record in records if record.is_whole or record.session not in whole]
@@ -205,16 +205,16 @@ class Answers:
             "last": [step_row(record) for record in ended[:count]],
         }
 
-    async def _records(self, message: ReadSteps) -> list[StepRecord]:
-        answers, _ = await self._poller.ask_all(SERVER, message, _SOON)
+    async def _records(self, message: ReadSteps, seconds: float) -> tuple[list[StepRecord], dict[str, str]]:
+        """Return what the tasks remember, and why some have not answered in so many seconds."""
+        answers, faults = await self._poller.ask_all(SERVER, message, seconds)
         read: dict[str, StepsRead] = answers
-        return merge_records(
-            [
-                shifted(StepRecord.from_wire(step), self._poller.find(task).offset)
-                for task, answer in read.items()
-                for step in answer.steps
-            ]
-        )
+        records = [
+            shifted(StepRecord.from_wire(step), self._poller.find(task).offset)
+            for task, answer in read.items()
+            for step in answer.steps
+        ]
+        return merge_records(records), faults
 
     async def step(self, request: Request) -> Any:
         """Return one step, with what all tasks know of it and what its plan says."""
@@ -222,9 +222,11 @@ class Answers:
         if not (number.isascii() and number.isdigit()) or int(number) >= 2**63:
             raise InvalidArgumentError(f"the key of a step is TASK/SESSION/ID, got {request.parts['key']!r:.200}")
         message = ReadSteps(count=1, slower_than=0.0, session="", running=True, steps=[int(number)])
-        record = next((r for r in await self._records(message) if r.session == session), None)
+        records, faults = await self._records(message, _PATIENT)
+        record = next((r for r in records if r.session == session), None)
         if record is None:
-            raise NotFoundError(f"no task remembers step {number} of session {session!r:.200}")
+            silent = "".join(f"; {task} has not answered: {why}" for task, why in list(faults.items())[:3])
+            raise NotFoundError(f"no task remembers step {number} of session {session!r:.200}{silent}")
         partial = await self._partial_run(record) if record.kind == "partial" and record.is_running else None
         return step_view(record, await self._plan_of(record), partial)
 
