@@ -115,6 +115,7 @@ REASONS: tuple[Reason, ...] = (
         "value",
         "scatter/scatter_nd_*",
     ),
+    *_all("A fed None is refused: it is a missing value more often than a NaN.", "error", "feeds/none"),
     *_all(
         "What a feed would lose is refused; TensorFlow drops imaginary parts.",
         "error",
