@@ -32,9 +32,10 @@ def run(block: str, folder: Path) -> tuple[int, str]:
     """Exit status and standard error of a shell block; whatever it has left running is ended."""
     tools = folder / "tools"
     tools.mkdir()
-    tool = tools / "actorsession"
-    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m actorsession "$@"\n')
-    tool.chmod(0o755)
+    for name, words in (("actorsession", "-m actorsession "), ("python", "")):
+        tool = tools / name
+        tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
+        tool.chmod(0o755)
     where = folder / "work"
     where.mkdir()
     process = subprocess.Popen(

@@ -9,9 +9,10 @@ lost task is dialled.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorsession.cli.console import (
@@ -284,6 +285,19 @@ _RESOLVERS = {
 _OF_RESOLVERS = {"--jobs": "jobs", "--selector": "selectors", "--prefix": "prefix", "--port": "port"}
 
 
+@contextlib.contextmanager
+def _log_for_readers() -> Iterator[None]:
+    """Have lines of INFO for ``actorsession logs``; standard error has warnings, as its handler says."""
+    log = logging.getLogger("actorsession")
+    before = log.level
+    if not os.environ.get(LEVEL_VARIABLE):
+        log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
 def _run(options: argparse.Namespace) -> int:
     with pause_collector():
         from actorsession.actors.loops import run
@@ -291,15 +305,13 @@ def _run(options: argparse.Namespace) -> int:
         from actorsession.errors import UnknownError
         from actorsession.rpc.security import refusal_to_listen
 
-    if not os.environ.get(LEVEL_VARIABLE):
-        # For the lines that ``actorsession logs`` reads; standard error has warnings, as its handler says.
-        logging.getLogger("actorsession").setLevel(logging.INFO)
     import_modules(options.imports)  # before the cluster is read: a module may register a transport
     worker = _worker_options(options)
     try:
         guard = make_guard(worker)
         try:
-            run(serve(worker, guard))
+            with _log_for_readers():
+                run(serve(worker, guard))
         finally:
             guard.close()
     except KeyboardInterrupt:  # before the server's own handler was installed

@@ -6,6 +6,7 @@ What only the attempt can show, such as a server that does not answer, is status
 from __future__ import annotations
 
 import json
+import logging
 import socket
 from pathlib import Path
 
@@ -119,8 +120,10 @@ CALLS: list[tuple[list[str], str]] = [
 @pytest.mark.parametrize(("words", "said"), CALLS, ids=[" ".join(words) for words, _ in CALLS])
 def test_a_wrong_call_names_the_option_in_a_line(words: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TF_CONFIG", raising=False)
+    level = logging.getLogger("actorsession").level
     code, out, err = called(*words)
     assert (code, out) == (2, "")
+    assert logging.getLogger("actorsession").level == level
     assert err.startswith(f"actorsession{said}")
     assert err.count("\n") == 1
 

@@ -276,6 +276,7 @@ async def test_a_step_that_takes_longer_than_its_deadline_is_a_504(server: Servi
 LABELS = r'\{[a-z]+="[^"\\\n]+"(?:,[a-z]+="[^"\\\n]+")*\}'
 SAMPLE = re.compile(rf"([a-z_]+)(?:{LABELS})? (?:NaN|\d+(?:\.\d+)?(?:e[-+]\d+)?)")
 SUFFIXES = {"summary": ("", "_sum", "_count"), "counter": ("",), "gauge": ("",)}
+SUFFIXES |= {"histogram": ("_bucket", "_sum", "_count")}
 
 
 async def test_the_metrics_are_in_the_format_of_prometheus(server: Serving) -> None:
@@ -290,7 +291,7 @@ async def test_the_metrics_are_in_the_format_of_prometheus(server: Serving) -> N
         if described := re.fullmatch(r"# HELP ([a-z_]+) .+\.", line):
             families.append(described[1])
             allowed = ()
-        elif typed := re.fullmatch(r"# TYPE ([a-z_]+) (summary|counter|gauge)", line):
+        elif typed := re.fullmatch(r"# TYPE ([a-z_]+) (summary|histogram|counter|gauge)", line):
             assert typed[1] == families[-1]
             assert typed[1].endswith("_total") == (typed[2] == "counter")
             allowed = tuple(typed[1] + suffix for suffix in SUFFIXES[typed[2]])
