@@ -238,7 +238,7 @@ class ClusterPoller:
         """Ask no more, and close the links; what was known is old by the time that somebody looks again."""
         self._wanted.clear()
         self._settled.clear()
-        for state in self.tasks.values():
+        for state in list(self.tasks.values()):
             await state.link.aclose()
         self.tasks = {task: TaskState(task, state.link) for task, state in self.tasks.items()}
         await self._seed.aclose()
