@@ -296,7 +296,9 @@ async def test_a_worker_says_where_it_is_read(as_json: bool) -> None:
     words = command("worker", "--cluster", cluster, "--metrics-port", "0", *(["--json"] if as_json else []))
     with running(words) as process:
         said = line_of(process)
-        url = json.loads(said)["metrics"] if as_json else line_of(process).split()[-1]
+        assert process.stdout is not None
+        # Both lines may have come at once, and the second one is in the buffer of the stream.
+        url = json.loads(said)["metrics"] if as_json else process.stdout.readline().split()[-1]
         status, _, text = await fetched(url)
         assert status == 200
         assert f'actorsession_server_uptime_seconds{{task="{W0}"}}' in text
