@@ -285,7 +285,7 @@ class BaseSession(Shown, ProcessBound, ABC):
             errors=self._run_tally.errors,
             cancelled=self._run_tally.cancelled,
             latency=self._run_tally.latency(),
-            run_seconds=self._run_tally.durations.snapshot(),
+            run_seconds=self._run_tally.run_seconds(),
             callables=len(self._callables or ()),
             growths=self._requests.mutations.growths,
             grown_nodes=self._requests.mutations.nodes,

@@ -12,7 +12,7 @@ from bisect import bisect_left
 
 import numpy as np
 
-from actorsession.metrics import BOUNDS, Histogram
+from actorsession.metrics import BOUNDS, Histogram, HistogramCounts
 from actorsession.records import dataclass
 
 __all__ = ["RunLatency", "RunTally"]
@@ -54,7 +54,7 @@ class RunTally:
         self._errors: dict[str, int] = {}
         self._lock = threading.Lock()
         self.cancelled = 0
-        self.durations = Histogram()
+        self.durations: Histogram | None = None  # until there is one
 
     def success(self, seconds: float) -> None:
         """Record a run that has returned its values."""
@@ -64,6 +64,8 @@ class RunTally:
         else:
             kept[number % _KEPT] = seconds
         durations = self.durations
+        if durations is None:
+            durations = self.durations = Histogram()
         durations.counts[bisect_left(BOUNDS, seconds)] += 1  # without a call
         durations.sum += seconds
 
@@ -87,6 +89,10 @@ class RunTally:
         """The number of runs that have failed, by the class of their error."""
         with self._lock:
             return dict(self._errors)
+
+    def run_seconds(self) -> HistogramCounts:
+        """Return how long the runs that succeeded took, by size."""
+        return HistogramCounts() if self.durations is None else self.durations.snapshot()
 
     def latency(self) -> RunLatency:
         """Return the quantiles of the times of the last runs."""

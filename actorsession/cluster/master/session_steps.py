@@ -10,6 +10,7 @@ import asyncio
 import time
 from bisect import bisect_left
 from collections.abc import Coroutine, Sequence
+from functools import cached_property
 from typing import Any
 
 from actorsession.actors.context import CallContext
@@ -71,7 +72,6 @@ class SessionSteps:
         deliveries: the answers that the client has to confirm.
         debug_runs: the debugged steps whose values the client may take.
         partials: the open partial runs.
-        clocks: the clocks of the tasks.
         preparing: how many runs wait for their plan or their turn.
         over: what runs are told once the session is closed.
         admission: the session's share of the master's admission.
@@ -93,7 +93,6 @@ class SessionSteps:
         self.tally = tally
         self._infer_shapes = config.graph_options.infer_shapes
         self._metadata = config.experimental.session_metadata
-        self.clocks = TaskClocks(plans.cluster.task)
         self.limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         self._whose_limit = whose_limit(0, config.operation_timeout_in_ms)
         self._graphs = plans.graphs
@@ -108,6 +107,11 @@ class SessionSteps:
         self.step_log, self.errors = plans.cluster.env.step_log, plans.cluster.env.errors
         self.preparing = 0
         self.over: OpError | None = None
+
+    @cached_property
+    def clocks(self) -> TaskClocks:
+        """The clocks of the tasks, which traced steps compare."""
+        return TaskClocks(self.plans.cluster.task)
 
     # -- plans ---------------------------------------------------------------------------------
 
