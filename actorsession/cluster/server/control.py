@@ -18,26 +18,12 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from actorsession.actors.actor import Actor, answers
+from actorsession.actors.actor import answers
 from actorsession.actors.context import LOCAL, CallContext
-from actorsession.cluster.server.memory import ServerMemory
+from actorsession.cluster.server.memory import MemoryReader, ServerMemory
 from actorsession.errors import DataLossError, PermissionDeniedError
 from actorsession.messages.done import Done
-from actorsession.messages.server import (
-    ClusterView,
-    ErrorsRead,
-    GetCluster,
-    KeepServer,
-    ListVariables,
-    LogRead,
-    NoteRestart,
-    ReadErrors,
-    ReadLog,
-    ReadSteps,
-    StepsRead,
-    StopServer,
-    VariablesListed,
-)
+from actorsession.messages.server import ClusterView, GetCluster, KeepServer, NoteRestart, StopServer
 from actorsession.runtime.step_log import ErrorLog
 from transports import parse_address
 
@@ -46,7 +32,7 @@ __all__ = ["Control", "is_near"]
 _log = logging.getLogger("actorsession.cluster")
 
 
-class Control(Actor):
+class Control(MemoryReader):
     """The actor that answers administration requests.
 
     Args:
@@ -73,14 +59,13 @@ class Control(Actor):
         trusted: bool,
         memory: ServerMemory | None = None,
     ) -> None:
-        super().__init__(f"server {task}")
+        super().__init__(f"server {task}", memory or ServerMemory(task, ErrorLog(task), None, tuple))
         self._task = task
         self._cluster_id = cluster_id
         self._tasks = tasks
         self._stop = stop
         self._keep = keep
         self._trusted = trusted
-        self._memory = memory or ServerMemory(task, ErrorLog(task), None, tuple)
         self.keeps_snapshots = False
         self._asked: set[asyncio.Task[Any]] = set()  # the handlers of those who wait for the stop
         self._settled = asyncio.Event()
@@ -133,26 +118,6 @@ class Control(Actor):
         return Done()
 
     # -- what the server remembers and holds ------------------------------------------------------
-
-    @answers(ReadSteps, direct=True)
-    def on_read_steps(self, message: ReadSteps, call: CallContext) -> StepsRead:
-        """Return the last steps."""
-        return self._memory.read_steps(message)
-
-    @answers(ReadErrors)
-    def on_read_errors(self, message: ReadErrors, call: CallContext) -> ErrorsRead:
-        """Return the last errors and the restarts of the task."""
-        return self._memory.read_errors()
-
-    @answers(ReadLog)
-    def on_read_log(self, message: ReadLog, call: CallContext) -> LogRead:
-        """Return the last lines of the log."""
-        return self._memory.read_log(message)
-
-    @answers(ListVariables)
-    def on_list_variables(self, message: ListVariables, call: CallContext) -> VariablesListed:
-        """Return the variables of the task."""
-        return self._memory.list_variables()
 
     @answers(NoteRestart)
     def on_note_restart(self, message: NoteRestart, call: CallContext) -> Done:

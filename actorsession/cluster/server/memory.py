@@ -20,13 +20,17 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.actors.actor import Actor, answers
+from actorsession.actors.context import CallContext
 from actorsession.cluster.last_steps import read_steps
 from actorsession.config.step_record import ErrorRecord
 from actorsession.errors import ProtocolError
 from actorsession.messages.server import (
     ErrorsRead,
+    ListVariables,
     LogRead,
     NoteRestart,
+    ReadErrors,
     ReadLog,
     ReadSteps,
     StepsRead,
@@ -37,7 +41,7 @@ from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.step_log import ErrorLog, StepLog
 from actorsession.terminal_text import VisibleFormatter, visible
 
-__all__ = ["LogMemory", "ServerMemory", "TaskErrors", "TaskVariable", "held_log"]
+__all__ = ["LogMemory", "MemoryReader", "ServerMemory", "TaskErrors", "TaskVariable", "held_log"]
 
 # Lines of the log that are kept: an hour of a server with some trouble, and half a megabyte.
 _LINES = 2000
@@ -307,3 +311,36 @@ class ServerMemory:
         ]
         variables.sort(key=lambda variable: (-variable.nbytes, variable.name))
         return VariablesListed(task=self._task, variables=[v.to_wire() for v in variables[:_MOST_VARIABLES]])
+
+
+class MemoryReader(Actor):
+    """Answers for a server, or for what is shown as one, with what is remembered there.
+
+    Args:
+        name: the name of the actor.
+        memory: what is remembered.
+    """
+
+    def __init__(self, name: str, memory: ServerMemory) -> None:
+        super().__init__(name)
+        self._memory = memory
+
+    @answers(ReadSteps, direct=True)
+    def on_read_steps(self, message: ReadSteps, call: CallContext) -> StepsRead:
+        """Return the last steps."""
+        return self._memory.read_steps(message)
+
+    @answers(ReadErrors)
+    def on_read_errors(self, message: ReadErrors, call: CallContext) -> ErrorsRead:
+        """Return the last errors and the restarts of the task."""
+        return self._memory.read_errors()
+
+    @answers(ReadLog)
+    def on_read_log(self, message: ReadLog, call: CallContext) -> LogRead:
+        """Return the last lines of the log."""
+        return self._memory.read_log(message)
+
+    @answers(ListVariables)
+    def on_list_variables(self, message: ListVariables, call: CallContext) -> VariablesListed:
+        """Return the variables of the task."""
+        return self._memory.list_variables()

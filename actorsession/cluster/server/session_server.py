@@ -19,25 +19,13 @@ from actorsession.actors.loops import in_thread
 from actorsession.actors.ref import Ref
 from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.server.inspector import Inspector
-from actorsession.cluster.server.memory import ServerMemory, held_log
+from actorsession.cluster.server.memory import MemoryReader, ServerMemory, held_log
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.cluster.server.statistics import OpenSession, ServerStatistics
 from actorsession.errors import NotFoundError, UnavailableError, UnimplementedError
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.messages.inspection import INSPECTOR
-from actorsession.messages.server import (
-    SERVER,
-    ClusterView,
-    ErrorsRead,
-    GetCluster,
-    ListVariables,
-    LogRead,
-    ReadErrors,
-    ReadLog,
-    ReadSteps,
-    StepsRead,
-    VariablesListed,
-)
+from actorsession.messages.server import SERVER, ClusterView, GetCluster
 from actorsession.messages.session import MASTER, ExplainStep, StepExplained
 from actorsession.messages.worker import WORKER, AskWhy, GetStatus, WorkerStatus, WorkerWhy
 from actorsession.plan.explain.explain import feeds_from_wire
@@ -123,15 +111,14 @@ class SessionServer:
             await self._listener.aclose(grace=0.0)
 
 
-class _Observer(Actor):
+class _Observer(MemoryReader):
     """Answers for the session as server, worker and master do for theirs."""
 
     def __init__(self, session: BaseSession, direct: DirectSession, memory: ServerMemory) -> None:
-        super().__init__(f"observer of session {direct.handle}")
+        super().__init__(f"observer of session {direct.handle}", memory)
         self.address = ""
         self._session, self._direct = session, direct
         self._started = time.monotonic()
-        self._memory = memory
 
     def graph(self, handle: str) -> GraphShown:
         """Return the graph of the session.
@@ -192,26 +179,6 @@ class _Observer(Actor):
             open_sessions=(session,),
             errors=counters.errors,
         )
-
-    @answers(ReadSteps)
-    def on_read_steps(self, message: ReadSteps, call: CallContext) -> StepsRead:
-        """Return the last steps, if the session remembers them."""
-        return self._memory.read_steps(message)
-
-    @answers(ReadErrors)
-    def on_read_errors(self, message: ReadErrors, call: CallContext) -> ErrorsRead:
-        """Return the last errors, likewise."""
-        return self._memory.read_errors()
-
-    @answers(ReadLog)
-    def on_read_log(self, message: ReadLog, call: CallContext) -> LogRead:
-        """Return the last lines of the log of the process."""
-        return self._memory.read_log(message)
-
-    @answers(ListVariables)
-    def on_list_variables(self, message: ListVariables, call: CallContext) -> VariablesListed:
-        """Return the variables of the session."""
-        return self._memory.list_variables()
 
     @answers(AskWhy, direct=True)
     def on_why(self, message: AskWhy, call: CallContext) -> WorkerWhy:
