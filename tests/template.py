@@ -182,8 +182,8 @@ def _children() -> set[int]:
 def _let_go(pid: int, *, before: int) -> None:
     """Wait for an orphan that came to this process by chance; such a one has begun before the fork was adopted."""
 
-    def began(process: int) -> int:
-        return int(Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[19])
+    def began(process: int) -> tuple[int, int]:  # its id decides between two of the same hundredth of a second
+        return int(Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[19]), process
 
     with contextlib.suppress(OSError):
         if began(pid) < began(before):
