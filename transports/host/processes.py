@@ -1,0 +1,13 @@
+"""The processes and threads of a host."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["Processes"]
+
+
+class Processes:
+    """The processes of this machine; a derived class runs the work of threads on the event loop."""
+
+    getpid = staticmethod(os.getpid)
