@@ -13,7 +13,7 @@ from transports.host.files import Files
 from transports.host.network import Network
 from transports.host.processes import Processes
 
-__all__ = ["SYSTEM", "Host", "current_host", "on_host"]
+__all__ = ["HOST", "SYSTEM", "Host", "current_host", "on_host"]
 
 T = TypeVar("T")
 
@@ -69,17 +69,18 @@ class Host:
 SYSTEM = Host()
 """This machine."""
 
-_current: ContextVar[Host] = ContextVar("host", default=SYSTEM)
+HOST: ContextVar[Host] = ContextVar("host", default=SYSTEM)
+"""The host of a context, for event loops, which ask a context that is not the current one."""
 
-current_host: Callable[[], Host] = _current.get
+current_host: Callable[[], Host] = HOST.get
 """Return the host on which the code runs."""
 
 
 @contextmanager
 def on_host(host: Host) -> Iterator[None]:
     """Run a block, and the callbacks and tasks that it starts, on a host."""
-    token = _current.set(host)
+    token = HOST.set(host)
     try:
         yield
     finally:
-        _current.reset(token)
+        HOST.reset(token)
