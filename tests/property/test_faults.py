@@ -22,9 +22,9 @@ from actorsession import AsyncSession, ops
 from actorsession.cluster import update_cluster
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
+from actorsession.testing.proxy import Proxy
 from tests.cluster.kit import PATIENCE, W0, W1, is_empty, is_idle, patient_cluster, until_all
 from tests.cluster.process_cluster import ProcessCluster, holding
-from tests.cluster.proxy import Proxy
 from tests.property.recipes import Recipe, assert_agree, recipes
 from tests.property.test_steps import Checks, Model
 

@@ -21,6 +21,8 @@ from types import TracebackType
 
 from actorsession.actors import Children
 
+__all__ = ["BOTH", "CHUNK", "Condition", "Proxy", "Way"]
+
 # Small, so that a slow link passes something many times a second.
 CHUNK = 4096
 
