@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import SupportsIndex
+
 from transports.host import Clock
 
 __all__ = ["StillClock"]
@@ -54,4 +56,6 @@ class StillClock(Clock):
         """Return the time of day in nanoseconds since 1970."""
         return round(self._of_day * 1e9)
 
-    sleep = advance
+    def sleep(self, seconds: SupportsIndex | float) -> None:
+        """Return at once, as much later as is asked."""
+        self.advance(float(seconds))
