@@ -13,6 +13,19 @@ from transports.host.entropy import Entropy
 from transports.host.files import Files
 from transports.host.host import HOST, SYSTEM, Host, current_host, on_host
 from transports.host.network import Network
-from transports.host.processes import Processes
+from transports.host.processes import Processes, StartedThread, Workers
 
-__all__ = ["HOST", "SYSTEM", "Clock", "Entropy", "Files", "Host", "Network", "Processes", "current_host", "on_host"]
+__all__ = [
+    "HOST",
+    "SYSTEM",
+    "Clock",
+    "Entropy",
+    "Files",
+    "Host",
+    "Network",
+    "Processes",
+    "StartedThread",
+    "Workers",
+    "current_host",
+    "on_host",
+]
