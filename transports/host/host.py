@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -51,7 +52,9 @@ class Host:
         self._own: dict[object, Any] = {}
 
     def own(self, make: Callable[[], T]) -> T:
-        """Return what there is once on each host, in place of a variable of a module: a counter, a table.
+        """Return what there is once in each process, in place of a variable of a module: a counter, a table.
+
+        A forked child has none of its parent's.
 
         Args:
             make: makes it at the first call on this host, and identifies it.
@@ -68,6 +71,9 @@ class Host:
 
 SYSTEM = Host()
 """This machine."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=SYSTEM._own.clear)
 
 _current: ContextVar[Host] = ContextVar("host", default=SYSTEM)
 
