@@ -31,7 +31,7 @@ def process_small_arrays(monkeypatch: pytest.MonkeyPatch, shared: int | None = N
         shared: number of elements times nodes above which threads share the work.
         least: number of elements up to which each node is called by itself.
     """
-    limits = {"LEAST": least, "_BUFFERS": 1} | ({} if shared is None else {"_SHARED": shared})
+    limits = {"LEAST": least, "_BUFFERS": 1} | ({} if shared is None else {"SHARED": shared})
     for module, name in [(fusion, "LEAST"), *((blockwise, name) for name in limits)]:
         monkeypatch.setattr(module, name, limits[name])
 

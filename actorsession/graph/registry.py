@@ -255,6 +255,7 @@ class OpDef:
         takes: whether the node suspends and takes something out of state that outlives the step: its kernel
             returns a ``Completion`` that is completed with what puts the values back if the step ends before they
             were delivered.
+        divides: divides large work over several threads, its own (``ops.shares``) or those of the BLAS library.
         opens_files: opens files whose names come from inputs or attributes, all of them through
             ``resources.files`` of its context. No other kernel opens any.
         emit: optional Python expression for the node given its argument expressions, for ops that are cheaper
@@ -299,6 +300,7 @@ class OpDef:
     calls_python: bool = False
     suspends: bool = False
     takes: bool = False
+    divides: bool = False
     opens_files: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     emit_sent: Callable[[KernelContext, Sequence[str]], str | None] | None = None

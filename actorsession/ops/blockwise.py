@@ -21,7 +21,7 @@ from actorsession.graph.shared_arrays import empty
 from actorsession.ops.blas_threads import usual_threads
 from actorsession.ops.shares import in_shares
 from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
-from actorsession.plan.codegen.fusion import LEAST
+from actorsession.plan.codegen.fusion import LEAST, SHARED
 
 __all__ = ["Blockwise"]
 
@@ -31,9 +31,6 @@ _BUFFERS = 1 << 19
 _WIDEST = 4  # bytes of an element if there is no buffer
 # Blocks are multiples of this many elements: no loop of numpy processes more at a time.
 _GRAIN = 1 << 10
-# Elements times ops above which threads share the work: about 1 ms of work, where starting and joining a
-# thread takes 0.1 ms.
-_SHARED = 1 << 23
 
 
 class Blockwise:
@@ -99,7 +96,7 @@ class Blockwise:
         ]
         flat = [array.reshape(-1) for array in arrays]
         outputs = [result.reshape(-1) for result in results]
-        threads = usual_threads() if size * self._nodes >= _SHARED else 1
+        threads = usual_threads() if size * self._nodes >= SHARED else 1
         share = -(-size // (threads * _GRAIN)) * _GRAIN
         length = min(self._length, share)
         starts = iter(range(0, size, length))  # each thread takes the next block when it is idle

@@ -378,6 +378,28 @@ def test_training_with_variables_on_a_server_is_no_fault(graph: Graph) -> None:
     assert "to-and-fro" not in kinds(step)
 
 
+def test_a_large_node_on_one_thread_is_found_unless_it_divides_its_work(graph: Graph) -> None:
+    x = ops.placeholder("float32", [2000, 2000], name="x")
+    product = ops.matmul(x, x[:, :50], name="product")
+    alone, cumulated = ops.exp(x, name="alone"), tf.cumsum(x, name="cumulated")
+    step = explained(graph, [alone, product, cumulated, tf.cumsum(x[0], name="small")], [x])
+    found = sorted([f.node for f in step.findings if f.kind == "one-thread"])
+    assert step.node("product").seconds > step.node("alone").seconds
+    assert found == ["alone", "cumulated"]
+    assert "'cumulated' (Cumsum) runs on one thread of " in str(step)
+
+
+@for_each("sizes, shared", [([1000, 2000], False), ([2000, 2000], True)], ids=str)
+def test_nodes_that_are_computed_in_blocks_are_on_one_thread_if_they_are_small(
+    graph: Graph, sizes: list[int], shared: bool
+) -> None:
+    """Shapes may be those of the feeds; the graph need not say them."""
+    x = ops.placeholder("float32", [None, sizes[1]], name="x")
+    last = ops.tanh(ops.exp(ops.negative(x, name="first")), name="last")
+    step = explained(graph, [last], {x: sizes})
+    assert kinds(step).count("one-thread") == (0 if shared else 3)
+
+
 def fetched_inside(graph: Graph) -> tuple[Any, str]:
     kept: list[Tensor] = []
 

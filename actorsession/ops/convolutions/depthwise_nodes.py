@@ -314,13 +314,14 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return _CALL + min(window, 49) * largest / _SPEED
 
 
-op("DepthwiseConv2dNative", _convolved, kernel=_forward_kernel, grad=convolution_gradient, cost=_cost)
+op("DepthwiseConv2dNative", _convolved, kernel=_forward_kernel, grad=convolution_gradient, cost=_cost, divides=True)
 op(
     "DepthwiseConv2dNativeBackpropInput",
     _like_images,
     kernel=_by_input_kernel,
     grad=by_input_gradient,
     cost=_cost,
+    divides=True,
     sized_by=(0,),
 )
 op(
@@ -329,5 +330,6 @@ op(
     kernel=_by_filter_kernel,
     grad=by_filter_gradient,
     cost=_cost,
+    divides=True,
     sized_by=(1,),
 )

@@ -78,7 +78,7 @@ def _fused(kind: str) -> Any:
     return composition
 
 
-compound("FusedPadConv2D", _padded, sized_by=(1,))
-compound("FusedResizeAndPadConv2D", _resized, sized_by=(1, 2))
-compound("_FusedConv2D", _fused("Conv2D"))
-compound("_FusedDepthwiseConv2dNative", _fused("DepthwiseConv2dNative"))
+compound("FusedPadConv2D", _padded, sized_by=(1,), divides=True)
+compound("FusedResizeAndPadConv2D", _resized, sized_by=(1, 2), divides=True)
+compound("_FusedConv2D", _fused("Conv2D"), divides=True)
+compound("_FusedDepthwiseConv2dNative", _fused("DepthwiseConv2dNative"), divides=True)

@@ -363,6 +363,7 @@ for _forward, _by_input, _by_filter in _FAMILIES[:2]:
         kernel=_convolution_kernel,
         grad=convolution_gradient,
         cost=lambda inputs, outputs: convolution_cost(inputs[1], outputs[0]),
+        divides=True,
     )
     op(
         _by_input,
@@ -370,6 +371,7 @@ for _forward, _by_input, _by_filter in _FAMILIES[:2]:
         kernel=_input_gradient_kernel,
         grad=by_input_gradient,
         cost=lambda inputs, outputs: convolution_cost(inputs[1], inputs[2]),
+        divides=True,
         sized_by=(0,),
     )
     op(
@@ -378,5 +380,6 @@ for _forward, _by_input, _by_filter in _FAMILIES[:2]:
         kernel=_filter_gradient_kernel,
         grad=by_filter_gradient,
         cost=lambda inputs, outputs: convolution_cost(outputs[0], inputs[2]),
+        divides=True,
         sized_by=(1,),
     )

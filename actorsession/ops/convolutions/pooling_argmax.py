@@ -162,5 +162,5 @@ def _gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> list[Tens
     return [make_one("MaxPoolGradWithArgmax", [op.inputs[0], grad, op.outputs[1]], attrs)]
 
 
-op("MaxPoolWithArgmax", _pooled, kernel=_kernel, grad=_gradient)
+op("MaxPoolWithArgmax", _pooled, kernel=_kernel, grad=_gradient, divides=True)
 op("MaxPoolGradWithArgmax", _back, kernel=_back_kernel)

@@ -273,9 +273,16 @@ def _average_back_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 # MaxPoolGradGrad accepts explicit paddings too, so that second derivatives also exist for them.
 for _axes in ("", "3D"):
-    op(f"MaxPool{_axes}", _pooled, kernel=_pool_kernel, grad=_max_gradient, cost=_cost)
+    op(f"MaxPool{_axes}", _pooled, kernel=_pool_kernel, grad=_max_gradient, cost=_cost, divides=True)
     for _suffix in ("Grad", "GradGrad"):
-        op(f"MaxPool{_axes}{_suffix}", _maxima_back, kernel=_max_back_kernel, grad=_max_back_gradient, cost=_cost)
+        op(
+            f"MaxPool{_axes}{_suffix}",
+            _maxima_back,
+            kernel=_max_back_kernel,
+            grad=_max_back_gradient,
+            cost=_cost,
+            divides=_axes + _suffix == "Grad",
+        )
     op(f"AvgPool{_axes}", _pooled, kernel=_pool_kernel, grad=_average_gradient, cost=_cost)
     op(
         f"AvgPool{_axes}Grad",

@@ -65,6 +65,6 @@ def _back_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [zeros_like(images), zeros_like(result), through, None, None]
 
 
-op("MaxPoolV2", _sized, kernel=_kernel, grad=_forward_gradient)
-op("MaxPoolGradV2", _sized, kernel=_kernel, grad=_back_gradient)
+op("MaxPoolV2", _sized, kernel=_kernel, grad=_forward_gradient, divides=True)
+op("MaxPoolGradV2", _sized, kernel=_kernel, grad=_back_gradient, divides=True)
 op("MaxPoolGradGradV2", _sized, kernel=_kernel, grad=_back_gradient)

@@ -85,6 +85,7 @@ op(
     kernel=matrix_kernel(np.linalg.det, "of finite numbers"),
     grad=_determinant_gradient,
     cost=cubic_cost,
+    divides=True,
 )
 op(
     "LogMatrixDeterminant",
@@ -92,4 +93,5 @@ op(
     kernel=matrix_kernel(np.linalg.slogdet, "of finite numbers"),
     grad=_logarithm_gradient,
     cost=cubic_cost,
+    divides=True,
 )

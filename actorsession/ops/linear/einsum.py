@@ -363,4 +363,4 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return 10.0 + 0.0005 * elements(outputs[0]) * inner
 
 
-op("Einsum", _shape, kernel=_kernel, grad=_gradient, cost=_cost)
+op("Einsum", _shape, kernel=_kernel, grad=_gradient, cost=_cost, divides=True)

@@ -133,6 +133,7 @@ op(
     kernel=matrix_kernel(_cholesky, "self-adjoint and positive definite"),
     grad=_cholesky_gradient,
     cost=cubic_cost,
+    divides=True,
 )
 
 
@@ -161,7 +162,7 @@ def _factor_gradient(factor: Array, grad: Array) -> Array:
 
 
 for _name in ("CholeskyGrad", "BatchCholeskyGrad"):
-    op(_name, _infer_factor_gradient, _factor_gradient, cost=cubic_cost)
+    op(_name, _infer_factor_gradient, _factor_gradient, cost=cubic_cost, divides=True)
 
 
 # -- Qr ------------------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ def _odd_diagonal(odd: Tensor) -> Tensor:
     return (conj(diagonal) - diagonal) * 0.5
 
 
-op("Qr", _qr_shapes, kernel=_qr_kernel, grad=_qr_gradient, cost=cubic_cost)
+op("Qr", _qr_shapes, kernel=_qr_kernel, grad=_qr_gradient, cost=cubic_cost, divides=True)
 
 
 # -- Lu ------------------------------------------------------------------------------------------

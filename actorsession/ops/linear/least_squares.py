@@ -144,4 +144,4 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [*chosen(op, grad), None]
 
 
-op("MatrixSolveLs", _shape, kernel=_kernel, grad=_gradient, cost=cubic_cost)
+op("MatrixSolveLs", _shape, kernel=_kernel, grad=_gradient, cost=cubic_cost, divides=True)

@@ -257,9 +257,17 @@ def _batch_matmul_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | Non
     return sum_to_operands(x, y, by_x, by_y, trailing=2)
 
 
-op("MatMul", _matmul_shape, kernel=_matmul_kernel, into_new=_matmul_into_new, grad=_matmul_gradient, cost=_cost)
+op(
+    "MatMul",
+    _matmul_shape,
+    kernel=_matmul_kernel,
+    into_new=_matmul_into_new,
+    grad=_matmul_gradient,
+    cost=_cost,
+    divides=True,
+)
 for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's older one
-    op(_name, _batch_matmul_shape, kernel=_batch_matmul_kernel, grad=_batch_matmul_gradient, cost=_cost)
+    op(_name, _batch_matmul_shape, kernel=_batch_matmul_kernel, grad=_batch_matmul_gradient, cost=_cost, divides=True)
 
 
 def _widened(body: Body, x: Value, y: Value) -> Value:
@@ -284,6 +292,6 @@ def _widened_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [None if by is None else cast(by, operand.dtype) for by, operand in zip(summed, op.inputs, strict=True)]
 
 
-compound("BatchMatMulV3", _widened, _widened_gradient, cost=_cost)
+compound("BatchMatMulV3", _widened, _widened_gradient, cost=_cost, divides=True)
 
 OPERATORS.fill("matmul", functools.partial(matmul, name="matmul"))

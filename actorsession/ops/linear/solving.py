@@ -105,7 +105,7 @@ def _inverse_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [-matmul(y, matmul(grad, y, adjoint_b=True), adjoint_a=True)]
 
 
-op("MatrixInverse", square, kernel=_inverse_kernel, grad=_inverse_gradient, cost=cubic_cost)
+op("MatrixInverse", square, kernel=_inverse_kernel, grad=_inverse_gradient, cost=cubic_cost, divides=True)
 
 
 # -- MatrixSolve ---------------------------------------------------------------------------------
@@ -141,6 +141,7 @@ op(
     kernel=_solve_kernel,
     grad=_solve_gradient,
     cost=cubic_cost,
+    divides=True,
 )
 
 

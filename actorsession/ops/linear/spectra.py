@@ -99,7 +99,7 @@ def _eigen_gradient(op: Operation, by_values: Tensor | None, by_vectors: Tensor 
     return [matrix_set_diag(both, matrix_diag_part(both) * 0.5)]
 
 
-op("SelfAdjointEigV2", _eigen_shapes, kernel=_eigen_kernel, grad=_eigen_gradient, cost=cubic_cost)
+op("SelfAdjointEigV2", _eigen_shapes, kernel=_eigen_kernel, grad=_eigen_gradient, cost=cubic_cost, divides=True)
 
 
 # -- Svd -----------------------------------------------------------------------------------------
@@ -193,4 +193,4 @@ def _thin_svd_gradient(s: Tensor, u: Tensor, v: Tensor, by_s: Tensor, by_u: Tens
     return inside + left + right
 
 
-op("Svd", _svd_shapes, kernel=_svd_kernel, grad=_svd_gradient, cost=cubic_cost)
+op("Svd", _svd_shapes, kernel=_svd_kernel, grad=_svd_gradient, cost=cubic_cost, divides=True)

@@ -28,5 +28,5 @@ def _normalised(body: Body, x: Value, *vectors_and_side: Value) -> list[Value]:
     return [body.Relu(y) if body.attrs["activation_mode"] == "Relu" else y, *others]
 
 
-compound("_FusedMatMul", _product)
+compound("_FusedMatMul", _product, divides=True)
 compound("_FusedBatchNormEx", _normalised)

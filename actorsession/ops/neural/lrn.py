@@ -125,6 +125,7 @@ op(
     _images,
     kernel=_kernel,
     cost=_cost,
+    divides=True,
     grad=lambda op, grad: [make_one("LRNGrad", [grad, op.inputs[0], op.outputs[0]], op.attrs)],
 )
-op("LRNGrad", _images, kernel=_grad_kernel, cost=_cost)
+op("LRNGrad", _images, kernel=_grad_kernel, cost=_cost, divides=True)

@@ -195,8 +195,16 @@ op(
     lambda var, alpha, delta: var.update(_descend, delta, alpha),
     NOT_DIFFERENTIABLE,
     cost=update_cost(2e-4),
+    divides=True,
 )
-op("ResourceApplyMomentum", update, kernel=_momentum_kernel, grad=NOT_DIFFERENTIABLE, cost=update_cost(4e-4))
+op(
+    "ResourceApplyMomentum",
+    update,
+    kernel=_momentum_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    cost=update_cost(4e-4),
+    divides=True,
+)
 op(
     "ResourceSparseApplyMomentum",
     update,
@@ -204,4 +212,4 @@ op(
     grad=NOT_DIFFERENTIABLE,
     cost=update_cost(5e-3),
 )
-op("ResourceApplyAdam", update, kernel=_adam_kernel, grad=NOT_DIFFERENTIABLE, cost=update_cost(1e-3))
+op("ResourceApplyAdam", update, kernel=_adam_kernel, grad=NOT_DIFFERENTIABLE, cost=update_cost(1e-3), divides=True)

@@ -134,4 +134,11 @@ for _name, _rule in {
     "RMSProp": rules.rms_prop,
 }.items():
     for _prefix, _cost in ((_DENSE, 1e-3), (_SPARSE, 5e-3))[: 1 if _name in _DENSE_ALONE else 2]:
-        op(_prefix + _name, update, kernel=partial(_kernel, _rule), grad=NOT_DIFFERENTIABLE, cost=update_cost(_cost))
+        op(
+            _prefix + _name,
+            update,
+            kernel=partial(_kernel, _rule),
+            grad=NOT_DIFFERENTIABLE,
+            cost=update_cost(_cost),
+            divides=True,
+        )

@@ -71,7 +71,7 @@ Item: TypeAlias = "int | slice | ShapeOf | Callable[[Attrs, Sequence[DType]], An
 them: a range of them, a value computed from some, or a constant."""
 
 # What is true of the newer type however its inputs are given, and what is true for the same inputs alone.
-_SHARED = ("aliases", "once", "blocks", "calls_python", "suspends", "takes", "opens_files")
+_SHARED = ("aliases", "once", "blocks", "calls_python", "suspends", "takes", "divides", "opens_files")
 _OF_SAME_INPUTS = ("keeps", "borrows", "cost", "sized_by")
 
 

@@ -69,4 +69,10 @@ def _stacked(x: Any) -> Any:
 
 
 for _name in ("SelfAdjointEig", "BatchSelfAdjointEig"):
-    op(_name, _stacked_shape, kernel=matrix_kernel(_stacked, "self-adjoint and of finite numbers"), cost=cubic_cost)
+    op(
+        _name,
+        _stacked_shape,
+        kernel=matrix_kernel(_stacked, "self-adjoint and of finite numbers"),
+        cost=cubic_cost,
+        divides=True,
+    )

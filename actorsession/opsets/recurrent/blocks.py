@@ -180,8 +180,8 @@ def _cell_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     return [state, gates, *[TensorShape([units])] * 3]
 
 
-op("LSTMBlockCell", checked(_cell_shapes), kernel=_cell_kernel, grad=_cell_gradient)
-op("LSTMBlockCellGrad", checked(_cell_back_shapes), kernel=_cell_back_kernel)
+op("LSTMBlockCell", checked(_cell_shapes), kernel=_cell_kernel, grad=_cell_gradient, divides=True)
+op("LSTMBlockCellGrad", checked(_cell_back_shapes), kernel=_cell_back_kernel, divides=True)
 
 
 # -- a sequence of an LSTM -------------------------------------------------------------------------
@@ -254,8 +254,8 @@ def _block_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 for _end in ("", "V2"):
-    op(f"BlockLSTM{_end}", checked(_block_shapes, 0), kernel=_block_kernel, grad=_block_gradient)
-    op(f"BlockLSTMGrad{_end}", checked(_block_back_shapes, 0), kernel=_block_back_kernel)
+    op(f"BlockLSTM{_end}", checked(_block_shapes, 0), kernel=_block_kernel, grad=_block_gradient, divides=True)
+    op(f"BlockLSTMGrad{_end}", checked(_block_back_shapes, 0), kernel=_block_back_kernel, divides=True)
 
 
 # -- one step of a GRU -----------------------------------------------------------------------------
@@ -320,5 +320,5 @@ def _gru_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     return [ctx.inputs[0].shape, h, h, TensorShape([h[0], None if h[1] is None else 2 * h[1]])]
 
 
-op("GRUBlockCell", checked(_gru_shapes), _gru, _gru_gradient)
-op("GRUBlockCellGrad", checked(_gru_back_shapes), _gru_back)
+op("GRUBlockCell", checked(_gru_shapes), _gru, _gru_gradient, divides=True)
+op("GRUBlockCellGrad", checked(_gru_back_shapes), _gru_back, divides=True)

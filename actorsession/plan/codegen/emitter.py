@@ -59,6 +59,7 @@ class Text:
         unchecked: microseconds of cheap nodes since the code last checked for cancellation.
         suspensions: numbers in the code of the partition's nodes that suspend.
         functions: lines of the functions that the code calls, before its own.
+        runs: see ``Segment.runs``.
         call_writers: by operation type, the writers of the nodes that have functions.
     """
 
@@ -74,6 +75,7 @@ class Text:
     unchecked: float = 0.0
     suspensions: Mapping[int, int] = field(default_factory=dict)
     functions: list[Line] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
     call_writers: Mapping[str, Callable[[Emitter, int], None]] = field(default_factory=dict)
 
 

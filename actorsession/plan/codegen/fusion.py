@@ -25,11 +25,14 @@ from actorsession.plan.codegen.use_def import Ref, UseDef
 if TYPE_CHECKING:
     from actorsession.plan.codegen.emitter import Emitter
 
-__all__ = ["LEAST", "Run", "fused", "write_run"]
+__all__ = ["LEAST", "SHARED", "Run", "fused", "write_run"]
 
 # Elements up to which the ops run one by one, in place where they can: there, blocks were no faster (float32,
 # 1 MB of cache for each core), and up to 10 % slower for 3 ops.
 LEAST = 1 << 19
+# Elements times ops above which threads share the work: about 1 ms of work, where starting and joining a
+# thread takes 0.1 ms.
+SHARED = 1 << 23
 
 Run = tuple[int, ...]
 _Sizes = tuple[Dim, ...] | None
@@ -111,6 +114,7 @@ def write_run(block: Emitter, run: Run, write_one_by_one: Callable[[], None]) ->
         write_one_by_one()
         return
     number = block.number(run[-1])
+    block.text.runs.append(tuple(map(block.number, run)))
     name = f"b{number}"
     operands = [block.value(ref) for ref in part.operands]
     test = f"if not {name}.takes({', '.join(operands[: part.arrays])}):"

@@ -76,6 +76,7 @@ class Segment:
         is_steady: whether the time of one run predicts the others; see ``trip_counts``.
         unsized: positions of the arguments whose number of bytes is not static.
         fed_cost: estimates the cost for given arguments, if static types do not determine it.
+        runs: the nodes, by number, that are computed together block by block if their arrays are large.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Segment:
     is_steady: bool = True
     unsized: tuple[int, ...] = ()
     fed_cost: FedCost | None = None
+    runs: tuple[tuple[int, ...], ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:

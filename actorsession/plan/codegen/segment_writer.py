@@ -89,6 +89,7 @@ class SegmentWriter(Emitter):
             is_steady=text.steady and not any(self.flow.varies(i) for i in nodes),
             unsized=tuple([k for k, ref in enumerate(self._parameters) if not self._has_size(ref)]),
             fed_cost=None if text.cost_known else FedCost.of(self.flow, nodes, [*self._parameters]),
+            runs=tuple(text.runs),
         )
 
     def _has_size(self, ref: Ref) -> bool:

@@ -8,6 +8,7 @@ explained all the same.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, TypeAlias
@@ -19,6 +20,7 @@ from actorsession.graph.kept_state import VARIABLES
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
 from actorsession.graph.shape import TensorShape
 from actorsession.plan.codegen.compile import compile_partition
+from actorsession.plan.codegen.fusion import SHARED
 from actorsession.plan.codegen.segment import CompiledPartition
 from actorsession.plan.control_flow.dataflow_partition import construct_partition
 from actorsession.plan.control_flow.shapes import types_given
@@ -224,8 +226,9 @@ class _Explainer:
         compiled = [self._compiled(part) for part in self.parts]
         transfers = tuple(self._transfers())
         chain = critical_chain(self.parts, nodes, transfers, self.known.home, self.known.round_trips)
+        divided = {name for codes in compiled for code in codes for name in _divided(code, nodes)}
         trips, client = self.known.round_trips, _task(self.devices.client_device)
-        facts = Facts(self.parts, nodes, transfers, self.types, self.trail.notes, chain, trips, client)
+        facts = Facts(self.parts, nodes, transfers, self.types, self.trail.notes, chain, trips, divided, client)
         dropped, more = self._dropped()
         signature, view = self.step.signature, self.view
         return Explanation(
@@ -515,6 +518,14 @@ def _tensor(name: str, spec: TensorSpec) -> ExplainedTensor:
 
 def _task(device: str) -> str:
     return device.rpartition("/")[0]
+
+
+def _divided(code: CompiledPartition, explained: Mapping[str, ExplainedNode]) -> Iterator[str]:
+    """Yield the nodes of a partition that several threads compute in blocks, as far as sizes are known."""
+    for run in [run for segment in code.segments for run in segment.runs]:
+        nodes = [explained[name] for name in [code.nodes[number].name for number in run] if name in explained]
+        if any(math.prod([size or 1 for size in n.outputs[0].shape or ()]) * len(run) >= SHARED for n in nodes):
+            yield from [node.name for node in nodes]
 
 
 def _segments(code: CompiledPartition, explained: Mapping[str, ExplainedNode]) -> Iterator[ExplainedSegment]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from actorsession.graph.node import TensorSpec
 from actorsession.plan.explain.explanation import CriticalPart, ExplainedNode, Transfer
@@ -24,6 +24,7 @@ class Facts:
         notes: what passes said of nodes, loops by their frame names.
         chain: the critical chain.
         round_trips: measured seconds to other tasks and back, by task.
+        divided: the nodes that are computed with others, in blocks that several threads share.
         client: the task through which feeds enter and fetches leave.
     """
 
@@ -34,6 +35,7 @@ class Facts:
     notes: Mapping[str, str]
     chain: Sequence[CriticalPart]
     round_trips: Mapping[str, float]
+    divided: Collection[str]
     client: str
 
     @property

@@ -13,7 +13,7 @@ from actorsession.drawing.text import byte_size, duration
 from actorsession.graph.control_flow_ops import ENTERS, MERGES
 from actorsession.graph.device import device_task, short_device
 from actorsession.graph.dtypes import resource
-from actorsession.graph.function import nodes_inside
+from actorsession.graph.function import CONSTRUCTS, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.codegen.in_place import writes_new
@@ -36,6 +36,8 @@ _LARGE = 2**20
 _CONSTANT = 2**14
 # The part of a step from which a single node is worth a look.
 _SHARE = 0.5
+# The same where several threads could compute it.
+_NOTICED = 0.1
 # Findings of one kind that are listed; the dearest matter.
 _MOST = 10
 
@@ -270,16 +272,20 @@ def _python(facts: Facts) -> Iterator[Finding]:
 
 
 def _one_thread(facts: Facts) -> Iterator[Finding]:
-    """Find expensive nodes whose elements are computed one by one."""
+    """Find expensive nodes that one thread computes, whatever the machine has."""
     for node in facts.nodes.values():
-        texts = any(value.dtype == "string" for value in node.outputs)
-        if texts and node.seconds >= _SLOW_NODE and not lookup(node.op).once:
+        if node.seconds < max(_SLOW_NODE, _NOTICED * facts.seconds) or node.name in facts.divided:
+            continue
+        op = lookup(node.op)
+        # What shares memory with an input is hardly work, whatever its size.
+        if not (op.divides or op.aliases or op.once or op.blocks or op.suspends or node.op in CONSTRUCTS):
+            texts = any(value.dtype == "string" for value in node.outputs)
             yield Finding(
                 kind="one-thread",
                 node=node.name,
                 line=node.line,
-                what=f"{node.name!r} ({node.op}) makes texts one by one on one thread of {short_device(node.device)}: "
-                f"{duration(node.seconds)}",
+                what=f"{node.name!r} ({node.op}) {'makes texts one by one' if texts else 'runs'} on one thread of "
+                f"{short_device(node.device)}: {duration(node.seconds)} of {duration(facts.seconds)}",
                 advice="divide its input over several devices of the task (device_count), or do it once before "
                 "the steps",
                 seconds=node.seconds,
