@@ -12,7 +12,7 @@ from transports.host.clock import Clock
 from transports.host.entropy import Entropy
 from transports.host.files import Files
 from transports.host.host import HOST, SYSTEM, Host, current_host, on_host
-from transports.host.network import Network
+from transports.host.network import Network, Resolved
 from transports.host.processes import Processes, StartedThread, Workers
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Host",
     "Network",
     "Processes",
+    "Resolved",
     "StartedThread",
     "Workers",
     "current_host",
