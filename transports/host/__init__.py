@@ -15,15 +15,4 @@ from transports.host.host import SYSTEM, Host, current_host, on_host
 from transports.host.network import Network, Resolved
 from transports.host.processes import Processes
 
-__all__ = [
-    "SYSTEM",
-    "Clock",
-    "Entropy",
-    "Files",
-    "Host",
-    "Network",
-    "Processes",
-    "Resolved",
-    "current_host",
-    "on_host",
-]
+__all__ = ["SYSTEM", "Clock", "Entropy", "Files", "Host", "Network", "Processes", "Resolved", "current_host", "on_host"]
