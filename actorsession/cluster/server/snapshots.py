@@ -42,7 +42,7 @@ from actorsession.checkpoints.atomic import (
     LockedFile,
     file_errors,
     make_private_folder,
-    regular,
+    open_file,
     remove_abandoned,
     write_whole,
 )
@@ -430,7 +430,7 @@ class _ForeignError(ValueError):
 
 
 def _opened(path: Path) -> BufferedReader:
-    return cast(BufferedReader, current_host().files.open_file(path, opener=regular()))
+    return cast(BufferedReader, open_file(path))
 
 
 def _write_parts(file: BinaryIO, parts: Sequence[Buffer]) -> None:
