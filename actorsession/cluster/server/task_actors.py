@@ -6,8 +6,6 @@ Made by ``Server`` when it starts, and ended by it. What was made is released if
 from __future__ import annotations
 
 import contextlib
-import os
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -85,7 +83,7 @@ class TaskActors:
         self._view = view
         self._cache = cache
         self._vitals = vitals
-        self._started = time.monotonic()
+        self._started = current_host().clock.monotonic()
         self._threads = config.intra_op_parallelism_threads
         self._share: BlasThreads | None = None
         self._until_end = contextlib.ExitStack()
@@ -197,11 +195,11 @@ class TaskActors:
             queues=worker.queues,
             errors=self.errors.counts,
             restarts=self.memory.restarts,
-            cpu_seconds=time.process_time(),
-            pid=os.getpid(),
+            cpu_seconds=current_host().clock.process_time(),
+            pid=current_host().processes.getpid(),
             version=installed_version(),
-            uptime=time.monotonic() - self._started,
-            clock=time.time(),
+            uptime=current_host().clock.monotonic() - self._started,
+            clock=current_host().clock.time(),
             memory=memory.resident,
             peak_memory=memory.peak,
             snapshot_every=0.0 if snapshots is None else snapshots.every,
