@@ -32,12 +32,12 @@ STANDARD_STREAMS = (0, 1, 2)
 # What a shared mapping of memory, not of a file, is called.
 _MEMORY = ("/memfd:", "/dev/shm/", "/dev/zero")
 
-# A thread that was told to stop, or a process that was just killed, needs a moment on a busy
+# A thread that was told to stop, or a process that was killed, needs a moment on a busy
 # machine; only a test that leaks pays for the whole of it.
 PATIENCE_SECONDS = 5.0
 _POLL_SECONDS = 0.01
 
-# A task that was cancelled, or whose peer has just closed, ends within a few turns of its loop.
+# A task that was cancelled, or whose peer has closed, ends within a few turns of its loop.
 # More would hide a task that nobody awaits.
 _TURNS_TO_END = 10
 
