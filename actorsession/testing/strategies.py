@@ -264,7 +264,7 @@ def feeds(tensors: Iterable[Tensor], *, max_size: int = 4, bound: float = 10.0) 
     """Return a strategy of feed dicts.
 
     Args:
-        tensors: those that get a value, such as placeholders of a known rank.
+        tensors: the keys, such as placeholders of a known rank.
         max_size: the largest size in place of one that a tensor does not know. The first dimension, where it is
             unknown, has the same size for all of them, as a batch has.
         bound: as in ``arrays``.
