@@ -3,7 +3,7 @@
 Each session counts in a ``SessionTally`` of its own, each link in the connection below it. Counting is the
 increment of an integer, and readers do the work: ``process_metrics`` adds what is alive to what has ended. Times
 are counted in a ``Histogram``, which finds the integer to increment by one bisection.
-Sessions, masters, workers and links report here; this module imports nothing but ``records``.
+Sessions, masters, workers and links report here; this module imports ``records`` and the host.
 
 Invariants: no counter ever decreases, also when a session or link is closed or collected. The names of the
 fields are stable, because exporters and dashboards refer to them.
@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import threading
-import time
 import weakref
 from bisect import bisect_left
 from collections import deque
@@ -24,6 +22,7 @@ from dataclasses import asdict, field, fields
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from actorsession.records import dataclass
+from transports.host import current_host
 
 __all__ = [
     "BOUNDS",
@@ -31,13 +30,10 @@ __all__ = [
     "HistogramCounts",
     "LinkMetrics",
     "ProcessMetrics",
+    "ProcessTally",
     "SessionKind",
     "SessionMetrics",
     "SessionTally",
-    "add_link",
-    "count_mailbox_wait",
-    "count_round_trip",
-    "end_link",
     "mailbox_waits",
     "process_metrics",
     "round_trips",
@@ -253,16 +249,22 @@ class ProcessMetrics:
 class SessionTally:
     """The counters of one session.
 
+    Args:
+        kind: the kind of the session.
+        lock: held where several threads count; that of the process, whose reader sees no half of a plan.
+        created: how many sessions were created.
+
     Attributes:
         kind: the kind of the session.
         runs: steps begun; the owner assigns to it, because that is on the path of every step.
         partial_runs: partial runs begun; an owner on one loop increments it, others call ``begin_partial_run``.
     """
 
-    __slots__ = ("_created", "_most_runs", "_plan_seconds", "_plans", "kind", "partial_runs", "runs")
+    __slots__ = ("_created", "_lock", "_most_runs", "_plan_seconds", "_plans", "kind", "partial_runs", "runs")
 
-    def __init__(self, kind: SessionKind, *, created: int = 1) -> None:
+    def __init__(self, kind: SessionKind, lock: threading.Lock | None = None, *, created: int = 1) -> None:
         self.kind: SessionKind = kind
+        self._lock = lock or threading.Lock()
         self.runs = 0
         self._most_runs = 0
         self._created = created
@@ -273,16 +275,16 @@ class SessionTally:
     @contextlib.contextmanager
     def planning(self) -> Iterator[None]:
         """Count a plan and its time, if making it succeeds; usable in any thread."""
-        started = time.perf_counter()
+        started = current_host().clock.perf_counter()
         yield
-        taken = time.perf_counter() - started
-        with _registry.lock:
+        taken = current_host().clock.perf_counter() - started
+        with self._lock:
             self._plans += 1
             self._plan_seconds += taken
 
     def begin_partial_run(self) -> None:
         """Count a partial run; callable from any thread."""
-        with _registry.lock:
+        with self._lock:
             self.partial_runs += 1
 
     def add(self, other: SessionTally) -> None:
@@ -313,15 +315,21 @@ class CountedLink(Protocol):
         """Return the counters of the link."""
 
 
-class _Registry:
-    """Whatever counts in this process, and the sums of what has ended."""
+class ProcessTally:
+    """Whatever counts in this process, and the sums of what has ended; ``current_host()`` owns it.
+
+    Attributes:
+        lock: held while sums are made.
+        mailbox_waits: how long messages waited in the mailboxes of actors that were busy.
+        round_trips: how long heartbeats took to a peer and back.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self._tallies: set[SessionTally] = set()
+        self._tallies: dict[SessionTally, None] = {}
         # Finalizers run anywhere, perhaps in a thread that holds the lock, so they only append here.
         self._collected: deque[SessionTally] = deque()
-        self._collected_sums = _no_sessions()
+        self._collected_sums = self._no_sessions()
         self._open_links: weakref.WeakSet[CountedLink] = weakref.WeakSet()
         self._ended_links = LinkMetrics()
         self.mailbox_waits = Histogram()
@@ -331,7 +339,7 @@ class _Registry:
         """Count a session until its owner is collected."""
         with self.lock:
             self._drop_collected()
-            self._tallies.add(tally)
+            self._tallies[tally] = None
         weakref.finalize(owner, self._collected.append, tally).atexit = False
 
     def add_link(self, link: CountedLink) -> None:
@@ -349,7 +357,7 @@ class _Registry:
         """Return the sums of what is alive and what has ended."""
         with self.lock:
             self._drop_collected()
-            sums, links = _no_sessions(), self._ended_links
+            sums, links = self._no_sessions(), self._ended_links
             for tally in (*self._collected_sums.values(), *self._tallies):
                 sums[tally.kind].add(tally)
             for link in list(self._open_links):
@@ -357,23 +365,19 @@ class _Registry:
         by_kind = {kind: tally.metrics() for kind, tally in sums.items()}
         return ProcessMetrics(**by_kind, links=links)
 
+    def _no_sessions(self) -> dict[SessionKind, SessionTally]:
+        return {kind: SessionTally(kind, self.lock, created=0) for kind in get_args(SessionKind)}
+
     def _drop_collected(self) -> None:
         while self._collected:
             tally = self._collected.popleft()
-            self._tallies.discard(tally)
+            del self._tallies[tally]
             self._collected_sums[tally.kind].add(tally)
-
-
-def _no_sessions() -> dict[SessionKind, SessionTally]:
-    return {kind: SessionTally(kind, created=0) for kind in get_args(SessionKind)}
 
 
 def _sum(one: LinkMetrics, other: LinkMetrics) -> LinkMetrics:
     names = [f.name for f in fields(LinkMetrics)]
     return LinkMetrics(**{n: getattr(one, n) + getattr(other, n) for n in names})
-
-
-_registry = _Registry()
 
 
 def session_tally(kind: SessionKind, owner: object, *, counts: bool = True) -> SessionTally:
@@ -384,51 +388,22 @@ def session_tally(kind: SessionKind, owner: object, *, counts: bool = True) -> S
         owner: the session; its counters stay in the sums when it is collected.
         counts: whether it counts as a session that was created.
     """
-    tally = SessionTally(kind, created=int(counts))
-    _registry.add_tally(tally, owner)
+    process = current_host().own(ProcessTally)
+    tally = SessionTally(kind, process.lock, created=int(counts))
+    process.add_tally(tally, owner)
     return tally
-
-
-def add_link(link: CountedLink) -> None:
-    """Make the counters of a link part of the process metrics, until ``end_link``."""
-    _registry.add_link(link)
-
-
-def end_link(link: CountedLink) -> None:
-    """Keep the counters of a link that has ended; it sends and receives no more."""
-    _registry.end_link(link)
-
-
-def count_mailbox_wait(seconds: float) -> None:
-    """Count how long a message waited in the mailbox of an actor that was busy."""
-    _registry.mailbox_waits.observe(seconds)
-
-
-def count_round_trip(seconds: float) -> None:
-    """Count how long a heartbeat took to a peer and back."""
-    _registry.round_trips.observe(seconds)
 
 
 def round_trips() -> HistogramCounts:
     """Return how long heartbeats of this process took to their peers and back, those that were measured."""
-    return _registry.round_trips.snapshot()
+    return current_host().own(ProcessTally).round_trips.snapshot()
 
 
 def mailbox_waits() -> HistogramCounts:
     """Return how long messages waited in the mailboxes of this process; those that did not have to are not counted."""
-    return _registry.mailbox_waits.snapshot()
+    return current_host().own(ProcessTally).mailbox_waits.snapshot()
 
 
 def process_metrics() -> ProcessMetrics:
     """Return the counters of this process, added up now; callable from any thread."""
-    return _registry.read()
-
-
-def _start_anew() -> None:
-    """Count from 0 in a forked child, whose sessions and links stayed behind."""
-    global _registry
-    _registry = _Registry()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)
+    return current_host().own(ProcessTally).read()

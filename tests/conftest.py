@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVarTuple
 import hypothesis
 import pytest
 
-from tests.leaks import Holdings, end_processes, take_holdings, wait_for_release
+from tests.leaks import Holdings, end_processes, pending_tasks, take_holdings, wait_for_release
 from tests.ports import HoldPorts, held_ports
 from tests.template import cold_starts, install
 
@@ -92,12 +92,10 @@ STARTS_ARE_THE_SUBJECT = (
 
 install()
 
+pytest_plugins = ["actorsession_pytest"]
+
 _HELD_BEFORE = pytest.StashKey[Holdings]()
 _TIMED_OUT_LOOPS: list[tuple[asyncio.AbstractEventLoop, BaseException]] = []
-
-# A child that was cancelled, or whose peer has just closed, ends within a few turns of its loop.
-# More would hide a child that nobody awaits.
-_TURNS_TO_END = 10
 
 # Frames that a warning of a coroutine that was never awaited shows.
 _ORIGIN_DEPTH = 3
@@ -282,15 +280,6 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
-def graph() -> Iterator[Any]:
-    """Return a new graph, which is the default one of the test."""
-    from actorsession import Graph  # not before the settings above are in the environment
-
-    with Graph().as_default() as made:
-        yield made
-
-
-@pytest.fixture
 def registrations() -> Iterator[None]:
     """Forget at the end of a test what it registers."""
     from actorsession.extend import registration_scope
@@ -389,11 +378,7 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
 async def leaves_no_child_pending() -> AsyncIterator[None]:
     """Fail an async test that leaves children on its loop, before the loop cancels them."""
     yield
-    for _ in range(_TURNS_TO_END):
-        if not _pending_children():
-            return
-        await asyncio.sleep(0)
-    children = sorted(repr(child) for child in _pending_children())
+    children = sorted(repr(child) for child in await pending_tasks())
     if children:
         pytest.fail(_report("children on the loop", children), pytrace=False)
 

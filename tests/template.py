@@ -437,7 +437,6 @@ def _open_standard_streams() -> None:
 # What modules draw when they are imported, and no two processes have the same.
 _DRAWN: Mapping[tuple[str, str], Callable[[], Any]] = {
     ("actorsession.ops.flow.script", "_SECRET"): lambda: os.urandom(16).hex(),
-    ("actorsession.rpc.served_runs", "_NUMBERS"): lambda: itertools.count(int.from_bytes(os.urandom(6), "big")),
     ("actorsession.cluster.master.step_parts", "STEP_IDS"): lambda: itertools.count(
         int.from_bytes(os.urandom(7), "big")
     ),

@@ -23,6 +23,7 @@ PACKAGES = ("actorsession", "transports")
 # The places that own children. Everywhere else asyncio.TaskGroup starts them.
 MAY_START_CHILDREN = {
     "actorsession/actors/supervision.py",
+    "actorsession/testing/simulation/loop.py",
     "transports/stream/connection.py",
     "transports/stream/bulk.py",
     "transports/listener.py",
@@ -33,6 +34,77 @@ STARTS_CHILDREN = {"create_task", "ensure_future"}
 # They load source that they, or the plan compiler, generated; nothing that was received.
 MAY_EXEC = {"actorsession/plan/codegen/bind.py", "actorsession/messages/registry.py", "actorsession/records.py"}
 RUNS_TEXT = {"eval", "exec", "__import__"}
+
+# What a process gets from its machine, which ``transports.host`` hands out, so that a simulation can.
+OF_THE_HOST = (
+    "actorsession/actors",
+    "actorsession/rpc",
+    "actorsession/cluster",
+    "actorsession/session",
+    "actorsession/runtime",
+    "transports",
+)
+MACHINE_MODULES = {"time", "random", "secrets", "uuid", "socket", "subprocess", "ThreadPoolExecutor"}
+MACHINE_CALLS = {
+    "open",
+    "os.open",
+    "os.urandom",
+    "os.getpid",
+    "os.getppid",
+    "os.fork",
+    "threading.Thread",
+    "loop.time",
+    "asyncio.open_connection",
+    "asyncio.open_unix_connection",
+    "asyncio.start_server",
+    "asyncio.start_unix_server",
+    "asyncio.create_subprocess_exec",
+    "asyncio.create_subprocess_shell",
+}
+# Who asks the machine itself, what for, and why; the list only gets shorter.
+MAY_ASK_THE_MACHINE = {
+    "actorsession/cluster/launch/child.py": ("open os.getpid os.getppid threading.Thread", "a program of its own"),
+    "actorsession/cluster/launch/dashboard_process.py": ("subprocess time", "waits for the line of a real process"),
+    "actorsession/cluster/launch/process_guard.py": ("os.fork os.getpid os.getppid time", "a program of its own"),
+    "actorsession/cluster/launch/stderr_reader.py": ("threading.Thread", "reads the pipe of a real process"),
+    "actorsession/cluster/launch/worker_process.py": ("asyncio.create_subprocess_exec", "is a real process"),
+    "actorsession/cluster/server/http_port.py": ("socket", "serves Prometheus and probes, of this machine alone"),
+    "actorsession/cluster/server/metrics_port.py": ("socket", "serves Prometheus, of this machine alone"),
+    "actorsession/cluster/server/probes.py": ("socket", "serves Kubernetes, of this machine alone"),
+    "actorsession/cluster/server/settings.py": ("socket", "the type of an argument"),
+    "actorsession/cluster/server/sidecar.py": ("asyncio.create_subprocess_exec socket", "starts a real process"),
+    "actorsession/rpc/liveness/heartbeat_memory.py": ("open", "reads /proc where its processes are visible"),
+    "actorsession/rpc/liveness/peer_monitor.py": ("os.open", "reads /proc where its processes are visible"),
+    "actorsession/rpc/liveness/sidecar.py": ("open os.getppid socket", "a program of the standard library alone"),
+    "transports/forks.py": ("socket", "parts real sockets from those of a parent process"),
+    "transports/guard.py": ("socket", "the type of an argument"),
+    "transports/inproc.py": ("socket", "the type of an argument"),
+    "transports/registry.py": ("socket", "the type of an argument"),
+    "transports/shm/arena.py": ("open os.open", "memory that real processes share"),
+    "transports/stream/abstract.py": ("asyncio.open_unix_connection socket", "real sockets"),
+    "transports/stream/listener.py": ("socket", "real sockets"),
+    "transports/stream/peer_user.py": ("socket", "asks the kernel for the user of a real socket"),
+    "transports/stream/sockets.py": ("socket", "real sockets"),
+    "transports/stream/thread_writer.py": ("socket", "writes to a real socket"),
+    "transports/stream/tls_transport.py": ("socket", "real sockets"),
+    "transports/stream/transport.py": ("asyncio.open_connection asyncio.open_unix_connection socket", "real sockets"),
+}
+
+# Those that still do; each is taken out when it asks its host.
+NOT_YET = (
+    "actorsession/cluster/",
+    "actorsession/rpc/link.py",
+    "actorsession/rpc/security.py",
+    "actorsession/rpc/served_runs.py",
+    "actorsession/runtime/debug/sinks.py",
+    "actorsession/runtime/interruptible.py",
+    "actorsession/runtime/kernel_pool.py",
+    "actorsession/runtime/loop_thread.py",
+    "actorsession/runtime/partial/thread_runs.py",
+    "actorsession/runtime/planning.py",
+    "actorsession/runtime/watchdog.py",
+    "transports/",
+)
 
 UNPICKLERS = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 
@@ -133,6 +205,25 @@ def bare_starts(source: str) -> Iterator[str]:
                 pass
 
 
+def asked_of_the_machine(source: str) -> Iterator[str]:
+    """What a file takes from the machine itself and not from its host: modules that it imports, and calls."""
+    for node in ast.walk(tree(source)):
+        match node:
+            case ast.Import(names=aliases):
+                yield from (alias.name for alias in aliases if alias.name in MACHINE_MODULES)
+            case ast.ImportFrom(module=str(module), level=0, names=aliases):
+                yield from MACHINE_MODULES.intersection([module, *(alias.name for alias in aliases)])
+                yield from MACHINE_CALLS.intersection(f"{module}.{alias.name}" for alias in aliases)
+            case ast.Attribute(attr="time", value=owner) if (terminal_name(owner) or ast.unparse(owner)).endswith(
+                ("loop", "loop()")
+            ):
+                yield "loop.time"
+            case ast.Attribute() | ast.Name() if (name := ast.unparse(node)) in MACHINE_CALLS:
+                yield name
+            case _:
+                pass
+
+
 def pyproject() -> dict[str, Any]:
     """The project file."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -218,6 +309,36 @@ def test_children_are_started_only_by_their_owners() -> None:
 def test_lint_exempts_the_same_files_as_these_lists() -> None:
     assert ruff_exempts("TID251") == MAY_START_CHILDREN
     assert ruff_exempts("S102") == MAY_EXEC
+
+
+def test_the_rooms_of_a_cluster_ask_their_host_and_not_the_machine() -> None:
+    found = {source: set(asked_of_the_machine(source)) for source in sources(*OF_THE_HOST)}
+    asked = {f"{source}: {what}" for source, names in found.items() for what in names if "/host/" not in source}
+    allowed = {f"{source}: {what}" for source, (names, _) in MAY_ASK_THE_MACHINE.items() for what in names.split()}
+    assert [each for each in sorted(asked ^ allowed) if not each.startswith(NOT_YET)] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "asked"),
+    [
+        ("import time, os", {"time"}),
+        ("from time import monotonic as now", {"time"}),
+        ("from os import urandom", {"os.urandom"}),
+        ("from concurrent.futures import ThreadPoolExecutor", {"ThreadPoolExecutor"}),
+        ("os.getpid()", {"os.getpid"}),
+        ("now = self._loop.time", {"loop.time"}),
+        ("asyncio.get_running_loop().time()", {"loop.time"}),
+        ("with open(path) as file: ...", {"open"}),
+        ("threading.Thread(target=f).start()", {"threading.Thread"}),
+        ("await asyncio.create_subprocess_exec('x')", {"asyncio.create_subprocess_exec"}),
+        ("current_host().clock.time(); self.open(x); threading.Lock(); loop.call_later(1, f)", set()),
+    ],
+)
+def test_the_rule_on_hosts_sees_what_is_asked_of_the_machine(
+    code: str, asked: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "tree", lambda _source: ast.parse(f"async def example():\n  {code}"))
+    assert set(asked_of_the_machine("example.py")) == asked
 
 
 @pytest.mark.parametrize(

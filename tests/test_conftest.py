@@ -20,10 +20,10 @@ OFFENDER = """
 import asyncio, socket, subprocess, sys, threading, time
 import hypothesis, hypothesis.strategies as st
 import pytest
-import tests.leaks
+from tests.leaks import leaks
 
 KEPT = []
-tests.leaks.PATIENCE_SECONDS = 1.0  # three tests of this file use all of it
+leaks.PATIENCE_SECONDS = 1.0  # three tests of this file use all of it
 
 async def test_tidy():
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)

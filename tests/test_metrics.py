@@ -28,6 +28,7 @@ from actorsession.metrics import (
     session_tally,
 )
 from tests.cluster.kit import W0, W1, in_process, on, reach_over_links, soon
+from transports.host import SYSTEM, current_host
 
 X = np.ones(4, np.float32)
 
@@ -35,7 +36,7 @@ X = np.ones(4, np.float32)
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts from 0, whatever other tests have left to the collector."""
-    monkeypatch.setattr(metrics, "_registry", metrics._Registry())
+    monkeypatch.setitem(SYSTEM._own, metrics.ProcessTally, metrics.ProcessTally())
 
 
 def two_tasks() -> tuple[Any, Any]:
@@ -246,7 +247,7 @@ def test_no_counter_decreases_when_threads_store_their_numbers_in_another_order(
 def test_sessions_that_nobody_reads_leave_no_tallies_behind() -> None:
     for _ in range(100):
         session_tally("direct", Owner()).runs = 2
-    assert len(metrics._registry._tallies) <= 2
+    assert len(current_host().own(metrics.ProcessTally)._tallies) <= 2
     assert acts.debugging.process_metrics().direct.runs == 200
 
 

@@ -222,12 +222,15 @@ def test_all_that_is_drawn_at_an_import_is_drawn_again() -> None:
     for folder in ("actorsession", "transports"):
         for file in (template.ROOT / folder).rglob("*.py"):
             source = file.read_text(encoding="utf-8")
-            if not re.search(r"secrets\.|random\.|uuid\.|os\.urandom", source):
+            if not re.search(r"entropy\.|secrets\.|random\.|uuid\.|os\.urandom", source):
                 continue
             tree = ast.parse(source)
             for node in [node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]:
                 names = [ast.unparse(call.func) for call in ast.walk(node) if isinstance(call, ast.Call)]
-                if any(name.startswith(("secrets.", "random.", "np.random.", "uuid.", "os.urandom")) for name in names):
+                if any(
+                    ".entropy." in name or name.startswith(("secrets.", "random.", "np.random.", "uuid.", "os.urandom"))
+                    for name in names
+                ):
                     module = ".".join(file.relative_to(template.ROOT).with_suffix("").parts)
                     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                     found |= {(module, ast.unparse(target)) for target in targets}

@@ -13,13 +13,13 @@ machine.
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import socket
 from contextlib import suppress
 
 from transports.address import Address
 from transports.errors import BindError
+from transports.host import current_host
 from transports.stream import peer_user as users
 from transports.stream import sockets
 
@@ -68,7 +68,9 @@ async def check_exposure(
             "that reaches it would be served; set a token (ACTORSESSION_TOKEN, the same "
             "for all), or use tls://, or listen on 127.0.0.1"
         )
-    elif not (getattr(transport, "checks_user", False) and users.can_identify_users()):
+    elif current_host().network.has_other_users and not (
+        getattr(transport, "checks_user", False) and users.can_identify_users()
+    ):
         reason = (
             f"{address.scheme} cannot determine here which user of this machine connects, "
             "and there is no token, so that every user would be served; set a token "
@@ -85,9 +87,8 @@ async def _resolved(address: Address) -> list[str]:
         return []
     with suppress(ValueError):
         return [str(ipaddress.ip_address(address.host.partition("%")[0]))]
-    loop = asyncio.get_running_loop()
     try:
-        addresses = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        addresses = await current_host().network.getaddrinfo(address.host, address.port)
     except OSError:
         return []
     return [str(name[0]) for _, _, _, _, name in addresses]

@@ -16,7 +16,6 @@ wrote it: a writer is not called back by what it calls.
 from __future__ import annotations
 
 import asyncio
-import secrets
 import socket
 from collections import deque
 from errno import EADDRINUSE, ECONNREFUSED
@@ -28,6 +27,7 @@ from transports.errors import BindError, ConnectError, ConnectionClosed
 from transports.frame import Frame, measure_frame
 from transports.handshake import NONCE_SIZE, Establish, Fail, Handshake, Instruction, Role, Send
 from transports.hello import Hello
+from transports.host import current_host
 from transports.listener import Listener, OnConnection, logger
 from transports.security import SecurityConfig
 
@@ -35,9 +35,13 @@ from transports.security import SecurityConfig
 HIGH_WATER_FRAMES = 4096
 LOW_WATER_FRAMES = HIGH_WATER_FRAMES // 4
 
-# The listeners by name. Names are local to the process, as ports are to the machine. A listener whose event
-# loop is closed counts as gone.
-_listeners: dict[str, InprocListener] = {}
+
+def _new_names() -> dict[str, InprocListener]:
+    """Return the table of the listeners of a process by name, as ports are to the machine.
+
+    A listener whose event loop is closed counts as gone.
+    """
+    return {}
 
 
 class InprocConnection(Connection):
@@ -58,7 +62,7 @@ class InprocConnection(Connection):
             closed_error=self._closed_error,
         )
         self._closed_by_us: bool | None = None  # None: not closed
-        self._drainers: set[asyncio.Future[None]] = set()
+        self._drainers: dict[asyncio.Future[None], None] = {}
         self._frames_sent = self._bytes_sent = 0
         self._frames_received = self._bytes_received = 0
 
@@ -105,11 +109,11 @@ class InprocConnection(Connection):
         other = self._other
         if self._closed_by_us is None and other._is_above(above, HIGH_WATER_FRAMES):
             drainer = asyncio.get_running_loop().create_future()
-            other._drainers.add(drainer)
+            other._drainers[drainer] = None
             try:
                 await drainer
             finally:
-                other._drainers.discard(drainer)
+                other._drainers.pop(drainer, None)
         if self._closed_by_us is not None:
             raise self._closed_error()
 
@@ -190,17 +194,18 @@ class InprocListener(Listener):
         self._hello = hello
         self._token = token
         self._loop = asyncio.get_running_loop()
-        holder = _listeners.get(self._name)
+        self._names = current_host().own(_new_names)
+        holder = self._names.get(self._name)
         if holder is not None and not holder._loop.is_closed():
             raise BindError(
                 f"{holder._hello.task} already listens under this name", address=self.address, errno=EADDRINUSE
             )
-        _listeners[self._name] = self
+        self._names[self._name] = self
 
     async def _stop_accepting(self) -> None:
         """Release the name."""
-        if _listeners.get(self._name) is self:
-            del _listeners[self._name]
+        if self._names.get(self._name) is self:
+            del self._names[self._name]
 
     def accept(self, dialler: Handshake, hello: Hello) -> InprocConnection:
         """Shake hands with a dialler, start serving the connection, and return the dialler's end.
@@ -209,9 +214,8 @@ class InprocListener(Listener):
             WrongPeer: One side is not the one that the other expects.
             AuthenticationError: The tokens differ.
         """
-        listener = Handshake(
-            Role.LISTENER, self._hello, nonce=secrets.token_bytes(NONCE_SIZE), token=self._token, address=self.address
-        )
+        nonce = current_host().entropy.token_bytes(NONCE_SIZE)
+        listener = Handshake(Role.LISTENER, self._hello, nonce=nonce, token=self._token, address=self.address)
         outcomes = shake_hands(dialler, listener)
         outcome, ours = outcomes[Role.DIALLER], outcomes[Role.LISTENER]
         if isinstance(ours, Fail):
@@ -239,10 +243,11 @@ class InprocTransport:
         security: SecurityConfig | None = None,
     ) -> Connection:
         """Connect to a listener of this event loop; see ``transports.connect``."""
-        listener = _listeners.get(address.name)
+        names = current_host().own(_new_names)
+        listener = names.get(address.name)
         if listener is None or listener._loop.is_closed():
             raise ConnectError(
-                f"no listener has this name in this process; there are {sorted(_listeners)}",
+                f"no listener has this name in this process; there are {sorted(names)}",
                 address=str(address),
                 errno=ECONNREFUSED,
             )
@@ -254,7 +259,7 @@ class InprocTransport:
         dialler = Handshake(
             Role.DIALLER,
             hello,
-            nonce=secrets.token_bytes(NONCE_SIZE),
+            nonce=current_host().entropy.token_bytes(NONCE_SIZE),
             token=token,
             expect_task=expect_task,
             expect_cluster=expect_cluster,

@@ -2,13 +2,12 @@
 
 An ``Actor`` is the only owner of its state and handles typed messages from a bounded mailbox; asking an
 idle actor is a direct call. ``Children`` owns every asyncio task of ``actorsession``. The package imports
-only errors and ``records``; actors of other processes are reached over the links of ``rpc``.
+only errors, ``records`` and the host; actors of other processes are reached over the links of ``rpc``.
 """
 
 from __future__ import annotations
 
 from actorsession.actors.actor import Actor, ActorStatistics, answers, handles, routes
-from actorsession.actors.clock import SYSTEM_CLOCK, Clock, SystemClock
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
 from actorsession.actors.mailbox import MAILBOX_LIMIT
@@ -17,7 +16,7 @@ from actorsession.actors.registry import lookup, publish, withdraw
 from actorsession.actors.supervision import STOP_GRACE, Children
 
 __all__ = [
-    "DEFAULT_SECONDS", "MAILBOX_LIMIT", "STOP_GRACE", "SYSTEM_CLOCK", "Actor", "ActorStatistics",
-    "CallContext", "Children", "Clock", "Deadline", "LocalRef", "Ref", "SystemClock", "answers", "handles",
+    "DEFAULT_SECONDS", "MAILBOX_LIMIT", "STOP_GRACE", "Actor", "ActorStatistics",
+    "CallContext", "Children", "Deadline", "LocalRef", "Ref", "answers", "handles",
     "lookup", "publish", "routes", "withdraw",
 ]  # fmt: skip

@@ -28,7 +28,6 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import partial
-from time import monotonic
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from actorsession.actors.context import LOCAL_TELL, CallContext
@@ -46,8 +45,9 @@ from actorsession.errors import (
     exhausted,
     from_exception,
 )
-from actorsession.metrics import count_mailbox_wait
+from actorsession.metrics import ProcessTally
 from actorsession.records import dataclass
+from transports.host import current_host
 
 __all__ = ["Actor", "ActorStatistics", "OnFailure", "answers", "handles", "routes"]
 
@@ -422,7 +422,8 @@ class Actor:
                 break
             delivery = mailbox.queue.popleft()
             if not delivery.abandoned:
-                count_mailbox_wait(monotonic() - delivery.since)
+                host = current_host()
+                host.own(ProcessTally).mailbox_waits.observe(host.clock.monotonic() - delivery.since)
                 self._handle(delivery)
             mailbox.admit()
 

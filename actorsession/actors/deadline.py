@@ -1,8 +1,8 @@
 """Deadlines: the end of a wait, as a value that travels with a request.
 
-All code that waits uses ``Deadline``. The module imports the clock and the error classes. Inside a process
-a deadline is a moment on a clock; in messages it is the time left, because the clocks of two machines
-differ.
+All code that waits uses ``Deadline``. The module imports the host and the error classes. Inside a process
+a deadline is a moment on the clock of its host; in messages it is the time left, because the clocks of two
+machines differ.
 
 Invariant of ``wait``: it suspends only if the awaitable does, and without a suspension it needs neither a
 timer nor a running event loop. So a bounded wait for an available result costs almost nothing.
@@ -15,10 +15,10 @@ import types
 from collections.abc import Awaitable, Generator
 from typing import Any, TypeVar
 
-from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.durations import MOST_SECONDS, refuse_moment
 from actorsession.errors import DeadlineExceededError
 from actorsession.records import dataclass
+from transports.host import current_host
 
 __all__ = ["DEFAULT_SECONDS", "NEVER", "Deadline"]
 
@@ -34,17 +34,15 @@ class Deadline:
     """A moment at which waits end.
 
     Attributes:
-        at: the moment in seconds of the clock; ``None`` for no limit.
-        clock: the clock of ``at``.
+        at: the moment in seconds of the host's monotonic clock; ``None`` for no limit.
         whose: whose limit it is and how long, as words for errors.
     """
 
     at: float | None
-    clock: Clock = SYSTEM_CLOCK
     whose: str = "its limit"
 
     @classmethod
-    def after(cls, seconds: float | None, clock: Clock = SYSTEM_CLOCK, whose: str = "its limit") -> Deadline:
+    def after(cls, seconds: float | None, whose: str = "its limit") -> Deadline:
         """Return the deadline that many seconds from now; ``None`` for no limit.
 
         Raises:
@@ -53,7 +51,7 @@ class Deadline:
         """
         if seconds is not None and not (seconds.__class__ is float and -MOST_SECONDS <= seconds <= MOST_SECONDS):
             refuse_moment(seconds)
-        return cls(None if seconds is None else clock.now() + seconds, clock, whose)
+        return cls(None if seconds is None else current_host().clock.monotonic() + seconds, whose)
 
     @classmethod
     def never(cls) -> Deadline:
@@ -63,27 +61,27 @@ class Deadline:
     @property
     def expired(self) -> bool:
         """Whether the moment has come."""
-        return self.at is not None and self.clock.now() >= self.at
+        return self.at is not None and current_host().clock.monotonic() >= self.at
 
     @property
     def time_left(self) -> float | None:
         """The seconds left, for a message: at least 0; ``None`` for no limit."""
-        return None if self.at is None else max(0.0, self.at - self.clock.now())
+        return None if self.at is None else max(0.0, self.at - current_host().clock.monotonic())
 
     def remaining(self) -> float | None:
         """Return the seconds left, negative after the deadline; ``None`` for no limit."""
-        return None if self.at is None else self.at - self.clock.now()
+        return None if self.at is None else self.at - current_host().clock.monotonic()
 
     def earliest(self, other: Deadline) -> Deadline:
-        """Return the earlier of two deadlines of the same clock."""
+        """Return the earlier of two deadlines."""
         if self.at is None or (other.at is not None and other.at < self.at):
             return other
         return self
 
     def within(self, seconds: float, whose: str = "its limit") -> Deadline:
         """Return this deadline, or the one that many seconds from now if that is earlier."""
-        at = self.clock.now() + seconds
-        return self if self.at is not None and self.at <= at else Deadline(at, self.clock, whose)
+        at = current_host().clock.monotonic() + seconds
+        return self if self.at is not None and self.at <= at else Deadline(at, whose)
 
     async def wait(self, awaitable: Awaitable[T], *, what: str) -> T:
         """Await something until the deadline.

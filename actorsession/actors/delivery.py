@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from time import monotonic
 from typing import Any
 
 from actorsession.actors.context import CallContext
 from actorsession.errors import CancelledError, DeadlineExceededError, OpError, from_exception
+from transports.host import current_host
 
 __all__ = ["Delivery"]
 
@@ -38,7 +38,7 @@ class Delivery:
         self.context = context
         self.answer: asyncio.Future[Any] | None = None
         self.child: asyncio.Task[Any] | None = None
-        self.since = monotonic()
+        self.since = current_host().clock.monotonic()
         self._actor = actor
         self._on_abandoned: Callable[[Delivery], None] | None = None
         self._timer: asyncio.TimerHandle | None = None

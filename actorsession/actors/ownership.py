@@ -20,6 +20,8 @@ import threading
 import weakref
 from typing import Any
 
+from transports.host import current_host
+
 __all__ = ["Owner", "forks"]
 
 forks = 0
@@ -45,7 +47,7 @@ class Owner:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
-        self._forks, self._pid = forks, os.getpid()
+        self._forks, self._pid = forks, current_host().processes.getpid()
         self._named = ""
         self.loop: asyncio.AbstractEventLoop | None = None
         self.thread = 0
@@ -69,8 +71,9 @@ class Owner:
         if self.is_forked:
             raise RuntimeError(
                 f"this {self._kind} was made in process {self._pid} and cannot be used in the forked process "
-                f"{os.getpid()}: it belongs to the parent process, where its threads, loop and connections "
-                f"stayed behind. Make a {self._kind} after the fork, or start processes with the spawn method"
+                f"{current_host().processes.getpid()}: it belongs to the parent process, where its threads, loop and "
+                f"connections stayed behind. Make a {self._kind} after the fork, or start processes with the spawn "
+                "method"
             )
 
     def bind(self) -> None:

@@ -1,25 +1,27 @@
 """The actors of this process by address, so that a session can call its master without encoding.
 
-The module holds one table for the whole process. Servers publish their master under each of its addresses,
+There is one table for each process. Servers publish their master under each of its addresses,
 and session factories look there before they dial. The module imports the ref. Any thread may call it; a
 returned ref may be called from any event loop.
 
-Entries belong to the process that made them: after a fork the child process finds none, because the event
-loops of its parent do not run in it.
+A forked child finds none of its parent's, because the event loops of its parent do not run in it.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 
 from actorsession.actors.ref import LocalRef, Ref
 from actorsession.errors import AlreadyExistsError
+from transports.host import current_host
 
 __all__ = ["lookup", "publish", "withdraw"]
 
 _lock = threading.Lock()
-_published: dict[str, tuple[int, Ref]] = {}
+
+
+class _Published(dict[str, Ref]):
+    """The actors of one process by address."""
 
 
 def publish(address: str, ref: Ref) -> None:
@@ -36,7 +38,7 @@ def publish(address: str, ref: Ref) -> None:
         known = _find(address)
         if known is not None and known != ref:
             raise AlreadyExistsError(f"{address} stands for actor {known.name!r}, it cannot for {ref.name!r}")
-        _published[address] = (os.getpid(), ref)
+        current_host().own(_Published)[address] = ref
 
 
 def withdraw(address: str, ref: Ref | None = None) -> None:
@@ -48,7 +50,7 @@ def withdraw(address: str, ref: Ref | None = None) -> None:
     """
     with _lock:
         if ref is None or _find(address) == ref:
-            _published.pop(address, None)
+            current_host().own(_Published).pop(address, None)
 
 
 def lookup(address: str) -> Ref | None:
@@ -58,9 +60,7 @@ def lookup(address: str) -> Ref | None:
 
 
 def _find(address: str) -> Ref | None:
-    pid, ref = _published.get(address, (0, None))
-    if pid != os.getpid():
-        return None
+    ref = current_host().own(_Published).get(address)
     if isinstance(ref, LocalRef) and ref.loop is not None and ref.loop.is_closed():
         return None  # its publisher ended without withdrawing it
     return ref

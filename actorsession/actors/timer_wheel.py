@@ -16,6 +16,8 @@ import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
+from transports.host import current_host
+
 __all__ = ["Alarm", "TimerWheel"]
 
 logger = logging.getLogger("actorsession.actors")
@@ -36,10 +38,11 @@ class TimerWheel:
         loop: the event loop; by default the one that is running when the first deadline is added.
     """
 
-    __slots__ = ("_buckets", "_last", "_loop", "_timer")
+    __slots__ = ("_buckets", "_last", "_loop", "_now", "_timer")
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._loop = loop
+        self._now = current_host().clock.monotonic
         self._buckets: dict[int, dict[int, Callable[[], None]]] = {}
         self._last = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -51,7 +54,7 @@ class TimerWheel:
             loop = self._loop = asyncio.get_running_loop()
         if seconds < _LONG:
             return loop.call_later(seconds, callback)
-        number = 1 + int((loop.time() + seconds) / _WIDTH)
+        number = 1 + int((self._now() + seconds) / _WIDTH)
         bucket = self._buckets.get(number)
         if bucket is None:
             earliest = not self._buckets or number < min(self._buckets)
@@ -84,13 +87,12 @@ class TimerWheel:
         if self._timer is not None:
             self._timer.cancel()
         assert self._loop is not None
-        self._timer = self._loop.call_at(min(self._buckets) * _WIDTH, self._turn)
+        self._timer = self._loop.call_later(min(self._buckets) * _WIDTH - self._now(), self._turn)
 
     def _turn(self) -> None:
         """Call what is due, and start the timer of the next bucket."""
         self._timer = None
-        assert self._loop is not None
-        now = self._loop.time() / _WIDTH
+        now = self._now() / _WIDTH  # before the next bucket, perhaps, because loops round their timers
         due = sorted(number for number in self._buckets if number <= now)
         for number in due:
             # It stays in the wheel meanwhile, because a callback may discard others.

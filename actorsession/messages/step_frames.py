@@ -33,7 +33,6 @@ from __future__ import annotations
 
 import math
 import reprlib
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import Any, TypeVar, cast
@@ -46,6 +45,7 @@ from actorsession.errors import OpError, ProtocolError, error_from_wire
 from actorsession.graph.codec import INLINE_LIMIT, Buffer, not_encoded, pack, unpack
 from actorsession.graph.dtypes import ALL_TYPES
 from actorsession.records import dataclass
+from transports.host import current_host
 
 __all__ = [
     "CANCEL", "DONE", "FAIL", "GONE", "NO_VALUES", "PARTIAL_RUN", "PUSH", "RECEIVED", "RUN_GRAPH", "RUN_STEP",
@@ -209,7 +209,7 @@ class StepRequest:
 
     def to_wire(self) -> bytes:
         """Return the form in which it travels."""
-        return pack([self.plan, self.options, self.debug_run, self.key, self.waited, time.time()])
+        return pack([self.plan, self.options, self.debug_run, self.key, self.waited, current_host().clock.time()])
 
     @classmethod
     def from_wire(cls, wire: Any, arrived: float = 0.0, nbytes: int = 0) -> StepRequest:
@@ -297,7 +297,7 @@ class GraphRequest:
 
     def to_wire(self) -> bytes:
         """Return the form in which it travels."""
-        return pack([self.trace, self.debug_run, self.trace_parent, time.time()])
+        return pack([self.trace, self.debug_run, self.trace_parent, current_host().clock.time()])
 
     @classmethod
     def from_wire(cls, wire: Any, arrived: float = 0.0, nbytes: int = 0) -> GraphRequest:

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from actorsession.errors import UnavailableError
+from transports.host import current_host
 
 __all__ = [
     "LAST_LINES",
@@ -33,11 +34,19 @@ process is running or the status is unknown. It may be called on any loop."""
 LAST_LINES = "; its last lines:\n"
 """Stands between the end of a process and the last lines that it wrote, which go to the end of an error."""
 
-# Addresses that are kept although nothing is there any more, the oldest first.
-_retired: deque[str] = deque()
 _MOST_RETIRED = 1000
 
-_registered: dict[str, tuple[ExitReporter, Callable[[], bool]]] = {}
+
+class _Reporters(dict[str, tuple[ExitReporter, Callable[[], bool]]]):
+    """The reporters of one process by address.
+
+    Attributes:
+        retired: addresses that are kept although nothing is there any more, the oldest first.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.retired: deque[str] = deque()
 
 
 def register_exit_reporter(address: str, reporter: ExitReporter, given_up: Callable[[], bool] = bool) -> None:
@@ -49,12 +58,12 @@ def register_exit_reporter(address: str, reporter: ExitReporter, given_up: Calla
         given_up: returns whether the task has ended and is not started again, so that nobody need wait for
             it.
     """
-    _registered[address] = reporter, given_up
+    current_host().own(_Reporters)[address] = reporter, given_up
 
 
 def unregister_exit_reporter(address: str) -> None:
     """Remove the reporter of an address, if there is one."""
-    _registered.pop(address, None)
+    current_host().own(_Reporters).pop(address, None)
 
 
 def retire(address: str, how: str) -> None:
@@ -69,17 +78,18 @@ def retire(address: str, how: str) -> None:
         return how if task is None else ""  # the error of a task says itself what it knows
 
     unregister_exit_reporter(address)
-    _retired.append(address)
-    if len(_retired) > _MOST_RETIRED:
-        oldest = _retired.popleft()
-        if oldest not in _retired and is_given_up(oldest):
+    retired = current_host().own(_Reporters).retired
+    retired.append(address)
+    if len(retired) > _MOST_RETIRED:
+        oldest = retired.popleft()
+        if oldest not in retired and is_given_up(oldest):
             unregister_exit_reporter(oldest)
     register_exit_reporter(address, report, lambda: True)
 
 
 def is_given_up(address: str) -> bool:
     """Return whether the task at an address has ended and is known not to be started again."""
-    registered = _registered.get(address)  # one look: other threads unregister
+    registered = current_host().own(_Reporters).get(address)  # one look: other threads unregister
     return registered is not None and registered[1]()
 
 
@@ -93,7 +103,7 @@ async def add_exit_status(error: UnavailableError, target: str) -> UnavailableEr
     Returns:
         The same error.
     """
-    registered = _registered.get(target)
+    registered = current_host().own(_Reporters).get(target)
     if registered is not None:
         status = await registered[0](error.task)
         # Several waiters on one connection may share its error.

@@ -33,7 +33,6 @@ from dataclasses import field
 from functools import partial
 from typing import Any
 
-from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import STOP_GRACE, Children
@@ -63,7 +62,7 @@ from actorsession.messages import (
     lost_message,
 )
 from actorsession.messages.step_frames import SHORT_STARTS, is_step_frame, read_ahead
-from actorsession.metrics import LinkMetrics, add_link, count_round_trip, end_link
+from actorsession.metrics import LinkMetrics, ProcessTally
 from actorsession.records import dataclass
 from actorsession.rpc.backpressure import Backpressure
 from actorsession.rpc.link_statistics import LinkStatistics
@@ -77,6 +76,7 @@ from actorsession.rpc.step_calls import StepCalls
 from actorsession.terminal_text import visible
 from transports import Buffer, Connection, ConnectionClosed, Frame, LostFrame, Place, TransportError, allocate_shared
 from transports.event import Event
+from transports.host import current_host
 
 __all__ = ["Link", "LinkStatistics"]
 
@@ -260,7 +260,7 @@ class LinkLiveness:
     _children: Children  # own the probes of the peer
     _lease: Lease
     _monitor: PeerMonitor
-    _clock: Clock
+    _now: Callable[[], float]
     reads_apart: bool = False
     round_trip: float = 0.0
     _looks_apart: int = 0
@@ -291,8 +291,8 @@ class LinkLiveness:
         seen = self._connection.statistics()
         self._looks_apart += self.reads_apart  # a peer that is not read from is not silent
         heard = seen.bytes_received + self._looks_apart
-        look = self._lease.look(self._clock.now(), received=heard, sent=seen.frames_sent)
-        why, work = self._monitor.judge(look, self._clock.now())
+        look = self._lease.look(self._now(), received=heard, sent=seen.frames_sent)
+        why, work = self._monitor.judge(look, self._now())
         if work is not None:
             _ = self._children.start(work, name=f"probe {self._end.peer}")
         if why is not None:
@@ -302,7 +302,7 @@ class LinkLiveness:
         measures = self._looks % _MEASURED_EVERY == 0
         self._looks += 1
         if measures:
-            self._asked = (self._looks, self._clock.now())
+            self._asked = (self._looks, self._now())
         if look.beat_due or measures:
             try:
                 self._writer.send(Beat(asks=self._looks) if measures else _BEAT)
@@ -318,8 +318,8 @@ class LinkLiveness:
         number, sent = self._asked
         if number and beat.answers == number:
             self._asked = (0, 0.0)
-            self.round_trip = self._clock.now() - sent
-            count_round_trip(self.round_trip)
+            self.round_trip = self._now() - sent
+            current_host().own(ProcessTally).round_trips.observe(self.round_trip)
 
     def connection_ended(self, error: Exception) -> None:
         """End the link whose connection has ended, or cannot be read from any more."""
@@ -469,7 +469,6 @@ class Link:
         lease: seconds of silence after which the peer is declared lost, unless it is found to be busy.
         watch: makes the probe that checks whether a silent peer is alive; by default through this host's
             operating system, or through the peer's sidecar without a token.
-        clock: the clock of the lease and of the deadlines that handlers get.
 
     Raises:
         InvalidArgumentError: the lease is shorter than two beats.
@@ -484,7 +483,6 @@ class Link:
         beat: float = BEAT_SECONDS,
         lease: float = LEASE_SECONDS,
         watch: ProbeFactory = probe_for,
-        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.peer_name = peer_name if peer_name is not None else connection.peer.task
         self.peer = connection.peer
@@ -496,6 +494,7 @@ class Link:
         self._end = LinkEnd(connection, self.peer_name)
         self._writer = LinkWriter(connection, self._end)
         send = self._writer.send
+        now = current_host().clock.monotonic
         # A peer with a shorter lease requests more frequent heartbeats.
         often = min(beat, HeartbeatLocation.parse(connection.peer.pulse).beat or beat)
         self._liveness = LinkLiveness(
@@ -503,9 +502,9 @@ class Link:
             self._end,
             self._writer,
             self._children,
-            Lease(beat=often, lease=lease, now=clock.now()),
+            Lease(beat=often, lease=lease, now=now()),
             PeerMonitor(watch(connection, often, lease), often, self._end.who),
-            clock,
+            now,
         )
         self._pending = PendingCalls(self.peer_name, self.address, send)
         self._backpressure = Backpressure(connection, self._pending)
@@ -517,7 +516,6 @@ class Link:
             send=send,
             watch=self._end.watch,
             children=self._children,
-            clock=clock,
             programs=self.steps.served,
         )
         self.steps.served.on_plan = self._service.plan
@@ -527,7 +525,7 @@ class Link:
         self._running = False
         self._tells_sent = 0
         _ = self._end.watch(self._release)
-        add_link(self)
+        current_host().own(ProcessTally).add_link(self)
 
     @property
     def closed(self) -> bool:
@@ -762,7 +760,7 @@ class Link:
         self._pending.fail_all(self._end.for_caller)
         self.steps.end(self._end.for_caller)
         self._service.cancel_all()
-        end_link(self)
+        current_host().own(ProcessTally).end_link(self)
 
     def __repr__(self) -> str:
         state = "open" if self._end.error is None else "over"

@@ -6,7 +6,6 @@ and its receiver as it arrives.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from actorsession.errors import OpError, ProtocolError
 from actorsession.graph.codec import Buffer, not_encoded
 from actorsession.messages.step_frames import PUSH, TRACED_PUSH, is_moment, read_value, write_header, write_value
+from transports.host import current_host
 
 __all__ = ["LONG_HEADER", "FrameWriter", "PushTimes", "Pushed", "Pushes", "is_bulky"]
 
@@ -168,7 +168,7 @@ class Pushes:
 
     def receive_traced(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         """Pass on what the peer has pushed for a traced step, with its times."""
-        arrived = time.time()
+        arrived = current_host().clock.time()
         sent, queued = wire[2:4] if len(wire) > 3 else (0.0, -1)
         if not is_moment(sent) or type(queued) is not int or queued < 0:
             raise ProtocolError(f"a traced push has a moment and a number of bytes, found {(sent, queued)!r:.100}")

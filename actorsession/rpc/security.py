@@ -14,6 +14,7 @@ from actorsession.config import RPCOptions
 from actorsession.errors import InvalidArgumentError
 from transports import BindError, ConnectError, SecurityConfig
 from transports.guard import MIN_TOKEN
+from transports.host import current_host
 from transports.security import SecurityFault, make_context
 
 __all__ = [
@@ -38,8 +39,8 @@ TOKEN_FILE_VARIABLE = "ACTORSESSION_TOKEN_FILE"
 """The environment variable with the path of a file that holds the secret; ``TOKEN_VARIABLE`` wins."""
 
 
-# By address: the tokens of clusters that this process started, which nobody else was told.
-_tokens: dict[str, str] = {}
+class _Tokens(dict[str, str]):
+    """By address: the tokens of clusters that this process started, which nobody else was told."""
 
 
 def shared_token(address: str = "") -> str | None:
@@ -56,7 +57,7 @@ def shared_token(address: str = "") -> str | None:
         InvalidArgumentError: if the file that the environment names cannot be read, is empty, or can be read
             by every user.
     """
-    token = _tokens.get(address) or os.environ.get(TOKEN_VARIABLE)
+    token = current_host().own(_Tokens).get(address) or os.environ.get(TOKEN_VARIABLE)
     path = os.environ.get(TOKEN_FILE_VARIABLE)
     return token or (_read_token(path) if path else None)
 
@@ -81,13 +82,13 @@ def _read_token(path: str) -> str:
 
 def remember_token(address: str, token: str) -> None:
     """Let clients of this process use a token at an address, until ``forget_token``; any thread may call."""
-    _tokens[address] = token
+    current_host().own(_Tokens)[address] = token
 
 
 def forget_token(addresses: Iterable[str]) -> None:
     """Remove the tokens of addresses, if there are any."""
     for address in addresses:
-        _tokens.pop(address, None)
+        current_host().own(_Tokens).pop(address, None)
 
 
 def is_guessable(token: str) -> bool:

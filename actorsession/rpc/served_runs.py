@@ -13,11 +13,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import secrets
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -50,6 +48,7 @@ from actorsession.messages.step_frames import (
     write_value,
 )
 from actorsession.rpc.pushes import FrameWriter
+from transports.host import current_host
 
 __all__ = [
     "MAX_PLANS",
@@ -77,7 +76,6 @@ MAX_PLANS = 10_000
 # Answers whose values were taken out of queues and the like; a correct peer confirms each of them at once.
 MAX_UNSETTLED = 10_000
 
-_NUMBERS = itertools.count(1 + secrets.randbits(48))
 
 _PROGRAMS = {RUN_STEP: "_plans", PARTIAL_RUN: "setups", RUN_GRAPH: "_graphs"}
 _REQUESTS: dict[int, Any] = {RUN_STEP: StepRequest, RUN_GRAPH: GraphRequest}
@@ -89,6 +87,10 @@ Settle: TypeAlias = Callable[[bool], None]
 """Settles what a run has taken; the argument is whether its values have reached the caller."""
 
 logger = logging.getLogger("actorsession.actors")
+
+
+def _program_numbers() -> Iterator[int]:
+    return itertools.count(1 + current_host().entropy.randbits(48))
 
 
 class Backlog(Protocol):
@@ -261,7 +263,7 @@ class ServedRuns:
 
     def register(self, program: StepProgram) -> int:
         """Let the peer run a program of a graph, and return its number."""
-        number = next(_NUMBERS)
+        number = next(current_host().own(_program_numbers))
         self._graphs[number] = program
         return number
 
@@ -281,7 +283,7 @@ class ServedRuns:
         if kind == PARTIAL_RUN:
             asked = CallRequest.from_wire(asked)
         elif asked is not None:
-            asked = _REQUESTS[kind].from_wire(asked, time.time(), len(header) + sum(map(len, segments)))
+            asked = _REQUESTS[kind].from_wire(asked, current_host().clock.time(), len(header) + sum(map(len, segments)))
         self.received += 1
         run = ServedRun(self, call, seconds, WireValues.received(wire[5:], segments), asked)
         if self._early and call in self._early:  # it was cancelled before it has arrived

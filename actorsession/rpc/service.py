@@ -21,7 +21,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from actorsession.actors.clock import Clock
 from actorsession.actors.context import CallContext, ProgramTable, Watch
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.ref import LocalRef, Ref
@@ -108,12 +107,11 @@ class Service:
         send: sends an envelope; raises ``UnavailableError`` once the link is lost.
         watch: registers a callback for the end of the link.
         children: own the calls that are forwarded to actors elsewhere.
-        clock: clock of the deadlines that handlers get.
         programs: the table of the step programs that the peer may run.
     """
 
     __slots__ = (
-        "_address", "_children", "_clock", "_early", "_peer", "_programs", "_send", "_serves",
+        "_address", "_children", "_early", "_peer", "_programs", "_send", "_serves",
         "_tell_context", "_watch", "_working", "calls", "tells",
     )  # fmt: skip
 
@@ -126,7 +124,6 @@ class Service:
         send: Callable[[Envelope], None],
         watch: Watch,
         children: Children,
-        clock: Clock,
         programs: ProgramTable | None = None,
     ) -> None:
         self._serves = serves
@@ -135,7 +132,6 @@ class Service:
         self._send = send
         self._watch = watch
         self._children = children
-        self._clock = clock
         self._working: dict[int, asyncio.Future[Any]] = {}
         self._programs = programs
         self._early: dict[int, None] = {}
@@ -157,7 +153,7 @@ class Service:
         if self._early and call.call_id in self._early:
             del self._early[call.call_id]
             return
-        deadline = Deadline.after(call.time_left, self._clock)
+        deadline = Deadline.after(call.time_left)
         if len(self._working) >= MAX_SERVING:
             error = ResourceExhaustedError(f"{self._peer} has {len(self)} calls in progress here, which is the limit")
             self._send_answer(Failure(call.call_id, error))

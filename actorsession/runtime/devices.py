@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -26,6 +25,7 @@ from actorsession.plan.device_set import DeviceSet
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
 from actorsession.runtime.resources import ResourceManager
+from transports.host import current_host
 
 __all__ = [
     "CPU_PRIORITY",
@@ -49,7 +49,7 @@ CPU_PRIORITY = 60
 
 def new_incarnation() -> int:
     """Return a random 64-bit number that is not zero."""
-    return secrets.randbits(64) or 1
+    return current_host().entropy.randbits(64) or 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

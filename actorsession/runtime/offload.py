@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transports.host import current_host
+
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundSegment
     from actorsession.plan.control_flow.dataflow_partition import NodePlan
@@ -48,14 +50,18 @@ class OffloadPolicy:
         offload_above: ``OFFLOAD_ABOVE``.
         runs: segments and nodes that were measured so far. Like ``seconds`` it is changed without a lock.
         seconds: the total of their times.
+        now: reads the clock by which they are measured.
+        nanos: reads it in nanoseconds.
     """
 
-    __slots__ = ("offload_above", "runs", "seconds")
+    __slots__ = ("nanos", "now", "offload_above", "runs", "seconds")
 
     def __init__(self) -> None:
         self.offload_above = OFFLOAD_ABOVE
         self.runs = 0
         self.seconds = 0.0
+        clock = current_host().clock
+        self.now, self.nanos = clock.perf_counter, clock.perf_counter_ns
 
     # -- segments ------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ Invariants: nothing here waits, and results are bounded by the given limits.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,7 @@ from actorsession.runtime.wait_graph import (
     StepWaits,
     Waiter,
 )
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
@@ -102,7 +102,7 @@ def _look_at(frame: FrameType) -> _Found | None:
         engine, index, gate = owner, here["index"], None
         bound, segment = engine.bound, engine.bound.segments[index]
     number = _node_at(frame, segment)
-    kernel = _kernel(bound, index, number, time.perf_counter() - begin, engine)
+    kernel = _kernel(bound, index, number, current_host().clock.perf_counter() - begin, engine)
     return _Found(engine, index, gate, kernel)
 
 
@@ -152,7 +152,7 @@ def _kernel(
 
 def _offloaded(work: OffloadedWork) -> KernelNow:
     """Return the description of work that was handed to the pool and is on no stack."""
-    engine, seconds = work.engine, time.monotonic() - work.since
+    engine, seconds = work.engine, current_host().clock.monotonic() - work.since
     queued = not work.is_running
     return _kernel(engine.bound, work.index, work.node, seconds, engine, queued=queued)
 
@@ -245,7 +245,7 @@ class _States:
         """Return the description of a suspended node."""
         bound = waiting.engine.bound
         suspension = waiting.suspension
-        seconds = time.monotonic() - waiting.since
+        seconds = current_host().clock.monotonic() - waiting.since
         return _kernel(bound, 0, suspension.node, seconds, waiting.engine, suspended=True)
 
 
@@ -274,7 +274,7 @@ def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits
     collectives = [] if step.collectives is None else step.collectives.waits()
     return StepWaits(
         step_id=step.step_id,
-        seconds=time.monotonic() - step.since,
+        seconds=current_host().clock.monotonic() - step.since,
         unfinished=unfinished,
         waiters=tuple(waiters),
         more_waiters=more,

@@ -19,7 +19,6 @@ keep arrays alive. Callable from any thread.
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain, repeat
@@ -30,6 +29,7 @@ from actorsession.config.step_record import ErrorRecord, PartRecord, StepKind, S
 from actorsession.errors import CancelledError, OpError
 from actorsession.metrics import Histogram
 from actorsession.plan.rendezvous_key import parse_key
+from transports.host import current_host
 
 __all__ = [
     "KEPT_STEPS",
@@ -172,7 +172,8 @@ class ErrorLog:
             self._counts[code] += 1
             if not isinstance(error, CancelledError):
                 short = message[:_LONGEST_MESSAGE]
-                self._records.append(ErrorRecord(time.time(), code, short, where, session, step_id, subject))
+                now = current_host().clock.time()
+                self._records.append(ErrorRecord(now, code, short, where, session, step_id, subject))
 
     def last(self, count: int = _KEPT_ERRORS) -> list[ErrorRecord]:
         """Return the latest errors, the oldest of them first."""
@@ -238,7 +239,7 @@ class StepLog:
         """
         if count < 1:
             return []
-        now = time.monotonic()
+        now = current_host().clock.monotonic()
         ended = self._ended()
         under_way = self._under_way()
         if not running:  # a part that has ended may be that of a step that has not
@@ -269,7 +270,8 @@ class StepLog:
 
     def _records(self, entries: Iterable[Whole | Part]) -> list[StepRecord]:
         """Return merged records of entries."""
-        to_wall = time.time() - time.monotonic()
+        clock = current_host().clock
+        to_wall = clock.time() - clock.monotonic()
         return merge_records(
             [
                 self._whole(entry, to_wall) if isinstance(entry, Whole) else self._part(entry, to_wall)
@@ -295,7 +297,7 @@ class StepLog:
         )
 
     def _part(self, entry: Part, to_wall: float) -> StepRecord:
-        end = entry.ended or time.monotonic()
+        end = entry.ended or current_host().clock.monotonic()
         waited = max(0.0, end - entry.began - entry.worked - entry.pooled) if entry.paused else 0.0
         began, ended = entry.began + to_wall, entry.ended and entry.ended + to_wall
         transfers = [

@@ -12,7 +12,6 @@ so they do not decrease whatever happens to the wall clock.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +32,7 @@ from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext
 from actorsession.plan.partition import RECV
 from actorsession.plan.rendezvous_key import parse_key
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition
@@ -72,12 +72,15 @@ class StepStatsCollector:
         began: when that has begun, in wall-clock seconds.
         phases: what came before, in the order in which it ended.
         frames: the messages that have arrived for it.
+        nanos: reads the clock of its records, in nanoseconds.
     """
 
     def __init__(self, step_id: int, limit: int = _LIMIT) -> None:
         self._step_id = step_id
         self._limit = limit
-        self._offset = time.time_ns() - time.perf_counter_ns()
+        clock = current_host().clock
+        self.nanos = clock.perf_counter_ns
+        self._offset = clock.time_ns() - self.nanos()
         self._lock = threading.Lock()
         self._nodes: list[_Record] = []
         self._transfers: list[TransferStats] = []
@@ -88,7 +91,7 @@ class StepStatsCollector:
         self.frames: list[FrameStats] = []
 
     def _now(self) -> float:
-        return (self._offset + time.perf_counter_ns()) / 1e9
+        return (self._offset + self.nanos()) / 1e9
 
     def add_wait(self, kind: str, since: float, what: str = "") -> None:
         """Record what the step has waited for until now, from which on its nodes can run; see ``PhaseStats``."""
@@ -114,7 +117,7 @@ class StepStatsCollector:
             start: when it was begun, by the monotonic clock in nanoseconds.
             values: its outputs.
         """
-        end = time.perf_counter_ns()
+        end = self.nanos()
         outputs = tuple([_measure(v) for v in values])
         thread = threading.current_thread().name
         self.add_node(_Record(linked, number, thread, start, start, end, end, outputs, waited=True))
@@ -266,13 +269,15 @@ class Recorder(SegmentContext):
 
     def note(self, number: int, start: int, value: Any) -> None:
         """Record that a node has run; see ``SegmentContext.note``."""
-        op_end = time.perf_counter_ns()
+        op_end = self._collector.nanos()
         self.nanos += op_end - start
         count = len(self._linked.compiled.nodes[number].outputs)
         values = (value,) if count == 1 else value if count else ()
         outputs = tuple([_measure(v) for v in values])
         self._collector.add_node(
-            _Record(self._linked, number, self._thread, self._scheduled, start, op_end, time.perf_counter_ns(), outputs)
+            _Record(
+                self._linked, number, self._thread, self._scheduled, start, op_end, self._collector.nanos(), outputs
+            )
         )
 
 

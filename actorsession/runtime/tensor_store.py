@@ -12,7 +12,7 @@ any thread and at any point, may discard values.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import Any
 
@@ -22,11 +22,14 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import TENSOR_STORE
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
+from transports.host import current_host
 
 __all__ = ["TensorStore", "install_tensor_store"]
 
-# One sequence for all sessions of the process, so that a handle of one session is unknown to the others.
-_COUNTER = itertools.count()
+
+def _handle_numbers() -> Iterator[int]:
+    # One sequence for all sessions of a process, so that a handle of one session is unknown to the others.
+    return itertools.count()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +46,7 @@ class TensorStore:
 
     def new_handle(self, node: str, device: str) -> str:
         """Return a handle that was never used before: ``node;number;device``."""
-        return f"{node};{next(_COUNTER)};{device}"
+        return f"{node};{next(current_host().own(_handle_numbers))};{device}"
 
     def save(self, handle: str, value: Any) -> None:
         """Keep a value under a handle, on the device that the handle names.

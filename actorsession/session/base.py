@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 from actorsession.actors import ownership
@@ -377,7 +376,7 @@ class BaseSession(Shown, ProcessBound, ABC):
         Both sessions run this coroutine. In an ``AsyncSession`` it may suspend; a ``Session`` completes it
         without a loop, as what it awaits blocks the thread there.
         """
-        begin = perf_counter()
+        begin = self._run_tally.now()
         try:
             if options is not None or run_metadata is not None:
                 check_run_arguments(options, run_metadata)
@@ -411,7 +410,7 @@ class BaseSession(Shown, ProcessBound, ABC):
                 self._name_operation(error)
             self._run_tally.failure(error)
             raise
-        self._run_tally.success(perf_counter() - begin)
+        self._run_tally.success(self._run_tally.now() - begin)
         return result
 
     def _own_options(self, options: Any) -> Any:

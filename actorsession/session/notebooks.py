@@ -14,15 +14,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-import time
 import warnings
 from collections.abc import Callable
+from dataclasses import field
 from types import FrameType
 from typing import TypeVar
 
 from actorsession.graph.source_location import stack_level
 from actorsession.records import dataclass
 from actorsession.runtime.watchdog import HOLD_LIMIT
+from transports.host import current_host
 
 __all__ = ["CellCalls", "CellWarning", "blocks_loop", "is_cell", "without_loop"]
 
@@ -91,7 +92,7 @@ class CellCalls:
 
     planned: bool = False
     warned: bool = False
-    clock: Callable[[], float] = time.perf_counter
+    clock: Callable[[], float] = field(default_factory=lambda: current_host().clock.perf_counter)
 
     def step(self, call: Callable[[], T]) -> T:
         """Run a step in a cell; warn if it was the first to hold the loop for long."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from actorsession.metrics import BOUNDS, Histogram, HistogramCounts
 from actorsession.records import dataclass
+from transports.host import current_host
 
 __all__ = ["RunLatency", "RunTally"]
 
@@ -44,9 +45,10 @@ class RunTally:
     Attributes:
         cancelled: runs that their callers have cancelled or interrupted.
         durations: how long those that succeeded took.
+        now: reads the clock by which they are measured.
     """
 
-    __slots__ = ("_errors", "_lock", "_seconds", "_successes", "cancelled", "durations")
+    __slots__ = ("_errors", "_lock", "_seconds", "_successes", "cancelled", "durations", "now")
 
     def __init__(self) -> None:
         self._successes = itertools.count()
@@ -54,6 +56,7 @@ class RunTally:
         self._errors: dict[str, int] = {}
         self._lock = threading.Lock()
         self.cancelled = 0
+        self.now = current_host().clock.perf_counter
         self.durations: Histogram | None = None  # until there is one
 
     def success(self, seconds: float) -> None:

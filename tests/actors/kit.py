@@ -17,6 +17,7 @@ from actorsession.errors import FailedPreconditionError
 from actorsession.messages import message
 from actorsession.rpc import Link
 from transports import Connection, Hello, connect, listen
+from transports.host import Clock
 
 # A test that needs longer waits for something that does not come.
 PATIENCE = 60.0
@@ -157,14 +158,14 @@ class Desk(Actor):
         self._marks.setdefault(mark, asyncio.Event()).set()
 
 
-class HandClock:
+class HandClock(Clock):
     """A clock that a test moves."""
 
-    def __init__(self, start: float = 100.0) -> None:
-        self.time = start
+    def __init__(self, now: float = 100.0) -> None:
+        self.now = now
 
-    def now(self) -> float:
-        return self.time
+    def monotonic(self) -> float:
+        return self.now
 
 
 async def soon(awaitable: Awaitable[Any]) -> Any:

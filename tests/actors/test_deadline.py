@@ -10,19 +10,20 @@ from actorsession.actors import Deadline
 from actorsession.errors import DeadlineExceededError
 from tests.actors.kit import HandClock, soon
 from tests.loops import cancelled
+from transports.host import Host, on_host
 
 
 def test_a_deadline_is_seconds_from_now_on_its_clock() -> None:
-    clock = HandClock(100.0)
-    deadline = Deadline.after(2.0, clock)
-    assert (deadline.at, deadline.remaining(), deadline.expired) == (102.0, 2.0, False)
-    clock.time = 103.0
-    assert (deadline.remaining(), deadline.time_left, deadline.expired) == (-1.0, 0.0, True)
+    with on_host(Host(clock=(clock := HandClock(100.0)))):
+        deadline = Deadline.after(2.0)
+        assert (deadline.at, deadline.remaining(), deadline.expired) == (102.0, 2.0, False)
+        clock.now = 103.0
+        assert (deadline.remaining(), deadline.time_left, deadline.expired) == (-1.0, 0.0, True)
 
 
 def test_it_has_expired_at_the_very_moment() -> None:
-    clock = HandClock(100.0)
-    assert Deadline.after(0.0, clock).expired
+    with on_host(Host(clock=HandClock())):
+        assert Deadline.after(0.0).expired
 
 
 @pytest.mark.parametrize("never", [Deadline.never(), Deadline.after(None)])
@@ -31,19 +32,17 @@ def test_no_limit_never_expires_and_leaves_no_time(never: Deadline) -> None:
 
 
 def test_the_earliest_of_two_is_the_one_that_comes_first_in_either_order() -> None:
-    clock = HandClock()
-    soon_, late, never = Deadline.after(1, clock), Deadline.after(2, clock), Deadline.never()
+    soon_, late, never = Deadline(1.0), Deadline(2.0), Deadline.never()
     for first, second, earliest in [(soon_, late, soon_), (late, never, late), (never, never, never)]:
         assert first.earliest(second) is earliest
         assert second.earliest(first) is earliest
 
 
 def test_within_some_seconds_it_ends_then_unless_it_ended_before() -> None:
-    clock = HandClock(100.0)
-    deadline = Deadline.after(2.0, clock)
-    assert deadline.within(3.0) is deadline
-    assert deadline.within(1.0) == Deadline(101.0, clock)
-    assert Deadline(None, clock).within(1.0) == Deadline(101.0, clock)
+    deadline = Deadline(102.0)
+    with on_host(Host(clock=HandClock(100.0))):
+        assert deadline.within(3.0) is deadline
+        assert deadline.within(1.0) == Deadline.never().within(1.0) == Deadline(101.0)
 
 
 async def _value() -> str:

@@ -28,11 +28,11 @@ from actorsession import (
 from actorsession.actors import Deadline
 from actorsession.errors import InvalidArgumentError
 from actorsession.messages import ExplainStep, StepExplained
+from actorsession.testing.proxy import Proxy
+from actorsession.testing.strategies import Recipe, graphs
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, InProcess, in_process, on, soon
-from tests.cluster.proxy import Proxy
 from tests.cluster.script import ROOT, environment
 from tests.cluster.test_warm_up import runs
-from tests.property.recipes import Recipe, recipes
 from tests.rows import for_each
 
 FED = np.ones((5, 2), np.float32)
@@ -89,7 +89,7 @@ async def test_over_processes_it_agrees_with_the_run(processes: LocalCluster, gr
 
 @pytest.mark.process
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(recipe=recipes())
+@given(recipe=graphs())
 def test_the_explanation_of_a_random_graph_agrees_with_its_run(processes: LocalCluster, recipe: Recipe) -> None:
     graph = Graph()
     with Session(processes.target("worker", 0), graph=graph) as session:

@@ -18,9 +18,9 @@ from actorsession.actors import Children
 from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from actorsession.testing.proxy import Proxy, Way
 from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, reach_over_links, soon
-from tests.cluster.proxy import Proxy, Way
 from tests.loops import run_to_end
 from transports.shm.lane import SHARED_VARIABLE
 

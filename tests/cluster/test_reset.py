@@ -15,10 +15,10 @@ from actorsession.actors import Deadline
 from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.messages import GetStatus
+from actorsession.testing.proxy import Proxy
 from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, in_process, on, soon
 from tests.cluster.master_access import Way, way
 from tests.cluster.process_cluster import ProcessCluster
-from tests.cluster.proxy import Proxy
 from tests.cluster.test_worker_cache import Task, push, tasks
 from transports import Connection, Hello, WrongPeer, connect, listen
 from transports.frame import WIRE_VERSION

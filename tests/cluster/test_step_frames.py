@@ -38,6 +38,7 @@ from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.interruptible import CancelScope
 from actorsession.runtime.loop_thread import LoopThread
+from actorsession.testing.proxy import Proxy
 from tests.cluster.kit import (
     PATIENCE,
     W0,
@@ -55,7 +56,6 @@ from tests.cluster.kit import (
     soon,
     until_all,
 )
-from tests.cluster.proxy import Proxy
 from tests.cluster.test_hostile_clients import linked
 from tests.loops import run_to_end
 from tests.nodes import make_one, op_type

@@ -23,6 +23,7 @@ from actorsession import DType, TensorShape, as_dtype
 from actorsession.errors import InvalidArgumentError, ProtocolError, ResourceExhaustedError
 from actorsession.graph import dtypes
 from actorsession.graph.codec import INLINE_LIMIT, Buffer, Packed, opened, pack, packed, tensor_bytes, unpack
+from actorsession.testing.strategies import shapes
 from tests.rows import for_each, refusing
 
 TENSOR, DTYPE, SHAPE, STRINGS, BIGINT = 1, 2, 3, 4, 5  # the extension types on the wire
@@ -34,13 +35,11 @@ NUMBERS = [
     if isinstance(found := getattr(dtypes, name), DType) and found.kind not in "srv" and name != "bool_"
 ] + [dtypes.bool_]
 
-shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
-
 
 @st.composite
 def arrays(draw: st.DrawFn) -> Any:
     """An array of any type that travels, of any memory layout."""
-    dtype, shape = draw(st.sampled_from(NUMBERS)), draw(shapes)
+    dtype, shape = draw(st.sampled_from(NUMBERS)), draw(shapes())
     size = int(np.prod(shape)) * dtype.itemsize
     content = bytearray(draw(st.binary(min_size=size, max_size=size)))
     if dtype is dtypes.bool_:
@@ -107,7 +106,7 @@ def test_arrays_come_back_the_same_whether_in_band_or_beside(items: list[Any], b
     assert same(items, unpack(data, [bytearray(s) for s in segments]))
 
 
-@given(hnp.arrays(object, shapes, elements=st.binary(max_size=5) | st.text(max_size=5), fill=st.nothing()))
+@given(hnp.arrays(object, shapes(), elements=st.binary(max_size=5) | st.text(max_size=5), fill=st.nothing()))
 def test_string_tensors_come_back_as_bytes(array: Any) -> None:
     back = unpack(pack(array))
     assert back.dtype == object

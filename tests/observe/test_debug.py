@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 import actorsession as acts
-from actorsession import Graph, RunOptions, Session, as_dtype, ops
+from actorsession import DType, Graph, RunOptions, Session, ops
 from actorsession.checkpoints.seals import open_json, seal_json
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.observe.debug import DebugDumpDir, has_inf_or_nan
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.debug.sinks import sink_for
+from actorsession.testing.strategies import dtypes, shapes
 
 OPS = ("DebugIdentity", "DebugNumericSummary")
 
@@ -99,12 +99,10 @@ def test_a_run_that_broke_is_there_with_its_error(session: Session, tmp_path: Pa
     assert run.data[-2].tensor_name == "z:0"
 
 
-DTYPES = st.sampled_from(["float16", "bfloat16", "float32", "float64", "int8", "uint64", "bool", "complex64", "string"])
-
-
-@given(data=st.data(), shape=arrays.array_shapes(min_dims=0, min_side=0, max_side=3))
-def test_every_type_comes_back_as_it_was(data: Any, shape: tuple[int, ...], tmp_path_factory: Any) -> None:
-    dtype = as_dtype(data.draw(DTYPES))
+@given(data=st.data(), dtype=dtypes(strings=True), shape=shapes(max_size=3))
+def test_every_type_comes_back_as_it_was(
+    data: Any, dtype: DType, shape: tuple[int, ...], tmp_path_factory: Any
+) -> None:
     if dtype.kind == "s":
         value = np.empty(shape, object)
         value[...] = b""

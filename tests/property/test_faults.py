@@ -22,10 +22,10 @@ from actorsession import AsyncSession, ops
 from actorsession.cluster import update_cluster
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
+from actorsession.testing.proxy import Proxy
+from actorsession.testing.strategies import Recipe, assert_agree, graphs
 from tests.cluster.kit import PATIENCE, W0, W1, is_empty, is_idle, patient_cluster, until_all
 from tests.cluster.process_cluster import ProcessCluster, holding
-from tests.cluster.proxy import Proxy
-from tests.property.recipes import Recipe, assert_agree, recipes
 from tests.property.test_steps import Checks, Model
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
@@ -226,7 +226,7 @@ def test_a_run_that_a_fault_befalls_gives_its_answer_or_one_error_and_the_next_o
             phases=[Phase.generate],  # a moment is not the same again
             suppress_health_check=[HealthCheck.too_slow],
         )
-        @given(recipe=recipes(12), counted=counted, moment=moments)
+        @given(recipe=graphs(12), counted=counted, moment=moments)
         def examples(recipe: Recipe, counted: tuple[tuple[int, int], ...], moment: Moment) -> None:
             model = Model(recipe, Checks((), counted), TASKS)
             scene.hands.do(Play(scene, fault, moment, recipe, model).play())

@@ -6,7 +6,7 @@ that no value decides, so that what is differentiated is smooth.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import actorsession as acts
-from actorsession import ConfigProto, Graph, Session, ops
-from tests.property.processes import TASKS, Processes
+from actorsession import ConfigProto, Graph, LocalCluster, Session, ops
+from tests.property.conftest import TASKS
 
 PLACES = st.integers(0, 3)
 Program = list[tuple[Any, ...]]
@@ -203,20 +203,13 @@ def test_gradients_of_programs_equal_finite_differences_on_one_device_and_three(
     assert_same(answer_here(program, 3), answer)
 
 
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Processes]:
-    made = Processes()
-    yield made
-    made.close()
-
-
 @pytest.mark.process
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(programs(2))
-def test_gradients_of_programs_are_the_same_on_two_processes(processes: Processes, program: Program) -> None:
+def test_gradients_of_programs_are_the_same_on_two_processes(processes: LocalCluster, program: Program) -> None:
     question = Question(program, TASKS)
-    with Session(processes.cluster.target("worker", 0), graph=question.graph) as session:
+    with Session(processes.target("worker", 0), graph=question.graph) as session:
         answer = question.answer(session)
     assert_same(answer, answer_here(program, 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from actorsession import ConfigProto, Graph, Session
-from tests.property.processes import TASKS, Processes
-from tests.property.recipes import Recipe, assert_agree, recipes
+from actorsession import ConfigProto, Graph, LocalCluster, Session
+from actorsession.testing.strategies import Recipe, assert_agree, graphs
+from tests.property.conftest import TASKS
 
 
 def run(recipe: Recipe, graph: Graph, session: Session, place: Any) -> None:
@@ -26,35 +25,28 @@ def run(recipe: Recipe, graph: Graph, session: Session, place: Any) -> None:
     assert_agree([session.run(tensors[-1], feeds)], expected[-1:])
 
 
-@given(recipe=recipes())
+@given(recipe=graphs())
 def test_on_one_device(recipe: Recipe) -> None:
     graph = Graph()
     with Session(graph=graph) as session:
         run(recipe, graph, session, lambda _: graph.device(None))
 
 
-@given(recipe=recipes())
+@given(recipe=graphs())
 def test_on_three_devices(recipe: Recipe) -> None:
     graph = Graph()
     with Session(graph=graph, config=ConfigProto(device_count={"CPU": 3})) as session:
         run(recipe, graph, session, lambda place: graph.device(f"/cpu:{place}"))
 
 
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Processes]:
-    made = Processes()
-    yield made
-    made.close()
-
-
 @pytest.mark.process
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(recipe=recipes())
-def test_on_two_processes(processes: Processes, recipe: Recipe) -> None:
+@given(recipe=graphs())
+def test_on_two_processes(processes: LocalCluster, recipe: Recipe) -> None:
     graph = Graph()
 
     def place(number: int) -> AbstractContextManager[Any]:
         return graph.device(TASKS[number])
 
-    with Session(processes.cluster.target("worker", 0), graph=graph) as session:
+    with Session(processes.target("worker", 0), graph=graph) as session:
         run(recipe, graph, session, place)

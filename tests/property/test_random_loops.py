@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import actorsession as acts
-from actorsession import ConfigProto, Graph, Session, ops
-from tests.property.processes import TASKS, Processes
+from actorsession import ConfigProto, Graph, LocalCluster, Session, ops
+from tests.property.conftest import TASKS
 
 # Values stay below it, so that nothing overflows.
 MODULUS = 97
@@ -163,22 +163,15 @@ def test_programs_give_the_same_on_three_devices(program: Program, first: tuple[
         check(program, first, [f"/cpu:{k}" for k in range(3)], session)
 
 
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Processes]:
-    made = Processes()
-    yield made
-    made.close()
-
-
 @pytest.mark.process
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(programs(2), st.tuples(SCALARS, SCALARS, SCALARS))
 def test_programs_give_the_same_on_two_processes(
-    processes: Processes, program: Program, first: tuple[int, ...]
+    processes: LocalCluster, program: Program, first: tuple[int, ...]
 ) -> None:
-    with Session(processes.cluster.target("worker", 0), graph=Graph()) as session:
+    with Session(processes.target("worker", 0), graph=Graph()) as session:
         check(program, first, TASKS, session)
 
 

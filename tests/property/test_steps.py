@@ -6,7 +6,7 @@ In a session of this process, on one worker, on two, with a master in this proce
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actorsession import AsyncSession, Graph, Tensor, ops
+from actorsession import AsyncSession, Graph, LocalCluster, Tensor, ops
 from actorsession.errors import OpError
+from actorsession.testing.strategies import Recipe, graphs
 from tests.cluster.kit import in_process
 from tests.loops import run_to_end
-from tests.property.processes import TASKS, Processes
-from tests.property.recipes import Recipe, recipes
+from tests.property.conftest import TASKS
 
 # At least two of them succeed: the first of these brings the plan along, and the next one needs it not.
 RUNS = 4
@@ -154,24 +154,19 @@ def assert_same(found: list[Any], expected: list[Any]) -> None:
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Processes]:
-    made = Processes()
-    yield made
-    made.close()
-
-
 @pytest.mark.process
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(recipe=recipes(12), checks=checks)
-def test_a_step_gives_the_same_in_every_kind_of_session(processes: Processes, recipe: Recipe, checks: Checks) -> None:
+@given(recipe=graphs(12), checks=checks)
+def test_a_step_gives_the_same_in_every_kind_of_session(
+    processes: LocalCluster, recipe: Recipe, checks: Checks
+) -> None:
     async def of(name: str) -> list[Any]:
         kind = KINDS[name]
         model = Model(recipe, checks, kind.places)
         if name == "local":
             return await outcomes(model, recipe, "", kind)
         if name != "master in this process":
-            return await outcomes(model, recipe, processes.cluster.target("worker", 0), kind)
+            return await outcomes(model, recipe, processes.target("worker", 0), kind)
         async with in_process() as cluster:
             return await outcomes(model, recipe, cluster.target(), kind)
 

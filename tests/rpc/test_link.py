@@ -40,6 +40,7 @@ from tests.actors.kit import (
 from tests.allocation_failures import Shortage
 from tests.loops import cancelled
 from transports import ConnectionClosed, Frame, encode_frame
+from transports.host import Host, on_host
 
 
 def frame_of(envelope: Any) -> Frame:
@@ -570,13 +571,14 @@ async def test_bytes_of_a_large_unfinished_frame_are_a_sign_of_life() -> None:
         await owner.stop()
 
 
-async def test_the_lease_is_measured_by_the_clock_that_was_given() -> None:
-    """1. The link's own clock stands still while the peer is silent for many leases: the link stays. 2. The clock goes
+async def test_the_lease_is_measured_by_the_clock_of_the_host() -> None:
+    """1. The host's clock stands still while the peer is silent for many leases: the link stays. 2. The clock goes
     on, a beat at a time: the peer is lost within the lease."""
     clock = HandClock()
     async with connected("inproc") as (dialled, _):
         owner = Children("test")
-        here = Link(dialled, serves={}, beat=0.01, lease=0.05, clock=clock)
+        with on_host(Host(clock=clock)):
+            here = Link(dialled, serves={}, beat=0.01, lease=0.05)
         await start(here, owner)
         await eventually(lambda: here.statistics().frames_sent >= 20)
         assert here.statistics().over is None
@@ -586,7 +588,7 @@ async def test_the_lease_is_measured_by_the_clock_that_was_given() -> None:
             await eventually(lambda: here.closed or here.statistics().frames_sent > sent)
 
         for _ in range(6):
-            clock.time += 0.01
+            clock.now += 0.01
             await another_beat()
         assert here.closed
         assert isinstance(await soon(here.wait_closed()), errors.UnavailableError)

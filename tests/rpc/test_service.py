@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actorsession import errors
-from actorsession.actors import SYSTEM_CLOCK, Actor, CallContext, Children, Ref, handles
+from actorsession.actors import Actor, CallContext, Children, Ref, handles
 from actorsession.messages import Call, Cancel, Done, Envelope, Failure, Reply, Tell, UnreadableMessage
 from actorsession.rpc.service import Service
 from tests.actors.kit import Break, Desk, Hold, Note, Said, Say, Stranger, turns
@@ -24,13 +24,7 @@ class Wire:
         self.watched: list[Callable[[], None]] = []
         self.children = Children("test")
         self.service = Service(
-            serves,
-            peer=PEER,
-            address=ADDRESS,
-            send=self._send,
-            watch=self._watch,
-            children=self.children,
-            clock=SYSTEM_CLOCK,
+            serves, peer=PEER, address=ADDRESS, send=self._send, watch=self._watch, children=self.children
         )
 
     def _send(self, envelope: Envelope) -> None:

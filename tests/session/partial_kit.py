@@ -9,7 +9,7 @@ import numpy as np
 
 from actorsession import AsyncSession, ops
 
-__all__ = ["LARGE", "Clock", "Dear", "Stages", "collect", "offloaded", "run_of", "set_clock"]
+__all__ = ["LARGE", "Dear", "Stages", "collect", "offloaded", "run_of", "set_clock"]
 
 
 class Stages:
@@ -26,16 +26,6 @@ class Stages:
 
     async def setup(self, face: Any) -> str:
         return await face.partial_run_setup(self.fetches, self.feeds)
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-
-    def now(self) -> float:
-        return self.time
 
 
 def managers(session: Any) -> list[Any]:

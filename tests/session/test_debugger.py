@@ -37,7 +37,7 @@ from actorsession.extend import RunSignature
 from actorsession.observe.debug import DebugDumpDir
 from actorsession.runtime.debug.debugger import LocalDebugRun
 from actorsession.runtime.debug.dump import ENTRY_BYTES
-from tests.property.recipes import Recipe, recipes
+from actorsession.testing.strategies import Recipe, graphs
 from tests.session.debugger_kit import BREAK, debug_sink, hearing, registered, seen, watch, watch_all
 from tests.session.partial_kit import Stages
 
@@ -217,7 +217,7 @@ async def test_random_ops_draw_the_same_whether_watched_or_not(graph: Graph) -> 
 
 
 @settings(max_examples=30)
-@given(recipe=recipes())
+@given(recipe=graphs())
 def test_random_graphs_give_the_same_bits_when_everything_is_watched(recipe: Recipe) -> None:
     graph = Graph()
     placeholders, tensors = recipe.build(graph, lambda place: graph.device(f"/cpu:{place}"))

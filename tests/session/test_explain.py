@@ -25,7 +25,7 @@ from actorsession import (
 )
 from actorsession.compat import v1 as tf
 from actorsession.extend import PassContext, PassGroup, PlacedGraph, register_graph_pass, registration_scope
-from tests.property.recipes import Recipe, recipes
+from actorsession.testing.strategies import Recipe, graphs
 from tests.rows import for_each
 from tests.session.large_kit import large
 
@@ -161,7 +161,7 @@ async def test_a_large_graph_is_explained_beside_the_loop(graph: Graph) -> None:
 
 
 # -- agreement with what runs ----------------------------------------------------------------------
-@given(recipe=recipes())
+@given(recipe=graphs())
 def test_the_explanation_of_a_random_graph_agrees_with_its_run(recipe: Recipe) -> None:
     graph = Graph()
     with Session(graph=graph, config=ConfigProto(device_count={"CPU": 3})) as session:

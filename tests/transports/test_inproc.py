@@ -12,7 +12,8 @@ from tests.transports.peers import PS, WORKER, echo, linked, numbered, recv_unti
 from transports import BindError, ConnectError, Frame, connect, listen
 from transports.connection import HIGH_WATER
 from transports.delivery import FRAMES_PER_TURN
-from transports.inproc import HIGH_WATER_FRAMES, _listeners
+from transports.host import current_host
+from transports.inproc import HIGH_WATER_FRAMES, _new_names
 
 
 async def test_the_peer_receives_the_very_frame() -> None:
@@ -56,8 +57,8 @@ async def test_a_name_that_is_taken_tells_by_whom() -> None:
 
 async def test_no_name_is_left_behind() -> None:
     async with await listen("inproc://brief", PS, echo):
-        assert "brief" in _listeners
-    assert "brief" not in _listeners
+        assert "brief" in current_host().own(_new_names)
+    assert "brief" not in current_host().own(_new_names)
 
 
 async def test_a_socket_is_no_use_to_a_name() -> None:
@@ -91,4 +92,4 @@ def test_the_name_of_a_listener_whose_loop_is_closed_is_free() -> None:
 
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as other:
         other.run(dial_and_listen())
-    assert "abandoned" not in _listeners
+    assert "abandoned" not in current_host().own(_new_names)

@@ -12,22 +12,18 @@ from pathlib import Path
 import pytest
 
 from transports import Address, BindError
-from transports.stream.sockets import (
-    bind_tcp,
-    bind_unix,
-    check_family,
-    file_identity,
-    is_local,
-    tcp_address,
-    unix_address,
-)
+from transports.host import SYSTEM
+from transports.stream.sockets import check_family, is_local, tcp_address, unix_address
 from transports.stream.transport import TcpTransport, UnixTransport
+
+bind = UnixTransport().bind_socket
+socket_file = SYSTEM.network.socket_file
 
 ANY = Address(scheme="tcp", host="127.0.0.1", port=0)
 
 
 def tcp_socket(host: str, family: int = socket.AF_INET) -> socket.socket:
-    return bind_tcp(Address(scheme="tcp", host=host, port=0), family, host)
+    return SYSTEM.network.bind_tcp(family, host, 0)
 
 
 @pytest.mark.parametrize(
@@ -46,23 +42,23 @@ def test_others_reach_other_addresses(host: str, family: int) -> None:
         assert not is_local(sock.getsockname())
 
 
-def test_a_port_that_is_served_cannot_be_bound() -> None:
+async def test_a_port_that_is_served_cannot_be_bound() -> None:
     with tcp_socket("127.0.0.1") as served:
         served.listen()
         with pytest.raises(BindError) as caught:
-            bind_tcp(tcp_address("tcp", served), socket.AF_INET, "127.0.0.1")
+            await TcpTransport().bind_socket(tcp_address("tcp", served))
     assert caught.value.errno == errno.EADDRINUSE
 
 
-def test_an_address_of_another_machine_cannot_be_bound() -> None:
+async def test_an_address_of_another_machine_cannot_be_bound() -> None:
     with pytest.raises(BindError) as caught:
-        tcp_socket("192.0.2.1")
+        await TcpTransport().bind_socket(Address(scheme="tcp", host="192.0.2.1", port=0))
     assert caught.value.errno == errno.EADDRNOTAVAIL
 
 
 @pytest.mark.parametrize("mask", [0, 0o777])
 @pytest.mark.parametrize("born", [True, False])
-def test_a_socket_file_is_its_owners_alone(
+async def test_a_socket_file_is_its_owners_alone(
     mask: int, born: bool, socket_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the first moment on Linux; where the system takes no rights from a socket, before it listens."""
@@ -76,38 +72,38 @@ def test_a_socket_file_is_its_owners_alone(
         monkeypatch.delattr(os, "chmod")
     before = os.umask(mask)
     try:
-        bind_unix(Address(scheme="unix", path=str(socket_path))).close()
+        (await bind(Address(scheme="unix", path=str(socket_path)))).close()
     finally:
         os.umask(before)
     assert stat.S_IMODE(socket_path.stat().st_mode) == 0o600
 
 
-def test_a_socket_file_that_nobody_serves_is_replaced(socket_path: Path) -> None:
+async def test_a_socket_file_that_nobody_serves_is_replaced(socket_path: Path) -> None:
     address = Address(scheme="unix", path=str(socket_path))
-    with bind_unix(address) as dead:
+    with await bind(address) as dead:
         dead.listen()
-    before = file_identity(address.path)
-    with bind_unix(address) as sock:
+    before = socket_file(address.path)
+    with await bind(address) as sock:
         assert unix_address(address, sock) == address
     assert before is not None
-    assert file_identity(address.path) is not None
+    assert socket_file(address.path) is not None
 
 
-def test_a_socket_file_that_is_served_is_left_alone(socket_path: Path) -> None:
+async def test_a_socket_file_that_is_served_is_left_alone(socket_path: Path) -> None:
     address = Address(scheme="unix", path=str(socket_path))
-    with bind_unix(address) as served:
+    with await bind(address) as served:
         served.listen()
-        before = file_identity(address.path)
+        before = socket_file(address.path)
         with pytest.raises(BindError) as caught:
-            bind_unix(address)
+            await bind(address)
         assert caught.value.errno == errno.EADDRINUSE
-        assert file_identity(address.path) == before
+        assert socket_file(address.path) == before
 
 
-def test_a_file_that_is_no_socket_is_left_alone(socket_path: Path) -> None:
+async def test_a_file_that_is_no_socket_is_left_alone(socket_path: Path) -> None:
     socket_path.write_text("precious")
     with pytest.raises(BindError) as caught:
-        bind_unix(Address(scheme="unix", path=str(socket_path)))
+        await bind(Address(scheme="unix", path=str(socket_path)))
     assert caught.value.errno == errno.EADDRINUSE
     assert socket_path.read_text() == "precious"
 
@@ -115,15 +111,15 @@ def test_a_file_that_is_no_socket_is_left_alone(socket_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "complaint"), [("/no/such/folder/s", "No such file"), ("/tmp/" + "x" * 200, "too long")]
 )
-def test_a_path_that_cannot_be_had_says_why(path: str, complaint: str) -> None:
+async def test_a_path_that_cannot_be_had_says_why(path: str, complaint: str) -> None:
     with pytest.raises(BindError, match=complaint):
-        bind_unix(Address(scheme="unix", path=path))
+        await bind(Address(scheme="unix", path=path))
 
 
-def test_a_socket_that_was_handed_over_has_to_fit_its_address(socket_path: Path) -> None:
+async def test_a_socket_that_was_handed_over_has_to_fit_its_address(socket_path: Path) -> None:
     unix = Address(scheme="unix", path=str(socket_path))
     inet = TcpTransport.families
-    with tcp_socket("127.0.0.1") as tcp, bind_unix(unix) as bound:
+    with tcp_socket("127.0.0.1") as tcp, await bind(unix) as bound:
         check_family(ANY, tcp, inet)
         check_family(unix, bound, UnixTransport.families)
         assert unix_address(unix, bound) == unix
@@ -138,4 +134,4 @@ def test_a_socket_that_was_handed_over_has_to_fit_its_address(socket_path: Path)
 
 
 def test_nothing_has_no_identity(socket_path: Path) -> None:
-    assert file_identity(str(socket_path)) is None
+    assert socket_file(str(socket_path)) is None

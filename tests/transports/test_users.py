@@ -33,6 +33,7 @@ from transports import connect
 from transports.address import parse_address
 from transports.frame import HANDSHAKE_VERSION, Frame, encode_frame
 from transports.handshake import NONCE_SIZE, Handshake, Role
+from transports.host import SYSTEM
 from transports.stream import sockets
 from transports.stream.listener import StreamListener
 os.setgroups([])
@@ -147,7 +148,7 @@ async def test_who_says_everything_and_hangs_up_is_not_taken_for_root() -> None:
 LISTEN = """
 async def main():
     wanted = parse_address("tcp://127.0.0.1:0")
-    sock = sockets.bind_tcp(wanted, socket.AF_INET, wanted.host)
+    sock = SYSTEM.network.bind_tcp(socket.AF_INET, wanted.host, wanted.port)
     found = sockets.tcp_address("tcp", sock)
     listener = StreamListener(
         found, PS, echo, token=None, handshake_timeout=10, own_user_only=False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,7 +14,7 @@ from transports.host.files import Files
 from transports.host.network import Network
 from transports.host.processes import Processes
 
-__all__ = ["SYSTEM", "Host", "current_host", "on_host"]
+__all__ = ["HOST", "SYSTEM", "Host", "current_host", "on_host"]
 
 T = TypeVar("T")
 
@@ -51,7 +52,9 @@ class Host:
         self._own: dict[object, Any] = {}
 
     def own(self, make: Callable[[], T]) -> T:
-        """Return what there is once on each host, in place of a variable of a module: a counter, a table.
+        """Return what there is once in each process, in place of a variable of a module: a counter, a table.
+
+        A forked child has none of its parent's.
 
         Args:
             make: makes it at the first call on this host, and identifies it.
@@ -69,17 +72,21 @@ class Host:
 SYSTEM = Host()
 """This machine."""
 
-_current: ContextVar[Host] = ContextVar("host", default=SYSTEM)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=SYSTEM._own.clear)
 
-current_host: Callable[[], Host] = _current.get
+HOST: ContextVar[Host] = ContextVar("host", default=SYSTEM)
+"""The host of a context, for event loops, which ask a context that is not the current one."""
+
+current_host: Callable[[], Host] = HOST.get
 """Return the host on which the code runs."""
 
 
 @contextmanager
 def on_host(host: Host) -> Iterator[None]:
     """Run a block, and the callbacks and tasks that it starts, on a host."""
-    token = _current.set(host)
+    token = HOST.set(host)
     try:
         yield
     finally:
-        _current.reset(token)
+        HOST.reset(token)

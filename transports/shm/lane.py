@@ -52,6 +52,7 @@ from transports.connection import HIGH_WATER
 from transports.errors import ProtocolError
 from transports.event import Event
 from transports.frame import MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, LostFrame, flat
+from transports.host import current_host
 from transports.shm.arena import TOKEN_SIZE, Arena, Place, begin_reader, current_arena, open_arena
 
 # "0" sends everything over the wire.
@@ -86,7 +87,7 @@ def open_lane(peer_pid: int, send: Callable[[bytes], None]) -> SharedLane | None
         peer_pid: The pid that the peer reports.
         send: Writes the header of a frame with flags 2.
     """
-    if sys.platform != "linux" or os.environ.get(SHARED_VARIABLE) == "0":
+    if sys.platform != "linux" or not current_host().network.shares_memory or os.environ.get(SHARED_VARIABLE) == "0":
         return None
     return SharedLane(peer_pid, send)
 
@@ -114,7 +115,9 @@ def allocate_shared(length: int) -> Place | None:
         this process's arena, for so few bytes that they would not be shared, or if there is no space.
     """
     arena = current_arena()
-    return None if arena is None or not arena.readers or length < SHARE_FROM else arena.allocate(length)
+    if arena is None or not arena.readers or length < SHARE_FROM or not current_host().network.shares_memory:
+        return None
+    return arena.allocate(length)
 
 
 def _find_place(arena: Arena, segment: Buffer) -> tuple[int, Buffer | Place] | None:

@@ -43,8 +43,10 @@ def lowest_free(descriptor: int) -> int:
     """Return the number that the next descriptor gets.
 
     Args:
-        descriptor: An open one.
+        descriptor: An open one; -1, of a socket that is closed or has none, gets -1.
     """
+    if descriptor < 0:
+        return descriptor
     try:
         copy = os.dup(descriptor)
     except OSError:  # none is left

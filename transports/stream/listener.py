@@ -1,7 +1,7 @@
 """A socket that accepts streams, and the children that serve the accepted streams.
 
 ``transport`` makes one per listening address. The module imports ``transports.listener``, ``connection``,
-``handshake``, ``sockets``, ``descriptors``, ``peer_user``, ``security``, ``address`` and ``errors``.
+``handshake``, ``descriptors``, ``peer_user``, ``security``, ``address``, ``errors`` and ``host``.
 
 A stranger is a dialler that has not completed the handshake. A listener holds ``MAX_HANDSHAKES`` of them and
 some tens of KiB for each, fewer where the limit of descriptors is low (``descriptors``); when one more
@@ -17,8 +17,6 @@ never owns one of these tasks, whose cancellation at the end of a loop it would 
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -31,9 +29,10 @@ from transports.errors import ConnectError, ProtocolError, TransportError
 from transports.forks import keep_from_children
 from transports.handshake import NONCE_SIZE, Handshake, Role
 from transports.hello import Hello
+from transports.host import current_host
 from transports.listener import Listener, OnConnection, logger
 from transports.security import tls_error
-from transports.stream import descriptors, sockets
+from transports.stream import descriptors
 from transports.stream.bytestream import ByteReader, ByteStreams, ByteWriter
 from transports.stream.connection import StreamConnection
 from transports.stream.handshake import hang_up, shake_hands
@@ -81,13 +80,14 @@ class StreamListener(Listener):
         self._token = token
         self._handshake_timeout = handshake_timeout
         self._secure = secure
-        self._own_user_only = own_user_only
+        self._host = current_host()
+        self._own_user_only = own_user_only and self._host.network.has_other_users
         # The children in the handshake, in order of arrival.
         self._in_handshake: dict[asyncio.Task[None], str] = {}
-        self._server: asyncio.Server | None = None
+        self._server: asyncio.AbstractServer | None = None
         self._sock: socket.socket | None = None
         self._pid = -1  # of the process that listens
-        self._file = sockets.file_identity(address.path)
+        self._file = self._host.network.socket_file(address.path)
 
     async def start(self, sock: socket.socket) -> None:
         """Begin to accept on a bound socket, which belongs to this listener from now on.
@@ -95,7 +95,7 @@ class StreamListener(Listener):
         Raises:
             OSError: The operating system refused to listen.
         """
-        self._sock, self._pid = sock, os.getpid()
+        self._sock, self._pid = sock, self._host.processes.getpid()
         keep_from_children(self)
         sock.listen(BACKLOG)  # not left to the event loop: uvloop 0.23 ignores a refusal silently
         loop = asyncio.get_running_loop()
@@ -104,10 +104,8 @@ class StreamListener(Listener):
             reader = asyncio.StreamReader(limit=STRANGER_LIMIT, loop=loop)
             return asyncio.StreamReaderProtocol(reader, self._accept, loop=loop)
 
-        create = loop.create_unix_server if sock.family == socket.AF_UNIX else loop.create_server
-        making = loop.create_task(
-            create(make_protocol, sock=sock, backlog=_ACCEPTED_AT_ONCE), name=f"listen at {self.address}"
-        )
+        listen = self._host.network.listen(make_protocol, sock, _ACCEPTED_AT_ONCE)
+        making = loop.create_task(listen, name=f"listen at {self.address}")
         try:
             self._server = await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -150,11 +148,11 @@ class StreamListener(Listener):
 
     def _remove_file(self) -> None:
         """Remove the socket file that this listener made; in a forked child it is the parent's."""
-        if self._pid != os.getpid():
+        if self._file is None or self._pid != self._host.processes.getpid():
             return
-        if self._file is not None and sockets.file_identity(self._parsed.path) == self._file:
-            with suppress(OSError):
-                os.unlink(self._parsed.path)
+        network, path = self._host.network, self._parsed.path
+        if network.socket_file(path) == self._file:
+            network.remove_socket_file(path)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Take over an accepted stream.
@@ -211,9 +209,8 @@ class StreamListener(Listener):
     ) -> StreamConnection | None:
         """Shake hands with a dialler; return None if the handshake fails."""
         do_not_delay(writer)
-        core = Handshake(
-            Role.LISTENER, self._hello, nonce=secrets.token_bytes(NONCE_SIZE), token=self._token, address=peer
-        )
+        nonce = self._host.entropy.token_bytes(NONCE_SIZE)
+        core = Handshake(Role.LISTENER, self._hello, nonce=nonce, token=self._token, address=peer)
         try:
             async with asyncio.timeout(self._handshake_timeout):
                 streams: ByteStreams = reader, writer

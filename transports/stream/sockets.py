@@ -1,85 +1,21 @@
-"""Sockets: binding, and which addresses may be bound.
+"""Sockets: what they are bound to, and which of them this machine alone can reach.
 
-``transport`` binds here and passes the socket to asyncio. asyncio would bind as well, but with less
+``transport`` has the host's network bind and passes the socket on. asyncio would bind as well, but with less
 control: it makes several sockets with different ports for one name and port 0, removes the socket file of a
-live listener, and reports no errno where several addresses failed. The calls block but touch no network.
-The module imports ``address``, ``errors`` and ``port_owner``.
+live listener, and reports no errno where several addresses failed. The module imports ``address``, ``errors``
+and ``port_owner``.
 """
 
 from __future__ import annotations
 
 import errno
 import ipaddress
-import os
 import socket
-import stat
 from collections.abc import Sequence
-from contextlib import suppress
 
 from transports.address import Address
 from transports.errors import BindError
 from transports.stream.port_owner import port_owner
-
-# The rights of a socket file: only its owner may connect.
-_OWNERS = 0o600
-
-
-def bind_tcp(address: Address, family: int, host: str) -> socket.socket:
-    """Return a socket bound to a numeric host and the address's port.
-
-    Args:
-        address: The requested address, for error messages.
-        family: socket.AF_INET or socket.AF_INET6.
-        host: The numeric host that ``address.host`` resolved to.
-
-    Returns:
-        The bound socket, which the caller must close.
-
-    Raises:
-        BindError: The operating system refused.
-    """
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        # The port of a listener that has closed may be bound again at once.
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:  # [::] must not bind IPv4's port as well
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        sock.bind((host, address.port))
-    except OSError as error:
-        sock.close()
-        raise bind_error(address, error) from error
-    return sock
-
-
-def bind_unix(address: Address) -> socket.socket:
-    """Return a socket bound to the address's path, which only its owner may connect to.
-
-    The file has these rights from the first moment on Linux, which makes it with those of the socket;
-    elsewhere it gets them before ``listen()``, until when nobody can connect. The umask belongs to all
-    threads and stays as it is. A socket file without a listener, left by a process that died, is removed
-    first.
-
-    Args:
-        address: An address with a path.
-
-    Returns:
-        The bound socket, which the caller must close.
-
-    Raises:
-        BindError: Another process listens there, or the operating system refused.
-    """
-    _remove_stale(address.path)
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        with suppress(OSError):
-            os.fchmod(sock.fileno(), _OWNERS)
-        sock.bind(address.path)
-        if stat.S_IMODE(os.stat(address.path).st_mode) != _OWNERS:
-            os.chmod(address.path, _OWNERS)
-    except OSError as error:
-        sock.close()
-        raise bind_error(address, error) from error
-    return sock
 
 
 def is_local(name: object) -> bool:
@@ -135,29 +71,6 @@ def unix_address(requested: Address, sock: socket.socket) -> Address:
     if not (isinstance(name, str) and name.startswith("/")):
         raise ValueError(f"{requested} needs a socket that is bound to an absolute path, got one bound to {name!r}")
     return Address(scheme=requested.scheme, path=name)
-
-
-def file_identity(path: str) -> tuple[int, int] | None:
-    """Return device and inode of a path, or None where the path does not exist."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
-def _remove_stale(path: str) -> None:
-    """Remove a socket file without a listener; bind() reports every other obstacle."""
-    try:
-        if not stat.S_ISSOCK(os.stat(path).st_mode):
-            return
-    except (OSError, ValueError):
-        return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)  # a full backlog would block, and shows that there is a listener
-        if probe.connect_ex(path) == errno.ECONNREFUSED:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
 
 
 def bind_error(address: Address, error: OSError) -> BindError:

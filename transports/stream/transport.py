@@ -1,8 +1,8 @@
 """The tcp and unix transports: dialling, binding and addresses of streams.
 
-``transports/__init__`` registers one of each; ``tls_transport`` derives from tcp's. asyncio's streams carry
-the bytes, ``connection`` runs over them, ``sockets`` binds, and ``listener`` owns the accepted streams. The
-module imports those, ``handshake``, ``address`` and ``errors``.
+``transports/__init__`` registers one of each; ``tls_transport`` derives from tcp's. The network of the host
+connects and binds, asyncio's streams carry the bytes, ``connection`` runs over them, and ``listener`` owns the
+accepted streams. The module imports those, ``handshake``, ``address``, ``errors`` and ``sockets``.
 
 Invariant: whatever fails between connecting and the end of the handshake, including cancellation, the
 stream is closed.
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import secrets
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 from transports.address import Address
@@ -24,6 +24,7 @@ from transports.connection import Connection
 from transports.errors import BindError, ConnectError
 from transports.handshake import NONCE_SIZE, Handshake, Role
 from transports.hello import Hello
+from transports.host import current_host
 from transports.listener import Listener, OnConnection
 from transports.security import SecurityConfig
 from transports.stream import sockets
@@ -63,7 +64,7 @@ class StreamTransport(ABC):
         core = Handshake(
             Role.DIALLER,
             hello,
-            nonce=secrets.token_bytes(NONCE_SIZE),
+            nonce=current_host().entropy.token_bytes(NONCE_SIZE),
             token=token,
             expect_task=expect_task,
             expect_cluster=expect_cluster,
@@ -124,7 +125,9 @@ class StreamTransport(ABC):
 
         There is none for a listener on another host, whose user cannot be determined.
         """
-        if self.authenticates or not sockets.is_local(writer.get_extra_info("peername")):
+        if self.authenticates or not current_host().network.has_other_users:
+            return None
+        if not sockets.is_local(writer.get_extra_info("peername")):
             return None
         return user_check(writer, str(address), "the listener")
 
@@ -182,8 +185,9 @@ class TcpTransport(StreamTransport):
         """Try the addresses of the host one after the other; the last error is raised if all fail."""
         refused = OSError("the host name does not resolve to any address")
         for family, host in await _resolve(address):
+            connect = partial(current_host().network.connect, family=family, host=host, port=address.port or 0)
             try:
-                streams = await asyncio.open_connection(host, address.port, family=family, limit=STREAM_LIMIT)
+                streams = await _open(connect)
             except OSError as error:
                 refused = error
             else:
@@ -198,7 +202,10 @@ class TcpTransport(StreamTransport):
         except socket.gaierror as error:
             reason, errno = explain(error, 0, "connect")
             raise BindError(reason, address=str(address), errno=errno) from error
-        return sockets.bind_tcp(address, family, host)
+        try:
+            return current_host().network.bind_tcp(family, host, address.port or 0)
+        except OSError as error:
+            raise sockets.bind_error(address, error) from error
 
 
 class UnixTransport(StreamTransport):
@@ -212,11 +219,30 @@ class UnixTransport(StreamTransport):
 
     async def open_streams(self, address: Address) -> Streams:
         """Connect to the socket file."""
-        return await asyncio.open_unix_connection(address.path, limit=STREAM_LIMIT)
+        return await _open(partial(current_host().network.connect_unix, path=self._path(address)))
 
     async def bind_socket(self, address: Address) -> socket.socket:
         """Bind the path."""
-        return sockets.bind_unix(address)
+        try:
+            return current_host().network.bind_unix(self._path(address))
+        except OSError as error:
+            raise sockets.bind_error(address, error) from error
+
+    def _path(self, address: Address) -> str:
+        return address.path
+
+
+async def _open(
+    connect: Callable[
+        [Callable[[], asyncio.StreamReaderProtocol]], Awaitable[tuple[asyncio.Transport, asyncio.BaseProtocol]]
+    ],
+) -> Streams:
+    """Return the streams over a new connection, as ``asyncio.open_connection`` does."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=STREAM_LIMIT, loop=loop)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    transport, _ = await connect(lambda: protocol)
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
 async def _resolve(address: Address) -> list[tuple[int, str]]:
@@ -228,8 +254,7 @@ async def _resolve(address: Address) -> list[tuple[int, str]]:
     with suppress(ValueError):
         version = ipaddress.ip_address(address.host).version
         return [(socket.AF_INET6 if version == 6 else socket.AF_INET, address.host)]
-    loop = asyncio.get_running_loop()
-    addresses = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    addresses = await current_host().network.getaddrinfo(address.host, address.port or 0)
     return [(family, str(name[0])) for family, _, _, _, name in addresses]
 
 

@@ -49,7 +49,7 @@ from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.rpc.local_calls import ClientRun
 from actorsession.rpc.step_calls import ServedRun, encode_apart
-from actorsession.runtime.partial.manager import RUN_NUMBERS, PartialRunMgr
+from actorsession.runtime.partial.manager import PartialRunMgr
 from actorsession.runtime.partial.run_state import Call, Phase, RunState
 from actorsession.runtime.step_log import error_text
 
@@ -106,8 +106,8 @@ class PartialProgram(Program):
         except BaseException:
             self._graphs.release(graph)
             raise
-        handle = f"{self._label};{next(RUN_NUMBERS)}"
-        opened = MasterRun(handle, plan, step, self._runs, self._runs.clock.now(), session)
+        handle = f"{self._label};{next(self._runs.numbers)}"
+        opened = MasterRun(handle, plan, step, self._runs, self._runs.clock.monotonic(), session)
         opened.close_calls = run.open(opened)
         try:
             self._runs.begin(opened)
@@ -350,7 +350,7 @@ class MasterRun(RunState[MasterPartialStep]):
             raise InvalidArgumentError(
                 f"a call that feeds {len(asked.feeds)} tensors brings as many values, got {len(values)}"
             )
-        call = self.call(asked.feeds, values, asked.fetches, self._runs.clock.now())
+        call = self.call(asked.feeds, values, asked.fetches, self._runs.clock.monotonic())
         if call.done:
             self._reply(run, call)
             return

@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 import math
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -40,6 +39,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.step_log import ErrorLog, StepLog
 from actorsession.terminal_text import VisibleFormatter, visible
+from transports.host import current_host
 
 __all__ = ["LogMemory", "MemoryReader", "ServerMemory", "TaskErrors", "TaskVariable", "held_log"]
 
@@ -151,14 +151,16 @@ class LogMemory(logging.Handler):
         errors: the errors of the servers of this process, of which a warning may tell any.
     """
 
-    def __init__(self, kept: int = _LINES, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, kept: int = _LINES, clock: Callable[[], float] | None = None) -> None:
         super().__init__()
-        self._clock = clock
+        self._host = current_host()
+        self._clock = clock or self._host.clock.monotonic
         self._warned: dict[tuple[str, str, str], float] = {}
         self._lines: deque[str] = deque(maxlen=kept)
         self._written = 0
         self.errors: list[ErrorLog] = []
         self.setFormatter(VisibleFormatter(_FORMAT))
+        self.addFilter(lambda _: current_host() is self._host)  # which are several in a simulation
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the line of a record; a warning or an error is remembered as an error, too.
@@ -202,8 +204,12 @@ class LogMemory(logging.Handler):
         return (lines[-new:] if new else []), written
 
 
-_lock = threading.Lock()
-_memory: LogMemory | None = None
+class _HeldLog:
+    """The log of this process while servers run, which share it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.memory: LogMemory | None = None
 
 
 @contextmanager
@@ -213,23 +219,23 @@ def held_log(errors: ErrorLog) -> Iterator[LogMemory]:
     Args:
         errors: the errors of the server, to which those that are logged meanwhile are added.
     """
-    global _memory
-    with _lock:
-        if _memory is None:
-            _memory = LogMemory()
+    held = current_host().own(_HeldLog)
+    with held.lock:
+        if held.memory is None:
+            held.memory = LogMemory()
             for name in _LOGGERS:
-                logging.getLogger(name).addHandler(_memory)
-        memory = _memory
+                logging.getLogger(name).addHandler(held.memory)
+        memory = held.memory
         memory.errors.append(errors)
     try:
         yield memory
     finally:
-        with _lock:
+        with held.lock:
             memory.errors.remove(errors)
             if not memory.errors:
                 for name in _LOGGERS:
                     logging.getLogger(name).removeHandler(memory)
-                _memory = None
+                held.memory = None
 
 
 def _size(value: Any) -> int:
@@ -261,7 +267,7 @@ class ServerMemory:
         self._errors = errors
         self._steps = steps
         self._held_state = held_state
-        self._since = time.time()
+        self._since = current_host().clock.time()
         self.log: LogMemory | None = None
         self.restarts = 0
         self.predecessor = ""

@@ -7,7 +7,6 @@ operation.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,12 +20,13 @@ from actorsession.ops.build import graph_of, make
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.rows import no_outputs, op, scalar
 from actorsession.ops.structures import flatten
+from transports.host import current_host
 
 __all__ = ["group", "no_op", "tuple_", "with_dependencies"]
 
 
 op("NoOp", no_outputs, lambda: None, NOT_DIFFERENTIABLE)
-op("Timestamp", scalar, lambda: np.float64(time.time()), NOT_DIFFERENTIABLE)
+op("Timestamp", scalar, lambda: np.float64(current_host().clock.time()), NOT_DIFFERENTIABLE)
 
 
 def _truth(value: Any) -> Any:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import linecache
-import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -29,6 +28,7 @@ from actorsession.plan.codegen.segment import CompiledPartition, Segment
 from actorsession.plan.codegen.segment_context import SegmentFunction
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.rendezvous_key import parse_key
+from transports.host import current_host
 
 __all__ = ["GENERATED_CODE_NAMES", "BoundPartition", "BoundSegment", "kernel_of", "own"]
 
@@ -203,7 +203,7 @@ class BoundPartition:
         namespace: dict[str, Any] = {
             "own": own,
             "out": _out,
-            "clock": time.perf_counter_ns,
+            "clock": current_host().clock.perf_counter_ns,
             "TOKEN": CONTROL_TOKEN,
             "predicate": _predicate,
             "ZERO": np.int32(0),

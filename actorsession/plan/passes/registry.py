@@ -22,7 +22,6 @@ import functools
 import itertools
 import logging
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -43,6 +42,7 @@ from actorsession.plan.passes.optimise import OptimiserSettings, optimise
 from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.plan.explain.trail import PlanTrail
@@ -396,7 +396,7 @@ class PassRunner:
     ) -> _T:
         check_wanted()
         graph_pass = entry.made
-        began = time.perf_counter()
+        began = current_host().clock.perf_counter()
         try:
             after = graph_pass.function(before, context)
             changed = after is not before
@@ -409,7 +409,7 @@ class PassRunner:
         except Exception as exc:
             exc.add_note(f"in graph pass {graph_pass.name!r} ({graph_pass.group.value}, phase {graph_pass.phase})")
             raise
-        seconds = time.perf_counter() - began
+        seconds = current_host().clock.perf_counter() - began
         if counted:
             entry.runs, entry.seconds = entry.runs + 1, entry.seconds + seconds
             entry.changes += changed

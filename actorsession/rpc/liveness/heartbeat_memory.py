@@ -24,6 +24,7 @@ from actorsession.actors.ownership import Owner
 from actorsession.records import dataclass
 from actorsession.rpc.liveness.lease import BEAT_SECONDS
 from actorsession.rpc.liveness.sidecar import TURNS
+from transports.host import current_host
 
 __all__ = ["MEMORY_NAME", "HeartbeatLocation", "HeartbeatMemory", "this_host"]
 
@@ -75,13 +76,17 @@ class HeartbeatLocation:
             return cls()
 
 
-@cache
 def this_host() -> str:
-    """Return an identifier of this host and pid namespace; "" where there is no ``/proc``.
+    """Return an identifier of this host and pid namespace; "" where nobody can look at its processes.
 
     It is not the machine's name, which containers and clones share. It is a hash, because unauthenticated
     peers receive it.
     """
+    return _this_machine() if current_host().processes.are_visible else ""
+
+
+@cache
+def _this_machine() -> str:
     try:
         with open("/proc/sys/kernel/random/boot_id", "rb") as file:
             boot = file.read()
@@ -125,9 +130,10 @@ class HeartbeatMemory:
         self._count = 0
         self.lag = self.worst_lag = 0.0
         self._memory = _make_memory()
-        self._due = self._loop.time() + self._interval
-        self._timer: asyncio.TimerHandle | None = self._loop.call_at(self._due, self._turn)
-        started = _started(os.getpid()) if this_host() else None
+        self._now = current_host().clock.monotonic
+        self._due = self._now() + self._interval
+        self._timer: asyncio.TimerHandle | None = self._loop.call_later(self._interval, self._turn)
+        started = _started(current_host().processes.getpid()) if this_host() else None
         if started is None:
             self.note = HeartbeatLocation(beat=beat)
         else:
@@ -141,14 +147,14 @@ class HeartbeatMemory:
     def _turn(self) -> None:
         if self._owner.is_forked:
             return  # the memory counts the turns of the parent's loop
-        now = self._loop.time()
+        now = self._now()
         self.lag = max(0.0, now - self._due)
         self.worst_lag = max(self.lag, self.worst_lag)
         self._count += 1
         if self._memory >= 0:
             os.pwrite(self._memory, TURNS.pack(self._count), 0)
         self._due = now + self._interval
-        self._timer = self._loop.call_at(self._due, self._turn)
+        self._timer = self._loop.call_later(self._interval, self._turn)
         if self._on_turn is not None:
             self._on_turn(self.lag)
 
@@ -173,7 +179,7 @@ def _make_memory() -> int:
 
     Other processes find it among the descriptors of this process.
     """
-    if not hasattr(os, "memfd_create"):
+    if not this_host() or not hasattr(os, "memfd_create"):
         return -1
     try:
         memory = os.memfd_create(MEMORY_NAME, os.MFD_CLOEXEC)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import secrets
 import signal
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -25,6 +24,7 @@ from actorsession.rpc.liveness.lease import Look
 from actorsession.rpc.liveness.sidecar import NONCE, Sighting, ask, derive_key, read_answer, read_turns, sight
 from actorsession.rpc.liveness.verdict import LivenessVerdict
 from transports import Connection, parse_address
+from transports.host import current_host
 
 __all__ = ["PeerMonitor", "PeerProbe", "ProbeFactory", "probe_factory", "probe_for"]
 
@@ -305,7 +305,7 @@ class _Asker(asyncio.DatagramProtocol):
 
 async def _question(host: str, port: int, key: bytes, limit: float) -> Sighting | None:
     """Query a sidecar; return ``None`` if no answer arrives within ``limit`` seconds."""
-    nonce = secrets.token_bytes(NONCE)
+    nonce = current_host().entropy.token_bytes(NONCE)
     try:
         async with asyncio.timeout(limit):
             transport, asker = await asyncio.get_running_loop().create_datagram_endpoint(

@@ -10,7 +10,6 @@ their own, ``SharedExchanges``, until one of the steps fails; then the group is 
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Protocol, TypeAlias
@@ -20,6 +19,7 @@ from actorsession.graph.device import DeviceSpec
 from actorsession.records import dataclass
 from actorsession.runtime.collective.buffers import BufferPool
 from actorsession.runtime.rendezvous import Rendezvous
+from transports.host import current_host
 
 __all__ = ["Group", "GroupResolver", "GroupTable", "Joined", "Member", "SharedExchanges"]
 
@@ -184,7 +184,7 @@ class GroupTable:
     def _finish(self, key: int, forming: _Forming) -> None:
         del self._forming[key]
         members = sorted(forming.members.values(), key=lambda m: _order(m.device))
-        group = self._complete[key] = Group(key, tuple(members), secrets.randbits(62) + 1)
+        group = self._complete[key] = Group(key, tuple(members), current_host().entropy.randbits(62) + 1)
         for joined in forming.waiting:
             joined(group)
 

@@ -9,7 +9,6 @@ Invariant: ``publish`` is called by one thread at a time, and not after the end.
 from __future__ import annotations
 
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,6 +19,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.debug.dump import DebugDump
 from actorsession.runtime.debug.graph import WatchPoint, watched_by
 from actorsession.runtime.debug.numerics import NumericsPoint
+from transports.host import current_host
 
 __all__ = ["DebugRunDef", "WatchedStep"]
 
@@ -134,7 +134,7 @@ class WatchedStep(ABC):
                 debug_op=op.name,
                 op_type=point.op_type,
                 value=kept,
-                timestamp=time.time(),
+                timestamp=current_host().clock.time(),
                 global_step=run.options.global_step,
                 session_run_index=run.session_run_index,
                 executor_step_index=run.executor_step_index,

@@ -10,7 +10,6 @@ itself.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -101,7 +100,8 @@ class DataflowEngine(Engine, ControlFlowContext):
         plan: NodePlan | None = None
         step, queue = self.step, self._propagation.queue
         self._queued, self._running = False, True
-        begin, count = time.perf_counter(), 0
+        policy = self.executor.policy
+        begin, count = policy.now(), 0
         try:
             while queue and step.error is None:
                 count += 1
@@ -110,7 +110,7 @@ class DataflowEngine(Engine, ControlFlowContext):
                     if error is not None:
                         step.fail(error)
                         return
-                    if step.loop is not None and time.perf_counter() > begin + _SLICE:
+                    if step.loop is not None and policy.now() > begin + _SLICE:
                         break
                 plan, iteration, values, dead = queue.popleft()
                 self._run(plan, iteration, values, dead)
@@ -119,7 +119,7 @@ class DataflowEngine(Engine, ControlFlowContext):
             return
         finally:
             self._running = False
-            self.executor.policy.count(count, time.perf_counter() - begin)
+            policy.count(count, policy.now() - begin)
         if step.error is not None:
             return
         if queue and step.loop is not None:
@@ -243,7 +243,7 @@ class DataflowEngine(Engine, ControlFlowContext):
             work = PooledNode(self, plan, iteration, values)
             step.offload(work, blocks=plan.blocks, first=first)
             return
-        begin = time.perf_counter_ns()
+        begin = policy.nanos()
         if plan.suspends >= 0:
             number = plan.suspends + self._tickets * len(self.bound.compiled.suspensions)
             self._tickets += 1
@@ -254,7 +254,7 @@ class DataflowEngine(Engine, ControlFlowContext):
             outputs = self._run_function(plan, values)
         else:
             result = plan.function(*values)
-            seconds = (time.perf_counter_ns() - begin) * 1e-9
+            seconds = (policy.nanos() - begin) * 1e-9
             if seconds > policy.offload_above:
                 policy.record_node(plan, seconds)
             outputs = self._outputs(plan, result, begin)
@@ -334,15 +334,16 @@ class PooledNode(OffloadedWork):
 
     def execute(self) -> OpError | None:
         """See ``OffloadedWork.execute``."""
-        engine, plan, begin = self.engine, self._plan, time.perf_counter_ns()
+        engine, plan, policy = self.engine, self._plan, self.engine.executor.policy
+        begin = policy.nanos()
         self.is_running = True
         try:
             self._found = engine.compute(plan, self._values, begin)
         except RAISED as exc:
             return engine.step.abort_error or engine.located_at(plan, exc)
-        seconds = (time.perf_counter_ns() - begin) * 1e-9
-        engine.executor.policy.record_node(plan, seconds)
-        engine.executor.policy.count(1, seconds)
+        seconds = (policy.nanos() - begin) * 1e-9
+        policy.record_node(plan, seconds)
+        policy.count(1, seconds)
         return None
 
     def complete(self) -> None:

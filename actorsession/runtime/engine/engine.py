@@ -10,7 +10,6 @@ then; the step calls nothing of it but what ``Engine`` declares.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import CancelledError, OpError
@@ -20,6 +19,7 @@ from actorsession.plan.codegen.segment_context import PendingValues, SegmentCont
 from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.interruptible import wait_for
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition
@@ -123,7 +123,7 @@ class OffloadedWork:
         self.index = index
         self.node = node
         self.is_running = False
-        self.since = monotonic()
+        self.since = current_host().clock.monotonic()
 
     def execute(self) -> OpError | None:
         """Run in a pool thread; return errors of kernels and never raise them."""

@@ -6,7 +6,6 @@ its own.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -128,8 +127,8 @@ class InlineRun:
         """
         if gate.error is not None or type(gate) is not Gate:  # without a call where there is nothing to check
             gate.check()
-        segment = self.segment
-        begin = time.perf_counter()
+        segment, policy = self.segment, self._policy
+        begin = policy.now()
         before = FLOAT_ERRORS.set(IGNORED)
         try:
             results = segment.function(gate, *map(feeds.__getitem__, self.places))
@@ -140,10 +139,9 @@ class InlineRun:
             raise error from exc
         finally:
             FLOAT_ERRORS.reset(before)
-        seconds = time.perf_counter() - begin
+        seconds = policy.now() - begin
         if seconds > HOLD_LIMIT:
             WATCHDOG.ran_inline(self.bound, segment, seconds)
-        policy = self._policy
         if segment.is_short and segment.seconds <= seconds <= policy.offload_above:
             # Most runs: what record() does with one that says nothing new, without a call.
             policy.runs += 1

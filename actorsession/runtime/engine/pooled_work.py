@@ -6,12 +6,12 @@ Everything belongs to the thread of the step, except what an ``OffloadedWork`` d
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import cast
 
 from actorsession.errors import CancelledError, OpError, exhausted, from_exception
 from actorsession.runtime.engine.engine import OffloadedWork
 from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
+from transports.host import current_host
 
 __all__ = ["NO_WORK", "PooledWork", "TimedWork"]
 
@@ -84,14 +84,14 @@ class TimedWork(PooledWork):
     def add(self, work: OffloadedWork) -> None:
         """Add work; the first begins a time."""
         if not self:
-            self._since = time.monotonic()
+            self._since = current_host().clock.monotonic()
         super().add(work)
 
     def discard(self, work: object) -> None:
         """Remove work; the last ends the time."""
         super().discard(work)
         if not self:
-            self.seconds += time.monotonic() - self._since
+            self.seconds += current_host().clock.monotonic() - self._since
 
 
 NO_WORK = cast("PooledWork", frozenset())

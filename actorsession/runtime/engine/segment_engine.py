@@ -7,9 +7,7 @@ as well. Everything else belongs to the thread of the step, but for what ``Engin
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import OpError, UnimplementedError, from_exception
@@ -67,10 +65,10 @@ class SegmentEngine(Engine):
         # tracked only where values are taken.
         self._ran: set[int] | None = set() if compiled.takes else None
         # For a trace: when each segment became ready, and when each suspended node began.
-        self._scheduled: list[int] | None = None
+        self._scheduled: list[int] = []
         self._begun_at: dict[int, int] = {}
         if step.collector is not None:
-            self._scheduled = [time.perf_counter_ns()] * len(bound.segments)
+            self._scheduled = [step.collector.nanos()] * len(bound.segments)
         if step.error is None:  # as in _advance()
             for index in bound.initial:
                 step.queue.append((self, index))
@@ -98,17 +96,16 @@ class SegmentEngine(Engine):
                 step.fail(error)
                 return
         else:  # what execute() does, with a call less for each segment of each step
-            slots, places = self.slots, segment.places
-            begin = perf_counter()
+            slots, places, policy = self.slots, segment.places, self._policy
+            begin = policy.now()
             try:
                 results = segment.function(self, *map(slots.__getitem__, places))
             except RAISED as exc:
                 step.fail(step.abort_error or locate_error(exc, self.bound, segment))
                 return
-            seconds = perf_counter() - begin
+            seconds = policy.now() - begin
             if seconds > HOLD_LIMIT:
                 WATCHDOG.ran_inline(self.bound, segment, seconds)
-            policy = self._policy
             if segment.is_short and segment.seconds <= seconds <= policy.offload_above:
                 # Most runs: what record() does with one that says nothing new, without a call.
                 policy.runs += 1
@@ -174,8 +171,8 @@ class SegmentEngine(Engine):
         for index in bound.woken_by[slot]:  # what _advance() does, without a call
             waits[index] = left = waits[index] - 1
             if not left:
-                if self._scheduled is not None:
-                    self._scheduled[index] = time.perf_counter_ns()
+                if step.collector is not None:
+                    self._scheduled[index] = step.collector.nanos()
                 if step.error is None:
                     step.queue.append((self, index))
 
@@ -189,8 +186,8 @@ class SegmentEngine(Engine):
         for index in waiting:
             waits[index] = left = waits[index] - 1
             if not left:
-                if self._scheduled is not None:
-                    self._scheduled[index] = time.perf_counter_ns()
+                if step.collector is not None:
+                    self._scheduled[index] = step.collector.nanos()
                 if step.error is None:
                     step.queue.append((self, index))
 
@@ -201,12 +198,12 @@ class SegmentEngine(Engine):
         function, called_with, recorder = segment.function, context, None
         if self._is_observed:
             function, called_with, recorder = self._observed(index, context)
-        begin = perf_counter()
+        begin = self._policy.now()
         try:
             results = function(called_with, *map(slots.__getitem__, places))
         except RAISED as exc:
             return (), self.step.abort_error or locate_error(exc, self.bound, segment)
-        seconds = perf_counter() - begin
+        seconds = self._policy.now() - begin
         if recorder is not None:  # recording is no cost of later runs
             seconds = recorder.nanos * 1e-9
         if seconds > HOLD_LIMIT:
@@ -222,7 +219,6 @@ class SegmentEngine(Engine):
         step, recorder = self.step, None
         function = self.bound.segments[index].function
         if step.collector is not None:
-            assert self._scheduled is not None
             function = self.bound.traced(index)
             scheduled = self._scheduled[index]
             context = recorder = Recorder(context, step.collector, self.bound, scheduled)
@@ -262,7 +258,7 @@ class SegmentEngine(Engine):
     def begin(self, number: int, pending: PendingValues) -> None:
         """See ``SegmentContext.begin``; the node is cancelled if the step fails."""
         if self.step.collector is not None:
-            self._begun_at[number] = time.perf_counter_ns()
+            self._begun_at[number] = self.step.collector.nanos()
         if isinstance(pending, Completion) and pending.done and self.step.error is None:
             self.delivered(number, pending)
             return

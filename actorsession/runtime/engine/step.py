@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
@@ -36,6 +35,7 @@ from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step_stats_collector import StepStatsCollector
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.runtime.debug.watched_step import WatchedStep
@@ -124,7 +124,7 @@ class Step:
         self.takes = Takes()
         # Positions of a partial run's fetches whose values the caller has received.
         self.handed_out: set[int] = set()
-        self.since = time.monotonic()
+        self.since = current_host().clock.monotonic()
         self._on_done: list[Callable[[], None]] = []
         self._waiting: list[asyncio.Future[None]] = []
         self.cancelled: OpError | None = None

@@ -11,13 +11,13 @@ import asyncio
 import contextlib
 import logging
 from concurrent.futures import Future
-from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from actorsession.graph.collective_call import CollectiveCall
 from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.segment_context import PendingValues
 from actorsession.runtime.interruptible import cancel_pending
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.segment import Suspension
@@ -79,7 +79,7 @@ class SuspendedNodes(dict[Completion, Suspended]):
         if completion.done:
             engine.delivered(number, completion)
         else:
-            self[completion] = _new(Suspended, (engine, number, monotonic()))  # without a call
+            self[completion] = _new(Suspended, (engine, number, current_host().clock.monotonic()))  # without a call
             completion.listen(self._notify)
 
     def abandon(self) -> None:

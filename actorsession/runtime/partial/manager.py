@@ -12,22 +12,23 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.errors import OpError
 from actorsession.runtime.partial.run_state import Call, RunState, no_such_run
 from actorsession.runtime.wait_graph import PartialWaits
+from transports.host import current_host
 
-__all__ = ["RUN_NUMBERS", "PartialRunMgr"]
-
-RUN_NUMBERS = itertools.count()
-"""The numbers with which handles end, so that each is new in this process."""
+__all__ = ["PartialRunMgr"]
 
 R = TypeVar("R", bound=RunState[Any])
+
+
+def _run_numbers() -> Iterator[int]:
+    return itertools.count()
 
 
 class PartialRunMgr(Generic[R]):
@@ -36,14 +37,15 @@ class PartialRunMgr(Generic[R]):
     Args:
         idle_limit: seconds after which a run that is not continued is aborted.
         session: handle of the session, for reports.
-        clock: measures how long a run has been idle.
 
     Attributes:
-        clock: the argument ``clock``.
+        clock: measures how long a run has been idle.
+        numbers: those with which handles end, so that each is new in this process.
     """
 
-    def __init__(self, idle_limit: float, session: str = "", clock: Clock = SYSTEM_CLOCK) -> None:
-        self.clock = clock
+    def __init__(self, idle_limit: float, session: str = "") -> None:
+        self.clock = current_host().clock
+        self.numbers = current_host().own(_run_numbers)
         self._idle_limit = idle_limit
         self._session = session
         self._runs: dict[str, R] = {}
@@ -83,7 +85,7 @@ class PartialRunMgr(Generic[R]):
         run = self._runs.get(handle)
         if run is None:
             raise no_such_run(handle)
-        return run, run.call(feeds, values, fetches, self.clock.now(), deadline)
+        return run, run.call(feeds, values, fetches, self.clock.monotonic(), deadline)
 
     def abort(self, handle: str, error: OpError) -> R | None:
         """Abort a run if it is open, and return it."""
@@ -110,7 +112,7 @@ class PartialRunMgr(Generic[R]):
 
     def waits(self, most: int) -> list[PartialWaits]:
         """Return the open runs, oldest first, at most ``most``; callable from any thread."""
-        now = self.clock.now()
+        now = self.clock.monotonic()
         return [
             PartialWaits(
                 handle=run.handle,
@@ -131,7 +133,7 @@ class PartialRunMgr(Generic[R]):
 
     def collect(self) -> None:
         """Abort the runs that have not been continued for the idle limit."""
-        now = self.clock.now()
+        now = self.clock.monotonic()
         for run in list(self._runs.values()):
             run.abort_if_idle(now, self._idle_limit)
 
@@ -147,5 +149,5 @@ class PartialRunMgr(Generic[R]):
         if self._runs:
             # A copy, because a finaliser may end a run in the middle of this line.
             oldest = min(run.last_use for run in list(self._runs.values()))
-            seconds = max(oldest + self._idle_limit - self.clock.now(), 0.001)
+            seconds = max(oldest + self._idle_limit - self.clock.monotonic(), 0.001)
             self._timer = asyncio.get_running_loop().call_later(seconds, self._on_timer)

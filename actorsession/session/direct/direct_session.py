@@ -8,8 +8,6 @@ run as a step, on the event loop or, without one, in the caller's thread.
 from __future__ import annotations
 
 import asyncio
-import secrets
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -48,6 +46,7 @@ from actorsession.session.reattach import Reattached
 from actorsession.session.session_interface import SESSION_CLOSED, TURN, LocalSession, OnEvict
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.plan.explain.explain import Feeds
@@ -91,7 +90,7 @@ class DirectSession(LocalSession[DirectPlan]):
         costs: CostModel | None = None,
     ) -> None:
         # As TensorFlow names its direct sessions; masters name theirs likewise, without the word.
-        self.handle = f"direct{secrets.token_hex(8)}"
+        self.handle = f"direct{current_host().entropy.token_hex(8)}"
         self._config = config
         self._on_close = on_close
         filters = DeviceFilters(config.device_filters)
@@ -117,6 +116,7 @@ class DirectSession(LocalSession[DirectPlan]):
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
         self._turn_ends = 0.0
+        self._now = current_host().clock.perf_counter
         if config.log_device_placement:
             log_devices([d.attributes for d in self._devices])
 
@@ -291,7 +291,7 @@ class DirectSession(LocalSession[DirectPlan]):
         # Steps that end at once never suspend by themselves: a program that makes one after the other
         # would starve the rest of the loop. The pause comes before the step, so that a cancellation during
         # it has no step to abort.
-        now = time.perf_counter()
+        now = self._now()
         if now >= self._turn_ends:
             self._turn_ends = now + TURN
             await asyncio.sleep(0)
@@ -330,7 +330,7 @@ class DirectSession(LocalSession[DirectPlan]):
     async def why(self, within: float) -> HangReport:
         """Return ``why_here()``, for ``AsyncSession``; the loop goes on between two looks."""
         looks = Looks(within)
-        for pause in looks.pauses(self.waits, time.monotonic):
+        for pause in looks.pauses(self.waits, current_host().clock.monotonic):
             await asyncio.sleep(pause)
         return hang_report.explain(looks.waits)
 
@@ -341,8 +341,8 @@ class DirectSession(LocalSession[DirectPlan]):
             within: seconds in which to see which of them move.
         """
         looks = Looks(within)
-        for pause in looks.pauses(self.waits, time.monotonic):
-            time.sleep(pause)
+        for pause in looks.pauses(self.waits, current_host().clock.monotonic):
+            current_host().clock.sleep(pause)
         return hang_report.explain(looks.waits)
 
     async def reattach(self) -> Reattached:

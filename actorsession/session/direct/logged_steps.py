@@ -7,7 +7,6 @@ other sessions pay nothing. A plan of one call records itself, other steps do wh
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,8 @@ from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step_log import MOST_TRANSFERS, Part, StepLog, Transfers, Whole, error_text
 from actorsession.session.direct.planner import DirectPlan
-from actorsession.session.direct.steps import STEP_IDS, DirectSteps
+from actorsession.session.direct.steps import DirectSteps, step_ids
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.session.partial.direct_partial_runs import PartialPlan
@@ -42,19 +42,20 @@ class LoggedInlineRun(InlineRun):
         log: keeps the last steps of the session.
     """
 
-    __slots__ = ("_device", "_log", "_names", "_session")
+    __slots__ = ("_device", "_ids", "_log", "_names", "_session")
     _names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
     def __init__(self, plain: InlineRun, names: RunSignature, session: str, log: StepLog) -> None:
         super().__init__(plain.part)
         self._device = plain.bound.device
+        self._ids = current_host().own(step_ids)
         self._names = names.feeds, names.fetches, names.targets
         self._session = session
         self._log = log
 
     def run(self, feeds: Sequence[Any], gate: Gate) -> Sequence[Any]:
         """See ``InlineRun.run``."""
-        step_id, began, text = next(STEP_IDS), time.monotonic(), ""
+        step_id, began, text = next(self._ids), current_host().clock.monotonic(), ""
         try:
             return super().run(feeds, gate)
         except BaseException as exc:
@@ -62,7 +63,7 @@ class LoggedInlineRun(InlineRun):
             self._log.errors.note(exc, session=self._session, step_id=step_id)
             raise
         finally:
-            log, now = self._log, time.monotonic()
+            log, now = self._log, current_host().clock.monotonic()
             log.durations.observe(now - began)
             feeds, fetches, targets = self._names
             session, device = self._session, self._device
@@ -89,7 +90,7 @@ class _LoggedRendezvous(Rendezvous):
     def send(self, key: str, value: Any, dead: bool = False) -> None:
         """See ``Rendezvous.send``."""
         if len(self.seen) < MOST_TRANSFERS:
-            self.seen.append((time.monotonic(), "local", (key,), (getattr(value, "nbytes", 0),)))
+            self.seen.append((current_host().clock.monotonic(), "local", (key,), (getattr(value, "nbytes", 0),)))
         else:
             self.left_out += 1
         super().send(key, value, dead)
@@ -119,9 +120,9 @@ class _LoggedStep(Step):
         """See ``Step.drain``."""
         if self._draining:
             return
-        self.entered = began = time.monotonic()
+        self.entered = began = current_host().clock.monotonic()
         super().drain()
-        self.worked += time.monotonic() - began
+        self.worked += current_host().clock.monotonic() - began
         self.entered = 0.0
         if not self.done:
             self.paused = True
@@ -165,7 +166,7 @@ class LoggedSteps(DirectSteps):
         return step, graph
 
     def _ended(self, step: _LoggedStep) -> None:
-        log, now = self._log, time.monotonic()
+        log, now = self._log, current_host().clock.monotonic()
         error = step.error or step.cancelled
         log.durations.observe(now - step.since)
         for rows, row in zip((log.wholes, log.parts), self._rows(step, now, error_text(error)), strict=True):

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,16 +33,20 @@ from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.wait_graph import MasterWaits, TaskWaits
 from actorsession.session.direct.planner import DirectPlan
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.session.partial.direct_partial_runs import DirectPartialRuns, PartialPlan
 
-__all__ = ["STEP_IDS", "DirectSteps", "graph_of", "needs_step"]
+__all__ = ["DirectSteps", "graph_of", "needs_step", "step_ids"]
 
-STEP_IDS = itertools.count(1)
-"""The numbers of the steps of this process that no master has numbered."""
 # Whether a step that failed or was cancelled waits for its kernels that are still in the pool.
 _SYNC_VARIABLES = ("ACTORSESSION_SYNC_ON_FINISH", "TF_SYNC_ON_FINISH")
+
+
+def step_ids() -> Iterator[int]:
+    """Make the numbers of the steps of a process that no master has numbered; for ``Host.own``."""
+    return itertools.count(1)
 
 
 class DirectSteps:
@@ -60,6 +63,7 @@ class DirectSteps:
 
     def __init__(self, gate: Gate, debugger: SessionDebugger[LoadedDebugPlan], config: ConfigProto) -> None:
         self._gate = gate
+        self._ids = current_host().own(step_ids)
         self._limit_in_ms = config.operation_timeout_in_ms
         self.inflight = Admission(config.max_inflight_steps).share(config.max_inflight_steps, config.max_inflight_bytes)
         self._waiting_on: asyncio.AbstractEventLoop | None = None
@@ -101,7 +105,7 @@ class DirectSteps:
             debug.begin()
         graph = plan.graph if debug is None else debug.graph
         step = make(
-            next(STEP_IDS),
+            next(self._ids),
             Rendezvous(),
             len(plan.signature.fetches),
             partitions=len(graph.parts),
@@ -165,7 +169,7 @@ class DirectSteps:
         nbytes = 0 if plan.graph.may_wait else bytes_held(feeds)
         since = 0.0  # when it has begun to wait
         if not self.inflight.enter_nowait(nbytes):
-            since = time.time()
+            since = current_host().clock.time()
             limit = await self._wait_for_turn(nbytes, limit)
         try:
             if feeds:

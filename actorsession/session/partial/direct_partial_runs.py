@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -36,7 +35,6 @@ from actorsession.runtime.partial.local_runs import (
     PartialRunActor,
     wait_for_answer,
 )
-from actorsession.runtime.partial.manager import RUN_NUMBERS
 from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRun
 from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.wait_graph import PartialWaits
@@ -44,6 +42,7 @@ from actorsession.session.direct.planner import Planner
 from actorsession.session.direct.planning import DirectPlanning
 from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.session_interface import TURN
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.session.direct.steps import DirectSteps
@@ -157,8 +156,8 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         """Start a run in the calling thread."""
         self._planner.tally.begin_partial_run()
         runs, (step, graph) = self.thread_runs, self._steps.new(plan, options, None, None)
-        handle = f"{plan.label};{next(RUN_NUMBERS)}"
-        run = ThreadRun(handle, plan.parts, step, runs, runs.clock.now(), graph, self._steps.end)
+        handle = f"{plan.label};{next(runs.numbers)}"
+        run = ThreadRun(handle, plan.parts, step, runs, runs.clock.monotonic(), graph, self._steps.end)
         if limit is not None:
             step.limit(Deadline.after(limit))
         run.enter_nowait()  # nobody else knows it yet
@@ -196,7 +195,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     async def open(self, plan: PartialPlan, options: RunOptions | None = None) -> str:
         """Start a run on the running event loop; operations that need no feed run before this returns."""
-        if time.perf_counter() >= self._turn_ends:
+        if current_host().clock.perf_counter() >= self._turn_ends:
             await self._yield_loop()
         if options is not None:
             await self._planning.prepare_debug(plan, options)
@@ -209,8 +208,8 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
             self.actor.loop = loop
         self._planner.tally.begin_partial_run()
         actor, (step, graph) = self.actor, self._steps.new(plan, options, self._pools.default, None)
-        handle = f"{plan.label};{next(RUN_NUMBERS)}"
-        run = LocalRun(handle, plan.parts, step, actor.runs, actor.runs.clock.now(), graph, self._steps.end)
+        handle = f"{plan.label};{next(actor.runs.numbers)}"
+        run = LocalRun(handle, plan.parts, step, actor.runs, actor.runs.clock.monotonic(), graph, self._steps.end)
         try:
             actor.submit(_new(BeginRun, (run,)), LOCAL_TELL)  # a message without a call
         except BaseException as exc:
@@ -226,7 +225,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         deadline = NEVER if limit is None else Deadline.after(limit)
         run: LocalRun | None = None
         try:
-            if time.perf_counter() >= self._turn_ends:
+            if current_host().clock.perf_counter() >= self._turn_ends:
                 await self._yield_loop()
             if large_arrays(values):
                 values = await kept_feeds(values, self._pools.default)
@@ -263,7 +262,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     async def _yield_loop(self) -> None:
         """Yield the loop, which calls that end at once would hold; see ``DirectSession.run``."""
-        self._turn_ends = time.perf_counter() + TURN
+        self._turn_ends = current_host().clock.perf_counter() + TURN
         await asyncio.sleep(0)
 
     # -- the end -------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Sequence
 from dataclasses import field
 from functools import partial
@@ -37,6 +36,7 @@ from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.remote.remote_debugger import run_now
 from actorsession.session.remote.remote_run import PartialCall, SessionProgram, Setup
 from actorsession.session.value_delivery import ValueDelivery
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_debugger import RemoteDebugger
@@ -108,7 +108,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
 
     def __len__(self) -> int:
         """Return the number of open runs, as far as it shows in their calls; callable from any thread."""
-        connection, recent = self._connection, time.monotonic() - self._idle_limit
+        connection, recent = self._connection, current_host().clock.monotonic() - self._idle_limit
         there = None if connection.lost_master else connection.master.channel
         return sum(
             run.program.channel is there and (run.waiting > 0 or run.last_use > recent)
@@ -159,7 +159,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         await steps.request(run, None)
         handle: str = run.extra[0]
         left = set(signature.feeds), set(signature.fetches)
-        self._open[handle] = _OpenRun(program, run.call, *left, time.monotonic(), debug_run is not None)
+        self._open[handle] = _OpenRun(program, run.call, *left, current_host().clock.monotonic(), debug_run is not None)
         return handle
 
     async def _call_debugged(
@@ -245,7 +245,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             raise
         finally:
             run.waiting -= 1
-        run.last_use = time.monotonic()
+        run.last_use = current_host().clock.monotonic()
         run.feeds.difference_update(feeds)
         run.fetches.difference_update(fetches)
         if not (run.feeds or run.fetches):

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import secrets
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -40,6 +38,7 @@ from actorsession.rpc.remote_ref import RemoteRef
 from actorsession.rpc.security import are_our_files_at_fault, bare_scheme, security_of, shared_token
 from actorsession.session.targets import master_addresses
 from transports import AuthenticationError, Connection, Hello, ProtocolError, TransportError, WrongPeer, connect
+from transports.host import current_host
 
 __all__ = ["GONE", "RETRY", "MasterConnection", "reset_master"]
 
@@ -277,7 +276,9 @@ def _none_reached(dials: Sequence[asyncio.Task[Connection]]) -> BaseException:
 
 
 def _hello(pulse: str) -> Hello:
-    return Hello(cluster_id="", task="client", incarnation=secrets.randbits(63), pid=os.getpid(), pulse=pulse)
+    host = current_host()
+    incarnation, pid = host.entropy.randbits(63), host.processes.getpid()
+    return Hello(cluster_id="", task="client", incarnation=incarnation, pid=pid, pulse=pulse)
 
 
 @contextlib.contextmanager

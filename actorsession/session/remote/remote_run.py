@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
@@ -45,6 +44,7 @@ from actorsession.rpc.link import Link
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.runtime.interruptible import acquire
 from actorsession.runtime.partial.run_state import no_such_run
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_steps import RemoteSteps
@@ -297,7 +297,7 @@ class RemoteRun:
         """See ``RunWaiter.done``."""
         if type(extra) is bytes:
             assert isinstance(values, WireValues)  # a master in this process sends none
-            self.answer = time.time(), done_bytes(self.call, extra, values)
+            self.answer = current_host().clock.time(), done_bytes(self.call, extra, values)
             extra = extra_from_wire(extra, 1 if self.sets_up else 2)
         if len(values) != self._fetches or not (type(extra) is list or (extra is None and not self.sets_up)):
             raise ProtocolError(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import secrets
 from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -38,6 +37,7 @@ from actorsession.session.remote.master_connection import GONE, RETRY, MasterCon
 from actorsession.session.remote.sent_graph import SentGraph, Snapshot
 from actorsession.session.remote.session_recovery import SessionRecovery
 from actorsession.session.session_interface import SESSION_CLOSED
+from transports.host import current_host
 
 __all__ = ["SessionConnection"]
 
@@ -97,7 +97,7 @@ class SessionConnection:
         self.limit = config.operation_timeout or CONNECT_TIMEOUT
         self._connecting = asyncio.Lock()
         self._requests = itertools.count()
-        self._request_prefix = secrets.token_hex(8)
+        self._request_prefix = current_host().entropy.token_hex(8)
         self.sent = SentGraph(self, graph, config)
         self.recovery = SessionRecovery(self, graph, config)
 

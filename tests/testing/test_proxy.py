@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from actorsession.testing.proxy import CHUNK, Proxy, Way
 from tests.cluster.kit import eventually, soon
-from tests.cluster.proxy import CHUNK, Proxy, Way
 
 
 class Ends:

@@ -1,9 +1,9 @@
-"""A network between two real processes that a test can break: a proxy on loopback.
+"""A network between two real processes that can be broken: a proxy on loopback.
 
 A ``Proxy`` stands before one server. Peers are told its address in place of the server's, and every
 connection that they make goes through it, so that each of the two directions can lose bytes, hold them back,
 or pass them slowly, without a word to either end. What a lost host does is ``lose_host``: neither FIN nor
-RST gets through any more, and new connections are taken by the kernel and answered by nobody.
+RST gets through any more, and new connections are accepted by the kernel and answered by nobody.
 
 What was swallowed is lost for good, so ``heal`` resets the connections that lost something, as a host does
 that hears of a connection which it does not know. What was held back goes on.
@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from actorsession.actors import Children
+
+__all__ = ["BOTH", "CHUNK", "Condition", "Proxy", "Way"]
 
 # Small, so that a slow link passes something many times a second.
 CHUNK = 4096
@@ -96,7 +98,7 @@ class Proxy:
     # -- faults --------------------------------------------------------------------------------
 
     def swallow(self, *ways: Way, of: str = "") -> None:
-        """Loses every byte from now on, FIN and RST included.
+        """Lose every byte from now on, FIN and RST included.
 
         Args:
             ways: of which directions; both by default.
@@ -106,29 +108,29 @@ class Proxy:
         self._set(Condition.SWALLOW, ways or BOTH)
 
     def hold(self, *ways: Way) -> None:
-        """Holds bytes of some directions back, as a network does that will be repaired in time."""
+        """Hold bytes of some directions back, both by default, as a network does that will be repaired in time."""
         self._set(Condition.HOLD, ways or BOTH)
 
     def lose_host(self) -> None:
-        """The host of the server is gone: whatever its kernel says reaches nobody."""
+        """Lose the host of the server: whatever its kernel says reaches nobody."""
         self.swallow()
 
     def slow(self, bytes_per_second: float) -> None:
-        """Passes no more than so much in each direction of each connection."""
+        """Pass no more than so much in each direction of each connection."""
         self._rate = bytes_per_second
 
     def delay(self, seconds: float) -> None:
-        """Passes everything so much later, as a long way does; any number of bytes may be under way."""
+        """Pass everything so much later, as a long way does; any number of bytes may be under way."""
         self._delay = seconds
 
     def cut(self) -> None:
-        """Resets every connection, and each new one as soon as it is made."""
+        """Reset every connection, and each new one as soon as it is made."""
         self._refusing = True
         for pair in list(self._pairs):
             pair.over.set()
 
     def heal(self) -> None:
-        """Passes everything again; connections that have lost bytes are reset."""
+        """Pass everything again; connections that have lost bytes are reset."""
         self._refusing, self._rate, self._delay, self._of = False, None, 0.0, b""
         self._set(Condition.PASS, BOTH)
         for pair in list(self._pairs):
@@ -150,7 +152,7 @@ class Proxy:
             _ = self._children.start(self._serve(dialler), name="a connection")
 
     async def _serve(self, dialler: socket.socket) -> None:
-        """Carries one connection until both directions have ended, or it is reset."""
+        """Carry one connection until both directions have ended, or it is reset."""
         in_order = False
         server = socket.socket()
         server.setblocking(False)
@@ -177,7 +179,7 @@ class Proxy:
         return True
 
     async def _carry(self, pair: _Pair) -> bool:
-        """Returns whether both directions have ended in order; if not, the ends are to be reset."""
+        """Return whether both directions have ended in order; if not, the ends are to be reset."""
 
         async def until_over() -> None:
             await pair.over.wait()
@@ -196,7 +198,7 @@ class Proxy:
         return False
 
     async def _pump(self, pair: _Pair, way: Way, source: socket.socket, sink: socket.socket) -> None:
-        """Carries the bytes of one direction, and its end."""
+        """Carry the bytes of one direction, and its end."""
         loop = asyncio.get_running_loop()
         late: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
         deliveries = self._children.start(self._deliver(way, sink, late), name="delayed bytes")
@@ -232,7 +234,7 @@ class Proxy:
             sink.shutdown(socket.SHUT_WR)
 
     async def _deliver(self, way: Way, sink: socket.socket, late: asyncio.Queue[tuple[float, bytes]]) -> None:
-        """Passes on what is delayed."""
+        """Pass on what is delayed."""
         while True:
             when, data = await late.get()
             await asyncio.sleep(when - asyncio.get_running_loop().time())
@@ -253,7 +255,7 @@ class Proxy:
         self.passed[way] += len(data)
 
     async def _passes(self, way: Way) -> None:
-        """Waits until a direction passes bytes."""
+        """Wait until a direction passes bytes."""
         while self._conditions[way] is not Condition.PASS:
             await self._changed.wait()
 
@@ -263,7 +265,7 @@ class _Over(Exception):
 
 
 def _hang_up(end: socket.socket, *, in_order: bool) -> None:
-    """Ends a connection, with RST unless it has ended in order: that would overtake the last bytes."""
+    """End a connection, with RST unless it has ended in order: that would overtake the last bytes."""
     if not in_order:
         with contextlib.suppress(OSError):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
