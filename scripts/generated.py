@@ -53,6 +53,7 @@ LAZY_PACKAGES = (
     "actorsession.ops",
     "actorsession.opsets",
     "actorsession.session",
+    "actorsession.testing",
     "actorsession.train",
     *sorted(
         f"actorsession.namespaces.{file.stem}"

@@ -92,6 +92,8 @@ STARTS_ARE_THE_SUBJECT = (
 
 install()
 
+pytest_plugins = ["actorsession_pytest"]
+
 _HELD_BEFORE = pytest.StashKey[Holdings]()
 _TIMED_OUT_LOOPS: list[tuple[asyncio.AbstractEventLoop, BaseException]] = []
 
@@ -275,15 +277,6 @@ def pytest_collection_finish() -> None:
     """Keep the collected tests, and what little is garbage by then, out of every garbage collection."""
     gc.freeze()
     gc.enable()
-
-
-@pytest.fixture
-def graph() -> Iterator[Any]:
-    """Return a new graph, which is the default one of the test."""
-    from actorsession import Graph  # not before the settings above are in the environment
-
-    with Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ PACKAGES = ("actorsession", "transports")
 # The places that own children. Everywhere else asyncio.TaskGroup starts them.
 MAY_START_CHILDREN = {
     "actorsession/actors/supervision.py",
+    "actorsession/testing/simulation/loop.py",
     "transports/stream/connection.py",
     "transports/stream/bulk.py",
     "transports/listener.py",

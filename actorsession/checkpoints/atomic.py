@@ -14,12 +14,11 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import BinaryIO, ClassVar, cast
+from typing import BinaryIO, ClassVar
 
 from actorsession.config.file_roots import (
     ANYWHERE,
@@ -43,9 +42,7 @@ from actorsession.errors import (
     ResourceExhaustedError,
     UnknownError,
 )
-
-if sys.platform != "win32":
-    import fcntl
+from transports.host import current_host
 
 __all__ = [
     "PRIVATE", "PRIVATE_FOLDER", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors",
@@ -146,12 +143,12 @@ def regular(files: FileRoots = ANYWHERE) -> Opener:
 
 def _open_checked(path: str, flags: int) -> int:
     with contextlib.suppress(OSError):  # opening it has the error that counts
-        check_regular(path, os.stat(path).st_mode)  # before: opening may have effects
-    descriptor = os.open(path, flags | _UNBLOCKED, PRIVATE)
+        check_regular(path, current_host().files.stat(path).st_mode)  # before: opening may have effects
+    descriptor = current_host().files.open(path, flags | _UNBLOCKED, PRIVATE)
     try:
-        check_regular(path, os.fstat(descriptor).st_mode)
+        check_regular(path, current_host().files.fstat(descriptor).st_mode)
     except BaseException:
-        os.close(descriptor)
+        current_host().files.close(descriptor)
         raise
     return descriptor
 
@@ -173,7 +170,7 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
         FailedPreconditionError: if it is something else.
         OSError: the system refuses.
     """
-    with open(path_text(path), "rb", opener=regular()) as file:
+    with current_host().files.open_file(path_text(path), opener=regular()) as file:
         return file.read()
 
 
@@ -249,12 +246,12 @@ def overwrite(
     with contextlib.suppress(FileNotFoundError):
         # Opened, though only looked at: what must not be written is refused.
         opened = files.opener(path, os.O_WRONLY)
-        with os.fdopen(opened, "wb") as file:
-            before = os.fstat(opened)
+        with current_host().files.open_file(opened, "wb") as file:
+            before = current_host().files.fstat(opened)
             if not stat.S_ISREG(before.st_mode):
                 write(file)
                 return
-    real = os.path.realpath(path) if files.roots is None else files.real(path)
+    real = current_host().files.realpath(path) if files.roots is None else files.real(path)
     above, name = os.path.split(real)
     with files.folder(above, make=FOLDER if make else None) as folder:
         _write_whole(folder, name, write, lambda made: _take_over(made, before))
@@ -264,8 +261,8 @@ def _take_over(descriptor: int, before: os.stat_result | None) -> None:
     """Give a new file the owner and the mode of the one that it replaces, as far as the system permits."""
     if before is not None and sys.platform != "win32":
         with contextlib.suppress(OSError):
-            os.fchown(descriptor, before.st_uid, before.st_gid)
-        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+            current_host().files.fchown(descriptor, before.st_uid, before.st_gid)
+        current_host().files.fchmod(descriptor, stat.S_IMODE(before.st_mode))
 
 
 def _write_whole(
@@ -287,7 +284,7 @@ def _write_whole(
                 write(file)
                 file.flush()
                 finish(file.fileno())
-                os.fsync(file.fileno())
+                current_host().files.fsync(file.fileno())
             if new:
                 folder.link(unfinished, folder, name)
                 folder.sync()
@@ -314,9 +311,9 @@ def _date(descriptor: int, newer_than: Iterable[str], files: FileRoots) -> None:
         with contextlib.suppress(OSError, PermissionDeniedError):
             latest = max(latest, files.stat(other).st_mtime_ns)
     for step in (1, 2 * 10**9):  # some file systems count in two seconds
-        if os.fstat(descriptor).st_mtime_ns > latest:
+        if current_host().files.fstat(descriptor).st_mtime_ns > latest:
             return
-        os.utime(descriptor, ns=(latest + step, latest + step))
+        current_host().files.utime(descriptor, ns=(latest + step, latest + step))
 
 
 def _new_file(folder: Folder, name: str, mode: int) -> tuple[BinaryIO, str]:
@@ -325,7 +322,7 @@ def _new_file(folder: Folder, name: str, mode: int) -> tuple[BinaryIO, str]:
     Two writers of one path cannot mix then: the later rename wins.
     """
     while True:
-        unique = f".{_stem(name)}.{secrets.token_hex(6)}.tmp"
+        unique = f".{_stem(name)}.{current_host().entropy.token_hex(6)}.tmp"
         if (file := _created(folder, unique, mode)) is not None:
             return file, unique
 
@@ -346,7 +343,7 @@ def create_file(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
 def _created(folder: Folder, name: str, mode: int = FILE) -> BinaryIO | None:
     """Return a new and locked file; ``None`` if another process removed it as abandoned before that."""
     file = folder.create(name, mode)
-    if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
+    if _lock(file.fileno()) and current_host().files.fstat(file.fileno()).st_nlink:
         return file
     file.close()
     return None
@@ -408,11 +405,11 @@ def keep_file(path: str, files: FileRoots = ANYWHERE) -> Iterator[None]:
 def open_kept(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
     """Open a file for reading, and keep it as ``keep_file`` does while it is open; errors are the same."""
     with file_errors(f"cannot read {path!r}"):
-        file = open(path, "rb", buffering=0, opener=regular(files))  # noqa: SIM115 - the caller closes it
-    if not _lock(file.fileno(), shared=True) or not os.fstat(file.fileno()).st_nlink:
+        file = current_host().files.open_file(path, buffering=0, opener=regular(files))
+    if not _lock(file.fileno(), shared=True) or not current_host().files.fstat(file.fileno()).st_nlink:
         file.close()
         raise AbortedError(f"{path!r} is being removed by another process")
-    return cast(BinaryIO, file)
+    return file
 
 
 def remove_abandoned(path: str, form: re.Pattern[str], files: FileRoots = ANYWHERE) -> None:
@@ -454,32 +451,19 @@ def _remove_unused(folder: Folder, name: str, is_used: Callable[[], bool]) -> No
     # The file stays if it is another user's, or on a file system without locks.
     with contextlib.suppress(OSError, OpError):
         check_regular(name, folder.stat(name).st_mode)
+        host = current_host().files
         descriptor = folder.open(name, os.O_RDWR | _UNBLOCKED)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not is_used():
+            if host.lock(descriptor) and not is_used():
                 folder.unlink(name)
         finally:
-            os.close(descriptor)
+            host.close(descriptor)
 
 
 def _lock(descriptor: int, *, shared: bool = False) -> bool:
     """Lock an open file if it is not locked; return ``True`` also where the file system has no locks."""
     # There a process that wants to remove it cannot lock it either, and leaves it.
-    return _try_lock(descriptor, shared=shared) is not False
-
-
-def _try_lock(descriptor: int, *, shared: bool = False) -> bool | None:
-    """Lock an open file; return whether that was possible, and ``None`` if the file system has no locks."""
-    if sys.platform == "win32":
-        return None
-    try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
+    return current_host().files.lock(descriptor, shared=shared) is not False
 
 
 @contextlib.contextmanager
@@ -488,11 +472,11 @@ def _lock_held(descriptor: int) -> Iterator[None]:
     if sys.platform == "win32":  # where an open file cannot be renamed
         yield
         return
-    held = os.dup(descriptor)
+    held = current_host().files.dup(descriptor)
     try:
         yield
     finally:
-        os.close(held)
+        current_host().files.close(held)
 
 
 # -- owners ----------------------------------------------------------------------------------------
@@ -514,6 +498,7 @@ class LockedFile:
     def __init__(self, path: str, descriptor: int, *, is_locked: bool) -> None:
         self.path = path
         self.is_locked = is_locked
+        self._files = current_host().files
         self._descriptor = descriptor
         self._held.add(self)
 
@@ -529,47 +514,47 @@ class LockedFile:
             OSError: the system refuses.
         """
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        host = current_host().files
         while True:
             descriptor = open_regular(path, flags)
             try:
-                is_locked = _try_lock(descriptor)
+                is_locked = host.lock(descriptor)
                 if is_locked is False:
-                    os.close(descriptor)
+                    host.close(descriptor)
                     return None
-                if os.fstat(descriptor).st_nlink:  # its last owner has not removed it meanwhile
+                if host.fstat(descriptor).st_nlink:  # its last owner has not removed it meanwhile
                     with contextlib.suppress(OSError):  # on a full disk the lock has no text
-                        os.ftruncate(descriptor, 0)
-                        os.write(descriptor, text.encode())
+                        host.ftruncate(descriptor, 0)
+                        host.write(descriptor, text.encode())
                     return cls(path, descriptor, is_locked=bool(is_locked))
             except BaseException:
-                os.close(descriptor)
+                host.close(descriptor)
                 raise
-            os.close(descriptor)
+            host.close(descriptor)
 
     @staticmethod
     def text_of(path: str) -> str:
         """Return what the owner of a file has written to it; "" if that cannot be read."""
         with (
             contextlib.suppress(OSError, FailedPreconditionError),
-            open(path, encoding="utf-8", errors="replace", opener=regular()) as file,
+            current_host().files.open_file(path, opener=regular()) as file,
         ):
-            return file.read(_LONGEST_TEXT)
+            return file.read(_LONGEST_TEXT).decode(errors="replace")
         return ""
 
     def release(self) -> None:
         """Remove the file and unlock it; may be called twice."""
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
-                os.unlink(self.path)
+                self._files.unlink(self.path)
             # Also for copies of the descriptor in processes that this one has forked.
             with contextlib.suppress(OSError):
-                if sys.platform != "win32":
-                    fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+                self._files.unlock(self._descriptor)
             self._close()
 
     def _close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
-        os.close(descriptor)
+        self._files.close(descriptor)
 
     @classmethod
     def leave_to_parent(cls) -> None:
@@ -578,7 +563,7 @@ class LockedFile:
             held._close()
 
 
-# Characters of the text of an owner; a longer one is not ours.
+# Bytes of the text of an owner; a longer one is not ours.
 _LONGEST_TEXT = 4096
 
 if hasattr(os, "register_at_fork"):

@@ -43,6 +43,8 @@ _HEADINGS = ("STEP", "BEGAN", "TOOK", "WORKED", "WAITED", "SENT", "RUN")
 _RUN = 60
 # Steps that are looked through for the one that is asked for; no server keeps more by default.
 _MOST = 1000
+# More steps than are shown are asked for: some are under way, and tasks that answer a moment later have later ones.
+_UNDER_WAY = 10
 
 
 def add_to(commands: Any) -> None:
@@ -89,14 +91,14 @@ def _time(text: str) -> float:
 def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
     from actorsession.cluster import read_steps
-    from actorsession.config import merge_records
+    from actorsession.config import merge_records, without_fragments
 
     number = options.step
     if number is not None and not number.isdecimal():
         raise UsageError(f"--step: expected the number of a step, got {number!r:.100}")
     # What a worker remembers of a step says nothing of how long the whole step took.
     narrow = not (number or options.slower_than or options.session)
-    count = options.last if narrow else _MOST
+    count = min(_MOST, 2 * options.last + _UNDER_WAY) if narrow else _MOST
 
     async def ask(address: str, **to: Any) -> list[StepRecord]:
         # Also those that run, of which some tasks may have ended their parts.
@@ -104,7 +106,7 @@ def _run(options: argparse.Namespace) -> int:
 
     answers = run(ask_tasks(options.address, options.timeout, ask, all_tasks=True))
     silent = report_silent("trace", answers)
-    steps = merge_records([record for row in answers for record in row.answer or ()])
+    steps = without_fragments(merge_records([record for row in answers for record in row.answer or ()]))
     under_way = {record.step_id for row in answers for record in row.answer or () if record.is_running}
     steps = [
         step

@@ -45,7 +45,7 @@ from actorsession.config.stats import (
     StepStats,
     TransferStats,
 )
-from actorsession.config.step_record import ErrorRecord, PartRecord, StepRecord, merge_records
+from actorsession.config.step_record import ErrorRecord, PartRecord, StepRecord, merge_records, without_fragments
 
 __all__ = [
     "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS",
@@ -56,5 +56,5 @@ __all__ = [
     "NodeOutput", "NodeStats", "OptLevel", "OptimizerOptions", "PartRecord", "PhaseStats", "RPCOptions",
     "RunExperimental", "RunMetadata", "RunOptions", "SessionMetadata", "SessionOptions", "StepRecord", "StepStats",
     "TensorConnection", "TensorDescription", "ThreadPoolOptionProto", "TraceLevel", "TransferStats",
-    "merge_records", "whose_limit",
+    "merge_records", "whose_limit", "without_fragments",
 ]  # fmt: skip

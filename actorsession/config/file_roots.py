@@ -33,6 +33,7 @@ from actorsession.errors import (
     RequestTypeError,
     RequestValueError,
 )
+from transports.host import current_host
 
 __all__ = ["ANYWHERE", "FILE", "FOLDER", "FileRoots", "Folder", "Opener", "check_regular", "is_bad_name", "path_text"]
 
@@ -63,11 +64,12 @@ class Folder:
         at: its descriptor, which the caller closes; without one, names are joined to the path.
     """
 
-    __slots__ = ("_at", "_path")
+    __slots__ = ("_at", "_files", "_path")
 
     def __init__(self, path: str, at: int | None = None) -> None:
         self._path = path
         self._at = at
+        self._files = current_host().files
 
     def open(self, name: str, flags: int, mode: int = FILE) -> int:
         """Return the descriptor of a file; ``mode`` is that of a new one before the umask.
@@ -77,55 +79,55 @@ class Folder:
             FailedPreconditionError: it is neither a file nor a folder.
         """
         if self._at is None:
-            return os.open(self._of(name), flags, mode)
+            return self._files.open(self._of(name), flags, mode)
         with self._no_link(name):
             try:
                 # A pipe must not wait for its other end.
-                opened = os.open(self._of(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode, dir_fd=self._at)
+                opened = self._files.open(self._of(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode, dir_fd=self._at)
             except OSError as exc:
                 if exc.errno == errno.ENXIO:  # a FIFO without a reader, or a socket
                     check_regular(os.path.join(self._path, name), self.stat(name).st_mode)
                 raise
         try:
-            mode = os.fstat(opened).st_mode
+            mode = self._files.fstat(opened).st_mode
             if not stat.S_ISDIR(mode):  # which the caller cannot read
                 check_regular(os.path.join(self._path, name), mode)
         except BaseException:
-            os.close(opened)
+            self._files.close(opened)
             raise
         return opened
 
     def create(self, name: str, mode: int = FILE) -> BinaryIO:
         """Return a new file that is open for writing, and that the caller closes."""
         if self._at is None and mode == FILE:
-            return open(self._of(name), "xb")
-        return open(name, "xb", opener=functools.partial(self.open, mode=mode))
+            return self._files.open_file(self._of(name), "xb")
+        return self._files.open_file(name, "xb", opener=functools.partial(self.open, mode=mode))
 
     def replace(self, name: str, to: Folder, new: str) -> None:
         """Move a file to another folder, or to another name, where it replaces any other file."""
         if self._at is not None and stat.S_ISDIR(self.stat(name).st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        os.replace(self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at)
+        self._files.replace(self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at)
 
     def link(self, name: str, to: Folder, new: str) -> None:
         """Give a file another name, which must not exist."""
-        os.link(self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at, follow_symlinks=False)
+        self._files.link(self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at, follow_symlinks=False)
 
     def unlink(self, name: str) -> None:
         """Remove a file."""
-        os.unlink(self._of(name), dir_fd=self._at)
+        self._files.unlink(self._of(name), dir_fd=self._at)
 
     def mkdir(self, name: str, mode: int = FOLDER) -> None:
         """Make a folder; ``mode`` is that before the umask."""
-        os.mkdir(self._of(name), mode, dir_fd=self._at)
+        self._files.mkdir(self._of(name), mode, dir_fd=self._at)
 
     def rmdir(self, name: str) -> None:
         """Remove an empty folder."""
-        os.rmdir(self._of(name), dir_fd=self._at)
+        self._files.rmdir(self._of(name), dir_fd=self._at)
 
     def stat(self, name: str) -> os.stat_result:
         """Return the status of what has a name, be it a link."""
-        return os.stat(self._of(name), dir_fd=self._at, follow_symlinks=False)
+        return self._files.stat(self._of(name), dir_fd=self._at, follow_symlinks=False)
 
     def __repr__(self) -> str:
         return repr(self._path)
@@ -133,24 +135,26 @@ class Folder:
     def names(self) -> list[str]:
         """Return the names of what is in the folder, in any order."""
         if self._at is None:
-            return os.listdir(self._path)
+            return self._files.listdir(self._path)
         with self._readable() as opened:
-            return os.listdir(opened)
+            return self._files.listdir(opened)
 
     def sync(self) -> None:
         """Make renames in the folder survive a crash of the machine, where the system can guarantee it."""
         # Some file systems refuse to sync a folder, and Windows to open one; the rename is atomic there too.
         with contextlib.suppress(OSError), self._readable() as opened:
-            os.fsync(opened)
+            self._files.fsync(opened)
 
     @contextlib.contextmanager
     def _readable(self) -> Iterator[int]:
         rooted = self._at is not None
-        opened = os.open("." if rooted else self._path, _READ_FOLDER if rooted else os.O_RDONLY, dir_fd=self._at)
+        opened = self._files.open(
+            "." if rooted else self._path, _READ_FOLDER if rooted else os.O_RDONLY, dir_fd=self._at
+        )
         try:
             yield opened
         finally:
-            os.close(opened)
+            self._files.close(opened)
 
     def _of(self, name: str) -> str:
         """Return the name as the calls of ``os`` take it."""
@@ -185,7 +189,7 @@ def check_regular(path: str, mode: int) -> None:
 
 def _is_link(name: str, at: int | None) -> bool:
     with contextlib.suppress(OSError):
-        return stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
+        return stat.S_ISLNK(current_host().files.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
     return False
 
 
@@ -211,7 +215,7 @@ class FileRoots:
     def __init__(self, roots: Iterable[str | os.PathLike[str]] | None, owner: str = "the server") -> None:
         if isinstance(roots, (str, bytes, os.PathLike)):
             raise TypeError(f"file roots must be a list of folders, got the single name {roots!r:.100}")
-        self.roots = None if roots is None else tuple(os.path.realpath(root) for root in roots)
+        self.roots = None if roots is None else tuple(current_host().files.realpath(os.fspath(root)) for root in roots)
         self._owner = owner
 
     def real(self, path: str) -> str:
@@ -249,7 +253,7 @@ class FileRoots:
         if self.roots is None:
             if make:
                 _make(os.path.dirname(os.path.abspath(path)), FOLDER)
-            return os.open(path, flags, mode)
+            return current_host().files.open(path, flags, mode)
         with self._parent(path, FOLDER if make else None) as (folder, name):
             return folder.open(name, flags, mode)
 
@@ -283,7 +287,7 @@ class FileRoots:
             OSError: the system refuses, as it does if there is nothing.
         """
         if self.roots is None:
-            return os.stat(path)
+            return current_host().files.stat(path)
         with self._parent(path) as (folder, name):
             status = folder.stat(name)
         if stat.S_ISLNK(status.st_mode):
@@ -330,7 +334,7 @@ class FileRoots:
         """
         with contextlib.suppress(OSError):
             if self.roots is None:
-                os.rmdir(path)
+                current_host().files.rmdir(path)
                 return
             real = self.real(path)
             if any(_is_in(root, real) for root in self.roots):
@@ -373,7 +377,7 @@ class FileRoots:
         above, name = os.path.split(path)
         with contextlib.suppress(OSError):
             if self.roots is None:
-                os.lstat(path)
+                current_host().files.stat(path, follow_symlinks=False)
             elif name in ("", os.curdir, os.pardir):
                 self.stat(path)
             else:
@@ -419,29 +423,29 @@ def _opened(root: str, path: str, make: int | None) -> Iterator[Folder]:
     start = os.sep if _SEARCHES else root  # folders above need not be readable
     if make is not None and start is root:
         _make(root, make)
-    at = os.open(start, _FOLDER)
+    at = current_host().files.open(start, _FOLDER)
     try:
         above = start
         for name in filter(None, path[len(start) :].split(os.sep)):
             inner = _inner(Folder(above, at), name, at, make)
-            os.close(at)
+            current_host().files.close(at)
             at, above = inner, os.path.join(above, name)
         yield Folder(path, at)
     finally:
-        os.close(at)
+        current_host().files.close(at)
 
 
 def _inner(folder: Folder, name: str, at: int, make: int | None) -> int:
     with folder._no_link(name):
         try:
-            return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+            return current_host().files.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
         except FileNotFoundError:
             if make is None:
                 raise
         with contextlib.suppress(FileExistsError):
             folder.mkdir(name, make)
             folder.sync()
-        return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+        return current_host().files.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
 
 
 def path_text(path: Any, what: str = "the path") -> str:
@@ -475,7 +479,7 @@ def _real(path: str) -> str:
     """Return the target of a name, with links resolved, whatever changes meanwhile."""
     for _ in range(_TRIES):
         try:
-            return os.path.realpath(path)
+            return current_host().files.realpath(path)
         except OSError:  # what was a link when it was looked at is none when it is read
             continue
         except ValueError as exc:
@@ -486,13 +490,13 @@ def _real(path: str) -> str:
 def _make(path: str, mode: int) -> None:
     """Make a folder and those above it, as far as they are missing; where there are no roots."""
     above = os.path.dirname(path)
-    if os.path.isdir(path) or above == path:
+    if current_host().files.isdir(path) or above == path:
         return
     _make(above, mode)
     try:
-        os.mkdir(path, mode)
+        current_host().files.mkdir(path, mode)
     except FileExistsError:  # by another process, meanwhile
-        if not os.path.isdir(path):
+        if not current_host().files.isdir(path):
             raise
     Folder(above).sync()
 
@@ -504,7 +508,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 def _is_same(status: os.stat_result, path: str) -> bool:
     with contextlib.suppress(OSError):
-        return os.path.samestat(status, os.stat(path))
+        return os.path.samestat(status, current_host().files.stat(path))
     return False
 
 

@@ -7,7 +7,7 @@ are recorded of a step that is traced. A master knows a step as a whole, a worke
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -15,7 +15,7 @@ from actorsession.config.stats import NodeStats, StepStats, TransferStats
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
 
-__all__ = ["ErrorRecord", "PartRecord", "StepKind", "StepRecord", "merge_records"]
+__all__ = ["ErrorRecord", "PartRecord", "StepKind", "StepRecord", "merge_records", "without_fragments"]
 
 StepKind: TypeAlias = Literal["run", "partial"]
 """Whether a step is that of a run or of a partial run."""
@@ -210,6 +210,15 @@ def merge_records(records: Iterable[StepRecord]) -> list[StepRecord]:
         known = steps.get(name)
         steps[name] = record if known is None else _merged(known, record)
     return sorted(steps.values(), key=lambda step: (step.is_running, step.ended))
+
+
+def without_fragments(records: Sequence[StepRecord]) -> list[StepRecord]:
+    """Return records without the parts of steps whose master says nothing of the step, though it has answered.
+
+    Such a step began after the answer, or its master keeps it no longer.
+    """
+    whole = {record.session for record in records if record.is_whole}
+    return [record for record in records if record.is_whole or record.session not in whole]
 
 
 def _merged(one: StepRecord, other: StepRecord) -> StepRecord:

@@ -20,7 +20,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.cluster.server.memory import TaskVariable
 from actorsession.cluster.server.statistics import OpenSession, ServerStatistics
 from actorsession.cluster.wait_graphs import MOST, collect_wait_graphs
-from actorsession.config.step_record import ErrorRecord, StepRecord, merge_records
+from actorsession.config.step_record import ErrorRecord, StepRecord, merge_records, without_fragments
 from actorsession.dashboard.poller import UP, ClusterPoller
 from actorsession.dashboard.step_views import shifted, step_row, step_view
 from actorsession.dashboard.views import (
@@ -194,10 +194,7 @@ class Answers:
             running=True,
             steps=[],
         )
-        records, _ = await self._records(message, _SOON)
-        # What a worker has seen of a step is a part of it, unless nobody has seen the whole.
-        whole = {record.session for record in records if record.is_whole}
-        records = [record for record in records if record.is_whole or record.session not in whole]
+        records = without_fragments((await self._records(message, _SOON))[0])
         running = sorted((r for r in records if r.is_running), key=lambda r: r.began)
         ended = sorted((r for r in records if not r.is_running), key=lambda r: -r.ended)
         return {

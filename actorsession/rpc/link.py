@@ -519,8 +519,7 @@ class Link:
             programs=self.steps.served,
         )
         self.steps.served.on_plan = self._service.plan
-        pushed = partial(self._service.pushed, self.steps.pushes)
-        self.steps.pushes.on_push = self.steps.pushes.on_traced_push = pushed
+        self.steps.pushes.on_push = partial(self._service.pushed, self.steps.pushes)
         self.steps.pushes.on_lost = self._service.push_lost
         self._reader = LinkReader(connection, self._end, self._liveness, self.steps, self._pending, self._service)
         self._running = False

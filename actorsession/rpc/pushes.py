@@ -102,9 +102,8 @@ class Pushes:
         sent: how many times values were pushed to the peer.
         received: how many times the peer has pushed values.
         is_over: whether the link has ended.
-        on_push: takes the step id, keys, values and marks of dead tensors that the peer has pushed; set
-            before the link runs, as the next two.
-        on_traced_push: takes the same of a traced step, and the times.
+        on_push: takes the step id, keys, values and marks of dead tensors that the peer has pushed, and of a traced
+            step the times; set before the link runs, as the next one.
         on_lost: takes the step id and the error of a push for which there was no memory.
     """
 
@@ -114,8 +113,7 @@ class Pushes:
         self._keys_sent: dict[str, int] = {}
         self._keys_received: dict[int, str] = {}
         self._texts_received: dict[str, None] = {}
-        self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool]], None]
-        self.on_traced_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool], PushTimes], None]
+        self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool], PushTimes | None], None]
         self.on_lost: Callable[[int, OpError], None]
         self.is_over = False
         self.sent = self.received = 0
@@ -188,7 +186,7 @@ class Pushes:
                 raise self._unknown_key(wire[2:3])
             content = wire[4]
             value = read_value(wire[3], content, segments)
-            self.on_push(wire[1], [text], [value], [content is None])
+            self.on_push(wire[1], [text], [value], [content is None], None)
             return
         if len(wire) % 3 != 2:
             raise ProtocolError(f"a push has three items for each value, found {len(wire) - 2}")
@@ -205,10 +203,7 @@ class Pushes:
             self._learn(keys)  # first: the sender numbers them whether there is memory for the values or not
         values = list(map(read_value, wire[3::3], contents, repeat(segments)))
         dead = [content is None for content in contents] if None in contents else [False] * len(keys)
-        if times is None:
-            self.on_push(wire[1], keys, values, dead)
-        else:
-            self.on_traced_push(wire[1], keys, values, dead, times)
+        self.on_push(wire[1], keys, values, dead, times)
 
     def _key(self, key: Any) -> str:
         """Return the text of a key that was received as text or as its number."""

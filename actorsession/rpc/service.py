@@ -75,20 +75,18 @@ class PushReceiver(Protocol):
     """A worker on the loop of the link, which takes pushed values by a direct call instead of a message."""
 
     def take_push(
-        self, peer: str, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
-    ) -> None:
-        """Put values into the rendezvous of a step; as many keys, values and marks of dead tensors."""
-
-    def take_traced_push(
         self,
         peer: str,
         step_id: int,
         keys: Sequence[str],
         values: Sequence[Any],
         dead: Sequence[bool],
-        times: PushTimes,
+        times: PushTimes | None = None,
     ) -> None:
-        """Do the same for a traced step, whose report includes the times."""
+        """Put values into the rendezvous of a step; as many keys, values and marks of dead tensors.
+
+        The times are those of a traced step, whose report includes them.
+        """
 
 
 @runtime_checkable
@@ -199,17 +197,13 @@ class Service:
         keys: Sequence[str],
         values: Sequence[Any],
         dead: Sequence[bool],
-        times: PushTimes | None = None,
+        times: PushTimes | None,
     ) -> None:
         """Deliver the first values that the peer has pushed; the worker takes the next ones by a direct call."""
         ref = self._serves.get(WORKER)
         if isinstance(ref, LocalRef) and ref.is_here() and isinstance(ref.actor, PushReceiver):
             pushes.on_push = partial(ref.actor.take_push, self._peer)
-            pushes.on_traced_push = partial(ref.actor.take_traced_push, self._peer)
-            if times is None:
-                pushes.on_push(step_id, keys, values, dead)
-            else:
-                pushes.on_traced_push(step_id, keys, values, dead, times)
+            pushes.on_push(step_id, keys, values, dead, times)
         else:
             logger.warning("values that %s has pushed are lost: no worker is here", self._peer)
 

@@ -18,7 +18,18 @@ from actorsession.ops.flow.streams import write_line
 from actorsession.progress import claimed_terminal
 from actorsession.terminal_text import visible
 
-__all__ = ["Lines", "NotebookBar", "RichBar", "State", "TextBar", "TimedLines", "Watcher", "bar_text", "watcher_of"]
+__all__ = [
+    "Lines",
+    "NotebookBar",
+    "Pace",
+    "RichBar",
+    "State",
+    "TextBar",
+    "TimedLines",
+    "Watcher",
+    "bar_text",
+    "watcher_of",
+]
 
 # Seconds between two drawings, and between two lines in a file.
 _EVERY = 0.1
@@ -43,8 +54,25 @@ class State(Protocol):
         """The loss of the last step."""
 
     @property
-    def seconds(self) -> float:
-        """Seconds since the training began."""
+    def rate(self) -> float:
+        """Steps per second; 0 while that is not known."""
+
+
+class Pace:
+    """The rate of the later steps of a training, at least the second half of them: the first ones include planning."""
+
+    def __init__(self) -> None:
+        self._since = self._last = 0, 0.0  # steps and seconds at the last two times that the steps had doubled
+
+    def note(self, done: int, seconds: float) -> None:
+        """Take note of a step that has ended."""
+        if done >= 2 * self._last[0]:
+            self._since, self._last = self._last, (done, seconds)
+
+    def rate(self, done: int, seconds: float) -> float:
+        """Return the steps per second; 0 before the second step."""
+        steps, before = self._since
+        return (done - steps) / (seconds - before) if steps and seconds > before else 0.0
 
 
 class Watcher:
@@ -72,10 +100,12 @@ def _drawn(state: State, width: int) -> str:
 
 
 def _numbers(state: State) -> str:
-    rate = state.done / state.seconds if state.seconds > 0.0 else 0.0
+    rate = state.rate
     parts = [f"step {state.done}" if state.total is None else f"step {state.done} of {state.total}"]
-    parts += [f"{rate:,.0f} steps/s" if rate >= 10.0 else f"{rate:.2g} steps/s", f"loss {state.loss:.4g}"]
-    if state.total is not None and rate:
+    if rate:
+        parts.append(f"{rate:,.0f} steps/s" if rate >= 10.0 else f"{rate:.2g} steps/s")
+    parts.append(f"loss {state.loss:.4g}")
+    if rate and state.total is not None:
         parts.append(f"{_clock((state.total - state.done) / rate)} left")
     return ", ".join(parts)
 

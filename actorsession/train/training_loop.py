@@ -34,7 +34,7 @@ from actorsession.process_bound import ProcessBound
 from actorsession.protobuf.wire import length_field
 from actorsession.records import dataclass
 from actorsession.session.blocking import complete
-from actorsession.train.fit_progress import Watcher, watcher_of
+from actorsession.train.fit_progress import Pace, Watcher, watcher_of
 from actorsession.train.saver import Saver
 
 if TYPE_CHECKING:
@@ -351,7 +351,7 @@ class _Training:
         self._stopped_early = False
         self._per_epoch: int | None = len(settings.batches) if isinstance(settings.batches, Sized) else None
         self.loss = math.nan
-        self._watcher = Watcher()
+        self._watcher, self._pace = Watcher(), Pace()
         self._events: EventFileWriter | None = None
 
     @property
@@ -365,8 +365,11 @@ class _Training:
         return None if self._per_epoch is None else self._per_epoch * self._of.epochs
 
     @property
-    def seconds(self) -> float:
-        """Seconds since the training began."""
+    def rate(self) -> float:
+        """Steps per second; 0 while that is not known."""
+        return self._pace.rate(self._step, self._seconds())
+
+    def _seconds(self) -> float:
         return time.monotonic() - self._began
 
     async def finish(self) -> FitResult:
@@ -445,6 +448,7 @@ class _Training:
             )
         self._losses.append(value)
         self.loss = value
+        self._pace.note(self._step, self._seconds())
         self._watcher.step(self)
 
     async def _report(self) -> FitReport:
@@ -458,7 +462,7 @@ class _Training:
             metric=metric,
             best=self._is_best(loss if metric is None else metric),
             checkpoint=None if of.checkpoint is None else await self._save(of.checkpoint),
-            seconds=self.seconds,
+            seconds=self._seconds(),
         )
         self._without_better += 1
         if report.best:

@@ -1,4 +1,4 @@
-"""A graph of its own for each test, servers in this process, and clusters of processes for all tests here."""
+"""Servers in this process, and clusters of processes for all tests here."""
 
 from __future__ import annotations
 
@@ -18,12 +18,6 @@ from tests.cluster.process_cluster import ProcessCluster, holding
 from tests.conftest import _HELD_BEFORE, LOOP_FACTORIES
 
 _HERE = Path(__file__).parent
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture

@@ -10,16 +10,16 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from typing import Any, TypeVar, cast, overload
 
-from actorsession import ClusterSpec, LocalCluster, Server, ServerSettings, Tensor, get_default_graph, ops
+from actorsession import LocalCluster, Tensor, get_default_graph, ops
 from actorsession.actors import Deadline, registry
 from actorsession.cluster import ServerStatistics, read_statistics
-from actorsession.config import ConfigProto
 from actorsession.errors import NotFoundError, OpError
 from actorsession.messages import VOCABULARY, PrepareStep
 from actorsession.messages.step_frames import RUN_STEP, StepRequest, WireValues
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.hang_report import HangReport
+from actorsession.testing.in_process import InProcessCluster
 from tests.actors.kit import PATIENCE as PATIENCE
 from tests.actors.kit import eventually as eventually
 from tests.actors.kit import soon as soon
@@ -45,44 +45,8 @@ def patient_cluster(jobs: dict[str, int], **options: Any) -> LocalCluster:
 
 
 # -- a cluster in this process ---------------------------------------------------------------------
-class InProcess:
+class InProcess(InProcessCluster):
     """Servers of one cluster, all in this process and on this loop."""
-
-    def __init__(self, jobs: dict[str, int], **options: Any) -> None:
-        options.setdefault("config", ConfigProto(inter_op_parallelism_threads=8))
-        bind = {job: ["127.0.0.1:0"] * count for job, count in jobs.items()}
-        self.servers = [
-            Server(bind, job, index, settings=ServerSettings(**options))
-            for job, count in jobs.items()
-            for index in range(count)
-        ]
-
-    async def start(self) -> None:
-        for server in self.servers:
-            await server.start()
-        for server in self.servers:
-            server.learn_peers(self.spec)
-
-    async def stop(self) -> None:
-        for server in self.servers:
-            await server.stop()
-
-    @property
-    def spec(self) -> ClusterSpec:
-        jobs: dict[str, dict[int, str]] = {}
-        for server in self.servers:
-            _, job, _, task = server.task.split("/")
-            jobs.setdefault(job.partition(":")[2], {})[int(task.partition(":")[2])] = server.target
-        return ClusterSpec(jobs)
-
-    def server(self, task: str) -> Server:
-        return next(s for s in self.servers if s.task == task)
-
-    def target(self, task: str = W0) -> str:
-        return self.server(task).target
-
-    def statistics(self) -> dict[str, ServerStatistics]:
-        return {server.task: server.statistics() for server in self.servers}
 
     async def until_idle(self) -> None:
         """Waits until nothing is left of any step on any task."""
@@ -91,12 +55,8 @@ class InProcess:
 
 @asynccontextmanager
 async def in_process(jobs: dict[str, int] | None = None, **options: Any) -> AsyncIterator[InProcess]:
-    cluster = InProcess(jobs or {"worker": 2}, **options)
-    await cluster.start()
-    try:
+    async with InProcess(jobs or {"worker": 2}, **options) as cluster:
         yield cluster
-    finally:
-        await cluster.stop()
 
 
 class Outcome:

@@ -53,6 +53,7 @@ from tests.cluster.kit import PATIENCE, W0, W1, Gate, eventually, on, soon
 from tests.irregular_files import OBSTACLES
 from tests.plan.kit import node
 from tests.ports import HoldPorts
+from transports.host import SYSTEM
 
 
 def a_snapshot(*values: Any, steps: int = 7) -> Snapshot:
@@ -448,7 +449,7 @@ async def test_on_a_full_disk_a_server_starts_with_its_variables(
 
     stores = [SnapshotStore(tmp_path, task, "A") for task in (W0, W0, W1)]
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write", full)
+        patch.setattr(SYSTEM.files, "write", full)
         await stores[0].take()
         found = stores[0].latest()
         with pytest.raises(errors.FailedPreconditionError, match="is used by another process, and "):

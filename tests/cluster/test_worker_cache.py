@@ -32,11 +32,11 @@ class Post(Actor):
     def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
         return WorkerStatus(task=self.task, incarnation=1, devices=[], statistics={}, restored=None)
 
-    def take_push(self, peer: str, step_id: int, keys: Any, values: Any, dead: Any) -> None:
-        self.pushed.append(Pushed(step_id, keys, values, dead))
-
-    def take_traced_push(self, peer: str, step_id: int, keys: Any, values: Any, dead: Any, times: PushTimes) -> None:
-        self.pushed.append(Pushed(step_id, keys, values, dead, times.sent, times.queued))
+    def take_push(
+        self, peer: str, step_id: int, keys: Any, values: Any, dead: Any, times: PushTimes | None = None
+    ) -> None:
+        sent = () if times is None else (times.sent, times.queued)
+        self.pushed.append(Pushed(step_id, keys, values, dead, *sent))
 
 
 class Task:

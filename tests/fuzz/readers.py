@@ -370,7 +370,7 @@ def step_calls() -> StepCalls:
     line = StepLine(lambda header, segments: None)
     calls = StepCalls("peer", line, line, Children("fuzz"))
     calls.served.on_plan = _Echo
-    calls.pushes.on_push = lambda step_id, keys, values, dead: None
+    calls.pushes.on_push = lambda step_id, keys, values, dead, times: None
     calls.pushes.on_lost = lambda step_id, error: None
     return calls
 

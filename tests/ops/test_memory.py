@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,6 @@ BUILDS: dict[str, Callable[[Any, Any], Any]] = {
     "segments": lambda n, x: ops.unsorted_segment_sum(x, [0], n),
     "scatter": lambda n, x: ops.scatter_nd(np.array([[0]]), x, ops.stack([n])),
 }
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 @for_each("case", BUILDS)

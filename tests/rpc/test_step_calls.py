@@ -57,12 +57,11 @@ class End:
         self.planned: list[Any] = []  # the plans that were brought
         self.program: StepProgram = Program()  # what becomes of each
         self.calls.pushes.on_push = self._pushed
-        self.calls.pushes.on_traced_push = self._pushed
         self.times: list[PushTimes] = []
         self.calls.pushes.on_lost = lambda step_id, error: self.lost.append((step_id, error))
 
-    def _pushed(self, step_id: int, keys: Any, values: Any, dead: Any, *times: PushTimes) -> None:
-        self.times += times
+    def _pushed(self, step_id: int, keys: Any, values: Any, dead: Any, times: PushTimes | None) -> None:
+        self.times += [] if times is None else [times]
         self.pushed.append(Pushed(step_id=step_id, keys=keys, values=values, dead=dead))
 
     def _plan(self, plan: list[Any]) -> StepProgram:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actorsession.config import ErrorRecord, PartRecord, StepRecord, TransferStats, merge_records
+from actorsession.config import ErrorRecord, PartRecord, StepRecord, TransferStats, merge_records, without_fragments
 from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError, UnavailableError
 from actorsession.runtime.step_log import ErrorLog, Part, StepLog, Transfers, Whole
 
@@ -183,6 +183,12 @@ class TestRecords:
             [self.record(began=100.0, took=2.0), self.record(began=101.0, took=4.0, error="late")]
         )
         assert (merged.began, merged.took, merged.error) == (100.0, 5.0, "late")
+
+    def test_of_a_worker_alone_are_left_out_where_the_master_has_answered(self) -> None:
+        """Its step began after the master's answer; that of another session has a master that is silent."""
+        whole = self.record(step_id=1, fetches=("y:0",))
+        part, other = self.record(step_id=2), self.record(step_id=3, session="of a silent master")
+        assert without_fragments([whole, part, other]) == [whole, other]
 
     def test_can_be_drawn_as_a_trace(self) -> None:
         step = self.record(parts=(PartRecord(HERE, 100.0, 102.0, 0.5), PartRecord(THERE, 100.0, 101.0, 0.0)))

@@ -175,7 +175,7 @@ def test_a_terminal_shows_a_bar_with_rate_loss_and_time_left_and_the_reports(mon
 class Begun:
     """A training that has begun."""
 
-    done, loss, seconds = 30, 0.25, 10.0
+    done, loss, rate = 30, 0.25, 3.0
     total: int | None = 60
 
 
@@ -189,6 +189,17 @@ def test_a_terminal_shows_a_bar_without_rich_too(monkeypatch: pytest.MonkeyPatch
     bar.end(Begun())
     numbers = "\u2501" * 12 + "\u2500" * 12 + " step 30 of 60, 3 steps/s, loss 0.25, 0:10 left"
     assert shown_by(terminal) == f"\r{numbers}" * 2 + f"\repoch 1\n\r{numbers}\n"
+
+
+def test_the_time_that_is_left_does_not_count_the_first_step_which_is_planned() -> None:
+    """The first step takes 10 s, the others 0.5 s each, from the 100th on 2 s."""
+    pace, seconds, rates = fit_progress.Pace(), 0.0, {}
+    for step in range(1, 401):
+        seconds += 10.0 if step == 1 else 0.5 if step < 100 else 2.0
+        pace.note(step, seconds)
+        rates[step] = pace.rate(step, seconds)
+    assert (rates[1], rates[2], rates[3], rates[99]) == (0.0, 2.0, 2.0, 2.0)
+    assert rates[400] == 0.5
 
 
 async def test_a_training_that_is_refused_leaves_the_terminal_alone(model: Counter) -> None:
@@ -224,7 +235,7 @@ def test_a_bar_without_a_known_end_says_how_far_it_is() -> None:
     assert fit_progress.bar_text(Endless(), 4) == "\u2500" * 4 + " step 30, 3 steps/s, loss 0.25"
 
     class Half(Begun):
-        done, total, seconds = 3600, 7200, 3600.0
+        done, total, rate = 3600, 7200, 1.0
 
     assert fit_progress.bar_text(Half(), 4).endswith(" step 3600 of 7200, 1 steps/s, loss 0.25, 1:00:00 left")
 

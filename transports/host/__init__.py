@@ -11,8 +11,20 @@ from __future__ import annotations
 from transports.host.clock import Clock
 from transports.host.entropy import Entropy
 from transports.host.files import Files
-from transports.host.host import SYSTEM, Host, current_host, on_host
-from transports.host.network import Network
+from transports.host.host import HOST, SYSTEM, Host, current_host, on_host
+from transports.host.network import Network, Resolved
 from transports.host.processes import Processes
 
-__all__ = ["SYSTEM", "Clock", "Entropy", "Files", "Host", "Network", "Processes", "current_host", "on_host"]
+__all__ = [
+    "HOST",
+    "SYSTEM",
+    "Clock",
+    "Entropy",
+    "Files",
+    "Host",
+    "Network",
+    "Processes",
+    "Resolved",
+    "current_host",
+    "on_host",
+]

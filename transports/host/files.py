@@ -28,7 +28,6 @@ class Files:
     fstat = staticmethod(os.fstat)
     ftruncate = staticmethod(os.ftruncate)
     link = staticmethod(os.link)
-    listdir = staticmethod(os.listdir)
     mkdir = staticmethod(os.mkdir)
     open = staticmethod(os.open)
     read = staticmethod(os.read)
@@ -45,6 +44,10 @@ class Files:
     def fsync(self, descriptor: int) -> None:
         """Make a file, or the names in a folder, survive a crash of the machine."""
         os.fsync(descriptor)
+
+    def listdir(self, path: str | os.PathLike[str] | int) -> list[str]:
+        """Return the names of what is in a folder, in any order."""
+        return os.listdir(path)
 
     def realpath(self, path: str) -> str:
         """Return the target of a name, which need not exist."""

@@ -14,7 +14,7 @@ from transports.host.files import Files
 from transports.host.network import Network
 from transports.host.processes import Processes
 
-__all__ = ["SYSTEM", "Host", "current_host", "on_host"]
+__all__ = ["HOST", "SYSTEM", "Host", "current_host", "on_host"]
 
 T = TypeVar("T")
 
@@ -75,17 +75,18 @@ SYSTEM = Host()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=SYSTEM._own.clear)
 
-_current: ContextVar[Host] = ContextVar("host", default=SYSTEM)
+HOST: ContextVar[Host] = ContextVar("host", default=SYSTEM)
+"""The host of a context, for event loops, which ask a context that is not the current one."""
 
-current_host: Callable[[], Host] = _current.get
+current_host: Callable[[], Host] = HOST.get
 """Return the host on which the code runs."""
 
 
 @contextmanager
 def on_host(host: Host) -> Iterator[None]:
     """Run a block, and the callbacks and tasks that it starts, on a host."""
-    token = _current.set(host)
+    token = HOST.set(host)
     try:
         yield
     finally:
-        _current.reset(token)
+        HOST.reset(token)

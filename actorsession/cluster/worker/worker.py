@@ -288,7 +288,13 @@ class Worker(Actor):
     # -- steps ---------------------------------------------------------------------------------
 
     def take_push(
-        self, peer: str, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
+        self,
+        peer: str,
+        step_id: int,
+        keys: Sequence[str],
+        values: Sequence[Any],
+        dead: Sequence[bool],
+        times: PushTimes | None = None,
     ) -> None:
         """See ``PushReceiver.take_push``."""
         self.tells += 1
@@ -299,8 +305,13 @@ class Worker(Actor):
         rendezvous = self._table.steps.get(step_id)
         seen = None if rendezvous is None else rendezvous.seen
         try:
+            # The step may end as the values are stored, but only if it has begun.
+            if times is not None and rendezvous is not None:
+                rendezvous.note(keys, times)
             if rendezvous is None:
                 self._table.push(step_id, keys, values, dead)
+                if times is not None and (rendezvous := self._table.steps.get(step_id)) is not None:
+                    rendezvous.note(keys, times)
             elif seen is None:
                 rendezvous.receive(keys, values, dead)
             else:
@@ -316,32 +327,9 @@ class Worker(Actor):
                     rendezvous.entered = 0.0
                 else:
                     rendezvous.receive(keys, values, dead)
-        except Exception as exc:
-            self._refuse_push(peer, step_id, exc)
-
-    def take_traced_push(
-        self,
-        peer: str,
-        step_id: int,
-        keys: Sequence[str],
-        values: Sequence[Any],
-        dead: Sequence[bool],
-        times: PushTimes,
-    ) -> None:
-        """See ``PushReceiver.take_traced_push``."""
-        try:
-            # The step may end as the values are stored, but only if it has begun.
-            if (rendezvous := self._table.steps.get(step_id)) is not None:
-                rendezvous.note(keys, times)
-            self.take_push(peer, step_id, keys, values, dead)
-            if rendezvous is None and (rendezvous := self._table.steps.get(step_id)) is not None:
-                rendezvous.note(keys, times)
-        except Exception as exc:  # a malformed key
-            self._refuse_push(peer, step_id, exc)
-
-    def _refuse_push(self, peer: str, step_id: int, exc: Exception) -> None:
-        _log.warning("step %d: a push of %s: %s", step_id, peer, exc)
-        self._sessions.give_up(step_id, from_exception(exc))
+        except Exception as exc:  # such as a malformed key
+            _log.warning("step %d: a push of %s: %s", step_id, peer, exc)
+            self._sessions.give_up(step_id, from_exception(exc))
 
     @handles(CleanupGraph)
     def on_cleanup_graph(self, message: CleanupGraph, call: CallContext) -> Done:

@@ -276,7 +276,7 @@ class _Medium:
         self._changes: list[_Change] = []
         self._unsynced: dict[_Node, None] = {}  # files with pending changes, in a fixed order
 
-    def made(self, mode: int) -> _Node:
+    def new_node(self, mode: int) -> _Node:
         """Return a new file or folder without a name."""
         return _Node(next(self._numbers), mode & ~0o022, _now())
 
@@ -552,7 +552,7 @@ class SimulatedDisk(_FaultyFiles):
                 _refuse(errno.ENOENT, path)
             if slash:
                 _refuse(errno.EISDIR, path)
-            node = self._medium.made(stat.S_IFREG | mode)
+            node = self._medium.new_node(stat.S_IFREG | mode)
             self._medium.change(path, (folder, name, node))
         else:
             if creates and flags & os.O_EXCL:
@@ -702,7 +702,7 @@ class SimulatedDisk(_FaultyFiles):
         above = self._open.find(folder)
         if not above.is_folder:
             _refuse(errno.ENOTDIR, folder)
-        return self.open_file(self._open.add(_Opened(self._medium.made(stat.S_IFREG | 0o600), os.O_RDWR)), "w+b")
+        return self.open_file(self._open.add(_Opened(self._medium.new_node(stat.S_IFREG | 0o600), os.O_RDWR)), "w+b")
 
     # -- names ---------------------------------------------------------------------------------
 
@@ -714,9 +714,9 @@ class SimulatedDisk(_FaultyFiles):
         """Return the status of what has a name."""
         return self._open.find(path, dir_fd).status()
 
-    def listdir(self, path: _Path | int | None = None) -> list[str]:
+    def listdir(self, path: _Path | int) -> list[str]:
         """Return the names in a folder."""
-        node = self._medium.root if path is None else self._open.find(path)
+        node = self._open.find(path)
         self._begin("read", path)
         if not node.is_folder:
             _refuse(errno.ENOTDIR, path)
@@ -742,7 +742,7 @@ class SimulatedDisk(_FaultyFiles):
         folder, name, _ = self._open.place(path, dir_fd)
         if _at(folder, name, path) is not None:
             _refuse(errno.EEXIST, path)
-        node = self._medium.made(stat.S_IFDIR | mode)
+        node = self._medium.new_node(stat.S_IFDIR | mode)
         node.parent = folder
         self._medium.change(path, (folder, name, node))
 

@@ -1,0 +1,20 @@
+# Written by scripts/generated.py.
+"""What tests of programs that use this library need: fixtures, comparisons, faults, and clusters in a simulation.
+
+``docs/testing.md`` is the guide. The fixtures of pytest are in the module ``actorsession_pytest``. pytest and
+Hypothesis, which the extra ``testing`` installs, are imported by what uses them.
+"""
+
+from actorsession.testing import process_faults as faults, strategies as strategies
+from actorsession.testing.comparison import assert_same as assert_same
+from actorsession.testing.in_process import InProcessCluster as InProcessCluster
+from actorsession.testing.leaks import no_leaks as no_leaks
+from actorsession.testing.proxy import Proxy as Proxy
+from actorsession.testing.still_clock import StillClock as StillClock
+from transports.host import Host as Host, current_host as current_host, on_host as on_host
+
+
+__all__ = [
+"Host", "InProcessCluster", "Proxy", "StillClock", "assert_same", "current_host", "faults",
+"no_leaks", "on_host", "strategies"
+]

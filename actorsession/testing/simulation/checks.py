@@ -1,0 +1,403 @@
+"""What has to hold in every run of a story: each check is a function of the history that yields what is wrong.
+
+``CHECKS`` is the table. A check knows the operations and the disturbances, and nothing of the runtime. A variable is a
+vector: a mark of its own, the number of updates, and how often each update was applied; so each value that anybody
+reads says which updates it has. The state of a task is lost with its process, back to its last snapshot if it has one,
+which every session is told; between two losses all reads of a variable are ordered by inclusion.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    OpError,
+    UnavailableError,
+    WorkerRestartedError,
+)
+from actorsession.records import dataclass
+from actorsession.testing.simulation.history import Disturbance, History, Outcome, Record
+
+__all__ = ["CHECKS", "MARK", "Finding", "check", "initial", "updated", "updates"]
+
+MARK = 1_000_003
+"""The first element of variable ``v`` is ``MARK * (v + 1)``: no other variable or cluster has it."""
+
+# Seconds beyond a limit by when an operation must have ended: the margin for the master's report, the way of the
+# answer and the clock of the client, which may be slow.
+_MARGIN = 2.0
+# Seconds that an operation without a limit may take: it waits 30 s for absent tasks, and a task that is silent is lost
+# after three leases.
+_LONGEST = 75.0
+# Seconds before an operation in which a disturbance may still be the reason of its error: what waits is told of a lost
+# task within three leases, and a session that lost its state is told at its next use, however late.
+_ECHO = 40.0
+# Seconds that a snapshot may take: to wait for a moment without steps, to write and to sync.
+_WRITING = 3.0
+
+Check: TypeAlias = Callable[[History], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that must never be.
+
+    Attributes:
+        check: the name of the check.
+        what: what it found, in a sentence.
+    """
+
+    check: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.what}"
+
+
+def check(history: History) -> list[Finding]:
+    """Return what is wrong with a history."""
+    return [Finding(name, what) for name, function in CHECKS.items() for what in function(history)]
+
+
+# -- variables ---------------------------------------------------------------------------------------
+def initial(variable: int, updates: int) -> np.ndarray:
+    """Return the initial value of a variable with so many possible updates."""
+    value = np.zeros(2 + updates, np.int64)
+    value[0] = MARK * (variable + 1)
+    return value
+
+
+def updated(update: int, updates: int) -> np.ndarray:
+    """Return what an update adds to a variable."""
+    value = np.zeros(2 + updates, np.int64)
+    value[1] = value[2 + update] = 1
+    return value
+
+
+def updates(record: Record) -> Iterator[tuple[int, int]]:
+    """Yield the variables that an operation updates, each with the number of the update."""
+    for variable, update in (("v", "k"), ("w", "l")):
+        if update in record.args:
+            yield record.args[variable], record.args[update]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """What an operation saw of a variable.
+
+    Attributes:
+        record: of the operation.
+        value: the vector.
+        found: the updates that it has.
+    """
+
+    record: Record
+    value: np.ndarray
+    found: frozenset[int]
+
+    @classmethod
+    def of(cls, record: Record, value: np.ndarray) -> Read:
+        """Return the read of a vector."""
+        return cls(record, value, frozenset(np.flatnonzero(value[2:]).tolist()))
+
+
+def _reads(history: History) -> dict[int, list[Read]]:
+    """Return the reads of each variable, in the order in which they ended."""
+    reads: dict[int, list[Read]] = {variable: [] for variable in range(len(history.variables))}
+    for record in sorted(history.records, key=lambda record: record.ended):
+        if record.outcome is Outcome.OK and isinstance(record.seen, Mapping):
+            for variable, value in record.seen.items():
+                reads[variable].append(Read.of(record, value))
+    return reads
+
+
+def whole_values(history: History) -> Iterator[str]:
+    """Each value of a variable is one that it had: its own mark, each update at most once, all of them counted."""
+    for variable, reads in _reads(history).items():
+        for read in reads:
+            value = read.value
+            if value[0] != MARK * (variable + 1):
+                yield f"variable {variable} has the mark {value[0]}, which is not its own: {read.record}"
+            elif value[2:].max(initial=0) > 1 or value[2:].min(initial=0) < 0:
+                twice = (np.flatnonzero((value[2:] > 1) | (value[2:] < 0))).tolist()
+                yield f"variable {variable} has the updates {twice} more than once: {read.record}"
+            elif value[1] != value[2:].sum():
+                yield f"variable {variable} counts {value[1]} updates and has {value[2:].sum()}: {read.record}"
+
+
+def no_refused_updates(history: History) -> Iterator[str]:
+    """What was refused was never applied, and nothing is there before it was sent."""
+    sent: dict[tuple[int, int], Record] = {at: record for record in history.records for at in updates(record)}
+    for variable, reads in _reads(history).items():
+        for read in reads:
+            for update in sorted(read.found):
+                record = sent.get((variable, update))
+                if record is None or record.began > read.record.ended:
+                    yield f"variable {variable} has update {update}, which nobody had sent: {read.record}"
+                elif record.outcome is Outcome.REFUSED:
+                    yield f"variable {variable} has update {update}, which was refused: {record}"
+
+
+def acknowledged_updates(history: History) -> Iterator[str]:
+    """What was acknowledged is there until the memory of its task is lost, in the order in which all see it."""
+    for variable, reads in _reads(history).items():
+        breaks = _breaks(history, variable)
+        for life in _lives(reads, breaks):
+            before: Read | None = None
+            for read in sorted(life, key=lambda read: (len(read.found), read.record.ended)):
+                if before is not None and not before.found <= read.found:
+                    missing = sorted(before.found - read.found)
+                    yield f"variable {variable} lost the updates {missing} between {before.record} and {read.record}"
+                before = read
+            yield from _out_of_order(history, variable, life, breaks)
+
+
+def _out_of_order(
+    history: History, variable: int, life: Sequence[Read], breaks: Sequence[tuple[float, float]]
+) -> Iterator[str]:
+    acknowledged = [
+        (record, update)
+        for record in history.records
+        for at, update in updates(record)
+        if at == variable and record.outcome is Outcome.OK
+    ]
+    for read in life:
+        for record, update in acknowledged:
+            if update in read.found or record.ended > read.record.began:
+                continue
+            if not any(began <= read.record.ended and ended >= record.began for began, ended in breaks):
+                yield f"variable {variable} lacks update {update}: {record}, then {read.record}"
+
+
+def _breaks(history: History, variable: int) -> list[tuple[float, float]]:
+    """Return when a variable may have lost its value: with its task, and while a client initialised it."""
+    losses = [(d.began, max(d.began, d.forgot)) for d in history.losses(history.variables[variable])]
+    resets = [(record.began, record.ended) for record in history.records if variable in record.reset]
+    return sorted(losses + resets)
+
+
+def _lives(reads: Sequence[Read], breaks: Sequence[tuple[float, float]]) -> Iterator[list[Read]]:
+    """Yield the reads between two breaks; those during a break are of no life."""
+    lives: dict[int, list[Read]] = defaultdict(list)
+    for read in reads:
+        record = read.record
+        if not any(began <= record.ended and ended >= record.began for began, ended in breaks):
+            lives[sum(began < record.began for began, _ in breaks)].append(read)
+    yield from lives.values()
+
+
+def told_losses(history: History) -> Iterator[str]:
+    """A session that goes on with a variable whose task has lost its memory was told so in between."""
+    told: dict[tuple[int, int], list[float]] = defaultdict(list)
+    for record in history.records:
+        if record.kind == "reattach" or isinstance(record.error, WorkerRestartedError):
+            told[record.operation.client, record.session].append(record.ended)
+    last: dict[tuple[int, int, int], Record] = {}
+    for variable, reads in _reads(history).items():
+        for read in reads:
+            record = read.record
+            key = (record.operation.client, record.session, variable)
+            before = last.get(key)
+            last[key] = record
+            for loss in history.losses(history.variables[variable]) if before is not None else []:
+                between = (
+                    before is not None and before.ended < loss.began and max(loss.began, loss.forgot) < record.began
+                )
+                if between and not any(loss.began <= time <= record.ended for time in told[key[:2]]):
+                    yield f"nobody told the session that variable {variable} was lost by {loss.what}: {record}"
+
+
+def healthy_variables(history: History) -> Iterator[str]:
+    """No variable gets its initial value that had a value, because a session restores what was lost alone."""
+    for variable, reads in _reads(history).items():
+        losses = history.losses(history.variables[variable])
+        for record in history.records:
+            if variable not in record.reset or record.kind != "reattach":
+                continue
+            used = [read.record for read in reads if read.record.ended < record.began]
+            if used and not any(used[-1].began <= d.ended and d.began <= record.ended for d in losses):
+                yield f"variable {variable} had a value and was reset: {used[-1]}, then {record}"
+
+
+def snapshots(history: History) -> Iterator[str]:
+    """An update that was there for longer than two snapshots are apart outlives its process; others were never late."""
+    if not history.snapshot_every:
+        return
+    every = history.snapshot_every + _WRITING
+    for variable, reads in _reads(history).items():
+        task = history.variables[variable]
+        losses = history.losses(task)
+        for record, update in [(r, k) for r in history.records for at, k in updates(r) if at == variable]:
+            lost = next((d for d in losses if max(d.began, d.forgot) >= record.began), None)
+            if record.outcome is not Outcome.OK or lost is None or record.ended + every > lost.began:
+                continue
+            if any(d is not lost for d in history.disturbed(record.ended, lost.began, task)):
+                continue
+            for read in reads:
+                if read.record.began > max(lost.began, lost.forgot) and update not in read.found:
+                    yield f"no snapshot of variable {variable} had update {update}: {record}, then {read.record}"
+                    return
+
+
+def late_updates(history: History) -> Iterator[str]:
+    """An update of a step that had failed is not applied after the variable has begun anew."""
+    for variable, reads in _reads(history).items():
+        resets = [record for record in history.records if variable in record.reset]
+        failed = {
+            k: r for r in history.records for at, k in updates(r) if at == variable and r.outcome is Outcome.UNKNOWN
+        }
+        for read in reads:
+            reset = max((r.began for r in resets if r.ended < read.record.began), default=None)
+            for update in sorted(read.found & failed.keys()) if reset is not None else ():
+                if failed[update].ended + _ECHO < reset:
+                    yield f"variable {variable} began anew and has update {update} of {failed[update]}: {read.record}"
+
+
+# -- queues ------------------------------------------------------------------------------------------
+def queue_elements(history: History) -> Iterator[str]:
+    """Each element comes out once, or is there in the end; none that was not put in."""
+    for queue, task in enumerate(history.queues):
+        puts = {r.args["e"]: r for r in history.of("put") if r.args["q"] == queue}
+        takes = [r for r in history.of("take") if r.args["q"] == queue and r.outcome is Outcome.OK]
+        taken = Counter(int(r.seen) for r in takes)
+        there = Counter(history.left.get(queue, ()))
+        losses = history.losses(task)
+        for element, count in sorted((taken + there).items()):
+            put = puts.get(element)
+            if put is None:
+                yield f"queue {queue} gave {element}, which nobody has put in"
+            elif put.outcome is Outcome.REFUSED:
+                yield f"queue {queue} gave {element}, which was refused: {put}"
+            elif count > 1 and not any(_unconfirmed(history, r, task) for r in takes if int(r.seen) == element):
+                yield f"queue {queue} gave {element} {count} times: {[str(r) for r in takes if int(r.seen) == element]}"
+        if queue not in history.left:
+            continue
+        for element, put in puts.items():
+            gone = put.outcome is Outcome.OK and not (taken[element] or there[element])
+            if gone and not any(max(d.began, d.forgot) >= put.began for d in losses):
+                yield f"queue {queue} has lost {element}: {put}"
+
+
+def _unconfirmed(history: History, record: Record, task: str) -> bool:
+    """Whether the word that an element has arrived may have been lost: then the queue has it again."""
+    return bool(history.disturbed(record.began, record.ended + _ECHO))
+
+
+# -- collectives -------------------------------------------------------------------------------------
+def collectives(history: History) -> Iterator[str]:
+    """Members that get a sum get the same one, of contributions that were made; an error has a reason."""
+    sums: dict[int, tuple[int, ...]] = {}
+    runs = {record.args["at"]: record for record in history.of("meet")}
+    for record in runs.values():
+        if record.outcome is not Outcome.OK:
+            continue
+        took_part = tuple(np.flatnonzero(record.seen).tolist())
+        if record.args["at"] not in took_part or (record.seen[list(took_part)] != 1).any():
+            yield f"a sum is {record.seen}: {record}"
+        for contribution in took_part:
+            if sums.setdefault(contribution, took_part) != took_part:
+                yield f"contribution {contribution} is in two sums, {sums[contribution]} and {took_part}: {record}"
+            other = runs.get(contribution)
+            if other is None:
+                yield f"contribution {contribution} is of nobody: {record}"
+            elif not other.within(record.began, record.ended):
+                yield f"two runs have met that were not under way together: {record} and {other}"
+
+
+# -- values, ends and errors -------------------------------------------------------------------------
+def right_values(history: History) -> Iterator[str]:
+    """What was computed is what numpy computes."""
+    for record in history.records:
+        if record.outcome is not Outcome.OK or record.expected is None:
+            continue
+        if len(record.seen) != len(record.expected) or not all(map(np.array_equal, record.seen, record.expected)):
+            yield f"got {record.seen} in place of {record.expected}: {record}"
+
+
+def ends_in_time(history: History) -> Iterator[str]:
+    """Every operation ends, within its limit if it has one."""
+    for record in history.records:
+        operation = record.operation
+        limit = min(operation.limit or _LONGEST, operation.cancel or _LONGEST)
+        if record.ended - record.began > limit * 1.1 + _MARGIN:
+            yield f"{record.ended - record.began:.3f} s are more than {limit} s: {record}"
+
+
+def named_causes(history: History) -> Iterator[str]:
+    """An error is of a class that somebody expects, and names a task that was disturbed."""
+    for record in history.records:
+        error = record.error
+        if error is None or _own_doing(history, record, error):
+            continue
+        if not isinstance(error, OpError):
+            yield f"{type(error).__name__} is no error of the runtime: {record}"
+        elif record.kind != "guard" and isinstance(error, AbortedError | UnavailableError | DeadlineExceededError):
+            yield from _not_disturbed(history, record, error)
+        elif record.kind != "guard":
+            yield f"{type(error).__name__} is not what a fault ends with: {record}"
+
+
+def _own_doing(history: History, record: Record, error: BaseException) -> bool:
+    """Whether the client itself has ended an operation: cancelled it, or closed its session meanwhile."""
+    if isinstance(error, TimeoutError):
+        return record.operation.cancel is not None
+    closes = [r for r in history.of("reopen") if r.operation.client == record.operation.client]
+    return isinstance(error, CancelledError | RuntimeError) and any(
+        r.within(record.began, record.ended) for r in closes
+    )
+
+
+def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator[str]:
+    if isinstance(error, DeadlineExceededError) and record.operation.limit is not None:
+        return
+    if isinstance(error, WorkerRestartedError):  # told at the next use, however late
+        if error.task is not None and not any(d.began <= record.ended for d in history.losses(error.task)):
+            yield f"{error.task} is said to have restarted and has not: {record}"
+        return
+    disturbed = history.disturbed(record.began - _ECHO, record.ended)
+    if not disturbed:
+        yield f"nothing was wrong: {record}"
+    elif error.task is None:
+        yield f"the error names no task: {record}"
+    elif error.task in history.tasks and not any(_concerns(d, error.task) for d in disturbed):
+        yield f"{error.task} is named, and disturbed was {', '.join(sorted({d.what for d in disturbed}))}: {record}"
+
+
+def _concerns(disturbance: Disturbance, task: str) -> bool:
+    return not disturbance.hosts or task in disturbance.hosts
+
+
+def goes_on(history: History) -> Iterator[str]:
+    """When all faults are over every client computes and reads again, once its session was told what was lost."""
+    yield from history.unhealed
+
+
+def nothing_pending(history: History) -> Iterator[str]:
+    """Nothing is left of any step, session or client in the end."""
+    yield from history.pending
+
+
+CHECKS: dict[str, Check] = {
+    "whole values": whole_values,
+    "no refused updates": no_refused_updates,
+    "acknowledged updates": acknowledged_updates,
+    "told losses": told_losses,
+    "healthy variables": healthy_variables,
+    "snapshots": snapshots,
+    "late updates": late_updates,
+    "queue elements": queue_elements,
+    "collectives": collectives,
+    "right values": right_values,
+    "ends in time": ends_in_time,
+    "named causes": named_causes,
+    "goes on": goes_on,
+    "nothing pending": nothing_pending,
+}
+"""What every run of a story has to meet, by name."""

@@ -1,0 +1,199 @@
+"""The checks of a story find what they are for, and only that, in histories that are written down by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InternalError,
+    InvalidArgumentError,
+    UnavailableError,
+    WorkerRestartedError,
+)
+from actorsession.testing.simulation.checks import CHECKS, check, initial, updated
+from actorsession.testing.simulation.history import Disturbance, History, Operation, Outcome, Record
+
+A, B = "/job:worker/replica:0/task:0", "/job:worker/replica:0/task:1"
+UPDATES = 4
+# What a torn write of the first update lacks: the count.
+HALF = np.eye(2 + UPDATES, dtype=np.int64)[1]
+
+
+def value(variable: int, *updates: int) -> np.ndarray[Any, Any]:
+    return sum((updated(update, UPDATES) for update in updates), initial(variable, UPDATES))
+
+
+class Writer:
+    """Writes a history: one operation a second, unless it says when."""
+
+    def __init__(self, **more: Any) -> None:
+        self.history = History((A, B), (A, B), (A,), **more)
+
+    def did(self, kind: str, seen: Any = None, error: BaseException | None = None, **args: Any) -> Writer:
+        client, session = args.pop("client", 0), args.pop("session", 1)
+        began = args.pop("began", float(len(self.history.records)))
+        times = {name: args.pop(name) for name in ("limit", "cancel") if name in args}
+        ended = args.pop("ended", began + 0.5)
+        refused = isinstance(error, WorkerRestartedError | InvalidArgumentError)
+        outcome = Outcome.OK if error is None else Outcome.REFUSED if refused else Outcome.UNKNOWN
+        reset, expected = args.pop("reset", ()), args.pop("expected", None)
+        operation = Operation(client, 0, kind, args, **times)
+        self.history.records.append(Record(operation, session, began, ended, outcome, seen, expected, error, reset))
+        return self
+
+    def add(self, update: int, *found: int, **more: Any) -> Writer:
+        seen = None if "error" in more else {0: value(0, *found)}
+        return self.did("add", seen, v=0, k=update, **more)
+
+    def read(self, *found: int, **more: Any) -> Writer:
+        return self.did("read", {0: value(0, *found)}, v=0, **more)
+
+    def lost(self, at: float, *, ended: float = math.inf, host: str = A, what: str = "crash") -> Writer:
+        self.history.disturbances.append(Disturbance(what, (host,), at, ended, forgets=True))
+        return self
+
+    def wrong(self, at: float, ended: float, host: str = A) -> Writer:
+        self.history.disturbances.append(Disturbance("stall", (host,), at, ended))
+        return self
+
+    def left(self, *elements: int) -> Writer:
+        self.history.left[0] = list(elements)
+        return self
+
+
+LOST = UnavailableError("gone", task=A)
+TOLD = WorkerRestartedError("restarted", task=A)
+
+RIGHT: dict[str, Callable[[Writer], Writer]] = {
+    "nothing happened": lambda w: w,
+    "updates in order": lambda w: w.add(0, 0).add(1, 0, 1).read(0, 1),
+    "an unknown update that was applied": lambda w: w.wrong(0, 1).add(0, error=LOST).read(0),
+    "an unknown update that was not": lambda w: w.wrong(0, 1).add(0, error=LOST).read(),
+    "two at once": lambda w: w.add(0, 0, 1, began=0.0, ended=2.0).add(1, 1, began=0.0, ended=2.0),
+    "a loss that was told": lambda w: (
+        w.add(0, 0).lost(1.0).add(1, error=TOLD, began=2.0).did("reattach", reset=(0,)).add(2, 2, began=4.0)
+    ),
+    "a loss that another session had mended": lambda w: (
+        w.add(0, 0).lost(1.0).did("reattach", began=2.0, reset=(0,)).read(client=1, session=7, began=3.0)
+    ),
+    "an element that was taken": lambda w: w.did("put", q=0, e=1).did("take", 1, q=0).left(),
+    "an element that is there": lambda w: w.did("put", q=0, e=1).left(1),
+    "an element that was lost with its task": lambda w: w.did("put", q=0, e=1).lost(1.0).left(),
+    "an element that came twice over a broken link": lambda w: (
+        w.did("put", q=0, e=1).did("take", 1, q=0).wrong(1.0, 1.2, B).did("take", 1, q=0).left()
+    ),
+    "a sum": lambda w: w.did("meet", np.array([1, 1]), at=0, began=0.0).did(
+        "meet", np.array([1, 1]), at=1, began=0.1, client=1
+    ),
+    "a limit that passed": lambda w: w.did("take", error=DeadlineExceededError("late"), q=0, limit=0.1),
+    "an operation that was cancelled": lambda w: w.did("take", error=TimeoutError(), q=0, cancel=0.1),
+    "a session that was closed": lambda w: w.did("read", error=CancelledError("closed"), v=0, began=0.0, ended=2.0).did(
+        "reopen", began=1.0
+    ),
+    "a node that fails": lambda w: w.did("guard", error=InvalidArgumentError("0"), v=0, k=1).read(),
+}
+SNAPSHOTS: dict[str, Any] = {"snapshot_every": 1.0}
+WRONG: dict[str, tuple[str, Callable[[Writer], Writer]]] = {
+    "an update twice": ("whole values", lambda w: w.did("read", {0: value(0, 1, 1)}, v=0)),
+    "a value of another": ("whole values", lambda w: w.did("read", {0: value(1)}, v=0)),
+    "a torn value": ("whole values", lambda w: w.add(0, 0).did("read", {0: value(0, 0) - HALF}, v=0, began=0.0)),
+    "an update that nobody had sent": ("no refused updates", lambda w: w.read(2).add(2, 2)),
+    "an update that was refused": ("no refused updates", lambda w: w.lost(0.0).add(0, error=TOLD).read(0)),
+    "an update behind a node that failed": (
+        "no refused updates",
+        lambda w: w.did("guard", error=InvalidArgumentError("0"), v=0, k=1).read(1),
+    ),
+    "an update that is gone": ("acknowledged updates", lambda w: w.add(0, 0).read()),
+    "updates in two orders": (
+        "acknowledged updates",
+        lambda w: w.add(0, 0, began=0.0, ended=9.0).add(1, 1, began=0.0, ended=9.0),
+    ),
+    "a loss that nobody told": ("told losses", lambda w: w.add(0, 0).lost(1.0, ended=1.5).read(began=2.0)),
+    "a variable that was reset without need": (
+        "healthy variables",
+        lambda w: w.lost(0.0, ended=0.1).add(0, 0, began=1.0).did("reattach", began=2.0, reset=(0,)),
+    ),
+    "an update of another life": (
+        "late updates",
+        lambda w: (
+            w.lost(0.0).add(0, error=LOST, began=0.0).did("reattach", began=100.0, reset=(0,)).read(0, began=101.0)
+        ),
+    ),
+    "an element twice": ("queue elements", lambda w: w.did("put", q=0, e=1).did("take", 1, q=0).left(1)),
+    "an element that nobody has put in": ("queue elements", lambda w: w.did("take", 1, q=0).left()),
+    "an element that is gone": ("queue elements", lambda w: w.did("put", q=0, e=1).left()),
+    "two sums of one contribution": (
+        "collectives",
+        lambda w: (
+            w.did("meet", np.array([1, 1, 0]), at=0, began=0.0, ended=9.0)
+            .did("meet", np.array([1, 1, 0]), at=1, began=0.0, ended=9.0)
+            .did("meet", np.array([1, 0, 1]), at=2, began=0.0, ended=9.0)
+        ),
+    ),
+    "a sum twice": ("collectives", lambda w: w.did("meet", np.array([2]), at=0)),
+    "a wrong value": ("right values", lambda w: w.did("compute", [np.array([1])], expected=[np.array([2])])),
+    "an operation without an end": (
+        "ends in time",
+        lambda w: w.did("read", error=LOST, v=0, ended=math.inf).wrong(0, 1),
+    ),
+    "a limit that was not kept": (
+        "ends in time",
+        lambda w: w.did("take", error=DeadlineExceededError("late"), q=0, limit=1.0, ended=9.0),
+    ),
+    "an error without a reason": ("named causes", lambda w: w.add(0, error=LOST)),
+    "an error that names another task": ("named causes", lambda w: w.wrong(0, 1, B).add(0, error=LOST)),
+    "an error that names nobody": ("named causes", lambda w: w.wrong(0, 1).add(0, error=UnavailableError("gone"))),
+    "a restart that was none": ("named causes", lambda w: w.wrong(0, 1).add(0, error=TOLD)),
+    "an error of no class that a fault has": ("named causes", lambda w: w.wrong(0, 1).add(0, error=InternalError("?"))),
+    "an exception": ("named causes", lambda w: w.wrong(0, 1).add(0, error=KeyError("?"))),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_nothing_is_found_where_nothing_is_wrong(name: str) -> None:
+    assert check(RIGHT[name](Writer()).history) == []
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_found(name: str) -> None:
+    expected, write = WRONG[name]
+    assert {finding.check for finding in check(write(Writer()).history)} == {expected}
+
+
+def test_a_snapshot_has_what_was_there_for_long() -> None:
+    early = Writer(**SNAPSHOTS).add(0, 0, began=0.0).lost(1.0, ended=2.0).add(1, error=TOLD).read(began=3.0)
+    assert check(early.history) == []
+    late = (
+        Writer(**SNAPSHOTS).add(0, 0, began=0.0).lost(10.0, ended=11.0).add(1, error=TOLD, began=12.0).read(began=13.0)
+    )
+    (found,) = check(late.history)
+    assert found.check == "snapshots"
+    assert "no snapshot of variable 0 had update 0" in str(found)
+
+
+def test_what_is_left_is_found() -> None:
+    history = Writer().history
+    history.pending.append("a step")
+    history.unhealed.append("a read")
+    assert [(finding.check, finding.what) for finding in check(history)] == [
+        ("goes on", "a read"),
+        ("nothing pending", "a step"),
+    ]
+
+
+def test_every_check_is_tried() -> None:
+    tried = {name for name, _ in WRONG.values()} | {"snapshots", "goes on", "nothing pending"}
+    assert tried == CHECKS.keys()
+
+
+def test_an_operation_is_what_its_text_says() -> None:
+    operation = Operation(1, 2, "add", {"v": 1, "k": 3, "via": -1}, 0.25, None, 1e-05)
+    assert str(operation) == "client 1.2: add v=1 k=3 via=-1 pause=0.25 cancel=1e-05"
+    assert Operation.of_text(str(operation)) == operation
