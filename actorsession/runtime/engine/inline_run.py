@@ -128,7 +128,8 @@ class InlineRun:
         if gate.error is not None or type(gate) is not Gate:  # without a call where there is nothing to check
             gate.check()
         segment, policy = self.segment, self._policy
-        begin = policy.now()
+        now = policy.now
+        begin = now()
         before = FLOAT_ERRORS.set(IGNORED)
         try:
             results = segment.function(gate, *map(feeds.__getitem__, self.places))
@@ -139,7 +140,7 @@ class InlineRun:
             raise error from exc
         finally:
             FLOAT_ERRORS.reset(before)
-        seconds = policy.now() - begin
+        seconds = now() - begin
         if seconds > HOLD_LIMIT:
             watchdog().ran_inline(self.bound, segment, seconds)
         if segment.is_short and segment.seconds <= seconds <= policy.offload_above:

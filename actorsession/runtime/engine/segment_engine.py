@@ -97,13 +97,14 @@ class SegmentEngine(Engine):
                 return
         else:  # what execute() does, with a call less for each segment of each step
             slots, places, policy = self.slots, segment.places, self._policy
-            begin = policy.now()
+            now = policy.now
+            begin = now()
             try:
                 results = segment.function(self, *map(slots.__getitem__, places))
             except RAISED as exc:
                 step.fail(step.abort_error or locate_error(exc, self.bound, segment))
                 return
-            seconds = policy.now() - begin
+            seconds = now() - begin
             if seconds > HOLD_LIMIT:
                 watchdog().ran_inline(self.bound, segment, seconds)
             if segment.is_short and segment.seconds <= seconds <= policy.offload_above:
@@ -198,12 +199,13 @@ class SegmentEngine(Engine):
         function, called_with, recorder = segment.function, context, None
         if self._is_observed:
             function, called_with, recorder = self._observed(index, context)
-        begin = self._policy.now()
+        now = self._policy.now
+        begin = now()
         try:
             results = function(called_with, *map(slots.__getitem__, places))
         except RAISED as exc:
             return (), self.step.abort_error or locate_error(exc, self.bound, segment)
-        seconds = self._policy.now() - begin
+        seconds = now() - begin
         if recorder is not None:  # recording is no cost of later runs
             seconds = recorder.nanos * 1e-9
         if seconds > HOLD_LIMIT:
