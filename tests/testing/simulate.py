@@ -116,7 +116,9 @@ def main(words: Sequence[str] | None = None) -> int:
     totals = Totals()
     seeds = range(first, first + options.seeds)
     before = partial(plant, options.plant) if options.plant else None
-    for report in explore(seeds, options.steps, processes=options.processes, seconds=60 * options.minutes, before=before):
+    for report in explore(
+        seeds, options.steps, processes=options.processes, seconds=60 * options.minutes, before=before
+    ):
         totals.add(report)
     say(f"{totals}; {dict(totals.checks)}")
     if options.plant:
