@@ -132,6 +132,8 @@ class SimulatedEntropy(Entropy):
 class SimulatedProcesses(Processes):
     """The threads and pools of a simulated host, whose work is callbacks of the loop."""
 
+    are_visible = False
+
     def __init__(self, host: SimulatedHost, pid: int) -> None:
         self._host = host
         self._pid = pid
