@@ -23,12 +23,13 @@ from collections.abc import Callable, Collection, Iterator
 from random import Random
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias, cast
 
+from actorsession.testing.simulation.host import HostCrash
 from transports.host import Files, Host, current_host
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-__all__ = ["Crashed", "SimulatedDisk"]
+__all__ = ["SimulatedDisk"]
 
 _Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 # What an error names: nothing, a path or two.
@@ -40,13 +41,6 @@ _BLOCK = 512
 _FIRST_DESCRIPTOR = 1 << 24
 _LONGEST_NAME = 255
 _PATH_ONLY = getattr(os, "O_PATH", 0)
-
-
-class Crashed(BaseException):
-    """The machine has crashed during a call: the code that called it does not go on.
-
-    No error of the program, so that nothing but ``finally`` runs, whose calls of the disk end likewise.
-    """
 
 
 class _Node:
@@ -208,7 +202,7 @@ class _FaultyFiles(Files):
     def crash_after(self, calls: int, crash: Callable[[], object]) -> None:
         """Crash the machine that makes the call after so many calls that change something.
 
-        The call has no effect and raises ``Crashed``, as does every later one of the same host.
+        The call has no effect and raises ``HostCrash``, as does every later one of the same host.
 
         Args:
             calls: how many succeed before.
@@ -246,12 +240,12 @@ class _FaultyFiles(Files):
         """Let a call begin, unless the host is dead or a fault meets it."""
         host = current_host()
         if host in self._dead:
-            raise Crashed
+            raise HostCrash(current_host().name)
         if self._planned is not None and self.calls >= self._planned[0] and call != "read":
             crash, self._planned = self._planned[1], None
             self._dead.add(host)
             crash()
-            raise Crashed
+            raise HostCrash(current_host().name)
         self.calls += call != "read"
         if self._delay:
             host.clock.sleep(self._delay)
@@ -446,7 +440,7 @@ class _Descriptors:
         opened = self._opened.get(descriptor)
         if opened is None:
             if descriptor in self._lost:
-                raise Crashed
+                raise HostCrash(current_host().name)
             _refuse(errno.EBADF)
         return opened
 
@@ -514,7 +508,7 @@ class SimulatedDisk(_FaultyFiles):
         """Close what a process has opened, as at its end: its locks are released, and nothing written is lost.
 
         Args:
-            host: the process, whose calls raise ``Crashed`` from now on.
+            host: the process, whose calls raise ``HostCrash`` from now on.
         """
         self._dead.add(host)
         for node in self._open.end(host):
