@@ -76,7 +76,7 @@ class Caller:
             return type(exc)
 
     def _result(self, name: str, *args: Any) -> Any:
-        call = getattr(self.files, name)
+        call = getattr(self.files, name, os.read)  # which only files of the disk need
         match name, *args:
             case "open", path, flags:
                 self.opened.append(call(self._path(path), flags, 0o644))
