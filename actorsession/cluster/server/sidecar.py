@@ -21,7 +21,7 @@ from dataclasses import replace
 from actorsession.cluster.launch.interpreter import flags
 from actorsession.rpc.liveness import sidecar as program
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, HeartbeatMemory
-from actorsession.runtime.watchdog import WATCHDOG
+from actorsession.runtime.watchdog import watchdog
 from transports import Address, parse_address
 from transports.host import current_host
 
@@ -57,7 +57,7 @@ class Vitals:
         Returns:
             The heartbeat location for the server's hello.
         """
-        self._pulse = pulse = HeartbeatMemory(self._beat, WATCHDOG.late)
+        self._pulse = pulse = HeartbeatMemory(self._beat, watchdog().late)
         where = parse_address(address)
         self.sidecar = await start_sidecar(where, pulse, token, always=self._always)
         return str(pulse.note if self.sidecar is None else self.sidecar.note)

@@ -27,7 +27,6 @@ from actorsession.metrics import Histogram, HistogramCounts, mailbox_waits, roun
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads, thread_count
 from actorsession.prometheus import MetricFamily
 from actorsession.runtime.devices import make_devices
-from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
 from actorsession.runtime.step_log import ErrorLog, StepLog
@@ -135,7 +134,7 @@ class TaskActors:
     def share_cores(self) -> None:
         """Share the cores out among the processes of this host that run tasks, unless the user has chosen."""
         processes = 1 + self._view.neighbours()
-        threads = None if self._threads else thread_count(processes, processors())
+        threads = None if self._threads else thread_count(processes, current_host().processes.processors())
         if threads != (None if self._share is None else self._share.number):
             self._share = None if threads is None else share_blas_threads(threads)
 
