@@ -87,9 +87,9 @@ RIGHT: dict[str, Callable[[Writer], Writer]] = {
     ),
     "a limit that passed": lambda w: w.did("take", error=errors.DeadlineExceededError("late"), q=0, limit=0.1),
     "an operation that was cancelled": lambda w: w.did("take", error=TimeoutError(), q=0, cancel=0.1),
-    "a session that was closed": lambda w: w.did("read", error=errors.CancelledError("closed"), v=0, began=0.0, ended=2.0).did(
-        "reopen", began=1.0
-    ),
+    "a session that was closed": lambda w: w.did(
+        "read", error=errors.CancelledError("closed"), v=0, began=0.0, ended=2.0
+    ).did("reopen", began=1.0),
     "a node that fails": lambda w: w.did("guard", error=errors.InvalidArgumentError("0"), v=0, k=1).read(),
 }
 SNAPSHOTS: dict[str, Any] = {"snapshot_every": 1.0}
@@ -142,9 +142,15 @@ WRONG: dict[str, tuple[str, Callable[[Writer], Writer]]] = {
     ),
     "an error without a reason": ("named causes", lambda w: w.add(0, error=LOST)),
     "an error that names another task": ("named causes", lambda w: w.wrong(0, 1, B).add(0, error=LOST)),
-    "an error that names nobody": ("named causes", lambda w: w.wrong(0, 1).add(0, error=errors.UnavailableError("gone"))),
+    "an error that names nobody": (
+        "named causes",
+        lambda w: w.wrong(0, 1).add(0, error=errors.UnavailableError("gone")),
+    ),
     "a restart that was none": ("named causes", lambda w: w.wrong(0, 1).add(0, error=TOLD)),
-    "an error of no class that a fault has": ("named causes", lambda w: w.wrong(0, 1).add(0, error=errors.InternalError("?"))),
+    "an error of no class that a fault has": (
+        "named causes",
+        lambda w: w.wrong(0, 1).add(0, error=errors.InternalError("?")),
+    ),
     "an exception": ("named causes", lambda w: w.wrong(0, 1).add(0, error=KeyError("?"))),
 }
 
