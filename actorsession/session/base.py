@@ -390,7 +390,9 @@ class BaseSession(Shown, ProcessBound, ABC):
         Both sessions run this coroutine. In an ``AsyncSession`` it may suspend; a ``Session`` completes it
         without a loop, as what it awaits blocks the thread there.
         """
-        begin = self._run_tally.now()
+        tally = self._run_tally
+        now = tally.now  # looked up first: a call of an attribute that holds a function is not specialised by CPython
+        begin = now()
         try:
             if options is not None or run_metadata is not None:
                 check_run_arguments(options, run_metadata)
@@ -425,9 +427,9 @@ class BaseSession(Shown, ProcessBound, ABC):
         except BaseException as error:
             if isinstance(error, OpError):
                 self._name_operation(error)
-            self._run_tally.failure(error)
+            tally.failure(error)
             raise
-        self._run_tally.success(self._run_tally.now() - begin)
+        tally.success(now() - begin)
         return result
 
     def _own_options(self, options: Any) -> Any:
