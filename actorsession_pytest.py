@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from actorsession import AsyncSession, Graph, LocalCluster, Session
+    from actorsession.testing.leaks import Holdings
 
 __all__ = ["graph", "local_cluster", "no_leaks", "session", "sync_session"]
 
 # What the process held before a test that asks for ``no_leaks``.
-_HELD = pytest.StashKey["Holdings"]()
+_HELD: pytest.StashKey[Holdings] = pytest.StashKey()
 
 
 @pytest.fixture
@@ -28,8 +29,8 @@ def graph() -> Iterator[Graph]:
     """Return a new graph, which is the default one of the test."""
     from actorsession import Graph
 
-    with Graph().as_default() as made:
-        yield made
+    with Graph().as_default() as new:
+        yield new
 
 
 @pytest.fixture
@@ -37,8 +38,8 @@ def sync_session(graph: Graph) -> Iterator[Session]:
     """Return a session of this process on the test's graph."""
     from actorsession import Session
 
-    with Session(graph=graph) as made:
-        yield made
+    with Session(graph=graph) as new:
+        yield new
 
 
 if find_spec("pytest_asyncio") is None:
@@ -60,8 +61,8 @@ else:
         """Return an asynchronous session of this process on the test's graph and loop."""
         from actorsession import AsyncSession
 
-        async with AsyncSession(graph=graph) as made:
-            yield made
+        async with AsyncSession(graph=graph) as new:
+            yield new
 
     @pytest_asyncio.fixture
     async def _no_pending_tasks() -> AsyncIterator[None]:
@@ -93,8 +94,8 @@ def local_cluster(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
 
     mark = request.node.get_closest_marker("local_cluster")
     jobs: Mapping[str, int] = {"worker": 2}
-    with LocalCluster(*(mark.args if mark and mark.args else (jobs,)), **(mark.kwargs if mark else {})) as made:
-        yield made
+    with LocalCluster(*(mark.args if mark and mark.args else (jobs,)), **(mark.kwargs if mark else {})) as cluster:
+        yield cluster
 
 
 @pytest.fixture

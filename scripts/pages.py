@@ -19,7 +19,13 @@ from scripts.error_catalogue import catalogue_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 # Modules of the reference that are not attributes of ``actorsession``.
-SEPARATE_MODULES = ("actorsession.extend", "transports")
+SEPARATE_MODULES = (
+    "actorsession.extend",
+    "actorsession.testing",
+    "actorsession.testing.faults",
+    "actorsession.testing.strategies",
+    "transports",
+)
 # The pages in the order in which they are shown, by the heading above them.
 CONTENTS = {
     "Guide": (

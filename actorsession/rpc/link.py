@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
@@ -433,7 +432,7 @@ class LinkReader:
         self._connection.pause()
         self._liveness.reads_apart = True
         try:
-            threading.Thread(target=work, name="actorsession-decoding", daemon=True).start()
+            current_host().processes.start_thread(work, "actorsession-decoding")
         except RuntimeError:  # there can be no more threads
             work()
 

@@ -10,10 +10,9 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     ".comparison": "assert_same",
+    ".faults": "*=faults",
     ".in_process": "InProcessCluster",
     ".leaks": "no_leaks",
-    ".process_faults": "*=faults",
-    ".proxy": "Proxy",
     ".still_clock": "StillClock",
     ".strategies": "*=strategies",
     "transports.host": "Host current_host on_host",

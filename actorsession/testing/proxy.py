@@ -23,8 +23,8 @@ from actorsession.actors import Children
 
 __all__ = ["BOTH", "CHUNK", "Condition", "Proxy", "Way"]
 
-# Small, so that a slow link passes something many times a second.
 CHUNK = 4096
+"""Bytes that a proxy passes at once; few, so that a slow link passes something many times a second."""
 
 
 class Way(enum.Enum):

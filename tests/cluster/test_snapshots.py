@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -815,7 +814,7 @@ def test_two_writers_of_one_task_never_share_a_file(tmp_path: Path) -> None:
 def test_the_later_file_counts_even_if_the_clock_was_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = SnapshotStore(tmp_path, W0)
     store.write(one(1.0))
-    monkeypatch.setattr(time, "time_ns", lambda: 1_000_000)
+    monkeypatch.setattr(SYSTEM.clock, "time_ns", lambda: 1_000_000)
     store.write(one(2.0))
     assert kept(tmp_path) == {"v": 2.0}
 

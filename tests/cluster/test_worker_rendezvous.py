@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 import weakref
 from typing import Any
 
@@ -17,6 +16,7 @@ from actorsession.plan.rendezvous_key import build_key
 from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.rendezvous import Arrival
 from tests.cluster.kit import PS0, W0, W1
+from transports.host import SYSTEM
 
 
 def key(edge: str, to: str = W1, source: str = W0) -> str:
@@ -164,7 +164,7 @@ def test_only_so_many_steps_are_remembered() -> None:
 
 def test_what_is_pushed_for_a_step_that_never_begins_goes_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(SYSTEM.clock, "monotonic", lambda: now)
     table = Sent().table
     table.push(*push(1, x=5))
     begun = table.begin(2)

@@ -13,7 +13,7 @@ from transports.host.entropy import Entropy
 from transports.host.files import Files
 from transports.host.host import HOST, SYSTEM, Host, current_host, on_host
 from transports.host.network import Network, Resolved
-from transports.host.processes import Processes
+from transports.host.processes import Processes, StartedThread, Workers
 
 __all__ = [
     "HOST",
@@ -25,6 +25,8 @@ __all__ = [
     "Network",
     "Processes",
     "Resolved",
+    "StartedThread",
+    "Workers",
     "current_host",
     "on_host",
 ]

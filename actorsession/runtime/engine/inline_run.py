@@ -15,7 +15,7 @@ from actorsession.plan.codegen.segment_context import ControlFlowContext, Pendin
 from actorsession.runtime.engine.segment_engine import RAISED, locate_error
 from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
 from actorsession.runtime.interruptible import wait_for
-from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
+from actorsession.runtime.watchdog import HOLD_LIMIT, watchdog
 
 if TYPE_CHECKING:
     from actorsession.runtime.engine.executor import LoadedPartition
@@ -142,7 +142,7 @@ class InlineRun:
             FLOAT_ERRORS.reset(before)
         seconds = now() - begin
         if seconds > HOLD_LIMIT:
-            WATCHDOG.ran_inline(self.bound, segment, seconds)
+            watchdog().ran_inline(self.bound, segment, seconds)
         if segment.is_short and segment.seconds <= seconds <= policy.offload_above:
             # Most runs: what record() does with one that says nothing new, without a call.
             policy.runs += 1

@@ -18,7 +18,7 @@ from actorsession.runtime.engine.suspended_nodes import SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.interruptible import cancel_pending
 from actorsession.runtime.step_stats_collector import Recorder
-from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
+from actorsession.runtime.watchdog import HOLD_LIMIT, watchdog
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
@@ -106,7 +106,7 @@ class SegmentEngine(Engine):
                 return
             seconds = now() - begin
             if seconds > HOLD_LIMIT:
-                WATCHDOG.ran_inline(self.bound, segment, seconds)
+                watchdog().ran_inline(self.bound, segment, seconds)
             if segment.is_short and segment.seconds <= seconds <= policy.offload_above:
                 # Most runs: what record() does with one that says nothing new, without a call.
                 policy.runs += 1
@@ -210,9 +210,9 @@ class SegmentEngine(Engine):
             seconds = recorder.nanos * 1e-9
         if seconds > HOLD_LIMIT:
             if context is self:
-                WATCHDOG.ran_inline(self.bound, segment, seconds)
+                watchdog().ran_inline(self.bound, segment, seconds)
             else:
-                WATCHDOG.ran_in_pool(self.bound, segment, begin, begin + seconds)
+                watchdog().ran_in_pool(self.bound, segment, begin, begin + seconds)
         self._policy.record(segment, seconds, slots, places)
         return results, None
 

@@ -95,12 +95,12 @@ class Read:
     Attributes:
         record: of the operation.
         value: the vector.
-        found: the updates that it has.
+        updates: those that it has.
     """
 
     record: Record
     value: np.ndarray
-    found: frozenset[int]
+    updates: frozenset[int]
 
     @classmethod
     def of(cls, record: Record, value: np.ndarray) -> Read:
@@ -137,7 +137,7 @@ def no_refused_updates(history: History) -> Iterator[str]:
     sent: dict[tuple[int, int], Record] = {at: record for record in history.records for at in updates(record)}
     for variable, reads in _reads(history).items():
         for read in reads:
-            for update in sorted(read.found):
+            for update in sorted(read.updates):
                 record = sent.get((variable, update))
                 if record is None or record.began > read.record.ended:
                     yield f"variable {variable} has update {update}, which nobody had sent: {read.record}"
@@ -151,9 +151,9 @@ def acknowledged_updates(history: History) -> Iterator[str]:
         breaks = _breaks(history, variable)
         for life in _lives(reads, breaks):
             before: Read | None = None
-            for read in sorted(life, key=lambda read: (len(read.found), read.record.ended)):
-                if before is not None and not before.found <= read.found:
-                    missing = sorted(before.found - read.found)
+            for read in sorted(life, key=lambda read: (len(read.updates), read.record.ended)):
+                if before is not None and not before.updates <= read.updates:
+                    missing = sorted(before.updates - read.updates)
                     yield f"variable {variable} lost the updates {missing} between {before.record} and {read.record}"
                 before = read
             yield from _out_of_order(history, variable, life, breaks)
@@ -170,7 +170,7 @@ def _out_of_order(
     ]
     for read in life:
         for record, update in acknowledged:
-            if update in read.found or record.ended > read.record.began:
+            if update in read.updates or record.ended > read.record.began:
                 continue
             if not any(began <= read.record.ended and ended >= record.began for began, ended in breaks):
                 yield f"variable {variable} lacks update {update}: {record}, then {read.record}"
@@ -241,7 +241,7 @@ def snapshots(history: History) -> Iterator[str]:
             if any(d is not lost for d in history.disturbed(record.ended, lost.began, task)):
                 continue
             for read in reads:
-                if read.record.began > max(lost.began, lost.forgot) and update not in read.found:
+                if read.record.began > max(lost.began, lost.forgot) and update not in read.updates:
                     yield f"no snapshot of variable {variable} had update {update}: {record}, then {read.record}"
                     return
 
@@ -255,7 +255,7 @@ def late_updates(history: History) -> Iterator[str]:
         }
         for read in reads:
             reset = max((r.began for r in resets if r.ended < read.record.began), default=None)
-            for update in sorted(read.found & failed.keys()) if reset is not None else ():
+            for update in sorted(read.updates & failed.keys()) if reset is not None else ():
                 if failed[update].ended + _ECHO < reset:
                     yield f"variable {variable} began anew and has update {update} of {failed[update]}: {read.record}"
 

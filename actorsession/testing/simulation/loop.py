@@ -24,7 +24,7 @@ import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
-from actorsession.testing.simulation.host import HostTask, SimulatedExecutor, SimulatedHost
+from actorsession.testing.simulation.host import HostTask, SimulatedHost, SimulatedWorkers
 from actorsession.testing.simulation.schedule import Schedule, SimulationError
 from transports.host import HOST, on_host
 
@@ -316,7 +316,7 @@ class SimulatedLoop(Schedule, _Loop):
             if self._is_shut_down:
                 raise RuntimeError("Executor shutdown has been called")
             executor = self._executor or self.host_of(None).default_executor
-        if not isinstance(executor, SimulatedExecutor):
+        if not isinstance(executor, SimulatedWorkers):
             raise TypeError(f"a simulated loop has no threads: make {executor!r} by current_host().processes")
         return asyncio.wrap_future(executor.submit(func, *args), loop=self)
 

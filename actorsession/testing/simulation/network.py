@@ -61,13 +61,13 @@ class SimulatedSocket:
 
     def getsockname(self) -> Any:
         """Return what it is bound to."""
-        return self._name
+        return _as_told(self._name)
 
     def getpeername(self) -> Any:
         """Return what it is connected to."""
         if self._peer is None:
             raise refusal(OSError, errno.ENOTCONN)
-        return self._peer
+        return _as_told(self._peer)
 
     def fileno(self) -> int:
         """Return -1."""
@@ -545,6 +545,11 @@ def _accept(end: StreamEnd, server: SimulatedServer) -> None:
 
 def _name_of(host: Host | str) -> str:
     return host if isinstance(host, str) else host.name
+
+
+def _as_told(name: Any) -> Any:
+    """Return a name as Python tells it: those of abstract sockets are bytes."""
+    return name.encode() if isinstance(name, str) and name.startswith("\0") else name
 
 
 def _is_loopback(host: str) -> bool:

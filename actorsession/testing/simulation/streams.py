@@ -241,7 +241,7 @@ class StreamEnd:
         self.unread = 0
         self.error: OSError | None = None
         self._number = number
-        self._incoming: deque[bytes] = deque()
+        self._incoming: deque[memoryview] = deque()
         self._has_fin = False
         self._has_sent_fin = False
         self._is_open = True
@@ -351,14 +351,16 @@ class StreamEnd:
             return self._arrived_late(what)
         if what == _RST:
             self.network.note(f"{self.peer.text} RST")
-            self.broken(refusal(ConnectionResetError, errno.ECONNRESET))
+            # As Linux has it: who knows of the end, and sends all the same, has a broken pipe.
+            gone = refusal(BrokenPipeError, errno.EPIPE)
+            self.broken(gone if self._has_fin else refusal(ConnectionResetError, errno.ECONNRESET))
             return False
         if what == _FIN:
             self.network.note(f"{self.peer.text} FIN")
             self._has_fin = True
         else:
             self.network.note(f"{self.peer.text} {len(what)} B")
-            self._incoming.append(cast(bytes, what))
+            self._incoming.append(memoryview(cast(bytes, what)))
             self.unread += len(what)
         self._notify_reader()
         return True

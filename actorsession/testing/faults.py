@@ -17,9 +17,9 @@ from typing import Any, Self, TypeVar
 from actorsession.cluster.admin.admin_client import update_cluster
 from actorsession.cluster.launch.local_cluster import LocalCluster
 from actorsession.graph.device import task_name
-from actorsession.testing.proxy import BOTH, Proxy, Way
+from actorsession.testing.proxy import BOTH, CHUNK, Proxy, Way
 
-__all__ = ["Network", "Way", "cont", "kill", "stop", "stopped"]
+__all__ = ["CHUNK", "Network", "Proxy", "Way", "cont", "kill", "stop", "stopped"]
 
 T = TypeVar("T")
 
