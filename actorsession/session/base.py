@@ -238,7 +238,7 @@ class BaseSession(Shown, ProcessBound, ABC):
         self._forks = ownership.forks
         self._closed = False
         self._entered = False
-        self._callables: weakref.WeakSet[PreparedCallable | AsyncCallable] | None = None
+        self._callables: weakref.WeakKeyDictionary[PreparedCallable | AsyncCallable, None] | None = None
         self._run_tally = RunTally()
         options = SessionOptions(self._target, self._config)
         # The session understands its plans itself, so their type is nobody else's concern.
@@ -469,8 +469,8 @@ class BaseSession(Shown, ProcessBound, ABC):
     def _keep(self, prepared: PreparedCallable | AsyncCallable) -> None:
         """Release a callable when the session closes."""
         if self._callables is None:
-            self._callables = weakref.WeakSet()
-        self._callables.add(prepared)
+            self._callables = weakref.WeakKeyDictionary()
+        self._callables[prepared] = None
 
     def _release(self) -> None:
         """Release requests and callables when the session closes."""
