@@ -483,10 +483,9 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
             config: settings of the session.
             name: its name.
 
-        Raises:
-            ValueError: for an unknown task.
         """
-        target = self.target(self._job if job is None else job, index)
+        # Also where no task is now: it may come back, and what a session says of that is part of what is simulated.
+        target = self._machines.new_address(self._job if job is None else job, index)
         return AsyncSession(target, graph, config, name=name)
 
     def task(self, job: str, index: int = 0) -> SimulatedProcess:
@@ -563,7 +562,8 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
             if process.has_ended:
                 await self.restart(process.job, process.index)
         for job, count in self._jobs.items():
-            await self.scale(job, count)
+            while any(task_name(job, index) not in self.processes for index in range(count)):
+                _ = await self.add(job)  # at the lowest index that is free
 
     def change(self, what: str, work: Coroutine[Any, Any, Any]) -> None:
         """Run a change of the cluster beside the program; an error is noted, because the tasks are under faults."""
