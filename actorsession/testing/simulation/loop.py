@@ -190,6 +190,8 @@ class SimulatedLoop(Schedule, _Loop):
     def _end(self) -> None:
         """Cancel what the main task has left behind, and let it end within limits of its own."""
         self._most_seconds, self._most_callbacks = self._now + _END_SECONDS, self.callbacks + _END_CALLBACKS
+        for host in self.hosts:
+            host.go_on()
         self._alarm = self._most_callbacks
         left = self.tasks()
         for _host, task in left:
@@ -378,9 +380,8 @@ class _Generators:
 
 @contextlib.contextmanager
 def _resting_collector() -> Iterator[None]:
-    """Collect what was before, then nothing until the end of the block, where only what was made in it is looked at."""
+    """Let nothing be collected until the block asks, and then look only at what was made in it."""
     was_enabled, freezes = gc.isenabled(), not gc.get_freeze_count()
-    gc.collect()
     gc.disable()
     if freezes:
         gc.freeze()

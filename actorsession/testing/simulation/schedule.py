@@ -106,7 +106,10 @@ class Schedule:
 
     def waits(self) -> list[str]:
         """Return a line for each task that has not ended: its host, its name, where it waits, and for what."""
-        return [f"{host.name}: {task.get_name()} {_wait_of(task)}" for host, task in self.tasks()]
+        return [
+            f"{host.name}{' (stalled)' if host.is_stalled else ''}: {task.get_name()} {_wait_of(task)}"
+            for host, task in self.tasks()
+        ]
 
     def read(self) -> float:
         """Return the virtual time for a clock, whose reading takes a drawn while itself."""
