@@ -511,7 +511,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
     def begin(self, schedule: Schedule) -> None:
         """Let the faults of a schedule strike, counted from now; ``heal`` ends them."""
-        self._coming += [self.loop.call_beside(fault.at, self.loop.host, self._come, fault) for fault in schedule]
+        self._coming += [self.loop.call_beside(fault.at, self.client, self._come, fault) for fault in schedule]
 
     def _come(self, fault: Fault) -> None:
         if fault.after:
@@ -539,7 +539,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
         self._lasting[fault] = over
         if fault.seconds:
-            _ = self.loop.call_beside(fault.seconds, self.loop.host, over)
+            _ = self.loop.call_beside(fault.seconds, self.client, over)
 
     def heal(self) -> None:
         """End all faults that last, and let none of those that are to come strike."""
