@@ -548,7 +548,8 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
     def _strike_unless_healed(self, fault: Fault) -> None:
         if self._coming:
-            self.strike(fault)
+            with on_host(self.client):
+                self.strike(fault)
 
     def strike(self, fault: Fault) -> None:
         """Let a fault strike now; one whose task is not there does nothing."""
