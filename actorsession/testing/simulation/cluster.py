@@ -96,7 +96,7 @@ class SimulatedMachine:
     def end(self, *, power: bool = False) -> None:
         """End the process at once; with ``power`` the machine goes as well, and with it what was not synced."""
         self.host.crash()
-        self._network.crashed(self.host)
+        self._network.crashed(self.host, gone=power)
         self.disk.killed(self.host)
         if power:
             self.disk.crash(self._random)
