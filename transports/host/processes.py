@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -52,7 +51,6 @@ class Processes:
 
     getpid = staticmethod(os.getpid)
     start = staticmethod(asyncio.create_subprocess_exec)
-    popen = staticmethod(subprocess.Popen)
 
     def processors(self) -> int:
         """Return the number of processors that this process may use."""

@@ -166,7 +166,6 @@ class SimulatedProcesses(Processes):
         raise BlockingIOError(errno.EAGAIN, "a simulated host starts no programs")
 
     start = _refuse
-    popen = _refuse
 
 
 class _SimulatedThread:
