@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
-    from actorsession.testing.simulation.network import Machine, SimulatedNetwork, SimulatedSocket
+    from actorsession.testing.simulation.network import SimulatedNetwork, SimulatedSocket
 
 __all__ = ["NetworkStatistics", "Pipe", "SimulatedTransport", "StreamEnd", "Way", "refusal"]
 
@@ -210,7 +210,6 @@ class StreamEnd:
     """One end of a stream, as the kernel of its machine holds it.
 
     Args:
-        machine: where it is.
         context: that of the callbacks of its process.
         number: of the stream.
         sock: what its process gets as its socket.
@@ -231,8 +230,8 @@ class StreamEnd:
     out: Pipe
     text: str
 
-    def __init__(self, machine: Machine, context: contextvars.Context, number: int, sock: SimulatedSocket) -> None:
-        self.machine = machine
+    def __init__(self, context: contextvars.Context, number: int, sock: SimulatedSocket) -> None:
+        self.machine = machine = sock.machine
         self.network = machine.network
         self.context = context
         self.sock = sock
