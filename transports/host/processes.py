@@ -47,6 +47,7 @@ class Processes:
     are_visible = True
 
     getpid = staticmethod(os.getpid)
+    start = staticmethod(asyncio.create_subprocess_exec)
 
     def check_wait(self) -> None:
         """Raise if a thread must not wait for another one."""

@@ -168,6 +168,10 @@ class SimulatedProcesses(Processes):
         """
         raise RuntimeError(f"a thread of the simulated host {self._host.name} must not wait: nothing else would run")
 
+    async def start(self, *words: Any, **options: Any) -> NoReturn:
+        """Refuse to start a program."""
+        raise BlockingIOError(errno.EAGAIN, "a simulated host starts no programs")
+
 
 class _SimulatedThread:
     """A thread of a simulated host: a work that is done now and then."""
