@@ -27,19 +27,7 @@ from actorsession.ops.neural.softmax import softmax
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = [
-    "DTYPES",
-    "Recipe",
-    "Step",
-    "Word",
-    "arrays",
-    "assert_agree",
-    "dtypes",
-    "feeds",
-    "graphs",
-    "shapes",
-    "static_shapes",
-]
+__all__ = ["DTYPES", "Recipe", "arrays", "assert_agree", "dtypes", "feeds", "graphs", "shapes", "static_shapes"]
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Place: TypeAlias = Callable[[int], AbstractContextManager[Any]]
@@ -198,9 +186,7 @@ def graphs(most: int = 25) -> SearchStrategy[Recipe]:
         for _ in range(draw(st.integers(1, most))):
             possible = [w for w in WORDS if all(s in given for s in w.takes)]
             word = draw(st.sampled_from(possible))
-            reads = tuple(
-                draw(st.sampled_from([i for i, s in enumerate(given) if s == wanted])) for wanted in word.takes
-            )
+            reads = tuple(draw(st.sampled_from([i for i, s in enumerate(given) if s == taken])) for taken in word.takes)
             steps.append(Step(word, reads, draw(st.integers(0, 2))))
             given.append(word.gives)
         return Recipe(tuple(steps), draw(st.integers(0, 2**16)))
