@@ -11,11 +11,12 @@ import contextlib
 import functools
 import os
 import platform
-import secrets
 import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+
+from transports.host import current_host
 
 __all__ = ["FORM", "has_ended", "nonce_held"]
 
@@ -29,7 +30,7 @@ _under_way: set[str] = set()
 @contextlib.contextmanager
 def nonce_held() -> Iterator[str]:
     """Yield a new nonce, whose save is in progress for the length of the block."""
-    nonce = f"{_host()}{os.getpid() & _PID_MASK:08x}{secrets.token_hex(4)}"
+    nonce = f"{_host()}{current_host().processes.getpid() & _PID_MASK:08x}{current_host().entropy.token_hex(4)}"
     _under_way.add(nonce)
     try:
         yield nonce
@@ -42,7 +43,7 @@ def has_ended(nonce: str) -> bool:
     host, pid = nonce[:8], int(nonce[8:16], 16)
     if host != _host():
         return False
-    if pid == os.getpid() & _PID_MASK:
+    if pid == current_host().processes.getpid() & _PID_MASK:
         return nonce not in _under_way
     if sys.platform == "win32":
         return False  # Windows has no harmless way to test whether a process exists

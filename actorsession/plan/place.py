@@ -277,12 +277,13 @@ class Placer:
             run_all = self._devices.supports is None
             ops = _NO_OPS if run_all else frozenset().union(*map(_op_types, group.members))
             group.placed = self._choose(group.request, leader, ops)
-        device, request = group.placed.device, self._request(node)
-        if not request.compatible(self._devices.specs[device]):
-            return Placed(device, f"requested {request}, but is colocated with {leader.name!r}")
-        if node is leader or group.anchors:
+        if node is leader and not group.anchors:
             return group.placed
-        return Placed(device, f"colocated with {leader.name!r}")
+        device, request = group.placed.device, self._request(node)
+        reason = f"colocated with {(group.anchors or [leader.name])[-1]!r}"
+        if not request.compatible(self._devices.specs[device]):
+            reason = f"requested {request}, but is {reason}"
+        return Placed(device, reason)
 
     # -- choice --------------------------------------------------------------------------------
 

@@ -231,7 +231,14 @@ def test_what_uses_a_resource_goes_there_whatever_it_asks_for(soft: bool) -> Non
     """As in TensorFlow, with soft placement and without."""
     check([[V, read()]], {"v": 1, "read": 1}, "colocated with 'v'", soft=soft)
     check([[V, read("/cpu:2")]], {"v": 1, "read": 1}, "requested /device:CPU:2, but is colocated with 'v'", soft=soft)
-    check([[V], [read("/cpu:2")]], {"v": 1, "read": 1}, soft=soft)
+    late = "requested /device:CPU:2, but is colocated with 'v'"
+    check([[V], [read("/cpu:2")]], {"v": 1, "read": 1}, late, soft=soft)
+    check(
+        [[V], [read("/cpu:2", "first"), read(name="two")]],
+        {"v": 1, "first": 1, "two": 1},
+        "colocated with 'v'",
+        soft=soft,
+    )
     # The wish of what makes a resource counts also where its reader stands first, as it may in an imported graph.
     check([[read("/cpu:2"), V]], {"read": 1, "v": 1}, soft=soft)
     # One that asks for nothing goes where its first user asks.
@@ -283,7 +290,18 @@ def test_a_new_node_that_contradicts_an_old_one_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"'b' requests /device:CPU:2 but must be colocated with"):
         made.place(CONTRARY[2:])
     assert "b" not in made.placed
-    check([CONTRARY[:2], CONTRARY[2:]], {"k": 1, "a": 1, "b": 1}, soft=True)
+    check(
+        [CONTRARY[:2], CONTRARY[2:]],
+        {"k": 1, "a": 1, "b": 1},
+        "requested /device:CPU:2, but is colocated with 'a'",
+        soft=True,
+    )
+    check(
+        [[tied("b", "b", device="/cpu:9")]],
+        {"b": 0},
+        "requested /device:CPU:9, which does not exist; soft placement",
+        soft=True,
+    )
     for soft in (False, True):
         with pytest.raises(InvalidArgumentError, match=r"'c' must be colocated with '.' .*, and also be on"):
             check([[K, on(1), on(2, "b")], [tied("c", "a", "b")]], {}, soft=soft)

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import functools
 import logging
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
@@ -28,6 +27,7 @@ from actorsession.cluster.spec import ClusterSpec
 from actorsession.errors import DataLossError, OpError, UnavailableError
 from actorsession.graph.device import task_name
 from actorsession.rpc import exit_reports
+from transports.host import current_host
 
 __all__ = ["TaskProcesses", "raise_losses"]
 
@@ -235,7 +235,7 @@ class TaskProcesses(Generic[P]):
         """
         del self.by_task[process.task]
         self.restarts.forget(process.task)
-        how = f"{process.task} was removed from its cluster by process {os.getpid()}"
+        how = f"{process.task} was removed from its cluster by process {current_host().processes.getpid()}"
         exit_reports.retire(process.address, how)
         try:
             await self.tell()
@@ -251,7 +251,9 @@ class TaskProcesses(Generic[P]):
             for process in self.starting:  # those of ``restart`` and ``add``, which fail then
                 group.create_task(process.stop(0.0), name=f"stop {process.task}")
         for process in self.by_task.values():
-            exit_reports.retire(process.address, f"its cluster was stopped in order by process {os.getpid()}")
+            exit_reports.retire(
+                process.address, f"its cluster was stopped in order by process {current_host().processes.getpid()}"
+            )
         await self._spawner.release()
 
     def kill_now(self) -> None:

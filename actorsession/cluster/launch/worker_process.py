@@ -30,8 +30,8 @@ from actorsession.errors import FailedPreconditionError, OpError, ResourceExhaus
 from actorsession.graph.device import task_name
 from actorsession.ops.blas_threads import core_type, thread_count
 from actorsession.rpc.exit_reports import LAST_LINES
-from actorsession.runtime.kernel_pool import processors
 from transports import SecurityConfig
+from transports.host import current_host
 
 __all__ = ["LAST_WORD", "WorkerProcess"]
 
@@ -398,7 +398,7 @@ def _environment(security: SecurityConfig | None, processes: int) -> dict[str, s
     kernels = core_type()
     if kernels is not None:
         out["OPENBLAS_CORETYPE"] = kernels
-    threads = thread_count(processes, processors())
+    threads = thread_count(processes, current_host().processes.processors())
     if threads is not None:
         out["OPENBLAS_NUM_THREADS"] = str(threads)
     return out

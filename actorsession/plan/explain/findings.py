@@ -18,7 +18,7 @@ from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.codegen.in_place import writes_new
 from actorsession.plan.codegen.use_def import UseDef
-from actorsession.plan.explain.explanation import Finding, Transfer
+from actorsession.plan.explain.explanation import ExplainedNode, Finding, Transfer
 from actorsession.plan.explain.facts import Facts
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
@@ -49,6 +49,24 @@ def findings(facts: Facts) -> list[Finding]:
         of_kind = sorted(find(facts), key=lambda finding: -finding.seconds)
         ranked += of_kind[:_MOST]
     return sorted(ranked, key=lambda finding: -finding.seconds)
+
+
+def _of_value(kind: str, transfer: Transfer, what: str, advice: str) -> Finding:
+    """Return a finding about a value that is sent."""
+    return Finding(
+        kind=kind,
+        node=transfer.producer,
+        line=transfer.line,
+        what=f"{what} is sent {_way(transfer)} in each step",
+        advice=advice,
+        seconds=transfer.seconds,
+    )
+
+
+def _of_node(kind: str, node: ExplainedNode, what: str, advice: str) -> Finding:
+    """Return a finding about a node and its device."""
+    what = f"{node.name!r} ({node.op}) {what}"
+    return Finding(kind=kind, node=node.name, line=node.line, what=what, advice=advice, seconds=node.seconds)
 
 
 # -- between devices -------------------------------------------------------------------------------
@@ -145,15 +163,11 @@ def _large_transfer(facts: Facts) -> Iterator[Finding]:
             continue
         if _is_constant(facts, transfer) or transfer.key in returning:
             continue
-        yield Finding(
-            kind="large-transfer",
-            node=transfer.producer,
-            line=transfer.line,
-            what=f"{transfer.tensor.name} is sent {_way(transfer)} in each step",
-            advice="compute what is smaller before it is sent, or place its readers "
-            f"({', '.join(transfer.readers[:3])}) on {short_device(transfer.source)}",
-            seconds=transfer.seconds,
+        advice = (
+            "compute what is smaller before it is sent, or place its readers "
+            f"({', '.join(transfer.readers[:3])}) on {short_device(transfer.source)}"
         )
+        yield _of_value("large-transfer", transfer, transfer.tensor.name, advice)
 
 
 def _is_constant(facts: Facts, transfer: Transfer) -> bool:
@@ -186,15 +200,8 @@ def _constant(facts: Facts) -> Iterator[Finding]:
     """Find large constants that are sent in each step, because they have a device."""
     for transfer in facts.transfers:
         if _is_constant(facts, transfer) and (transfer.tensor.nbytes or 0) >= _CONSTANT:
-            yield Finding(
-                kind="constant",
-                node=transfer.producer,
-                line=transfer.line,
-                what=f"the constant {transfer.producer!r} is sent {_way(transfer)} in each step",
-                advice="build it without a device (graph.device(None)): then each device that reads it has a copy, and "
-                "nothing is sent",
-                seconds=transfer.seconds,
-            )
+            advice = "build it without a device (graph.device(None)): then each device that reads it has a copy"
+            yield _of_value("constant", transfer, f"the constant {transfer.producer!r}", advice)
 
 
 def _alone(facts: Facts) -> Iterator[Finding]:
@@ -280,15 +287,12 @@ def _one_thread(facts: Facts) -> Iterator[Finding]:
         # What shares memory with an input is hardly work, whatever its size.
         if not (op.divides or op.aliases or op.once or op.blocks or op.suspends or node.op in CONSTRUCTS):
             texts = any(value.dtype == "string" for value in node.outputs)
-            yield Finding(
-                kind="one-thread",
-                node=node.name,
-                line=node.line,
-                what=f"{node.name!r} ({node.op}) {'makes texts one by one' if texts else 'runs'} on one thread of "
-                f"{short_device(node.device)}: {duration(node.seconds)} of {duration(facts.seconds)}",
-                advice="divide its input over several devices of the task (device_count), or do it once before "
-                "the steps",
-                seconds=node.seconds,
+            yield _of_node(
+                "one-thread",
+                node,
+                f"{'makes texts one by one' if texts else 'runs'} on one thread of {short_device(node.device)}: "
+                f"{duration(node.seconds)} of {duration(facts.seconds)}",
+                "divide its input over several devices of the task (device_count), or do it once before the steps",
             )
 
 
@@ -297,14 +301,12 @@ def _slow_node(facts: Facts) -> Iterator[Finding]:
     for node in facts.nodes.values():
         if node.seconds >= _SLOW_NODE and node.seconds >= _SHARE * facts.seconds:
             how = "measured" if node.measured else "expected" if node.known else "expected, with unknown sizes as 1"
-            yield Finding(
-                kind="slow-node",
-                node=node.name,
-                line=node.line,
-                what=f"{node.name!r} ({node.op}) on {short_device(node.device)} takes {duration(node.seconds)} of the "
-                f"{duration(facts.seconds)} of the step ({how})",
-                advice="make its inputs smaller, or divide them over several tasks",
-                seconds=node.seconds,
+            yield _of_node(
+                "slow-node",
+                node,
+                f"on {short_device(node.device)} takes {duration(node.seconds)} of the {duration(facts.seconds)} of "
+                f"the step ({how})",
+                "make its inputs smaller, or divide them over several tasks",
             )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextvars
+import errno
 import random
 import weakref
 from collections import deque
@@ -20,7 +21,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from transports.host import HOST, Clock, Entropy, Files, Host, Network, Processes
+from transports.host import HOST, Clock, Entropy, Files, Host, Network, Processes, StartedThread, Workers
 
 if TYPE_CHECKING:
     from actorsession.testing.simulation.loop import SimulatedLoop
@@ -29,6 +30,8 @@ __all__ = ["HostCrash", "HostTask", "SimulatedClock", "SimulatedEntropy", "Simul
 
 # Seconds since 1970 at which simulations begin: some day, the same for all.
 _EPOCH = 1_700_000_000.0
+# Processors of each host: as few as make kernels of one host run side by side.
+_PROCESSORS = 4
 # The first process ids; Linux counts from low numbers too.
 _FIRST_PID = 100
 
@@ -132,6 +135,9 @@ class SimulatedEntropy(Entropy):
 class SimulatedProcesses(Processes):
     """The threads and pools of a simulated host, whose work is callbacks of the loop."""
 
+    are_visible = False
+    have_threads = False
+
     def __init__(self, host: SimulatedHost, pid: int) -> None:
         self._host = host
         self._pid = pid
@@ -140,8 +146,64 @@ class SimulatedProcesses(Processes):
         """Return the number of this process, which no other process of the simulation has."""
         return self._pid
 
+    def processors(self) -> int:
+        """Return how many processors all hosts have."""
+        return _PROCESSORS
 
-class SimulatedExecutor(concurrent.futures.Executor):
+    def start_thread(self, work: Callable[[], object], name: str) -> StartedThread:
+        """Call ``work`` after a while, and again for as long as it returns True."""
+        return _SimulatedThread(self._host, work)
+
+    def every(self, seconds: float, work: Callable[[], object], name: str) -> Callable[[], None]:
+        """Call ``work`` every so many seconds, for as long as it returns True."""
+        return _SimulatedThread(self._host, work, seconds).end
+
+    def workers(self, number: int, name: str) -> Workers:
+        """Return simulated threads, at most ``number`` of which work at once."""
+        return SimulatedWorkers(self._host, number, name)
+
+    def _refuse(self, *args: Any, **options: Any) -> NoReturn:
+        raise BlockingIOError(errno.EAGAIN, "a simulated host starts no programs")
+
+    start = _refuse
+    popen = _refuse
+
+
+class _SimulatedThread:
+    """A thread of a simulated host: a work that is done now and then."""
+
+    def __init__(self, host: SimulatedHost, work: Callable[[], object], seconds: float | None = None) -> None:
+        self._host = host
+        self._work = work
+        self._seconds = seconds
+        self._is_alive = True
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._seconds is None:
+            self._host.loop.begin_beside(self._host, self._step)
+        else:
+            self._host.loop.call_beside(self._seconds / self._host.clock.rate, self._host, self._step)
+
+    def _step(self) -> None:
+        if self._is_alive and self._work() is True:
+            self._go_on()
+        else:
+            self._is_alive = False
+
+    def end(self) -> None:
+        """Do the work no more."""
+        self._is_alive = False
+
+    def is_alive(self) -> bool:
+        """Return whether there is work left."""
+        return self._is_alive
+
+    def join(self, timeout: float | None = None) -> None:
+        """Return at once: nothing can happen during a call."""
+
+
+class SimulatedWorkers(Workers):
     """Threads of a simulated host: work begins after a while, and its result is seen after another while.
 
     Args:
@@ -169,6 +231,15 @@ class SimulatedExecutor(concurrent.futures.Executor):
         self._line.append((future, lambda: fn(*args, **kwargs)))
         self._next()
         return future
+
+    def repeat(self, work: Callable[[], bool]) -> None:
+        """Call ``work`` in one of the threads for as long as it returns true, each time after a while."""
+
+        def again(last: concurrent.futures.Future[Any]) -> None:
+            if not last.exception() and last.result() and not self._is_shut_down:
+                self.submit(work).add_done_callback(again)
+
+        self.submit(work).add_done_callback(again)
 
     def _next(self) -> None:
         if self._free and self._line:
@@ -269,7 +340,7 @@ class SimulatedHost(Host):
         self.ready: deque[asyncio.Handle] = deque()
         self.free = loop.now
         self.turn = 0
-        self.default_executor = SimulatedExecutor(self, 32, "asyncio")
+        self.default_executor = SimulatedWorkers(self, 32, "asyncio")
         self.base = contextvars.Context()
         self.base.run(HOST.set, self)
         self._tasks: dict[int, weakref.ref[asyncio.Task[Any]]] = {}

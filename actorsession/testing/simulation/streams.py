@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
-    from actorsession.testing.simulation.network import Machine, SimulatedNetwork, SimulatedSocket
+    from actorsession.testing.simulation.network import SimulatedNetwork, SimulatedSocket
 
 __all__ = ["NetworkStatistics", "Pipe", "SimulatedTransport", "StreamEnd", "Way", "refusal"]
 
@@ -210,7 +210,6 @@ class StreamEnd:
     """One end of a stream, as the kernel of its machine holds it.
 
     Args:
-        machine: where it is.
         context: that of the callbacks of its process.
         number: of the stream.
         sock: what its process gets as its socket.
@@ -231,8 +230,8 @@ class StreamEnd:
     out: Pipe
     text: str
 
-    def __init__(self, machine: Machine, context: contextvars.Context, number: int, sock: SimulatedSocket) -> None:
-        self.machine = machine
+    def __init__(self, context: contextvars.Context, number: int, sock: SimulatedSocket) -> None:
+        self.machine = machine = sock.machine
         self.network = machine.network
         self.context = context
         self.sock = sock
@@ -241,7 +240,7 @@ class StreamEnd:
         self.unread = 0
         self.error: OSError | None = None
         self._number = number
-        self._incoming: deque[bytes] = deque()
+        self._incoming: deque[memoryview] = deque()
         self._has_fin = False
         self._has_sent_fin = False
         self._is_open = True
@@ -351,14 +350,16 @@ class StreamEnd:
             return self._arrived_late(what)
         if what == _RST:
             self.network.note(f"{self.peer.text} RST")
-            self.broken(refusal(ConnectionResetError, errno.ECONNRESET))
+            # As Linux has it: who knows of the end, and sends all the same, has a broken pipe.
+            gone = refusal(BrokenPipeError, errno.EPIPE)
+            self.broken(gone if self._has_fin else refusal(ConnectionResetError, errno.ECONNRESET))
             return False
         if what == _FIN:
             self.network.note(f"{self.peer.text} FIN")
             self._has_fin = True
         else:
             self.network.note(f"{self.peer.text} {len(what)} B")
-            self._incoming.append(cast(bytes, what))
+            self._incoming.append(memoryview(cast(bytes, what)))
             self.unread += len(what)
         self._notify_reader()
         return True
