@@ -7,7 +7,8 @@ it is to run. Values are float32 arrays of shape (3, 3), (3,) or (). Hypothesis 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import ModuleType
@@ -26,6 +27,8 @@ from actorsession.ops.neural.softmax import softmax
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
+    from actorsession.testing.simulation.faults import Schedule
 
 __all__ = ["DTYPES", "Recipe", "arrays", "assert_agree", "dtypes", "feeds", "graphs", "shapes", "static_shapes"]
 
@@ -277,6 +280,34 @@ def feeds(tensors: Iterable[Tensor], *, max_size: int = 4, bound: float = 10.0) 
         return values
 
     strategy: SearchStrategy[dict[Tensor, Array]] = drawn()
+    return strategy
+
+
+def fault_schedules(
+    jobs: Mapping[str, int] | None = None, *, most: int = 5, seconds: float = 10.0, kinds: Iterable[str] | None = None
+) -> SearchStrategy[Schedule]:
+    """Return a strategy of schedules of faults, for ``SimulatedCluster.begin``.
+
+    Args:
+        jobs: the number of tasks of each job; those of a simulated cluster by default if left out.
+        most: the most faults of a schedule, which may have none.
+        seconds: the virtual time within which they come.
+        kinds: names of the kinds of faults; all if left out.
+
+    Raises:
+        ValueError: for an unknown kind.
+    """
+    from actorsession.testing.simulation.cluster import DEFAULT_JOBS
+    from actorsession.testing.simulation.faults import Schedule
+
+    st, tasks = _hypothesis(), DEFAULT_JOBS if jobs is None else jobs
+    weights = None if kinds is None else dict.fromkeys(kinds, 1.0)
+
+    def drawn(numbers: random.Random, count: int) -> Schedule:
+        return Schedule.draw(numbers, tasks, count=count, seconds=seconds, weights=weights)
+
+    drawn(random.Random(0), 0)  # refuses a kind at once that does not exist
+    strategy: SearchStrategy[Schedule] = st.builds(drawn, st.randoms(use_true_random=False), st.integers(0, most))
     return strategy
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorsession import DType, Graph, Session, ops
-from actorsession.testing import strategies
-from actorsession.testing.strategies import arrays, dtypes, feeds, shapes
+from actorsession.testing import Schedule, strategies
+from actorsession.testing.strategies import arrays, dtypes, fault_schedules, feeds, shapes
 
 
 @given(data=st.data(), dtype=dtypes(strings=True), shape=shapes())
@@ -47,3 +47,18 @@ def test_a_missing_hypothesis_is_an_error_that_names_the_extra(uninstall: Callab
     uninstall("hypothesis")
     with pytest.raises(ImportError, match=r"pip install 'actorsession\[testing\]'"):
         strategies.graphs()
+
+
+@given(fault_schedules({"worker": 3}, most=4, seconds=2.0, kinds=["crash", "part"]))
+def test_schedules_have_faults_of_the_cluster_and_a_text_form(schedule: Schedule) -> None:
+    assert len(schedule) <= 4
+    for fault in schedule:
+        assert fault.kind in ("crash", "part")
+        assert fault.at <= 2.0
+        assert {fault.whom, fault.other} <= {"", "client", "worker-0", "worker-1", "worker-2"}
+    assert Schedule.parse(str(schedule)) == schedule
+
+
+def test_an_unknown_kind_of_fault_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown kinds of faults: \\['flood'\\]"):
+        fault_schedules(kinds=["flood"])
