@@ -10,12 +10,13 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from actorsession.cluster.admin.admin_client import update_cluster
 from actorsession.cluster.launch.local_cluster import LocalCluster
+from actorsession.errors import OpError
 from actorsession.graph.device import task_name
 from actorsession.process_bound import ProcessBound
 from actorsession.testing.proxy import BOTH, CHUNK, Proxy, Way
@@ -151,11 +152,12 @@ class Network(ProcessBound):
                 await update_cluster(process.address, addresses)
 
     async def _end(self) -> None:
-        try:
+        for proxy in self.proxies.values():
+            proxy.heal()
+        with suppress(OpError):  # a process may be stopped or at its end, and the block may have an error of its own
             await self._introduce(lambda task: self.cluster.processes[task].address)
-        finally:
-            for proxy in self.proxies.values():
-                await proxy.__aexit__(None, None, None)
+        for proxy in self.proxies.values():
+            await proxy.__aexit__(None, None, None)
 
     def _close(self) -> None:
         loop, thread = self._loop, self._thread
