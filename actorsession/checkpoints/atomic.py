@@ -269,7 +269,7 @@ def overwrite(
 
 def _take_over(descriptor: int, before: os.stat_result | None) -> None:
     """Give a new file the owner and the mode of the one that it replaces, as far as the system permits."""
-    if before is not None and sys.platform != "win32":
+    if before is not None:
         with contextlib.suppress(OSError):
             current_host().files.fchown(descriptor, before.st_uid, before.st_gid)
         current_host().files.fchmod(descriptor, stat.S_IMODE(before.st_mode))

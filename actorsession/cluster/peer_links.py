@@ -126,8 +126,7 @@ class PeerLinks:
             if known.peer.incarnation == link.peer.incarnation:
                 return
             # The task came back before the end of its former incarnation was noticed.
-            closing = known.aclose()
-            _ = self._children.start(closing, name=f"close the link to a former {task}")
+            known.drop("the task was started again")
         self.in_use[task] = link
         link.on_closed(lambda _: self._forget(task, link))
 

@@ -693,6 +693,14 @@ class Link:
         await self._children.stop(grace)
         await self._waiting_asks.stop(grace)
 
+    def drop(self, why: str) -> None:
+        """End the link to a peer whose process is gone: pending asks fail with ``UnavailableError``.
+
+        Args:
+            why: how that is known, as the rest of a sentence.
+        """
+        self._end.give_up(why, ours=False)
+
     def abandon(self) -> None:
         """Drop the connection when its loop has ended, which calls nobody any more; on any thread."""
         with suppress(RuntimeError):

@@ -6,13 +6,14 @@ import contextlib
 import math
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from actorsession.actors import ownership
+from actorsession.actors.deadline import Deadline
 from actorsession.actors.ownership import Owner
 from actorsession.config import (
     CallableOptions,
@@ -50,11 +51,14 @@ __all__ = [
     "check_wait_for",
     "container_names",
     "get_default_session",
+    "in_time",
     "local_session",
     "own_limit",
     "reset_options",
     "rpc_options_of",
 ]
+
+T = TypeVar("T")
 
 # Names of fetches and targets that a span tells.
 _NAMED = 20
@@ -135,6 +139,16 @@ def check_wait_for(tasks: object, count: object, timeout: float) -> None:
     if count is not None and count < 1:
         raise ValueError(f"count is at least 1, got {count}")
     _ = checked_seconds("timeout", timeout)
+
+
+def in_time(preparing: Coroutine[Any, Any, T], limit: float | None) -> Coroutine[Any, Any, T]:
+    """Return what prepares a plan within the limit of the run that needs it, such as reaching a master."""
+    return preparing if limit is None else Deadline.after(limit).wait(preparing, what="the plan of the run")
+
+
+def _with_rest(options: RunOptions | None, seconds: float) -> RunOptions:
+    """Return the options of a run of whose limit so many seconds are left."""
+    return replace(options or RunOptions(), timeout_in_ms=max(1, math.ceil(seconds * 1000)))
 
 
 def own_limit(options: RunOptions | None) -> float | None:
@@ -386,12 +400,15 @@ class BaseSession(Shown, ProcessBound, ABC):
             if request.has_nothing:
                 raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
             if plan is None and request.needs_step:
+                limit = own_limit(options)
                 try:
-                    plan = await self._bound_plan(request)
+                    plan = await self._bound_plan(request, limit)
                 except InvalidArgumentError:
                     # What is wrong with a value is said before what is wrong with the graph.
                     request.feeds(values)
                     raise
+                if limit is not None:
+                    options = _with_rest(options, limit - (self._run_tally.now() - begin))
             if not values:
                 feeds: list[Any] = []
             elif self._converts_in_thread and large_arrays(values) and request.converts_much(values):
@@ -419,16 +436,21 @@ class BaseSession(Shown, ProcessBound, ABC):
         """Return the options of a run, which are not checked; a derived class converts others."""
         return options
 
-    async def _bound_plan(self, request: Request) -> SessionPlan:
-        """Return the plan of a request, and bind it."""
+    async def _bound_plan(self, request: Request, limit: float | None = None) -> SessionPlan:
+        """Return the plan of a request, and bind it; see ``_prepare``."""
         with self._naming_operations():
-            plan = request.plan or await self._prepare(request)
+            plan = request.plan or await self._prepare(request, limit)
         request.bind(plan)
         return plan
 
     @abstractmethod
-    async def _prepare(self, request: Request) -> SessionPlan:
-        """Return the plan of a request from the session."""
+    async def _prepare(self, request: Request, limit: float | None) -> SessionPlan:
+        """Return the plan of a request from the session.
+
+        Args:
+            request: the request.
+            limit: seconds, if it is of a run that has a limit of its own; a master may have to be reached first.
+        """
 
     @abstractmethod
     async def _run_plan(

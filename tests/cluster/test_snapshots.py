@@ -48,11 +48,12 @@ from actorsession.cluster.server.snapshots import Owner, Saved, Snapshot, Snapsh
 from actorsession.config import ConfigProto
 from actorsession.extend import TensorSpec
 from actorsession.runtime.resources import DEFAULT_CONTAINER
+from actorsession.testing.still_clock import StillClock
 from tests.cluster.kit import PATIENCE, W0, W1, Gate, eventually, on, soon
 from tests.irregular_files import OBSTACLES
 from tests.plan.kit import node
 from tests.ports import HoldPorts
-from transports.host import SYSTEM
+from transports.host import Host, on_host
 
 
 def a_snapshot(*values: Any, steps: int = 7) -> Snapshot:
@@ -448,7 +449,7 @@ async def test_on_a_full_disk_a_server_starts_with_its_variables(
 
     stores = [SnapshotStore(tmp_path, task, "A") for task in (W0, W0, W1)]
     with monkeypatch.context() as patch:
-        patch.setattr(SYSTEM.files, "write", full)
+        patch.setattr(os, "write", full)
         await stores[0].take()
         found = stores[0].latest()
         with pytest.raises(errors.FailedPreconditionError, match="is used by another process, and "):
@@ -811,11 +812,11 @@ def test_two_writers_of_one_task_never_share_a_file(tmp_path: Path) -> None:
     assert not [p for p in tmp_path.iterdir() if p.suffix != ".snapshot"]
 
 
-def test_the_later_file_counts_even_if_the_clock_was_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_later_file_counts_even_if_the_clock_was_put_back(tmp_path: Path) -> None:
     store = SnapshotStore(tmp_path, W0)
     store.write(one(1.0))
-    monkeypatch.setattr(SYSTEM.clock, "time_ns", lambda: 1_000_000)
-    store.write(one(2.0))
+    with on_host(Host(clock=StillClock(1.0))):
+        store.write(one(2.0))
     assert kept(tmp_path) == {"v": 2.0}
 
 

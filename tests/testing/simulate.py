@@ -1,7 +1,7 @@
 """The command behind ``scripts/simulate``: plays the stories of many seeds, and shortens those that fail.
 
-``python -m tests.testing.simulate --help``. A run is a function of its seed, so a failure is a seed; its shortened story
-and its trace are written to files. ``--plant`` plants a defect of ``tests/testing/planted.py`` first, which some
+``python -m tests.testing.simulate --help``. A run is a function of its seed, so a failure is a seed; its shortened
+story and its trace are written to files. ``--plant`` plants a defect of ``tests/testing/planted.py`` first, which some
 of the seeds must find.
 """
 
@@ -30,7 +30,8 @@ _SHORTENED = 3
 
 
 def say(text: str) -> None:
-    print(text, flush=True)
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 class Totals:

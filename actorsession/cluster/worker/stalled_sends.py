@@ -144,8 +144,8 @@ class MissingTensorProbe:
         rendezvous = self._table.find(message.step_id)
         if rendezvous is not None and message.task in rendezvous.awaited():
             words = (
-                f"values of {message.task} for {rendezvous.what} were lost on their way, with the link that "
-                "they were sent over"
+                f"values of {message.task} for {rendezvous.what} were lost on their way to {rendezvous.task}, with "
+                "the link that they were sent over"
             )
             self._give_up(message.step_id, UnavailableError(words, task=message.task))
 

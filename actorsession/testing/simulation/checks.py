@@ -18,12 +18,15 @@ from actorsession.errors import (
     AbortedError,
     CancelledError,
     DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
     OpError,
     UnavailableError,
     WorkerRestartedError,
 )
 from actorsession.records import dataclass
-from actorsession.testing.simulation.history import Disturbance, History, Outcome, Record
+from actorsession.testing.simulation.history import History, Outcome, Record
 
 __all__ = ["CHECKS", "MARK", "Finding", "check", "initial", "updated", "updates"]
 
@@ -338,9 +341,10 @@ def named_causes(history: History) -> Iterator[str]:
             continue
         if not isinstance(error, OpError):
             yield f"{type(error).__name__} is no error of the runtime: {record}"
-        elif record.kind != "guard" and isinstance(error, AbortedError | UnavailableError | DeadlineExceededError):
-            yield from _not_disturbed(history, record, error)
-        elif record.kind != "guard":
+        elif isinstance(error, AbortedError | UnavailableError | DeadlineExceededError):
+            if not _left_alone(history, record):
+                yield from _not_disturbed(history, record, error)
+        elif not _without_value(history, record, error):
             yield f"{type(error).__name__} is not what a fault ends with: {record}"
 
 
@@ -354,6 +358,21 @@ def _own_doing(history: History, record: Record, error: BaseException) -> bool:
     )
 
 
+def _left_alone(history: History, record: Record) -> bool:
+    """Whether an operation is one half of a sum, and a client has ended another half."""
+    ends = [r for r in history.of("meet") if r.outcome is Outcome.UNKNOWN]
+    return record.kind == "meet" and any(r.within(record.began - _ECHO, record.ended) for r in ends)
+
+
+def _without_value(history: History, record: Record, error: OpError) -> bool:
+    """Whether an operation was refused as it had to be: a variable was lost, or its node fails always."""
+    if isinstance(error, FailedPreconditionError | NotFoundError):
+        variables = [record.args[name] for name in ("v", "w") if name in record.args]
+        lost = [d for v in variables for d in history.losses(history.variables[v])]
+        return any(d.began <= record.ended for d in lost)
+    return record.kind == "guard" and isinstance(error, InvalidArgumentError)
+
+
 def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator[str]:
     if isinstance(error, DeadlineExceededError) and record.operation.limit is not None:
         return
@@ -364,14 +383,14 @@ def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator
     disturbed = history.disturbed(record.began - _ECHO, record.ended)
     if not disturbed:
         yield f"nothing was wrong: {record}"
-    elif error.task is None:
-        yield f"the error names no task: {record}"
-    elif error.task in history.tasks and not any(_concerns(d, error.task) for d in disturbed):
-        yield f"{error.task} is named, and disturbed was {', '.join(sorted({d.what for d in disturbed}))}: {record}"
+    elif not any(_names(error, host) for d in disturbed for host in d.hosts):
+        yield f"disturbed was {', '.join(sorted({d.what for d in disturbed}))}, which the error does not say: {record}"
 
 
-def _concerns(disturbance: Disturbance, task: str) -> bool:
-    return not disturbance.hosts or task in disturbance.hosts
+def _names(error: OpError, host: str) -> bool:
+    """Whether an error names a host: as its task, or in its message, by the name of the task or by its address."""
+    job, _, index = host.removeprefix("/job:").partition("/replica:0/task:")
+    return host == error.task or host in error.message or f"//{job}-{index}:" in error.message
 
 
 def goes_on(history: History) -> Iterator[str]:

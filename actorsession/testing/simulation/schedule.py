@@ -65,7 +65,8 @@ class Schedule:
         self._shuffle = shuffle
         self._trace_callbacks = trace_callbacks
         self._most_seconds = most_seconds
-        self._most_callbacks = most_callbacks
+        self._most_callbacks = self._alarm = most_callbacks
+        self._alarms: list[tuple[int, int, Callable[[], object]]] = []
         self._events: list[_Event] = []
         self._number = 0
         self._cancelled = 0
@@ -105,7 +106,10 @@ class Schedule:
 
     def waits(self) -> list[str]:
         """Return a line for each task that has not ended: its host, its name, where it waits, and for what."""
-        return [f"{host.name}: {task.get_name()} {_wait_of(task)}" for host, task in self.tasks()]
+        return [
+            f"{host.name}{' (stalled)' if host.is_stalled else ''}: {task.get_name()} {_wait_of(task)}"
+            for host, task in self.tasks()
+        ]
 
     def read(self) -> float:
         """Return the virtual time for a clock, whose reading takes a drawn while itself."""
@@ -131,6 +135,19 @@ class Schedule:
     def begin_beside(self, host: SimulatedHost, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
         """Let a thread of a host call a function, after a drawn while."""
         return self.call_beside(_WORK / (self._draw() + _TAIL), host, callback, *args)
+
+    def after(self, number: int, action: Callable[[], object]) -> None:
+        """Call a function before the ``number``-th callback from now, of whatever host: between any two of one."""
+        heapq.heappush(self._alarms, (self.callbacks + number - 1, self.number(), action))
+        self._alarm = min(self._alarm, self._alarms[0][0])
+
+    def _ring(self) -> None:
+        """Do what is due after a number of callbacks."""
+        if self.callbacks > self._most_callbacks:
+            raise self._stuck(f"{self._most_callbacks} callbacks have run")
+        while self._alarms and self.callbacks > self._alarms[0][0]:
+            heapq.heappop(self._alarms)[2]()
+        self._alarm = min([self._most_callbacks, *[alarm[0] for alarm in self._alarms[:1]]])
 
     def _push(self, when: float, host: SimulatedHost, handle: asyncio.Handle) -> None:
         self._number += 1
@@ -213,8 +230,11 @@ class Schedule:
     def _call(self, host: SimulatedHost, handle: asyncio.Handle) -> None:
         """Make one call; an error ends the run if it is no ``Exception`` of the callback."""
         self.callbacks += 1
-        if self.callbacks > self._most_callbacks:
-            raise self._stuck(f"{self._most_callbacks} callbacks have run")
+        if self.callbacks > self._alarm:
+            self._ring()
+            if host.is_dead:
+                host.hold(handle)
+                return
         if self._trace_callbacks:
             self.note(f"{host.name}: {_name_of(handle)}")
         try:

@@ -28,6 +28,7 @@ from actorsession.errors import (
     AbortedError,
     FailedPreconditionError,
     InvalidArgumentError,
+    NotFoundError,
     OpError,
     UnavailableError,
     WorkerRestartedError,
@@ -55,6 +56,8 @@ __all__ = ["KINDS", "Kind", "Setting", "Story", "perform"]
 
 T = TypeVar("T")
 
+# Pairs of tasks over which values go.
+_WAYS = 2
 # Members of the sums that several sessions make together, and the scope in which they find each other.
 _MEETING = 2
 _MEETS = RunOptions(experimental=RunOptions.Experimental(collective_graph_key=1))
@@ -79,6 +82,7 @@ class Setting:
         clients: the number of clients.
         lanes: the number of operations that each client has under way at once.
         restart: how often the cluster starts a task again.
+        down: seconds after which somebody does, if the cluster does not.
         snapshot_every: seconds between two snapshots; 0 for none.
         lease: seconds of silence after which a peer is examined.
         shuffle: whether callbacks of one process run in any order.
@@ -88,6 +92,7 @@ class Setting:
     clients: int = 3
     lanes: int = 2
     restart: int = 0
+    down: float = 5.0
     snapshot_every: float = 0.0
     lease: float = 5.0
     shuffle: bool = False
@@ -96,7 +101,7 @@ class Setting:
         jobs = ",".join(f"{job}:{count}" for job, count in self.jobs.items())
         return (
             f"jobs={jobs} clients={self.clients} lanes={self.lanes} restart={self.restart} "
-            f"snapshot_every={self.snapshot_every!r} lease={self.lease!r} shuffle={int(self.shuffle)}"
+            f"down={self.down!r} snapshot_every={self.snapshot_every!r} lease={self.lease!r} shuffle={int(self.shuffle)}"
         )
 
     @classmethod
@@ -109,6 +114,7 @@ class Setting:
             int(fields["clients"]),
             int(fields["lanes"]),
             int(fields["restart"]),
+            float(fields["down"]),
             float(fields["snapshot_every"]),
             float(fields["lease"]),
             fields["shuffle"] == "1",
@@ -138,15 +144,21 @@ class Kind(NamedTuple):
 
 @dataclass(slots=True)
 class Drawn:
-    """What is numbered while a story is drawn.
+    """What is the same in all operations of a story, and what is numbered, while it is drawn.
 
     Attributes:
         tasks: the number of tasks.
+        ways: some pairs of tasks: planning a step takes longer than many runs of it, so most have one of these.
         numbers: how many numbers were given away, by what is numbered.
     """
 
     tasks: int
+    ways: Sequence[tuple[int, int]]
     numbers: Counter[str]
+
+    def via(self, numbers: random.Random) -> int:
+        """Draw a task by which a value comes; -1 for none."""
+        return numbers.choice([-1, self.ways[0][0]])
 
     def next(self, what: str) -> int:
         """Return the next number."""
@@ -205,7 +217,8 @@ class Story:
         """
         numbers = random.Random(f"story {seed}")
         setting = _draw_setting(numbers)
-        drawn = Drawn(len(setting.tasks), Counter())
+        tasks = range(len(setting.tasks))
+        drawn = Drawn(len(tasks), [(numbers.choice(tasks), numbers.choice(tasks)) for _ in range(_WAYS)], Counter())
         weights = [kind.weight for kind in KINDS.values()]
         pace = 10 ** numbers.uniform(-2.5, 0.0)
         operations = []
@@ -236,6 +249,7 @@ def _draw_setting(numbers: random.Random) -> Setting:
         clients=numbers.choice([2, 3]),
         lanes=numbers.choice([1, 2, 3]),
         restart=numbers.choice([0, 3, 1000]),
+        down=_short(numbers.uniform(0.1, 10.0)),
         snapshot_every=numbers.choice([0.0, _short(numbers.uniform(0.2, 5.0))]),
         lease=_short(numbers.uniform(2.0, 6.0)),
         shuffle=numbers.random() < 0.2,
@@ -452,7 +466,7 @@ class Client:
             isinstance(error, AbortedError | UnavailableError) and (surely or self._random.random() < 0.5)
         ):
             await self._reattach()
-        elif isinstance(error, FailedPreconditionError):
+        elif isinstance(error, FailedPreconditionError | NotFoundError):
             async with self._restoring:
                 for variable in self._owned:
                     await self._begin_anew(variable)
@@ -479,7 +493,7 @@ class Client:
         try:
             try:
                 await self.session.run(self.model.variables[variable])
-            except FailedPreconditionError:
+            except (FailedPreconditionError, NotFoundError):
                 record.reset = (variable,)
                 await self.session.run(self.model.variables[variable].initializer)
             record.outcome = Outcome.OK
@@ -496,8 +510,9 @@ class Client:
 
 def _outcome_of(operation: Operation, error: BaseException) -> Outcome:
     """Return what an error says of an operation: these are raised before anything of a step begins."""
-    refused = WorkerRestartedError | InvalidArgumentError
-    if isinstance(error, refused) or (isinstance(error, FailedPreconditionError) and "w" not in operation.args):
+    if isinstance(error, WorkerRestartedError | InvalidArgumentError):
+        return Outcome.REFUSED
+    if isinstance(error, FailedPreconditionError | NotFoundError) and "w" not in operation.args:
         return Outcome.REFUSED
     return Outcome.UNKNOWN
 
@@ -615,8 +630,8 @@ async def _reopen(client: Client, operation: Operation) -> tuple[Any, Any]:
     return None, None
 
 
-def _task(numbers: random.Random, drawn: Drawn, least: int = 0) -> int:
-    return numbers.randrange(least, drawn.tasks)
+def _task(numbers: random.Random, drawn: Drawn) -> int:
+    return numbers.randrange(drawn.tasks)
 
 
 def _draw_update(numbers: random.Random, drawn: Drawn, **more: int) -> dict[str, int]:
@@ -630,19 +645,19 @@ def _draw_pair(numbers: random.Random, drawn: Drawn) -> dict[str, int]:
 
 
 def _draw_compute(numbers: random.Random, drawn: Drawn, **more: int) -> dict[str, int]:
-    size = numbers.choice([1, 3, 100])
-    return {"a": _task(numbers, drawn), "b": _task(numbers, drawn), "x": size, **more}
+    first, second = numbers.choice(drawn.ways)
+    return {"a": first, "b": second, "x": numbers.choice([1, 3, 100]), **more}
 
 
 KINDS: dict[str, Kind] = {
-    "add": Kind(8, lambda n, d: _draw_update(n, d, via=_task(n, d, -1)), _add),
+    "add": Kind(8, lambda n, d: _draw_update(n, d, via=d.via(n)), _add),
     "pair": Kind(2, _draw_pair, _pair),
-    "guard": Kind(2, lambda n, d: _draw_update(n, d, at=_task(n, d)), _guard),
+    "guard": Kind(2, lambda n, d: _draw_update(n, d, at=d.ways[0][1]), _guard),
     "read": Kind(2, lambda n, d: {"v": _task(n, d)}, _read),
     "compute": Kind(4, _draw_compute, _compute),
     "extend": Kind(1, lambda n, d: _draw_compute(n, d, n=d.next("part")), _compute),
-    "put": Kind(4, lambda n, d: {"q": n.randrange(2), "e": d.next("element"), "via": _task(n, d, -1)}, _put),
-    "take": Kind(4, lambda n, d: {"q": n.randrange(2), "via": _task(n, d, -1)}, _take, limited=True),
+    "put": Kind(4, lambda n, d: {"q": n.randrange(2), "e": d.next("element"), "via": d.via(n)}, _put),
+    "take": Kind(4, lambda n, d: {"q": n.randrange(2), "via": d.via(n)}, _take, limited=True),
     "reduce": Kind(1, lambda n, d: {"x": n.choice([1, 50])}, _reduce),
     "meet": Kind(1, lambda n, d: {"at": d.next("at")}, _meet, limited=True),
     "partial": Kind(1, _draw_compute, _partial),
@@ -701,7 +716,11 @@ class Performance(SimulatedCluster):
         """Note when the memory of a process is gone, and when its task is there again."""
         await process.wait_ended()
         disturbance.forgot = self.loop.now
-        while not (self.process(process.job, process.index) is not process and self.serves(process.task)):  # noqa: ASYNC110
+        overdue = self.loop.now + self.story.setting.down
+        while (now := self.process(process.job, process.index)) is process or not self.serves(process.task):  # noqa: ASYNC110
+            if now is process and self.loop.now >= overdue:
+                with suppress(OpError):  # the cluster starts it again meanwhile
+                    await self.restart(process.job, process.index)
             await asyncio.sleep(_LOOK)
         disturbance.ended = self.loop.now
 
