@@ -717,7 +717,7 @@ class Performance(SimulatedCluster):
         await process.wait_ended()
         disturbance.forgot = self.loop.now
         overdue = self.loop.now + self.story.setting.down
-        while (now := self.process(process.job, process.index)) is process or not self.serves(process.task):  # noqa: ASYNC110
+        while (now := self.process(process.job, process.index)) is process or not self.serves(process.task):
             if now is process and self.loop.now >= overdue:
                 with suppress(OpError):  # the cluster starts it again meanwhile
                     await self.restart(process.job, process.index)
