@@ -42,9 +42,12 @@ from actorsession.testing.simulation.loop import SimulatedLoop
 from actorsession.testing.simulation.network import SimulatedNetwork
 from transports.host import current_host, on_host
 
-__all__ = ["SimulatedCluster", "SimulatedMachine", "SimulatedProcess"]
+__all__ = ["DEFAULT_JOBS", "SimulatedCluster", "SimulatedMachine", "SimulatedProcess"]
 
 T = TypeVar("T")
+
+DEFAULT_JOBS: Mapping[str, int] = {"worker": 2, "ps": 1}
+"""Number of tasks of each job of a cluster of which nothing else is said."""
 
 _PORT = 2222
 _TOKEN_BYTES = 16
@@ -400,7 +403,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
     Args:
         seed: what everything that is drawn is drawn from.
-        jobs: number of tasks of each job.
+        jobs: number of tasks of each job; ``DEFAULT_JOBS`` if left out.
         settings: those of all servers; the id of the cluster, the token and the folder of snapshots are the
             cluster's to set.
         restart: how often a task is started again within 60 s after it has crashed; see ``LocalCluster``.
@@ -435,7 +438,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         resolves: bool = False,
         shuffle: bool = False,
     ) -> None:
-        jobs = {"worker": 2, "ps": 1} if jobs is None else jobs
+        jobs = DEFAULT_JOBS if jobs is None else jobs
         self.loop: SimulatedLoop = SimulatedLoop(seed, shuffle=shuffle)
         self.network: SimulatedNetwork = SimulatedNetwork(self.loop)
         self._clients: dict[str, SimulatedMachine] = {}
