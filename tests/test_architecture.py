@@ -68,7 +68,7 @@ MAY_ASK_THE_MACHINE = {
         "open os.getpid os.getppid threading.Thread threading.Timer",
         "a program of its own",
     ),
-    "actorsession/cluster/launch/dashboard_process.py": ("subprocess time", "waits for the line of a real process"),
+    "actorsession/cluster/launch/dashboard_process.py": ("subprocess", "waits for the line of a real process"),
     "actorsession/cluster/launch/process_guard.py": ("os.fork os.getpid os.getppid time", "a program of its own"),
     "actorsession/cluster/launch/stderr_reader.py": ("threading.Thread", "reads the pipe of a real process"),
     "actorsession/cluster/server/http_port.py": ("socket", "serves Prometheus and probes, of this machine alone"),
