@@ -13,6 +13,7 @@ import actorsession as acts
 from actorsession import errors
 from actorsession.testing.simulation.cluster import SimulatedCluster
 from actorsession.testing.simulation.faults import Fault, Schedule
+from transports.host import on_host
 
 _ONES = np.ones(4, np.float32)
 
@@ -132,6 +133,61 @@ def test_tasks_join_and_leave() -> None:
             assert cluster.spec.as_dict() == {"ps": ["tcp://ps-0:2222"], "worker": ["tcp://worker-0:2222"]}
 
     _run(main)
+
+
+def test_servers_may_ask_a_resolver_for_tasks_of_which_nobody_tells_them() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            for task in ("worker-0", "worker-1", "ps-0"):
+                cluster.network.part("client", task)
+            with pytest.raises(errors.UnavailableError, match="could not be told of the change"):
+                await cluster.add("worker")
+            cluster.network.heal()
+            with acts.Graph().as_default() as graph, acts.device("/job:worker/task:2"):
+                six = acts.constant(3.0) * 2.0
+            async with cluster.session(graph) as session:
+                assert await session.run(six) == 6.0
+
+    _run(main, resolves=True)
+
+
+@pytest.mark.parametrize("end", ["crash", "power_off", "terminate"])
+def test_a_task_that_was_lost_has_the_variables_of_its_snapshot(end: str) -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        async with cluster, cluster.session(sums.graph) as session:
+            await session.run(sums.init)
+            await session.run(sums.add, {sums.x: _ONES})
+            await asyncio.sleep(3.0)  # of virtual time
+            lost = cluster.task("ps")
+            getattr(lost, end)()
+            await lost.wait_ended()
+            _ = await cluster.restart("ps")
+            with pytest.raises(errors.OpError, match="/job:ps/replica:0/task:0"):  # the master may not know yet
+                await session.run(sums.add, {sums.x: _ONES})
+            with pytest.raises(errors.WorkerRestartedError, match="back from the snapshot after 2 steps: sums"):
+                await session.run(sums.add, {sums.x: _ONES})
+            await session.reattach()
+            np.testing.assert_array_equal(await session.run(sums.add, {sums.x: _ONES}), 6.0 * _ONES)
+
+    _run(main, snapshot_every=1.0)
+
+
+def test_clients_may_have_hosts_of_their_own() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+
+        async def client() -> None:
+            async with cluster.session(sums.graph, "ps") as session:
+                np.testing.assert_array_equal(await session.run(sums.computed, {sums.x: _ONES}), 3.0 * _ONES)
+
+        async with cluster, asyncio.TaskGroup() as group:
+            for name in ("laptop", "notebook"):
+                with on_host(cluster.client_host(name)):
+                    _ = group.create_task(client())
+
+    cluster = _run(main)
+    assert any(" net laptop > ps-0:2222 SYN" in line for line in cluster.loop.trace)
 
 
 def test_what_a_schedule_has_broken_is_healed_by_a_recovery() -> None:

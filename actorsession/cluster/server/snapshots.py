@@ -23,7 +23,6 @@ import contextlib
 import json
 import logging
 import os
-import platform
 import re
 import stat
 import struct
@@ -233,9 +232,9 @@ class SnapshotStore:
             FailedPreconditionError: if the directory is another cluster's.
         """
         folder = os.fspath(self._directory)
-        own = Owner(
-            self._cluster_id or "", self._task, f"process {current_host().processes.getpid()} on {platform.node()}"
-        )
+        host = current_host()
+        process = f"process {host.processes.getpid()} on {host.network.gethostname()}"
+        own = Owner(self._cluster_id or "", self._task, process)
         taking = _locked(os.path.join(folder, _TAKING), own)
         if taking is None:
             raise UnavailableError(f"{self._directory} is being taken by another process")

@@ -42,6 +42,8 @@ _LONGEST = 75.0
 # Seconds before an operation in which a disturbance may still be the reason of its error: what waits is told of a lost
 # task within three leases, and a session that lost its state is told at its next use, however late.
 _ECHO = 40.0
+# Seconds within which all tasks know that a step has failed, if nothing holds the messages up.
+_PASSING = 1.0
 # Seconds that a snapshot may take: to wait for a moment without steps, to write and to sync.
 _WRITING = 3.0
 
@@ -310,8 +312,13 @@ def collectives(history: History) -> Iterator[str]:
             other = runs.get(contribution)
             if other is None:
                 yield f"contribution {contribution} is of nobody: {record}"
-            elif not other.within(record.began, record.ended):
+            elif not other.within(record.began - _PASSING, record.ended) and not _held_up(history, other, record):
                 yield f"two runs have met that were not under way together: {record} and {other}"
+
+
+def _held_up(history: History, before: Record, record: Record) -> bool:
+    """Whether the news that an operation has failed may have been held up until another one."""
+    return any(not d.forgets for d in history.disturbed(before.began, record.began))
 
 
 # -- values, ends and errors -------------------------------------------------------------------------

@@ -100,8 +100,8 @@ class Setting:
     def __str__(self) -> str:
         jobs = ",".join(f"{job}:{count}" for job, count in self.jobs.items())
         return (
-            f"jobs={jobs} clients={self.clients} lanes={self.lanes} restart={self.restart} "
-            f"down={self.down!r} snapshot_every={self.snapshot_every!r} lease={self.lease!r} shuffle={int(self.shuffle)}"
+            f"jobs={jobs} clients={self.clients} lanes={self.lanes} restart={self.restart} down={self.down!r} "
+            f"snapshot_every={self.snapshot_every!r} lease={self.lease!r} shuffle={int(self.shuffle)}"
         )
 
     @classmethod
@@ -709,7 +709,8 @@ class Performance(SimulatedCluster):
                 disturbance.ended = np.inf
                 if before.alive:
                     disturbance.forgot = np.inf
-                    self._watched.append(self._watches.create_task(self._watch(before, disturbance)))
+                    with on_host(self.client):
+                        self._watched.append(self._watches.create_task(self._watch(before, disturbance)))
         super().strike(fault)
 
     async def _watch(self, process: SimulatedProcess, disturbance: Disturbance) -> None:
