@@ -71,6 +71,28 @@ def test_a_node_is_the_reason_of_a_time_that_its_estimate_comes_near_to() -> Non
     assert what(1e-6) == "n0, n1, n2, n3 and 2 more"
 
 
+def test_only_nodes_that_can_have_run_before_a_value_was_sent_explain_the_time_before_it() -> None:
+    """A computes h and sends it, B computes t of it and sends it back, and A computes s, the dearest, of that."""
+    nodes = [
+        {"name": name, "op": "Op", "line": f"f.py:{k}", "seconds": seconds, "inputs": inputs, "outputs": [{}]}
+        for k, (name, seconds, inputs) in enumerate(
+            [("h", 1.0, []), ("t", 1.0, ["h:0"]), ("u", 0.5, ["t:0"]), ("s", 9.0, ["u:0"]), ("free", 0.1, [])]
+        )
+    ]
+    plan = {
+        "nodes": nodes,
+        "partitions": [{"device": A, "nodes": ["h", "u", "s", "free"]}, {"device": B, "nodes": ["t"]}],
+    }
+    parts = [(A, 0.0, 10.0, 6.0), (B, 0.0, 8.0, 3.0)]
+    crossings = [(A, B, "edge_0_h:0", 2.0, 3.0), (B, A, "edge_1_t:0", 7.0, 8.0)]
+    worked = [piece["what"] for piece in critical_parts(record(parts, crossings), plan) if piece["kind"] == "work"]
+    assert worked == [
+        "h (Op) [f.py:0], the dearest of 2 nodes",
+        "t (Op) [f.py:1]",
+        "s (Op) [f.py:3], the dearest of 2 nodes",
+    ]
+
+
 def test_a_value_that_goes_to_and_fro_is_followed_back_to_its_begin() -> None:
     parts = [(A, 0.0, 10.0, 6.0), (B, 0.0, 8.0, 3.0)]
     crossings = [(A, B, "out", 2.0, 3.0), (B, A, "back", 7.0, 8.0)]
