@@ -69,11 +69,11 @@ def critical_parts(record: StepRecord, plan: Mapping[str, Any]) -> list[dict[str
     sending = {crossing["source"] for crossing in crossings}
     last = [part for part in parts.values() if part.device not in sending] or parts.values()
     now = max(last, key=lambda part: part.ended)
-    planned = _Planned(plan)
+    planned, edge = _Planned(plan), ""
 
-    def worked(began: float, ended: float, awaited: str = "") -> dict[str, Any]:
+    def worked(began: float, ended: float, awaited: str, sent: str) -> dict[str, Any]:
         later = [c["edge"] for c in crossings if c["target"] == now.device and c["received"] > ended]
-        return _work(now.device, planned.between(now.device, awaited, later), began, ended)
+        return _work(now.device, planned.between(now.device, awaited, sent, later), began, ended)
 
     ended, chain = now.ended, list[dict[str, Any]]()
     for _ in range(_FOLLOWED):
@@ -81,13 +81,13 @@ def critical_parts(record: StepRecord, plan: Mapping[str, Any]) -> list[dict[str
         if crossing is None or crossing["source"] not in parts:
             break
         arrived = crossing["received"]
-        chain.append(worked(arrived, ended, crossing["edge"]))
+        chain.append(worked(arrived, ended, crossing["edge"], edge))
         where = f"{crossing['source']} to {now.device}"
         sent = min(crossing["sent"], arrived)  # clocks of two hosts differ
         chain.append(_piece("wire", where, tensor(crossing["edge"]), sent, arrived))
-        now, ended = parts[crossing["source"]], sent
+        now, ended, edge = parts[crossing["source"]], sent, crossing["edge"]
     began = min(now.began, ended)
-    chain.append(worked(began, ended))
+    chain.append(worked(began, ended, "", edge))
     if record.began < began:
         chain.append(_piece("queue", record.task, "until its first part begins", record.began, began))
     return chain[::-1]
@@ -124,18 +124,21 @@ class _Planned:
             for read in node.get("inputs", ()):
                 self._readers[read].append(name)
 
-    def between(self, device: str, awaited: str, later: Collection[str]) -> list[Mapping[str, Any]]:
+    def between(self, device: str, awaited: str, sent: str, later: Collection[str]) -> list[Mapping[str, Any]]:
         """Return the nodes of a device that can have run in a time, the dearest first.
 
         Args:
             device: the device.
             awaited: the edge whose value came when the time began; empty if nothing was awaited.
+            sent: that whose value was sent when it ended; empty at the end of the step.
             later: those whose values came after it.
         """
-        own = self._of_device[device]
-        after = self._behind([awaited]) if awaited else own
-        not_yet = self._behind(later)
-        names = [name for name in own if name in after and name not in not_yet] or own
+        own, not_yet = self._of_device[device], self._behind(later)
+        names = [name for name in own if name not in not_yet] or own
+        after = self._behind([awaited]) if awaited else ()
+        # Of values that came together another may have been awaited: what is sent then is not computed of this one.
+        if not sent or tensor(sent).removeprefix("^").partition(":")[0] in after:
+            names = [name for name in names if name in after] or names
         return sorted([self._nodes[name] for name in names], key=lambda node: node["seconds"], reverse=True)
 
     def _behind(self, edges: Iterable[str]) -> set[str]:

@@ -71,25 +71,24 @@ def test_a_node_is_the_reason_of_a_time_that_its_estimate_comes_near_to() -> Non
     assert what(1e-6) == "n0, n1, n2, n3 and 2 more"
 
 
-def test_only_nodes_that_can_have_run_before_a_value_was_sent_explain_the_time_before_it() -> None:
-    """A computes h and sends it, B computes t of it and sends it back, and A computes s, the dearest, of that."""
+def test_only_nodes_that_can_have_run_in_a_time_explain_it() -> None:
+    """A computes h and sends it; B, which has sent e before, computes t of it and sends that back for s."""
+    reads = {"h": [], "late": ["e:0"], "t": ["h:0"], "u": ["t:0"], "s": ["u:0"], "e": []}
+    takes = {"h": 1.0, "t": 1.0, "u": 0.5, "s": 9.0, "e": 0.1}
     nodes = [
-        {"name": name, "op": "Op", "line": f"f.py:{k}", "seconds": seconds, "inputs": inputs, "outputs": [{}]}
-        for k, (name, seconds, inputs) in enumerate(
-            [("h", 1.0, []), ("t", 1.0, ["h:0"]), ("u", 0.5, ["t:0"]), ("s", 9.0, ["u:0"]), ("free", 0.1, [])]
-        )
+        {"name": name, "op": "Op", "line": "f.py", "seconds": takes.get(name, 0.0), "inputs": read, "outputs": [{}]}
+        for name, read in reads.items()
     ]
-    plan = {
-        "nodes": nodes,
-        "partitions": [{"device": A, "nodes": ["h", "u", "s", "free"]}, {"device": B, "nodes": ["t"]}],
-    }
+    partitions = [{"device": A, "nodes": ["h", "late", "u", "s"]}, {"device": B, "nodes": ["e", "t"]}]
     parts = [(A, 0.0, 10.0, 6.0), (B, 0.0, 8.0, 3.0)]
-    crossings = [(A, B, "edge_0_h:0", 2.0, 3.0), (B, A, "edge_1_t:0", 7.0, 8.0)]
-    worked = [piece["what"] for piece in critical_parts(record(parts, crossings), plan) if piece["kind"] == "work"]
+    crossings = [(B, A, "edge_0_e:0", 0.1, 0.5), (A, B, "edge_1_h:0", 2.0, 3.0), (B, A, "edge_2_t:0", 7.0, 8.0)]
+    pieces = critical_parts(record(parts, crossings), {"nodes": nodes, "partitions": partitions})
+    worked = [piece["what"] for piece in pieces if piece["kind"] == "work"]
     assert worked == [
-        "h (Op) [f.py:0], the dearest of 2 nodes",
-        "t (Op) [f.py:1]",
-        "s (Op) [f.py:3], the dearest of 2 nodes",
+        "e (Op) [f.py]",
+        "h (Op) [f.py], the dearest of 2 nodes",
+        "t (Op) [f.py]",
+        "s (Op) [f.py], the dearest of 2 nodes",
     ]
 
 
