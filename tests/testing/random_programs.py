@@ -149,4 +149,4 @@ def digest_of(seed: int) -> str:
 if __name__ == "__main__":
     first, count = map(int, sys.argv[1:])
     for each in range(first, first + count):
-        print(each, digest_of(each))
+        sys.stdout.write(f"{each} {digest_of(each)}\n")

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextvars
-import errno
 import random
 import weakref
 from collections import deque
@@ -136,7 +135,6 @@ class SimulatedProcesses(Processes):
     """The threads and pools of a simulated host, whose work is callbacks of the loop."""
 
     are_visible = False
-    have_threads = False
 
     def __init__(self, host: SimulatedHost, pid: int) -> None:
         self._host = host
@@ -162,11 +160,13 @@ class SimulatedProcesses(Processes):
         """Return simulated threads, at most ``number`` of which work at once."""
         return SimulatedWorkers(self._host, number, name)
 
-    def _refuse(self, *args: Any, **options: Any) -> NoReturn:
-        raise BlockingIOError(errno.EAGAIN, "a simulated host starts no programs")
+    def check_wait(self) -> NoReturn:
+        """Refuse a wait for another thread, which would stop all hosts.
 
-    start = _refuse
-    popen = _refuse
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(f"a thread of the simulated host {self._host.name} must not wait: nothing else would run")
 
 
 class _SimulatedThread:
@@ -216,7 +216,7 @@ class SimulatedWorkers(Workers):
         self._host = host
         self._free = workers
         self._name = name
-        self._line: deque[tuple[concurrent.futures.Future[Any], Callable[[], Any]]] = deque()
+        self._line: deque[partial[None]] = deque()
         self._is_shut_down = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
@@ -225,55 +225,74 @@ class SimulatedWorkers(Workers):
         Raises:
             RuntimeError: after ``shutdown``.
         """
-        if self._is_shut_down:
-            raise RuntimeError("cannot schedule new futures after shutdown")
+        self._check_open()
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        self._line.append((future, lambda: fn(*args, **kwargs)))
+        self._line.append(partial(self._do, future, partial(fn, *args, **kwargs)))
         self._next()
         return future
 
-    def repeat(self, work: Callable[[], bool]) -> None:
-        """Call ``work`` in one of the threads for as long as it returns true, each time after a while."""
+    def serve(self, take: Callable[[], Callable[[], object] | None]) -> None:
+        """Let a thread do one work after the other, each a while after it was taken.
 
-        def again(last: concurrent.futures.Future[Any]) -> None:
-            if not last.exception() and last.result() and not self._is_shut_down:
-                self.submit(work).add_done_callback(again)
+        Raises:
+            RuntimeError: after ``shutdown``.
+        """
+        self._check_open()
+        self._line.append(partial(self._take, take))
+        self._next()
 
-        self.submit(work).add_done_callback(again)
+    def _check_open(self) -> None:
+        if self._is_shut_down:
+            raise RuntimeError("cannot schedule new futures after shutdown")
 
     def _next(self) -> None:
+        """Let a thread that is free begin the next work, each after a while of its own."""
         if self._free and self._line:
             self._free -= 1
-            self._host.loop.begin_beside(self._host, self._work)
+            self._host.loop.begin_beside(self._host, self._line.popleft())
 
-    def _work(self) -> None:
-        """Do the next work; let its result be seen when it ends."""
-        while self._line:
-            future, work = self._line.popleft()
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                settle = partial(future.set_result, work())
-            except HostCrash:
-                raise
-            except BaseException as error:
-                settle = partial(future.set_exception, error)
-            self._host.loop.begin_beside(self._host, self._end, settle)
-            return
-        self._free += 1
-
-    def _end(self, settle: Callable[[], None]) -> None:
+    def _ended(self) -> None:
         self._free += 1
         self._next()
+
+    def _do(self, future: concurrent.futures.Future[Any], work: Callable[[], Any]) -> None:
+        """Do a work; let its result be seen when it ends."""
+        if not future.set_running_or_notify_cancel():
+            self._ended()
+            return
+        try:
+            settle = partial(future.set_result, work())
+        except HostCrash:
+            raise
+        except BaseException as error:
+            settle = partial(future.set_exception, error)
+        self._host.loop.begin_beside(self._host, self._settle, settle)
+
+    def _settle(self, settle: Callable[[], None]) -> None:
+        self._ended()
         settle()
+
+    def _take(self, take: Callable[[], Callable[[], object] | None]) -> None:
+        work = take()
+        if work is None:
+            self._ended()
+        else:
+            self._host.loop.begin_beside(self._host, self._do_taken, take, work)
+
+    def _do_taken(self, take: Callable[[], Callable[[], object] | None], work: Callable[[], object]) -> None:
+        try:
+            work()
+        finally:
+            self._host.loop.begin_beside(self._host, self._take, take)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work. ``wait`` has no effect: nothing can happen during a call."""
         self._is_shut_down = True
         while cancel_futures and self._line:
-            future, _work = self._line.popleft()
-            future.cancel()
-            future.set_running_or_notify_cancel()
+            future = self._line.popleft().args[0]
+            if isinstance(future, concurrent.futures.Future):
+                future.cancel()
+                future.set_running_or_notify_cancel()
 
 
 class SimulatedHost(Host):
