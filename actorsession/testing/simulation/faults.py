@@ -149,6 +149,12 @@ def _rot(cluster: SimulatedCluster, fault: Fault) -> None:
         disk.rot(f"{SNAPSHOTS}/{numbers.choice(sorted(files))}", numbers)
 
 
+def _lag(cluster: SimulatedCluster, fault: Fault) -> None:
+    disk = cluster.machine(fault.whom).disk
+    disk.slow(fault.by)
+    cluster.end_later(fault, disk.heal)
+
+
 def _drift(cluster: SimulatedCluster, fault: Fault) -> None:
     machine = cluster.machine(fault.whom)
     machine.host.drift(fault.by)
@@ -177,7 +183,8 @@ KINDS: Mapping[str, FaultKind] = {
     "slow": FaultKind("pair", _slow, 2.0, by=(0.001, 1.0), seconds=(0.1, 20.0)),
     "fill": FaultKind("task", _fill, 0.5, by=(1.0, 1e5), seconds=(0.1, 20.0)),
     "fail": FaultKind("task", _fail, 0.5, seconds=(0.1, 20.0)),
-    "tear": FaultKind("task", _tear, 0.0, by=(1.0, 100.0)),
+    "tear": FaultKind("task", _tear, 1.0, by=(0.5, 40.0), seconds=(0.1, 20.0)),
+    "lag": FaultKind("task", _lag, 0.5, by=(1e-4, 0.05), seconds=(0.1, 20.0)),
     "rot": FaultKind("task", _rot, 0.0),
     "drift": FaultKind("host", _drift, 1.0, by=(0.9, 1.1), seconds=(0.1, 20.0)),
     "jump": FaultKind(

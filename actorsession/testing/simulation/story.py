@@ -67,10 +67,10 @@ _TRIES = 5
 # for a minute.
 _SETTLE = 75.0
 # What a fault is that ends a process.
-_FORGETS = frozenset({"crash", "power", "end", "restart", "leave"})
+_FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
 # Seconds between two looks at what there is no event for.
 _LOOK = 0.25
-_SPOILS = frozenset({"power", "fill", "fail"})
+_SPOILS = frozenset({"power", "tear", "fill", "fail"})
 
 
 @dataclass(frozen=True, slots=True)
