@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import signal
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession import Graph, errors, ops
-from actorsession.cluster.server.snapshots import Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.train import GradientDescentOptimizer
-from tests.cluster.kit import PS0, W0, W1, W2, on
-from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
+from tests.cluster.kit import PS0, W1, on
+from tests.cluster.process_cluster import FACES, ProcessCluster
 
 pytestmark = pytest.mark.process
 
@@ -110,94 +107,3 @@ def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: ProcessClust
     session.run(kept.initializer)
     assert session.run(kept) == 5.0
     session.close()
-
-
-def saved_at(store: SnapshotStore, steps: int) -> Snapshot:
-    """The first snapshot after some steps."""
-    limit = time.monotonic() + 20
-    while (found := store.latest()) is None or found.steps < steps:
-        assert time.monotonic() < limit, "no snapshot is taken"
-        time.sleep(0.01)
-    return found
-
-
-def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(tmp_path: Path, graph: Graph) -> None:
-    with on(W1):
-        v = ops.Variable(0.0, name="v")
-        add = v.assign_add(1.0).op
-    seen = on(W0, lambda: v + 0.0)
-    with process_cluster({"worker": 2}, snapshot_dir=tmp_path, snapshot_every=0.05) as held:
-        session = held.session("sync", held.target("worker"), graph=graph)
-        session.run(v.initializer)
-        for _ in range(5):
-            session.run(add)
-        before = saved_at(SnapshotStore(tmp_path, W1), 6)
-        process = held.cluster.process("worker", 1)
-        process.send_signal(signal.SIGKILL)
-        held.do(process.wait_ended())
-        held.do(held.cluster.restart("worker", 1))
-        with pytest.raises(errors.WorkerRestartedError, match="Variables lost: none") as info:
-            session.run(add)
-        assert f"back from the snapshot after {before.steps} steps: v" in info.value.message
-        found = session.reattach()
-        assert (found.restarted, found.lost, found.restored) == ((W1,), (), ("v",))
-        assert session.run(seen) == 5.0
-        session.run(add)
-        assert session.run(seen) == 6.0
-        session.close()
-
-
-def test_tasks_are_added_to_a_cluster_of_processes_and_removed_from_it(graph: Graph) -> None:
-    x = ops.placeholder("float32", [])
-    here = on(W0, lambda: x + 1.0)
-    with process_cluster({"worker": 2}) as held:
-        session = held.session("sync", held.target("worker"), graph=graph)
-        assert session.run(here, {x: 1.0}) == 2.0
-        added = held.do(held.cluster.add("worker"))
-        assert (added.task, added.alive) == (W2, True)
-        there = on(W2, lambda: here * 10.0)
-        assert session.run(there, {x: 1.0}) == 20.0
-        held.do(held.cluster.remove("worker", 2))
-        assert not added.alive
-        assert sorted(held.cluster.spec.tasks()) == [W0, W1]
-        with pytest.raises(errors.InvalidArgumentError, match="has left the cluster"):
-            session.run(there, {x: 1.0})
-        assert session.run(here, {x: 2.0}) == 3.0
-        assert held.do(held.cluster.add("worker")).task == W2
-        assert session.run(there, {x: 2.0}) == 30.0
-        with pytest.raises(ValueError, match="no task 7 in job 'worker'"):
-            held.do(held.cluster.remove("worker", 7))
-        held.do(held.cluster.scale("worker", 1))
-        assert sorted(held.cluster.status()) == [W0]
-        assert session.run(here, {x: 3.0}) == 4.0
-        session.close()
-
-
-def test_tasks_that_are_added_at_once_have_indices_of_their_own(graph: Graph) -> None:
-    with process_cluster({"worker": 1}) as held:
-        held.do(held.cluster.scale("worker", 3))
-        assert sorted(held.cluster.spec.tasks()) == [W0, W1, W2]
-        sums = []
-        for task in (W1, W2):
-            with on(task):
-                sums.append(ops.constant(1.0) + float(task[-1]))
-        for index in range(3):  # each of them knows both
-            session = held.session("sync", held.target("worker", index), graph=graph)
-            assert session.run(sums) == [2.0, 3.0]
-            session.close()
-
-
-def test_the_last_task_of_a_cluster_is_not_removed() -> None:
-    with process_cluster({"worker": 1}) as held:
-        with pytest.raises(ValueError, match="is the last task; stop the cluster instead"):
-            held.do(held.cluster.remove("worker"))
-        assert held.cluster.process("worker").alive
-
-
-def test_a_cluster_that_was_stopped_starts_no_processes() -> None:
-    with process_cluster({"worker": 1}) as held:
-        held.do(held.cluster.stop())
-        for call in (held.cluster.restart("worker"), held.cluster.add("worker")):
-            with pytest.raises(errors.FailedPreconditionError, match="the cluster was stopped"):
-                held.do(call)
-        assert not held.cluster.process("worker").alive

@@ -276,9 +276,7 @@ def _draw_faults(numbers: random.Random, setting: Setting, seconds: float) -> Sc
     count = numbers.choice([0, 1, 2, 4, 8, 16])
     clients = [_client_host(client) for client in range(setting.clients)]
     # Of the kinds of faults some are left out, so that others can be seen alone.
-    weights = {name: kind.weight for name, kind in FAULTS.items() if kind.weight and numbers.random() < 0.6} or {
-        "crash": 1.0
-    }
+    weights = {name: kind.weight for name, kind in FAULTS.items() if kind.weight and numbers.random() < 0.6}
     for left_out in ("join", "leave"):
         weights.pop(left_out, None)
     return Schedule.draw(
