@@ -115,12 +115,18 @@ def test_without_pytest_asyncio_its_fixture_names_the_extra(tmp_path: Path) -> N
     assert "pip install 'actorsession[testing]'" in said
 
 
-def test_the_plug_in_imports_nothing_of_the_library_before_a_test_asks(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(
-        "import sys\n\ndef test_lightness():\n    assert not {'actorsession', 'numpy'} & set(sys.modules)\n"
+def test_the_plug_in_imports_nothing_and_has_no_assert_of_the_library_rewritten(tmp_path: Path) -> None:
+    (tmp_path / "marks.py").write_text(
+        "def pytest_addoption(pluginmanager):\n    pluginmanager.rewrite_hook.mark_rewrite('actorsession')\n"
     )
-    said = pytest_of(tmp_path)
-    assert "PASSED test_it.py::test_lightness" in said, said
+    (tmp_path / "test_it.py").write_text(
+        "import sys\n\n"
+        "def test_lightness():\n    assert not {'actorsession', 'numpy'} & set(sys.modules)\n\n"
+        "def test_loader():\n    import actorsession\n"
+        "    assert type(actorsession.__loader__).__name__ == 'SourceFileLoader'\n"
+    )
+    said = pytest_of(tmp_path, before="sys.path.insert(0, ''); sys.argv[1:1] = ['-p', 'marks']")
+    assert "2 passed" in said, said
 
 
 def test_the_examples_of_the_page_are_tests_that_pass(tmp_path: Path) -> None:
