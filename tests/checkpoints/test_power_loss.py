@@ -5,12 +5,19 @@ The scenarios are those of ``tests/crash_points.py``, where a process is killed,
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import itertools
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
+import actorsession as acts
+from actorsession import errors
 from actorsession.checkpoints.atomic import make_folder
+from actorsession.testing.simulation.cluster import SimulatedCluster
 from actorsession.testing.simulation.disk import SimulatedDisk
 from actorsession.testing.simulation.host import HostCrash, SimulatedEntropy
 from tests.crash_points import SCENARIOS
@@ -65,3 +72,40 @@ def test_a_loss_of_power_leaves_the_old_checkpoint_or_the_new_one(name: str) -> 
         assert len(names(disk)) == usual, f"after {calls} calls: {names(disk)}"
         calls += 1
     assert calls > 5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_checkpoint_that_a_task_has_acknowledged_is_there_after_a_loss_of_its_power(seed: int) -> None:
+    with acts.Graph().as_default() as graph, acts.device("/job:ps/task:0"):
+        v = acts.Variable(np.zeros(300, np.float32), name="v")
+        add = v.assign_add(np.ones(300, np.float32))
+        saver = acts.train.Saver(max_to_keep=0)
+    saved = 0
+
+    async def train(session: acts.AsyncSession) -> None:
+        nonlocal saved
+        for step in itertools.count(1):
+            await session.run(add)
+            await saver.save_async(session, f"{FOLDER}/m", global_step=step)
+            saved = step
+
+    async def program(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            process = cluster.process("ps")
+            process.disk.crash_after(Random(seed).randrange(60), process.power_off)
+            async with cluster.session(graph) as session:
+                await session.run(v.initializer)
+                with pytest.raises((errors.UnavailableError, errors.WorkerRestartedError)):
+                    await train(session)
+            await asyncio.sleep(10.0)  # until the machine is back
+            async with cluster.session(graph) as session:
+                for step in range(1, saved + 1):
+                    await saver.restore_async(session, f"{FOLDER}/m-{step}")
+                    assert set(await session.run(v)) == {float(step)}
+                # The one that was being written is there whole, or not at all.
+                with contextlib.suppress(ValueError):
+                    await saver.restore_async(session, f"{FOLDER}/m-{saved + 1}")
+                    assert set(await session.run(v)) == {float(saved + 1)}
+
+    settings = acts.ServerSettings(file_roots=[FOLDER])
+    SimulatedCluster(seed, {"ps": 1}, restart=1, settings=settings).run(program)
