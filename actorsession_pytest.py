@@ -6,9 +6,10 @@ fifth of a second of every run, also of those that never use it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from actorsession import AsyncSession, Graph, LocalCluster, Session
+    from actorsession.testing import SimulatedCluster
     from actorsession.testing.leaks import Holdings
 
-__all__ = ["graph", "local_cluster", "no_leaks", "session", "sync_session"]
+__all__ = ["graph", "local_cluster", "no_leaks", "session", "simulated_cluster", "sync_session"]
 
 # What the process held before a test that asks for ``no_leaks``.
 _HELD: pytest.StashKey[Holdings] = pytest.StashKey()
@@ -75,6 +77,15 @@ else:
             pytest.fail("\n  ".join([f"the test left {len(lines)} tasks pending:", *lines]), pytrace=False)
 
 
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add ``--simulation-seed``, and have pytest import the library as it is."""
+    # pytest rewrites the asserts of all packages of a distribution with a plug-in: a second of each run that imports
+    # the library where its files cannot be written, and a quarter where they can. There is no public way to say no.
+    getattr(pluginmanager.rewrite_hook, "_must_rewrite", set()).difference_update({"actorsession", "transports"})
+    group = parser.getgroup("actorsession")
+    group.addoption("--simulation-seed", type=int, help="the seed of simulated_cluster() for tests that give none")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marks known."""
     for line in (
@@ -96,6 +107,27 @@ def local_cluster(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
     jobs: Mapping[str, int] = {"worker": 2}
     with LocalCluster(*(mark.args if mark and mark.args else (jobs,)), **(mark.kwargs if mark else {})) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def simulated_cluster(request: pytest.FixtureRequest) -> Callable[..., SimulatedCluster]:
+    """Return a function that makes a cluster in a simulation: ``simulated_cluster(seed, {"worker": 2})``.
+
+    Its arguments are those of ``SimulatedCluster``. Without a seed it is that of ``--simulation-seed``, or a new one.
+    The report of a test that fails shows the seeds.
+    """
+    from actorsession.testing import SimulatedCluster
+
+    def make(seed: int | None = None, jobs: Mapping[str, int] | None = None, **options: Any) -> SimulatedCluster:
+        if seed is None:
+            seed = request.config.getoption("simulation_seed", None)
+        if seed is None:
+            seed = secrets.randbits(32)
+        again = f"seed {seed}; the same run: pytest --simulation-seed {seed} '{request.node.nodeid}'"
+        request.node.add_report_section("call", "simulation", again)
+        return SimulatedCluster(seed, jobs, **options)
+
+    return make
 
 
 @pytest.fixture

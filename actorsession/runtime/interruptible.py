@@ -81,6 +81,8 @@ def result_of(future: concurrent.futures.Future[T]) -> T:
     scope: CancelScope | None = getattr(_entered, "scope", None)
     if scope is not None:
         scope.hold(future.cancel)
+    if not future.done():
+        current_host().processes.check_wait()
     if _is_main():
         while not future.done():
             # Not ``result()``, because its own TimeoutError could not be told from the future's.
@@ -160,6 +162,7 @@ def acquire(lock: threading.Lock, seconds: float | None, cancel: Callable[[], ob
             scope.hold(cancel)
     if lock.acquire(blocking=False):
         return True
+    current_host().processes.check_wait()
     if not _is_main():
         return lock.acquire(timeout=-1 if seconds is None else seconds)
     monotonic = current_host().clock.monotonic

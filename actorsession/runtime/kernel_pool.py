@@ -167,26 +167,14 @@ class PoolThreads:
             self._turns.add(turn)
         # Outside the lock, for which the thread that this wakes would have to wait.
         try:
-            self._executor.repeat(partial(self._serve, turn))
+            self._executor.serve(partial(self._next, turn))
         except RuntimeError:
             # The executor may have kept the call, for a thread that it does start later.
             with self._lock:
                 self._turns.discard(turn)
             raise
 
-    def _serve(self, turn: _Turn) -> bool:
-        """Run what is next in this thread; return False if nothing is, or the turn has to be given up."""
-        call = self._next(turn)
-        if call is None:
-            return False
-        _here.turn = turn
-        try:
-            self._run(call)
-        finally:
-            _here.turn = None
-        return True
-
-    def _next(self, turn: _Turn) -> _Work | None:
+    def _next(self, turn: _Turn) -> Callable[[], None] | None:
         """Return the next work of a thread, or end its turn."""
         with self._lock:
             if turn not in self._turns:
@@ -195,7 +183,7 @@ class PoolThreads:
                 call = self._first()
                 if call is not None:
                     self.waits.observe(self._now() - call.since)
-                    return call
+                    return partial(self._run, turn, call)
             self._turns.discard(turn)
             self._pass_turn()
             return None
@@ -228,14 +216,16 @@ class PoolThreads:
             del self._firsts[call.first]
         return call
 
-    def _run(self, call: _Work) -> None:
+    def _run(self, turn: _Turn, call: _Work) -> None:
         """Run a piece of work; register it while it runs."""
         thread, work, args = threading.get_ident(), call.work, call.args
         call.args = ()  # which a queue may still hold
         self._running[thread] = args
+        _here.turn = turn
         try:
             work(*args)
         finally:
+            _here.turn = None
             del self._running[thread]
 
     def running(self) -> list[tuple[Any, ...]]:

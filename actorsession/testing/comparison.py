@@ -172,7 +172,7 @@ def _as_expected(value: Any, tensor: Tensor) -> Any:
 
 def _difference(value: Any, expected: Any, tolerance: float) -> str:
     """Return how a value differs from the expected one; "" if it does not."""
-    value = np.asarray(value)
+    value = np.asarray(value, object if expected.dtype == object else None)
     if (value.shape, value.dtype) != (expected.shape, expected.dtype):
         return (
             f"is {value.dtype} of shape {list(value.shape)}, expected {expected.dtype} of shape {list(expected.shape)}"
@@ -184,7 +184,7 @@ def _difference(value: Any, expected: Any, tolerance: float) -> str:
         a, b = value.astype(of), expected.astype(of)
         with np.errstate(invalid="ignore"):
             off = np.where(different, np.abs(a - b), 0.0)
-            different &= ~(off <= tolerance * np.maximum(1.0, np.abs(b)))
+            different &= ~(np.isfinite(b) & (off <= tolerance * np.maximum(1.0, np.abs(b))))
     elif value.dtype.kind in "iu":
         off = np.abs(value.astype(np.float64) - expected.astype(np.float64))
     if not different.any():

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from actorsession.actors import Children
+from actorsession.process_bound import ProcessBound
 
 __all__ = ["BOTH", "CHUNK", "Condition", "Proxy", "Way"]
 
@@ -56,7 +57,7 @@ class _Pair:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Proxy:
+class Proxy(ProcessBound):
     """Stands before a server.
 
     Args:

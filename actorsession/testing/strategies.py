@@ -7,7 +7,8 @@ it is to run. Values are float32 arrays of shape (3, 3), (3,) or (). Hypothesis 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import ModuleType
@@ -27,19 +28,9 @@ from actorsession.ops.neural.softmax import softmax
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = [
-    "DTYPES",
-    "Recipe",
-    "Step",
-    "Word",
-    "arrays",
-    "assert_agree",
-    "dtypes",
-    "feeds",
-    "graphs",
-    "shapes",
-    "static_shapes",
-]
+    from actorsession.testing.simulation.faults import Schedule
+
+__all__ = ["DTYPES", "Recipe", "arrays", "assert_agree", "dtypes", "feeds", "graphs", "shapes", "static_shapes"]
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Place: TypeAlias = Callable[[int], AbstractContextManager[Any]]
@@ -198,9 +189,7 @@ def graphs(most: int = 25) -> SearchStrategy[Recipe]:
         for _ in range(draw(st.integers(1, most))):
             possible = [w for w in WORDS if all(s in given for s in w.takes)]
             word = draw(st.sampled_from(possible))
-            reads = tuple(
-                draw(st.sampled_from([i for i, s in enumerate(given) if s == wanted])) for wanted in word.takes
-            )
+            reads = tuple(draw(st.sampled_from([i for i, s in enumerate(given) if s == taken])) for taken in word.takes)
             steps.append(Step(word, reads, draw(st.integers(0, 2))))
             given.append(word.gives)
         return Recipe(tuple(steps), draw(st.integers(0, 2**16)))
@@ -291,6 +280,34 @@ def feeds(tensors: Iterable[Tensor], *, max_size: int = 4, bound: float = 10.0) 
         return values
 
     strategy: SearchStrategy[dict[Tensor, Array]] = drawn()
+    return strategy
+
+
+def fault_schedules(
+    jobs: Mapping[str, int] | None = None, *, most: int = 5, seconds: float = 10.0, kinds: Iterable[str] | None = None
+) -> SearchStrategy[Schedule]:
+    """Return a strategy of schedules of faults, for ``SimulatedCluster.begin``.
+
+    Args:
+        jobs: the number of tasks of each job; those of a simulated cluster by default if left out.
+        most: the most faults of a schedule, which may have none.
+        seconds: the virtual time within which they come.
+        kinds: names of the kinds of faults; all if left out.
+
+    Raises:
+        ValueError: for an unknown kind.
+    """
+    from actorsession.testing.simulation.cluster import DEFAULT_JOBS
+    from actorsession.testing.simulation.faults import Schedule
+
+    st, tasks = _hypothesis(), DEFAULT_JOBS if jobs is None else jobs
+    weights = None if kinds is None else dict.fromkeys(kinds, 1.0)
+
+    def drawn(numbers: random.Random, count: int) -> Schedule:
+        return Schedule.draw(numbers, tasks, count=count, seconds=seconds, weights=weights)
+
+    drawn(random.Random(0), 0)  # refuses a kind at once that does not exist
+    strategy: SearchStrategy[Schedule] = st.builds(drawn, st.randoms(use_true_random=False), st.integers(0, most))
     return strategy
 
 

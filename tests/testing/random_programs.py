@@ -13,8 +13,7 @@ from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any
 
-from actorsession.testing.simulation.host import SimulatedHost
-from actorsession.testing.simulation.loop import SimulatedLoop
+from actorsession.testing import SimulatedHost, SimulatedLoop
 from transports.host import current_host, on_host
 
 # Seconds for all that a program waits for to happen, or not.
@@ -149,4 +148,4 @@ def digest_of(seed: int) -> str:
 if __name__ == "__main__":
     first, count = map(int, sys.argv[1:])
     for each in range(first, first + count):
-        print(each, digest_of(each))
+        sys.stdout.write(f"{each} {digest_of(each)}\n")

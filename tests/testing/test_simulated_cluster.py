@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -13,6 +14,7 @@ import actorsession as acts
 from actorsession import errors
 from actorsession.testing.simulation.cluster import SimulatedCluster
 from actorsession.testing.simulation.faults import Fault, Schedule
+from transports.host import on_host
 
 _ONES = np.ones(4, np.float32)
 
@@ -132,6 +134,88 @@ def test_tasks_join_and_leave() -> None:
             assert cluster.spec.as_dict() == {"ps": ["tcp://ps-0:2222"], "worker": ["tcp://worker-0:2222"]}
 
     _run(main)
+
+
+def test_servers_may_ask_a_resolver_for_tasks_of_which_nobody_tells_them() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            for task in ("worker-0", "worker-1", "ps-0"):
+                cluster.network.part("client", task)
+            with pytest.raises(errors.UnavailableError, match="could not be told of the change"):
+                await cluster.add("worker")
+            cluster.network.heal()
+            with acts.Graph().as_default() as graph, acts.device("/job:worker/task:2"):
+                six = acts.constant(3.0) * 2.0
+            async with cluster.session(graph) as session:
+                assert await session.run(six) == 6.0
+
+    _run(main, resolves=True)
+
+
+@pytest.mark.parametrize("end", ["crash", "power_off", "terminate"])
+def test_a_task_that_was_lost_has_the_variables_of_its_snapshot(end: str) -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        async with cluster, cluster.session(sums.graph) as session:
+            await session.run(sums.init)
+            await session.run(sums.add, {sums.x: _ONES})
+            await asyncio.sleep(3.0)  # of virtual time
+            lost = cluster.task("ps")
+            getattr(lost, end)()
+            await lost.wait_ended()
+            _ = await cluster.restart("ps")
+            with pytest.raises(errors.OpError, match="/job:ps/replica:0/task:0"):  # the master may not know yet
+                await session.run(sums.add, {sums.x: _ONES})
+            with pytest.raises(errors.WorkerRestartedError, match="back from the snapshot after 2 steps: sums"):
+                await session.run(sums.add, {sums.x: _ONES})
+            await session.reattach()
+            np.testing.assert_array_equal(await session.run(sums.add, {sums.x: _ONES}), 6.0 * _ONES)
+
+    _run(main, snapshot_every=1.0)
+
+
+@pytest.mark.parametrize("faults", ["3 tear ps-0 by {}", "3 rot ps-0\n3.1 power ps-0"])
+@pytest.mark.parametrize("calls", range(1, 22, 4))
+def test_a_snapshot_that_was_torn_or_rots_is_never_restored(faults: str, calls: int) -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        async with cluster, cluster.session(sums.graph) as session:
+            await session.run(sums.init)
+            cluster.begin(Schedule.parse(faults.format(calls)))
+            lost = cluster.task("ps")
+            acknowledged = [0.0]
+            with contextlib.suppress(errors.OpError):
+                while lost.alive:
+                    acknowledged.append(float((await session.run(sums.add, {sums.x: _ONES}))[0]))
+                    await asyncio.sleep(0.3)  # of virtual time
+            cluster.heal()
+            if not lost.has_ended:
+                lost.power_off()
+            await lost.wait_ended()
+            _ = await cluster.restart("ps")
+            async with cluster.session(sums.graph) as after:
+                value = await after.run(sums.sums)
+            assert (value == value[0]).all()
+            assert value[0] in acknowledged[-10:]
+
+    _run(main, calls, snapshot_every=1.0)
+
+
+def test_clients_may_have_hosts_of_their_own() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+
+        async def client() -> None:
+            async with cluster.session(sums.graph, "ps") as session:
+                np.testing.assert_array_equal(await session.run(sums.computed, {sums.x: _ONES}), 3.0 * _ONES)
+
+        async with cluster, asyncio.TaskGroup() as group:
+            for name in ("laptop", "notebook"):
+                with on_host(cluster.client_host(name)):
+                    _ = group.create_task(client())
+
+    cluster = _run(main)
+    assert any(" net laptop > ps-0:2222 SYN" in line for line in cluster.loop.trace)
 
 
 def test_what_a_schedule_has_broken_is_healed_by_a_recovery() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -26,13 +25,13 @@ class StartedThread(Protocol):
 class Workers(Executor):
     """A pool of threads."""
 
-    def repeat(self, work: Callable[[], bool]) -> None:
-        """Call ``work`` in a thread for as long as it returns true.
+    def serve(self, take: Callable[[], Callable[[], object] | None]) -> None:
+        """Let a thread do one work after the other, until ``take``, called in it as well, returns None.
 
         Raises:
             RuntimeError: the pool is shut down, or there can be no more threads.
         """
-        self.submit(_repeat, work)
+        self.submit(_serve, take)
 
 
 class _WorkerThreads(ThreadPoolExecutor, Workers):
@@ -44,15 +43,15 @@ class Processes:
 
     Attributes:
         are_visible: Whether others on the same machine may find them in ``/proc``, if it has that.
-        have_threads: Whether a thread can wait for another one.
     """
 
     are_visible = True
-    have_threads = True
 
     getpid = staticmethod(os.getpid)
     start = staticmethod(asyncio.create_subprocess_exec)
-    popen = staticmethod(subprocess.Popen)
+
+    def check_wait(self) -> None:
+        """Raise if a thread must not wait for another one."""
 
     def processors(self) -> int:
         """Return the number of processors that this process may use."""
@@ -102,6 +101,11 @@ class Processes:
             name: prefix of their names.
         """
         return _WorkerThreads(number, name)
+
+
+def _serve(take: Callable[[], Callable[[], object] | None]) -> None:
+    while (work := take()) is not None:
+        work()
 
 
 def _repeat(work: Callable[[], object]) -> None:

@@ -14,7 +14,6 @@ import contextlib
 import errno
 import json
 import os
-import platform
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -108,7 +107,7 @@ class WorkerProcess:
     async def _spawn(self, words: Sequence[str]) -> None:
         self._stderr = drain = StderrReader(self.task)
         try:
-            self._process = await asyncio.create_subprocess_exec(
+            self._process = await current_host().processes.start(
                 *words,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
@@ -282,7 +281,7 @@ class WorkerProcess:
     @property
     def node(self) -> str:
         """The name of this machine."""
-        return platform.node()
+        return current_host().network.gethostname()
 
     @property
     def alive(self) -> bool:

@@ -175,7 +175,7 @@ async def _bind(host: str, *, always: bool) -> socket.socket | None:
 async def _spawn(sock: socket.socket, pulse: HeartbeatMemory) -> asyncio.subprocess.Process:
     memory = pulse.note.memory
     numbers = (current_host().processes.getpid(), pulse.note.started, sock.fileno(), memory)
-    return await asyncio.create_subprocess_exec(
+    return await current_host().processes.start(
         # Isolated and without site: it starts in 30 ms, and no installed code is loaded.
         sys.executable,
         "-I",

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import functools
 import signal
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
@@ -33,21 +33,23 @@ from actorsession.errors import FailedPreconditionError, OpError, UnavailableErr
 from actorsession.graph.device import task_name
 from actorsession.graph.graph import Graph
 from actorsession.rpc.exit_reports import LAST_LINES
-from actorsession.rpc.security import forget_token, remember_token
+from actorsession.rpc.security import remember_token
 from actorsession.session.async_session import AsyncSession
 from actorsession.testing.simulation.disk import SimulatedDisk
-from actorsession.testing.simulation.faults import KINDS, Fault, Schedule
+from actorsession.testing.simulation.faults import KINDS, SNAPSHOTS, Fault, Schedule
 from actorsession.testing.simulation.host import SimulatedHost
 from actorsession.testing.simulation.loop import SimulatedLoop
 from actorsession.testing.simulation.network import SimulatedNetwork
-from transports.host import on_host
+from transports.host import current_host, on_host
 
-__all__ = ["SimulatedCluster", "SimulatedMachine", "SimulatedProcess"]
+__all__ = ["DEFAULT_JOBS", "SimulatedCluster", "SimulatedMachine", "SimulatedProcess"]
 
 T = TypeVar("T")
 
+DEFAULT_JOBS: Mapping[str, int] = {"worker": 2, "ps": 1}
+"""Number of tasks of each job of a cluster of which nothing else is said."""
+
 _PORT = 2222
-_FOLDER = "/snapshots"
 _TOKEN_BYTES = 16
 # Seconds that an interpreter takes to import the package and to begin to serve: least and most.
 _START = 0.05, 0.3
@@ -96,7 +98,7 @@ class SimulatedMachine:
     def end(self, *, power: bool = False) -> None:
         """End the process at once; with ``power`` the machine goes as well, and with it what was not synced."""
         self.host.crash()
-        self._network.crashed(self.host)
+        self._network.crashed(self.host, gone=power)
         self.disk.killed(self.host)
         if power:
             self.disk.crash(self._random)
@@ -327,21 +329,26 @@ class SimulatedSpawner(Spawner[SimulatedProcess]):
         network: its network.
         parent: the host of the cluster.
         settings: those of all servers.
-        resolves: whether servers ask a resolver for the tasks, which knows of changes before anybody tells them.
+        processes: returns those of all tasks, if servers ask a resolver for the tasks.
 
     Attributes:
         machines: the machine of each task that there ever was, by name.
     """
 
     def __init__(
-        self, loop: SimulatedLoop, network: SimulatedNetwork, parent: SimulatedHost, settings: ServerSettings
+        self,
+        loop: SimulatedLoop,
+        network: SimulatedNetwork,
+        parent: SimulatedHost,
+        settings: ServerSettings,
+        processes: Callable[[], Iterable[SimulatedProcess]] | None,
     ) -> None:
         self._loop = loop
         self._network = network
         self._parent = parent
         self._settings = settings
+        self._processes = processes
         self.machines: dict[str, SimulatedMachine] = {}
-        self._addresses: list[str] = []
 
     def new_process(self, job: str, index: int, together: int) -> SimulatedProcess:
         """See ``Spawner.new_process``."""
@@ -357,16 +364,34 @@ class SimulatedSpawner(Spawner[SimulatedProcess]):
 
     async def spawn(self, process: SimulatedProcess, cluster: Mapping[str, Any]) -> None:
         """See ``Spawner.spawn``."""
-        address = self.new_address(process.job, process.index)
-        self._addresses.append(address)
+        self.let_in(self.new_address(process.job, process.index))
+        settings = replace(self._settings, cluster_id=self.cluster_id)
+        process.start(cluster if self._processes is None else _Resolver(self, self._processes, process), settings)
+
+    def let_in(self, address: str) -> None:
+        """Give the current host the token of the cluster for a server."""
         assert self._settings.token is not None
         remember_token(address, self._settings.token)
-        process.start(cluster, replace(self._settings, cluster_id=self.cluster_id))
 
     def release_now(self) -> None:
-        """See ``Spawner.release_now``."""
-        forget_token(self._addresses)
-        self._addresses.clear()
+        """Do nothing: what a host has ends with the simulation."""
+
+
+class _Resolver:
+    """What knows the tasks of a cluster before anybody has told a server of a change."""
+
+    def __init__(
+        self, spawner: SimulatedSpawner, processes: Callable[[], Iterable[SimulatedProcess]], own: SimulatedProcess
+    ) -> None:
+        self._new_address = spawner.new_address
+        self._processes = processes
+        self._own = own
+        self.task_type, self.task_id = own.job, own.index
+
+    def cluster_spec(self) -> ClusterSpec:
+        """Return the tasks that there are now, and that of the server, which may be starting or leaving."""
+        processes = [*self._processes(), self._own]
+        return ClusterSpec.of_tasks({one.task: self._new_address(one.job, one.index) for one in processes})
 
 
 class SimulatedCluster(ManagedCluster[SimulatedProcess]):
@@ -378,7 +403,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
     Args:
         seed: what everything that is drawn is drawn from.
-        jobs: number of tasks of each job.
+        jobs: number of tasks of each job; ``DEFAULT_JOBS`` if left out.
         settings: those of all servers; the id of the cluster, the token and the folder of snapshots are the
             cluster's to set.
         restart: how often a task is started again within 60 s after it has crashed; see ``LocalCluster``.
@@ -387,6 +412,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         on_end: called with the end of each process that the program has not ended itself.
         start_timeout: seconds for all processes to come up.
         cluster_id: the id of the cluster; drawn if left out.
+        resolves: whether servers ask a resolver for the tasks when they dial one, in place of waiting to be told.
         shuffle: whether callbacks of one process run in any order as well, which asyncio does not do.
 
     Attributes:
@@ -409,9 +435,10 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         on_end: Callable[[TaskEnd], object] | None = None,
         start_timeout: float = CONNECT_TIMEOUT,
         cluster_id: str | None = None,
+        resolves: bool = False,
         shuffle: bool = False,
     ) -> None:
-        jobs = {"worker": 2, "ps": 1} if jobs is None else jobs
+        jobs = DEFAULT_JOBS if jobs is None else jobs
         self.loop: SimulatedLoop = SimulatedLoop(seed, shuffle=shuffle)
         self.network: SimulatedNetwork = SimulatedNetwork(self.loop)
         self._clients: dict[str, SimulatedMachine] = {}
@@ -427,11 +454,12 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
             settings = replace(settings, token=token)
             if snapshot_every is not None:
                 every = checked_seconds("snapshot_every", snapshot_every)
-                settings = replace(settings, snapshot_dir=_FOLDER, snapshot_every=every)
+                settings = replace(settings, snapshot_dir=SNAPSHOTS, snapshot_every=every)
             if restart and not settings.restart_wait:
                 settings = replace(settings, restart_wait=CONNECT_TIMEOUT)
             self._job = next(iter(jobs), "")
-            self._machines = SimulatedSpawner(self.loop, self.network, self.client, settings)
+            processes = (lambda: self.processes.values()) if resolves else None
+            self._machines = SimulatedSpawner(self.loop, self.network, self.client, settings, processes)
             of_cluster = ClusterSettings(
                 start_timeout=start_timeout,
                 security=None,
@@ -482,12 +510,12 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
             index: the index of the master in its job.
             config: settings of the session.
             name: its name.
-
-        Raises:
-            ValueError: for an unknown task.
         """
-        target = self.target(self._job if job is None else job, index)
-        return AsyncSession(target, graph, config, name=name)
+        # Also where no task is now: it may come back, and what a session says of that is part of what is simulated.
+        target = self._machines.new_address(self._job if job is None else job, index)
+        with on_host(host if isinstance(host := current_host(), SimulatedHost) else self.client):
+            self._machines.let_in(target)
+            return AsyncSession(target, graph, config, name=name)
 
     def task(self, job: str, index: int = 0) -> SimulatedProcess:
         """Return the process of a task, which can be crashed or stalled; see ``process``."""
@@ -512,7 +540,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
     def begin(self, schedule: Schedule) -> None:
         """Let the faults of a schedule strike, counted from now; ``heal`` ends them."""
-        self._coming += [self.loop.call_beside(fault.at, self.loop.host, self._come, fault) for fault in schedule]
+        self._coming += [self.loop.call_beside(fault.at, self.client, self._come, fault) for fault in schedule]
 
     def _come(self, fault: Fault) -> None:
         if fault.after:
@@ -522,12 +550,13 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
     def _strike_unless_healed(self, fault: Fault) -> None:
         if self._coming:
-            self.strike(fault)
+            with on_host(self.client):
+                self.strike(fault)
 
     def strike(self, fault: Fault) -> None:
-        """Let a fault strike now; one whose task is not there does nothing."""
+        """Let a fault strike now; one whose task or file is not there does nothing."""
         self.loop.note(f"fault {fault}")
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, FileNotFoundError):
             KINDS[fault.kind].strike(self, fault)
 
     def end_later(self, fault: Fault, end: Callable[[], object]) -> None:
@@ -540,7 +569,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
         self._lasting[fault] = over
         if fault.seconds:
-            _ = self.loop.call_beside(fault.seconds, self.loop.host, over)
+            _ = self.loop.call_beside(fault.seconds, self.client, over)
 
     def heal(self) -> None:
         """End all faults that last, and let none of those that are to come strike."""
@@ -563,7 +592,8 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
             if process.has_ended:
                 await self.restart(process.job, process.index)
         for job, count in self._jobs.items():
-            await self.scale(job, count)
+            while any(task_name(job, index) not in self.processes for index in range(count)):
+                _ = await self.add(job)  # at the lowest index that is free
 
     def change(self, what: str, work: Coroutine[Any, Any, Any]) -> None:
         """Run a change of the cluster beside the program; an error is noted, because the tasks are under faults."""
