@@ -79,7 +79,7 @@ class PeerLinks:
     _addresses: TaskAddresses
     _options: LinkOptions
     _children: Children  # own the links that are dialled here
-    _open: set[Link]  # all links of the server, including those of clients and of sessions
+    _open: dict[Link, None]  # all links of the server, including those of clients and of sessions
     _named: bool  # whether a task that is dialled introduces itself by the name that it has here
     in_use: dict[str, Link] = field(default_factory=dict, init=False)
     ended: bool = field(default=False, init=False)
@@ -107,12 +107,12 @@ class PeerLinks:
         )
 
     def _register(self, link: Link, level: int = logging.INFO) -> None:
-        self._open.add(link)
+        self._open[link] = None
         _log.log(level, "%s has a link to %s at %s", self.hello.task, link.peer_name, link.address)
         link.on_closed(lambda why: self._unregister(link, why, level))
 
     def _unregister(self, link: Link, why: OpError, level: int) -> None:
-        self._open.discard(link)
+        self._open.pop(link, None)
         names = self.hello.task, link.peer_name, link.address
         _log.log(level, "%s has no link to %s at %s any more: %s", *names, why.message)
         errors = self._options.errors

@@ -23,7 +23,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.admin.admin_client import TaskLink
 from actorsession.cluster.server.statistics import ServerStatistics
-from actorsession.cluster.server.task_rates import rates_between
+from actorsession.cluster.server.task_rates import TaskRates, rates_between
 from actorsession.dashboard.history import History, Sample
 from actorsession.errors import NotFoundError, OpError, UnavailableError, from_exception
 from actorsession.graph.device import DeviceAttributes
@@ -68,6 +68,7 @@ class TaskState:
         is_new: whether they are not in the history yet.
         clock: how far its clock is from that of this process.
         sample: its rates between the last two answers.
+        whole_rate: steps per second of its masters between these; the sample counts parts of others as well.
     """
 
     task: str
@@ -78,6 +79,7 @@ class TaskState:
     devices: Sequence[DeviceAttributes] = ()
     heard: float = -math.inf
     sample: Sample = field(default_factory=lambda: Sample(*[math.nan] * len(Sample._fields)))
+    whole_rate: float = math.nan
     is_new: bool = False
     clock: ClockOffset = field(default_factory=ClockOffset)
     asked: float | None = None
@@ -93,7 +95,9 @@ class TaskState:
         statistics = ServerStatistics.from_wire(status.statistics)
         if statistics.clock:
             self.clock.learn(sent, statistics.clock, statistics.clock, time.time())
-        self.sample = rates(self.statistics, statistics)
+        done = None if self.statistics is None else rates_between(self.statistics, statistics)
+        self.sample = _sample(self.statistics, statistics, done)
+        self.whole_rate = math.nan if done is None else done.whole
         self.devices = tuple(map(DeviceAttributes.from_wire, status.devices))
         self.statistics, self.heard = statistics, now
         self.state, self.fault, self.is_new = UP, "", True
@@ -110,14 +114,8 @@ class TaskState:
         self.fault = error.message
 
 
-def rates(before: ServerStatistics | None, now: ServerStatistics) -> Sample:
-    """Return what a task did between two answers.
-
-    Args:
-        before: the earlier counters; ``None`` if there are none.
-        now: the later counters.
-    """
-    done = None if before is None else rates_between(before, now)
+def _sample(before: ServerStatistics | None, now: ServerStatistics, done: TaskRates | None) -> Sample:
+    """Return what a task did between two answers, of which the earlier one may be missing."""
     if before is None or done is None:
         return Sample(math.nan, math.nan, math.nan, math.nan, now.memory, math.nan, math.nan)
     return Sample(

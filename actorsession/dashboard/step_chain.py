@@ -9,7 +9,7 @@ that value's way and to the part that sent it. A part that did not wait has work
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from actorsession.config.stats import TransferStats
@@ -69,19 +69,25 @@ def critical_parts(record: StepRecord, plan: Mapping[str, Any]) -> list[dict[str
     sending = {crossing["source"] for crossing in crossings}
     last = [part for part in parts.values() if part.device not in sending] or parts.values()
     now = max(last, key=lambda part: part.ended)
+    planned, edge = _Planned(plan), ""
+
+    def worked(began: float, ended: float, awaited: str, sent: str) -> dict[str, Any]:
+        later = [c["edge"] for c in crossings if c["target"] == now.device and c["received"] > ended]
+        return _work(now.device, planned.between(now.device, awaited, sent, later), began, ended)
+
     ended, chain = now.ended, list[dict[str, Any]]()
     for _ in range(_FOLLOWED):
         crossing = _last_awaited(now, ended, crossings)
         if crossing is None or crossing["source"] not in parts:
             break
         arrived = crossing["received"]
-        chain.append(_work(now.device, plan, arrived, ended))
+        chain.append(worked(arrived, ended, crossing["edge"], edge))
         where = f"{crossing['source']} to {now.device}"
         sent = min(crossing["sent"], arrived)  # clocks of two hosts differ
         chain.append(_piece("wire", where, tensor(crossing["edge"]), sent, arrived))
-        now, ended = parts[crossing["source"]], sent
+        now, ended, edge = parts[crossing["source"]], sent, crossing["edge"]
     began = min(now.began, ended)
-    chain.append(_work(now.device, plan, began, ended))
+    chain.append(worked(began, ended, "", edge))
     if record.began < began:
         chain.append(_piece("queue", record.task, "until its first part begins", record.began, began))
     return chain[::-1]
@@ -101,10 +107,56 @@ def _piece(kind: str, where: str, what: str, began: float, ended: float) -> dict
     return {"kind": kind, "where": where, "what": what, "began": began, "ended": ended}
 
 
-def _work(device: str, plan: Mapping[str, Any], began: float, ended: float) -> dict[str, Any]:
+class _Planned:
+    """The nodes of a plan, with who reads whom.
+
+    Args:
+        plan: the explanation of the plan.
+    """
+
+    def __init__(self, plan: Mapping[str, Any]) -> None:
+        self._nodes = {node["name"]: node for node in plan.get("nodes", ())}
+        self._of_device: defaultdict[str, list[str]] = defaultdict(list)
+        for part in plan.get("partitions", ()):
+            self._of_device[part["device"]] += [name for name in part["nodes"] if name in self._nodes]
+        self._readers: defaultdict[str, list[str]] = defaultdict(list)
+        for name, node in self._nodes.items():
+            for read in node.get("inputs", ()):
+                self._readers[read].append(name)
+
+    def between(self, device: str, awaited: str, sent: str, later: Collection[str]) -> list[Mapping[str, Any]]:
+        """Return the nodes of a device that can have run in a time, the dearest first.
+
+        Args:
+            device: the device.
+            awaited: the edge whose value came when the time began; empty if nothing was awaited.
+            sent: that whose value was sent when it ended; empty at the end of the step.
+            later: those whose values came after it.
+        """
+        own, not_yet = self._of_device[device], self._behind(later)
+        names = [name for name in own if name not in not_yet] or own
+        after = self._behind([awaited]) if awaited else ()
+        # Of values that came together another may have been awaited: what is sent then is not computed of this one.
+        if not sent or tensor(sent).removeprefix("^").partition(":")[0] in after:
+            names = [name for name in names if name in after] or names
+        return sorted([self._nodes[name] for name in names], key=lambda node: node["seconds"], reverse=True)
+
+    def _behind(self, edges: Iterable[str]) -> set[str]:
+        """Return the nodes that read some values, and all that read theirs."""
+        found: set[str] = set()
+        waiting = [name for edge in edges for name in self._readers.get(tensor(edge), ())]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                outputs = range(len(self._nodes[name].get("outputs", ())))
+                values = [f"^{name}", *[f"{name}:{index}" for index in outputs]]
+                waiting += [reader for value in values for reader in self._readers.get(value, ())]
+        return found
+
+
+def _work(device: str, nodes: Sequence[Mapping[str, Any]], began: float, ended: float) -> dict[str, Any]:
     """Return the piece in which a device has worked, with the node that explains its time, or else some nodes."""
-    names = {name for part in plan.get("partitions", ()) if part["device"] == device for name in part["nodes"]}
-    nodes = sorted((n for n in plan.get("nodes", ()) if n["name"] in names), key=lambda n: n["seconds"], reverse=True)
     if nodes and nodes[0]["seconds"] >= _EXPLAINED * (ended - began):
         what = f"{nodes[0]['name']} ({nodes[0]['op']}) [{nodes[0]['line']}]"
         what += f", the dearest of {len(nodes)} nodes" if len(nodes) > 1 else ""

@@ -84,7 +84,7 @@ def _partitions(record: StepRecord, plan: Mapping[str, Any]) -> list[dict[str, A
                 "waited": None if part is None else part.waited,
                 "nodes": [],
                 "planned": [
-                    {"name": name, "op": node["op"], "line": node["line"], "seconds": node["seconds"]}
+                    {key: node[key] for key in ("name", "op", "line", "seconds", "known")}
                     for name in planned.get(device, ())
                     if (node := nodes.get(name)) is not None
                 ],

@@ -149,6 +149,21 @@ def test_no_single_wrong_byte_goes_unnoticed(tmp_path: Path) -> None:
     assert store.latest() is not None
 
 
+async def test_a_wrong_bit_in_a_cluster_id_makes_no_other_cluster_of_it(tmp_path: Path) -> None:
+    """Found by the simulated disk: the task refused to start, as if its folder belonged to somebody else."""
+    store = SnapshotStore(tmp_path, W0, "cluster-a")
+    store.write(one(1.0))
+    last = store.write(one(2.0))
+    last.write_bytes(last.read_bytes().replace(b"cluster-a", b"cluster-c"))
+    assert stored_cluster_id(tmp_path) == "cluster-a"
+    again = SnapshotStore(tmp_path, W0, "cluster-a")
+    await again.take()
+    try:
+        assert latest(again).variables[0].value == 1.0
+    finally:
+        again.release()
+
+
 def test_a_variable_has_come_back_if_its_container_has_its_shared_name() -> None:
     saved = [(DEFAULT_CONTAINER, "common"), ("box", "apart"), (DEFAULT_CONTAINER, "renamed")]
     spec = TensorSpec(as_dtype("float32"), TensorShape([]))

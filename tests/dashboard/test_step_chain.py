@@ -71,6 +71,27 @@ def test_a_node_is_the_reason_of_a_time_that_its_estimate_comes_near_to() -> Non
     assert what(1e-6) == "n0, n1, n2, n3 and 2 more"
 
 
+def test_only_nodes_that_can_have_run_in_a_time_explain_it() -> None:
+    """A computes h and sends it; B, which has sent e before, computes t of it and sends that back for s."""
+    reads = {"h": [], "late": ["e:0"], "t": ["h:0"], "u": ["t:0"], "s": ["u:0"], "e": []}
+    takes = {"h": 1.0, "t": 1.0, "u": 0.5, "s": 9.0, "e": 0.1}
+    nodes = [
+        {"name": name, "op": "Op", "line": "f.py", "seconds": takes.get(name, 0.0), "inputs": read, "outputs": [{}]}
+        for name, read in reads.items()
+    ]
+    partitions = [{"device": A, "nodes": ["h", "late", "u", "s"]}, {"device": B, "nodes": ["e", "t"]}]
+    parts = [(A, 0.0, 10.0, 6.0), (B, 0.0, 8.0, 3.0)]
+    crossings = [(B, A, "edge_0_e:0", 0.1, 0.5), (A, B, "edge_1_h:0", 2.0, 3.0), (B, A, "edge_2_t:0", 7.0, 8.0)]
+    pieces = critical_parts(record(parts, crossings), {"nodes": nodes, "partitions": partitions})
+    worked = [piece["what"] for piece in pieces if piece["kind"] == "work"]
+    assert worked == [
+        "e (Op) [f.py]",
+        "h (Op) [f.py], the dearest of 2 nodes",
+        "t (Op) [f.py]",
+        "s (Op) [f.py], the dearest of 2 nodes",
+    ]
+
+
 def test_a_value_that_goes_to_and_fro_is_followed_back_to_its_begin() -> None:
     parts = [(A, 0.0, 10.0, 6.0), (B, 0.0, 8.0, 3.0)]
     crossings = [(A, B, "out", 2.0, 3.0), (B, A, "back", 7.0, 8.0)]

@@ -88,6 +88,24 @@ def test_the_process_we_are_in_may_stand_still_itself() -> None:
         simulate(main, seed)
 
 
+def test_bytes_of_a_large_unfinished_frame_are_a_sign_of_life() -> None:
+    """1. The line is so narrow that a frame takes many leases. 2. No beat can pass it; the link stays. 3. The frame's
+    end comes, and it is handled."""
+
+    async def main(world: World) -> None:
+        _desk, link, there = await linked(world, lease=1.5, their_lease=1.5)
+        world.network.slow("a", "b", 0.0, bandwidth=10_000)
+        begin = world.loop.now
+        text = "x" * 100_000
+        assert await world.on("a", link.ask("desk", Say(text=text))) == Said(text=text)
+        assert world.loop.now - begin > 15
+        assert not link.closed
+        assert not there.closed
+
+    for seed in SEEDS:
+        simulate(main, seed)
+
+
 FAULTS = ("part", "mute", "deafen", "slow", "cut", "vanish", "stall", "stall here", "crash")
 
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any
 
-from actorsession.testing.simulation.host import SimulatedHost
-from actorsession.testing.simulation.loop import SimulatedLoop
+from actorsession.testing import SimulatedHost, SimulatedLoop
 from transports.host import current_host, on_host
 
 # Seconds for all that a program waits for to happen, or not.

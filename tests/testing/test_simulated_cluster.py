@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -171,6 +172,33 @@ def test_a_task_that_was_lost_has_the_variables_of_its_snapshot(end: str) -> Non
             np.testing.assert_array_equal(await session.run(sums.add, {sums.x: _ONES}), 6.0 * _ONES)
 
     _run(main, snapshot_every=1.0)
+
+
+@pytest.mark.parametrize("faults", ["3 tear ps-0 by {}", "3 rot ps-0\n3.1 power ps-0"])
+@pytest.mark.parametrize("calls", range(1, 22, 4))
+def test_a_snapshot_that_was_torn_or_rots_is_never_restored(faults: str, calls: int) -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        async with cluster, cluster.session(sums.graph) as session:
+            await session.run(sums.init)
+            cluster.begin(Schedule.parse(faults.format(calls)))
+            lost = cluster.task("ps")
+            acknowledged = [0.0]
+            with contextlib.suppress(errors.OpError):
+                while lost.alive:
+                    acknowledged.append(float((await session.run(sums.add, {sums.x: _ONES}))[0]))
+                    await asyncio.sleep(0.3)  # of virtual time
+            cluster.heal()
+            if not lost.has_ended:
+                lost.power_off()
+            await lost.wait_ended()
+            _ = await cluster.restart("ps")
+            async with cluster.session(sums.graph) as after:
+                value = await after.run(sums.sums)
+            assert (value == value[0]).all()
+            assert value[0] in acknowledged[-10:]
+
+    _run(main, calls, snapshot_every=1.0)
 
 
 def test_clients_may_have_hosts_of_their_own() -> None:

@@ -7,19 +7,13 @@ import concurrent.futures
 import contextvars
 import gc
 import logging
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
 
-from actorsession.testing.simulation.host import SimulatedHost
-from actorsession.testing.simulation.loop import SimulatedLoop, SimulationError
-from tests.template import ROOT, cold_starts
-from tests.testing.random_programs import trace_of
+from actorsession.testing import SimulatedHost, SimulatedLoop, SimulationError
 from transports.host import SYSTEM, current_host, on_host
 
 Main = Callable[[], Coroutine[Any, Any, Any]]
@@ -612,31 +606,3 @@ def test_the_trace_says_what_has_happened_and_when() -> None:
     texts = [line.split(" ", 1) for line in loop.trace]
     assert any(text == "a crashes" and 1 <= float(at) < 1.1 for at, text in texts)
     assert texts[0][1].startswith("here: Task-1 test_the_trace_says")
-
-
-# -- determinism ------------------------------------------------------------------------------------------
-
-SEEDS = 1000
-
-
-def lines_of_another_process(module: str, hash_seed: int, count: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", module, "0", str(count)]
-    environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
-    with cold_starts():
-        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-
-
-@pytest.mark.slow
-@pytest.mark.process
-def test_a_run_is_a_function_of_its_seed_byte_for_byte_in_another_process() -> None:
-    """Programs of tasks, queues, locks, groups, timers, pools and faults have equal traces under two hash seeds."""
-    processes = [lines_of_another_process("tests.testing.random_programs", hash_seed, SEEDS) for hash_seed in (1, 2)]
-    first, second = [process.communicate()[0].splitlines() for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
-    assert len({line.split()[1] for line in first}) == SEEDS
-    assert [line for line, other in zip(first, second, strict=True) if line != other] == []
-
-
-def test_a_run_does_not_depend_on_those_before_it() -> None:
-    once = [trace_of(seed) for seed in range(20)]
-    assert [trace_of(seed) for seed in reversed(range(20))] == once[::-1]

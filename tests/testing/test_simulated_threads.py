@@ -16,8 +16,7 @@ from actorsession.graph.completion import Completion
 from actorsession.runtime.interruptible import acquire, result_of
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning
-from actorsession.testing.simulation.host import SimulatedHost
-from actorsession.testing.simulation.loop import SimulatedLoop
+from actorsession.testing import SimulatedHost, SimulatedLoop
 from transports.host import current_host, on_host
 
 
@@ -147,6 +146,30 @@ def test_planning_takes_place_in_simulated_threads() -> None:
         planning.close(CancelledError("closed"))
         with pytest.raises(CancelledError, match="closed"):
             await planning.run(lambda: None)
+
+    run(main)
+
+
+def test_threads_of_a_stalled_host_stall_with_it() -> None:
+    async def main(loop: SimulatedLoop) -> None:
+        host = SimulatedHost(loop, "stalled")
+        seen: list[str] = []
+
+        def work() -> bool:
+            seen.append("every")
+            return len(seen) < 4
+
+        with on_host(host):
+            host.processes.workers(1, "pool").submit(seen.append, "pool")
+            host.processes.every(1.0, work, "thread")
+        host.stall()
+        await asyncio.sleep(10)
+        assert seen == []
+        host.go_on()
+        await asyncio.sleep(0.5)
+        assert sorted(seen) == ["every", "pool"]
+        await asyncio.sleep(10)
+        assert sorted(seen) == ["every", "every", "every", "pool"]
 
     run(main)
 

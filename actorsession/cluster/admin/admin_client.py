@@ -349,7 +349,7 @@ async def update_cluster(
     """
     deadline = deadline or Deadline.after(PATIENCE)
     async with _link(address, "update", token, security, deadline) as link:
-        message = UpdateCluster(cluster=dict(tasks), given_up=list(given_up))
+        message = UpdateCluster(cluster=dict(tasks), given_up=sorted(given_up))
         await link.ask(WORKER, message, deadline)
 
 

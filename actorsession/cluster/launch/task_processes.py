@@ -56,7 +56,7 @@ class TaskProcesses(Generic[P]):
         self._settings = settings
         self.restarts = TaskRestarts(settings.restart, self, settings.on_end)
         self.by_task: dict[str, P] = {}
-        self.starting: set[P] = set()
+        self.starting: dict[P, None] = {}
         self._restarted: Counter[str] = Counter()  # by whatever reason, also at the request of the user
 
     @property
@@ -122,7 +122,7 @@ class TaskProcesses(Generic[P]):
         process = self._spawner.new_process(job, index, together)
         address = self._spawner.new_address(job, index) if address is None else address
         cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
-        self.starting.add(process)
+        self.starting[process] = None
         try:
             await self._spawner.spawn(process, cluster)
             deadline = Deadline.after(self._settings.start_timeout)
@@ -133,7 +133,7 @@ class TaskProcesses(Generic[P]):
             await process.stop(0.0)
             raise
         finally:
-            self.starting.discard(process)
+            del self.starting[process]
         self.by_task[process.task] = process
         self._report_end_of(process)
         return process

@@ -271,7 +271,7 @@ class SnapshotStore:
     def _refuse_stored(self, own: Owner) -> None:
         """Refuse a directory that holds the state of another cluster."""
         for path, owner in _owners(self._directory):
-            if owner is not None and owner.cluster_id != own.cluster_id:
+            if owner is not None and owner.cluster_id != own.cluster_id and _is_whole(path):
                 raise _not_ours(os.fspath(self._directory), own, f"holds the variables of {owner} ({path.name})")
 
     def release(self) -> None:
@@ -416,7 +416,10 @@ def stored_cluster_id(directory: str | os.PathLike[str]) -> str | None:
                 remove_abandoned(folder, _LOCKS)
             if locks := _locks(folder):
                 raise UnavailableError(f"{folder!r} is in use: {', '.join(locks)}")
-            ids = {owner.cluster_id for _, owner in _owners(Path(folder)) if owner is not None}
+            owners = {path: owner.cluster_id for path, owner in _owners(Path(folder)) if owner is not None}
+            ids = set(owners.values())
+            if len(ids) > 1:
+                ids = {owner for path, owner in owners.items() if _is_whole(path)}
         finally:
             taking.release()
     except (OSError, FailedPreconditionError):  # it is missing, or on another machine
@@ -492,6 +495,16 @@ def _read_owner(path: Path) -> Owner | None:
     with _opened(path) as file:
         owned, _, sizes = _read_head(file)
         return _owner(_read_part(file, sizes[0])) if owned and sizes else None
+
+
+def _is_whole(path: Path) -> bool:
+    """Return whether a file is there as it was written: who owns one that is damaged is not known."""
+    try:
+        with _opened(path) as file:
+            _read_parts(file)
+    except (ValueError, FileNotFoundError):
+        return False
+    return True
 
 
 def _owner(part: bytearray) -> Owner:

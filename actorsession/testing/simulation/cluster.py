@@ -36,7 +36,7 @@ from actorsession.rpc.exit_reports import LAST_LINES
 from actorsession.rpc.security import remember_token
 from actorsession.session.async_session import AsyncSession
 from actorsession.testing.simulation.disk import SimulatedDisk
-from actorsession.testing.simulation.faults import KINDS, Fault, Schedule
+from actorsession.testing.simulation.faults import KINDS, SNAPSHOTS, Fault, Schedule
 from actorsession.testing.simulation.host import SimulatedHost
 from actorsession.testing.simulation.loop import SimulatedLoop
 from actorsession.testing.simulation.network import SimulatedNetwork
@@ -50,7 +50,6 @@ DEFAULT_JOBS: Mapping[str, int] = {"worker": 2, "ps": 1}
 """Number of tasks of each job of a cluster of which nothing else is said."""
 
 _PORT = 2222
-_FOLDER = "/snapshots"
 _TOKEN_BYTES = 16
 # Seconds that an interpreter takes to import the package and to begin to serve: least and most.
 _START = 0.05, 0.3
@@ -455,7 +454,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
             settings = replace(settings, token=token)
             if snapshot_every is not None:
                 every = checked_seconds("snapshot_every", snapshot_every)
-                settings = replace(settings, snapshot_dir=_FOLDER, snapshot_every=every)
+                settings = replace(settings, snapshot_dir=SNAPSHOTS, snapshot_every=every)
             if restart and not settings.restart_wait:
                 settings = replace(settings, restart_wait=CONNECT_TIMEOUT)
             self._job = next(iter(jobs), "")
@@ -555,9 +554,9 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
                 self.strike(fault)
 
     def strike(self, fault: Fault) -> None:
-        """Let a fault strike now; one whose task is not there does nothing."""
+        """Let a fault strike now; one whose task or file is not there does nothing."""
         self.loop.note(f"fault {fault}")
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, FileNotFoundError):
             KINDS[fault.kind].strike(self, fault)
 
     def end_later(self, fault: Fault, end: Callable[[], object]) -> None:

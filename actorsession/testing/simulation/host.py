@@ -185,10 +185,8 @@ class _SimulatedThread:
         self._go_on()
 
     def _go_on(self) -> None:
-        if self._seconds is None:
-            self._host.loop.begin_beside(self._host, self._step)
-        else:
-            self._host.loop.call_beside(self._seconds / self._host.clock.rate, self._host, self._step)
+        delay = None if self._seconds is None else self._seconds / self._host.clock.rate
+        self._host.loop.call_in_thread(delay, self._host, self._step)
 
     def _step(self) -> None:
         if self._is_alive and self._work() is True:
@@ -254,7 +252,7 @@ class SimulatedWorkers(Workers):
         """Let a thread that is free begin the next work, each after a while of its own."""
         if self._free and self._line:
             self._free -= 1
-            self._host.loop.begin_beside(self._host, self._line.popleft())
+            self._host.loop.call_in_thread(None, self._host, self._line.popleft())
 
     def _ended(self) -> None:
         self._free += 1
@@ -271,7 +269,7 @@ class SimulatedWorkers(Workers):
             raise
         except BaseException as error:
             settle = partial(future.set_exception, error)
-        self._host.loop.begin_beside(self._host, self._settle, settle)
+        self._host.loop.call_in_thread(None, self._host, self._settle, settle)
 
     def _settle(self, settle: Callable[[], None]) -> None:
         self._ended()
@@ -282,13 +280,13 @@ class SimulatedWorkers(Workers):
         if work is None:
             self._ended()
         else:
-            self._host.loop.begin_beside(self._host, self._do_taken, take, work)
+            self._host.loop.call_in_thread(None, self._host, self._do_taken, take, work)
 
     def _do_taken(self, take: Callable[[], Callable[[], object] | None], work: Callable[[], object]) -> None:
         try:
             work()
         finally:
-            self._host.loop.begin_beside(self._host, self._take, take)
+            self._host.loop.call_in_thread(None, self._host, self._take, take)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work. ``wait`` has no effect: nothing can happen during a call."""
@@ -318,6 +316,7 @@ class SimulatedHost(Host):
         is_stalled: whether its process is stopped, so that its callbacks are held.
         ready: callbacks that are about to run. Only the loop and its tests use this and what follows.
         free: the virtual time until which the process is busy.
+        threads: calls of its threads that are held while it is stalled.
         turn: the number of its next turn in the loop; 0 for none, -1 while it cannot have one.
     """
 
@@ -332,6 +331,7 @@ class SimulatedHost(Host):
         "is_stalled",
         "loop",
         "ready",
+        "threads",
         "turn",
     )
 
@@ -362,6 +362,7 @@ class SimulatedHost(Host):
         self.is_dead = False
         self.is_stalled = False
         self.ready: deque[asyncio.Handle] = deque()
+        self.threads: list[asyncio.Handle] = []
         self.free = loop.now
         self.turn = 0
         self.default_executor = SimulatedWorkers(self, 32, "asyncio")
@@ -399,7 +400,7 @@ class SimulatedHost(Host):
         self.loop.note(f"{self.name} crashes")
         self.is_dead = True
         self.turn = -1
-        self._held += [*self.tasks(), *self.ready, self._own]
+        self._held += [*self.tasks(), *self.ready, *self.threads, self._own]
         self.ready.clear()
 
     def die(self) -> NoReturn:
@@ -432,6 +433,9 @@ class SimulatedHost(Host):
         self.turn = 0
         if self.ready:
             self.loop.queue(self)
+        threads, self.threads = self.threads, []
+        for handle in threads:
+            self.loop.resume_thread(self, handle)
 
     def drift(self, rate: float) -> None:
         """Let the clock count ``rate`` seconds in each second; timers follow."""

@@ -132,9 +132,18 @@ class Schedule:
         self._push(self._now + delay, host, handle)
         return handle
 
-    def begin_beside(self, host: SimulatedHost, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
-        """Let a thread of a host call a function, after a drawn while."""
-        return self.call_beside(_WORK / (self._draw() + _TAIL), host, callback, *args)
+    def call_in_thread(
+        self, delay: float | None, host: SimulatedHost, callback: Callable[..., object], *args: Any
+    ) -> None:
+        """Let a thread of a host call a function in ``delay`` seconds of virtual time, or after a drawn while.
+
+        The process need not be free; one that is stalled does it when it goes on.
+        """
+        self.resume_thread(host, _InThread(callback, args, self._loop, host.base), delay)
+
+    def resume_thread(self, host: SimulatedHost, handle: asyncio.Handle, delay: float | None = None) -> None:
+        """Let a thread of a host go on with a call after a while."""
+        self._push(self._now + (_WORK / (self._draw() + _TAIL) if delay is None else delay), host, handle)
 
     def after(self, number: int, action: Callable[[], object]) -> None:
         """Call a function before the ``number``-th callback from now, of whatever host: between any two of one."""
@@ -200,7 +209,9 @@ class Schedule:
                 self._cancelled -= 1
             elif host.is_dead:
                 host.hold(handle)
-            elif handle.__class__ is _Beside:
+            elif handle.__class__ is _InThread and host.is_stalled:
+                host.threads.append(handle)
+            elif isinstance(handle, _Beside):
                 self._call(host, handle)
             else:
                 handle._scheduled = False  # type: ignore[attr-defined]
@@ -288,6 +299,10 @@ class Schedule:
 
 class _Beside(asyncio.Handle):
     """A call that takes no turn of its host's process."""
+
+
+class _InThread(_Beside):
+    """A call of a thread of the process, which stalls with it."""
 
 
 def _name_of(handle: asyncio.Handle) -> str:

@@ -67,10 +67,10 @@ _TRIES = 5
 # for a minute.
 _SETTLE = 75.0
 # What a fault is that ends a process.
-_FORGETS = frozenset({"crash", "power", "end", "restart", "leave"})
+_FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
 # Seconds between two looks at what there is no event for.
 _LOOK = 0.25
-_SPOILS = frozenset({"power", "fill", "fail"})
+_SPOILS = frozenset({"power", "tear", "fill", "fail"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,9 @@ def _draw_faults(numbers: random.Random, setting: Setting, seconds: float) -> Sc
     count = numbers.choice([0, 1, 2, 4, 8, 16])
     clients = [_client_host(client) for client in range(setting.clients)]
     # Of the kinds of faults some are left out, so that others can be seen alone.
-    weights = {name: kind.weight for name, kind in FAULTS.items() if numbers.random() < 0.6} or {"crash": 1.0}
+    weights = {name: kind.weight for name, kind in FAULTS.items() if kind.weight and numbers.random() < 0.6} or {
+        "crash": 1.0
+    }
     for left_out in ("join", "leave"):
         weights.pop(left_out, None)
     return Schedule.draw(

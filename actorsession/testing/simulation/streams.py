@@ -31,6 +31,8 @@ __all__ = ["NetworkStatistics", "Pipe", "SimulatedTransport", "StreamEnd", "Way"
 _FAR, _NEAR, _QUEUE, _QUEUED = 1e-4, 1e-5, 0.02, 0.01
 # How often a write is split in two to four segments, and how often a segment waits for those behind it, and how long.
 _SPLIT, _JOIN, _JOIN_WAIT = 0.15, 0.1, 1e-3
+# Bytes of a segment of tcp, where that matters.
+_SEGMENT = 1448
 # Bytes of one direction of a stream that the network takes before they are read; drawn for each.
 _CAPACITIES = (2**14, 2**16, 2**18, 2**21)
 # What a read returns at most, as asyncio's.
@@ -119,8 +121,12 @@ class Pipe:
         statistics, draw = self._network.statistics, self._draw
         statistics.writes += 1
         self.nbytes += len(data)
-        if len(data) > 1 and draw.random() < _SPLIT:
+        places: Iterable[int] = ()
+        if self._way.bandwidth:  # a narrow way takes its time for each segment, of which tcp makes small ones
+            places = range(_SEGMENT, len(data), _SEGMENT)
+        elif len(data) > 1 and draw.random() < _SPLIT:
             places = sorted({draw.randrange(1, len(data)) for _ in range(draw.randint(1, 3))})
+        if places:
             statistics.splits += 1
             for begin, end in zip([0, *places], [*places, len(data)], strict=True):
                 self._put(data[begin:end], end - begin)

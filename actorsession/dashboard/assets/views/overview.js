@@ -288,7 +288,7 @@ function summary(cluster) {
   const tile = (name, value, kind) => h("div", { class: kind }, h("dt", null, name), h("dd", null, value));
   return [
     tile("Tasks up", `${up} of ${tasks.length}`, up < tasks.length ? "bad" : ""),
-    tile("Steps/s, all tasks", rate(sum((task) => task.rate))),
+    tile("Steps/s", rate(sum((task) => task.whole_rate))),
     tile("Steps running", count(sum((task) => task.steps))),
     tile("Memory", bytes(sum((task) => task.memory))),
     tile("Errors", count(sum((task) => task.errors)), sum((task) => task.errors) > 0 ? "warn" : ""),

@@ -200,7 +200,7 @@ function tables(step) {
         label: traced ? "Took" : "Expected",
         number: true,
         value: (node) => node.took ?? node.seconds,
-        cell: (node) => bar((node.took ?? node.seconds) / (step.took || 1), duration(node.took ?? node.seconds)),
+        cell: (node) => bar((node.took ?? node.seconds) / (step.took || 1), expected(node)),
         width: "minmax(7rem, 1.2fr)",
       },
       { name: "line", label: "Your line", wide: true, value: (node) => node.line ?? "", width: "minmax(8rem, 2fr)" },
@@ -218,6 +218,10 @@ function tables(step) {
     moved.element,
   ];
 }
+
+/** Return how long a node took or is expected to take, which is more where the plan does not know the sizes of its values. */
+const expected = (node) =>
+  `${node.took === null && node.seconds !== null && !node.known ? "≥ " : ""}${duration(node.took ?? node.seconds)}`;
 
 /** Return the nodes of a partition: those that are planned, with the time that each took where the step was traced. */
 function nodes_of(part) {
