@@ -6,9 +6,10 @@ fifth of a second of every run, also of those that never use it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from actorsession import AsyncSession, Graph, LocalCluster, Session
+    from actorsession.testing import SimulatedCluster
+    from actorsession.testing.leaks import Holdings
 
-__all__ = ["graph", "local_cluster", "no_leaks", "session", "sync_session"]
+__all__ = ["graph", "local_cluster", "no_leaks", "session", "simulated_cluster", "sync_session"]
 
 # What the process held before a test that asks for ``no_leaks``.
-_HELD = pytest.StashKey["Holdings"]()
+_HELD: pytest.StashKey[Holdings] = pytest.StashKey()
 
 
 @pytest.fixture
@@ -28,8 +31,8 @@ def graph() -> Iterator[Graph]:
     """Return a new graph, which is the default one of the test."""
     from actorsession import Graph
 
-    with Graph().as_default() as made:
-        yield made
+    with Graph().as_default() as new:
+        yield new
 
 
 @pytest.fixture
@@ -37,8 +40,8 @@ def sync_session(graph: Graph) -> Iterator[Session]:
     """Return a session of this process on the test's graph."""
     from actorsession import Session
 
-    with Session(graph=graph) as made:
-        yield made
+    with Session(graph=graph) as new:
+        yield new
 
 
 if find_spec("pytest_asyncio") is None:
@@ -60,8 +63,8 @@ else:
         """Return an asynchronous session of this process on the test's graph and loop."""
         from actorsession import AsyncSession
 
-        async with AsyncSession(graph=graph) as made:
-            yield made
+        async with AsyncSession(graph=graph) as new:
+            yield new
 
     @pytest_asyncio.fixture
     async def _no_pending_tasks() -> AsyncIterator[None]:
@@ -72,6 +75,15 @@ else:
         if left := await pending_tasks():
             lines = sorted(map(repr, left))
             pytest.fail("\n  ".join([f"the test left {len(lines)} tasks pending:", *lines]), pytrace=False)
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add ``--simulation-seed``, and have pytest import the library as it is."""
+    # pytest rewrites the asserts of all packages of a distribution with a plug-in: a second of each run that imports
+    # the library where its files cannot be written, and a quarter where they can. There is no public way to say no.
+    getattr(pluginmanager.rewrite_hook, "_must_rewrite", set()).difference_update({"actorsession", "transports"})
+    group = parser.getgroup("actorsession")
+    group.addoption("--simulation-seed", type=int, help="the seed of simulated_cluster() for tests that give none")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -93,8 +105,29 @@ def local_cluster(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
 
     mark = request.node.get_closest_marker("local_cluster")
     jobs: Mapping[str, int] = {"worker": 2}
-    with LocalCluster(*(mark.args if mark and mark.args else (jobs,)), **(mark.kwargs if mark else {})) as made:
-        yield made
+    with LocalCluster(*(mark.args if mark and mark.args else (jobs,)), **(mark.kwargs if mark else {})) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def simulated_cluster(request: pytest.FixtureRequest) -> Callable[..., SimulatedCluster]:
+    """Return a function that makes a cluster in a simulation: ``simulated_cluster(seed, {"worker": 2})``.
+
+    Its arguments are those of ``SimulatedCluster``. Without a seed it is that of ``--simulation-seed``, or a new one.
+    The report of a test that fails shows the seeds.
+    """
+    from actorsession.testing import SimulatedCluster
+
+    def make(seed: int | None = None, jobs: Mapping[str, int] | None = None, **options: Any) -> SimulatedCluster:
+        if seed is None:
+            seed = request.config.getoption("simulation_seed", None)
+        if seed is None:
+            seed = secrets.randbits(32)
+        again = f"seed {seed}; the same run: pytest --simulation-seed {seed} '{request.node.nodeid}'"
+        request.node.add_report_section("call", "simulation", again)
+        return SimulatedCluster(seed, jobs, **options)
+
+    return make
 
 
 @pytest.fixture

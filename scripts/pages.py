@@ -19,13 +19,19 @@ from scripts.error_catalogue import catalogue_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 # Modules of the reference that are not attributes of ``actorsession``.
-SEPARATE_MODULES = ("actorsession.extend", "transports")
+SEPARATE_MODULES = (
+    "actorsession.extend",
+    "actorsession.testing",
+    "actorsession.testing.faults",
+    "actorsession.testing.strategies",
+    "transports",
+)
 # The pages in the order in which they are shown, by the heading above them.
 CONTENTS = {
     "Guide": (
         "docs/tutorial docs/layers docs/questions docs/errors docs/sessions docs/graphs docs/checkpoints "
         "docs/distributed docs/observability docs/tour docs/engines docs/ray docs/dask docs/slurm docs/kubernetes "
-        "docs/tensorflow1 docs/extending"
+        "docs/tensorflow1 docs/testing docs/extending"
     ),
     "Reference": "reference/index reference/errors/index docs/semantics docs/benchmarks examples",
     "The project": "docs/architecture docs/decisions/README CONTRIBUTING SECURITY CHANGELOG",

@@ -38,7 +38,6 @@ import numpy as np
 
 from actorsession import checkpoints
 from actorsession.errors import OpError
-from transports.host import Files
 
 __all__ = ["SCENARIOS", "Report", "Scenario", "run_scenario", "run_scenarios", "unsynced"]
 
@@ -89,9 +88,7 @@ class Calls:
     def install(self) -> None:
         """Has ``os`` and ``open`` tell of their calls; for the rest of the life of the process."""
         for name in ("replace", "rename", "unlink", "remove", "rmdir", "mkdir", "link"):
-            counted = self._counted(name, getattr(os, name))
-            setattr(os, name, counted)
-            setattr(Files, name, staticmethod(counted))
+            setattr(os, name, self._counted(name, getattr(os, name)))
         paths: dict[int, str] = {}
         os_open, sync, plain_open = os.open, os.fsync, io.open
 
@@ -123,7 +120,6 @@ class Calls:
             return buffered if "b" in mode else io.TextIOWrapper(buffered, encoding="utf-8")
 
         os.open, os.fsync = open_descriptor, sync_descriptor
-        Files.open = staticmethod(open_descriptor)
         builtins.open = io.open = os.fdopen = open_file  # type: ignore[assignment]
 
     def _counted(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:

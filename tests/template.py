@@ -24,7 +24,6 @@ import ctypes
 import fcntl
 import gc
 import io
-import itertools
 import json
 import os
 import signal
@@ -434,22 +433,6 @@ def _open_standard_streams() -> None:
         setattr(sys, f"__{name}__", text)
 
 
-# What modules draw when they are imported, and no two processes have the same.
-_DRAWN: Mapping[tuple[str, str], Callable[[], Any]] = {
-    ("actorsession.ops.flow.script", "_SECRET"): lambda: os.urandom(16).hex(),
-    ("actorsession.cluster.master.step_parts", "STEP_IDS"): lambda: itertools.count(
-        int.from_bytes(os.urandom(7), "big")
-    ),
-}
-
-
-def _owners() -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """The names of the modules that have what was drawn, for each that draws."""
-    spaces = [vars(module) for module in sys.modules.values()]
-    drawn = {(where, name): vars(sys.modules[where])[name] for where, name in _DRAWN}
-    return {key: [space for space in spaces if space.get(key[1]) is value] for key, value in drawn.items()}
-
-
 def _run(words: Sequence[str]) -> None:
     """Run a program as an interpreter does that has its words on its command line."""
     import runpy
@@ -502,7 +485,7 @@ def _main() -> None:
     _import_package()
     from actorsession.ops.blas_threads import loaded_libraries
 
-    libraries, owners = loaded_libraries(), _owners()
+    libraries = loaded_libraries()
     gc.enable()
     gc.collect()
     gc.freeze()
@@ -514,10 +497,6 @@ def _main() -> None:
     signal.signal(signal.SIGINT, on_interrupt)
     _become(start)
     sys.path[:] = path
-    for key, spaces in owners.items():
-        value = _DRAWN[key]()
-        for space in spaces:
-            space[key[1]] = value
     threads = int(os.environ.get(_THREADS) or len(os.sched_getaffinity(0)))
     for library in libraries:
         if library.asked() != threads:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -45,7 +45,7 @@ class Listener(ABC):
         """
         self.address = address
         self._on_connection = on_connection
-        self._children: set[asyncio.Task[None]] = set()
+        self._children: dict[asyncio.Task[None], None] = {}  # in the order of their beginning
         self._connections: dict[asyncio.Task[None], Connection] = {}
         self._closed = False
 
@@ -74,20 +74,22 @@ class Listener(ABC):
                 self._closed = True
                 await self._stop_accepting()
             if connections:
-                await self._close_children(grace, self._children - {own})
+                await self._close_children(grace, [child for child in self._children if child is not own])
         except asyncio.CancelledError:
-            for child in self._children - {own} if connections else ():
-                self._abort_child(child)
+            for child in list(self._children) if connections else ():
+                if child is not own:
+                    self._abort_child(child)
             raise
 
-    async def _close_children(self, grace: float, children: set[asyncio.Task[None]]) -> None:
+    async def _close_children(self, grace: float, children: Sequence[asyncio.Task[None]]) -> None:
         """Close the connections of these children and wait for them; cancel those that are late."""
-        for child in children - self._connections.keys():
-            child.cancel()  # still in the handshake
         async with asyncio.TaskGroup() as group:
-            for child in children & self._connections.keys():
-                closing = self._connections[child].aclose(grace=grace)
-                group.create_task(closing, name=f"close a connection of {self.address}")
+            for child in children:
+                connection = self._connections.get(child)
+                if connection is None:
+                    child.cancel()  # still in the handshake
+                else:
+                    group.create_task(connection.aclose(grace=grace), name=f"close a connection of {self.address}")
         late = await _wait_for(children, grace)
         for child in late:
             self._abort_child(child)
@@ -112,12 +114,12 @@ class Listener(ABC):
                 its first step never closes the resources passed to it.
         """
         child = asyncio.get_running_loop().create_task(work, name=name)
-        self._children.add(child)
+        self._children[child] = None
         child.add_done_callback(partial(self._child_ended, abandon))
         return child
 
     def _child_ended(self, abandon: Callable[[], None], child: asyncio.Task[None]) -> None:
-        self._children.discard(child)
+        self._children.pop(child, None)
         abandon()
 
     async def _serve(self, connection: Connection) -> None:
@@ -166,9 +168,9 @@ def _is_connection_error(error: Exception) -> bool:
     return isinstance(error, ConnectionClosed)
 
 
-async def _wait_for(children: Iterable[asyncio.Task[None]], seconds: float) -> set[asyncio.Task[None]]:
+async def _wait_for(children: Iterable[asyncio.Task[None]], seconds: float) -> list[asyncio.Task[None]]:
     """Wait for children to end, and return those that have not."""
-    left = {child for child in children if not child.done()}
-    if not left:
-        return left
-    return (await asyncio.wait(left, timeout=seconds))[1]
+    left = [child for child in children if not child.done()]
+    if left:
+        await asyncio.wait(left, timeout=seconds)
+    return [child for child in left if not child.done()]

@@ -46,7 +46,7 @@ from transports.host import current_host
 
 __all__ = [
     "PRIVATE", "PRIVATE_FOLDER", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors",
-    "files_beginning", "keep_file", "make_folder", "make_private_folder", "open_kept", "open_regular",
+    "files_beginning", "keep_file", "make_folder", "make_private_folder", "open_file", "open_kept", "open_regular",
     "overwrite", "read_regular", "regular", "remove_abandoned", "remove_unused", "replace_file",
     "sync_folder", "write_whole",
 ]  # fmt: skip
@@ -170,8 +170,18 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
         FailedPreconditionError: if it is something else.
         OSError: the system refuses.
     """
-    with current_host().files.open_file(path_text(path), opener=regular()) as file:
+    with open_file(path_text(path)) as file:
         return file.read()
+
+
+def open_file(path: str | os.PathLike[str], files: FileRoots = ANYWHERE, buffering: int = -1) -> BinaryIO:
+    """Open a regular file for reading; see ``regular``.
+
+    Raises:
+        FailedPreconditionError: if it is something else.
+        OSError: the system refuses.
+    """
+    return current_host().files.open_file(path, "rb", buffering, opener=regular(files))
 
 
 def make_private_folder(path: str) -> None:
@@ -259,7 +269,7 @@ def overwrite(
 
 def _take_over(descriptor: int, before: os.stat_result | None) -> None:
     """Give a new file the owner and the mode of the one that it replaces, as far as the system permits."""
-    if before is not None and sys.platform != "win32":
+    if before is not None:
         with contextlib.suppress(OSError):
             current_host().files.fchown(descriptor, before.st_uid, before.st_gid)
         current_host().files.fchmod(descriptor, stat.S_IMODE(before.st_mode))
@@ -405,7 +415,7 @@ def keep_file(path: str, files: FileRoots = ANYWHERE) -> Iterator[None]:
 def open_kept(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
     """Open a file for reading, and keep it as ``keep_file`` does while it is open; errors are the same."""
     with file_errors(f"cannot read {path!r}"):
-        file = current_host().files.open_file(path, buffering=0, opener=regular(files))
+        file = open_file(path, files, buffering=0)
     if not _lock(file.fileno(), shared=True) or not current_host().files.fstat(file.fileno()).st_nlink:
         file.close()
         raise AbortedError(f"{path!r} is being removed by another process")
@@ -535,10 +545,7 @@ class LockedFile:
     @staticmethod
     def text_of(path: str) -> str:
         """Return what the owner of a file has written to it; "" if that cannot be read."""
-        with (
-            contextlib.suppress(OSError, FailedPreconditionError),
-            current_host().files.open_file(path, opener=regular()) as file,
-        ):
+        with contextlib.suppress(OSError, FailedPreconditionError), open_file(path) as file:
             return file.read(_LONGEST_TEXT).decode(errors="replace")
         return ""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import math
 import mmap
-import os
 import struct
 from collections.abc import Sequence
 from dataclasses import field
@@ -19,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors, files_beginning, regular
+from actorsession.checkpoints.atomic import file_errors, files_beginning, open_file
 from actorsession.checkpoints.crc32c import crc32c, crc32c_each, masked
 from actorsession.checkpoints.entry import Entry, add_piece
 from actorsession.checkpoints.slices import Array, Extent, Shape, check_shape, slice_key
@@ -30,6 +29,7 @@ from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
 from actorsession.protobuf.wire import as_bytes, as_integer, fields, integers_from, read_varint, signed
 from actorsession.records import dataclass
+from transports.host import current_host
 
 __all__ = ["TensorBundle", "data_file", "data_files", "extent_of", "kind_of", "read_index", "read_shape", "read_span"]
 
@@ -244,7 +244,7 @@ def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, by
         UnimplementedError: if it was written by a big-endian machine, or a later version.
     """
     path = prefix + ".index"
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
+    with file_errors(f"cannot read {path!r}"), open_file(path, files) as file:
         table = read_table(file.read(), path)
     try:
         return table, _read_header(table.pop(b"", b""), path)
@@ -255,9 +255,9 @@ def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, by
 def _mapped(path: str, files: FileRoots) -> mmap.mmap | bytes:
     """Return the content of a data file."""
     try:
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
-            size = os.fstat(file.fileno()).st_size
-            return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
+        with file_errors(f"cannot read {path!r}"), open_file(path, files) as file:
+            size = current_host().files.fstat(file.fileno()).st_size
+            return current_host().files.map(file.fileno(), size)
     except NotFoundError as exc:
         # The index exists, so the checkpoint was complete once and has lost this file.
         raise DataLossError(f"the data file {path!r} is missing") from exc

@@ -49,6 +49,7 @@ from actorsession.protobuf.wire import (
     write_tag,
     write_varint,
 )
+from transports.host import current_host
 
 __all__ = ["merge_bundles", "save_bundle", "shape_field", "slice_message", "spans_of", "write_bundle", "write_table"]
 
@@ -139,7 +140,7 @@ def write_bundle(
         with file_errors(f"cannot write {path!r}"), new_files[path] as file:
             write(file)
             file.flush()
-            os.fsync(file.fileno())
+            current_host().files.fsync(file.fileno())
             _write_index(prefix, entries, shards, files)
     _renumber(prefix, entries, [path], shards, files)
 

@@ -8,44 +8,48 @@ without its index: the nonce distinguishes the two, as far as that is possible o
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
-import platform
-import secrets
 import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+
+from transports.host import current_host
 
 __all__ = ["FORM", "has_ended", "nonce_held"]
 
 FORM = r"[0-9a-f]{24}"
 
 _PID_MASK = 0xFFFFFFFF
-# The nonces of this process's saves in progress.
-_under_way: set[str] = set()
+
+
+def _under_way() -> set[str]:
+    """Return the nonces of the saves of a process that are in progress; there are none yet."""
+    return set()
 
 
 @contextlib.contextmanager
 def nonce_held() -> Iterator[str]:
     """Yield a new nonce, whose save is in progress for the length of the block."""
-    nonce = f"{_host()}{os.getpid() & _PID_MASK:08x}{secrets.token_hex(4)}"
-    _under_way.add(nonce)
+    host = current_host()
+    pid = host.processes.getpid() & _PID_MASK
+    nonce, under_way = f"{host.own(_host)}{pid:08x}{host.entropy.token_hex(4)}", host.own(_under_way)
+    under_way.add(nonce)
     try:
         yield nonce
     finally:
-        _under_way.discard(nonce)
+        under_way.discard(nonce)
 
 
 def has_ended(nonce: str) -> bool:
     """Return whether a save is known to have ended; ``False`` if unknown, such as on another host."""
     host, pid = nonce[:8], int(nonce[8:16], 16)
-    if host != _host():
+    if host != current_host().own(_host):
         return False
-    if pid == os.getpid() & _PID_MASK:
-        return nonce not in _under_way
-    if sys.platform == "win32":
-        return False  # Windows has no harmless way to test whether a process exists
+    if pid == current_host().processes.getpid() & _PID_MASK:
+        return nonce not in current_host().own(_under_way)
+    if sys.platform == "win32" or not current_host().processes.are_visible:
+        return False  # Windows has no harmless way to test whether a process exists, and a simulation none
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -55,12 +59,13 @@ def has_ended(nonce: str) -> bool:
     return False
 
 
-@functools.cache
 def _host() -> str:
     """Return an identifier of the set of processes within which process numbers are unique."""
-    parts = [platform.node()]
-    # The same number may be another process after a boot, and in another container.
-    with contextlib.suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
-        parts.append(os.readlink("/proc/self/ns/pid"))
+    host = current_host()
+    parts = [host.network.gethostname()]
+    if host.processes.are_visible:
+        # The same number may be another process after a boot, and in another container.
+        with contextlib.suppress(OSError):
+            parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
+            parts.append(os.readlink("/proc/self/ns/pid"))
     return f"{zlib.crc32('|'.join(parts).encode()):08x}"

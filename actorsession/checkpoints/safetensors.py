@@ -25,7 +25,6 @@ from __future__ import annotations
 import json
 import math
 import mmap
-import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
@@ -33,7 +32,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors, regular, write_whole
+from actorsession.checkpoints.atomic import file_errors, open_file, write_whole
 from actorsession.checkpoints.seals import check_unsealed, is_sealed, seal
 from actorsession.checkpoints.slices import Array, Shape, check_shape
 from actorsession.checkpoints.strings import pack_strings, unpack_strings
@@ -42,6 +41,7 @@ from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, complex128, string
 from actorsession.json_text import read_json
 from actorsession.records import dataclass
+from transports.host import current_host
 
 __all__ = ["SUFFIX", "VERSION", "Header", "SafetensorsFile", "Stored", "write_file"]
 
@@ -234,13 +234,13 @@ class SafetensorsFile:
 
     def __init__(self, path: str, files: FileRoots = ANYWHERE) -> None:
         self.path = path
-        self._map: mmap.mmap | None = None
+        self._map: mmap.mmap | bytes | None = None
         self._checked: set[str] = set()
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
-            size = os.fstat(file.fileno()).st_size
+        with file_errors(f"cannot read {path!r}"), open_file(path, files) as file:
+            size = current_host().files.fstat(file.fileno()).st_size
             self.header = _read_header(file, size, path)
             if size > self.header.start:
-                self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+                self._map = current_host().files.map(file.fileno(), size)
 
     def close(self) -> None:
         """Release the file; arrays that were loaded keep what they need of it."""

@@ -20,7 +20,6 @@ import contextlib
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,7 +30,7 @@ from actorsession.checkpoints.atomic import (
     file_errors,
     files_beginning,
     keep_file,
-    regular,
+    open_file,
     remove_abandoned,
     remove_unused,
     replace_file,
@@ -44,6 +43,7 @@ from actorsession.checkpoints.slices import Extent, parse_spec
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
 from actorsession.json_text import read_json
+from transports.host import current_host
 
 __all__ = [
     "BUNDLE_SUFFIX",
@@ -295,7 +295,7 @@ def _is_abandoned(nonce: str | None, path: str, files: FileRoots) -> bool:
     if nonce is None or nonces.has_ended(nonce):
         return nonce is not None
     with contextlib.suppress(OSError):
-        return time.time() - files.stat(path).st_mtime > _FORGOTTEN
+        return current_host().clock.time() - files.stat(path).st_mtime > _FORGOTTEN
     return False
 
 
@@ -413,7 +413,7 @@ def _add(entries: dict[str, Entry], name: str, stored: Stored, file: Safetensors
 
 def _read_index(path: str, files: FileRoots = ANYWHERE) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the maps from tensor to file, and from file to the checksum of its header."""
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
+    with file_errors(f"cannot read {path!r}"), open_file(path, files) as file:
         text = file.read()
     try:
         index = read_json(text)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import drop_files, file_errors, regular, write_whole
+from actorsession.checkpoints.atomic import drop_files, file_errors, open_file, write_whole
 from actorsession.checkpoints.bundle import extent_of, kind_of, read_shape, read_span
 from actorsession.checkpoints.bundle_writer import shape_field, slice_message, spans_of, write_table
 from actorsession.checkpoints.entry import Entry, PieceOf, add_piece
@@ -74,7 +74,7 @@ def _is_table(path: str, files: FileRoots) -> bool:
     try:
         if path.endswith(".index") or not stat.S_ISREG(files.stat(path).st_mode):
             return False
-        with open(path, "rb", opener=regular(files)) as file:
+        with open_file(path, files) as file:
             file.seek(-len(MAGIC), os.SEEK_END)
             return file.read() == MAGIC
     except (OSError, ValueError):
@@ -153,7 +153,7 @@ def _whole(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
 
 
 def _read(path: str, files: FileRoots = ANYWHERE) -> dict[bytes, bytes]:
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
+    with file_errors(f"cannot read {path!r}"), open_file(path, files) as file:
         return read_table(file.read(), path)
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from actorsession.cli.console import FAILURE, SUCCESS, print_json, print_line, raw
 from actorsession.extras import INCOMPLETE
+from transports.host import current_host
 
 __all__ = ["add_to"]
 
@@ -134,7 +135,6 @@ def _event_loop() -> Iterator[Finding]:
 
 def _blas() -> Iterator[Finding]:
     from actorsession.ops.blas_threads import core_type, loaded_libraries
-    from actorsession.runtime.kernel_pool import processors
 
     libraries = loaded_libraries()
     if not libraries:
@@ -154,12 +154,12 @@ def _blas() -> Iterator[Finding]:
                 text,
                 f"export OPENBLAS_CORETYPE={better} before Python starts, as worker processes have it",
             )
-        elif library.get() > processors():
+        elif library.get() > (cores := current_host().processes.processors()):
             yield Finding(
                 "BLAS",
                 ADVICE,
-                f"{text} for {processors()} cores",
-                f"export OPENBLAS_NUM_THREADS={processors()}: threads that share a core wait for each other",
+                f"{text} for {cores} cores",
+                f"export OPENBLAS_NUM_THREADS={cores}: threads that share a core wait for each other",
             )
         else:
             yield Finding("BLAS", OK, text)

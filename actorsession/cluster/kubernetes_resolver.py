@@ -15,7 +15,6 @@ import contextlib
 import http.client
 import os
 import re
-import socket
 import ssl
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -32,6 +31,7 @@ from actorsession.errors import (
     UnavailableError,
 )
 from actorsession.json_text import read_json
+from transports.host import current_host
 
 __all__ = ["PORT", "KubernetesClusterResolver"]
 
@@ -133,7 +133,7 @@ class KubernetesClusterResolver(DescribedClusterResolver):
 
     @property
     def _pod(self) -> str:
-        return self._given_pod or os.environ.get("POD_NAME") or socket.gethostname()
+        return self._given_pod or os.environ.get("POD_NAME") or current_host().network.gethostname()
 
     @property
     def _namespace(self) -> str:

@@ -79,7 +79,7 @@ class PeerLinks:
     _addresses: TaskAddresses
     _options: LinkOptions
     _children: Children  # own the links that are dialled here
-    _open: set[Link]  # all links of the server, including those of clients and of sessions
+    _open: dict[Link, None]  # all links of the server, including those of clients and of sessions
     _named: bool  # whether a task that is dialled introduces itself by the name that it has here
     in_use: dict[str, Link] = field(default_factory=dict, init=False)
     ended: bool = field(default=False, init=False)
@@ -107,12 +107,12 @@ class PeerLinks:
         )
 
     def _register(self, link: Link, level: int = logging.INFO) -> None:
-        self._open.add(link)
+        self._open[link] = None
         _log.log(level, "%s has a link to %s at %s", self.hello.task, link.peer_name, link.address)
         link.on_closed(lambda why: self._unregister(link, why, level))
 
     def _unregister(self, link: Link, why: OpError, level: int) -> None:
-        self._open.discard(link)
+        self._open.pop(link, None)
         names = self.hello.task, link.peer_name, link.address
         _log.log(level, "%s has no link to %s at %s any more: %s", *names, why.message)
         errors = self._options.errors
@@ -126,8 +126,7 @@ class PeerLinks:
             if known.peer.incarnation == link.peer.incarnation:
                 return
             # The task came back before the end of its former incarnation was noticed.
-            closing = known.aclose()
-            _ = self._children.start(closing, name=f"close the link to a former {task}")
+            known.drop("the task was started again")
         self.in_use[task] = link
         link.on_closed(lambda _: self._forget(task, link))
 

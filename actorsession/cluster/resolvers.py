@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -26,6 +25,7 @@ from actorsession.cluster.spec import ClusterSpec, full_address
 from actorsession.config.file_roots import path_text
 from actorsession.errors import MissingFileError, NotFoundError, RequestTypeError, RequestValueError, UnavailableError
 from actorsession.json_text import read_json_object
+from transports.host import current_host
 
 __all__ = [
     "TF_CONFIG",
@@ -347,5 +347,5 @@ async def ask_resolver(resolver: ClusterResolver, deadline: Deadline) -> Cluster
         with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
             loop.call_soon_threadsafe(settle, spec, error)
 
-    threading.Thread(target=ask, name=f"ask {resolver!r:.60}", daemon=True).start()
+    current_host().processes.start_thread(ask, f"ask {resolver!r:.60}")
     return await deadline.wait(answer, what=f"an answer of {resolver!r}")

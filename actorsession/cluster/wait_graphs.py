@@ -12,7 +12,6 @@ the others by no more than the deadline, and is named.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
@@ -30,6 +29,7 @@ from actorsession.runtime.hang_report import Looks, awaited_keys
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step_inspector import Stacks, held_pool, step_waits, what_became_of
 from actorsession.runtime.wait_graph import HELD, NOBODY, SENT, UNBEGUN, MasterWaits, SentKey, StepWaits, TaskWaits
+from transports.host import current_host
 
 __all__ = ["MOST", "WaitGraphs", "collect_wait_graphs", "own_wait_graph"]
 
@@ -97,7 +97,7 @@ def _steps(session: WorkerSession, table: RendezvousTable, stacks: Stacks, most:
     """Yield the steps of one session, the oldest first, because those are the ones that hang."""
     for step in list(session.steps.running.values())[:most]:
         yield step_waits(step, stacks, most, session=session.handle, task=session.task)
-    now = time.monotonic()
+    now = current_host().clock.monotonic()
     for step_id, held in sorted(session.steps.held.steps.items(), key=lambda item: item[1].since)[:most]:
         yield StepWaits(
             step_id=step_id,
@@ -125,7 +125,7 @@ def _unbegun(table: RendezvousTable, known: set[int], task: str) -> list[StepWai
 
     Their session is not known here: a value brings only the id of its step.
     """
-    now = time.monotonic()
+    now = current_host().clock.monotonic()
     return [
         StepWaits(step_id=unbegun.step_id, task=task, state=UNBEGUN, seconds=now - unbegun.created)
         for unbegun in table.unbegun(MOST)
@@ -209,7 +209,7 @@ class _Collector:
 
     async def collect(self) -> WaitGraphs:
         looks = Looks(self._deadline.time_left)
-        while (pause := looks.add(await self._look(), time.monotonic())) is not None:  # noqa: ASYNC110
+        while (pause := looks.add(await self._look(), current_host().clock.monotonic())) is not None:  # noqa: ASYNC110
             await asyncio.sleep(pause)
         return WaitGraphs(list(looks.waits), self._silent)
 

@@ -68,9 +68,9 @@ class WorkerCache:
         self._on_lost_push = on_lost_push
         self._options = options
         # All links of the server, including those of clients and of sessions.
-        self._open: set[Link] = set() if server is None else server._open
+        self._open: dict[Link, None] = {} if server is None else server._open
         self._of_sessions: dict[str, WorkerCache] = {}  # those that are held, by session handle
-        self._to_close: set[WorkerCache] = set()  # and those whose links are being closed as well
+        self._to_close: dict[WorkerCache, None] = {}  # and those whose links are being closed as well
         self._holders = 0
         self._children = Children(f"links of {hello.task}")
         self.addresses = TaskAddresses(task, resolve)
@@ -112,7 +112,7 @@ class WorkerCache:
                 task, hello, self._serves, self._on_lost_push, self._options, server=self
             )
             cache.learn(addresses)
-            self._to_close.add(cache)
+            self._to_close[cache] = None
         cache._holders += 1
         return cache
 
@@ -224,7 +224,7 @@ class WorkerCache:
             for owner in owners:
                 group.create_task(owner.aclose(grace), name=f"close {owner!r}")
         await self._children.stop(grace)
-        self._server._to_close.discard(self)
+        self._server._to_close.pop(self, None)
 
     def statistics(self) -> tuple[LinkStatistics, ...]:
         """Return the traffic of each open link, sorted by peer."""

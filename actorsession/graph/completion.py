@@ -17,6 +17,7 @@ from typing import Any
 
 from actorsession.errors import CancelledError
 from actorsession.process_bound import ProcessBound
+from transports.host import current_host
 
 __all__ = ["Completed", "Completion", "Loan"]
 
@@ -122,6 +123,8 @@ class Completion(ProcessBound):
         Raises:
             BaseException: the error.
         """
+        if not self.done:
+            current_host().processes.check_wait()
         pause, told = _FIRST_LOOK, threading.Event()
         self.listen(lambda _: told.set())
         try:

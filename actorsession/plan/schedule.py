@@ -113,7 +113,7 @@ def work_graph(
     nodes = {n.name: (n, part.device) for part in partitions for n in part.nodes}
     sender = {n.attrs["key"]: n for n, _ in nodes.values() if n.op == SEND}
     fetched: dict[str, float] = {}
-    for name, index in {(name, index) for part in partitions for _, name, index in part.fetches}:
+    for name, index in dict.fromkeys([(name, index) for part in partitions for _, name, index in part.fetches]):
         size = model.output_bytes(name, index) or _static_bytes(nodes[name][0].outputs[index])
         fetched[name] = fetched.get(name, 0.0) + size
     work: dict[str, Work] = {}

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
@@ -433,7 +432,7 @@ class LinkReader:
         self._connection.pause()
         self._liveness.reads_apart = True
         try:
-            threading.Thread(target=work, name="actorsession-decoding", daemon=True).start()
+            current_host().processes.start_thread(work, "actorsession-decoding")
         except RuntimeError:  # there can be no more threads
             work()
 
@@ -693,6 +692,14 @@ class Link:
         await self._connection.aclose(grace=grace)
         await self._children.stop(grace)
         await self._waiting_asks.stop(grace)
+
+    def drop(self, why: str) -> None:
+        """End the link to a peer whose process is gone: pending asks fail with ``UnavailableError``.
+
+        Args:
+            why: how that is known, as the rest of a sentence.
+        """
+        self._end.give_up(why, ours=False)
 
     def abandon(self) -> None:
         """Drop the connection when its loop has ended, which calls nobody any more; on any thread."""

@@ -65,14 +65,15 @@ def shared_token(address: str = "") -> str | None:
 def _read_token(path: str) -> str:
     where = f"{TOKEN_FILE_VARIABLE} names {path!r}"
     try:
-        with open(path, encoding="utf-8") as file:
+        files = current_host().files
+        with files.open_file(path) as file:
             # Kubernetes gives the files of a secret to the group of a pod that does not run as root.
-            if os.fstat(file.fileno()).st_mode & (stat.S_IROTH | stat.S_IWOTH):
+            if files.fstat(file.fileno()).st_mode & (stat.S_IROTH | stat.S_IWOTH):
                 raise InvalidArgumentError(
                     f"{where}, which every user of this machine can read or write; `chmod 600` it and make "
                     "another token"
                 )
-            token = file.read().strip()
+            token = file.read().decode().strip()
     except (OSError, UnicodeDecodeError) as exc:
         raise InvalidArgumentError(f"{where}, which cannot be read: {exc}") from None
     if not token:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -447,7 +446,7 @@ def encode_apart(values: Sequence[Any], then: Callable[[Sequence[Any]], None]) -
             loop.call_soon_threadsafe(then, encoded)
 
     try:
-        threading.Thread(target=work, name="actorsession-encoding", daemon=True).start()
+        current_host().processes.start_thread(work, "actorsession-encoding")
     except RuntimeError:  # there can be no more threads
         return False
     return True

@@ -12,7 +12,6 @@ import asyncio
 import concurrent.futures
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from types import TracebackType
@@ -21,6 +20,7 @@ from typing import Any, TypeVar
 from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.segment_context import PendingValues
 from actorsession.runtime.kernel_pool import lend_turn
+from transports.host import current_host
 
 __all__ = ["CancelScope", "acquire", "cancel_pending", "result_of", "wait_for"]
 
@@ -81,6 +81,8 @@ def result_of(future: concurrent.futures.Future[T]) -> T:
     scope: CancelScope | None = getattr(_entered, "scope", None)
     if scope is not None:
         scope.hold(future.cancel)
+    if not future.done():
+        current_host().processes.check_wait()
     if _is_main():
         while not future.done():
             # Not ``result()``, because its own TimeoutError could not be told from the future's.
@@ -116,7 +118,7 @@ def wait_for(pending: PendingValues, check: Callable[[], None], loop: asyncio.Ab
         completion = Completion.of(pending)
     elif asyncio._get_running_loop() is not None:
         # The wait blocks this thread, which is the loop's, so another thread must run the coroutine.
-        threads = concurrent.futures.ThreadPoolExecutor(1, "actorsession-coroutine")
+        threads = current_host().processes.workers(1, "actorsession-coroutine")
         completion = Completion.of(threads.submit(copy_context().run, asyncio.run, _checked(pending, check)))
         threads.shutdown(wait=False)
     elif loop is not None:
@@ -160,14 +162,16 @@ def acquire(lock: threading.Lock, seconds: float | None, cancel: Callable[[], ob
             scope.hold(cancel)
     if lock.acquire(blocking=False):
         return True
+    current_host().processes.check_wait()
     if not _is_main():
         return lock.acquire(timeout=-1 if seconds is None else seconds)
-    end = None if seconds is None else time.monotonic() + seconds
+    monotonic = current_host().clock.monotonic
+    end = None if seconds is None else monotonic() + seconds
     while True:
-        left = _SLICE if end is None else max(min(end - time.monotonic(), _SLICE), 0.0)
+        left = _SLICE if end is None else max(min(end - monotonic(), _SLICE), 0.0)
         if lock.acquire(timeout=left):
             return True
-        if end is not None and time.monotonic() >= end:
+        if end is not None and monotonic() >= end:
             return False
 
 

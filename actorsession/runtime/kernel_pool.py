@@ -24,32 +24,22 @@ being closed end too.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from time import monotonic
 from typing import Any
 
 from actorsession.metrics import Histogram, HistogramCounts
+from transports.host import current_host
 
-__all__ = ["KernelPool", "PoolThreads", "lend_turn", "processors"]
+__all__ = ["KernelPool", "PoolThreads", "lend_turn"]
 
 _THREAD_NAME = "actorsession-kernel"
 # Threads for work that blocks, and as many whose work waits; each is started when no other is idle. A program
 # that nests or overlaps more calls of its own code than this waits for the first of them.
 _MOST_BLOCKED = 256
 _SHUT_DOWN = "the kernel pool is shut down"
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        return os.cpu_count() or 1
 
 
 class PoolThreads:
@@ -75,6 +65,7 @@ class PoolThreads:
         "_is_first_next",
         "_lines",
         "_lock",
+        "_now",
         "_resuming",
         "_running",
         "_shares",
@@ -86,8 +77,10 @@ class PoolThreads:
     def __init__(self, number: int, name: str = _THREAD_NAME) -> None:
         self.number = number
         self.waits = Histogram()
-        self._executor = ThreadPoolExecutor(number + _MOST_BLOCKED, name)
-        self._beside = ThreadPoolExecutor(_MOST_BLOCKED, f"{name}-blocked")
+        host = current_host()
+        self._now = host.clock.monotonic
+        self._executor = host.processes.workers(number + _MOST_BLOCKED, name)
+        self._beside = host.processes.workers(_MOST_BLOCKED, f"{name}-blocked")
         # The queued work of each user, next user first, and of it one first run of each identity.
         self._lines: OrderedDict[object, deque[_Work]] = OrderedDict()
         self._firsts: OrderedDict[object, _Work] = OrderedDict()
@@ -148,7 +141,7 @@ class PoolThreads:
                     call.pop()
                     raise
             return
-        queued = _Work(work, args, first)
+        queued = _Work(work, args, first, self._now())
         with self._lock:
             self._lines.setdefault(user, deque()).append(queued)
             if first is not None:
@@ -174,23 +167,14 @@ class PoolThreads:
             self._turns.add(turn)
         # Outside the lock, for which the thread that this wakes would have to wait.
         try:
-            self._executor.submit(self._serve, turn)
+            self._executor.serve(partial(self._next, turn))
         except RuntimeError:
             # The executor may have kept the call, for a thread that it does start later.
             with self._lock:
                 self._turns.discard(turn)
             raise
 
-    def _serve(self, turn: _Turn) -> None:
-        """Run what is queued in this thread, until nothing is or the turn has to be given up."""
-        _here.turn = turn
-        try:
-            while (call := self._next(turn)) is not None:
-                self._run(call)
-        finally:
-            _here.turn = None
-
-    def _next(self, turn: _Turn) -> _Work | None:
+    def _next(self, turn: _Turn) -> Callable[[], None] | None:
         """Return the next work of a thread, or end its turn."""
         with self._lock:
             if turn not in self._turns:
@@ -198,8 +182,8 @@ class PoolThreads:
             if len(self._turns) <= self.number and not self._resuming:
                 call = self._first()
                 if call is not None:
-                    self.waits.observe(monotonic() - call.since)
-                    return call
+                    self.waits.observe(self._now() - call.since)
+                    return partial(self._run, turn, call)
             self._turns.discard(turn)
             self._pass_turn()
             return None
@@ -232,14 +216,16 @@ class PoolThreads:
             del self._firsts[call.first]
         return call
 
-    def _run(self, call: _Work) -> None:
+    def _run(self, turn: _Turn, call: _Work) -> None:
         """Run a piece of work; register it while it runs."""
         thread, work, args = threading.get_ident(), call.work, call.args
         call.args = ()  # which a queue may still hold
         self._running[thread] = args
+        _here.turn = turn
         try:
             work(*args)
         finally:
+            _here.turn = None
             del self._running[thread]
 
     def running(self) -> list[tuple[Any, ...]]:
@@ -297,11 +283,11 @@ class _Work:
 
     __slots__ = ("args", "first", "since", "taken", "work")
 
-    def __init__(self, work: Callable[..., Any], args: tuple[Any, ...], first: object) -> None:
+    def __init__(self, work: Callable[..., Any], args: tuple[Any, ...], first: object, since: float) -> None:
         self.work = work
         self.args = args
         self.first = first
-        self.since = monotonic()
+        self.since = since
         self.taken = False
 
 
@@ -348,7 +334,7 @@ class KernelPool:
     def __init__(self, threads: int | PoolThreads = 0) -> None:
         self._owned = isinstance(threads, int)
         self._threads: PoolThreads | None = (
-            PoolThreads(threads or processors()) if isinstance(threads, int) else threads
+            PoolThreads(threads or current_host().processes.processors()) if isinstance(threads, int) else threads
         )
         self._threads.enter()
         self.threads = self._threads.number

@@ -21,6 +21,7 @@ from actorsession.actors.loops import new_event_loop
 from actorsession.actors.ownership import Owner
 from actorsession.errors import from_exception
 from actorsession.runtime.interruptible import result_of
+from transports.host import current_host
 
 __all__ = ["LoopThread"]
 
@@ -63,9 +64,8 @@ class LoopThread:
         self._loop = new_event_loop()
         self._stop_requested = asyncio.Event()
         self._pending: set[concurrent.futures.Future[Any]] = set()
-        self._thread = threading.Thread(target=self._main, name=name, daemon=True)
         try:
-            self._thread.start()
+            self._thread = current_host().processes.start_thread(self._main, name)
         except RuntimeError as exc:
             self._loop.close()
             raise from_exception(exc) from exc

@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from typing import Any, TypeVar
 from actorsession.collector import pause_collector
 from actorsession.errors import OpError, from_exception
 from actorsession.plan.abandonment import CHECK
+from transports.host import current_host
 
 __all__ = ["LARGE", "Planning"]
 
@@ -101,7 +101,7 @@ class Planning:
             job = self._line[0]
             if not job.answer.done():
                 try:
-                    _threads.submit(job.run)
+                    current_host().own(_Threads).submit(job.run)
                     return
                 except RuntimeError as exc:
                     job.settle(None, from_exception(exc))
@@ -189,7 +189,7 @@ class _Threads:
                 return
             self._running += 1
         try:
-            threading.Thread(target=self._main, name="actorsession-planning", daemon=True).start()
+            current_host().processes.start_thread(self._next, "actorsession-planning")
         except RuntimeError:
             with self._lock:
                 self._running -= 1
@@ -197,24 +197,12 @@ class _Threads:
                     self._line.remove(work)
                     raise
 
-    def _main(self) -> None:
-        while True:
-            with self._lock:
-                if not self._line:
-                    self._running -= 1
-                    return
-                work = self._line.popleft()
-            work()
-
-
-_threads = _Threads()
-
-
-def _start_anew() -> None:
-    """Reset the state in a forked child, where threads and lock holders do not exist."""
-    global _threads
-    _threads = _Threads()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)
+    def _next(self) -> bool:
+        """Do the next work in this thread; return whether there was any."""
+        with self._lock:
+            if not self._line:
+                self._running -= 1
+                return False
+            work = self._line.popleft()
+        work()
+        return True

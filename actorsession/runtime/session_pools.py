@@ -12,14 +12,14 @@ starts empty, because threads stay behind in the parent.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import weakref
 
 from actorsession.config import ConfigProto, RunOptions, ThreadPoolOptionProto
 from actorsession.config.environment import environment_number
 from actorsession.errors import InvalidArgumentError
-from actorsession.runtime.kernel_pool import KernelPool, PoolThreads, processors
+from actorsession.runtime.kernel_pool import KernelPool, PoolThreads
+from transports.host import current_host
 
 __all__ = ["NUM_THREADS_VARIABLES", "SessionPools", "server_pool"]
 
@@ -68,19 +68,6 @@ class _Registry:
             return KernelPool(threads)
 
 
-_shared = _Registry()
-
-
-def _start_anew() -> None:
-    """Replace the registry in a forked child, where no threads exist and the lock may be held."""
-    global _shared
-    _shared = _Registry()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)
-
-
 class SessionPools:
     """The kernel pools of one session.
 
@@ -98,7 +85,7 @@ class SessionPools:
     def __init__(self, config: ConfigProto) -> None:
         asked = config.inter_op_parallelism_threads
         from_environment = environment_number(*NUM_THREADS_VARIABLES)
-        number = next((n for n in (asked, from_environment) if n > 0), 0) or processors()
+        number = next((n for n in (asked, from_environment) if n > 0), 0) or current_host().processes.processors()
         listed = config.session_inter_op_thread_pool
         self.explicit = bool(listed) or config.use_per_session_threads
         self._inline = False
@@ -110,7 +97,7 @@ class SessionPools:
             self._pools = []
             self._inline = True
         else:
-            self._pools = [_shared.of_process(number)]
+            self._pools = [current_host().own(_Registry).of_process(number)]
         self.default = self._pools[0] if self._pools else None
 
     def choose(self, options: RunOptions | None) -> KernelPool | None:
@@ -155,7 +142,7 @@ def _listed(options: ThreadPoolOptionProto, index: int, default: int) -> KernelP
     """Return a pool of ``session_inter_op_thread_pool``."""
     number = options.num_threads or default
     if options.global_name:
-        return _shared.named(options.global_name, number)
+        return current_host().own(_Registry).named(options.global_name, number)
     return KernelPool(PoolThreads(number, f"actorsession-kernel-{index}"))
 
 

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import weakref
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from actorsession.plan.cost import node_cost
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
     from actorsession.plan.codegen.segment import Segment
 
-__all__ = ["HOLD_LIMIT", "WATCHDOG", "Watchdog"]
+__all__ = ["HOLD_LIMIT", "Watchdog", "watchdog"]
 
 HOLD_LIMIT = 0.05
 """Seconds for which a kernel may hold a loop without being named."""
@@ -49,7 +49,7 @@ class _Run(NamedTuple):
 
 
 class Watchdog:
-    """The matching of long segments with late loops; times are of ``time.perf_counter``."""
+    """The matching of long segments with late loops; times are of the host's ``perf_counter``."""
 
     def __init__(self) -> None:
         self._runs: deque[_Run] = deque(maxlen=_KEPT)
@@ -78,7 +78,7 @@ class Watchdog:
         """Record that a loop was held for some time until now, for any reason."""
         if seconds <= HOLD_LIMIT:
             return
-        end = time.perf_counter()
+        end = current_host().clock.perf_counter()
         self._late.append((end - seconds, end))
         for run in tuple(self._runs):
             self._match(run, end - seconds, end)
@@ -115,5 +115,6 @@ class Watchdog:
         _log.warning("%s: %s %s", linked.device, name, what, extra={"hint": True})
 
 
-WATCHDOG = Watchdog()
-"""The watchdog of the process: all its work shares kernel pools and the interpreter lock."""
+def watchdog() -> Watchdog:
+    """Return the watchdog of the process: all its work shares kernel pools and the interpreter lock."""
+    return current_host().own(Watchdog)

@@ -20,6 +20,7 @@ from actorsession.session.base import (
     check_last_steps,
     check_wait_for,
     container_names,
+    in_time,
     own_limit,
     reset_options,
 )
@@ -136,9 +137,9 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         self._owner.check(moves=self._local is not None)
         self._thread = self._owner.thread
 
-    async def _prepare(self, request: Request) -> SessionPlan:
+    async def _prepare(self, request: Request, limit: float | None) -> SessionPlan:
         self._check_usable()
-        plan: SessionPlan = await self._session.prepare(request.signature)
+        plan: SessionPlan = await in_time(self._session.prepare(request.signature), limit)
         return plan
 
     def _run_plan(

@@ -6,13 +6,14 @@ import contextlib
 import math
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from actorsession.actors import ownership
+from actorsession.actors.deadline import Deadline
 from actorsession.actors.ownership import Owner
 from actorsession.config import (
     CallableOptions,
@@ -50,11 +51,14 @@ __all__ = [
     "check_wait_for",
     "container_names",
     "get_default_session",
+    "in_time",
     "local_session",
     "own_limit",
     "reset_options",
     "rpc_options_of",
 ]
+
+T = TypeVar("T")
 
 # Names of fetches and targets that a span tells.
 _NAMED = 20
@@ -135,6 +139,16 @@ def check_wait_for(tasks: object, count: object, timeout: float) -> None:
     if count is not None and count < 1:
         raise ValueError(f"count is at least 1, got {count}")
     _ = checked_seconds("timeout", timeout)
+
+
+def in_time(preparing: Coroutine[Any, Any, T], limit: float | None) -> Coroutine[Any, Any, T]:
+    """Return what prepares a plan within the limit of the run that needs it, such as reaching a master."""
+    return preparing if limit is None else Deadline.after(limit).wait(preparing, what="the plan of the run")
+
+
+def _with_rest(options: RunOptions | None, seconds: float) -> RunOptions:
+    """Return the options of a run of whose limit so many seconds are left."""
+    return replace(options or RunOptions(), timeout_in_ms=max(1, math.ceil(seconds * 1000)))
 
 
 def own_limit(options: RunOptions | None) -> float | None:
@@ -224,7 +238,7 @@ class BaseSession(Shown, ProcessBound, ABC):
         self._forks = ownership.forks
         self._closed = False
         self._entered = False
-        self._callables: weakref.WeakSet[PreparedCallable | AsyncCallable] | None = None
+        self._callables: weakref.WeakKeyDictionary[PreparedCallable | AsyncCallable, None] | None = None
         self._run_tally = RunTally()
         options = SessionOptions(self._target, self._config)
         # The session understands its plans itself, so their type is nobody else's concern.
@@ -376,7 +390,9 @@ class BaseSession(Shown, ProcessBound, ABC):
         Both sessions run this coroutine. In an ``AsyncSession`` it may suspend; a ``Session`` completes it
         without a loop, as what it awaits blocks the thread there.
         """
-        begin = self._run_tally.now()
+        tally = self._run_tally
+        now = tally.now  # looked up first: a call of an attribute that holds a function is not specialised by CPython
+        begin = now()
         try:
             if options is not None or run_metadata is not None:
                 check_run_arguments(options, run_metadata)
@@ -384,12 +400,15 @@ class BaseSession(Shown, ProcessBound, ABC):
             if request.has_nothing:
                 raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
             if plan is None and request.needs_step:
+                limit = own_limit(options)
                 try:
-                    plan = await self._bound_plan(request)
+                    plan = await self._bound_plan(request, limit)
                 except InvalidArgumentError:
                     # What is wrong with a value is said before what is wrong with the graph.
                     request.feeds(values)
                     raise
+                if limit is not None:
+                    options = _with_rest(options, limit - (self._run_tally.now() - begin))
             if not values:
                 feeds: list[Any] = []
             elif self._converts_in_thread and large_arrays(values) and request.converts_much(values):
@@ -408,25 +427,30 @@ class BaseSession(Shown, ProcessBound, ABC):
         except BaseException as error:
             if isinstance(error, OpError):
                 self._name_operation(error)
-            self._run_tally.failure(error)
+            tally.failure(error)
             raise
-        self._run_tally.success(self._run_tally.now() - begin)
+        tally.success(now() - begin)
         return result
 
     def _own_options(self, options: Any) -> Any:
         """Return the options of a run, which are not checked; a derived class converts others."""
         return options
 
-    async def _bound_plan(self, request: Request) -> SessionPlan:
-        """Return the plan of a request, and bind it."""
+    async def _bound_plan(self, request: Request, limit: float | None = None) -> SessionPlan:
+        """Return the plan of a request, and bind it; see ``_prepare``."""
         with self._naming_operations():
-            plan = request.plan or await self._prepare(request)
+            plan = request.plan or await self._prepare(request, limit)
         request.bind(plan)
         return plan
 
     @abstractmethod
-    async def _prepare(self, request: Request) -> SessionPlan:
-        """Return the plan of a request from the session."""
+    async def _prepare(self, request: Request, limit: float | None) -> SessionPlan:
+        """Return the plan of a request from the session.
+
+        Args:
+            request: the request.
+            limit: seconds, if it is of a run that has a limit of its own; a master may have to be reached first.
+        """
 
     @abstractmethod
     async def _run_plan(
@@ -445,8 +469,8 @@ class BaseSession(Shown, ProcessBound, ABC):
     def _keep(self, prepared: PreparedCallable | AsyncCallable) -> None:
         """Release a callable when the session closes."""
         if self._callables is None:
-            self._callables = weakref.WeakSet()
-        self._callables.add(prepared)
+            self._callables = weakref.WeakKeyDictionary()
+        self._callables[prepared] = None
 
     def _release(self) -> None:
         """Release requests and callables when the session closes."""

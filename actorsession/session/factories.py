@@ -33,7 +33,7 @@ class DirectSessionFactory(SessionFactory):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sessions: weakref.WeakSet[DirectSession] = weakref.WeakSet()
+        self._sessions: weakref.WeakKeyDictionary[DirectSession, None] = weakref.WeakKeyDictionary()
         self._names: SessionNames[DirectSession] = SessionNames()
 
     def accepts(self, options: SessionOptions) -> bool:
@@ -57,13 +57,13 @@ class DirectSessionFactory(SessionFactory):
             self._names.check(metadata)
             kind = CostModelSession if needs_cost_model(options.config) else DirectSession
             session = kind(graph, options.config, on_evict=on_evict, on_close=self._deregister)
-            self._sessions.add(session)
+            self._sessions[session] = None
             self._names.add(metadata, session)
         return session
 
     def _deregister(self, session: DirectSession) -> None:
         with self._lock:
-            self._sessions.discard(session)
+            self._sessions.pop(session, None)
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
         """Cancel the steps of every local session, clear containers and close the sessions."""

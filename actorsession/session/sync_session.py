@@ -29,6 +29,7 @@ from actorsession.session.base import (
     check_last_steps,
     check_wait_for,
     container_names,
+    in_time,
     own_limit,
     reset_options,
 )
@@ -221,12 +222,12 @@ class Session(SyncPartialRuns, BaseSession):
             return self._local.explain_here(*asked)
         return self._wait(self._session.explain(*asked))
 
-    async def _prepare(self, request: Request) -> SessionPlan:
+    async def _prepare(self, request: Request, limit: float | None) -> SessionPlan:
         self._cells.planned = True
         if self._local is not None:
             plan: SessionPlan = self._local.plan(request.signature)
         else:
-            plan = self._wait(self._session.prepare(request.signature))
+            plan = self._wait(in_time(self._session.prepare(request.signature), limit))
         return plan
 
     def list_devices(self) -> list[DeviceAttributes]:

@@ -10,10 +10,15 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     ".comparison": "assert_same",
+    ".faults": "*=faults",
     ".in_process": "InProcessCluster",
     ".leaks": "no_leaks",
-    ".process_faults": "*=faults",
-    ".proxy": "Proxy",
+    ".simulation.cluster": "SimulatedCluster",
+    ".simulation.disk": "SimulatedDisk",
+    ".simulation.faults": "Fault Schedule",
+    ".simulation.host": "SimulatedHost",
+    ".simulation.loop": "SimulatedLoop SimulationError",
+    ".simulation.network": "SimulatedNetwork",
     ".still_clock": "StillClock",
     ".strategies": "*=strategies",
     "transports.host": "Host current_host on_host",

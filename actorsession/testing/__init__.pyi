@@ -5,16 +5,24 @@
 Hypothesis, which the extra ``testing`` installs, are imported by what uses them.
 """
 
-from actorsession.testing import process_faults as faults, strategies as strategies
+from actorsession.testing import faults as faults, strategies as strategies
 from actorsession.testing.comparison import assert_same as assert_same
 from actorsession.testing.in_process import InProcessCluster as InProcessCluster
 from actorsession.testing.leaks import no_leaks as no_leaks
-from actorsession.testing.proxy import Proxy as Proxy
+from actorsession.testing.simulation.cluster import SimulatedCluster as SimulatedCluster
+from actorsession.testing.simulation.disk import SimulatedDisk as SimulatedDisk
+from actorsession.testing.simulation.faults import Fault as Fault, Schedule as Schedule
+from actorsession.testing.simulation.host import SimulatedHost as SimulatedHost
+from actorsession.testing.simulation.loop import (
+SimulatedLoop as SimulatedLoop, SimulationError as SimulationError
+)
+from actorsession.testing.simulation.network import SimulatedNetwork as SimulatedNetwork
 from actorsession.testing.still_clock import StillClock as StillClock
 from transports.host import Host as Host, current_host as current_host, on_host as on_host
 
 
 __all__ = [
-"Host", "InProcessCluster", "Proxy", "StillClock", "assert_same", "current_host", "faults",
-"no_leaks", "on_host", "strategies"
+"Fault", "Host", "InProcessCluster", "Schedule", "SimulatedCluster", "SimulatedDisk",
+"SimulatedHost", "SimulatedLoop", "SimulatedNetwork", "SimulationError", "StillClock",
+"assert_same", "current_host", "faults", "no_leaks", "on_host", "strategies"
 ]

@@ -67,14 +67,14 @@ def assert_same(
     values = [expected] if single else list(expected)
     if len(values) != len(tensors):
         raise ValueError(f"there are {len(tensors)} fetches and {len(values)} expected values")
-    wanted = [_as_expected(value, tensor) for value, tensor in zip(values, tensors, strict=True)]
+    answers = [_as_expected(value, tensor) for value, tensor in zip(values, tensors, strict=True)]
     fed = {_tensor(graph, key).name: value for key, value in (feeds or {}).items()}
     first = _initializers(graph) if initialize is None else [graph.as_graph_element(one).name for one in initialize]
-    case = _Case(graph, tensors, wanted, fed, first, devices, tolerance)
+    case = _Case(graph, tensors, answers, fed, first, devices, tolerance)
     with ThreadPoolExecutor(1, "assert_same") as pool:
-        found = {way: pool.submit(asyncio.run, case.differences(way)).result() for way in ways}
-    if lines := [line for differences in found.values() for line in differences]:
-        agreeing = ", ".join(way for way, differences in found.items() if not differences) or "no way"
+        by_way = {way: pool.submit(asyncio.run, case.differences(way)).result() for way in ways}
+    if lines := [line for differences in by_way.values() for line in differences]:
+        agreeing = ", ".join(way for way, differences in by_way.items() if not differences) or "no way"
         raise AssertionError("\n  ".join(["values are not the expected ones:", *lines, f"as expected: {agreeing}"]))
 
 
@@ -83,7 +83,7 @@ class _Case(NamedTuple):
 
     graph: Graph
     tensors: Sequence[Tensor]
-    wanted: Sequence[Any]
+    expected: Sequence[Any]
     fed: Mapping[str, Any]
     first: Sequence[str]
     devices: int
@@ -92,16 +92,16 @@ class _Case(NamedTuple):
     async def differences(self, way: str) -> list[str]:
         """Return what differs from the expected values on a way, one line for each fetch."""
         try:
-            found, placed = await WAYS[way](self)
+            values, placed = await WAYS[way](self)
         except Exception as exc:
             exc.add_note(f"while assert_same ran the graph: {way}")
             raise
-        rows = zip(self.tensors, found, self.wanted, strict=True)
+        rows = zip(self.tensors, values, self.expected, strict=True)
         return [
             f"{way}: {tensor.name!r} {said}\n    its node is {tensor.op.name!r} ({tensor.op.type}), built at "
             f"{tensor.op.source or '?'}, on {placed[tensor.op.name].device}"
-            for tensor, value, wanted in rows
-            if (said := _difference(value, wanted, self.tolerance))
+            for tensor, value, expected in rows
+            if (said := _difference(value, expected, self.tolerance))
         ]
 
     def copied(self, devices: Sequence[str]) -> Graph:
@@ -120,19 +120,19 @@ class _Case(NamedTuple):
                 await session.run(name, timeout=_LIMIT_SECONDS)
             names = [tensor.name for tensor in self.tensors]
             async with asyncio.timeout(_LIMIT_SECONDS):
-                found = await (self.run_partially(session, names) if partial else session.run(names, dict(self.fed)))
-            return found, await session.placement()
+                values = await (self.run_partially(session, names) if partial else session.run(names, dict(self.fed)))
+            return values, await session.placement()
 
     async def run_partially(self, session: AsyncSession, names: Sequence[str]) -> list[Any]:
         """Return the values of a partial run that gets one feed in each call."""
         asked = [name for name in dict.fromkeys(names) if name not in self.fed]
-        found = {name: np.asarray(value) for name, value in self.fed.items()}
+        values = {name: np.asarray(value) for name, value in self.fed.items()}
         if asked:
             handle = await session.partial_run_setup(asked, list(self.fed))
             for name, value in self.fed.items():
                 await session.partial_run(handle, [], {name: value})
-            found |= zip(asked, await session.partial_run(handle, asked), strict=True)
-        return [found[name] for name in names]
+            values |= zip(asked, await session.partial_run(handle, asked), strict=True)
+        return [values[name] for name in names]
 
     async def run_on_tasks(self) -> tuple[Any, Any]:
         """Return the values and the placement over two tasks, whose servers are in this process."""
@@ -170,28 +170,30 @@ def _as_expected(value: Any, tensor: Tensor) -> Any:
     return np.asarray(value, tensor.dtype.as_numpy_dtype)
 
 
-def _difference(found: Any, wanted: Any, tolerance: float) -> str:
+def _difference(value: Any, expected: Any, tolerance: float) -> str:
     """Return how a value differs from the expected one; "" if it does not."""
-    found = np.asarray(found)
-    if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
-        return f"is {found.dtype} of shape {list(found.shape)}, expected {wanted.dtype} of shape {list(wanted.shape)}"
-    off = np.zeros(found.shape)
-    different = np.asarray(found != wanted) & ~_nan(found, wanted)
-    if found.dtype.kind in "fcV":
-        of = np.complex128 if found.dtype.kind == "c" else np.float64
-        a, b = found.astype(of), wanted.astype(of)
+    value = np.asarray(value, object if expected.dtype == object else None)
+    if (value.shape, value.dtype) != (expected.shape, expected.dtype):
+        return (
+            f"is {value.dtype} of shape {list(value.shape)}, expected {expected.dtype} of shape {list(expected.shape)}"
+        )
+    off = np.zeros(value.shape)
+    different = np.asarray(value != expected) & ~_nan(value, expected)
+    if value.dtype.kind in "fcV":
+        of = np.complex128 if value.dtype.kind == "c" else np.float64
+        a, b = value.astype(of), expected.astype(of)
         with np.errstate(invalid="ignore"):
             off = np.where(different, np.abs(a - b), 0.0)
-            different &= ~(off <= tolerance * np.maximum(1.0, np.abs(b)))
-    elif found.dtype.kind in "iu":
-        off = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
+            different &= ~(np.isfinite(b) & (off <= tolerance * np.maximum(1.0, np.abs(b))))
+    elif value.dtype.kind in "iu":
+        off = np.abs(value.astype(np.float64) - expected.astype(np.float64))
     if not different.any():
         return ""
     at = next(_worst(off, different))
-    by = "" if found.dtype.kind in "bOSU" else f", off by {off[at]:.6g}"
+    by = "" if value.dtype.kind in "bOSU" else f", off by {off[at]:.6g}"
     return (
-        f"is {_shown(found[at])} at {list(map(int, at))}, expected {_shown(wanted[at])}{by}; "
-        f"{np.count_nonzero(different)} of {found.size} elements differ (tolerance {tolerance:g})"
+        f"is {_shown(value[at])} at {list(map(int, at))}, expected {_shown(expected[at])}{by}; "
+        f"{np.count_nonzero(different)} of {value.size} elements differ (tolerance {tolerance:g})"
     )
 
 
@@ -199,9 +201,9 @@ def _shown(element: Any) -> str:
     return str(element) if isinstance(element, np.generic) else repr(element)
 
 
-def _nan(found: Any, wanted: Any) -> Any:
+def _nan(value: Any, expected: Any) -> Any:
     """Return where both values are no number."""
-    return (found != found) & (wanted != wanted) if found.dtype.kind in "fcV" else np.zeros(found.shape, bool)
+    return (value != value) & (expected != expected) if value.dtype.kind in "fcV" else np.zeros(value.shape, bool)
 
 
 def _worst(off: Any, different: Any) -> Iterator[tuple[Any, ...]]:

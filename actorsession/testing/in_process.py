@@ -11,11 +11,12 @@ from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.graph.device import task_name
+from actorsession.process_bound import ProcessBound
 
 __all__ = ["InProcessCluster"]
 
 
-class InProcessCluster:
+class InProcessCluster(ProcessBound):
     """Servers of one cluster, all in this process and on the running loop, for as long as an ``async with`` lasts.
 
     Args:

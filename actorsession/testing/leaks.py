@@ -192,15 +192,15 @@ def _open_descriptors(kept: Mapping[int, int]) -> list[tuple[int, str]]:
     folder = Path("/proc/self/fd")
     if not folder.is_dir():
         return []
-    found = []
+    descriptors = []
     for name in os.listdir(folder):
         try:
             target = os.readlink(f"{folder}/{name}")
         except FileNotFoundError:  # the one that listed the folder
             continue
         if int(name) not in (*STANDARD_STREAMS, *kept.values()) and not target.startswith(TOLERATED_TARGETS):
-            found.append((int(name), target))
-    return found
+            descriptors.append((int(name), target))
+    return descriptors
 
 
 def _child_processes(kept: Mapping[int, int]) -> list[int]:
@@ -213,26 +213,26 @@ def _child_processes(kept: Mapping[int, int]) -> list[int]:
         listed = again  # the list may lack one beside a child that ends while it is read
     if listed is not None:
         return sorted(listed - kept.keys())
-    found = []
+    children = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             # pid (command) state parent ...: the command may hold spaces and brackets
             parent = int(status.read_text().rpartition(")")[2].split()[1])
             if parent == os.getpid() and int(status.parent.name) not in kept:
-                found.append(int(status.parent.name))
-    return found
+                children.append(int(status.parent.name))
+    return children
 
 
 def _listed_children() -> set[int] | None:
     """Return the children that the kernel lists for each thread; ``None`` if it cannot be told now."""
-    found: set[int] = set()
+    children: set[int] = set()
     try:
         for thread in os.listdir("/proc/self/task"):
             lines = Path(f"/proc/self/task/{thread}/children").read_bytes()
-            found.update(map(int, lines.split()))
+            children.update(map(int, lines.split()))
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return found
+    return children
 
 
 def _shared_memory() -> list[tuple[str, str]]:

@@ -20,11 +20,12 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from actorsession.actors import Children
+from actorsession.process_bound import ProcessBound
 
 __all__ = ["BOTH", "CHUNK", "Condition", "Proxy", "Way"]
 
-# Small, so that a slow link passes something many times a second.
 CHUNK = 4096
+"""Bytes that a proxy passes at once; few, so that a slow link passes something many times a second."""
 
 
 class Way(enum.Enum):
@@ -56,7 +57,7 @@ class _Pair:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Proxy:
+class Proxy(ProcessBound):
     """Stands before a server.
 
     Args:

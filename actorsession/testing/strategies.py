@@ -7,7 +7,8 @@ it is to run. Values are float32 arrays of shape (3, 3), (3,) or (). Hypothesis 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import ModuleType
@@ -27,19 +28,9 @@ from actorsession.ops.neural.softmax import softmax
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = [
-    "DTYPES",
-    "Recipe",
-    "Step",
-    "Word",
-    "arrays",
-    "assert_agree",
-    "dtypes",
-    "feeds",
-    "graphs",
-    "shapes",
-    "static_shapes",
-]
+    from actorsession.testing.simulation.faults import Schedule
+
+__all__ = ["DTYPES", "Recipe", "arrays", "assert_agree", "dtypes", "feeds", "graphs", "shapes", "static_shapes"]
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Place: TypeAlias = Callable[[int], AbstractContextManager[Any]]
@@ -63,8 +54,8 @@ class Word:
 
 def _softmax(x: Array) -> Array:
     e: Array = np.exp(x - x.max(axis=-1, keepdims=True))
-    found: Array = e / e.sum(axis=-1, keepdims=True)
-    return found
+    normalised: Array = e / e.sum(axis=-1, keepdims=True)
+    return normalised
 
 
 def _everywhere(name: str, count: int, build: Any, compute: Any) -> list[Word]:
@@ -152,8 +143,7 @@ class Recipe:
         """Return the value of each step by numpy."""
         values: list[Any] = list(self.fed())
         for step in self.steps:
-            found = step.word.compute(*[values[i] for i in step.reads])
-            values.append(np.asarray(found, np.float32))
+            values.append(np.asarray(step.word.compute(*[values[i] for i in step.reads]), np.float32))
         return values[2:]
 
     def build(self, graph: Graph, place: Place) -> tuple[list[Tensor], list[Tensor]]:
@@ -199,36 +189,36 @@ def graphs(most: int = 25) -> SearchStrategy[Recipe]:
         for _ in range(draw(st.integers(1, most))):
             possible = [w for w in WORDS if all(s in given for s in w.takes)]
             word = draw(st.sampled_from(possible))
-            reads = tuple(
-                draw(st.sampled_from([i for i, s in enumerate(given) if s == wanted])) for wanted in word.takes
-            )
+            reads = tuple(draw(st.sampled_from([i for i, s in enumerate(given) if s == taken])) for taken in word.takes)
             steps.append(Step(word, reads, draw(st.integers(0, 2))))
             given.append(word.gives)
         return Recipe(tuple(steps), draw(st.integers(0, 2**16)))
 
-    made: SearchStrategy[Recipe] = recipes()
-    return made
+    strategy: SearchStrategy[Recipe] = recipes()
+    return strategy
 
 
 def shapes(max_rank: int = 4, max_size: int = 4) -> SearchStrategy[tuple[int, ...]]:
     """Return a strategy of shapes of arrays, empty ones and scalars among them."""
     st = _hypothesis()
-    found: SearchStrategy[tuple[int, ...]] = st.lists(st.integers(0, max_size), max_size=max_rank).map(tuple)
-    return found
+    strategy: SearchStrategy[tuple[int, ...]] = st.lists(st.integers(0, max_size), max_size=max_rank).map(tuple)
+    return strategy
 
 
 def static_shapes(max_rank: int = 4, max_size: int = 4) -> SearchStrategy[TensorShape]:
     """Return a strategy of shapes that a graph may know: in full, without some sizes, or without the rank."""
     st = _hypothesis()
     sizes = st.none() | st.integers(0, max_size)
-    found: SearchStrategy[TensorShape] = (st.none() | st.lists(sizes, max_size=max_rank)).map(TensorShape)
-    return found
+    strategy: SearchStrategy[TensorShape] = (st.none() | st.lists(sizes, max_size=max_rank)).map(TensorShape)
+    return strategy
 
 
 def dtypes(*, strings: bool = False) -> SearchStrategy[DType]:
     """Return a strategy of element types: numbers and truth values, and strings if they are wanted."""
-    found: SearchStrategy[DType] = _hypothesis().sampled_from([*DTYPES, *(["string"] if strings else [])]).map(as_dtype)
-    return found
+    strategy: SearchStrategy[DType] = (
+        _hypothesis().sampled_from([*DTYPES, *(["string"] if strings else [])]).map(as_dtype)
+    )
+    return strategy
 
 
 def arrays(dtype: Any, shape: Sequence[int], *, bound: float = 10.0) -> SearchStrategy[Array]:
@@ -283,24 +273,52 @@ def feeds(tensors: Iterable[Tensor], *, max_size: int = 4, bound: float = 10.0) 
         def size(at: int, known: int | None) -> int:
             return known if known is not None else batch if at == 0 else draw(st.integers(1, max_size))
 
-        found = {}
+        values = {}
         for tensor in fed:
             shape = [size(at, known) for at, known in enumerate(tensor.shape.sizes or ())]
-            found[tensor] = draw(arrays(tensor.dtype, shape, bound=bound))
-        return found
+            values[tensor] = draw(arrays(tensor.dtype, shape, bound=bound))
+        return values
 
-    made: SearchStrategy[dict[Tensor, Array]] = drawn()
-    return made
+    strategy: SearchStrategy[dict[Tensor, Array]] = drawn()
+    return strategy
 
 
-def assert_agree(found: Sequence[Any], expected: Sequence[Array]) -> None:
+def fault_schedules(
+    jobs: Mapping[str, int] | None = None, *, most: int = 5, seconds: float = 10.0, kinds: Iterable[str] | None = None
+) -> SearchStrategy[Schedule]:
+    """Return a strategy of schedules of faults, for ``SimulatedCluster.begin``.
+
+    Args:
+        jobs: the number of tasks of each job; those of a simulated cluster by default if left out.
+        most: the most faults of a schedule, which may have none.
+        seconds: the virtual time within which they come.
+        kinds: names of the kinds of faults; all if left out.
+
+    Raises:
+        ValueError: for an unknown kind.
+    """
+    from actorsession.testing.simulation.cluster import DEFAULT_JOBS
+    from actorsession.testing.simulation.faults import Schedule
+
+    st, tasks = _hypothesis(), DEFAULT_JOBS if jobs is None else jobs
+    weights = None if kinds is None else dict.fromkeys(kinds, 1.0)
+
+    def drawn(numbers: random.Random, count: int) -> Schedule:
+        return Schedule.draw(numbers, tasks, count=count, seconds=seconds, weights=weights)
+
+    drawn(random.Random(0), 0)  # refuses a kind at once that does not exist
+    strategy: SearchStrategy[Schedule] = st.builds(drawn, st.randoms(use_true_random=False), st.integers(0, most))
+    return strategy
+
+
+def assert_agree(values: Sequence[Any], expected: Sequence[Array]) -> None:
     """Check that values have the same shapes, types and, nearly, elements.
 
     Raises:
         AssertionError: if they have not.
     """
-    for value, wanted in zip(found, expected, strict=True):
+    for value, by_numpy in zip(values, expected, strict=True):
         assert value.dtype == np.float32
-        assert value.shape == wanted.shape
+        assert value.shape == by_numpy.shape
         # Products of twenty steps may be summed in another order by another BLAS kernel.
-        np.testing.assert_allclose(value, wanted, rtol=2e-4, atol=2e-4)
+        np.testing.assert_allclose(value, by_numpy, rtol=2e-4, atol=2e-4)

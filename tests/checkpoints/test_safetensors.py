@@ -39,7 +39,6 @@ from actorsession.errors import (
     ResourceExhaustedError,
     UnimplementedError,
 )
-from transports.host import SYSTEM
 
 PLAIN: dict[str, Any] = {
     "bool": np.array([True, False, True]),
@@ -329,7 +328,7 @@ def test_the_bytes_are_on_the_disk_before_the_name_is(tmp_path: Path, monkeypatc
         replace(source, destination, **folders)
 
     monkeypatch.setattr(os, "fsync", noted_sync)
-    monkeypatch.setattr(SYSTEM.files, "replace", noted_replace)
+    monkeypatch.setattr(os, "replace", noted_replace)
     written(tmp_path, SMALL)
     assert calls == ["fsync", "rename", "fsync"]
 

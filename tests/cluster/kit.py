@@ -19,7 +19,7 @@ from actorsession.messages.step_frames import RUN_STEP, StepRequest, WireValues
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.hang_report import HangReport
-from actorsession.testing.in_process import InProcessCluster
+from actorsession.testing import InProcessCluster
 from tests.actors.kit import PATIENCE as PATIENCE
 from tests.actors.kit import eventually as eventually
 from tests.actors.kit import soon as soon

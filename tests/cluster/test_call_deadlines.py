@@ -15,7 +15,7 @@ import pytest
 from actorsession import AsyncSession, Graph, LocalCluster, ops
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
-from actorsession.testing.proxy import Proxy, Way
+from actorsession.testing.faults import Proxy, Way
 from tests.cluster.kit import PATIENCE, W0, W1, is_empty, long_product, on, until_all
 from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
 from tests.cluster.script import script

@@ -28,7 +28,7 @@ from actorsession import (
 from actorsession.actors import Deadline
 from actorsession.errors import InvalidArgumentError
 from actorsession.messages import ExplainStep, StepExplained
-from actorsession.testing.proxy import Proxy
+from actorsession.testing.faults import Proxy
 from actorsession.testing.strategies import Recipe, graphs
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, InProcess, in_process, on, soon
 from tests.cluster.script import ROOT, environment

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import time
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -87,6 +89,8 @@ class Steps:
         self.running: list[MasterStep] = []
         session = SimpleNamespace(
             handle="s",
+            now=time.monotonic,
+            step_ids=itertools.count(),
             workers=self.workers,
             wheel=TimerWheel(),
             observer=SimpleNamespace(is_active=False),

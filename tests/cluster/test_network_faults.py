@@ -25,7 +25,7 @@ from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError
 from actorsession.graph.device import task_name
 from actorsession.rpc.liveness.lease import LEASE_SECONDS
-from actorsession.testing.proxy import Proxy, Way
+from actorsession.testing.faults import Proxy, Way
 from tests.cluster.kit import PS0, W0, W1, W2, is_empty, on, silent_address, until_all
 from tests.loops import run_to_end
 from tests.ports import held_ports

@@ -18,7 +18,7 @@ from actorsession.actors import Children
 from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from actorsession.testing.proxy import Proxy, Way
+from actorsession.testing.faults import Proxy, Way
 from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, reach_over_links, soon
 from tests.loops import run_to_end

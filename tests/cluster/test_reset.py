@@ -15,7 +15,7 @@ from actorsession.actors import Deadline
 from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.messages import GetStatus
-from actorsession.testing.proxy import Proxy
+from actorsession.testing.faults import Proxy
 from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, in_process, on, soon
 from tests.cluster.master_access import Way, way
 from tests.cluster.process_cluster import ProcessCluster

@@ -31,7 +31,6 @@ from tests.cluster.kit import W0, W1, on, soon
 from tests.cluster.script import command, environment, running
 from tests.host_names import resolve_names
 from tests.transports.authority import Authority
-from transports.host import SYSTEM
 
 VARIABLES = ("ACTORSESSION_TLS_CA", "ACTORSESSION_TLS_CERT", "ACTORSESSION_TLS_KEY")
 ONE = {"worker": ["127.0.0.1:0"]}
@@ -344,7 +343,7 @@ def test_a_failure_half_way_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
             raise OSError(28, "No space left on device")
         link(source, path, **more)
 
-    monkeypatch.setattr(SYSTEM.files, "link", fail)
+    monkeypatch.setattr(os, "link", fail)
     with pytest.raises(errors.ResourceExhaustedError, match=r"No space left"):
         make_certificates(tmp_path, [])
     assert list(tmp_path.iterdir()) == []

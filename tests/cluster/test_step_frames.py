@@ -38,7 +38,7 @@ from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.interruptible import CancelScope
 from actorsession.runtime.loop_thread import LoopThread
-from actorsession.testing.proxy import Proxy
+from actorsession.testing.faults import Proxy
 from tests.cluster.kit import (
     PATIENCE,
     W0,

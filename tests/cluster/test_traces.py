@@ -20,7 +20,7 @@ from actorsession.actors import Deadline
 from actorsession.cluster import update_cluster
 from actorsession.config import FrameStats, NodeStats, PhaseStats, RunMetadata, RunOptions, StepStats
 from actorsession.observe import CriticalPath, chrome_trace, critical_path
-from actorsession.testing.proxy import Proxy, Way
+from actorsession.testing.faults import Proxy, Way
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, eventually, in_process, on, soon, until_root
 from tests.cluster.script import running
 from tests.cluster.shifted_worker import slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 import weakref
 from typing import Any
 
@@ -16,7 +15,9 @@ from actorsession.errors import CancelledError, InvalidArgumentError, OpError, U
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.rendezvous import Arrival
+from actorsession.testing.still_clock import StillClock
 from tests.cluster.kit import PS0, W0, W1
+from transports.host import Host, on_host
 
 
 def key(edge: str, to: str = W1, source: str = W0) -> str:
@@ -162,13 +163,13 @@ def test_only_so_many_steps_are_remembered() -> None:
     assert len(table) == 1
 
 
-def test_what_is_pushed_for_a_step_that_never_begins_goes_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    table = Sent().table
+def test_what_is_pushed_for_a_step_that_never_begins_goes_after_a_while() -> None:
+    clock = StillClock()
+    with on_host(Host(clock=clock)):
+        table = Sent().table
     table.push(*push(1, x=5))
     begun = table.begin(2)
-    now += worker_rendezvous._UNBEGUN + 1
+    clock.advance(worker_rendezvous._UNBEGUN + 1)
     assert len(table) == 1
     assert begun.aborted is None
     with pytest.raises(CancelledError):

@@ -16,8 +16,8 @@ from actorsession.ops.blas_threads import (
     share_blas_threads,
     thread_count,
 )
-from actorsession.runtime.kernel_pool import processors
 from tests.rows import for_each
+from transports.host import SYSTEM
 
 pytestmark = pytest.mark.skipif(not loaded_libraries(), reason="numpy's BLAS is no OpenBLAS here")
 
@@ -119,7 +119,7 @@ def test_a_choice_of_the_environment_is_kept(nothing_chosen: None, monkeypatch: 
 async def test_the_processes_of_a_cluster_are_told_their_share(nothing_chosen: None) -> None:
     async with LocalCluster({"worker": 2}) as cluster:
         told = [_environment(process.pid) for process in cluster.processes.values()]
-    share = max(1, processors() // 2)
+    share = max(1, SYSTEM.processes.processors() // 2)
     assert [env["OPENBLAS_NUM_THREADS"] for env in told] == [str(share)] * 2
 
 

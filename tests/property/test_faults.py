@@ -22,7 +22,7 @@ from actorsession import AsyncSession, ops
 from actorsession.cluster import update_cluster
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
-from actorsession.testing.proxy import Proxy
+from actorsession.testing.faults import Proxy
 from actorsession.testing.strategies import Recipe, assert_agree, graphs
 from tests.cluster.kit import PATIENCE, W0, W1, is_empty, is_idle, patient_cluster, until_all
 from tests.cluster.process_cluster import ProcessCluster, holding

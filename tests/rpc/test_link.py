@@ -16,7 +16,7 @@ import pytest
 from actorsession import errors, metrics
 from actorsession.actors import Children, Deadline
 from actorsession.graph.codec import pack
-from actorsession.messages import Beat, Call, Cancel, Reply, Tell, decode, encode
+from actorsession.messages import Beat, Call, Cancel, Reply, decode, encode
 from actorsession.rpc import Link, RemoteRef
 from tests.actors.kit import (
     CLIENT,
@@ -39,7 +39,7 @@ from tests.actors.kit import (
 )
 from tests.allocation_failures import Shortage
 from tests.loops import cancelled
-from transports import ConnectionClosed, Frame, encode_frame
+from transports import ConnectionClosed, Frame
 from transports.host import Host, on_host
 
 
@@ -544,30 +544,6 @@ async def test_a_peer_that_says_nothing_is_lost_when_the_lease_is_over(scheme: s
         with pytest.raises(errors.UnavailableError, match=r"nothing came from it for 0\.\d+ s; the conn"):
             await soon(here.ask("desk", Say(text="")))
         assert 0.05 < time.monotonic() - started < 5
-        await owner.stop()
-
-
-async def test_bytes_of_a_large_unfinished_frame_are_a_sign_of_life() -> None:
-    """1. A peer begins a frame, and goes on with it a few bytes at a time for several leases. 2. No frame is complete,
-    no beat can come in between; the link stays. 3. The frame's end comes, and it is handled."""
-    desk = Desk()
-    loop = asyncio.get_running_loop()
-    async with connected("tcp") as (dialled, accepted):
-        owner = Children("test")
-        there = Link(accepted, serves={"desk": desk.ref}, beat=0.02, lease=0.1)
-        await start(there, owner)
-        writer = dialled._transport  # type: ignore[attr-defined]  # a peer with a narrow line
-        data = b"".join(encode_frame(frame_of(Tell("desk", Note(number=1)))))
-        until = loop.time() + 0.5
-        sent = 0
-        while loop.time() < until or sent < len(data):
-            if sent < len(data) - 1 or loop.time() >= until:
-                writer.write(data[sent : sent + 1])
-                sent += 1
-            await asyncio.sleep(0.02)
-            assert not there.closed, there.statistics().over
-        await desk.until("note 1")
-        await there.aclose()
         await owner.stop()
 
 

@@ -16,6 +16,7 @@ from actorsession.graph.device import LOCAL_TASK
 from actorsession.runtime.devices import CPU_PRIORITY, device_set, make_devices
 from tests.rows import for_each
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
+from transports.host import Entropy, Host, on_host
 
 TASK = "/job:worker/replica:0/task:3"
 
@@ -294,6 +295,13 @@ def test_a_factory_that_cannot_say_what_its_devices_run_is_named() -> None:
     assert supports(f"{LOCAL_TASK}/device:CPU:0", "MatMul")
 
 
-def test_incarnations_are_never_zero(monkeypatch: Any) -> None:
-    monkeypatch.setattr("secrets.randbits", lambda bits: 0)
-    assert new_incarnation() == 1
+class Zeros(Entropy):
+    """Draws no bit that is set."""
+
+    def randbits(self, k: int) -> int:
+        return 0
+
+
+def test_incarnations_are_never_zero() -> None:
+    with on_host(Host(entropy=Zeros())):
+        assert new_incarnation() == 1

@@ -12,7 +12,8 @@ from unittest import mock
 
 import pytest
 
-from actorsession.runtime.kernel_pool import KernelPool, PoolThreads, lend_turn, processors
+from actorsession.runtime.kernel_pool import KernelPool, PoolThreads, lend_turn
+from transports.host import SYSTEM
 
 
 def threads_named(prefix: str) -> list[threading.Thread]:
@@ -34,8 +35,8 @@ def run_in(pool: KernelPool) -> str:
 
 
 def test_a_pool_without_a_number_has_a_thread_per_processor_that_we_may_use() -> None:
-    assert processors() == len(os.sched_getaffinity(0))
-    assert KernelPool().threads == processors()
+    assert SYSTEM.processes.processors() == len(os.sched_getaffinity(0))
+    assert KernelPool().threads == SYSTEM.processes.processors()
     assert KernelPool(3).threads == 3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,20 +11,20 @@ import pytest
 from actorsession import ConfigProto, RunOptions
 from actorsession.config import ThreadPoolOptionProto
 from actorsession.errors import InvalidArgumentError
-from actorsession.runtime import session_pools as module
-from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import NUM_THREADS_VARIABLES, SessionPools, server_pool
 from tests.rows import for_each
+from transports.host import SYSTEM, Host, on_host
 
 OURS, TENSORFLOWS = NUM_THREADS_VARIABLES
 
 
 @pytest.fixture(autouse=True)
-def fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As if no session had been made before, and nothing were in the environment."""
-    monkeypatch.setattr(module, "_shared", module._Registry())
     for name in NUM_THREADS_VARIABLES:
         monkeypatch.delenv(name, raising=False)
+    with on_host(Host()):
+        yield
 
 
 def pools(**settings: Any) -> SessionPools:
@@ -61,7 +62,7 @@ def test_a_session_that_comes_when_no_other_lives_decides_anew() -> None:
 
 
 def test_without_any_number_there_is_a_thread_per_processor() -> None:
-    assert pools().sizes == (processors(),)
+    assert pools().sizes == (SYSTEM.processes.processors(),)
 
 
 @for_each(
@@ -101,9 +102,9 @@ def test_a_negative_number_in_the_environment_counts_without_a_setting(monkeypat
 def test_pools_that_are_asked_for_are_there_whatever_the_number_of_threads() -> None:
     """TensorFlow looks for the caller's thread only where a session has no pools of its own."""
     own = pools(use_per_session_threads=True, inter_op_parallelism_threads=-1)
-    assert own.sizes == (processors(),)
+    assert own.sizes == (SYSTEM.processes.processors(),)
     some = listed(ThreadPoolOptionProto(), inter_op_parallelism_threads=-1)
-    assert some.sizes == (processors(),)
+    assert some.sizes == (SYSTEM.processes.processors(),)
 
 
 # -- pools of a session's own ----------------------------------------------------------------------
@@ -146,7 +147,8 @@ def test_a_session_that_could_not_be_made_holds_no_pool() -> None:
 
 # -- servers ---------------------------------------------------------------------------------------
 @for_each(
-    "asked, environment, threads", [(3, "5", 3), (0, "5", 5), (0, "", processors()), (-1, "5", None), (0, "-1", None)]
+    "asked, environment, threads",
+    [(3, "5", 3), (0, "5", 5), (0, "", SYSTEM.processes.processors()), (-1, "5", None), (0, "-1", None)],
 )
 def test_a_server_has_one_pool_of_the_size_that_its_settings_or_the_environment_say(
     asked: int, environment: str, threads: int | None, monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actorsession import AsyncSession, Graph, Server, ServerSettings, Session, Tensor, ops
-from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG, Watchdog
+from actorsession.runtime.watchdog import HOLD_LIMIT, Watchdog, watchdog
 from tests.cluster.gil_worker import hold
 from tests.cluster.kit import PATIENCE, eventually
 from tests.nodes import make_one, op_type
@@ -38,7 +38,7 @@ op_type("TestLinger", _kernel, aliases=True, cost=lambda inputs, outputs: 0.1)
 @pytest.fixture
 def named(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     """What the watchdog has logged of this test."""
-    WATCHDOG.forget()
+    watchdog().forget()
     caplog.set_level("WARNING", "actorsession.runtime")
     return lambda: [r.getMessage() for r in caplog.records if r.name == "actorsession.runtime"]
 

@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InternalError,
-    InvalidArgumentError,
-    UnavailableError,
-    WorkerRestartedError,
-)
+from actorsession import errors
 from actorsession.testing.simulation.checks import CHECKS, check, initial, updated
 from actorsession.testing.simulation.history import Disturbance, History, Operation, Outcome, Record
 
@@ -41,19 +34,19 @@ class Writer:
         began = args.pop("began", float(len(self.history.records)))
         times = {name: args.pop(name) for name in ("limit", "cancel") if name in args}
         ended = args.pop("ended", began + 0.5)
-        refused = isinstance(error, WorkerRestartedError | InvalidArgumentError)
+        refused = isinstance(error, errors.WorkerRestartedError | errors.InvalidArgumentError)
         outcome = Outcome.OK if error is None else Outcome.REFUSED if refused else Outcome.UNKNOWN
         reset, expected = args.pop("reset", ()), args.pop("expected", None)
         operation = Operation(client, 0, kind, args, **times)
         self.history.records.append(Record(operation, session, began, ended, outcome, seen, expected, error, reset))
         return self
 
-    def add(self, update: int, *found: int, **more: Any) -> Writer:
-        seen = None if "error" in more else {0: value(0, *found)}
+    def add(self, update: int, *updates: int, **more: Any) -> Writer:
+        seen = None if "error" in more else {0: value(0, *updates)}
         return self.did("add", seen, v=0, k=update, **more)
 
-    def read(self, *found: int, **more: Any) -> Writer:
-        return self.did("read", {0: value(0, *found)}, v=0, **more)
+    def read(self, *updates: int, **more: Any) -> Writer:
+        return self.did("read", {0: value(0, *updates)}, v=0, **more)
 
     def lost(self, at: float, *, ended: float = math.inf, host: str = A, what: str = "crash") -> Writer:
         self.history.disturbances.append(Disturbance(what, (host,), at, ended, forgets=True))
@@ -68,8 +61,8 @@ class Writer:
         return self
 
 
-LOST = UnavailableError("gone", task=A)
-TOLD = WorkerRestartedError("restarted", task=A)
+LOST = errors.UnavailableError("gone", task=A)
+TOLD = errors.WorkerRestartedError("restarted", task=A)
 
 RIGHT: dict[str, Callable[[Writer], Writer]] = {
     "nothing happened": lambda w: w,
@@ -92,23 +85,23 @@ RIGHT: dict[str, Callable[[Writer], Writer]] = {
     "a sum": lambda w: w.did("meet", np.array([1, 1]), at=0, began=0.0).did(
         "meet", np.array([1, 1]), at=1, began=0.1, client=1
     ),
-    "a limit that passed": lambda w: w.did("take", error=DeadlineExceededError("late"), q=0, limit=0.1),
+    "a limit that passed": lambda w: w.did("take", error=errors.DeadlineExceededError("late"), q=0, limit=0.1),
     "an operation that was cancelled": lambda w: w.did("take", error=TimeoutError(), q=0, cancel=0.1),
-    "a session that was closed": lambda w: w.did("read", error=CancelledError("closed"), v=0, began=0.0, ended=2.0).did(
-        "reopen", began=1.0
-    ),
-    "a node that fails": lambda w: w.did("guard", error=InvalidArgumentError("0"), v=0, k=1).read(),
+    "a session that was closed": lambda w: w.did(
+        "read", error=errors.CancelledError("closed"), v=0, began=0.0, ended=2.0
+    ).did("reopen", began=1.0),
+    "a node that fails": lambda w: w.did("guard", error=errors.InvalidArgumentError("0"), v=0, k=1).read(),
 }
 SNAPSHOTS: dict[str, Any] = {"snapshot_every": 1.0}
 WRONG: dict[str, tuple[str, Callable[[Writer], Writer]]] = {
-    "an update twice": ("whole values", lambda w: w.did("read", {0: value(0, 1, 1)}, v=0)),
+    "an update twice": ("whole values", lambda w: w.did("add", {0: value(0, 1, 1)}, v=0, k=1)),
     "a value of another": ("whole values", lambda w: w.did("read", {0: value(1)}, v=0)),
     "a torn value": ("whole values", lambda w: w.add(0, 0).did("read", {0: value(0, 0) - HALF}, v=0, began=0.0)),
     "an update that nobody had sent": ("no refused updates", lambda w: w.read(2).add(2, 2)),
     "an update that was refused": ("no refused updates", lambda w: w.lost(0.0).add(0, error=TOLD).read(0)),
     "an update behind a node that failed": (
         "no refused updates",
-        lambda w: w.did("guard", error=InvalidArgumentError("0"), v=0, k=1).read(1),
+        lambda w: w.did("guard", error=errors.InvalidArgumentError("0"), v=0, k=1).read(1),
     ),
     "an update that is gone": ("acknowledged updates", lambda w: w.add(0, 0).read()),
     "updates in two orders": (
@@ -145,13 +138,19 @@ WRONG: dict[str, tuple[str, Callable[[Writer], Writer]]] = {
     ),
     "a limit that was not kept": (
         "ends in time",
-        lambda w: w.did("take", error=DeadlineExceededError("late"), q=0, limit=1.0, ended=9.0),
+        lambda w: w.did("take", error=errors.DeadlineExceededError("late"), q=0, limit=1.0, ended=9.0),
     ),
     "an error without a reason": ("named causes", lambda w: w.add(0, error=LOST)),
     "an error that names another task": ("named causes", lambda w: w.wrong(0, 1, B).add(0, error=LOST)),
-    "an error that names nobody": ("named causes", lambda w: w.wrong(0, 1).add(0, error=UnavailableError("gone"))),
+    "an error that names nobody": (
+        "named causes",
+        lambda w: w.wrong(0, 1).add(0, error=errors.UnavailableError("gone")),
+    ),
     "a restart that was none": ("named causes", lambda w: w.wrong(0, 1).add(0, error=TOLD)),
-    "an error of no class that a fault has": ("named causes", lambda w: w.wrong(0, 1).add(0, error=InternalError("?"))),
+    "an error of no class that a fault has": (
+        "named causes",
+        lambda w: w.wrong(0, 1).add(0, error=errors.InternalError("?")),
+    ),
     "an exception": ("named causes", lambda w: w.wrong(0, 1).add(0, error=KeyError("?"))),
 }
 
@@ -173,9 +172,9 @@ def test_a_snapshot_has_what_was_there_for_long() -> None:
     late = (
         Writer(**SNAPSHOTS).add(0, 0, began=0.0).lost(10.0, ended=11.0).add(1, error=TOLD, began=12.0).read(began=13.0)
     )
-    (found,) = check(late.history)
-    assert found.check == "snapshots"
-    assert "no snapshot of variable 0 had update 0" in str(found)
+    (finding,) = check(late.history)
+    assert finding.check == "snapshots"
+    assert "no snapshot of variable 0 had update 0" in str(finding)
 
 
 def test_what_is_left_is_found() -> None:

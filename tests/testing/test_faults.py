@@ -12,7 +12,8 @@ _JOBS = {"worker": 2, "ps": 1}
 
 
 def _drawn(seed: int, count: int = 200) -> Schedule:
-    return Schedule.draw(random.Random(seed), _JOBS, count=count, seconds=30.0)
+    weights = dict.fromkeys(KINDS, 1.0)
+    return Schedule.draw(random.Random(seed), _JOBS, count=count, seconds=30.0, weights=weights)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from actorsession.testing.proxy import CHUNK, Proxy, Way
+from actorsession.testing.faults import CHUNK, Proxy, Way
 from tests.cluster.kit import eventually, soon
 
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from actorsession.testing.simulation.host import SimulatedHost
-from actorsession.testing.simulation.loop import SimulatedLoop, SimulationError
+from actorsession.testing import SimulatedHost, SimulatedLoop, SimulationError
 from transports.host import SYSTEM, current_host, on_host
 
 Main = Callable[[], Coroutine[Any, Any, Any]]

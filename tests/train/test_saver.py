@@ -29,7 +29,6 @@ from actorsession.errors import (
 from actorsession.train import SaveableObject, Saver, SaverDef, SaveSpec
 from tests.cluster.kit import W0, W1, eventually, in_process, on
 from tests.train.kit import SlowDisk, names, parts_of, started
-from transports.host import SYSTEM
 
 FIXTURES = Path(__file__).parents[1] / "checkpoints" / "fixtures"
 
@@ -361,7 +360,7 @@ def test_no_checkpoint_is_named_and_removed(session: Session, tmp_path: Path, mo
         unlink(path, **options)
 
     unlink = os.unlink
-    monkeypatch.setattr(SYSTEM.files, "unlink", remove)
+    monkeypatch.setattr(os, "unlink", remove)
     _, (first, second, third) = saved(session, tmp_path, range(3), max_to_keep=1)
     assert named == [[first, second], [second, third]]
 
@@ -420,7 +419,7 @@ def test_an_old_checkpoint_that_cannot_go_ends_nothing(
             raise PermissionError(13, "Permission denied")
         unlink(path, **where)
 
-    monkeypatch.setattr(SYSTEM.files, "unlink", refuse)
+    monkeypatch.setattr(os, "unlink", refuse)
     with caplog.at_level(logging.WARNING, "actorsession.train"):
         assert saver.save(session, str(tmp_path / "m"), 2) == str(tmp_path / "m-2")
     assert "cannot remove the old checkpoint" in caplog.text
@@ -585,7 +584,7 @@ def test_a_sharded_save_that_fails_at_its_index_leaves_the_last_checkpoint_and_n
         replace(source, destination, **where)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SYSTEM.files, "replace", full)
+        patch.setattr(os, "replace", full)
         with pytest.raises(ResourceExhaustedError, match=r"m\.safetensors\.index\.json.* too large"):
             saver.save(session, str(tmp_path / "m"))
     assert names(tmp_path) == before

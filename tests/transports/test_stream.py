@@ -34,10 +34,12 @@ from tests.transports.peers import (
     start,
     until,
 )
+from tests.transports.world import World, simulate
 from transports.decoder import READ_SIZE
 from transports.delivery import FRAMES_PER_TURN
 from transports.frame import HANDSHAKE_VERSION, JOIN_BELOW, MAGIC, PREFIX, WIRE_VERSION
 from transports.handshake import MAX_MESSAGE, NONCE_SIZE, Establish, Handshake, Role, Send
+from transports.host import current_host
 from transports.stream import descriptors, sockets
 from transports.stream import listener as stream_listener
 from transports.stream.bytestream import ByteStreams
@@ -420,14 +422,27 @@ async def test_a_stranger_that_sends_garbage_is_closed_and_the_listener_serves_o
             await assert_serves(listener)
 
 
-async def test_a_silent_stranger_is_dropped_after_the_handshake_timeout(socket_address: str) -> None:
-    with log_of_transports() as records:
-        async with await transports.listen(socket_address, PS, echo, handshake_timeout=0.6) as listener:
-            reader, writer = await open_raw(listener)
-            assert await reader.read() == b""
-            writer.transport.abort()
-            assert "no answer within 0.6 s" in (await records.get()).getMessage()
-            await assert_serves(listener)
+def test_a_silent_stranger_is_dropped_after_the_handshake_timeout() -> None:
+    async def main(world: World) -> None:
+        listener = await world.on("b", transports.listen("tcp://127.0.0.1:0", PS, echo, handshake_timeout=60))
+        with log_of_transports() as records:
+            begin = world.loop.now
+            await world.on("b", hears_nothing(transports.parse_address(listener.address).port or 0))
+            assert 60 <= world.loop.now - begin < 61
+            assert "no answer within 60 s" in (await records.get()).getMessage()
+        await world.on("b", assert_serves(listener))
+        await world.on("b", listener.aclose())
+
+    async def hears_nothing(port: int) -> None:
+        reader = asyncio.StreamReader()
+        network = current_host().network
+        transport, _ = await network.connect(
+            lambda: asyncio.StreamReaderProtocol(reader), socket.AF_INET, "127.0.0.1", port
+        )
+        assert await reader.read() == b""
+        transport.abort()
+
+    simulate(main)
 
 
 async def test_a_stranger_that_hangs_up_at_once_is_nothing_to_warn_of(socket_address: str, caplog: Any) -> None:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from transports.host.clock import Clock
 from transports.host.entropy import Entropy
-from transports.host.files import Files
+from transports.host.files import AnyPath, Files
 from transports.host.host import HOST, SYSTEM, Host, current_host, on_host
 from transports.host.network import Network, Resolved
-from transports.host.processes import Processes
+from transports.host.processes import Processes, StartedThread, Workers
 
 __all__ = [
     "HOST",
     "SYSTEM",
+    "AnyPath",
     "Clock",
     "Entropy",
     "Files",
@@ -25,6 +26,8 @@ __all__ = [
     "Network",
     "Processes",
     "Resolved",
+    "StartedThread",
+    "Workers",
     "current_host",
     "on_host",
 ]

@@ -2,15 +2,112 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Protocol
 
-__all__ = ["Processes"]
+__all__ = ["Processes", "StartedThread", "Workers"]
+
+
+class StartedThread(Protocol):
+    """A thread as those see it who have started it."""
+
+    def is_alive(self) -> bool:
+        """Return whether it has not ended."""
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until it has ended."""
+
+
+class Workers(Executor):
+    """A pool of threads."""
+
+    def serve(self, take: Callable[[], Callable[[], object] | None]) -> None:
+        """Let a thread do one work after the other, until ``take``, called in it as well, returns None.
+
+        Raises:
+            RuntimeError: the pool is shut down, or there can be no more threads.
+        """
+        self.submit(_serve, take)
+
+
+class _WorkerThreads(ThreadPoolExecutor, Workers):
+    """Threads of this machine, each started when no other is idle."""
 
 
 class Processes:
-    """The processes of this machine; a derived class runs the work of threads on the event loop."""
+    """The processes of this machine; a derived class runs the work of threads on the event loop.
+
+    Attributes:
+        are_visible: Whether others on the same machine may find them in ``/proc``, if it has that.
+    """
 
     are_visible = True
-    """Whether others on the same machine may find them in ``/proc``, if it has that."""
 
     getpid = staticmethod(os.getpid)
+    start = staticmethod(asyncio.create_subprocess_exec)
+
+    def check_wait(self) -> None:
+        """Raise if a thread must not wait for another one."""
+
+    def processors(self) -> int:
+        """Return the number of processors that this process may use."""
+        try:
+            return len(os.sched_getaffinity(0))
+        except AttributeError:  # not Linux
+            return os.cpu_count() or 1
+
+    def start_thread(self, work: Callable[[], object], name: str) -> StartedThread:
+        """Start a thread for which the end of the process does not wait.
+
+        Args:
+            work: is called in the thread, and again for as long as it returns True.
+            name: of the thread.
+
+        Raises:
+            RuntimeError: there can be no more threads.
+        """
+        thread = threading.Thread(target=_repeat, args=(work,), name=name, daemon=True)
+        thread.start()
+        return thread
+
+    def every(self, seconds: float, work: Callable[[], object], name: str) -> Callable[[], None]:
+        """Start a thread that calls ``work`` every so many seconds, for as long as it returns True.
+
+        Returns:
+            What ends it; called by another thread, it waits for a call that is under way.
+
+        Raises:
+            RuntimeError: there can be no more threads.
+        """
+        ended = threading.Event()
+        thread = self.start_thread(lambda: not ended.wait(seconds) and work(), name)
+
+        def end() -> None:
+            ended.set()
+            if threading.current_thread() is not thread:
+                thread.join(seconds)
+
+        return end
+
+    def workers(self, number: int, name: str) -> Workers:
+        """Return a pool of threads.
+
+        Args:
+            number: how many there are at most.
+            name: prefix of their names.
+        """
+        return _WorkerThreads(number, name)
+
+
+def _serve(take: Callable[[], Callable[[], object] | None]) -> None:
+    while (work := take()) is not None:
+        work()
+
+
+def _repeat(work: Callable[[], object]) -> None:
+    while work() is True:
+        pass

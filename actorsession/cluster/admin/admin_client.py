@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -57,6 +55,7 @@ from actorsession.rpc.liveness.peer_monitor import probe_factory
 from actorsession.rpc.security import bare_scheme, shared_security, shared_token
 from actorsession.runtime.hang_report import HangReport, explain
 from transports import Hello, SecurityConfig, TransportError
+from transports.host import current_host
 
 __all__ = [
     "PATIENCE", "TaskLink", "ask_server", "keep_server", "note_restart", "read_cluster", "read_errors", "read_log",
@@ -350,7 +349,7 @@ async def update_cluster(
     """
     deadline = deadline or Deadline.after(PATIENCE)
     async with _link(address, "update", token, security, deadline) as link:
-        message = UpdateCluster(cluster=dict(tasks), given_up=list(given_up))
+        message = UpdateCluster(cluster=dict(tasks), given_up=sorted(given_up))
         await link.ask(WORKER, message, deadline)
 
 
@@ -446,10 +445,9 @@ class TaskLink:
             OpError: the errors of ``connect``, and the error that the handler raised.
         """
         link = await self.connect(deadline)
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
+        begun = current_host().clock.monotonic()
         answer = await link.ask(target, message, deadline)
-        self.round_trip = loop.time() - begun
+        self.round_trip = current_host().clock.monotonic() - begun
         return answer
 
     async def _dial(self, deadline: Deadline) -> Link:
@@ -483,7 +481,12 @@ async def _link(
     token = token or shared_token(address)
     if deadline.expired:
         raise DeadlineExceededError(f"the {what} of {address}: the deadline is over")
-    hello = Hello(cluster_id="", task=CLIENT, incarnation=secrets.randbits(63), pid=os.getpid())
+    hello = Hello(
+        cluster_id="",
+        task=CLIENT,
+        incarnation=current_host().entropy.randbits(63),
+        pid=current_host().processes.getpid(),
+    )
     try:
         connection = await dial(
             address, hello, deadline, token=token, security=security, expect_task=meant[0], expect_cluster=meant[1]

@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from typing import IO
 
 from actorsession.actors.ownership import Owner
@@ -27,6 +26,7 @@ from actorsession.extras import require
 from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.terminal_text import write_lines
 from transports import SecurityConfig
+from transports.host import current_host
 
 __all__ = ["DashboardProcess"]
 
@@ -105,9 +105,10 @@ class DashboardProcess:
     def _first_line(self, process: subprocess.Popen[bytes], seconds: float) -> bytes:
         """Return the line that the process writes once it serves; nothing if it ends before."""
         assert process.stdout is not None
-        deadline, line = time.monotonic() + seconds, b""
+        now, line = current_host().clock.monotonic, b""
+        deadline = now() + seconds
         while not line.endswith(b"\n"):
-            ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - now()))
             if not ready:
                 raise DeadlineExceededError(f"the page did not come up within {seconds:g} s")
             more = os.read(process.stdout.fileno(), 4096)

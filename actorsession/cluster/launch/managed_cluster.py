@@ -17,7 +17,6 @@ import asyncio
 import contextlib
 import os
 import re
-import secrets
 from collections import defaultdict
 from collections.abc import Coroutine, Generator, Iterator, Mapping, Sequence
 from types import TracebackType
@@ -41,6 +40,7 @@ from actorsession.errors import DataLossError, UnavailableError
 from actorsession.process_bound import ProcessBound
 from actorsession.progress import shown_while
 from actorsession.standard_streams import open_standard_descriptors
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.drawing.sheet import Sheet
@@ -83,7 +83,7 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         self._spawner = spawner
         cluster_id = settings.cluster_id
         self._snapshots_of = settings.snapshot_dir if cluster_id is None else None  # who goes on with whose?
-        spawner.cluster_id = secrets.token_hex(_ID_BYTES) if cluster_id is None else cluster_id
+        spawner.cluster_id = current_host().entropy.token_hex(_ID_BYTES) if cluster_id is None else cluster_id
         self._life = LifeCycle("cluster", "the cluster", self._kill_all)
         self._tasks = TaskProcesses(spawner, self._life, settings)
         self._restarts = self._tasks.restarts

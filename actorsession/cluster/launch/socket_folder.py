@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import tempfile
 
@@ -17,6 +16,7 @@ from actorsession.errors import OpError, ResourceExhaustedError
 from actorsession.process_bound import finalize_here
 from actorsession.session.targets import master_addresses
 from transports import parse_address
+from transports.host import current_host
 
 __all__ = ["SocketFolder", "remove_orphaned_folder"]
 
@@ -43,7 +43,7 @@ class SocketFolder:
         """Return an address for a new task, with this name unless it is too long or taken."""
         path = f"{self.path}/{name}"
         if len(os.fsencode(path)) > _LONGEST or os.path.lexists(path):
-            name = secrets.token_hex(_NAME // 2)
+            name = current_host().entropy.token_hex(_NAME // 2)
         return f"unix://{self.path}/{name}"
 
     def remove(self) -> None:

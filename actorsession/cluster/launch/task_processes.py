@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import functools
 import logging
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
@@ -28,6 +27,7 @@ from actorsession.cluster.spec import ClusterSpec
 from actorsession.errors import DataLossError, OpError, UnavailableError
 from actorsession.graph.device import task_name
 from actorsession.rpc import exit_reports
+from transports.host import current_host
 
 __all__ = ["TaskProcesses", "raise_losses"]
 
@@ -56,7 +56,7 @@ class TaskProcesses(Generic[P]):
         self._settings = settings
         self.restarts = TaskRestarts(settings.restart, self, settings.on_end)
         self.by_task: dict[str, P] = {}
-        self.starting: set[P] = set()
+        self.starting: dict[P, None] = {}
         self._restarted: Counter[str] = Counter()  # by whatever reason, also at the request of the user
 
     @property
@@ -122,7 +122,7 @@ class TaskProcesses(Generic[P]):
         process = self._spawner.new_process(job, index, together)
         address = self._spawner.new_address(job, index) if address is None else address
         cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
-        self.starting.add(process)
+        self.starting[process] = None
         try:
             await self._spawner.spawn(process, cluster)
             deadline = Deadline.after(self._settings.start_timeout)
@@ -133,7 +133,7 @@ class TaskProcesses(Generic[P]):
             await process.stop(0.0)
             raise
         finally:
-            self.starting.discard(process)
+            del self.starting[process]
         self.by_task[process.task] = process
         self._report_end_of(process)
         return process
@@ -235,7 +235,7 @@ class TaskProcesses(Generic[P]):
         """
         del self.by_task[process.task]
         self.restarts.forget(process.task)
-        how = f"{process.task} was removed from its cluster by process {os.getpid()}"
+        how = f"{process.task} was removed from its cluster by process {current_host().processes.getpid()}"
         exit_reports.retire(process.address, how)
         try:
             await self.tell()
@@ -251,7 +251,9 @@ class TaskProcesses(Generic[P]):
             for process in self.starting:  # those of ``restart`` and ``add``, which fail then
                 group.create_task(process.stop(0.0), name=f"stop {process.task}")
         for process in self.by_task.values():
-            exit_reports.retire(process.address, f"its cluster was stopped in order by process {os.getpid()}")
+            exit_reports.retire(
+                process.address, f"its cluster was stopped in order by process {current_host().processes.getpid()}"
+            )
         await self._spawner.release()
 
     def kill_now(self) -> None:

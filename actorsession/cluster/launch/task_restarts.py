@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -22,6 +21,7 @@ from actorsession.cluster.launch.restart_limit import WINDOW, RestartLimit
 from actorsession.errors import FailedPreconditionError, OpError
 from actorsession.records import dataclass
 from actorsession.rpc.exit_reports import LAST_LINES
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.cluster.launch.task_processes import TaskProcesses
@@ -123,12 +123,12 @@ class TaskRestarts(Generic[P]):
 
     def record_end(self, process: P) -> None:
         """Remember a process that has ended, for the errors of sessions that it had."""
-        self._former[process.task] = (process, time.monotonic())
+        self._former[process.task] = (process, current_host().clock.monotonic())
 
     def recently_ended(self, task: str) -> P | None:
         """Return the former process of a task, if it has ended within the last ten seconds."""
         process, ended = self._former.get(task, (None, 0.0))
-        return process if time.monotonic() - ended < _RECENT else None
+        return process if current_host().clock.monotonic() - ended < _RECENT else None
 
     async def _watch(self, process: P) -> None:
         """Start a task again whenever its process ends, until it ends in order or reaches the limit."""
@@ -154,7 +154,7 @@ class TaskRestarts(Generic[P]):
         """
         failure = ""
         while True:
-            pause = None if asked else limit.pause(time.monotonic())
+            pause = None if asked else limit.pause(current_host().clock.monotonic())
             then = _sequel(limit, pause) if self._most and not asked else ""
             if then:
                 process.sequel = then if pause is not None else then + _latest(failure)
@@ -162,7 +162,7 @@ class TaskRestarts(Generic[P]):
             if pause is None:
                 return None
             await asyncio.sleep(pause)
-            limit.record(time.monotonic())
+            limit.record(current_host().clock.monotonic())
             self.counts[process.task] += 1
             try:
                 return await self._processes.begin_again(process)

@@ -14,7 +14,6 @@ import contextlib
 import errno
 import json
 import os
-import platform
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,8 +29,8 @@ from actorsession.errors import FailedPreconditionError, OpError, ResourceExhaus
 from actorsession.graph.device import task_name
 from actorsession.ops.blas_threads import core_type, thread_count
 from actorsession.rpc.exit_reports import LAST_LINES
-from actorsession.runtime.kernel_pool import processors
 from transports import SecurityConfig
+from transports.host import current_host
 
 __all__ = ["LAST_WORD", "WorkerProcess"]
 
@@ -108,7 +107,7 @@ class WorkerProcess:
     async def _spawn(self, words: Sequence[str]) -> None:
         self._stderr = drain = StderrReader(self.task)
         try:
-            self._process = await asyncio.create_subprocess_exec(
+            self._process = await current_host().processes.start(
                 *words,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
@@ -282,7 +281,7 @@ class WorkerProcess:
     @property
     def node(self) -> str:
         """The name of this machine."""
-        return platform.node()
+        return current_host().network.gethostname()
 
     @property
     def alive(self) -> bool:
@@ -398,7 +397,7 @@ def _environment(security: SecurityConfig | None, processes: int) -> dict[str, s
     kernels = core_type()
     if kernels is not None:
         out["OPENBLAS_CORETYPE"] = kernels
-    threads = thread_count(processes, processors())
+    threads = thread_count(processes, current_host().processes.processors())
     if threads is not None:
         out["OPENBLAS_NUM_THREADS"] = str(threads)
     return out

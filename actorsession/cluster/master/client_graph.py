@@ -7,7 +7,6 @@ receives and returns only its own. Built by ``client_graphs``, run by ``master_s
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from actorsession.plan.signature import RunSignature
 from actorsession.plan.takes import uses_of
 from actorsession.records import dataclass
 from actorsession.runtime.debug.task_debugger import PlanSurvey
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.cluster.master.program import Program
@@ -95,7 +95,7 @@ class ClientGraph:
     meets: bool = False
     runs: int = 0
     nbytes: int = 0
-    group_scope: str = field(default_factory=lambda: secrets.token_hex(8))
+    group_scope: str = field(default_factory=lambda: current_host().entropy.token_hex(8))
     survey: PlanSurvey | None = None
     last_used: float = 0.0
     programs: list[Program] = field(default_factory=list, repr=False)

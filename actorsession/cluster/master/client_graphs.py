@@ -15,7 +15,6 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import time
 from collections import Counter
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -32,6 +31,7 @@ from actorsession.plan.plan_cache import CacheStatistics, PlanCache
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.task_debugger import TaskWatches
 from actorsession.runtime.planning import LARGE, Planning
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.cluster.master.membership import Membership
@@ -73,6 +73,7 @@ class ClientGraphs:
         self._planning = planning
         self._children = children
         self._observer = observer
+        self._now = current_host().clock.monotonic
         self._handle = membership.cluster.handle
         self._workers = membership.members.workers
         self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
@@ -102,7 +103,7 @@ class ClientGraphs:
 
     def touch(self, graph: ClientGraph) -> None:
         """Record that a graph is used, so that others are evicted before it."""
-        graph.last_used = time.monotonic()
+        graph.last_used = self._now()
 
     async def acquire(self, signature: RunSignature, deadline: Deadline) -> ClientGraph:
         """Return the registered client graph of a signature; the caller must ``release`` it.
@@ -179,7 +180,7 @@ class ClientGraphs:
     def hold(self, graph: ClientGraph) -> None:
         """Count one more user."""
         graph.users += 1
-        graph.last_used = time.monotonic()
+        graph.last_used = self._now()
 
     def release(self, graph: ClientGraph) -> None:
         """Decrement the user count; the last release of an evicted graph deregisters it."""

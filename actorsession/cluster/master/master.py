@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
-import time
 from collections import Counter, OrderedDict
 from dataclasses import replace
 from typing import Any
@@ -59,6 +57,7 @@ from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_names import SessionNames
 from actorsession.runtime.step_log import Whole
 from actorsession.runtime.wait_graph import MasterWaits
+from transports.host import current_host
 
 __all__ = ["Master"]
 
@@ -176,7 +175,7 @@ class Master(Actor):
         config = ConfigProto.from_wire(message.config).merged_over(self._env.default_session_config)
         refuse_local_settings(config)
         check_cost_model_settings(config)
-        handle, metadata = secrets.token_hex(8), config.experimental.session_metadata
+        handle, metadata = current_host().entropy.token_hex(8), config.experimental.session_metadata
         # A client that lost its link creates its session anew, perhaps before the loss is noticed here.
         self._names.check(metadata, lambda other: bool(other.client) and other.client == message.client)
         cluster = SessionCluster(handle, config, self._env, message.target)
@@ -213,7 +212,7 @@ class Master(Actor):
 
     def _collect_idle(self) -> None:
         self._alarm = None
-        now = time.monotonic()
+        now = current_host().clock.monotonic()
         for handle, session in list(self._sessions.items()):
             if session.idle_for(now) > self._idle_limit:
                 why = AbortedError(f"it was idle for {self._idle_limit:g} s, the limit of the server")

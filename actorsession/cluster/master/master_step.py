@@ -6,7 +6,6 @@ Owned by a ``SessionSteps``; imports the base of plans and the parts of a step.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.timer_wheel import Alarm
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.program import Program
-from actorsession.cluster.master.step_parts import STEP_IDS, BoundPart, StepParts, step_too_late
+from actorsession.cluster.master.step_parts import BoundPart, StepParts, step_too_late
 from actorsession.cluster.unsent import unsent_fetch
 from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, OpError, from_exception
@@ -74,20 +73,20 @@ class MasterStep(StepParts):
 
     def __init__(self, program: MasterProgram, graph: ClientGraph, run: ClientRun, nbytes: int, seconds: float) -> None:
         # What the base class does, without a call.
-        parts = program.parts
+        parts, session = program.parts, program.session
         self._asked = self._observed = None
         self._stats = []
         self.handed_out = set()
         self._options = _NO_OPTIONS
-        self.step_id = next(STEP_IDS)
-        self._session = program.session
+        self.step_id = next(session.step_ids)
+        self._session = session
         self._graph = graph
         self._parts = parts
         self._answers = [None] * len(parts)
         self._left = len(parts)
         self._pushed = 0
         self._errors = []
-        self.since = time.monotonic()
+        self.since = session.now()
         self.trace_id = ""
         self._program = program
         self._run = run

@@ -182,7 +182,8 @@ class Membership:
             DeadlineExceededError: names the tasks that did not answer.
             OpError: if a worker refused.
         """
-        absent = [task for task in tasks if task in self.missing]
+        chosen = set(tasks)
+        absent = [task for task in self.missing if task in chosen]
         if absent:
             await self._absent.wait_for(absent, deadline)
         return bool(absent)

@@ -15,7 +15,6 @@ tasks. A run that is over leaves nothing on any task. Owned by a ``SessionSteps`
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -99,7 +98,7 @@ class PartialProgram(Program):
         plan, debug_run = graph.partial, None if run.asked is None else run.asked.debug_run
         assert plan is not None  # it was built for this
         graph.users += 1
-        graph.last_used = session.last_used = time.monotonic()
+        graph.last_used = session.last_used = session.now()
         try:
             asks = None if debug_run is None else GraphRequest(False, debug_run)
             step = MasterPartialStep(session, graph, self.parts, self._own, self._graphs.drop, asks)
@@ -301,7 +300,7 @@ class MasterRun(RunState[MasterPartialStep]):
     ) -> None:
         super().__init__(handle, plan, step, runs, now)
         self._session = session
-        self.since = time.monotonic()
+        self.since = session.now()
         self._unconfirmed = 0  # calls that were answered and that the client has not confirmed yet
 
     def _start_step(self) -> None:
@@ -322,7 +321,7 @@ class MasterRun(RunState[MasterPartialStep]):
         log, error = session.step_log, step.error
         if log is not None:
             text = "" if error is None else error_text(error)
-            names, now, handle, step_id = step.graph.signature, time.monotonic(), session.handle, step.step_id
+            names, now, handle, step_id = step.graph.signature, session.now(), session.handle, step.step_id
             feeds, fetches, targets = names.feeds, names.fetches, names.targets
             log.wholes.append((step_id, handle, "partial", feeds, fetches, targets, self.since, now, text, "", ""))
             if len(log.wholes) >= log.full:
@@ -345,7 +344,7 @@ class MasterRun(RunState[MasterPartialStep]):
             InvalidArgumentError: for an invalid call, which has changed nothing.
         """
         session, asked, values = self._session, run.asked, run.values.read_all()
-        session.last_used = time.monotonic()
+        session.last_used = session.now()
         if len(values) != len(asked.feeds):
             raise InvalidArgumentError(
                 f"a call that feeds {len(asked.feeds)} tensors brings as many values, got {len(values)}"

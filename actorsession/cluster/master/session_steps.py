@@ -7,7 +7,6 @@ A step is a ``MasterStep`` over the client graph of its run signature, or a part
 from __future__ import annotations
 
 import asyncio
-import time
 from bisect import bisect_left
 from collections.abc import Coroutine, Sequence
 from functools import cached_property
@@ -26,7 +25,7 @@ from actorsession.cluster.master.program import Program
 from actorsession.cluster.master.session_plans import SessionPlans
 from actorsession.cluster.master.step_answer import merged_stats, step_metadata
 from actorsession.cluster.master.step_observer import Observation, StepObserver
-from actorsession.cluster.master.step_parts import Measured
+from actorsession.cluster.master.step_parts import Measured, step_ids
 from actorsession.cluster.master.task_clocks import TaskClocks
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
@@ -45,6 +44,7 @@ from actorsession.runtime.admission import Admission
 from actorsession.runtime.partial.manager import PartialRunMgr
 from actorsession.runtime.step_log import Whole, error_text
 from actorsession.runtime.wait_graph import MasterWaits
+from transports.host import current_host
 
 __all__ = ["SessionSteps"]
 
@@ -79,6 +79,8 @@ class SessionSteps:
         step_log: keeps the last steps of the server; ``None`` if none are kept.
         errors: keeps its last errors.
         last_used: the time of the latest request by the monotonic clock.
+        now: reads that clock.
+        step_ids: the numbers of new steps.
     """
 
     def __init__(
@@ -103,7 +105,9 @@ class SessionSteps:
         self.debug_runs = DebugRuns(self.handle, self.workers)
         self.partials: PartialRunMgr[MasterRun] = PartialRunMgr(config.partial_run_idle_limit_in_ms / 1000, self.handle)
         self.admission = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
-        self.last_used = time.monotonic()
+        self.now = current_host().clock.monotonic
+        self.step_ids = current_host().own(step_ids)
+        self.last_used = self.now()
         self.step_log, self.errors = plans.cluster.env.step_log, plans.cluster.env.errors
         self.preparing = 0
         self.over: OpError | None = None
@@ -193,7 +197,7 @@ class SessionSteps:
 
     def use(self) -> None:
         """Record that a client uses the session."""
-        self.last_used = time.monotonic()
+        self.last_used = self.now()
 
     def began(self, step: MasterStep, graph: ClientGraph) -> None:
         """Record that a step has begun."""
@@ -206,7 +210,7 @@ class SessionSteps:
     def ended(self, step: MasterStep, graph: ClientGraph, nbytes: int, error: OpError | None = None) -> None:
         """Record that a step has ended, and with which error."""
         del self._running[step.step_id]
-        now, durations, log = time.monotonic(), self._durations, self.step_log
+        now, durations, log = self.now(), self._durations, self.step_log
         durations.counts[bisect_left(BOUNDS, now - step.since)] += 1  # without a call
         durations.sum += now - step.since
         if log is not None:
@@ -242,7 +246,7 @@ class SessionSteps:
 
     def merged_stats(self, step: MasterStep, measured: Sequence[Measured], asked: StepRequest | None) -> StepStats:
         """Return what all tasks have measured of a traced step; see ``merged_stats`` of ``step_answer``."""
-        began = time.time() - (time.monotonic() - step.since)
+        began = current_host().clock.time() - (self.now() - step.since)
         return merged_stats(step.step_id, measured, self.clocks, asked, began)
 
     def metadata(
@@ -268,7 +272,7 @@ class SessionSteps:
     def waits(self, most: int) -> MasterWaits:
         """Return what the session waits for, as far as the master can see, with at most ``most`` steps."""
         steps = list(self._running.values())
-        now, inflight = time.monotonic(), self.admission.statistics()
+        now, inflight = self.now(), self.admission.statistics()
         partial_runs = self.partials.waits(most)
         return MasterWaits(
             session=self.handle,

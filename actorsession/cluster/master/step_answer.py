@@ -8,7 +8,6 @@ Plain functions; called by a ``SessionSteps``.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from actorsession.cluster.master.task_clocks import TaskClocks
 from actorsession.config import ClockStats, FrameStats, PhaseStats, RunOptions, SessionMetadata, StepStats
 from actorsession.messages.step_frames import StepRequest
 from actorsession.plan.report import cost_graph, partition_graphs
+from transports.host import current_host
 
 __all__ = ["merged_stats", "step_metadata"]
 
@@ -64,7 +64,7 @@ def merged_stats(
     if asked is not None and asked.arrived:
         stats.frames.append(FrameStats("RunStep", "client", here, (), asked.nbytes, asked.sent, asked.arrived))
         stats.phases.append(PhaseStats("admission", here, arrived, began))
-    stats.phases.append(PhaseStats("step", here, arrived, time.time()))
+    stats.phases.append(PhaseStats("step", here, arrived, current_host().clock.time()))
     return stats
 
 

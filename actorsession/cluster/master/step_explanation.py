@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
@@ -25,6 +24,7 @@ from actorsession.plan.cost_model import CostModel
 from actorsession.plan.explain.explain import Circumstances, PlannedStep, explain, feeds_from_wire
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.resources import place_of
+from transports.host import current_host
 
 __all__ = ["explain_step"]
 
@@ -102,14 +102,14 @@ async def _asked(
     """Return the seconds of a round trip to a task, or its error, and which variables have no value there."""
     places = [[device, *place_of(node)] for device, node in variables]
     message = AskVariables(session_handle=membership.cluster.handle, variables=places)
-    least, asked = math.inf, time.perf_counter()
+    least, asked = math.inf, current_host().clock.perf_counter()
     for _ in range(_TIMES):
-        began = time.perf_counter()
+        began = current_host().clock.perf_counter()
         if began - asked > _LONG:
             break
         try:
             answer = await membership.members.workers[task].ask(message, deadline)
         except OpError as error:
             return error.message, []
-        least = min(least, time.perf_counter() - began)
+        least = min(least, current_host().clock.perf_counter() - began)
     return least, [node.name for (_, node), valued in zip(variables, answer.valued, strict=True) if not valued]

@@ -14,9 +14,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import secrets
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from actorsession.actors.ref import Ref
@@ -46,15 +44,19 @@ from actorsession.plan.prune import ARG
 from actorsession.records import dataclass
 from actorsession.rpc.local_calls import LocalValues
 from actorsession.rpc.step_calls import StepCalls
+from transports.host import current_host
 
-__all__ = ["STEP_IDS", "BoundPart", "Measured", "PartsOwner", "StepParts", "bind_parts", "step_too_late"]
+__all__ = ["BoundPart", "Measured", "PartsOwner", "StepParts", "bind_parts", "step_ids", "step_too_late"]
 
 _log = logging.getLogger("actorsession.cluster")
 # Nodes that an error does not name, because no line of the user's program built them.
 _NOT_NAMED = (ARG, SEND, RECV)
 _new = tuple.__new__
-STEP_IDS = itertools.count(secrets.randbits(61))
-"""The numbers of steps; they start at a random one, so that those of two masters differ."""
+
+
+def step_ids() -> Iterator[int]:
+    """Return the numbers of the steps of a process; they start at a random one, so that those of two differ."""
+    return itertools.count(current_host().entropy.randbits(61))
 
 
 class Measured(NamedTuple):
@@ -83,6 +85,10 @@ class PartsOwner(Protocol):
     @property
     def workers(self) -> Mapping[str, Ref]:
         """The worker of each task."""
+
+    @property
+    def step_ids(self) -> Iterator[int]:
+        """The numbers of new steps."""
 
     def bind_part(self, task: str, graph_handle: str) -> BeginPart:
         """Return what begins partitions of the master's own task."""
@@ -160,7 +166,7 @@ class StepParts:
     def __init__(
         self, session: PartsOwner, graph: ClientGraph, parts: Sequence[BoundPart], asked: GraphRequest | None = None
     ) -> None:
-        self.step_id = next(STEP_IDS)
+        self.step_id = next(session.step_ids)
         self._asked = asked
         self._stats: list[Measured] = []
         self.handed_out: set[int] = set()
@@ -329,7 +335,7 @@ class _RemotePart(NamedTuple):
             self.step.done(self.number, values, pushed, None)
         else:
             nbytes = done_bytes(self.step.step_id, extra, values)
-            self.step.done(self.number, values, pushed, stats, time.time(), nbytes)
+            self.step.done(self.number, values, pushed, stats, current_host().clock.time(), nbytes)
 
     def failed(self, error: OpError) -> None:
         """See ``RunWaiter.failed``."""

@@ -9,7 +9,6 @@ Owned by a ``SessionSteps``.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
@@ -18,6 +17,7 @@ from actorsession.actors.ref import Ref
 from actorsession.errors import OpError
 from actorsession.messages.worker import ClockRead, ReadClock
 from actorsession.rpc.clock_offset import ClockOffset
+from transports.host import current_host
 
 __all__ = ["TaskClocks"]
 
@@ -47,7 +47,7 @@ class TaskClocks:
 
     def unread(self, tasks: Iterable[str]) -> list[str]:
         """Return those of some tasks whose clocks have to be read before a traced step."""
-        since = time.monotonic() - _KEPT
+        since = current_host().clock.monotonic() - _KEPT
         return [task for task in tasks if task != self.task and self._read.get(task, 0.0) <= since]
 
     async def read(self, tasks: Iterable[str], workers: Mapping[str, Ref]) -> None:
@@ -59,20 +59,20 @@ class TaskClocks:
         """
         async with asyncio.TaskGroup() as group:
             for task in tasks:
-                self._read[task] = time.monotonic()
+                self._read[task] = current_host().clock.monotonic()
                 if (worker := workers.get(task)) is not None:  # else it has left, and the step is planned anew
                     group.create_task(self._compare(worker, self.offsets[task]), name=f"clock of {task}")
 
     async def _compare(self, worker: Ref, offset: ClockOffset) -> None:
-        begin = time.monotonic()
+        begin = current_host().clock.monotonic()
         deadline = Deadline.after(_PATIENCE)
         try:
             for _ in range(_TRIPS):
-                sent = time.time()
+                sent = current_host().clock.time()
                 answer = await worker.ask(ReadClock(), deadline)
                 if isinstance(answer, ClockRead):
-                    offset.learn(sent, answer.now, answer.now, time.time())
-                if time.monotonic() - begin > _ENOUGH:
+                    offset.learn(sent, answer.now, answer.now, current_host().clock.time())
+                if current_host().clock.monotonic() - begin > _ENOUGH:
                     return
         except OpError:  # the step will say so
             return

@@ -120,7 +120,7 @@ class ClusterView:
         tasks = checked_addresses(spec, self._scheme)
         if self.task not in tasks:
             raise ValueError(f"{self.task} is not a task of the new cluster: {sorted(tasks)}")
-        gone = set(self._spec.tasks()) - set(tasks)
+        gone = [task for task in self._spec.tasks() if task not in tasks]
         self._spec = spec
         self._cache.forget(gone)
         self._store_addresses(tasks)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from actorsession.actors.supervision import Children
+from transports.host import current_host
 
 __all__ = ["Handler", "HttpPort", "Response"]
 
@@ -70,14 +71,13 @@ class HttpPort:
         self.limit = limit
         self.patience = patience
         self.children = Children(name)
-        self._server: asyncio.Server | None = None
+        self._server: asyncio.AbstractServer | None = None
         self._exchanges: dict[_Exchange, None] = {}  # the oldest first
 
     async def open(self, sock: socket.socket) -> None:
         """Listen at a bound socket, which belongs to the port from now on."""
-        loop = asyncio.get_running_loop()
         # The event loop accepts as many before the oldest can make room.
-        self._server = await loop.create_server(lambda: _Exchange(self), sock=sock, backlog=_CONNECTIONS)
+        self._server = await current_host().network.listen(lambda: _Exchange(self), sock, _CONNECTIONS)
 
     async def aclose(self) -> None:
         """Release the port and end its connections; may be called again."""

@@ -7,6 +7,7 @@ collections, and what the program has registered itself. Otherwise the answer is
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -16,6 +17,7 @@ from actorsession.cluster.server.http_port import HttpPort, Response
 from actorsession.extras import is_installed
 from actorsession.prometheus import MetricFamily, exposition, merged, sample_rows
 from transports.forks import keep_from_children
+from transports.host import current_host
 
 __all__ = ["CONTENT_TYPE", "MetricsPort", "write_metrics"]
 
@@ -124,8 +126,11 @@ class _All:
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_QUEUE)
+        with contextlib.ExitStack() as bound:
+            sock = bound.enter_context(current_host().network.bind_tcp(family, host, port))
+            sock.listen(_QUEUE)
+            bound.pop_all()  # it listens: the port closes it
+            return sock
     except OSError as exc:
-        # That of create_server() ends with the address once more.
         reason = exc.strerror if isinstance(exc, socket.gaierror) else os.strerror(exc.errno or 0)
         raise OSError(exc.errno, f"cannot listen for metrics at {host}:{port}: {reason}") from None

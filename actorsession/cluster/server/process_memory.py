@@ -1,13 +1,15 @@
 """The memory of a process as the operating system reports it.
 
 Read by servers for their statistics, and by the parent of a process for its peak. Imports nothing of this
-project. Invariant: what the system does not report is 0, never an error.
+project but its host. Invariant: what the system does not report is 0, never an error.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
+
+from transports.host import current_host
 
 __all__ = ["ProcessMemory", "process_memory"]
 
@@ -26,14 +28,16 @@ class ProcessMemory(NamedTuple):
     peak: int = 0
 
 
-def process_memory(status: Path = _OWN) -> ProcessMemory:
+def process_memory(status: Path | None = None) -> ProcessMemory:
     """Return the memory of a process.
 
     Args:
         status: the status file of the process; by default that of this one.
     """
+    if status is None and not current_host().processes.are_visible:
+        return ProcessMemory()
     try:
-        text = status.read_text(encoding="ascii", errors="replace")
+        text = (status or _OWN).read_text(encoding="ascii", errors="replace")
     except OSError:
         return ProcessMemory()
     fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -58,6 +57,7 @@ from actorsession.runtime.devices import new_incarnation
 from actorsession.runtime.step_log import ErrorLog
 from actorsession.standard_streams import open_standard_descriptors
 from transports import Hello, Listener, TransportError, listen
+from transports.host import current_host
 
 __all__ = ["Server", "ServerStatistics"]
 
@@ -117,7 +117,10 @@ class Server(ProcessBound):
         self._token = shared_token() if settings.token is None else settings.token
         self.incarnation = new_incarnation()
         self._hello = Hello(
-            cluster_id=settings.cluster_id, task=self.task, incarnation=self.incarnation, pid=os.getpid()
+            cluster_id=settings.cluster_id,
+            task=self.task,
+            incarnation=self.incarnation,
+            pid=current_host().processes.getpid(),
         )
         self._vitals = Vitals(settings.beat, always=settings.sidecar)
         self._serves: dict[str, Ref] = {}
@@ -330,7 +333,7 @@ class Server(ProcessBound):
 
     async def _stop(self, grace: float, why: str) -> None:
         self._stopping.set()
-        own = f"by its own program, process {os.getpid()}"
+        own = f"by its own program, process {current_host().processes.getpid()}"
         why = self.end_reason = self.end_reason or why or own
         error = UnavailableError(f"{self.task} was stopped in order {why}", task=self.task)
         if self._kept is not None:

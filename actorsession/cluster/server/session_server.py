@@ -8,9 +8,6 @@ has a thread of its own, so that it answers while the program trains, and only r
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
-import time
 from collections.abc import Awaitable
 
 from actorsession.actors.actor import Actor, answers
@@ -38,6 +35,7 @@ from actorsession.session.base import BaseSession, local_session
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.version import installed_version
 from transports import Connection, Hello, Listener, listen
+from transports.host import current_host
 
 __all__ = ["SessionServer"]
 
@@ -88,7 +86,12 @@ class SessionServer:
         inspector = Inspector(LOCAL_TASK, observer.graph, self._direct.planner.held_state)
         self._actors += [observer, inspector]
         self._serves.update(dict.fromkeys((WORKER, SERVER, MASTER), observer.ref), **{INSPECTOR: inspector.ref})
-        hello = Hello(cluster_id="", task=LOCAL_TASK, incarnation=secrets.randbits(63), pid=os.getpid())
+        hello = Hello(
+            cluster_id="",
+            task=LOCAL_TASK,
+            incarnation=current_host().entropy.randbits(63),
+            pid=current_host().processes.getpid(),
+        )
         self._listener = await listen(address, hello, self._serve)
         self.address = observer.address = self._listener.address
 
@@ -118,7 +121,7 @@ class _Observer(MemoryReader):
         super().__init__(f"observer of session {direct.handle}", memory)
         self.address = ""
         self._session, self._direct = session, direct
-        self._started = time.monotonic()
+        self._started = current_host().clock.monotonic()
 
     def graph(self, handle: str) -> GraphShown:
         """Return the graph of the session.
@@ -169,11 +172,11 @@ class _Observer(MemoryReader):
             master_steps=counters.run_seconds,
             variables=counters.variables,
             variable_bytes=counters.variable_bytes,
-            cpu_seconds=time.process_time(),
-            pid=os.getpid(),
+            cpu_seconds=current_host().clock.process_time(),
+            pid=current_host().processes.getpid(),
             version=installed_version(),
-            uptime=time.monotonic() - self._started,
-            clock=time.time(),
+            uptime=current_host().clock.monotonic() - self._started,
+            clock=current_host().clock.time(),
             memory=memory.resident,
             peak_memory=memory.peak,
             open_sessions=(session,),

@@ -14,8 +14,6 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
-import os
-import secrets
 import socket
 import sys
 from dataclasses import replace
@@ -23,8 +21,9 @@ from dataclasses import replace
 from actorsession.cluster.launch.interpreter import flags
 from actorsession.rpc.liveness import sidecar as program
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, HeartbeatMemory
-from actorsession.runtime.watchdog import WATCHDOG
+from actorsession.runtime.watchdog import watchdog
 from transports import Address, parse_address
+from transports.host import current_host
 
 __all__ = ["Sidecar", "Vitals", "start_sidecar"]
 
@@ -58,7 +57,7 @@ class Vitals:
         Returns:
             The heartbeat location for the server's hello.
         """
-        self._pulse = pulse = HeartbeatMemory(self._beat, WATCHDOG.late)
+        self._pulse = pulse = HeartbeatMemory(self._beat, watchdog().late)
         where = parse_address(address)
         self.sidecar = await start_sidecar(where, pulse, token, always=self._always)
         return str(pulse.note if self.sidecar is None else self.sidecar.note)
@@ -145,7 +144,7 @@ async def start_sidecar(address: Address, pulse: HeartbeatMemory, token: str | N
         if sock is None:
             return None
         with sock:
-            secret = secrets.token_bytes(_SECRET)
+            secret = current_host().entropy.token_bytes(_SECRET)
             process = await _spawn(sock, pulse)
             assert process.stdin is not None
             process.stdin.write(program.derive_key(token, secret))
@@ -175,8 +174,8 @@ async def _bind(host: str, *, always: bool) -> socket.socket | None:
 
 async def _spawn(sock: socket.socket, pulse: HeartbeatMemory) -> asyncio.subprocess.Process:
     memory = pulse.note.memory
-    numbers = (os.getpid(), pulse.note.started, sock.fileno(), memory)
-    return await asyncio.create_subprocess_exec(
+    numbers = (current_host().processes.getpid(), pulse.note.started, sock.fileno(), memory)
+    return await current_host().processes.start(
         # Isolated and without site: it starts in 30 ms, and no installed code is loaded.
         sys.executable,
         "-I",

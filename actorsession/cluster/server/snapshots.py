@@ -23,20 +23,17 @@ import contextlib
 import json
 import logging
 import os
-import platform
 import re
-import secrets
+import stat
 import struct
-import tempfile
 import threading
-import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 from actorsession.actors.loops import in_thread
 from actorsession.checkpoints.atomic import (
@@ -44,7 +41,7 @@ from actorsession.checkpoints.atomic import (
     LockedFile,
     file_errors,
     make_private_folder,
-    regular,
+    open_file,
     remove_abandoned,
     write_whole,
 )
@@ -68,6 +65,7 @@ from actorsession.json_text import read_json
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.resources import Variable
+from transports.host import current_host
 
 __all__ = ["Owner", "Snapshot", "SnapshotStore", "Snapshots", "restore_latest", "stored_cluster_id"]
 
@@ -200,8 +198,7 @@ class SnapshotStore:
         self._damaged: set[Path] = set()
         try:
             make_private_folder(os.fspath(self._directory))
-            with tempfile.TemporaryFile(dir=self._directory):
-                pass
+            current_host().files.temporary_file(self._directory).close()
         except OSError as exc:
             raise InvalidArgumentError(f"snapshot_dir cannot be written to: {exc}") from exc
 
@@ -216,13 +213,14 @@ class SnapshotStore:
             FailedPreconditionError: if another cluster uses the directory or has stored its variables there,
                 or this task is served by another process; the message has both names.
         """
-        until = time.monotonic() + _REPLACED
+        now = current_host().clock.monotonic
+        until = now() + _REPLACED
         while True:
             try:
                 self._lock = self._taken()
                 return
             except UnavailableError as error:
-                if time.monotonic() >= until:
+                if now() >= until:
                     raise FailedPreconditionError(error.message) from None
             await asyncio.sleep(_TRY)
 
@@ -234,7 +232,9 @@ class SnapshotStore:
             FailedPreconditionError: if the directory is another cluster's.
         """
         folder = os.fspath(self._directory)
-        own = Owner(self._cluster_id or "", self._task, f"process {os.getpid()} on {platform.node()}")
+        host = current_host()
+        process = f"process {host.processes.getpid()} on {host.network.gethostname()}"
+        own = Owner(self._cluster_id or "", self._task, process)
         taking = _locked(os.path.join(folder, _TAKING), own)
         if taking is None:
             raise UnavailableError(f"{self._directory} is being taken by another process")
@@ -271,7 +271,7 @@ class SnapshotStore:
     def _refuse_stored(self, own: Owner) -> None:
         """Refuse a directory that holds the state of another cluster."""
         for path, owner in _owners(self._directory):
-            if owner is not None and owner.cluster_id != own.cluster_id:
+            if owner is not None and owner.cluster_id != own.cluster_id and _is_whole(path):
                 raise _not_ours(os.fspath(self._directory), own, f"holds the variables of {owner} ({path.name})")
 
     def release(self) -> None:
@@ -289,8 +289,9 @@ class SnapshotStore:
 
     def _files(self) -> list[tuple[int, Path]]:
         """Return the snapshots with their numbers, the latest first; other files are ignored."""
-        files = [(self._form.fullmatch(path.name), path) for path in self._directory.iterdir()]
-        return sorted([(int(m[1] or m[2]), p) for m, p in files if m is not None], reverse=True)
+        names = current_host().files.listdir(self._directory)
+        matches = [match for name in names if (match := self._form.fullmatch(name))]
+        return sorted([(int(m[1] or m[2]), self._directory / m[0]) for m in matches], reverse=True)
 
     def write(self, snapshot: Snapshot) -> Path:
         """Write a snapshot, and remove those before the last one.
@@ -304,8 +305,8 @@ class SnapshotStore:
         parts = [pack([snapshot.steps, snapshot.micros, snapshot.quiet, saved], segments), *segments]
         remove_abandoned(os.fspath(self._directory), self._unfinished)
         # The clock separates the files of two processes of one task, should their lifetimes overlap.
-        number = max([time.time_ns() // 1000, *[1 + n for n, _ in self._files()[:1]]])
-        path = self._directory / f"{self._prefix}.{number:016d}-{secrets.token_hex(4)}.snapshot"
+        number = max([current_host().clock.time_ns() // 1000, *[1 + n for n, _ in self._files()[:1]]])
+        path = self._directory / f"{self._prefix}.{number:016d}-{current_host().entropy.token_hex(4)}.snapshot"
         write_whole(os.fspath(path), lambda file: _write_parts(file, [*owner, *parts]), private=True)
         self._remove_old()
         _log.info("%d variables are in the snapshot %s", len(saved), path)
@@ -324,7 +325,9 @@ class SnapshotStore:
                     continue  # what cannot be read is not ours to remove
             if whole >= _KEPT:
                 try:
-                    path.unlink(missing_ok=True)
+                    current_host().files.unlink(path)
+                except FileNotFoundError:
+                    pass
                 except OSError as exc:
                     _log.warning("snapshot %s is not removed: %s", path, exc)
             whole += not damaged
@@ -338,7 +341,7 @@ class SnapshotStore:
         """
         for _, path in self._files():
             try:
-                with open(path, "rb", opener=regular()) as file:
+                with _opened(path) as file:
                     owner, parts = _read_parts(file)
                 if self._is_ours(owner):
                     return replace(_read(parts), path=os.fspath(path), owner=owner)
@@ -371,15 +374,25 @@ def _locked(path: str, own: Owner) -> LockedFile | None:
 
 def _locks(folder: str) -> list[str]:
     """Return the names of the locks of tasks; what is no file was not made by one."""
-    with os.scandir(folder) as entries:
-        names = [e.name for e in entries if _LOCKS.fullmatch(e.name) and e.is_file(follow_symlinks=False)]
-    return sorted(names)
+    return [
+        name
+        for name in sorted(current_host().files.listdir(folder))
+        if _LOCKS.fullmatch(name) and _is_file(folder, name)
+    ]
+
+
+def _is_file(folder: str, name: str) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        status = current_host().files.stat(os.path.join(folder, name), follow_symlinks=False)
+        return stat.S_ISREG(status.st_mode)
+    return False
 
 
 def _owners(directory: Path) -> Iterator[tuple[Path, Owner | None]]:
     """Yield the snapshots of all tasks that can be read with their owners; nothing is changed."""
-    for path in sorted(directory.iterdir()):
-        if _ANY.fullmatch(path.name):
+    for name in sorted(current_host().files.listdir(directory)):
+        if _ANY.fullmatch(name):
+            path = directory / name
             with contextlib.suppress(Exception):  # damaged, or no snapshot: nobody's state
                 yield path, _read_owner(path)
 
@@ -403,7 +416,10 @@ def stored_cluster_id(directory: str | os.PathLike[str]) -> str | None:
                 remove_abandoned(folder, _LOCKS)
             if locks := _locks(folder):
                 raise UnavailableError(f"{folder!r} is in use: {', '.join(locks)}")
-            ids = {owner.cluster_id for _, owner in _owners(Path(folder)) if owner is not None}
+            owners = {path: owner.cluster_id for path, owner in _owners(Path(folder)) if owner is not None}
+            ids = set(owners.values())
+            if len(ids) > 1:
+                ids = {owner for path, owner in owners.items() if _is_whole(path)}
         finally:
             taking.release()
     except (OSError, FailedPreconditionError):  # it is missing, or on another machine
@@ -413,6 +429,10 @@ def stored_cluster_id(directory: str | os.PathLike[str]) -> str | None:
 
 class _ForeignError(ValueError):
     """A file is no snapshot, or one of a form that this version does not know; it is left alone."""
+
+
+def _opened(path: Path) -> BufferedReader:
+    return cast(BufferedReader, open_file(path))
 
 
 def _write_parts(file: BinaryIO, parts: Sequence[Buffer]) -> None:
@@ -432,7 +452,7 @@ def _read_head(file: BufferedReader) -> tuple[bool, bytes, Sequence[int]]:
     magic = file.read(len(_MAGIC))
     if magic not in (_MAGIC, _UNOWNED):
         raise _ForeignError("it is no snapshot") if magic else ValueError("it is empty")
-    left = os.fstat(file.fileno()).st_size
+    left = current_host().files.fstat(file.fileno()).st_size
     count = file.read(_NUMBER.size)
     (number,) = _NUMBER.unpack(count)
     if number * 8 > left:
@@ -472,9 +492,19 @@ def _read_owner(path: Path) -> Owner | None:
         OpError: if it is no regular file.
         OSError: if it cannot be read.
     """
-    with open(path, "rb", opener=regular()) as file:
+    with _opened(path) as file:
         owned, _, sizes = _read_head(file)
         return _owner(_read_part(file, sizes[0])) if owned and sizes else None
+
+
+def _is_whole(path: Path) -> bool:
+    """Return whether a file is there as it was written: who owns one that is damaged is not known."""
+    try:
+        with _opened(path) as file:
+            _read_parts(file)
+    except (ValueError, FileNotFoundError):
+        return False
+    return True
 
 
 def _owner(part: bytearray) -> Owner:
@@ -569,12 +599,13 @@ class Snapshots:
         self.taken = 0
         self.every = every
         self.restored = "" if restored is None else restored.path
-        self._saved = time.monotonic()  # when the variables were as the last file has them
+        self._now = current_host().clock.monotonic
+        self._saved = self._now()  # when the variables were as the last file has them
 
     @property
     def age(self) -> float:
         """Seconds since a snapshot was taken, or nothing had changed since the last one."""
-        return time.monotonic() - self._saved
+        return self._now() - self._saved
 
     async def run(self) -> None:
         """Take snapshots until this is cancelled."""
@@ -584,9 +615,9 @@ class Snapshots:
             await self.take()
 
     async def _until_quiet(self) -> None:
-        end = time.monotonic() + _QUIET
+        end = self._now() + _QUIET
         # There is no event for this: steps end in many places, and none should pay for being watched.
-        while self._worker.counts().steps and time.monotonic() < end:  # noqa: ASYNC110
+        while self._worker.counts().steps and self._now() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
 
     async def take(self) -> None:
@@ -595,7 +626,7 @@ class Snapshots:
         Cancelling the call does not prevent the file from being written.
         """
         with self._faults_told():
-            now, changes = time.monotonic(), self._changes()
+            now, changes = self._now(), self._changes()
             if self._has_more(changes):
                 snapshot = self._collect()
                 # Writing and syncing may take seconds; meanwhile the snapshot references the values as they
@@ -675,4 +706,4 @@ class Snapshots:
         ]
         counts = self._worker.counts()
         steps = self._before + counts.runs - counts.steps
-        return Snapshot(steps, time.time_ns() // 1000, not counts.steps, saved)
+        return Snapshot(steps, current_host().clock.time_ns() // 1000, not counts.steps, saved)

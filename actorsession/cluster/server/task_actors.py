@@ -6,8 +6,6 @@ Made by ``Server`` when it starts, and ended by it. What was made is released if
 from __future__ import annotations
 
 import contextlib
-import os
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,12 +27,12 @@ from actorsession.metrics import Histogram, HistogramCounts, mailbox_waits, roun
 from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads, thread_count
 from actorsession.prometheus import MetricFamily
 from actorsession.runtime.devices import make_devices
-from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
 from actorsession.runtime.step_log import ErrorLog, StepLog
 from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.version import installed_version
+from transports.host import current_host
 
 __all__ = ["TaskActors"]
 
@@ -85,7 +83,7 @@ class TaskActors:
         self._view = view
         self._cache = cache
         self._vitals = vitals
-        self._started = time.monotonic()
+        self._started = current_host().clock.monotonic()
         self._threads = config.intra_op_parallelism_threads
         self._share: BlasThreads | None = None
         self._until_end = contextlib.ExitStack()
@@ -136,7 +134,7 @@ class TaskActors:
     def share_cores(self) -> None:
         """Share the cores out among the processes of this host that run tasks, unless the user has chosen."""
         processes = 1 + self._view.neighbours()
-        threads = None if self._threads else thread_count(processes, processors())
+        threads = None if self._threads else thread_count(processes, current_host().processes.processors())
         if threads != (None if self._share is None else self._share.number):
             self._share = None if threads is None else share_blas_threads(threads)
 
@@ -197,11 +195,11 @@ class TaskActors:
             queues=worker.queues,
             errors=self.errors.counts,
             restarts=self.memory.restarts,
-            cpu_seconds=time.process_time(),
-            pid=os.getpid(),
+            cpu_seconds=current_host().clock.process_time(),
+            pid=current_host().processes.getpid(),
             version=installed_version(),
-            uptime=time.monotonic() - self._started,
-            clock=time.time(),
+            uptime=current_host().clock.monotonic() - self._started,
+            clock=current_host().clock.time(),
             memory=memory.resident,
             peak_memory=memory.peak,
             snapshot_every=0.0 if snapshots is None else snapshots.every,

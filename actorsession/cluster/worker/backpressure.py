@@ -11,7 +11,6 @@ came. A step that is cancelled is removed at once.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
@@ -19,6 +18,7 @@ from actorsession.actors.supervision import Children
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, OpError, from_exception
 from actorsession.records import dataclass
+from transports.host import current_host
 
 __all__ = ["HeldStep", "StepGate"]
 
@@ -86,7 +86,7 @@ class StepGate:
         if steps is None:
             steps = self._held[name] = OrderedDict()
             _ = self._children.start(self._begin_later(name), name=f"hold steps that send to {name}")
-        since = time.monotonic() if self._since is None else self._since
+        since = current_host().clock.monotonic() if self._since is None else self._since
         steps[step_id] = HeldStep(begin, fail, name, since)
 
     def give_up(self, step_id: int, error: OpError) -> None:

@@ -13,6 +13,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from actorsession.actors.deadline import NEVER
@@ -176,6 +177,7 @@ class _Exchanges:
         self._last: Callable[[], None] | None = None  # called when none is under way any more
         self.leaders: dict[str, WorkerCacheInterface] = {}
         self.sessions: set[str] = set()
+        self.watched: dict[str, Callable[[], None]] = {}  # by the other members' tasks: ends the watch of the link
         self.ended = False
         self._end = end
 
@@ -220,6 +222,9 @@ class _Exchanges:
     def close(self) -> None:
         """Record that the exchanges have ended."""
         self.ended, self._last = True, None
+        for unwatch in self.watched.values():
+            unwatch()
+        self.watched.clear()
 
     def abandon(self, where: str, error: OpError) -> None:
         """See ``SharedExchanges.abandon``."""
@@ -290,6 +295,7 @@ class TaskGroups:
                 return None
             exchanges.leaders[leader] = workers
             exchanges.sessions.add(session_handle)
+            self._watch(exchanges, workers)
             return replace(group, shared=exchanges)
 
         return LedGroups(scope, lambda: workers.worker(leader), children, share)
@@ -304,6 +310,18 @@ class TaskGroups:
             rendezvous.what = f"group {group.key} of {scope}"
             exchanges = self._exchanges[group.number] = _Exchanges(scope, group, rendezvous, self._end)
         return None if exchanges.is_over else exchanges
+
+    def _watch(self, exchanges: _Exchanges, workers: WorkerCacheInterface) -> None:
+        """End exchanges with the link to another member: what it has sent may be of a step that died with it."""
+        others = {member.task: None for member in exchanges.group.members if member.task != exchanges.rendezvous.task}
+        for task in others:
+            if task not in exchanges.watched and workers.is_linked(task):
+                exchanges.watched[task] = workers.watch(task, partial(self._lost, exchanges, task))
+
+    def _lost(self, exchanges: _Exchanges, task: str) -> None:
+        if not exchanges.ended:
+            words = f"the link to {task}, a member of group {exchanges.group.key}, was lost"
+            self._end(exchanges, UnavailableError(words, task=task))
 
     def _end(self, exchanges: _Exchanges, error: OpError, left: Sequence[Any] = ()) -> None:
         """End exchanges here, and tell the other members and the leader; ``left`` is as in ``EndGroup``."""

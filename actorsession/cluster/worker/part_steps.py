@@ -10,12 +10,10 @@ that was begun ends once, by its values or an error, and what it has taken is se
 from __future__ import annotations
 
 import asyncio
-import time
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from actorsession.actors.supervision import Children
@@ -39,6 +37,7 @@ from actorsession.runtime.engine.step import Step
 from actorsession.runtime.engine.takes import ended_from_outside
 from actorsession.runtime.step_log import error_text
 from actorsession.spans import TaskSpan, begin_task
+from transports.host import current_host
 
 __all__ = ["PartProgram", "PartSteps", "PartValues", "PartWaiter", "Registered", "unknown_graph"]
 
@@ -173,6 +172,7 @@ class PartSteps:
 
     def __init__(self, env: WorkerEnv, tally: SessionTally, children: Children, session: str = "") -> None:
         self._env = env
+        self._now = current_host().clock.monotonic
         self._session = session
         self._tally = tally
         self.running: dict[int, Step] = {}
@@ -208,7 +208,7 @@ class PartSteps:
             link = self.held.blocked(registered.sends_to)
             if link is not None:
                 if asked is not None and asked.trace:
-                    asked = replace(asked, held_by=link, arrived=asked.arrived or time.time())
+                    asked = replace(asked, held_by=link, arrived=asked.arrived or current_host().clock.time())
                 begin = partial(self._begin_held, registered, peer, step_id, feeds, waiter, asked)
                 self.held.hold(link, step_id, begin, waiter.part_failed)
                 return None
@@ -222,7 +222,7 @@ class PartSteps:
         inline = None if trace or debug is not None else graph.inline
         log = env.step_log
         if inline is not None and (pool is None or not inline.is_expensive(feeds)):
-            began, error = monotonic(), ""
+            began, error = self._now(), ""
             try:
                 values = list(inline.run(feeds, self._gate))
             except Exception as exc:
@@ -230,7 +230,7 @@ class PartSteps:
                 env.errors.note(exc, session=self._session, step_id=step_id)
                 raise
             finally:
-                now, durations = monotonic(), env.counters.step_seconds
+                now, durations = self._now(), env.counters.step_seconds
                 durations.counts[bisect_left(BOUNDS, now - began)] += 1  # without a call
                 durations.sum += now - began
                 if log is not None:
@@ -264,7 +264,7 @@ class PartSteps:
         if step.done:
             return self._finish(step)
         if seen is not None:
-            rendezvous.worked, rendezvous.paused = monotonic() - step.since, True
+            rendezvous.worked, rendezvous.paused = self._now() - step.since, True
         step.on_done(partial(self._report, step, waiter))
         return None
 
@@ -363,7 +363,7 @@ class PartSteps:
         """
         step_id = step.step_id
         self.running.pop(step_id, None)
-        now, durations = monotonic(), self._env.counters.step_seconds
+        now, durations = self._now(), self._env.counters.step_seconds
         durations.counts[bisect_left(BOUNDS, now - step.since)] += 1  # without a call
         durations.sum += now - step.since
         if step.debug is not None:

@@ -7,7 +7,6 @@ of stateful kernels (random generators) belongs to the session, and is shared by
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import field
 from functools import partial
@@ -31,6 +30,7 @@ from actorsession.runtime.collective.groups import GroupResolver, GroupTable
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskWatches
 from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
 from actorsession.runtime.planning import Planning
+from transports.host import current_host
 
 __all__ = ["RegisteredGraphs"]
 
@@ -118,7 +118,7 @@ class RegisteredGraphs:
         return LedGroups(message.group_scope, lambda: env.workers.worker(leader), self._children)
 
     def _keep(self, registered: Registered, call: CallContext) -> GraphRegistered:
-        handle = registered.handle = secrets.token_hex(8)
+        handle = registered.handle = current_host().entropy.token_hex(8)
         self._graphs[handle] = registered
         program, programs = 0, call.programs
         if programs is not None:

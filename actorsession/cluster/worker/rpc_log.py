@@ -7,13 +7,13 @@ synchronous code; owned by the worker. Within this package it imports no other m
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from actorsession.errors import ProtocolError
 from actorsession.records import dataclass
+from transports.host import current_host
 
 __all__ = ["RpcEvent", "RpcLog"]
 
@@ -87,7 +87,7 @@ class RpcLog:
         nbytes = sum(getattr(value, "nbytes", 0) for value in values)
         self._events.append(
             RpcEvent(
-                micros=time.time_ns() // 1000,
+                micros=current_host().clock.time_ns() // 1000,
                 step_id=step_id,
                 what=what,
                 outgoing=outgoing,

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
@@ -29,6 +28,7 @@ from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
+from transports.host import current_host
 
 __all__ = ["MissingTensorProbe"]
 
@@ -88,7 +88,7 @@ class MissingTensorProbe:
     def _waiting(self) -> Mapping[_Sender, dict[int, str]]:
         """Return, by awaited task, the waiting steps with one awaited key of each."""
         waiting: defaultdict[_Sender, dict[int, str]] = defaultdict(dict)
-        limit = time.monotonic() - BEAT_SECONDS
+        limit = current_host().clock.monotonic() - BEAT_SECONDS
         for rendezvous in self._table.begun_before(limit):
             for task, key in rendezvous.awaited().items():
                 sender = (task, rendezvous.peers)
@@ -144,8 +144,8 @@ class MissingTensorProbe:
         rendezvous = self._table.find(message.step_id)
         if rendezvous is not None and message.task in rendezvous.awaited():
             words = (
-                f"values of {message.task} for {rendezvous.what} were lost on their way, with the link that "
-                "they were sent over"
+                f"values of {message.task} for {rendezvous.what} were lost on their way to {rendezvous.task}, with "
+                "the link that they were sent over"
             )
             self._give_up(message.step_id, UnavailableError(words, task=message.task))
 

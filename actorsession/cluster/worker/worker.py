@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -60,6 +59,7 @@ from actorsession.runtime.inspection import HeldState
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step_log import MOST_TRANSFERS, NBYTES, NOTHING, ErrorLog, StepLog
 from actorsession.runtime.wait_graph import MasterWaits
+from transports.host import current_host
 
 __all__ = ["Worker", "WorkerServer"]
 
@@ -159,7 +159,7 @@ class Worker(Actor):
     @answers(ReadClock, direct=True)
     def on_read_clock(self, message: ReadClock, call: CallContext) -> ClockRead:
         """Return the time of the clock that steps here are traced by."""
-        return ClockRead(now=time.time())
+        return ClockRead(now=current_host().clock.time())
 
     @answers(AskWhy, direct=True)
     def on_why(self, message: AskWhy, call: CallContext) -> WorkerWhy:
@@ -315,7 +315,7 @@ class Worker(Actor):
             elif seen is None:
                 rendezvous.receive(keys, values, dead)
             else:
-                came = time.monotonic()
+                came = current_host().clock.monotonic()
                 if len(seen) < MOST_TRANSFERS:
                     seen.append((came, "recv", tuple(keys), tuple(map(getattr, values, NBYTES, NOTHING))))
                 else:
@@ -323,7 +323,7 @@ class Worker(Actor):
                 if rendezvous.paused:
                     rendezvous.entered = came
                     rendezvous.receive(keys, values, dead)
-                    rendezvous.worked += time.monotonic() - came
+                    rendezvous.worked += current_host().clock.monotonic() - came
                     rendezvous.entered = 0.0
                 else:
                     rendezvous.receive(keys, values, dead)

@@ -8,7 +8,6 @@ dropped and not kept for ever.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -26,6 +25,7 @@ from actorsession.records import dataclass
 from actorsession.rpc.pushes import Pushed, PushTimes
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step_log import MOST_TRANSFERS, NBYTES, NOTHING, Part, Transfers
+from transports.host import current_host
 
 __all__ = ["RendezvousTable", "SessionPeers", "WorkerRendezvous"]
 
@@ -121,7 +121,7 @@ class WorkerRendezvous(Rendezvous):
     paused: bool
     left_out: int
 
-    def __init__(self, step_id: int, task: str, workers: Workers, log: RpcLog) -> None:
+    def __init__(self, step_id: int, task: str, workers: Workers, log: RpcLog, now: float) -> None:
         # What the base class does, without a call.
         self._expected, self._sent, self._waiting = {}, {}, {}
         self._aborted, self._closed = None, False
@@ -130,7 +130,7 @@ class WorkerRendezvous(Rendezvous):
         self.begun = False
         self.holder: RendezvousTable | None = None
         self.pushed = 0
-        self.created = time.monotonic()
+        self.created = now
         self.task = task
         self._workers = workers
         self._log = log
@@ -166,7 +166,7 @@ class WorkerRendezvous(Rendezvous):
             seen = self.seen
             if seen is not None:
                 if len(seen) < MOST_TRANSFERS:
-                    seen.append((time.monotonic(), "local", (key,), (getattr(value, "nbytes", 0),)))
+                    seen.append((current_host().clock.monotonic(), "local", (key,), (getattr(value, "nbytes", 0),)))
                 else:
                     self.left_out += 1
             super().send(key, value, dead)
@@ -194,7 +194,7 @@ class WorkerRendezvous(Rendezvous):
             if seen is not None:
                 if len(seen) < MOST_TRANSFERS:
                     sizes = tuple(map(getattr, values, NBYTES, NOTHING))
-                    seen.append((time.monotonic(), "send", tuple(message.keys), sizes))
+                    seen.append((current_host().clock.monotonic(), "send", tuple(message.keys), sizes))
                 else:
                     self.left_out += 1
             self._workers.push(task, message)
@@ -235,7 +235,7 @@ class _TracedWorkers:
     def push(self, task: str, message: Pushed) -> None:
         """See ``Workers.push``."""
         queued = self.unsent_bytes(task)
-        self._workers.push(task, message._replace(sent=time.time(), queued=queued))
+        self._workers.push(task, message._replace(sent=current_host().clock.time(), queued=queued))
 
 
 class RendezvousTable:
@@ -258,6 +258,7 @@ class RendezvousTable:
         self._log = RpcLog() if log is None else log
         self.steps: dict[int, WorkerRendezvous] = {}
         self._over: OrderedDict[int, OpError | None] = OrderedDict()
+        self._now = current_host().clock.monotonic
         self._unbegun = 0  # how many of the steps have been pushed to and have not begun
 
     def begin(self, step_id: int, peers: SessionPeers | None = None) -> WorkerRendezvous:
@@ -274,7 +275,9 @@ class RendezvousTable:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
         rendezvous = self.steps.get(step_id)
         if rendezvous is None:
-            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._workers, self._log)
+            rendezvous = self.steps[step_id] = WorkerRendezvous(
+                step_id, self._task, self._workers, self._log, self._now()
+            )
             if self._keeps:
                 rendezvous.seen, rendezvous.paused, rendezvous.left_out = [], False, 0
                 rendezvous.worked = rendezvous.entered = 0.0
@@ -305,10 +308,12 @@ class RendezvousTable:
             if step_id in self._over:
                 return
             self._drop_unbegun()
-            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._workers, self._log)
+            rendezvous = self.steps[step_id] = WorkerRendezvous(
+                step_id, self._task, self._workers, self._log, self._now()
+            )
             if self._keeps:
                 nbytes = tuple(map(getattr, values, NBYTES, NOTHING))
-                rendezvous.seen = [(time.monotonic(), "recv", tuple(keys), nbytes)]
+                rendezvous.seen = [(rendezvous.created, "recv", tuple(keys), nbytes)]
                 rendezvous.paused, rendezvous.left_out = False, 0
                 rendezvous.worked = rendezvous.entered = 0.0
             self._unbegun += 1
@@ -366,7 +371,7 @@ class RendezvousTable:
         """End steps that were pushed to and never started; their master is gone."""
         if not self._unbegun:
             return
-        limit = time.monotonic() - _UNBEGUN
+        limit = self._now() - _UNBEGUN
         # Insertion order is order of creation, so the oldest come first.
         for step_id, rendezvous in list(islice(self.steps.items(), 8)):
             if not rendezvous.begun and rendezvous.created < limit:

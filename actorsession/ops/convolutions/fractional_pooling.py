@@ -21,6 +21,7 @@ from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, ints
+from transports.host import current_host
 
 __all__ = ["fractional_avg_pool", "fractional_max_pool"]
 
@@ -150,7 +151,7 @@ def _sequence(random: np.random.Generator, size: int, count: int, even: bool) ->
 
 def _generators(seeds: Sequence[int] | None) -> tuple[np.random.SeedSequence, Any]:
     """Return the seed sequence for regions that stay the same, and the generator for those that change."""
-    start = np.random.SeedSequence(seeds)
+    start = np.random.SeedSequence(seeds or current_host().entropy.randbits(128))
     return start, np.random.default_rng(start)
 
 

@@ -16,14 +16,11 @@ an array is copied unless there is no other reference to it.
 from __future__ import annotations
 
 import itertools
-import os
 import re
-import secrets
-import socket
 import sys
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +41,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext,
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.build import convert_to_tensor, graph_of, make
 from actorsession.ops.rows import op
+from transports.host import current_host
 
 __all__ = ["async_py_func", "numpy_function", "py_func"]
 
@@ -155,9 +153,15 @@ def _build(op_type: str, func: Callable[..., Any], inp: Sequence[Any], Tout: Any
 # -- tokens ----------------------------------------------------------------------------------------
 
 
-_NUMBERS = itertools.count()
-# A peer that guessed a token could run a function that is not meant for it.
-_SECRET = secrets.token_hex(16)
+def _token_numbers() -> Iterator[int]:
+    return itertools.count()
+
+
+def _secret() -> str:
+    # A peer that guessed a token could run a function that is not meant for it.
+    return current_host().entropy.token_hex(16)
+
+
 _FORM = re.compile(r"(pyfunc_\d{1,20}) of (process \d{1,20} on [\w.:-]{1,255}) [0-9a-f]{32}")
 
 
@@ -169,7 +173,9 @@ class _Token(str):
     function: Callable[..., Any]
 
     def __new__(cls, function: Callable[..., Any]) -> _Token:
-        token = super().__new__(cls, f"pyfunc_{next(_NUMBERS)} of {_this_process()} {_SECRET}")
+        host = current_host()
+        name = f"pyfunc_{next(host.own(_token_numbers))}"
+        token = super().__new__(cls, f"{name} of {_this_process()} {host.own(_secret)}")
         token.function = function
         _TOKENS[str(token)] = token
         return token
@@ -179,8 +185,8 @@ _TOKENS: weakref.WeakValueDictionary[str, _Token] = weakref.WeakValueDictionary(
 
 
 def _this_process() -> str:
-    host = re.sub(r"[^\w.:-]", "-", socket.gethostname(), flags=re.ASCII)[:255] or "?"
-    return f"process {os.getpid()} on {host}"
+    host = re.sub(r"[^\w.:-]", "-", current_host().network.gethostname(), flags=re.ASCII)[:255] or "?"
+    return f"process {current_host().processes.getpid()} on {host}"
 
 
 def _function(token: Any) -> Callable[..., Any]:
@@ -196,7 +202,7 @@ def _function(token: Any) -> Callable[..., Any]:
     if form is None:
         raise InvalidArgumentError(f"{token!r:.100} stands for no function of any process")
     name, owner = form.groups()
-    if token.endswith(_SECRET):
+    if token.endswith(current_host().own(_secret)):
         raise InvalidArgumentError(f"the graph that {name} belongs to is gone, and {name} with it")
     raise InvalidArgumentError(
         f"{name} is a Python function of {owner} and cannot be called by {_this_process()}: functions "

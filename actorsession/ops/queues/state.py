@@ -29,6 +29,7 @@ from actorsession.errors import CancelledError, OutOfRangeError
 from actorsession.graph.completion import Completed, Completion
 from actorsession.graph.node import TensorSpec
 from actorsession.ops.queues.batches import Element, join_one
+from transports.host import current_host
 
 __all__ = ["FifoElements", "PriorityElements", "QueueState", "ShuffledElements"]
 
@@ -68,7 +69,9 @@ class ShuffledElements(list[Entry]):
 
     def __init__(self, least: int, seed: tuple[int, int]) -> None:
         self.least = least
-        self._random = np.random.Generator(np.random.Philox(seed if any(seed) else None))
+        self._random = np.random.Generator(
+            np.random.Philox(seed if any(seed) else current_host().entropy.randbits(128))
+        )
 
     def take(self) -> Entry:
         """Take a random element out."""

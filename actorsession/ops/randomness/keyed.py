@@ -8,7 +8,6 @@ TensorFlow's (``philox``); others are this library's, and depend on key, counter
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -30,6 +29,7 @@ from actorsession.ops.randomness.philox import Philox
 from actorsession.ops.randomness.samples import drawn_gamma, gamma_gradient, sample_cost
 from actorsession.ops.rows import check_inputs, op
 from actorsession.ops.shape_operands import described_shape
+from transports.host import current_host
 
 __all__ = ["stateless_binomial", "stateless_parameterized_truncated_normal"]
 
@@ -314,7 +314,7 @@ def _chance_kernel(ctx: KernelContext) -> Kernel:
     def drawn(shape: Any) -> Any:
         dims = checked_dims(shape)
         count = int(np.prod(dims))
-        return np.frombuffer(os.urandom(count * dtype.itemsize), dtype).reshape(dims).copy()
+        return np.frombuffer(current_host().entropy.token_bytes(count * dtype.itemsize), dtype).reshape(dims).copy()
 
     return drawn
 

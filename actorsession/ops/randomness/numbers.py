@@ -35,6 +35,7 @@ from actorsession.ops.shape_operands import (
     require_index,
     shape_operand,
 )
+from transports.host import current_host
 
 __all__ = [
     "Draw",
@@ -106,7 +107,7 @@ def generator_of(ctx: KernelContext) -> np.random.Generator:
     seeds = [ctx.attrs["seed"] & _WORD, ctx.attrs["seed2"] & _WORD]
 
     def make() -> np.random.Generator:
-        return np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
+        return np.random.Generator(np.random.SFC64(seeds if any(seeds) else current_host().entropy.randbits(128)))
 
     generator: np.random.Generator = ctx.state(make)
     return generator

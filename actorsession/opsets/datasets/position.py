@@ -8,7 +8,6 @@ once, and the element that was being made is the next one.
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 import weakref
 from collections import OrderedDict, deque
@@ -32,6 +31,7 @@ from actorsession.graph.registry import KernelContext, ResourceHost
 from actorsession.graph.shape import TensorShape
 from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage
+from transports.host import current_host
 
 __all__ = ["IteratorState", "by_handle", "elsewhere"]
 
@@ -181,7 +181,7 @@ class IteratorState:
     ) -> None:
         self.label = label
         self.types, self.shapes = tuple(types), tuple(shapes)
-        self.handle = f"{label} {secrets.token_hex(16)}"
+        self.handle = f"{label} {current_host().entropy.token_hex(16)}"
         self._host = host
         self._device = device
         self._first = first

@@ -24,6 +24,7 @@ from actorsession.opsets.parsing.csv import column_of, row_of
 from actorsession.opsets.parsing.file_parts import blocks_of, lines_of
 from actorsession.opsets.parsing.records import RecordReader
 from actorsession.opsets.sparse.serialising import sparse_rows
+from transports.host import current_host
 
 __all__: list[str] = []
 
@@ -167,7 +168,9 @@ def choose_seeds(stage: Stage) -> None:
     """Choose the seeds of a stage at random if it has none."""
     values = stage.values
     if not any([values.setdefault("seed", 0), values.setdefault("seed2", 0)]):
-        values["seed"], values["seed2"] = np.random.default_rng().integers(1, 2**62, 2)
+        values["seed"], values["seed2"] = np.random.default_rng(current_host().entropy.randbits(128)).integers(
+            1, 2**62, 2
+        )
 
 
 @kind("RandomDataset", "RandomDatasetV2", "ExperimentalRandomDataset")

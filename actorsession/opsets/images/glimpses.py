@@ -21,6 +21,7 @@ from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.rows import check_inputs, op
 from actorsession.ops.shape_operands import constant_ints, ints
+from transports.host import current_host
 
 __all__ = ["extract_glimpse"]
 
@@ -84,7 +85,7 @@ def _windows(ctx: InferContext) -> Sequence[TensorShape]:
 
 def _glimpse_kernel(ctx: KernelContext) -> Kernel:
     attrs, noise = ctx.attrs, ctx.attrs["noise"]
-    random: np.random.Generator = ctx.state(np.random.default_rng)
+    random: np.random.Generator = ctx.state(lambda: np.random.default_rng(current_host().entropy.randbits(128)))
 
     corners = functools.partial(
         _corners if ctx.op == "ExtractGlimpse" else _corners_of_pixels,

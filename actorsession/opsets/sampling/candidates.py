@@ -35,6 +35,7 @@ from actorsession.opsets.sampling.draws import (
     log_uniform,
     uniform,
 )
+from transports.host import current_host
 
 __all__ = [
     "all_candidate_sampler",
@@ -317,7 +318,7 @@ def _drawn_classes(
 def _generator_of(attrs: Mapping[str, Any]) -> np.random.Generator:
     """Return a generator with the seeds of a node, or with a random one if both are 0."""
     seeds = [attrs["seed"] & _WORD, attrs["seed2"] & _WORD]
-    return np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
+    return np.random.Generator(np.random.SFC64(seeds if any(seeds) else current_host().entropy.randbits(128)))
 
 
 def _sampling(distribution: Callable[[Mapping[str, Any]], Classes]) -> Callable[[KernelContext], Kernel]:

@@ -76,7 +76,7 @@ class _Branch:
         self.outer_choices: Predicate = outer_choices
         self.side_choices = [outer_choices | {(self.predicate, side)} for side in (0, 1)]
         self.merges: dict[str, None] = {}
-        self.sides: tuple[set[str], set[str]] = set(), set()
+        self.sides: tuple[dict[str, None], dict[str, None]] = {}, {}
         self.entries: dict[str, None] = {}
         self.is_closed = True
         self._gather(merge)
@@ -92,7 +92,7 @@ class _Branch:
             if self._ends(name):
                 self.merges[name] = None
             elif (side := self._side(name)) is not None:
-                self.sides[side].add(name)
+                self.sides[side][name] = None
                 waiting.extend(rewriter.readers[name])
             else:
                 self.is_closed = False

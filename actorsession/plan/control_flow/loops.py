@@ -85,8 +85,8 @@ class _Parts:
     conds: list[str] = field(default_factory=list)
     merges: list[str] = field(default_factory=list)
     constants: list[str] = field(default_factory=list)
-    firsts: set[str] = field(default_factory=set)
-    nexts: set[str] = field(default_factory=set)
+    firsts: dict[str, None] = field(default_factory=dict)
+    nexts: dict[str, None] = field(default_factory=dict)
     switches: list[str] = field(default_factory=list)
     exits: list[str] = field(default_factory=list)
     test: list[str] = field(default_factory=list)
@@ -122,7 +122,7 @@ class _Loop:
             node = rewriter.nodes[name]
             match node.op:
                 case "Enter":
-                    (parts.constants.append if node.attrs["is_constant"] else parts.firsts.add)(name)
+                    (parts.constants.append if node.attrs["is_constant"] else parts.firsts.setdefault)(name)
                 case "Merge":
                     _require(is_loop_merge(rewriter, node), f"{name!r} in it is a conditional that stays")
                     parts.merges.append(name)
@@ -130,7 +130,7 @@ class _Loop:
                     parts.switches.append(name)
                     parts.exits += [r for r in rewriter.readers[name] if rewriter.nodes[r].op == "Exit"]
                 case "NextIteration":
-                    parts.nexts.add(name)
+                    parts.nexts[name] = None
                 case "LoopCond":
                     parts.conds.append(name)
                 case _:
@@ -150,7 +150,7 @@ class _Loop:
         rewriter, parts = self.rewriter, self.parts
         mine = {*self.names, *parts.exits}
         device = rewriter.device_of[self.cond.name]
-        for name in mine:
+        for name in (*self.names, *parts.exits):
             there = rewriter.device_of[name]
             _require(there == device, f"it runs on several devices: {name!r} on {there}, its condition on {device}")
         for name in self.names:
@@ -166,9 +166,9 @@ class _Loop:
         shared |= self._upstream([p for n in parts.nexts for p in producers(rewriter.nodes[n])])
         tests = set(parts.test)
         self.shared = shared & tests
-        for name in self.shared:
+        for name in sorted(self.shared):
             _require(is_pure(rewriter.nodes[name]), f"{name!r} has state, and both its condition and its body need it")
-        for name in tests - self.needed:
+        for name in sorted(tests - self.needed):
             _require(
                 rewriter.nodes[name].op in _HARMLESS, f"{name!r} runs in each iteration, and the condition needs it not"
             )
@@ -181,7 +181,7 @@ class _Loop:
             for reader in rewriter.readers[name]:
                 _require(reader in merges and rewriter.nodes[reader].inputs[0][0] == name, _FORM)
         taken = [rewriter.nodes[name].inputs[1][0] for name in parts.merges]
-        _require(set(taken) == parts.nexts and len(taken) == len(parts.nexts), _FORM)
+        _require(set(taken) == parts.nexts.keys() and len(taken) == len(parts.nexts), _FORM)
         for name in parts.merges:
             _require(rewriter.spec((name, 0)).dtype is not resource, f"its variable {name!r} is a handle")
             for reader in rewriter.readers[name]:

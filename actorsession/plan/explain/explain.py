@@ -533,7 +533,7 @@ def _segments(code: CompiledPartition, explained: Mapping[str, ExplainedNode]) -
     arrivals = dict(code.recvs) | {s.arrival: code.nodes[s.node].name for s in code.suspensions}
     for segment in code.segments:
         nodes = [None if line.node is None else code.nodes[line.node] for line in segment.code]
-        names = {node.name for node in nodes if node is not None and node.name in explained}
+        names = dict.fromkeys([node.name for node in nodes if node is not None and node.name in explained])
         yield ExplainedSegment(
             name=segment.name,
             waits=tuple([arrivals[slot] for slot in segment.waits]),

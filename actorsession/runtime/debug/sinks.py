@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import stat
 import threading
-import time
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -37,6 +35,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.node import GraphDef, tensor_name
 from actorsession.runtime.debug.dump import DebugDump, DumpStore
+from transports.host import current_host
 
 __all__ = [
     "DebugSink",
@@ -168,7 +167,7 @@ class FileSink(DebugSink):
 
     def begin(self, metadata: Mapping[str, Any]) -> None:
         """Make the run's directory and its manifest."""
-        self._metadata = {"form": 2, "begin": time.time(), **metadata}
+        self._metadata = {"form": 2, "begin": current_host().clock.time(), **metadata}
         with self._files.folder(str(self._directory), make=PRIVATE_FOLDER) as parent:
             name = _new_directory(parent, int(metadata["session_run_index"]))
         self._run = self._directory / name
@@ -199,18 +198,18 @@ class FileSink(DebugSink):
         name = f"{self._count:08d}.npy"
         self._count += 1
         stored, entry = _stored(dump)
-        with open(run / name, "wb", opener=self._open) as file:
+        with current_host().files.open_file(run / name, "wb", opener=self._open) as file:
             summed = _Summed(file)
             np.save(summed, stored, allow_pickle=False)  # which only writes
         line = seal_json({"file": name, "file_crc32": summed.crc32, **entry})
-        with open(run / "tensors.jsonl", "ab", opener=self._open) as manifest:
+        with current_host().files.open_file(run / "tensors.jsonl", "ab", opener=self._open) as manifest:
             manifest.write(line + b"\n")
         self._values += 1
         return True
 
     def end(self, summary: Mapping[str, Any]) -> None:
         """Complete the manifest."""
-        complete = {"end": time.time(), "values": self._values, **summary}
+        complete = {"end": current_host().clock.time(), "values": self._values, **summary}
         self._write("manifest.json", {**self._metadata, **complete})
 
     def _directory_of_run(self) -> Path:
@@ -222,7 +221,7 @@ class FileSink(DebugSink):
         run = self._directory_of_run()
         # Renamed into place, so that a reader finds the old file or the new one.
         part = f"{name}.part"
-        with open(run / part, "wb", opener=self._open) as file:
+        with current_host().files.open_file(run / part, "wb", opener=self._open) as file:
             file.write(seal_json(content))
         with self._files.folder(str(run)) as folder:
             folder.replace(part, folder, name)
@@ -243,7 +242,7 @@ class _Summed:
 def _new_directory(parent: Folder, index: int) -> str:
     """Make a new directory that no other run has, not even in another process, and return its name."""
     for attempt in range(1_000_000):
-        name = f"run_{index:08d}_{os.getpid()}_{attempt}"
+        name = f"run_{index:08d}_{current_host().processes.getpid()}_{attempt}"
         try:
             parent.mkdir(name, PRIVATE_FOLDER)
         except FileExistsError:

@@ -243,7 +243,8 @@ class DataflowEngine(Engine, ControlFlowContext):
             work = PooledNode(self, plan, iteration, values)
             step.offload(work, blocks=plan.blocks, first=first)
             return
-        begin = policy.nanos()
+        nanos = policy.nanos
+        begin = nanos()
         if plan.suspends >= 0:
             number = plan.suspends + self._tickets * len(self.bound.compiled.suspensions)
             self._tickets += 1
@@ -254,7 +255,7 @@ class DataflowEngine(Engine, ControlFlowContext):
             outputs = self._run_function(plan, values)
         else:
             result = plan.function(*values)
-            seconds = (policy.nanos() - begin) * 1e-9
+            seconds = (nanos() - begin) * 1e-9
             if seconds > policy.offload_above:
                 policy.record_node(plan, seconds)
             outputs = self._outputs(plan, result, begin)

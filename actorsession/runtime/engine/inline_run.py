@@ -15,7 +15,7 @@ from actorsession.plan.codegen.segment_context import ControlFlowContext, Pendin
 from actorsession.runtime.engine.segment_engine import RAISED, locate_error
 from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
 from actorsession.runtime.interruptible import wait_for
-from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
+from actorsession.runtime.watchdog import HOLD_LIMIT, watchdog
 
 if TYPE_CHECKING:
     from actorsession.runtime.engine.executor import LoadedPartition
@@ -128,7 +128,8 @@ class InlineRun:
         if gate.error is not None or type(gate) is not Gate:  # without a call where there is nothing to check
             gate.check()
         segment, policy = self.segment, self._policy
-        begin = policy.now()
+        now = policy.now
+        begin = now()
         before = FLOAT_ERRORS.set(IGNORED)
         try:
             results = segment.function(gate, *map(feeds.__getitem__, self.places))
@@ -139,9 +140,9 @@ class InlineRun:
             raise error from exc
         finally:
             FLOAT_ERRORS.reset(before)
-        seconds = policy.now() - begin
+        seconds = now() - begin
         if seconds > HOLD_LIMIT:
-            WATCHDOG.ran_inline(self.bound, segment, seconds)
+            watchdog().ran_inline(self.bound, segment, seconds)
         if segment.is_short and segment.seconds <= seconds <= policy.offload_above:
             # Most runs: what record() does with one that says nothing new, without a call.
             policy.runs += 1

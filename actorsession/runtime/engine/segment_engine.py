@@ -18,7 +18,7 @@ from actorsession.runtime.engine.suspended_nodes import SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.interruptible import cancel_pending
 from actorsession.runtime.step_stats_collector import Recorder
-from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
+from actorsession.runtime.watchdog import HOLD_LIMIT, watchdog
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
@@ -97,15 +97,16 @@ class SegmentEngine(Engine):
                 return
         else:  # what execute() does, with a call less for each segment of each step
             slots, places, policy = self.slots, segment.places, self._policy
-            begin = policy.now()
+            now = policy.now
+            begin = now()
             try:
                 results = segment.function(self, *map(slots.__getitem__, places))
             except RAISED as exc:
                 step.fail(step.abort_error or locate_error(exc, self.bound, segment))
                 return
-            seconds = policy.now() - begin
+            seconds = now() - begin
             if seconds > HOLD_LIMIT:
-                WATCHDOG.ran_inline(self.bound, segment, seconds)
+                watchdog().ran_inline(self.bound, segment, seconds)
             if segment.is_short and segment.seconds <= seconds <= policy.offload_above:
                 # Most runs: what record() does with one that says nothing new, without a call.
                 policy.runs += 1
@@ -198,19 +199,20 @@ class SegmentEngine(Engine):
         function, called_with, recorder = segment.function, context, None
         if self._is_observed:
             function, called_with, recorder = self._observed(index, context)
-        begin = self._policy.now()
+        now = self._policy.now
+        begin = now()
         try:
             results = function(called_with, *map(slots.__getitem__, places))
         except RAISED as exc:
             return (), self.step.abort_error or locate_error(exc, self.bound, segment)
-        seconds = self._policy.now() - begin
+        seconds = now() - begin
         if recorder is not None:  # recording is no cost of later runs
             seconds = recorder.nanos * 1e-9
         if seconds > HOLD_LIMIT:
             if context is self:
-                WATCHDOG.ran_inline(self.bound, segment, seconds)
+                watchdog().ran_inline(self.bound, segment, seconds)
             else:
-                WATCHDOG.ran_in_pool(self.bound, segment, begin, begin + seconds)
+                watchdog().ran_in_pool(self.bound, segment, begin, begin + seconds)
         self._policy.record(segment, seconds, slots, places)
         return results, None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession.actors.deadline import NEVER, Deadline
@@ -26,6 +26,7 @@ from actorsession.runtime.interruptible import acquire
 from actorsession.runtime.partial.local_runs import LocalRun
 from actorsession.runtime.partial.manager import PartialRunMgr
 from actorsession.runtime.partial.run_state import Call, Phase
+from transports.host import current_host
 
 __all__ = ["ThreadPartialRunMgr", "ThreadRun"]
 
@@ -198,25 +199,23 @@ class IdleCollector:
     def __init__(self, runs: ThreadPartialRunMgr, seconds: float) -> None:
         self._runs = weakref.ref(runs)
         self._seconds = seconds
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._main, name="actorsession-partial-runs", daemon=True)
+        self._is_over = False
+        self._end: Callable[[], None] | None = None
 
     def start(self) -> None:
         """Start the thread."""
-        self._thread.start()
+        self._end = current_host().processes.every(self._seconds, self._collect, "actorsession-partial-runs")
 
-    def _main(self) -> None:
-        while not self._ended.wait(self._seconds):
-            runs = self._runs()
-            if runs is None:
-                return
-            runs.collect()
-            if not runs.keeps(self):
-                return
-            del runs
+    def _collect(self) -> bool:
+        """Collect idle runs; return whether to go on."""
+        runs = self._runs()
+        if runs is None or self._is_over:
+            return False
+        runs.collect()
+        return runs.keeps(self)
 
     def end(self) -> None:
         """End the thread."""
-        self._ended.set()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
-            self._thread.join(_INTERVAL)
+        self._is_over = True
+        if self._end is not None:
+            self._end()

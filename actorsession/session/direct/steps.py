@@ -68,7 +68,7 @@ class DirectSteps:
         self.inflight = Admission(config.max_inflight_steps).share(config.max_inflight_steps, config.max_inflight_bytes)
         self._waiting_on: asyncio.AbstractEventLoop | None = None
         self._debugger = debugger
-        self._steps: set[Step] = set()
+        self._steps: dict[Step, None] = {}
         self._groups = GroupTable()
         self._sync_on_finish = environment_switch(*_SYNC_VARIABLES, default=True)
 
@@ -119,7 +119,7 @@ class DirectSteps:
             debug=debug,
             groups=self._groups,
         )
-        self._steps.add(step)
+        self._steps[step] = None
         if self._gate.error is not None:  # looked at here, because closing ends the steps that it finds
             step.fail(self._gate.error)
             self.end(step)
@@ -128,7 +128,7 @@ class DirectSteps:
 
     def end(self, step: Step) -> None:
         """Stop tracking a step, and end its debugging."""
-        self._steps.discard(step)
+        self._steps.pop(step, None)
         if step.debug is not None:
             step.debug.end(step.error)
 
@@ -195,7 +195,7 @@ class DirectSteps:
                 if step.error is not None or step.cancelled is not None:
                     step.result()
             finally:
-                self._steps.discard(step)
+                self._steps.pop(step, None)
                 if step.debug is not None:
                     self.end(step)
         finally:

@@ -100,6 +100,11 @@ class MasterConnection:
         words = self._fate or self.link.statistics().over or ""
         return UnavailableError(words, task=self.link.peer_name)
 
+    @property
+    def _known(self) -> str | None:
+        """The task of the master that was reached last."""
+        return None if self.link is None else self.link.peer_name
+
     async def reach(self, deadline: Deadline) -> None:
         """Find a master in this process, or dial all addresses until one answers.
 
@@ -177,7 +182,8 @@ class MasterConnection:
                 last = exc
             if left <= RETRY or is_given_up(address):
                 error = UnavailableError(
-                    f"no master answers at {address} after {attempts} attempt{'s' * (attempts > 1)}; last: {last}"
+                    f"no master answers at {address} after {attempts} attempt{'s' * (attempts > 1)}; last: {last}",
+                    task=self._known,
                 )
                 raise await add_exit_status(error, address) from last
             await asyncio.sleep(RETRY)
@@ -194,7 +200,7 @@ class MasterConnection:
             OpError: the master's error, or the reason why it cannot be reached.
         """
         if self._ref is None:
-            raise UnavailableError(f"there is no connection to the master at {self.address}")
+            raise UnavailableError(f"there is no connection to the master at {self.address}", task=self._known)
         try:
             answer = await self._ref.ask(message, deadline)
         except UnavailableError as error:

@@ -190,9 +190,15 @@ class SessionConnection:
             self.handle = ""
             raise
 
-    async def forget(self) -> None:
-        """End the connection and what there was of the session, before it is created anew."""
+    async def forget(self, handle: str) -> None:
+        """End the connection and what there was of a session, before it is created anew.
+
+        Args:
+            handle: its handle; nothing is done if there is another session by now.
+        """
         async with self._connecting:
+            if self.handle != handle:  # of a run and ``reattach``, the first has created it
+                return
             # Before the connection ends: if that is cancelled, the session must not count as connected.
             self.handle = ""
             self.sent.note(0, Snapshot())

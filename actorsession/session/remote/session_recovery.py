@@ -76,10 +76,10 @@ class SessionRecovery:
 
     async def begin(self, wait: float) -> None:
         """Note the processes of all tasks, because a session was created or has gone on after a loss."""
-        self.wait = wait
         if wait:
             devices = await self._connection.devices()
             self._incarnations = {device_task(device.name): device.incarnation for device in devices}
+        self.wait = wait  # last: a session whose creation was cancelled before has lost nothing
 
     @property
     def is_due(self) -> bool:
@@ -112,8 +112,9 @@ class SessionRecovery:
     async def _connect_anew(self, limit: float = CONNECT_TIMEOUT) -> None:
         """Create a new session at the master for the same graph; errors say how the former one was lost, too."""
         connection = self._connection
+        handle = connection.handle
         self._loss = self._loss or connection.master.loss
-        await connection.forget()
+        await connection.forget(handle)
         try:
             await connection.connect(limit, anew=True)
         except OpError as error:

@@ -18,12 +18,15 @@ from actorsession.errors import (
     AbortedError,
     CancelledError,
     DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
     OpError,
     UnavailableError,
     WorkerRestartedError,
 )
 from actorsession.records import dataclass
-from actorsession.testing.simulation.history import Disturbance, History, Outcome, Record
+from actorsession.testing.simulation.history import History, Outcome, Record
 
 __all__ = ["CHECKS", "MARK", "Finding", "check", "initial", "updated", "updates"]
 
@@ -39,6 +42,8 @@ _LONGEST = 75.0
 # Seconds before an operation in which a disturbance may still be the reason of its error: what waits is told of a lost
 # task within three leases, and a session that lost its state is told at its next use, however late.
 _ECHO = 40.0
+# Seconds within which all tasks know that a step has failed, if nothing holds the messages up.
+_PASSING = 1.0
 # Seconds that a snapshot may take: to wait for a moment without steps, to write and to sync.
 _WRITING = 3.0
 
@@ -95,12 +100,12 @@ class Read:
     Attributes:
         record: of the operation.
         value: the vector.
-        found: the updates that it has.
+        updates: those that it has.
     """
 
     record: Record
     value: np.ndarray
-    found: frozenset[int]
+    updates: frozenset[int]
 
     @classmethod
     def of(cls, record: Record, value: np.ndarray) -> Read:
@@ -137,7 +142,7 @@ def no_refused_updates(history: History) -> Iterator[str]:
     sent: dict[tuple[int, int], Record] = {at: record for record in history.records for at in updates(record)}
     for variable, reads in _reads(history).items():
         for read in reads:
-            for update in sorted(read.found):
+            for update in sorted(read.updates):
                 record = sent.get((variable, update))
                 if record is None or record.began > read.record.ended:
                     yield f"variable {variable} has update {update}, which nobody had sent: {read.record}"
@@ -151,9 +156,9 @@ def acknowledged_updates(history: History) -> Iterator[str]:
         breaks = _breaks(history, variable)
         for life in _lives(reads, breaks):
             before: Read | None = None
-            for read in sorted(life, key=lambda read: (len(read.found), read.record.ended)):
-                if before is not None and not before.found <= read.found:
-                    missing = sorted(before.found - read.found)
+            for read in sorted(life, key=lambda read: (len(read.updates), read.record.ended)):
+                if before is not None and not before.updates <= read.updates:
+                    missing = sorted(before.updates - read.updates)
                     yield f"variable {variable} lost the updates {missing} between {before.record} and {read.record}"
                 before = read
             yield from _out_of_order(history, variable, life, breaks)
@@ -170,7 +175,7 @@ def _out_of_order(
     ]
     for read in life:
         for record, update in acknowledged:
-            if update in read.found or record.ended > read.record.began:
+            if update in read.updates or record.ended > read.record.began:
                 continue
             if not any(began <= read.record.ended and ended >= record.began for began, ended in breaks):
                 yield f"variable {variable} lacks update {update}: {record}, then {read.record}"
@@ -241,7 +246,7 @@ def snapshots(history: History) -> Iterator[str]:
             if any(d is not lost for d in history.disturbed(record.ended, lost.began, task)):
                 continue
             for read in reads:
-                if read.record.began > max(lost.began, lost.forgot) and update not in read.found:
+                if read.record.began > max(lost.began, lost.forgot) and update not in read.updates:
                     yield f"no snapshot of variable {variable} had update {update}: {record}, then {read.record}"
                     return
 
@@ -255,7 +260,7 @@ def late_updates(history: History) -> Iterator[str]:
         }
         for read in reads:
             reset = max((r.began for r in resets if r.ended < read.record.began), default=None)
-            for update in sorted(read.found & failed.keys()) if reset is not None else ():
+            for update in sorted(read.updates & failed.keys()) if reset is not None else ():
                 if failed[update].ended + _ECHO < reset:
                     yield f"variable {variable} began anew and has update {update} of {failed[update]}: {read.record}"
 
@@ -307,8 +312,13 @@ def collectives(history: History) -> Iterator[str]:
             other = runs.get(contribution)
             if other is None:
                 yield f"contribution {contribution} is of nobody: {record}"
-            elif not other.within(record.began, record.ended):
+            elif not other.within(record.began - _PASSING, record.ended) and not _held_up(history, other, record):
                 yield f"two runs have met that were not under way together: {record} and {other}"
+
+
+def _held_up(history: History, before: Record, record: Record) -> bool:
+    """Whether the news that an operation has failed may have been held up until another one."""
+    return any(not d.forgets for d in history.disturbed(before.began, record.began))
 
 
 # -- values, ends and errors -------------------------------------------------------------------------
@@ -338,9 +348,10 @@ def named_causes(history: History) -> Iterator[str]:
             continue
         if not isinstance(error, OpError):
             yield f"{type(error).__name__} is no error of the runtime: {record}"
-        elif record.kind != "guard" and isinstance(error, AbortedError | UnavailableError | DeadlineExceededError):
-            yield from _not_disturbed(history, record, error)
-        elif record.kind != "guard":
+        elif isinstance(error, AbortedError | UnavailableError | DeadlineExceededError):
+            if not _left_alone(history, record):
+                yield from _not_disturbed(history, record, error)
+        elif not _without_value(history, record, error):
             yield f"{type(error).__name__} is not what a fault ends with: {record}"
 
 
@@ -354,6 +365,21 @@ def _own_doing(history: History, record: Record, error: BaseException) -> bool:
     )
 
 
+def _left_alone(history: History, record: Record) -> bool:
+    """Whether an operation is one half of a sum, and a client has ended another half."""
+    ends = [r for r in history.of("meet") if r.outcome is Outcome.UNKNOWN]
+    return record.kind == "meet" and any(r.within(record.began - _ECHO, record.ended) for r in ends)
+
+
+def _without_value(history: History, record: Record, error: OpError) -> bool:
+    """Whether an operation was refused as it had to be: a variable was lost, or its node fails always."""
+    if isinstance(error, FailedPreconditionError | NotFoundError):
+        variables = [record.args[name] for name in ("v", "w") if name in record.args]
+        lost = [d for v in variables for d in history.losses(history.variables[v])]
+        return any(d.began <= record.ended for d in lost)
+    return record.kind == "guard" and isinstance(error, InvalidArgumentError)
+
+
 def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator[str]:
     if isinstance(error, DeadlineExceededError) and record.operation.limit is not None:
         return
@@ -364,14 +390,14 @@ def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator
     disturbed = history.disturbed(record.began - _ECHO, record.ended)
     if not disturbed:
         yield f"nothing was wrong: {record}"
-    elif error.task is None:
-        yield f"the error names no task: {record}"
-    elif error.task in history.tasks and not any(_concerns(d, error.task) for d in disturbed):
-        yield f"{error.task} is named, and disturbed was {', '.join(sorted({d.what for d in disturbed}))}: {record}"
+    elif not any(_names(error, host) for d in disturbed for host in d.hosts):
+        yield f"disturbed was {', '.join(sorted({d.what for d in disturbed}))}, which the error does not say: {record}"
 
 
-def _concerns(disturbance: Disturbance, task: str) -> bool:
-    return not disturbance.hosts or task in disturbance.hosts
+def _names(error: OpError, host: str) -> bool:
+    """Whether an error names a host: as its task, or in its message, by the name of the task or by its address."""
+    job, _, index = host.removeprefix("/job:").partition("/replica:0/task:")
+    return host == error.task or host in error.message or f"//{job}-{index}:" in error.message
 
 
 def goes_on(history: History) -> Iterator[str]:

@@ -23,16 +23,16 @@ from collections.abc import Callable, Collection, Iterator
 from random import Random
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias, cast
 
-from transports.host import Files, Host, current_host
+from actorsession.testing.simulation.host import HostCrash
+from transports.host import AnyPath, Files, Host, current_host
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-__all__ = ["Crashed", "SimulatedDisk"]
+__all__ = ["SimulatedDisk"]
 
-_Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 # What an error names: nothing, a path or two.
-_Named: TypeAlias = _Path | int | tuple[_Path, _Path] | None
+_Named: TypeAlias = AnyPath | int | tuple[AnyPath, AnyPath] | None
 
 # What a disk writes in one piece: a sector.
 _BLOCK = 512
@@ -40,13 +40,6 @@ _BLOCK = 512
 _FIRST_DESCRIPTOR = 1 << 24
 _LONGEST_NAME = 255
 _PATH_ONLY = getattr(os, "O_PATH", 0)
-
-
-class Crashed(BaseException):
-    """The machine has crashed during a call: the code that called it does not go on.
-
-    No error of the program, so that nothing but ``finally`` runs, whose calls of the disk end likewise.
-    """
 
 
 class _Node:
@@ -208,7 +201,7 @@ class _FaultyFiles(Files):
     def crash_after(self, calls: int, crash: Callable[[], object]) -> None:
         """Crash the machine that makes the call after so many calls that change something.
 
-        The call has no effect and raises ``Crashed``, as does every later one of the same host.
+        The call has no effect and raises ``HostCrash``, as does every later one of the same host.
 
         Args:
             calls: how many succeed before.
@@ -246,12 +239,12 @@ class _FaultyFiles(Files):
         """Let a call begin, unless the host is dead or a fault meets it."""
         host = current_host()
         if host in self._dead:
-            raise Crashed
+            raise HostCrash(current_host().name)
         if self._planned is not None and self.calls >= self._planned[0] and call != "read":
             crash, self._planned = self._planned[1], None
             self._dead.add(host)
             crash()
-            raise Crashed
+            raise HostCrash(current_host().name)
         self.calls += call != "read"
         if self._delay:
             host.clock.sleep(self._delay)
@@ -446,11 +439,11 @@ class _Descriptors:
         opened = self._opened.get(descriptor)
         if opened is None:
             if descriptor in self._lost:
-                raise Crashed
+                raise HostCrash(current_host().name)
             _refuse(errno.EBADF)
         return opened
 
-    def find(self, path: _Path | int, dir_fd: int | None = None, named: _Named = None) -> _Node:
+    def find(self, path: AnyPath | int, dir_fd: int | None = None, named: _Named = None) -> _Node:
         """Return what has a name."""
         if isinstance(path, int):
             return self.of(path).node
@@ -463,7 +456,7 @@ class _Descriptors:
             _refuse(errno.ENOTDIR, named)
         return node
 
-    def existing(self, folder: _Node, name: str, path: _Path) -> _Node:
+    def existing(self, folder: _Node, name: str, path: AnyPath) -> _Node:
         """Return what has a name that is to be removed."""
         if name in ("", os.curdir, os.pardir):
             _refuse(errno.EBUSY, path)
@@ -472,7 +465,7 @@ class _Descriptors:
             _refuse(errno.ENOENT, path)
         return node
 
-    def place(self, path: _Path, dir_fd: int | None = None, named: _Named = None) -> tuple[_Node, str, bool]:
+    def place(self, path: AnyPath, dir_fd: int | None = None, named: _Named = None) -> tuple[_Node, str, bool]:
         """Return the folder of a name, the name in it, and whether it must be that of a folder."""
         named, text = named or path, os.fsdecode(path)
         if "\0" in text:
@@ -514,7 +507,7 @@ class SimulatedDisk(_FaultyFiles):
         """Close what a process has opened, as at its end: its locks are released, and nothing written is lost.
 
         Args:
-            host: the process, whose calls raise ``Crashed`` from now on.
+            host: the process, whose calls raise ``HostCrash`` from now on.
         """
         self._dead.add(host)
         for node in self._open.end(host):
@@ -528,7 +521,7 @@ class SimulatedDisk(_FaultyFiles):
         """
         self._room = self._medium.used + free
 
-    def rot(self, path: _Path, random: Random) -> None:
+    def rot(self, path: AnyPath, random: Random) -> None:
         """Change one bit of a file that has bytes.
 
         Args:
@@ -540,7 +533,7 @@ class SimulatedDisk(_FaultyFiles):
 
     # -- descriptors ---------------------------------------------------------------------------
 
-    def open(self, path: _Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+    def open(self, path: AnyPath, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         """Open a file, as ``os.open`` does."""
         creates = flags & os.O_CREAT and not flags & _PATH_ONLY
         self._begin("open" if creates or flags & os.O_TRUNC else "read", path)
@@ -565,21 +558,21 @@ class SimulatedDisk(_FaultyFiles):
                 self._medium.cut(node, 0)
         return self._open.add(_Opened(node, flags))
 
-    def close(self, fd: int) -> None:
+    def close(self, descriptor: int) -> None:
         """Close a descriptor, as ``os.close`` does; one of before a crash is closed already."""
-        if not self._open.is_lost(fd):
-            self._open.of(fd)
-            self._medium.drop(self._open.remove(fd))
+        if not self._open.is_lost(descriptor):
+            self._open.of(descriptor)
+            self._medium.drop(self._open.remove(descriptor))
 
-    def dup(self, fd: int, /) -> int:
+    def dup(self, descriptor: int) -> int:
         """Return another descriptor of an open file."""
-        opened = self._open.of(fd)
+        opened = self._open.of(descriptor)
         opened.descriptors += 1
         return self._open.add(opened)
 
-    def read(self, fd: int, length: int, /) -> bytes:
+    def read(self, descriptor: int, length: int) -> bytes:
         """Read at most so many bytes from where the last call has ended."""
-        opened = self._open.of(fd)
+        opened = self._open.of(descriptor)
         self._begin("read")
         if not opened.reads:
             _refuse(errno.EBADF)
@@ -589,9 +582,9 @@ class SimulatedDisk(_FaultyFiles):
         opened.position += len(data)
         return data
 
-    def write(self, fd: int, data: ReadableBuffer, /) -> int:
+    def write(self, descriptor: int, data: ReadableBuffer) -> int:
         """Write bytes, and return how many there was room for."""
-        opened = self._open.of(fd)
+        opened = self._open.of(descriptor)
         self._begin("write")
         if not opened.writes:
             _refuse(errno.EBADF)
@@ -607,9 +600,9 @@ class SimulatedDisk(_FaultyFiles):
             opened.position = begin + len(piece)
         return len(piece)
 
-    def ftruncate(self, fd: int, length: int, /) -> None:
+    def ftruncate(self, descriptor: int, length: int) -> None:
         """Cut or extend an open file."""
-        opened = self._open.of(fd)
+        opened = self._open.of(descriptor)
         self._begin("ftruncate")
         if length < 0 or not opened.writes:
             _refuse(errno.EINVAL)
@@ -628,19 +621,19 @@ class SimulatedDisk(_FaultyFiles):
             _refuse(errno.EBADF)
         self._medium.sync(node)
 
-    def fstat(self, fd: int) -> os.stat_result:
+    def fstat(self, descriptor: int) -> os.stat_result:
         """Return the status of an open file."""
-        return self._open.of(fd).node.status()
+        return self._open.of(descriptor).node.status()
 
-    def fchmod(self, fd: int, mode: int) -> None:
+    def fchmod(self, descriptor: int, mode: int) -> None:
         """Set the mode of an open file."""
-        node = self._open.of(fd).node
+        node = self._open.of(descriptor).node
         self._begin("fchmod")
         node.mode = stat.S_IFMT(node.mode) | mode
 
-    def fchown(self, fd: int, uid: int, gid: int) -> None:
+    def fchown(self, descriptor: int, uid: int, gid: int) -> None:
         """Do nothing: all files have one owner."""
-        self._open.of(fd)
+        self._open.of(descriptor)
 
     def lock(self, descriptor: int, *, shared: bool = False) -> bool | None:
         """Lock an open file unless another has; see ``Files.lock``."""
@@ -666,7 +659,7 @@ class SimulatedDisk(_FaultyFiles):
 
     def open_file(
         self,
-        path: _Path | int,
+        path: AnyPath | int,
         mode: str = "rb",
         buffering: int = -1,
         *,
@@ -710,11 +703,11 @@ class SimulatedDisk(_FaultyFiles):
         """Return a path without dots."""
         return os.path.normpath("/" + path)
 
-    def stat(self, path: _Path | int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
+    def stat(self, path: AnyPath | int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
         """Return the status of what has a name."""
         return self._open.find(path, dir_fd).status()
 
-    def listdir(self, path: _Path | int) -> list[str]:
+    def listdir(self, path: AnyPath | int) -> list[str]:
         """Return the names in a folder."""
         node = self._open.find(path)
         self._begin("read", path)
@@ -722,21 +715,13 @@ class SimulatedDisk(_FaultyFiles):
             _refuse(errno.ENOTDIR, path)
         return list(node.entries)
 
-    def utime(
-        self,
-        path: _Path | int,
-        times: tuple[float, float] | None = None,
-        *,
-        ns: tuple[int, int] | None = None,
-        dir_fd: int | None = None,
-        follow_symlinks: bool = True,
-    ) -> None:
+    def utime(self, path: AnyPath | int, *, ns: tuple[int, int]) -> None:
         """Set the time of the last change."""
-        node = self._open.find(path, dir_fd)
+        node = self._open.find(path)
         self._begin("utime", path)
-        node.changed = ns[1] if ns is not None else _now() if times is None else int(times[1] * 1e9)
+        node.changed = ns[1]
 
-    def mkdir(self, path: _Path, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+    def mkdir(self, path: AnyPath, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
         """Make a folder."""
         self._begin("mkdir", path)
         folder, name, _ = self._open.place(path, dir_fd)
@@ -746,7 +731,7 @@ class SimulatedDisk(_FaultyFiles):
         node.parent = folder
         self._medium.change(path, (folder, name, node))
 
-    def rmdir(self, path: _Path, *, dir_fd: int | None = None) -> None:
+    def rmdir(self, path: AnyPath, *, dir_fd: int | None = None) -> None:
         """Remove an empty folder."""
         self._begin("rmdir", path)
         folder, name, _ = self._open.place(path, dir_fd)
@@ -757,7 +742,7 @@ class SimulatedDisk(_FaultyFiles):
             _refuse(errno.ENOTEMPTY, path)
         self._medium.change(path, (folder, name, None))
 
-    def unlink(self, path: _Path, *, dir_fd: int | None = None) -> None:
+    def unlink(self, path: AnyPath, *, dir_fd: int | None = None) -> None:
         """Take a name from a file."""
         self._begin("unlink", path)
         folder, name, slash = self._open.place(path, dir_fd)
@@ -770,18 +755,18 @@ class SimulatedDisk(_FaultyFiles):
 
     def link(
         self,
-        src: _Path,
-        dst: _Path,
+        source: AnyPath,
+        path: AnyPath,
         *,
         src_dir_fd: int | None = None,
         dst_dir_fd: int | None = None,
         follow_symlinks: bool = True,
     ) -> None:
         """Give a file another name."""
-        both = (src, dst)
+        both = (source, path)
         self._begin("link", both)
-        node = self._open.find(src, src_dir_fd, both)
-        folder, name, slash = self._open.place(dst, dst_dir_fd, both)
+        node = self._open.find(source, src_dir_fd, both)
+        folder, name, slash = self._open.place(path, dst_dir_fd, both)
         if _at(folder, name, both) is not None:
             _refuse(errno.EEXIST, both)
         if slash:
@@ -790,12 +775,14 @@ class SimulatedDisk(_FaultyFiles):
             _refuse(errno.EPERM, both)
         self._medium.change(both, (folder, name, node))
 
-    def replace(self, src: _Path, dst: _Path, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
+    def replace(
+        self, source: AnyPath, path: AnyPath, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
+    ) -> None:
         """Give a file another name, in place of what has it."""
-        both = (src, dst)
+        both = (source, path)
         self._begin("replace", both)
-        old, name, slash = self._open.place(src, src_dir_fd, both)
-        new, new_name, new_slash = self._open.place(dst, dst_dir_fd, both)
+        old, name, slash = self._open.place(source, src_dir_fd, both)
+        new, new_name, new_slash = self._open.place(path, dst_dir_fd, both)
         node, other = _at(old, name, both), _at(new, new_name, both)
         if node is None:
             _refuse(errno.ENOENT, both)
@@ -861,7 +848,7 @@ class _File(io.RawIOBase):
     """An open file without a buffer."""
 
     def __init__(
-        self, disk: SimulatedDisk, opened: _Opened, descriptor: int, name: _Path | int, *, reads: bool, writes: bool
+        self, disk: SimulatedDisk, opened: _Opened, descriptor: int, name: AnyPath | int, *, reads: bool, writes: bool
     ) -> None:
         super().__init__()
         self._disk = disk

@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 if TYPE_CHECKING:
     from actorsession.testing.simulation.cluster import SimulatedCluster
 
-__all__ = ["KINDS", "Fault", "FaultKind", "Schedule"]
+__all__ = ["KINDS", "SNAPSHOTS", "Fault", "FaultKind", "Schedule"]
+
+SNAPSHOTS = "/snapshots"
+"""The folder of the snapshots on the disk of each machine."""
 
 # Callbacks of a host between the time of a fault and the fault: enough for any await of a step of two workers.
 _MOST_CALLBACKS = 400
@@ -94,7 +97,7 @@ class FaultKind(NamedTuple):
     Attributes:
         of: what it strikes: a ``task``, any ``host``, the two hosts of a ``pair``, or a ``job``.
         strike: begins it; gets the cluster and the fault.
-        weight: how often it is drawn, compared with others.
+        weight: how often it is drawn, compared with others; 0 for one that is drawn on request only.
         by: the least and the most of the amount that is drawn; ``None`` for a kind without one.
         seconds: the same of how long it lasts.
     """
@@ -134,6 +137,24 @@ def _fail(cluster: SimulatedCluster, fault: Fault) -> None:
     cluster.end_later(fault, disk.heal)
 
 
+def _tear(cluster: SimulatedCluster, fault: Fault) -> None:
+    disk = cluster.machine(fault.whom).disk
+    disk.crash_after(int(fault.by), lambda: cluster.process_on(fault.whom).power_off())
+    cluster.end_later(fault, disk.heal)
+
+
+def _rot(cluster: SimulatedCluster, fault: Fault) -> None:
+    disk, numbers = cluster.machine(fault.whom).disk, cluster.loop.random(str(fault))
+    if files := [name for name in disk.listdir(SNAPSHOTS) if name.endswith(".snapshot")]:
+        disk.rot(f"{SNAPSHOTS}/{numbers.choice(sorted(files))}", numbers)
+
+
+def _lag(cluster: SimulatedCluster, fault: Fault) -> None:
+    disk = cluster.machine(fault.whom).disk
+    disk.slow(fault.by)
+    cluster.end_later(fault, disk.heal)
+
+
 def _drift(cluster: SimulatedCluster, fault: Fault) -> None:
     machine = cluster.machine(fault.whom)
     machine.host.drift(fault.by)
@@ -162,6 +183,9 @@ KINDS: Mapping[str, FaultKind] = {
     "slow": FaultKind("pair", _slow, 2.0, by=(0.001, 1.0), seconds=(0.1, 20.0)),
     "fill": FaultKind("task", _fill, 0.5, by=(1.0, 1e5), seconds=(0.1, 20.0)),
     "fail": FaultKind("task", _fail, 0.5, seconds=(0.1, 20.0)),
+    "tear": FaultKind("task", _tear, 1.0, by=(0.5, 40.0), seconds=(0.1, 20.0)),
+    "lag": FaultKind("task", _lag, 0.5, by=(1e-4, 0.05), seconds=(0.1, 20.0)),
+    "rot": FaultKind("task", _rot, 0.0),
     "drift": FaultKind("host", _drift, 1.0, by=(0.9, 1.1), seconds=(0.1, 20.0)),
     "jump": FaultKind(
         "host", lambda c, fault: c.machine(fault.whom).host.clock.jump(fault.by), 0.5, by=(0.001, 3600.0)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextvars
+import errno
 import random
 import weakref
 from collections import deque
@@ -20,7 +21,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from transports.host import HOST, Clock, Entropy, Files, Host, Network, Processes
+from transports.host import HOST, Clock, Entropy, Files, Host, Network, Processes, StartedThread, Workers
 
 if TYPE_CHECKING:
     from actorsession.testing.simulation.loop import SimulatedLoop
@@ -29,6 +30,8 @@ __all__ = ["HostCrash", "HostTask", "SimulatedClock", "SimulatedEntropy", "Simul
 
 # Seconds since 1970 at which simulations begin: some day, the same for all.
 _EPOCH = 1_700_000_000.0
+# Processors of each host: as few as make kernels of one host run side by side.
+_PROCESSORS = 4
 # The first process ids; Linux counts from low numbers too.
 _FIRST_PID = 100
 
@@ -132,6 +135,8 @@ class SimulatedEntropy(Entropy):
 class SimulatedProcesses(Processes):
     """The threads and pools of a simulated host, whose work is callbacks of the loop."""
 
+    are_visible = False
+
     def __init__(self, host: SimulatedHost, pid: int) -> None:
         self._host = host
         self._pid = pid
@@ -140,8 +145,68 @@ class SimulatedProcesses(Processes):
         """Return the number of this process, which no other process of the simulation has."""
         return self._pid
 
+    def processors(self) -> int:
+        """Return how many processors all hosts have."""
+        return _PROCESSORS
 
-class SimulatedExecutor(concurrent.futures.Executor):
+    def start_thread(self, work: Callable[[], object], name: str) -> StartedThread:
+        """Call ``work`` after a while, and again for as long as it returns True."""
+        return _SimulatedThread(self._host, work)
+
+    def every(self, seconds: float, work: Callable[[], object], name: str) -> Callable[[], None]:
+        """Call ``work`` every so many seconds, for as long as it returns True."""
+        return _SimulatedThread(self._host, work, seconds).end
+
+    def workers(self, number: int, name: str) -> Workers:
+        """Return simulated threads, at most ``number`` of which work at once."""
+        return SimulatedWorkers(self._host, number, name)
+
+    def check_wait(self) -> NoReturn:
+        """Refuse a wait for another thread, which would stop all hosts.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(f"a thread of the simulated host {self._host.name} must not wait: nothing else would run")
+
+    async def start(self, *words: Any, **options: Any) -> NoReturn:
+        """Refuse to start a program."""
+        raise BlockingIOError(errno.EAGAIN, "a simulated host starts no programs")
+
+
+class _SimulatedThread:
+    """A thread of a simulated host: a work that is done now and then."""
+
+    def __init__(self, host: SimulatedHost, work: Callable[[], object], seconds: float | None = None) -> None:
+        self._host = host
+        self._work = work
+        self._seconds = seconds
+        self._is_alive = True
+        self._go_on()
+
+    def _go_on(self) -> None:
+        delay = None if self._seconds is None else self._seconds / self._host.clock.rate
+        self._host.loop.call_in_thread(delay, self._host, self._step)
+
+    def _step(self) -> None:
+        if self._is_alive and self._work() is True:
+            self._go_on()
+        else:
+            self._is_alive = False
+
+    def end(self) -> None:
+        """Do the work no more."""
+        self._is_alive = False
+
+    def is_alive(self) -> bool:
+        """Return whether there is work left."""
+        return self._is_alive
+
+    def join(self, timeout: float | None = None) -> None:
+        """Return at once: nothing can happen during a call."""
+
+
+class SimulatedWorkers(Workers):
     """Threads of a simulated host: work begins after a while, and its result is seen after another while.
 
     Args:
@@ -154,7 +219,7 @@ class SimulatedExecutor(concurrent.futures.Executor):
         self._host = host
         self._free = workers
         self._name = name
-        self._line: deque[tuple[concurrent.futures.Future[Any], Callable[[], Any]]] = deque()
+        self._line: deque[partial[None]] = deque()
         self._is_shut_down = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
@@ -163,46 +228,74 @@ class SimulatedExecutor(concurrent.futures.Executor):
         Raises:
             RuntimeError: after ``shutdown``.
         """
-        if self._is_shut_down:
-            raise RuntimeError("cannot schedule new futures after shutdown")
+        self._check_open()
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        self._line.append((future, lambda: fn(*args, **kwargs)))
+        self._line.append(partial(self._do, future, partial(fn, *args, **kwargs)))
         self._next()
         return future
 
+    def serve(self, take: Callable[[], Callable[[], object] | None]) -> None:
+        """Let a thread do one work after the other, each a while after it was taken.
+
+        Raises:
+            RuntimeError: after ``shutdown``.
+        """
+        self._check_open()
+        self._line.append(partial(self._take, take))
+        self._next()
+
+    def _check_open(self) -> None:
+        if self._is_shut_down:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+
     def _next(self) -> None:
+        """Let a thread that is free begin the next work, each after a while of its own."""
         if self._free and self._line:
             self._free -= 1
-            self._host.loop.begin_beside(self._host, self._work)
+            self._host.loop.call_in_thread(None, self._host, self._line.popleft())
 
-    def _work(self) -> None:
-        """Do the next work; let its result be seen when it ends."""
-        while self._line:
-            future, work = self._line.popleft()
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                settle = partial(future.set_result, work())
-            except HostCrash:
-                raise
-            except BaseException as error:
-                settle = partial(future.set_exception, error)
-            self._host.loop.begin_beside(self._host, self._end, settle)
-            return
-        self._free += 1
-
-    def _end(self, settle: Callable[[], None]) -> None:
+    def _ended(self) -> None:
         self._free += 1
         self._next()
+
+    def _do(self, future: concurrent.futures.Future[Any], work: Callable[[], Any]) -> None:
+        """Do a work; let its result be seen when it ends."""
+        if not future.set_running_or_notify_cancel():
+            self._ended()
+            return
+        try:
+            settle = partial(future.set_result, work())
+        except HostCrash:
+            raise
+        except BaseException as error:
+            settle = partial(future.set_exception, error)
+        self._host.loop.call_in_thread(None, self._host, self._settle, settle)
+
+    def _settle(self, settle: Callable[[], None]) -> None:
+        self._ended()
         settle()
+
+    def _take(self, take: Callable[[], Callable[[], object] | None]) -> None:
+        work = take()
+        if work is None:
+            self._ended()
+        else:
+            self._host.loop.call_in_thread(None, self._host, self._do_taken, take, work)
+
+    def _do_taken(self, take: Callable[[], Callable[[], object] | None], work: Callable[[], object]) -> None:
+        try:
+            work()
+        finally:
+            self._host.loop.call_in_thread(None, self._host, self._take, take)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work. ``wait`` has no effect: nothing can happen during a call."""
         self._is_shut_down = True
         while cancel_futures and self._line:
-            future, _work = self._line.popleft()
-            future.cancel()
-            future.set_running_or_notify_cancel()
+            future = self._line.popleft().args[0]
+            if isinstance(future, concurrent.futures.Future):
+                future.cancel()
+                future.set_running_or_notify_cancel()
 
 
 class SimulatedHost(Host):
@@ -223,6 +316,7 @@ class SimulatedHost(Host):
         is_stalled: whether its process is stopped, so that its callbacks are held.
         ready: callbacks that are about to run. Only the loop and its tests use this and what follows.
         free: the virtual time until which the process is busy.
+        threads: calls of its threads that are held while it is stalled.
         turn: the number of its next turn in the loop; 0 for none, -1 while it cannot have one.
     """
 
@@ -237,6 +331,7 @@ class SimulatedHost(Host):
         "is_stalled",
         "loop",
         "ready",
+        "threads",
         "turn",
     )
 
@@ -267,9 +362,10 @@ class SimulatedHost(Host):
         self.is_dead = False
         self.is_stalled = False
         self.ready: deque[asyncio.Handle] = deque()
+        self.threads: list[asyncio.Handle] = []
         self.free = loop.now
         self.turn = 0
-        self.default_executor = SimulatedExecutor(self, 32, "asyncio")
+        self.default_executor = SimulatedWorkers(self, 32, "asyncio")
         self.base = contextvars.Context()
         self.base.run(HOST.set, self)
         self._tasks: dict[int, weakref.ref[asyncio.Task[Any]]] = {}
@@ -304,7 +400,7 @@ class SimulatedHost(Host):
         self.loop.note(f"{self.name} crashes")
         self.is_dead = True
         self.turn = -1
-        self._held += [*self.tasks(), *self.ready, self._own]
+        self._held += [*self.tasks(), *self.ready, *self.threads, self._own]
         self.ready.clear()
 
     def die(self) -> NoReturn:
@@ -337,6 +433,9 @@ class SimulatedHost(Host):
         self.turn = 0
         if self.ready:
             self.loop.queue(self)
+        threads, self.threads = self.threads, []
+        for handle in threads:
+            self.loop.resume_thread(self, handle)
 
     def drift(self, rate: float) -> None:
         """Let the clock count ``rate`` seconds in each second; timers follow."""

@@ -17,6 +17,7 @@ import concurrent.futures
 import contextlib
 import contextvars
 import gc
+import logging
 import sys
 import threading
 import warnings
@@ -24,7 +25,7 @@ import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
-from actorsession.testing.simulation.host import HostTask, SimulatedExecutor, SimulatedHost
+from actorsession.testing.simulation.host import HostTask, SimulatedHost, SimulatedWorkers
 from actorsession.testing.simulation.schedule import Schedule, SimulationError
 from transports.host import HOST, on_host
 
@@ -189,6 +190,9 @@ class SimulatedLoop(Schedule, _Loop):
     def _end(self) -> None:
         """Cancel what the main task has left behind, and let it end within limits of its own."""
         self._most_seconds, self._most_callbacks = self._now + _END_SECONDS, self.callbacks + _END_CALLBACKS
+        for host in self.hosts:
+            host.go_on()
+        self._alarm = self._most_callbacks
         left = self.tasks()
         for _host, task in left:
             task.cancel()
@@ -316,7 +320,7 @@ class SimulatedLoop(Schedule, _Loop):
             if self._is_shut_down:
                 raise RuntimeError("Executor shutdown has been called")
             executor = self._executor or self.host_of(None).default_executor
-        if not isinstance(executor, SimulatedExecutor):
+        if not isinstance(executor, SimulatedWorkers):
             raise TypeError(f"a simulated loop has no threads: make {executor!r} by current_host().processes")
         return asyncio.wrap_future(executor.submit(func, *args), loop=self)
 
@@ -376,9 +380,8 @@ class _Generators:
 
 @contextlib.contextmanager
 def _resting_collector() -> Iterator[None]:
-    """Collect what was before, then nothing until the end of the block, where only what was made in it is looked at."""
+    """Let nothing be collected until the block asks, and then look only at what was made in it."""
     was_enabled, freezes = gc.isenabled(), not gc.get_freeze_count()
-    gc.collect()
     gc.disable()
     if freezes:
         gc.freeze()
@@ -399,6 +402,9 @@ def _bury(loop: SimulatedLoop) -> None:
     handler, unraisable = loop.get_exception_handler(), sys.unraisablehook
     loop.set_exception_handler(lambda _loop, _context: None)
     sys.unraisablehook = lambda _what: None
+    disabled = logging.root.manager.disable
+    logging.disable()
+    asyncio._set_running_loop(loop)  # which the code of the dead asks for as well
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -407,6 +413,8 @@ def _bury(loop: SimulatedLoop) -> None:
             loop.close()
             gc.collect()
     finally:
+        asyncio._set_running_loop(None)
+        logging.disable(disabled)
         sys.unraisablehook = unraisable
         loop.set_exception_handler(handler)
 

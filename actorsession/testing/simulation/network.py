@@ -40,6 +40,8 @@ _RESEND = 1.0
 _RESOLVE = 1e-3
 # Seconds between two attempts of a SYN that nothing answers: Linux sends it six times again, in 127 s.
 _SYN_RETRIES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+# How often the machine of a process that died is gone with it, and how often it ends the streams where it is not.
+_GONE, _CLOSES = 0.3, 0.7
 _EPHEMERAL = (32768, 60999)
 _LOOPBACK = ("127.0.0.1", "::1")
 _ANY = ("", "0.0.0.0", "::")
@@ -48,26 +50,27 @@ _ANY = ("", "0.0.0.0", "::")
 class SimulatedSocket:
     """What stands for a socket: it has names and no descriptor."""
 
-    def __init__(self, machine: Machine, family: int, name: Any, peer: Any = None) -> None:
+    def __init__(self, machine: Machine, process: Host, family: int, name: Any, peer: Any = None) -> None:
         self.family = socket.AddressFamily(family)
         self.type = socket.SOCK_STREAM
         self.proto = 0
         self.backlog = 0
         self.server: SimulatedServer | None = None
         self.machine = machine
+        self.process = process
         self.number = machine.network.number()
         self._name = name
         self._peer = peer
 
     def getsockname(self) -> Any:
         """Return what it is bound to."""
-        return self._name
+        return _as_told(self._name)
 
     def getpeername(self) -> Any:
         """Return what it is connected to."""
         if self._peer is None:
             raise refusal(OSError, errno.ENOTCONN)
-        return self._peer
+        return _as_told(self._peer)
 
     def fileno(self) -> int:
         """Return -1."""
@@ -145,7 +148,7 @@ class SimulatedServer(asyncio.AbstractServer):
 
 
 class Machine:
-    """A machine: what its kernel holds for the process that runs on it."""
+    """A machine: what its kernel holds for the processes that run on it."""
 
     def __init__(self, network: SimulatedNetwork, name: str) -> None:
         self.network = network
@@ -153,18 +156,19 @@ class Machine:
         self.draw = network.loop.random(f"network of {name}")
         self.bound: dict[int | str, SimulatedSocket] = {}
         self.ends: dict[StreamEnd, None] = {}
-        self.process: Host | None = None  # that used the network last
+        self.processes: dict[Host, None] = {}  # that have used the network and have not ended
         self.is_gone = False  # nothing answers until a process runs again
         self.unanswered: list[Callable[[], object]] = []
 
     def enter(self) -> None:
-        """Begin to use the machine in the current process; what an earlier one has left ends."""
+        """Let the current process use the machine; what the dead have left ends."""
         host = current_host()
-        if host is self.process:
+        if host in self.processes:
             return
-        if self.process is not None and getattr(self.process, "is_dead", False):
-            self.network.crashed(self.process)
-        self.process = host
+        for other in list(self.processes):
+            if getattr(other, "is_dead", False):
+                self.network.crashed(other)
+        self.processes[host] = None
         self.is_gone = False
         waiting, self.unanswered = self.unanswered, []
         for answer in waiting:
@@ -234,7 +238,7 @@ class HostNetwork(Network):
             port = 0 if drawn in machine.bound else drawn
         if port in machine.bound:
             raise refusal(OSError, errno.EADDRINUSE)
-        return self._bind(SimulatedSocket(machine, family, (host, port)))
+        return self._bind(SimulatedSocket(machine, current_host(), family, (host, port)))
 
     def bind_unix(self, path: str) -> socket.socket:
         """Return a socket that is bound to a path of this machine."""
@@ -243,7 +247,7 @@ class HostNetwork(Network):
         former = machine.bound.get(path)
         if former is not None and former.server is not None:
             raise refusal(OSError, errno.EADDRINUSE)
-        return self._bind(SimulatedSocket(machine, socket.AF_UNIX, path))
+        return self._bind(SimulatedSocket(machine, current_host(), socket.AF_UNIX, path))
 
     def _bind(self, sock: SimulatedSocket) -> socket.socket:
         self._machine.bound[sock.key] = sock
@@ -389,26 +393,31 @@ class SimulatedNetwork:
                 end.cut(silent=silent)
                 end.peer.cut(silent=silent)
 
-    def crashed(self, host: Host) -> None:
+    def crashed(self, host: Host, *, gone: bool | None = None) -> None:
         """End what a process had of the network, because it has died.
 
-        What it has written before arrives. Drawn: whether its machine ends its streams, as after a signal; or
-        answers what peers send next by a reset, as when it has started again at once; or is gone until the next
-        process of this machine uses the network, so that nobody is told anything.
+        Args:
+            host: the process. What it has written before arrives, unless its machine is gone with some of it.
+            gone: whether its machine is gone too, so that nobody is told anything until another process uses the
+                network there. Otherwise it ends the streams of the process as after a signal, or forgets them as
+                after a start: it answers what peers send next by a reset. ``None`` draws it.
         """
         machine = self._machine(host.name)
-        if machine.process is not host:
+        if host not in machine.processes:
             return
-        fate = machine.draw.choice(("ends its streams", "forgets its streams", "is gone"))
-        self.note(f"{machine.name} {fate}")
-        machine.process = None
-        machine.is_gone = fate == "is gone"
-        ends = list(machine.ends)
-        for sock in machine.bound.values():
-            sock.server = None
-        machine.bound = {key: sock for key, sock in machine.bound.items() if str(key).startswith("/")}
-        for end in ends:
-            end.process_died(closes=fate == "ends its streams")
+        del machine.processes[host]
+        if gone is None:
+            gone = machine.draw.random() < _GONE
+        closes = not gone and machine.draw.random() < _CLOSES
+        machine.is_gone = gone and not machine.processes
+        self.note(f"{machine.name} {'ends' if closes else 'forgets'} streams{' and is gone' if gone else ''}")
+        for key, sock in list(machine.bound.items()):
+            if sock.process is host:
+                sock.server = None
+                if not str(key).startswith("/"):  # a file stays
+                    del machine.bound[key]
+        for end in [end for end in machine.ends if end.sock.process is host]:
+            end.process_died(closes=closes)
 
     def _between(self, a: Host | str, b: Host | str, one_way: bool = False) -> Iterable[Way]:
         first, second = _name_of(a), _name_of(b)
@@ -429,7 +438,7 @@ class _Dial:
         self._other = other
         self._family = family
         self._context = contextvars.copy_context()
-        self._process = machine.process
+        self._process = current_host()
         self._future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._attempts = 0
         self._text = f"{machine.name} > {_text_of(to, key)}"
@@ -451,12 +460,13 @@ class _Dial:
 
     def _again(self) -> None:
         """Send the SYN again, or give up."""
+        if self._future.done() or self._process not in self._machine.processes:
+            return
         if self._attempts == len(_SYN_RETRIES):
             self._fail(refusal(TimeoutError, errno.ETIMEDOUT))
             return
+        self._network.later(_SYN_RETRIES[self._attempts], self._send)
         self._attempts += 1
-        if not self._future.done():
-            self._network.later(_SYN_RETRIES[self._attempts - 1], self._send)
 
     def _arrive(self) -> None:
         network = self._network
@@ -480,17 +490,15 @@ class _Dial:
         number = network.number()
         network.statistics.connections += 1
         network.note(f"{self._text} is #{number}")
-        near = StreamEnd(self._machine, self._context, number, self._socket(self._machine, self._own, self._other))
-        far = StreamEnd(target, server.context.copy(), number, self._socket(target, self._other, self._own))
+        own, other = (self._own, self._other), (self._other, self._own)
+        near = StreamEnd(self._context, number, SimulatedSocket(self._machine, self._process, self._family, *own))
+        far = StreamEnd(server.context.copy(), number, SimulatedSocket(target, sock.process, self._family, *other))
         near.join(far)
         far.waits_at = sock
-        if self._machine.process is not self._process:  # it has died meanwhile
+        if self._process not in self._machine.processes:  # it has died meanwhile
             near.process_died(closes=not self._machine.is_gone)
         network.loop.call_soon(_accept, far, server, context=far.context)
         self._answer(self._established, near)
-
-    def _socket(self, machine: Machine, own: Any, other: Any) -> SimulatedSocket:
-        return SimulatedSocket(machine, self._family, own, other)
 
     def _reaches(self, sock: SimulatedSocket) -> bool:
         """Return whether a socket listens at the address that was dialled, and not only at another of its host."""
@@ -545,6 +553,11 @@ def _accept(end: StreamEnd, server: SimulatedServer) -> None:
 
 def _name_of(host: Host | str) -> str:
     return host if isinstance(host, str) else host.name
+
+
+def _as_told(name: Any) -> Any:
+    """Return a name as Python tells it: those of abstract sockets are bytes."""
+    return name.encode() if isinstance(name, str) and name.startswith("\0") else name
 
 
 def _is_loopback(host: str) -> bool:

@@ -65,7 +65,8 @@ class Schedule:
         self._shuffle = shuffle
         self._trace_callbacks = trace_callbacks
         self._most_seconds = most_seconds
-        self._most_callbacks = most_callbacks
+        self._most_callbacks = self._alarm = most_callbacks
+        self._alarms: list[tuple[int, int, Callable[[], object]]] = []
         self._events: list[_Event] = []
         self._number = 0
         self._cancelled = 0
@@ -105,7 +106,10 @@ class Schedule:
 
     def waits(self) -> list[str]:
         """Return a line for each task that has not ended: its host, its name, where it waits, and for what."""
-        return [f"{host.name}: {task.get_name()} {_wait_of(task)}" for host, task in self.tasks()]
+        return [
+            f"{host.name}{' (stalled)' if host.is_stalled else ''}: {task.get_name()} {_wait_of(task)}"
+            for host, task in self.tasks()
+        ]
 
     def read(self) -> float:
         """Return the virtual time for a clock, whose reading takes a drawn while itself."""
@@ -128,9 +132,31 @@ class Schedule:
         self._push(self._now + delay, host, handle)
         return handle
 
-    def begin_beside(self, host: SimulatedHost, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
-        """Let a thread of a host call a function, after a drawn while."""
-        return self.call_beside(_WORK / (self._draw() + _TAIL), host, callback, *args)
+    def call_in_thread(
+        self, delay: float | None, host: SimulatedHost, callback: Callable[..., object], *args: Any
+    ) -> None:
+        """Let a thread of a host call a function in ``delay`` seconds of virtual time, or after a drawn while.
+
+        The process need not be free; one that is stalled does it when it goes on.
+        """
+        self.resume_thread(host, _InThread(callback, args, self._loop, host.base), delay)
+
+    def resume_thread(self, host: SimulatedHost, handle: asyncio.Handle, delay: float | None = None) -> None:
+        """Let a thread of a host go on with a call after a while."""
+        self._push(self._now + (_WORK / (self._draw() + _TAIL) if delay is None else delay), host, handle)
+
+    def after(self, number: int, action: Callable[[], object]) -> None:
+        """Call a function before the ``number``-th callback from now, of whatever host: between any two of one."""
+        heapq.heappush(self._alarms, (self.callbacks + number - 1, self.number(), action))
+        self._alarm = min(self._alarm, self._alarms[0][0])
+
+    def _ring(self) -> None:
+        """Do what is due after a number of callbacks."""
+        if self.callbacks > self._most_callbacks:
+            raise self._stuck(f"{self._most_callbacks} callbacks have run")
+        while self._alarms and self.callbacks > self._alarms[0][0]:
+            heapq.heappop(self._alarms)[2]()
+        self._alarm = min([self._most_callbacks, *[alarm[0] for alarm in self._alarms[:1]]])
 
     def _push(self, when: float, host: SimulatedHost, handle: asyncio.Handle) -> None:
         self._number += 1
@@ -183,7 +209,9 @@ class Schedule:
                 self._cancelled -= 1
             elif host.is_dead:
                 host.hold(handle)
-            elif handle.__class__ is _Beside:
+            elif handle.__class__ is _InThread and host.is_stalled:
+                host.threads.append(handle)
+            elif isinstance(handle, _Beside):
                 self._call(host, handle)
             else:
                 handle._scheduled = False  # type: ignore[attr-defined]
@@ -213,8 +241,11 @@ class Schedule:
     def _call(self, host: SimulatedHost, handle: asyncio.Handle) -> None:
         """Make one call; an error ends the run if it is no ``Exception`` of the callback."""
         self.callbacks += 1
-        if self.callbacks > self._most_callbacks:
-            raise self._stuck(f"{self._most_callbacks} callbacks have run")
+        if self.callbacks > self._alarm:
+            self._ring()
+            if host.is_dead:
+                host.hold(handle)
+                return
         if self._trace_callbacks:
             self.note(f"{host.name}: {_name_of(handle)}")
         try:
@@ -268,6 +299,10 @@ class Schedule:
 
 class _Beside(asyncio.Handle):
     """A call that takes no turn of its host's process."""
+
+
+class _InThread(_Beside):
+    """A call of a thread of the process, which stalls with it."""
 
 
 def _name_of(handle: asyncio.Handle) -> str:

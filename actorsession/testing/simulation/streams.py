@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
-    from actorsession.testing.simulation.network import Machine, SimulatedNetwork, SimulatedSocket
+    from actorsession.testing.simulation.network import SimulatedNetwork, SimulatedSocket
 
 __all__ = ["NetworkStatistics", "Pipe", "SimulatedTransport", "StreamEnd", "Way", "refusal"]
 
@@ -31,6 +31,8 @@ __all__ = ["NetworkStatistics", "Pipe", "SimulatedTransport", "StreamEnd", "Way"
 _FAR, _NEAR, _QUEUE, _QUEUED = 1e-4, 1e-5, 0.02, 0.01
 # How often a write is split in two to four segments, and how often a segment waits for those behind it, and how long.
 _SPLIT, _JOIN, _JOIN_WAIT = 0.15, 0.1, 1e-3
+# Bytes of a segment of tcp, where that matters.
+_SEGMENT = 1448
 # Bytes of one direction of a stream that the network takes before they are read; drawn for each.
 _CAPACITIES = (2**14, 2**16, 2**18, 2**21)
 # What a read returns at most, as asyncio's.
@@ -119,8 +121,12 @@ class Pipe:
         statistics, draw = self._network.statistics, self._draw
         statistics.writes += 1
         self.nbytes += len(data)
-        if len(data) > 1 and draw.random() < _SPLIT:
+        places: Iterable[int] = ()
+        if self._way.bandwidth:  # a narrow way takes its time for each segment, of which tcp makes small ones
+            places = range(_SEGMENT, len(data), _SEGMENT)
+        elif len(data) > 1 and draw.random() < _SPLIT:
             places = sorted({draw.randrange(1, len(data)) for _ in range(draw.randint(1, 3))})
+        if places:
             statistics.splits += 1
             for begin, end in zip([0, *places], [*places, len(data)], strict=True):
                 self._put(data[begin:end], end - begin)
@@ -210,7 +216,6 @@ class StreamEnd:
     """One end of a stream, as the kernel of its machine holds it.
 
     Args:
-        machine: where it is.
         context: that of the callbacks of its process.
         number: of the stream.
         sock: what its process gets as its socket.
@@ -231,8 +236,8 @@ class StreamEnd:
     out: Pipe
     text: str
 
-    def __init__(self, machine: Machine, context: contextvars.Context, number: int, sock: SimulatedSocket) -> None:
-        self.machine = machine
+    def __init__(self, context: contextvars.Context, number: int, sock: SimulatedSocket) -> None:
+        self.machine = machine = sock.machine
         self.network = machine.network
         self.context = context
         self.sock = sock
@@ -241,7 +246,7 @@ class StreamEnd:
         self.unread = 0
         self.error: OSError | None = None
         self._number = number
-        self._incoming: deque[bytes] = deque()
+        self._incoming: deque[memoryview] = deque()
         self._has_fin = False
         self._has_sent_fin = False
         self._is_open = True
@@ -351,14 +356,16 @@ class StreamEnd:
             return self._arrived_late(what)
         if what == _RST:
             self.network.note(f"{self.peer.text} RST")
-            self.broken(refusal(ConnectionResetError, errno.ECONNRESET))
+            # As Linux has it: who knows of the end, and sends all the same, has a broken pipe.
+            gone = refusal(BrokenPipeError, errno.EPIPE)
+            self.broken(gone if self._has_fin else refusal(ConnectionResetError, errno.ECONNRESET))
             return False
         if what == _FIN:
             self.network.note(f"{self.peer.text} FIN")
             self._has_fin = True
         else:
             self.network.note(f"{self.peer.text} {len(what)} B")
-            self._incoming.append(cast(bytes, what))
+            self._incoming.append(memoryview(cast(bytes, what)))
             self.unread += len(what)
         self._notify_reader()
         return True

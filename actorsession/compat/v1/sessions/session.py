@@ -69,9 +69,9 @@ class _Face(ours.Session):
         finally:
             fill_metadata(message, report)
 
-    async def _prepare(self, request: Any) -> Any:
+    async def _prepare(self, request: Any, limit: float | None) -> Any:
         self._check_executor()
-        return await super()._prepare(request)
+        return await super()._prepare(request, limit)
 
     def _made_partial_plan(self, fetches: Any, feeds: Any) -> Any:
         self._check_executor()

@@ -10,16 +10,18 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from actorsession.cluster.admin.admin_client import update_cluster
 from actorsession.cluster.launch.local_cluster import LocalCluster
+from actorsession.errors import OpError
 from actorsession.graph.device import task_name
-from actorsession.testing.proxy import BOTH, Proxy, Way
+from actorsession.process_bound import ProcessBound
+from actorsession.testing.proxy import BOTH, CHUNK, Proxy, Way
 
-__all__ = ["Network", "Way", "cont", "kill", "stop", "stopped"]
+__all__ = ["CHUNK", "Network", "Proxy", "Way", "cont", "kill", "stop", "stopped"]
 
 T = TypeVar("T")
 
@@ -49,21 +51,24 @@ def stopped(cluster: LocalCluster, job: str, index: int = 0) -> Iterator[None]:
         cont(cluster, job, index)
 
 
-class Network:
+class Network(ProcessBound):
     """The network between the tasks of a cluster of processes, which can fail: ``with Network(cluster) as network:``.
 
-    All tasks and sessions reach a task through a proxy on loopback, as long as the block lasts. The calls are for
-    any thread; the proxies have a loop of their own. Sessions take their target from ``target``.
+    All tasks and sessions reach a task through a proxy on loopback, as long as the block lasts; afterwards the tasks
+    reach each other directly again. Enter it before the first session of the cluster, as links that exist stay where
+    they are. The calls are for any thread; the proxies have a loop of their own. Sessions take their target from
+    ``target``.
 
     Args:
         cluster: a cluster that runs, with ``protocol="tcp"``.
 
     Attributes:
+        cluster: the cluster.
         proxies: the proxy before each task, by task name.
     """
 
     def __init__(self, cluster: LocalCluster) -> None:
-        self._cluster = cluster
+        self.cluster = cluster
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self.proxies: dict[str, Proxy] = {}
@@ -136,23 +141,30 @@ class Network:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _begin(self) -> None:
-        for task, process in self._cluster.processes.items():
+        for task, process in self.cluster.processes.items():
             self.proxies[task] = await Proxy(process.address).__aenter__()
         await self._introduce(lambda task: self.proxies[task].address)
 
     async def _introduce(self, address: Callable[[str], str]) -> None:
-        addresses = {task: address(task) for task in self._cluster.processes}
-        for process in self._cluster.processes.values():
+        addresses = {task: address(task) for task in self.cluster.processes}
+        for process in self.cluster.processes.values():
             if process.alive:
                 await update_cluster(process.address, addresses)
+
+    async def _end(self) -> None:
+        for proxy in self.proxies.values():
+            proxy.heal()
+        with suppress(OpError):  # a process may be stopped or at its end, and the block may have an error of its own
+            await self._introduce(lambda task: self.cluster.processes[task].address)
+        for proxy in self.proxies.values():
+            await proxy.__aexit__(None, None, None)
 
     def _close(self) -> None:
         loop, thread = self._loop, self._thread
         assert loop is not None
         assert thread is not None
         try:
-            for proxy in self.proxies.values():
-                self._do(proxy.__aexit__(None, None, None))
+            self._do(self._end())
         finally:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()

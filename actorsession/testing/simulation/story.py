@@ -1,0 +1,809 @@
+"""Stories: clients that do what was drawn from a seed, against a cluster with faults.
+
+A ``Story`` is plain data with a text form: the operations of the clients, the faults, and how the cluster is set up. So
+it can be kept, shortened and performed again. ``perform`` has real sessions carry it out against a ``Stage``, such as a
+simulated cluster, and returns the history, which ``checks`` judge.
+
+The variables of a story are vectors that say which updates they have (``checks.initial``); each belongs to one client,
+which alone gives it its initial value, as the chief of a training does. Elements of queues and contributions to sums
+are numbers of their own. Everything else is compared with numpy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from actorsession.cluster.server.settings import ServerSettings
+from actorsession.config import RunOptions
+from actorsession.errors import (
+    AbortedError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    UnavailableError,
+    WorkerRestartedError,
+)
+from actorsession.graph.device import task_name
+from actorsession.graph.dtypes import int64
+from actorsession.graph.graph import Graph, control_dependencies
+from actorsession.graph.operation import Tensor
+from actorsession.ops.arrays.placeholder import placeholder
+from actorsession.ops.elements.division import floordiv
+from actorsession.ops.queues.queues import FIFOQueue
+from actorsession.ops.variables.variable import Variable
+from actorsession.opsets.collective.groups import Group, all_reduce
+from actorsession.records import dataclass
+from actorsession.rpc.security import remember_token, shared_token
+from actorsession.session.async_session import AsyncSession
+from actorsession.testing.simulation.checks import initial, updated
+from actorsession.testing.simulation.cluster import SimulatedCluster, SimulatedProcess
+from actorsession.testing.simulation.faults import KINDS as FAULTS
+from actorsession.testing.simulation.faults import Fault, Schedule
+from actorsession.testing.simulation.history import Disturbance, History, Operation, Outcome, Record
+from transports.host import on_host
+
+__all__ = ["KINDS", "Kind", "Setting", "Story", "perform"]
+
+T = TypeVar("T")
+
+# Pairs of tasks over which values go.
+_WAYS = 2
+# Members of the sums that several sessions make together, and the scope in which they find each other.
+_MEETING = 2
+_MEETS = RunOptions(experimental=RunOptions.Experimental(collective_graph_key=1))
+# Tries of a client to do without an error what it does when all faults are over.
+_TRIES = 5
+# Virtual seconds by when nothing may be left: values for a step whose master died before it began everywhere are kept
+# for a minute.
+_SETTLE = 75.0
+# What a fault is that ends a process.
+_FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
+# Seconds between two looks at what there is no event for.
+_LOOK = 0.25
+_SPOILS = frozenset({"power", "tear", "fill", "fail"})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How the cluster of a story is set up.
+
+    Attributes:
+        jobs: the number of tasks of each job.
+        clients: the number of clients.
+        lanes: the number of operations that each client has under way at once.
+        restart: how often the cluster starts a task again.
+        down: seconds after which somebody does, if the cluster does not.
+        snapshot_every: seconds between two snapshots; 0 for none.
+        lease: seconds of silence after which a peer is examined.
+        shuffle: whether callbacks of one process run in any order.
+    """
+
+    jobs: Mapping[str, int]
+    clients: int = 3
+    lanes: int = 2
+    restart: int = 0
+    down: float = 5.0
+    snapshot_every: float = 0.0
+    lease: float = 5.0
+    shuffle: bool = False
+
+    def __str__(self) -> str:
+        jobs = ",".join(f"{job}:{count}" for job, count in self.jobs.items())
+        return (
+            f"jobs={jobs} clients={self.clients} lanes={self.lanes} restart={self.restart} down={self.down!r} "
+            f"snapshot_every={self.snapshot_every!r} lease={self.lease!r} shuffle={int(self.shuffle)}"
+        )
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        """Return the setting that a line of text means, as ``str`` writes it."""
+        fields = dict(word.split("=") for word in text.split())
+        jobs = {job: int(count) for job, count in (pair.split(":") for pair in fields["jobs"].split(","))}
+        return cls(
+            jobs,
+            int(fields["clients"]),
+            int(fields["lanes"]),
+            int(fields["restart"]),
+            float(fields["down"]),
+            float(fields["snapshot_every"]),
+            float(fields["lease"]),
+            fields["shuffle"] == "1",
+        )
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The names of the tasks."""
+        return tuple(task_name(job, index) for job, count in self.jobs.items() for index in range(count))
+
+
+class Kind(NamedTuple):
+    """A kind of operation.
+
+    Attributes:
+        weight: how often it is drawn, compared with others.
+        draw: draws its arguments.
+        act: does it; returns what is seen and what numpy computes in its place.
+        limited: whether it may wait for another operation, so that it always has a limit.
+    """
+
+    weight: float
+    draw: Callable[[random.Random, Drawn], Mapping[str, int]]
+    act: Callable[[Client, Operation], Awaitable[tuple[Any, Any]]]
+    limited: bool = False
+
+
+@dataclass(slots=True)
+class Drawn:
+    """What is the same in all operations of a story, and what is numbered, while it is drawn.
+
+    Attributes:
+        tasks: the number of tasks.
+        ways: some pairs of tasks: planning a step takes longer than many runs of it, so most have one of these.
+        numbers: how many numbers were given away, by what is numbered.
+    """
+
+    tasks: int
+    ways: Sequence[tuple[int, int]]
+    numbers: Counter[str]
+
+    def via(self, numbers: random.Random) -> int:
+        """Draw a task by which a value comes; -1 for none."""
+        return numbers.choice([-1, self.ways[0][0]])
+
+    def next(self, what: str) -> int:
+        """Return the next number."""
+        self.numbers[what] += 1
+        return self.numbers[what] - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What is to happen.
+
+    Attributes:
+        seed: of the simulation.
+        setting: the cluster.
+        operations: of all clients; those of one lane in their order.
+        faults: what goes wrong.
+    """
+
+    seed: int
+    setting: Setting
+    operations: Sequence[Operation]
+    faults: Schedule
+
+    def __str__(self) -> str:
+        lines = [f"seed {self.seed}", f"setting {self.setting}", *map(str, self.operations)]
+        return "\n".join([*lines, *(f"fault {fault}" for fault in self.faults)]) + "\n"
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        """Return the story that a text means, as ``str`` writes it.
+
+        Raises:
+            ValueError: if a line means nothing.
+        """
+        seed, setting = 0, Setting({"worker": 2})
+        operations, faults = [], []
+        for line in filter(None, text.splitlines()):
+            word, _, rest = line.partition(" ")
+            if word == "seed":
+                seed = int(rest)
+            elif word == "setting":
+                setting = Setting.of_text(rest)
+            elif word == "fault":
+                faults.append(Fault.parse(rest))
+            else:
+                operations.append(Operation.of_text(line))
+        return cls(seed, setting, tuple(operations), Schedule(tuple(faults)))
+
+    @classmethod
+    def draw(cls, seed: int, steps: int = 200) -> Self:
+        """Return the story of a seed.
+
+        Args:
+            seed: what it is drawn from.
+            steps: how many operations it has.
+        """
+        numbers = random.Random(f"story {seed}")
+        setting = _draw_setting(numbers)
+        tasks = range(len(setting.tasks))
+        drawn = Drawn(len(tasks), [(numbers.choice(tasks), numbers.choice(tasks)) for _ in range(_WAYS)], Counter())
+        weights = [kind.weight for kind in KINDS.values()]
+        pace = 10 ** numbers.uniform(-2.5, 0.0)
+        operations = []
+        for number in range(steps):
+            (name,) = numbers.choices(list(KINDS), weights)
+            kind = KINDS[name]
+            client, lane = number % setting.clients, number // setting.clients % setting.lanes
+            operation = Operation(
+                client,
+                lane,
+                name,
+                kind.draw(numbers, drawn),
+                _short(numbers.expovariate(1 / pace)),
+                *_draw_end(numbers, kind),
+            )
+            if name != "meet":
+                operations.append(operation)
+            else:
+                operations += _draw_meeting(operation, drawn, setting)
+        seconds = pace * steps / setting.clients / setting.lanes
+        return cls(seed, setting, tuple(operations), _draw_faults(numbers, setting, seconds))
+
+
+def _draw_setting(numbers: random.Random) -> Setting:
+    jobs = numbers.choice([{"worker": 2}, {"ps": 1, "worker": 2}, {"ps": 2, "worker": 2}])
+    return Setting(
+        jobs,
+        clients=numbers.choice([2, 3]),
+        lanes=numbers.choice([1, 2, 3]),
+        restart=numbers.choice([0, 3, 1000]),
+        down=_short(numbers.uniform(0.1, 10.0)),
+        snapshot_every=numbers.choice([0.0, _short(numbers.uniform(0.2, 5.0))]),
+        lease=_short(numbers.uniform(2.0, 6.0)),
+        shuffle=numbers.random() < 0.2,
+    )
+
+
+def _draw_end(numbers: random.Random, kind: Kind) -> tuple[float | None, float | None]:
+    """Return the limit of an operation and when it is cancelled."""
+    how = numbers.random()
+    if how < 0.85 and not kind.limited:
+        return None, None
+    seconds = _short(10 ** numbers.uniform(-3.0, 1.0))
+    return (seconds, None) if how < 0.93 else (None, seconds)
+
+
+def _draw_meeting(first: Operation, drawn: Drawn, setting: Setting) -> list[Operation]:
+    """Return the operations of all members of a sum that several sessions make together."""
+    return [replace(first, client=0)] + [
+        replace(first, client=client, args={"at": drawn.next("at")}) for client in range(1, _MEETING)
+    ]
+
+
+def _draw_faults(numbers: random.Random, setting: Setting, seconds: float) -> Schedule:
+    count = numbers.choice([0, 1, 2, 4, 8, 16])
+    clients = [_client_host(client) for client in range(setting.clients)]
+    # Of the kinds of faults some are left out, so that others can be seen alone.
+    weights = {name: kind.weight for name, kind in FAULTS.items() if kind.weight and numbers.random() < 0.6} or {
+        "crash": 1.0
+    }
+    for left_out in ("join", "leave"):
+        weights.pop(left_out, None)
+    return Schedule.draw(
+        numbers, setting.jobs, count=count, seconds=seconds, clients=clients, weights=weights or {"crash": 1.0}
+    )
+
+
+def _short(seconds: float) -> float:
+    return float(f"{seconds:.4g}")
+
+
+def _client_host(client: int) -> str:
+    return f"client-{client}"
+
+
+class Model:
+    """The graph of one client, which grows as its operations ask for more.
+
+    Args:
+        story: what it is for.
+        client: the number of the client.
+    """
+
+    def __init__(self, story: Story, client: int) -> None:
+        self.graph = Graph()
+        self.tasks = story.setting.tasks
+        highest: Counter[str] = Counter()
+        for operation in story.operations:
+            for name, value in operation.args.items():
+                what = {"k": f"v{operation.args.get('v')}", "l": f"v{operation.args.get('w')}", "at": "at"}.get(name)
+                if what is not None and not (what == "at" and operation.kind != "meet"):
+                    highest[what] = max(highest[what], value + 1)
+        self._parts: dict[Any, Any] = {}
+        self.updates = [highest[f"v{variable}"] for variable in range(len(self.tasks))]
+        self.contributions = highest["at"]
+        with self.graph.as_default():
+            # First of all, because the members of a group find each other by the order in which they build it.
+            device = self.tasks[-1 - client % _MEETING]
+            self.contribution = placeholder(int64, [self.contributions], name="contribution")
+            with self.graph.device(device):
+                self.sum = all_reduce(self.contribution + 0, Group(_MEETING))
+            self.x = placeholder(int64, [None], name="x")
+            self.amounts = [placeholder(int64, [2 + n], name=f"amount{v}") for v, n in enumerate(self.updates)]
+            self.variables = []
+            for variable, (task, count) in enumerate(zip(self.tasks, self.updates, strict=True)):
+                with self.graph.device(task):
+                    self.variables.append(Variable(initial(variable, count), name=f"v{variable}"))
+            self.queues = []
+            for number, task in enumerate(_queue_tasks(self.tasks)):
+                with self.graph.device(task):
+                    self.queues.append(FIFOQueue(100_000, int64, shapes=[[]], shared_name=f"q{number}"))
+
+    def part(self, key: Any, build: Callable[[], T]) -> T:
+        """Return what a part of the graph is for, and build it the first time."""
+        if key not in self._parts:
+            with self.graph.as_default():
+                self._parts[key] = build()
+        part: T = self._parts[key]
+        return part
+
+    def at(self, task: int, make: Callable[[], T]) -> T:
+        """Build something on a task; on any for a number below 0."""
+        if task < 0:
+            return make()
+        with self.graph.device(self.tasks[task]):
+            return make()
+
+    def moved(self, value: Tensor, via: int) -> Tensor:
+        """Return a value that has been on a task."""
+        return value if via < 0 else self.at(via, lambda: value + 0)
+
+    def added(self, variable: int, via: int = -1) -> Tensor:
+        """Return the variable after an update that comes by a task."""
+
+        def build() -> Tensor:
+            amount = self.moved(self.amounts[variable], via)
+            return self.at(variable, lambda: self.variables[variable].assign_add(amount))
+
+        return self.part(("add", variable, via), build)
+
+
+def _queue_tasks(tasks: Sequence[str]) -> tuple[str, ...]:
+    return tasks[0], tasks[-1]
+
+
+class Client:
+    """A program with one session, which goes on after every error.
+
+    Args:
+        story: what is to be done.
+        number: its number.
+        cluster: where it is done.
+        history: where it is written down.
+    """
+
+    def __init__(self, story: Story, number: int, cluster: SimulatedCluster, history: History) -> None:
+        self._random = random.Random(f"client {number} of {story.seed}")
+        self._number = number
+        self._cluster = cluster
+        self._history = history
+        self._setting = story.setting
+        self.model = Model(story, number)
+        self._lanes = [
+            [o for o in story.operations if (o.client, o.lane) == (number, lane)] for lane in range(story.setting.lanes)
+        ]
+        self._owned = [v for v in range(len(self.model.tasks)) if v % story.setting.clients == number]
+        self._restoring = asyncio.Lock()
+        self._opened = 0
+        self.session = self._new_session()
+
+    def _new_session(self) -> AsyncSession:
+        self._opened += 1
+        # Several masters, each the task of its client's member of a sum.
+        return self._cluster.session(self.model.graph, "worker", 1 - self._number % _MEETING)
+
+    # -- the story -----------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Open the session, and give the variables that belong to this client their values; nothing fails yet."""
+        for variable in self._owned:
+            await self.session.run(self.model.variables[variable].initializer)
+
+    async def act(self) -> None:
+        """Do all operations."""
+        async with asyncio.TaskGroup() as group:
+            for operations in self._lanes:
+                _ = group.create_task(self._act(operations))
+
+    async def _act(self, operations: Sequence[Operation]) -> None:
+        for operation in operations:
+            await asyncio.sleep(operation.pause)
+            record = await self.do(operation)
+            if record.error is not None:
+                await self._recover(record.error)
+
+    async def finish(self) -> None:
+        """Compute something and read everything when nothing fails any more."""
+        for kind, args in [
+            ("compute", {"a": 0, "b": len(self.model.tasks) - 1, "x": 3}),
+            *[("read", {"v": v}) for v in range(len(self.model.tasks))],
+        ]:
+            for _ in range(_TRIES):
+                record = await self.do(Operation(self._number, 0, kind, args))
+                if record.error is None:
+                    break
+                await self._recover(record.error, surely=True)
+                await asyncio.sleep(1.0)
+            else:
+                self._history.unhealed.append(f"after {_TRIES} tries: {record}")
+
+    async def close(self) -> None:
+        """Close the session."""
+        await self.session.close()
+
+    async def drain(self, queue: int) -> list[int]:
+        """Return what is in a queue."""
+        size = self.model.part(("size", queue), lambda: self.model.queues[queue].size())
+        take = self.model.part(("take", queue, -1), lambda: self.model.queues[queue].dequeue())
+        elements = []
+        while await self.session.run(size):
+            elements.append(int(await self.session.run(take)))
+        return elements
+
+    # -- operations ----------------------------------------------------------------------------
+
+    async def do(self, operation: Operation) -> Record:
+        """Do one operation and write down what came of it."""
+        record = self._begin(operation)
+        try:
+            async with asyncio.timeout(operation.cancel):
+                record.seen, record.expected = await KINDS[operation.kind].act(self, operation)
+            record.outcome = Outcome.OK
+        except Exception as error:
+            record.error = error
+            record.outcome = _outcome_of(operation, error)
+        record.ended = self._cluster.loop.now
+        return record
+
+    def _begin(self, operation: Operation) -> Record:
+        record = Record(operation, self._opened, self._cluster.loop.now)
+        self._history.records.append(record)
+        return record
+
+    async def _recover(self, error: BaseException, *, surely: bool = False) -> None:
+        """Do what a program does after an error."""
+        if isinstance(error, WorkerRestartedError) or (
+            isinstance(error, AbortedError | UnavailableError) and (surely or self._random.random() < 0.5)
+        ):
+            await self._reattach()
+        elif isinstance(error, FailedPreconditionError | NotFoundError):
+            async with self._restoring:
+                for variable in self._owned:
+                    await self._begin_anew(variable)
+
+    async def _reattach(self) -> None:
+        async with self._restoring:
+            record = self._begin(Operation(self._number, 0, "reattach", {}))
+
+            async def restore(session: AsyncSession, lost: Sequence[str]) -> None:
+                record.reset = tuple(v for v in self._owned if f"v{v}" in lost)
+                for variable in record.reset:
+                    await session.run(self.model.variables[variable].initializer)
+
+            try:
+                record.seen = await self.session.reattach(restore)
+                record.outcome = Outcome.OK
+            except OpError as error:
+                record.error, record.outcome = error, Outcome.UNKNOWN
+            record.ended = self._cluster.loop.now
+
+    async def _begin_anew(self, variable: int) -> None:
+        """Give a variable its initial value if it has none; only this client does, and not twice at once."""
+        record = self._begin(Operation(self._number, 0, "initialise", {"variable": variable}))
+        try:
+            try:
+                await self.session.run(self.model.variables[variable])
+            except (FailedPreconditionError, NotFoundError):
+                record.reset = (variable,)
+                await self.session.run(self.model.variables[variable].initializer)
+            record.outcome = Outcome.OK
+        except OpError as error:
+            record.error, record.outcome = error, Outcome.UNKNOWN
+        record.ended = self._cluster.loop.now
+
+    async def run(
+        self, fetches: Any, feeds: Mapping[Any, Any], limit: float | None, options: RunOptions | None = None
+    ) -> Any:
+        """Run a step of the session."""
+        return await self.session.run(fetches, feeds, options, timeout=limit)
+
+
+def _outcome_of(operation: Operation, error: BaseException) -> Outcome:
+    """Return what an error says of an operation: these are raised before anything of a step begins."""
+    if isinstance(error, WorkerRestartedError | InvalidArgumentError):
+        return Outcome.REFUSED
+    if isinstance(error, FailedPreconditionError | NotFoundError) and "w" not in operation.args:
+        return Outcome.REFUSED
+    return Outcome.UNKNOWN
+
+
+async def _add(client: Client, operation: Operation) -> tuple[Any, Any]:
+    model, args = client.model, operation.args
+    variable = args["v"]
+    feeds = {model.amounts[variable]: updated(args["k"], model.updates[variable])}
+    fetch = model.added(variable, args["via"])
+    return {variable: await client.run(fetch, feeds, operation.limit)}, None
+
+
+async def _pair(client: Client, operation: Operation) -> tuple[Any, Any]:
+    model, args = client.model, operation.args
+    pairs = [(args["v"], args["k"]), (args["w"], args["l"])]
+    feeds = {model.amounts[variable]: updated(update, model.updates[variable]) for variable, update in pairs}
+    values = await client.run([model.added(variable) for variable, _ in pairs], feeds, operation.limit)
+    return dict(zip([variable for variable, _ in pairs], values, strict=True)), None
+
+
+async def _guard(client: Client, operation: Operation) -> tuple[Any, Any]:
+    """An update behind a node that fails, on any task."""
+    model, args = client.model, operation.args
+    variable = args["v"]
+
+    def build() -> Tensor:
+        failing = model.at(args["at"], lambda: floordiv(7, model.x))
+        with control_dependencies([failing]):
+            return model.at(variable, lambda: model.variables[variable].assign_add(model.amounts[variable]))
+
+    feeds = {model.amounts[variable]: updated(args["k"], model.updates[variable]), model.x: [0]}
+    fetch = model.part(("guard", variable, args["at"]), build)
+    return {variable: await client.run(fetch, feeds, operation.limit)}, None
+
+
+async def _read(client: Client, operation: Operation) -> tuple[Any, Any]:
+    variable = operation.args["v"]
+    return {variable: await client.run(client.model.variables[variable], {}, operation.limit)}, None
+
+
+def _computed(model: Model, args: Mapping[str, int], factor: int) -> Tensor:
+    doubled = model.at(args["a"], lambda: model.x * 2)
+    return model.at(args["b"], lambda: doubled * factor + model.x)
+
+
+async def _compute(client: Client, operation: Operation) -> tuple[Any, Any]:
+    """A value that goes over two tasks; a number of its own makes it a new part of the graph."""
+    args, factor = operation.args, operation.args.get("n", 0) + 2
+    x = np.arange(args["x"], dtype=np.int64)
+    fetch = client.model.part(("compute", args["a"], args["b"], factor), lambda: _computed(client.model, args, factor))
+    return [await client.run(fetch, {client.model.x: x}, operation.limit)], [x * 2 * factor + x]
+
+
+async def _put(client: Client, operation: Operation) -> tuple[Any, Any]:
+    model, args = client.model, operation.args
+
+    def build() -> Any:
+        element = model.moved(model.x[0], args["via"])
+        return model.queues[args["q"]].enqueue(element)
+
+    fetch = model.part(("put", args["q"], args["via"]), build)
+    return await client.run(fetch, {model.x: [args["e"]]}, operation.limit), None
+
+
+async def _take(client: Client, operation: Operation) -> tuple[Any, Any]:
+    model, args = client.model, operation.args
+    fetch = model.part(
+        ("take", args["q"], args["via"]), lambda: model.moved(model.queues[args["q"]].dequeue(), args["via"])
+    )
+    return await client.run(fetch, {}, operation.limit), None
+
+
+async def _reduce(client: Client, operation: Operation) -> tuple[Any, Any]:
+    """A sum over all tasks in one step: all members get it, or nobody."""
+    model, tasks = client.model, range(len(client.model.tasks))
+
+    def build() -> list[Tensor]:
+        group = Group(len(tasks))
+        return [model.at(task, lambda task=task: all_reduce(model.x * (task + 1), group)) for task in tasks]
+
+    x = np.arange(operation.args["x"], dtype=np.int64)
+    total = x * sum(task + 1 for task in tasks)
+    return await client.run(model.part("reduce", build), {model.x: x}, operation.limit), [total for _ in tasks]
+
+
+async def _meet(client: Client, operation: Operation) -> tuple[Any, Any]:
+    """A sum of which another session makes the other half; each contribution is an element of its own."""
+    model = client.model
+    contribution = np.zeros(model.contributions, np.int64)
+    contribution[operation.args["at"]] = 1
+    return await client.run(model.sum, {model.contribution: contribution}, operation.limit, _MEETS), None
+
+
+async def _partial(client: Client, operation: Operation) -> tuple[Any, Any]:
+    model, args = client.model, operation.args
+
+    def build() -> tuple[Tensor, Tensor, Tensor]:
+        late = placeholder(int64, [None])
+        first = model.at(args["a"], lambda: model.x * 3)
+        return late, first, model.at(args["b"], lambda: first + late)
+
+    late, first, second = model.part(("partial", args["a"], args["b"]), build)
+    x = np.arange(args["x"], dtype=np.int64)
+    session = client.session
+    handle = await session.partial_run_setup([first, second], [model.x, late])
+    values = [await session.partial_run(handle, first, {model.x: x})]
+    values.append(await session.partial_run(handle, second, {late: x + 1}))
+    return values, [x * 3, x * 4 + 1]
+
+
+async def _reopen(client: Client, operation: Operation) -> tuple[Any, Any]:
+    """Close the session, with whatever it has under way, and go on with a new one."""
+    before, client.session = client.session, client._new_session()
+    await before.close()
+    return None, None
+
+
+def _task(numbers: random.Random, drawn: Drawn) -> int:
+    return numbers.randrange(drawn.tasks)
+
+
+def _draw_update(numbers: random.Random, drawn: Drawn, **more: int) -> dict[str, int]:
+    variable = _task(numbers, drawn)
+    return {"v": variable, "k": drawn.next(f"v{variable}"), **more}
+
+
+def _draw_pair(numbers: random.Random, drawn: Drawn) -> dict[str, int]:
+    one, other = numbers.sample(range(drawn.tasks), 2)
+    return {"v": one, "k": drawn.next(f"v{one}"), "w": other, "l": drawn.next(f"v{other}")}
+
+
+def _draw_compute(numbers: random.Random, drawn: Drawn, **more: int) -> dict[str, int]:
+    first, second = numbers.choice(drawn.ways)
+    return {"a": first, "b": second, "x": numbers.choice([1, 3, 100]), **more}
+
+
+KINDS: dict[str, Kind] = {
+    "add": Kind(8, lambda n, d: _draw_update(n, d, via=d.via(n)), _add),
+    "pair": Kind(2, _draw_pair, _pair),
+    "guard": Kind(2, lambda n, d: _draw_update(n, d, at=d.ways[0][1]), _guard),
+    "read": Kind(2, lambda n, d: {"v": _task(n, d)}, _read),
+    "compute": Kind(4, _draw_compute, _compute),
+    "extend": Kind(1, lambda n, d: _draw_compute(n, d, n=d.next("part")), _compute),
+    "put": Kind(4, lambda n, d: {"q": n.randrange(2), "e": d.next("element"), "via": d.via(n)}, _put),
+    "take": Kind(4, lambda n, d: {"q": n.randrange(2), "via": d.via(n)}, _take, limited=True),
+    "reduce": Kind(1, lambda n, d: {"x": n.choice([1, 50])}, _reduce),
+    "meet": Kind(1, lambda n, d: {"at": d.next("at")}, _meet, limited=True),
+    "partial": Kind(1, _draw_compute, _partial),
+    "reopen": Kind(0.1, lambda n, d: {}, _reopen),
+}
+"""What clients do."""
+
+
+class Performance(SimulatedCluster):
+    """The cluster of a story, which writes down what was wrong with it and when.
+
+    Args:
+        story: the story.
+
+    Attributes:
+        story: the story.
+        history: what has come of it.
+    """
+
+    def __init__(self, story: Story) -> None:
+        setting = story.setting
+        super().__init__(
+            story.seed,
+            setting.jobs,
+            settings=ServerSettings(lease=setting.lease, beat=setting.lease / 4),
+            restart=setting.restart,
+            snapshot_every=setting.snapshot_every or None,
+            shuffle=setting.shuffle,
+        )
+        tasks = setting.tasks
+        self.story = story
+        self.history = History(tasks, tasks, _queue_tasks(tasks), setting.snapshot_every)
+        self._watches = asyncio.TaskGroup()
+        self._watched: list[asyncio.Task[None]] = []
+
+    # -- faults --------------------------------------------------------------------------------
+
+    def strike(self, fault: Fault) -> None:
+        """See ``SimulatedCluster.strike``."""
+        hosts = tuple(_named_host(host) for host in (fault.whom, fault.other) if host)
+        now = self.loop.now
+        disturbance = Disturbance(
+            str(fault), hosts, now, now + fault.seconds, fault.kind in _FORGETS, fault.kind in _SPOILS
+        )
+        self.history.disturbances.append(disturbance)
+        if disturbance.forgets:
+            with suppress(ValueError):
+                before = self.process_on(fault.whom)
+                disturbance.ended = np.inf
+                if before.alive:
+                    disturbance.forgot = np.inf
+                    with on_host(self.client):
+                        self._watched.append(self._watches.create_task(self._watch(before, disturbance)))
+        super().strike(fault)
+
+    async def _watch(self, process: SimulatedProcess, disturbance: Disturbance) -> None:
+        """Note when the memory of a process is gone, and when its task is there again."""
+        await process.wait_ended()
+        disturbance.forgot = self.loop.now
+        overdue = self.loop.now + self.story.setting.down
+        while (now := self.process(process.job, process.index)) is process or not self.serves(process.task):
+            if now is process and self.loop.now >= overdue:
+                with suppress(OpError):  # the cluster starts it again meanwhile
+                    await self.restart(process.job, process.index)
+            await asyncio.sleep(_LOOK)
+        disturbance.ended = self.loop.now
+
+    def serves(self, task: str) -> bool:
+        """Whether the process of a task is up."""
+        process = self.processes[task]
+        return process.alive and process.server is not None and process.server.is_serving
+
+    async def settle(self) -> None:
+        """End all faults, and wait until every task is there again."""
+        self.heal()
+        for process in list(self.processes.values()):
+            if not process.alive:
+                with suppress(OpError):  # the cluster starts it again meanwhile
+                    await self.restart(process.job, process.index)
+        while not all(map(self.serves, self.history.tasks)):  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK)
+        for disturbance in self.history.disturbances:
+            disturbance.ended = min(disturbance.ended, self.loop.now)
+
+    # -- the story -----------------------------------------------------------------------------
+
+    async def perform(self) -> None:
+        """Carry the story out from beginning to end."""
+        async with self._watches:
+            async with self:
+                tokens = {process.address: shared_token(process.address) for process in self.processes.values()}
+                for number, (address, token) in itertools.product(range(self.story.setting.clients), tokens.items()):
+                    self._of_client(number, remember_token, address, token)
+                clients = [
+                    self._of_client(n, Client, self.story, n, self, self.history)
+                    for n in range(self.story.setting.clients)
+                ]
+                await self._all(clients, Client.open)
+                self.begin(self.story.faults)
+                await self._all(clients, Client.act)
+                await self.settle()
+                await self._all(clients, Client.finish)
+                for queue in range(len(self.history.queues)):
+                    self.history.left[queue] = await self._of_client(0, clients[0].drain, queue)
+                await self._all(clients, Client.close)
+                await self._look_at_what_is_left()
+            for watch in self._watched:
+                watch.cancel()
+
+    def _of_client(self, number: int, do: Callable[..., T], *args: Any) -> T:
+        with on_host(self.client_host(_client_host(number))):
+            return do(*args)
+
+    async def _all(self, clients: Sequence[Client], do: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number, client in enumerate(clients):
+                with on_host(self.client_host(_client_host(number))):
+                    _ = group.create_task(do(client))
+
+    async def _look_at_what_is_left(self) -> None:
+        end = self.loop.now + _SETTLE
+        while (left := self._left()) and self.loop.now < end:  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK)
+        self.history.pending += left
+
+    def _left(self) -> list[str]:
+        left = []
+        for task, process in self.processes.items():
+            assert process.server is not None
+            with on_host(process.host):
+                seen = process.server.statistics()
+            if not seen.idle or seen.sessions or seen.worker_sessions or seen.graphs:
+                left.append(f"{task} has something left: {seen}")
+        return left
+
+
+def _named_host(host: str) -> str:
+    """Return the name of the task of a host, or that of the host of a client."""
+    job, _, index = host.rpartition("-")
+    return host if job in ("client", "") else task_name(job, int(index))
+
+
+def perform(story: Story) -> Performance:
+    """Carry a story out from beginning to end, and return what came of it."""
+    performance = Performance(story)
+    performance.run(Performance.perform)
+    return performance

@@ -1,0 +1,119 @@
+"""Defects of the runtime that are planted, to see that the checks of stories find them.
+
+Each is a small patch of a class: what somebody forgets. ``DEFECTS`` is the table; the tests plant each for a known
+seed, ``scripts/simulate --plant NAME`` for as many as one likes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from actorsession import AsyncSession
+from actorsession.cluster.master.step_parts import StepParts
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
+from actorsession.errors import OpError, UnavailableError
+from actorsession.rpc.liveness.lease import Lease, Look
+from actorsession.runtime.engine.takes import Takes
+from actorsession.session.remote.remote_steps import RemoteSteps
+from actorsession.testing.simulation.disk import SimulatedDisk
+
+__all__ = ["DEFECTS", "Defect", "plant"]
+
+# Of so many calls of a session one gets the number of the call before it.
+_TWICE = 20
+
+
+def _abort_nothing(self: StepParts, error: OpError) -> None:
+    """Ends a step at the master alone."""
+
+
+_end = RendezvousTable.end
+
+
+def _end_without_tombstone(self: RendezvousTable, step_id: int, error: OpError | None = None) -> None:
+    _end(self, step_id, error)
+    self._over.pop(step_id, None)
+
+
+_look = Lease.look
+
+
+def _look_without_renewal(self: Lease, now: float, *, received: int, sent: int) -> Look:
+    return _look(self, now, received=0, sent=sent)
+
+
+_run = AsyncSession.run
+
+
+async def _run_again(self: AsyncSession, *args: Any, **more: Any) -> Any:
+    """Runs a step again whose acknowledgement did not come, without a check whether it was applied."""
+    try:
+        return await _run(self, *args, **more)
+    except UnavailableError:
+        return await _run(self, *args, **more)
+
+
+def _sync_nothing(self: SimulatedDisk, file: int) -> None:
+    """Has a file renamed before its bytes are on the disk."""
+
+
+_begin = RemoteSteps.__init__
+
+
+def _number_twice(self: RemoteSteps, *args: Any, **more: Any) -> None:
+    _begin(self, *args, **more)
+    self.calls = _repeating()
+
+
+def _repeating() -> Iterator[int]:
+    for number in itertools.count():
+        yield number
+        if number % _TWICE == 0:
+            yield number
+
+
+def _keep_taken(self: Takes, **_: Any) -> None:
+    self.is_over = True
+    self.clear()
+
+
+class Defect(NamedTuple):
+    """A planted defect.
+
+    Attributes:
+        owner: the class that is patched.
+        name: its method.
+        replacement: what the method is then.
+        checks: the checks of which one has to find it.
+        seed: one that does.
+    """
+
+    owner: type
+    name: str
+    replacement: Callable[..., Any]
+    checks: frozenset[str]
+    seed: int
+
+
+DEFECTS = {
+    "dropped abort": Defect(
+        StepParts, "abort_parts", _abort_nothing, frozenset({"nothing pending", "ends in time"}), 0
+    ),
+    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 0),
+    "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 0),
+    "unchecked acknowledgement": Defect(AsyncSession, "run", _run_again, frozenset({"whole values"}), 0),
+    "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_nothing, frozenset({"snapshots"}), 0),
+    "frame numbered twice": Defect(
+        RemoteSteps, "__init__", _number_twice, frozenset({"right values", "named causes", "ends in time"}), 0
+    ),
+    "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 0),
+}
+"""What somebody forgets, by a name."""
+
+
+def plant(name: str) -> None:
+    """Plants a defect in this process, for good."""
+    defect = DEFECTS[name]
+    setattr(defect.owner, defect.name, defect.replacement)

@@ -1,0 +1,52 @@
+"""A simulated run is a function of its seed, byte for byte, in another process with other hashes of strings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.template import ROOT, cold_starts
+from tests.testing import random_clusters, random_programs
+
+PROGRAMS, CLUSTERS = "tests.testing.random_programs", "tests.testing.random_clusters"
+
+
+def differing(module: str, count: int) -> list[str]:
+    """The lines of seeds whose digests differ between two processes; each seed has a line of its own."""
+    processes = []
+    for hash_seed in ("1", "2"):
+        command = [sys.executable, "-m", module, "0", str(count)]
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        with cold_starts():
+            processes.append(
+                subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            )
+    first, second = [process.communicate()[0].decode().splitlines() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert len({line.split()[1] for line in first}) == count
+    return [f"{line} != {other}" for line, other in zip(first, second, strict=True) if line != other]
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_programs_have_the_same_traces_in_another_process() -> None:
+    """Tasks, queues, locks, groups, timers, pools and faults; asyncio keeps some of them in sets."""
+    assert differing(PROGRAMS, 1000) == []
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.timeout(3600)
+def test_clusters_have_the_same_traces_in_another_process(pytestconfig: pytest.Config) -> None:
+    """Stories of clusters with faults: 1,000 in the whole form of the suite."""
+    assert differing(CLUSTERS, 1000 if pytestconfig.getoption("all") else 50) == []
+
+
+def test_a_run_does_not_depend_on_those_before_it() -> None:
+    programs = [random_programs.trace_of(seed) for seed in range(20)]
+    assert [random_programs.trace_of(seed) for seed in reversed(range(20))] == programs[::-1]
+    clusters = [random_clusters.trace_of(seed) for seed in range(3)]
+    assert [random_clusters.trace_of(seed) for seed in reversed(range(3))] == clusters[::-1]
