@@ -172,6 +172,21 @@ def test_a_task_that_was_lost_has_the_variables_of_its_snapshot(end: str) -> Non
     _run(main, snapshot_every=1.0)
 
 
+def test_the_end_of_a_cluster_says_what_a_task_could_not_write() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        await cluster.start()
+        async with cluster.session(sums.graph) as session:
+            await session.run(sums.init)
+            await session.run(sums.add, {sums.x: _ONES})
+        cluster.task("ps").disk.fail()
+        with pytest.raises(errors.DataLossError, match=r"/job:ps/replica:0/task:0: .*sums"):
+            await cluster.remove("ps")
+        await cluster.stop()
+
+    _run(main, snapshot_every=60.0)
+
+
 @pytest.mark.parametrize("faults", ["3 tear ps-0 by {}", "3 rot ps-0\n3.1 power ps-0"])
 @pytest.mark.parametrize("calls", range(1, 22, 4))
 def test_a_snapshot_that_was_torn_or_rots_is_never_restored(faults: str, calls: int) -> None:
