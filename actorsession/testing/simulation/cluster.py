@@ -537,8 +537,10 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
     async def stop(self, grace: float = GRACE) -> None:
         """Heal what is broken, and end all processes; see ``ManagedCluster.stop``."""
         self.heal()
-        await self._changes.stop(grace)
-        await super().stop(grace)
+        try:
+            await super().stop(grace)
+        finally:
+            await self._changes.stop(grace)
 
     aclose = stop
 
