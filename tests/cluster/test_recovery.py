@@ -1,20 +1,21 @@
-"""What comes back after a loss: tasks restarted at their address, in real processes and with both faces."""
+"""What comes back after a loss: tasks restarted at their address, as processes with both faces and in a simulation."""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession import Graph, errors, ops
+from actorsession.cluster.server.snapshots import SnapshotStore
 from actorsession.config import ConfigProto
+from actorsession.testing import SimulatedCluster, on_host
 from actorsession.train import GradientDescentOptimizer
-from tests.cluster.kit import PS0, W1, on
+from tests.cluster.kit import PS0, W0, W1, eventually, on
 from tests.cluster.process_cluster import FACES, ProcessCluster
-
-pytestmark = pytest.mark.process
 
 
 @pytest.fixture
@@ -50,6 +51,7 @@ class Regression:
         return float(w)
 
 
+@pytest.mark.process
 def test_training_goes_on_with_the_right_values_after_a_restart_of_the_ps(three: ProcessCluster, graph: Graph) -> None:
     """1. Ten steps. 2. The ps is killed and started again. 3. The error lists what is lost. 4. The weight is
     restored from what the program had saved. 5. Ten more steps, and the weight is that of twenty."""
@@ -89,6 +91,7 @@ def restorer(face: str, model: Regression, saved: Any) -> Any:
     return restore
 
 
+@pytest.mark.process
 def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: ProcessCluster, graph: Graph) -> None:
     """1. The master and the ps are lost. 2. The master is back, and a first attempt fails, because the ps is
     not. 3. The ps is back, too: the second attempt names what the session has lost."""
@@ -107,3 +110,53 @@ def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: ProcessClust
     session.run(kept.initializer)
     assert session.run(kept) == 5.0
     session.close()
+
+
+def simulated(main: Callable[[SimulatedCluster], Coroutine[Any, Any, None]], workers: int, **options: Any) -> None:
+    """Runs a test on simulated workers that have started."""
+
+    async def whole(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            await main(cluster)
+
+    for seed in range(3):
+        SimulatedCluster(seed, {"worker": workers}, **options).run(whole)
+
+
+def test_variables_of_a_killed_process_come_back_from_its_last_snapshot() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        with Graph().as_default() as graph:
+            with on(W1):
+                v = ops.Variable(0.0, name="v")
+                add = v.assign_add(1.0).op
+            seen = on(W0, lambda: v + 0.0)
+        process = cluster.task("worker", 1)
+        async with cluster.session(graph) as session:
+            await session.run(v.initializer)
+            for _ in range(5):
+                await session.run(add)
+            with on_host(process.machine.host):
+                store = SnapshotStore("/snapshots", W1)
+                await eventually(lambda: (taken := store.latest()) is not None and taken.steps >= 6)
+            process.crash()
+            await process.wait_ended()
+            await cluster.restart("worker", 1)
+            with pytest.raises(errors.WorkerRestartedError, match="Variables lost: none") as info:
+                await session.run(add)
+            assert "back from the snapshot after 6 steps: v" in info.value.message
+            found = await session.reattach()
+            assert (found.restarted, found.lost, found.restored) == ((W1,), (), ("v",))
+            assert await session.run(seen) == 5.0
+            await session.run(add)
+            assert await session.run(seen) == 6.0
+
+    simulated(main, 2, snapshot_every=0.05)
+
+
+def test_the_last_task_of_a_cluster_is_not_removed() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        with pytest.raises(ValueError, match="is the last task; stop the cluster instead"):
+            await cluster.remove("worker")
+        assert cluster.process("worker").alive
+
+    simulated(main, 1)
