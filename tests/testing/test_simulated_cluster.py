@@ -88,6 +88,24 @@ def test_the_error_of_a_step_names_the_task_that_crashed_and_how_it_ended() -> N
     _run(main)
 
 
+def test_the_error_of_a_step_says_of_a_machine_that_is_gone_what_its_cluster_knows() -> None:
+    """Its message named the task twice: "was killed by SIGKILL: it: nothing came from it"."""
+
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        async with cluster, cluster.session(sums.graph) as session:
+            await session.run(sums.init)
+            cluster.task("worker", 1).power_off()
+            with pytest.raises(errors.UnavailableError) as info:
+                await session.run(sums.add, {sums.x: _ONES})
+            task = "/job:worker/replica:0/task:1"
+            assert info.value.message.startswith(
+                f"{task} (on worker-1) was killed by SIGKILL: nothing came from it for 5 s; the connection to it at "
+            )
+
+    _run(main)
+
+
 def test_a_step_waits_for_a_task_that_is_started_again() -> None:
     async def main(cluster: SimulatedCluster) -> None:
         sums = _Sums()
