@@ -65,11 +65,13 @@ _MEETING = 2
 _MEETS = RunOptions(experimental=RunOptions.Experimental(collective_graph_key=1))
 # Tries of a client to do without an error what it does when all faults are over.
 _TRIES = 5
-# Virtual seconds by when nothing may be left; and where a task has died: values for a step whose master died before it
-# began everywhere are kept for a minute.
+# Virtual seconds by when nothing may be left; and where a task has died or a stream has vanished: values for a step of
+# which a task was not told, as its master died, are kept for a minute.
 _SETTLE, _SETTLE_AFTER_LOSS = 10.0, 75.0
 # What a fault is that ends a process.
 _FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
+# Leases after which a silent client is given up, those of clients being three times as long.
+_CLIENT_LEASES = 4
 # Seconds between two looks at what there is no event for.
 _LOOK = 0.25
 _SPOILS = frozenset({"power", "tear", "fill", "fail"})
@@ -732,6 +734,11 @@ class Performance(SimulatedCluster):
         process = self.processes[task]
         return process.alive and process.server is not None and process.server.is_serving
 
+    @property
+    def _loses(self) -> bool:
+        """Whether streams end of which nobody is told."""
+        return any(fault.kind == "vanish" for fault in self.story.faults)
+
     async def settle(self) -> None:
         """End all faults, and wait until every task is there again."""
         self.heal()
@@ -743,6 +750,9 @@ class Performance(SimulatedCluster):
             await asyncio.sleep(_LOOK)
         for disturbance in self.history.disturbances:
             disturbance.ended = min(disturbance.ended, self.loop.now)
+        if self._loses:
+            # What was handed out over a stream that nobody knows to be gone is put back when its lease is over.
+            await asyncio.sleep(_CLIENT_LEASES * self.story.setting.lease)
 
     # -- the story -----------------------------------------------------------------------------
 
@@ -781,7 +791,7 @@ class Performance(SimulatedCluster):
 
     async def _look_at_what_is_left(self) -> None:
         forgets = any(disturbance.forgets for disturbance in self.history.disturbances)
-        end = self.loop.now + (_SETTLE_AFTER_LOSS if forgets else _SETTLE)
+        end = self.loop.now + (_SETTLE_AFTER_LOSS if forgets or self._loses else _SETTLE)
         while (left := self._left()) and self.loop.now < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
         self.history.pending += left
