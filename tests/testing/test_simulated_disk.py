@@ -18,9 +18,7 @@ from hypothesis import strategies as st
 
 from actorsession.checkpoints.atomic import read_regular, write_whole
 from actorsession.errors import DataLossError, ResourceExhaustedError
-from actorsession.testing.simulation.disk import SimulatedDisk
-from actorsession.testing.simulation.host import HostCrash
-from actorsession.testing.still_clock import StillClock
+from actorsession.testing import HostCrash, SimulatedDisk, StillClock
 from transports.host import Files, Host, on_host
 
 PATHS = ["a", "b", "a/x", "a/y", "b/x", "a/x/z", "a/./x", "a/../b", "missing/x", "n" * 256]
@@ -76,7 +74,7 @@ class Caller:
             return type(exc)
 
     def _result(self, name: str, *args: Any) -> Any:
-        call = getattr(self.files, name, os.read)  # which only files of the disk need
+        call: Any = getattr(self.files, name, os.read)  # which only files of the disk need
         match name, *args:
             case "open", path, flags:
                 self.opened.append(call(self._path(path), flags, 0o644))
