@@ -16,7 +16,7 @@ import pytest
 
 import actorsession as acts
 from actorsession import errors
-from actorsession.checkpoints.atomic import make_folder
+from actorsession.checkpoints import write_whole
 from actorsession.testing import HostCrash, SimulatedCluster, SimulatedDisk, SimulatedHost, SimulatedLoop
 from tests.crash_points import SCENARIOS
 from transports.host import on_host
@@ -34,7 +34,7 @@ def prepared(name: str, seed: int) -> SimulatedDisk:
     """A disk with an old checkpoint."""
     disk = SimulatedDisk()
     with on_host(life(disk, -1 - seed)):
-        make_folder(str(FOLDER))
+        write_whole(str(FOLDER / "other"), lambda file: file.write(b"of somebody else"))
         SCENARIOS[name].prepare(FOLDER)
     return disk
 
