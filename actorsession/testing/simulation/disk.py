@@ -822,7 +822,7 @@ def _at(folder: _Node, name: str, path: _Named) -> _Node | None:
     """Return what has a name in a folder; ``None`` if there is nothing."""
     if not folder.is_folder:
         _refuse(errno.ENOTDIR, path)
-    if len(os.fsencode(name)) > _LONGEST_NAME:
+    if 4 * len(name) > _LONGEST_NAME and len(os.fsencode(name)) > _LONGEST_NAME:
         _refuse(errno.ENAMETOOLONG, path)
     if name in ("", os.curdir):
         return folder
