@@ -239,12 +239,12 @@ class _FaultyFiles(Files):
         """Let a call begin, unless the host is dead or a fault meets it."""
         host = current_host()
         if host in self._dead:
-            raise HostCrash(current_host().name)
+            raise HostCrash(host.name)
         if self._planned is not None and self.calls >= self._planned[0] and call != "read":
             crash, self._planned = self._planned[1], None
             self._dead.add(host)
             crash()
-            raise HostCrash(current_host().name)
+            raise HostCrash(host.name)
         self.calls += call != "read"
         if self._delay:
             host.clock.sleep(self._delay)
