@@ -65,9 +65,10 @@ _MEETING = 2
 _MEETS = RunOptions(experimental=RunOptions.Experimental(collective_graph_key=1))
 # Tries of a client to do without an error what it does when all faults are over.
 _TRIES = 5
-# Virtual seconds by when nothing may be left; and where a task has died: values for a step whose master died before it
-# began everywhere are kept for a minute.
+# Virtual seconds by when nothing may be left; and where links may have been lost: values for a step that has not begun
+# because its master was are kept for a minute.
 _SETTLE, _SETTLE_AFTER_LOSS = 10.0, 75.0
+_KEEPS_LINKS = frozenset({"slow", "fill", "fail", "lag", "drift", "jump"})
 # What a fault is that ends a process.
 _FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
 # Seconds between two looks at what there is no event for.
@@ -780,8 +781,8 @@ class Performance(SimulatedCluster):
                     _ = group.create_task(do(client))
 
     async def _look_at_what_is_left(self) -> None:
-        forgets = any(disturbance.forgets for disturbance in self.history.disturbances)
-        end = self.loop.now + (_SETTLE_AFTER_LOSS if forgets else _SETTLE)
+        lost = any(d.what.split()[1] not in _KEEPS_LINKS for d in self.history.disturbances)
+        end = self.loop.now + (_SETTLE_AFTER_LOSS if lost else _SETTLE)
         while (left := self._left()) and self.loop.now < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
         self.history.pending += left
