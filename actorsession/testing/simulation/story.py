@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -71,6 +72,8 @@ _SETTLE, _SETTLE_AFTER_LOSS = 10.0, 75.0
 _KEEPS_LINKS = frozenset({"slow", "fill", "fail", "lag", "drift", "jump"})
 # What a fault is that ends a process.
 _FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
+# What a task counts that has to be 0 in the end.
+_COUNTS = ("steps", "rendezvous", "waiting", "held", "unsettled", "sessions", "worker_sessions", "graphs")
 # Seconds between two looks at what there is no event for.
 _LOOK = 0.25
 _SPOILS = frozenset({"power", "tear", "fill", "fail"})
@@ -354,7 +357,7 @@ class Model:
     def added(self, variable: int, via: int = -1) -> Tensor:
         """Return the variable after an update that comes by a task."""
 
-        def build() -> Tensor:
+        def build() -> Any:
             amount = self.moved(self.amounts[variable], via)
             return self.at(variable, lambda: self.variables[variable].assign_add(amount))
 
@@ -541,7 +544,7 @@ async def _guard(client: Client, operation: Operation) -> tuple[Any, Any]:
     model, args = client.model, operation.args
     variable = args["v"]
 
-    def build() -> Tensor:
+    def build() -> Any:
         failing = model.at(args["at"], lambda: floordiv(7, model.x))
         with control_dependencies([failing]):
             return model.at(variable, lambda: model.variables[variable].assign_add(model.amounts[variable]))
@@ -594,7 +597,7 @@ async def _reduce(client: Client, operation: Operation) -> tuple[Any, Any]:
 
     def build() -> list[Tensor]:
         group = Group(len(tasks))
-        return [model.at(task, lambda task=task: all_reduce(model.x * (task + 1), group)) for task in tasks]
+        return [model.at(task, partial(all_reduce, model.x * (task + 1), group)) for task in tasks]
 
     x = np.arange(operation.args["x"], dtype=np.int64)
     total = x * sum(task + 1 for task in tasks)
@@ -791,10 +794,14 @@ class Performance(SimulatedCluster):
         left = []
         for task, process in self.processes.items():
             assert process.server is not None
+            assert process.host is not None
             with on_host(process.host):
                 seen = process.server.statistics()
             if not seen.idle or seen.sessions or seen.worker_sessions or seen.graphs:
-                left.append(f"{task} has something left: {seen}")
+                counts = {name: getattr(seen, name) for name in _COUNTS}
+                counts["requests"] = sum(link.pending + link.serving for link in seen.links)
+                words = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+                left.append(f"{task} has something left: {words}")
         return left
 
 
