@@ -354,7 +354,7 @@ class Model:
         """Return a value that has been on a task."""
         return value if via < 0 else self.at(via, lambda: value + 0)
 
-    def added(self, variable: int, via: int = -1) -> Tensor:
+    def added(self, variable: int, via: int = -1) -> Any:
         """Return the variable after an update that comes by a task."""
 
         def build() -> Any:
