@@ -23,6 +23,7 @@ from actorsession.graph.kept_state import VARIABLES, holds_state, named
 from actorsession.messages.session import ReattachSession, SessionReattached
 from actorsession.rpc.exit_reports import is_given_up
 from actorsession.session.reattach import Reattached
+from actorsession.session.remote.master_connection import RETRY
 
 if TYPE_CHECKING:
     from actorsession.session.remote.session_connection import SessionConnection
@@ -175,15 +176,23 @@ class SessionRecovery:
         connection.check_open()
         deadline = Deadline.after(connection.limit)
         loss = self._loss
-        if connection.handle and connection.master.reached:
+        while connection.handle and connection.master.reached:
             try:
                 report = await self._ask(deadline, anew=self._in_doubt or self._replaced)
                 lost = self._lost
                 await self.begin(self.wait)
                 self._settle()
                 return replace(report, restarted=tuple(dict.fromkeys((*report.restarted, *lost))))
-            except (UnavailableError, AbortedError) as error:
-                loss = error  # the master is gone, or has dropped the session
+            except UnavailableError as error:
+                if connection.over_link and not connection.lost_master:  # another task was lost; runs go on
+                    if deadline.expired:
+                        raise
+                    await asyncio.sleep(RETRY)
+                    continue
+                loss = error
+            except AbortedError as error:
+                loss = error  # the master has dropped the session
+            break
         return await self._replace(deadline, loss)
 
     async def _replace(self, deadline: Deadline, loss: OpError | None) -> Reattached:
