@@ -15,6 +15,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
 from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import build_key
+from actorsession.testing.simulation.cluster import SimulatedCluster
 from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, lose_pushes, on, soon
 
@@ -178,6 +179,55 @@ def test_word_that_comes_behind_the_value_or_of_another_step_changes_nothing() -
     side.owed.values_lost(ValuesLost(step_id=STEP, task=W1))
     side.owed.values_lost(ValuesLost(step_id=STEP + 1, task=W1))
     assert side.given_up == []
+
+
+def test_word_of_one_value_ends_a_step_that_waits_for_it_and_none_that_waits_for_another() -> None:
+    side = Owing()
+    side.wait()
+    side.owed.values_lost(ValuesLost(step_id=STEP, task=W1, key=key("another")))
+    assert side.given_up == []
+    side.owed.values_lost(ValuesLost(step_id=STEP, task=W1, key=key()))
+    assert [step for step, _ in side.given_up] == [STEP]
+
+
+def test_a_task_says_which_value_it_has_pushed_once_for_a_step() -> None:
+    side = Owing()
+    rendezvous = side.table.begin(STEP)
+    back = [build_key(f"{W0}/device:CPU:0", INCARNATION, f"{W1}/device:CPU:0", edge) for edge in "abc"]
+    for text in back[1:]:
+        rendezvous.send(text, np.float32(1))
+        rendezvous.flush()
+    side.owed.answer(AskOwed(steps=[STEP] * 3, keys=back, reply_to=W1, session_handle=""), side.peers)
+    assert side.peers.told == [(W1, ValuesLost(step_id=STEP, task=W0, key=back[1]))]
+
+
+@pytest.mark.parametrize("silent", [False, True], ids=["reset", "silent"])
+def test_a_step_ends_although_each_of_two_tasks_waits_for_a_value_of_the_other(silent: bool) -> None:
+    """1. ps 0 has pushed a value to worker 1, and waits for what that makes of it. 2. Their link is cut, and the value
+    is lost; the master has links to both. 3. Neither part is ever over, and the step ends in seconds all the same."""
+
+    async def main(cluster: SimulatedCluster) -> None:
+        graph = Graph()
+        with graph.as_default():
+            x = ops.placeholder("float32", [])
+            there = on(PS0, lambda: x * 2.0)
+            back = on(W1, lambda: there + 1.0)
+            end = on(PS0, lambda: back * 3.0)
+        async with cluster, cluster.session(graph) as session:
+            assert await session.run(end, {x: 1.0}) == 9.0
+            cluster.network.slow("ps-0", "worker-1", 1.0)
+            run = asyncio.create_task(session.run(end, {x: 1.0}))
+            await asyncio.sleep(0.5)
+            cluster.network.cut("ps-0", "worker-1", silent=silent)
+            cluster.network.heal()
+            begin = cluster.loop.now
+            with pytest.raises(UnavailableError, match="were lost on their way"):
+                await run
+            assert cluster.loop.now - begin < 10
+            assert await session.run(end, {x: 1.0}) == 9.0
+
+    for seed in range(3):
+        SimulatedCluster(seed).run(main)
 
 
 @pytest.mark.parametrize(

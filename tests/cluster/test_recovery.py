@@ -1,23 +1,21 @@
-"""What comes back after a loss: tasks restarted at their address, in real processes and with both faces."""
+"""What comes back after a loss: tasks restarted at their address, as processes with both faces and in a simulation."""
 
 from __future__ import annotations
 
 import signal
-import time
-from pathlib import Path
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession import Graph, errors, ops
-from actorsession.cluster.server.snapshots import Snapshot, SnapshotStore
+from actorsession.cluster.server.snapshots import SnapshotStore
 from actorsession.config import ConfigProto
+from actorsession.testing import SimulatedCluster, on_host
 from actorsession.train import GradientDescentOptimizer
-from tests.cluster.kit import PS0, W0, W1, W2, on
-from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
-
-pytestmark = pytest.mark.process
+from tests.cluster.kit import PS0, W0, W1, eventually, on
+from tests.cluster.process_cluster import FACES, ProcessCluster
 
 
 @pytest.fixture
@@ -53,6 +51,7 @@ class Regression:
         return float(w)
 
 
+@pytest.mark.process
 def test_training_goes_on_with_the_right_values_after_a_restart_of_the_ps(three: ProcessCluster, graph: Graph) -> None:
     """1. Ten steps. 2. The ps is killed and started again. 3. The error lists what is lost. 4. The weight is
     restored from what the program had saved. 5. Ten more steps, and the weight is that of twenty."""
@@ -92,6 +91,7 @@ def restorer(face: str, model: Regression, saved: Any) -> Any:
     return restore
 
 
+@pytest.mark.process
 def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: ProcessCluster, graph: Graph) -> None:
     """1. The master and the ps are lost. 2. The master is back, and a first attempt fails, because the ps is
     not. 3. The ps is back, too: the second attempt names what the session has lost."""
@@ -112,92 +112,51 @@ def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: ProcessClust
     session.close()
 
 
-def saved_at(store: SnapshotStore, steps: int) -> Snapshot:
-    """The first snapshot after some steps."""
-    limit = time.monotonic() + 20
-    while (found := store.latest()) is None or found.steps < steps:
-        assert time.monotonic() < limit, "no snapshot is taken"
-        time.sleep(0.01)
-    return found
+def simulated(main: Callable[[SimulatedCluster], Coroutine[Any, Any, None]], workers: int, **options: Any) -> None:
+    """Runs a test on simulated workers that have started."""
+
+    async def whole(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            await main(cluster)
+
+    for seed in range(3):
+        SimulatedCluster(seed, {"worker": workers}, **options).run(whole)
 
 
-def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(tmp_path: Path, graph: Graph) -> None:
-    with on(W1):
-        v = ops.Variable(0.0, name="v")
-        add = v.assign_add(1.0).op
-    seen = on(W0, lambda: v + 0.0)
-    with process_cluster({"worker": 2}, snapshot_dir=tmp_path, snapshot_every=0.05) as held:
-        session = held.session("sync", held.target("worker"), graph=graph)
-        session.run(v.initializer)
-        for _ in range(5):
-            session.run(add)
-        before = saved_at(SnapshotStore(tmp_path, W1), 6)
-        process = held.cluster.process("worker", 1)
-        process.send_signal(signal.SIGKILL)
-        held.do(process.wait_ended())
-        held.do(held.cluster.restart("worker", 1))
-        with pytest.raises(errors.WorkerRestartedError, match="Variables lost: none") as info:
-            session.run(add)
-        assert f"back from the snapshot after {before.steps} steps: v" in info.value.message
-        found = session.reattach()
-        assert (found.restarted, found.lost, found.restored) == ((W1,), (), ("v",))
-        assert session.run(seen) == 5.0
-        session.run(add)
-        assert session.run(seen) == 6.0
-        session.close()
+def test_variables_of_a_killed_process_come_back_from_its_last_snapshot() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        with Graph().as_default() as graph:
+            with on(W1):
+                v = ops.Variable(0.0, name="v")
+                add = v.assign_add(1.0).op
+            seen = on(W0, lambda: v + 0.0)
+        process = cluster.task("worker", 1)
+        async with cluster.session(graph) as session:
+            await session.run(v.initializer)
+            for _ in range(5):
+                await session.run(add)
+            with on_host(process.machine.host):
+                store = SnapshotStore("/snapshots", W1)
+                await eventually(lambda: (taken := store.latest()) is not None and taken.steps >= 6)
+            process.crash()
+            await process.wait_ended()
+            await cluster.restart("worker", 1)
+            with pytest.raises(errors.WorkerRestartedError, match="Variables lost: none") as info:
+                await session.run(add)
+            assert "back from the snapshot after 6 steps: v" in info.value.message
+            found = await session.reattach()
+            assert (found.restarted, found.lost, found.restored) == ((W1,), (), ("v",))
+            assert await session.run(seen) == 5.0
+            await session.run(add)
+            assert await session.run(seen) == 6.0
 
-
-def test_tasks_are_added_to_a_cluster_of_processes_and_removed_from_it(graph: Graph) -> None:
-    x = ops.placeholder("float32", [])
-    here = on(W0, lambda: x + 1.0)
-    with process_cluster({"worker": 2}) as held:
-        session = held.session("sync", held.target("worker"), graph=graph)
-        assert session.run(here, {x: 1.0}) == 2.0
-        added = held.do(held.cluster.add("worker"))
-        assert (added.task, added.alive) == (W2, True)
-        there = on(W2, lambda: here * 10.0)
-        assert session.run(there, {x: 1.0}) == 20.0
-        held.do(held.cluster.remove("worker", 2))
-        assert not added.alive
-        assert sorted(held.cluster.spec.tasks()) == [W0, W1]
-        with pytest.raises(errors.InvalidArgumentError, match="has left the cluster"):
-            session.run(there, {x: 1.0})
-        assert session.run(here, {x: 2.0}) == 3.0
-        assert held.do(held.cluster.add("worker")).task == W2
-        assert session.run(there, {x: 2.0}) == 30.0
-        with pytest.raises(ValueError, match="no task 7 in job 'worker'"):
-            held.do(held.cluster.remove("worker", 7))
-        held.do(held.cluster.scale("worker", 1))
-        assert sorted(held.cluster.status()) == [W0]
-        assert session.run(here, {x: 3.0}) == 4.0
-        session.close()
-
-
-def test_tasks_that_are_added_at_once_have_indices_of_their_own(graph: Graph) -> None:
-    with process_cluster({"worker": 1}) as held:
-        held.do(held.cluster.scale("worker", 3))
-        assert sorted(held.cluster.spec.tasks()) == [W0, W1, W2]
-        sums = []
-        for task in (W1, W2):
-            with on(task):
-                sums.append(ops.constant(1.0) + float(task[-1]))
-        for index in range(3):  # each of them knows both
-            session = held.session("sync", held.target("worker", index), graph=graph)
-            assert session.run(sums) == [2.0, 3.0]
-            session.close()
+    simulated(main, 2, snapshot_every=0.05)
 
 
 def test_the_last_task_of_a_cluster_is_not_removed() -> None:
-    with process_cluster({"worker": 1}) as held:
+    async def main(cluster: SimulatedCluster) -> None:
         with pytest.raises(ValueError, match="is the last task; stop the cluster instead"):
-            held.do(held.cluster.remove("worker"))
-        assert held.cluster.process("worker").alive
+            await cluster.remove("worker")
+        assert cluster.process("worker").alive
 
-
-def test_a_cluster_that_was_stopped_starts_no_processes() -> None:
-    with process_cluster({"worker": 1}) as held:
-        held.do(held.cluster.stop())
-        for call in (held.cluster.restart("worker"), held.cluster.add("worker")):
-            with pytest.raises(errors.FailedPreconditionError, match="the cluster was stopped"):
-                held.do(call)
-        assert not held.cluster.process("worker").alive
+    simulated(main, 1)

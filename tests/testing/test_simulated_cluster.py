@@ -12,9 +12,7 @@ import pytest
 
 import actorsession as acts
 from actorsession import errors
-from actorsession.testing.simulation.cluster import SimulatedCluster
-from actorsession.testing.simulation.faults import Fault, Schedule
-from transports.host import on_host
+from actorsession.testing import Fault, Schedule, SimulatedCluster, on_host
 
 _ONES = np.ones(4, np.float32)
 

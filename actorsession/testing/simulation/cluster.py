@@ -72,6 +72,7 @@ class SimulatedMachine:
     Attributes:
         disk: its disk.
         host: the process that runs on it now, or ran last.
+        is_used: whether a process was started on it.
     """
 
     def __init__(self, loop: SimulatedLoop, network: SimulatedNetwork, name: str) -> None:
@@ -81,7 +82,7 @@ class SimulatedMachine:
         self._random = loop.random(f"machine {name}")
         self.disk = SimulatedDisk()
         self.host: SimulatedHost = self._equipped(SimulatedHost(loop, name))
-        self._used = False
+        self.is_used = False
 
     def _equipped(self, host: SimulatedHost) -> SimulatedHost:
         host.files = self.disk
@@ -89,10 +90,16 @@ class SimulatedMachine:
         return host
 
     def boot(self) -> SimulatedHost:
-        """Return the host of a new process."""
-        if self._used:
+        """Return the host of a new process.
+
+        Raises:
+            RuntimeError: if the process before still runs: a task has one process at a time.
+        """
+        if self.is_used:
+            if not self.host.is_dead:
+                raise RuntimeError(f"{self.name} has a process already")
             self.host = self._equipped(self.host.restart())
-        self._used = True
+        self.is_used = True
         return self.host
 
     def end(self, *, power: bool = False) -> None:
@@ -414,6 +421,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         cluster_id: the id of the cluster; drawn if left out.
         resolves: whether servers ask a resolver for the tasks when they dial one, in place of waiting to be told.
         shuffle: whether callbacks of one process run in any order as well, which asyncio does not do.
+        most_seconds: virtual seconds after which a run fails that has not ended, with a list of what waits.
 
     Attributes:
         loop: the event loop of the simulation.
@@ -437,9 +445,10 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         cluster_id: str | None = None,
         resolves: bool = False,
         shuffle: bool = False,
+        most_seconds: float = 1e4,
     ) -> None:
         jobs = DEFAULT_JOBS if jobs is None else jobs
-        self.loop: SimulatedLoop = SimulatedLoop(seed, shuffle=shuffle)
+        self.loop: SimulatedLoop = SimulatedLoop(seed, shuffle=shuffle, most_seconds=most_seconds)
         self.network: SimulatedNetwork = SimulatedNetwork(self.loop)
         self._clients: dict[str, SimulatedMachine] = {}
         self.client = self.client_host("client")
@@ -619,6 +628,11 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
     def _has(self, name: str) -> bool:
         return name in self._machines.machines or name in self._clients
+
+    def has_process(self, name: str) -> bool:
+        """Return whether a process runs on the machine of a task, whether the cluster knows it or not."""
+        machine = self._machines.machines.get(name)
+        return machine is not None and machine.is_used and not machine.host.is_dead
 
     def process_on(self, name: str) -> SimulatedProcess:
         """Return the process of the task on a machine.

@@ -701,7 +701,7 @@ class SimulatedDisk(_FaultyFiles):
 
     def realpath(self, path: str) -> str:
         """Return a path without dots."""
-        return os.path.normpath("/" + path)
+        return os.path.normpath(os.path.join("/", path))
 
     def stat(self, path: AnyPath | int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
         """Return the status of what has a name."""
