@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import actorsession as acts
 from actorsession import ops
 from actorsession.config import ConfigProto
+from actorsession.extend import RunSignature
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.explain.explain import Circumstances, explain, plan_step
 from actorsession.plan.explain.requested_devices import requested_devices
-from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_cond, raw_while
 
 PLACES = ("", "", *[f"/job:worker/task:{task}/device:CPU:{number}" for task in (0, 1) for number in (0, 1)])

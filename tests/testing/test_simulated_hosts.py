@@ -20,7 +20,7 @@ import pytest
 import actorsession as acts
 from actorsession import errors
 from actorsession.standard_streams import open_standard_descriptors
-from actorsession.testing.simulation.cluster import SimulatedCluster
+from actorsession.testing import SimulatedCluster
 
 # Read by code of others as well, such as the records of a log; what else the machine gives shows who asks.
 _CLOCKS = {
