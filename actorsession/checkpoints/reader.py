@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -23,6 +22,7 @@ from actorsession.checkpoints.slices import Extent
 from actorsession.config.file_roots import ANYWHERE, FileRoots, path_text
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType
+from transports.host import current_host
 
 __all__ = [
     "BUNDLE_SUFFIX",
@@ -114,7 +114,7 @@ def remove_files(prefix: str) -> None:
     remove_files_of(prefix)
     drop_files(*oldest)
     index = prefix + BUNDLE_SUFFIX
-    if os.path.isfile(index):
+    if current_host().files.exists(index):
         from actorsession.checkpoints.bundle import data_files
 
         drop_files(index, *data_files(prefix))

@@ -311,11 +311,11 @@ class AskOwed:
     """Requests whether values that steps of the sender wait for can still arrive.
 
     The answer confirms only that the worker is alive. For each step whose partitions on the worker have
-    ended, ``ValuesLost`` follows, after all values that were pushed for the step.
+    ended, and for each value that was pushed, ``ValuesLost`` follows, after all values that were pushed.
 
     Attributes:
-        steps: the steps.
-        keys: for each, a rendezvous key that is waited for, of a device of the receiver.
+        steps: the step of each key.
+        keys: the rendezvous keys that are waited for, of devices of the receiver.
         reply_to: the sender, by its name among the tasks of the session.
         session_handle: the session, if it has a cluster of its own; else empty.
     """
@@ -329,15 +329,17 @@ class AskOwed:
 @message("values_lost")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValuesLost:
-    """Reports to a worker that a task has no more values to push for a step.
+    """Reports to a worker that a task has no more values to push for a step, or has pushed one of them before.
 
     Attributes:
         step_id: the step.
         task: the task, by its name in the step's session.
+        key: the rendezvous key of the value that was pushed; empty if no value comes any more.
     """
 
     step_id: int
     task: str
+    key: str = ""
 
 
 @message("ask_why", reply="worker_why")

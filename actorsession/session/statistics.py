@@ -168,6 +168,8 @@ def session_sheet(session: BaseSession) -> Sheet:
     from actorsession.drawing.sheet import Sheet
 
     counters, graph = session.statistics()._sheet(), session.graph._sheet()
-    state = "closed" if session.closed else "open"
-    facts = {"target": session.target or "this process", "state": state, "graph": graph.title}
+    metadata = session._config.experimental.session_metadata
+    facts = {"name": metadata.name} if metadata is not None and metadata.name else {}
+    facts |= {"target": session.target or "this process", "state": "closed" if session.closed else "open"}
+    facts["graph"] = graph.title
     return Sheet(type(session).__name__, {**facts, **counters.facts}, counters.tables, graph.drawings)

@@ -17,11 +17,12 @@ from typing import Any
 
 from actorsession import checkpoints
 from actorsession.checkpoints import file_errors
-from actorsession.checkpoints.atomic import regular
+from actorsession.checkpoints.atomic import read_regular
 from actorsession.checkpoints.seals import open_text, seal_text
 from actorsession.config.file_roots import path_text
 from actorsession.errors import OpError
 from actorsession.records import dataclass
+from transports.host import current_host
 
 __all__ = [
     "CheckpointState",
@@ -261,16 +262,17 @@ def write_state(
 
     _warn_of_another_writer(file)
     checkpoints.write_whole(file, write)
-    _written[os.path.abspath(file)] = _identity(file)
+    current_host().own(_written)[os.path.abspath(file)] = _identity(file)
 
 
-# The state files that this process has written, each as it was left: device, inode, time.
-_written: dict[str, tuple[int, int, int] | None] = {}
+def _written() -> dict[str, tuple[int, int, int] | None]:
+    """Return the state files that a process has written, each as it was left: device, inode, time."""
+    return {}
 
 
 def _identity(file: str) -> tuple[int, int, int] | None:
     try:
-        status = os.stat(file)
+        status = current_host().files.stat(file)
     except OSError:
         return None
     return status.st_dev, status.st_ino, status.st_mtime_ns
@@ -278,7 +280,7 @@ def _identity(file: str) -> tuple[int, int, int] | None:
 
 def _warn_of_another_writer(file: str) -> None:
     """Say if another process writes the same state file: each lists only the checkpoints of its own saver."""
-    former, now = _written.get(os.path.abspath(file)), _identity(file)
+    former, now = current_host().own(_written).get(os.path.abspath(file)), _identity(file)
     if former is not None and now is not None and former != now:
         _log.warning(
             "another process writes the state file %r, too: it lists only the checkpoints of the one that "
@@ -306,8 +308,7 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
     """
     file = _state_file(path_text(checkpoint_dir, "checkpoint_dir"), latest_filename)
     try:
-        with open(file, "rb", opener=regular()) as opened:
-            text = open_text(opened.read(), file).decode("utf-8", "surrogateescape")
+        text = open_text(read_regular(file), file).decode("utf-8", "surrogateescape")
         state = CheckpointState.from_text(text)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -365,7 +366,7 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
         path = checkpoints.main_file(path_text(prefix))
         if path is not None:
             with contextlib.suppress(FileNotFoundError):
-                times.append(os.stat(path).st_mtime)
+                times.append(current_host().files.stat(path).st_mtime)
     return times
 
 
@@ -383,7 +384,7 @@ def remove_checkpoint(checkpoint_prefix: str, meta_graph_suffix: str = "meta") -
     checkpoints.remove_files(prefix)
     meta = meta_graph_filename(prefix, meta_graph_suffix)
     with file_errors(f"cannot remove {meta!r}"), contextlib.suppress(FileNotFoundError):
-        os.unlink(meta)
+        current_host().files.unlink(meta)
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:

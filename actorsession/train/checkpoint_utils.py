@@ -7,7 +7,6 @@ except by the nodes that ``init_from_checkpoint`` makes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.checkpointing import restore_v2
 from actorsession.train.checkpoint_state import latest_checkpoint
 from actorsession.train.saveable import slice_info
+from transports.host import current_host
 
 __all__ = ["NewCheckpointReader", "init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable"]
 
@@ -53,7 +53,7 @@ def load_checkpoint(ckpt_dir_or_file: str) -> CheckpointReader:
 
 def _prefix(folder_or_prefix: Any) -> str:
     path = path_text(folder_or_prefix)
-    if not os.path.isdir(path):
+    if not current_host().files.isdir(path):
         return path
     checkpoint = latest_checkpoint(path)
     if checkpoint is None:

@@ -20,10 +20,12 @@ from actorsession.cluster.master.device_discovery import FoundTask
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.membership import Membership
 from actorsession.cluster.master.session_cluster import SessionCluster
+from actorsession.cluster.master.session_graph import SessionGraph
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.messages import Done
 from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession, GetStatus, UpdateWorkerSession
+from actorsession.metrics import SessionTally
 from actorsession.runtime import planning
 from tests.cluster.fakes import FakeWorker, FakeWorkerCache
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon
@@ -457,6 +459,22 @@ async def test_members_are_told_where_a_task_is_that_has_joined_and_does_not_ans
     assert await soon(fakes.membership.bring_in([W2], Deadline.after(PATIENCE)))
     assert fakes.workers[W2].of(CreateWorkerSession)[0].peers == fakes.addresses
     assert len(fakes.workers[W1].of(UpdateWorkerSession)) == 1
+    await soon(fakes.membership.leave())
+
+
+async def test_absent_tasks_are_waited_for_in_the_order_of_the_nodes_that_need_them() -> None:
+    """In any other order, such as that of a set, two runs of one program would ask them in different orders."""
+    fakes = Fakes()
+    for task in (W1, W2):
+        fakes.workers[task].answers[GetStatus] = errors.UnavailableError("refused")
+    await fakes.join()
+    of_session = SessionGraph(fakes.membership, planning.Planning(), SessionTally("master"))
+    for order in ([W1, W2], [W2, W1]):
+        graph = Graph()
+        with graph.as_default():
+            for task in [*order, W0]:
+                on(f"{task}/device:CPU:1", lambda: ops.constant(1.0))
+        assert list(of_session.unknown(graph.as_graph_def())) == order
     await soon(fakes.membership.leave())
 
 

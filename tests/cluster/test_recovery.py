@@ -14,7 +14,7 @@ from actorsession.cluster.server.snapshots import SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.testing import SimulatedCluster, on_host
 from actorsession.train import GradientDescentOptimizer
-from tests.cluster.kit import PS0, W0, W1, W2, eventually, on
+from tests.cluster.kit import PS0, W0, W1, eventually, on
 from tests.cluster.process_cluster import FACES, ProcessCluster
 
 
@@ -153,66 +153,10 @@ def test_variables_of_a_killed_process_come_back_from_its_last_snapshot() -> Non
     simulated(main, 2, snapshot_every=0.05)
 
 
-def test_tasks_are_added_to_a_cluster_and_removed_from_it() -> None:
-    async def main(cluster: SimulatedCluster) -> None:
-        with Graph().as_default() as graph:
-            x = ops.placeholder("float32", [])
-            here = on(W0, lambda: x + 1.0)
-        async with cluster.session(graph) as session:
-            assert await session.run(here, {x: 1.0}) == 2.0
-            added = await cluster.add("worker")
-            assert (added.task, added.alive) == (W2, True)
-            with graph.as_default():
-                there = on(W2, lambda: here * 10.0)
-            assert await session.run(there, {x: 1.0}) == 20.0
-            await cluster.remove("worker", 2)
-            assert not added.alive
-            assert sorted(cluster.spec.tasks()) == [W0, W1]
-            with pytest.raises(errors.InvalidArgumentError, match="has left the cluster"):
-                await session.run(there, {x: 1.0})
-            assert await session.run(here, {x: 2.0}) == 3.0
-            assert (await cluster.add("worker")).task == W2
-            assert await session.run(there, {x: 2.0}) == 30.0
-            with pytest.raises(ValueError, match="no task 7 in job 'worker'"):
-                await cluster.remove("worker", 7)
-            await cluster.scale("worker", 1)
-            assert sorted(cluster.status()) == [W0]
-            assert await session.run(here, {x: 3.0}) == 4.0
-
-    simulated(main, 2)
-
-
-def test_tasks_that_are_added_at_once_have_indices_of_their_own() -> None:
-    async def main(cluster: SimulatedCluster) -> None:
-        await cluster.scale("worker", 3)
-        assert sorted(cluster.spec.tasks()) == [W0, W1, W2]
-        with Graph().as_default() as graph:
-            sums = []
-            for task in (W1, W2):
-                with on(task):
-                    sums.append(ops.constant(1.0) + float(task[-1]))
-        for index in range(3):  # each of them knows both
-            async with cluster.session(graph, index=index) as session:
-                assert await session.run(sums) == [2.0, 3.0]
-
-    simulated(main, 1)
-
-
 def test_the_last_task_of_a_cluster_is_not_removed() -> None:
     async def main(cluster: SimulatedCluster) -> None:
         with pytest.raises(ValueError, match="is the last task; stop the cluster instead"):
             await cluster.remove("worker")
         assert cluster.process("worker").alive
-
-    simulated(main, 1)
-
-
-def test_a_cluster_that_was_stopped_starts_no_processes() -> None:
-    async def main(cluster: SimulatedCluster) -> None:
-        await cluster.stop()
-        for call in (cluster.restart("worker"), cluster.add("worker")):
-            with pytest.raises(errors.FailedPreconditionError, match="the cluster was stopped"):
-                await call
-        assert not cluster.process("worker").alive
 
     simulated(main, 1)

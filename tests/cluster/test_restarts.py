@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +17,9 @@ from actorsession import AsyncSession, Graph, LocalCluster, Session, errors, ops
 from actorsession.cluster import TaskEnd
 from actorsession.cluster.launch import restart_limit
 from actorsession.cluster.launch.worker_process import WorkerProcess
-from actorsession.cluster.server.snapshots import SnapshotStore
 from actorsession.config import ConfigProto
-from tests.cluster.exit_on_import import ExitOnImport
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, long_product, on, soon, until_all
 from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
-from tests.cluster.script import is_running
-from tests.cluster.test_recovery import saved_at
 from tests.conftest import _HELD_BEFORE
 from tests.loops import cancelled
 
@@ -134,26 +128,6 @@ def test_what_a_ps_without_snapshots_lost_is_an_error_until_restored(held: Proce
         session.close()
 
 
-def test_a_ps_that_is_started_again_restores_its_snapshot(tmp_path: Path, graph: Graph) -> None:
-    with on(PS0):
-        w = ops.Variable(0.0, name="w")
-        add = w.assign_add(1.0).op
-    jobs = {"ps": 1, "worker": 1}
-    with process_cluster(jobs, snapshot_dir=tmp_path, snapshot_every=0.05, restart=3) as held:
-        session = held.session("sync", held.target("worker"), graph=graph)
-        session.run(w.initializer)
-        for _ in range(5):
-            session.run(add)
-        saved_at(SnapshotStore(tmp_path, PS0), 6)
-        kill(held, "ps")
-        with pytest.raises(errors.WorkerRestartedError, match=r"Variables lost: none; back from .*: w"):
-            session.run(add)
-        assert session.reattach().restored == ("w",)
-        session.run(add)
-        assert session.run(w) == 6.0
-        session.close()
-
-
 def test_a_step_waits_no_longer_than_its_limit(held: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     y = on(W1, lambda: x + 1.0)
@@ -198,56 +172,6 @@ def test_state_of_the_session_alone_ends_with_its_master(held: ProcessCluster, g
 
 
 # -- what is not started again, and what is given up -------------------------------------------------
-@pytest.fixture
-def exit_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExitOnImport:
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return ExitOnImport(tmp_path)
-
-
-def test_a_task_that_dies_at_each_start_is_given_up_and_named(exit_on_import: ExitOnImport, graph: Graph) -> None:
-    """1. The limit is reached. 2. Steps fail at once and say so. 3. ``restart`` brings it back."""
-    x = ops.placeholder("float32", [])
-    y = on(W1, lambda: x + 1.0)
-    ends: list[TaskEnd] = []
-    imports = [exit_on_import.name]
-    with process_cluster({"worker": 2}, restart=2, imports=imports, on_end=ends.append) as held:
-        session = held.session("sync", held.target("worker"), graph=graph)
-        other = held.session("sync", held.target("worker", 1), graph=graph)
-        assert session.run(y, {x: 1.0}) == other.run(y, {x: 1.0}) == 2.0
-        exit_on_import.begin()
-        former = kill(held, "worker", 1)
-        wait_until(lambda: ends and not ends[-1].restarts)
-        assert [(end.task, end.restarts, end.clean) for end in ends] == [
-            (W1, True, False),
-            (W1, True, False),
-            (W1, False, False),
-        ]
-        killed, second, last = [end.message for end in ends]
-        again = "it is started again ({} of 2 times in 60 s)"
-        assert killed.startswith(f"{W1} has ended: killed by SIGKILL; {again.format(1)}; it held ")
-        assert second.startswith(f"{W1} could not be started: the process did not come up: exit co")
-        assert f"; {again.format(2)}" in second
-        assert "; it was started again 2 times in 60 s, the limit" in last
-        assert held.cluster.restarts == {W0: 0, W1: 2}
-        for lost in (session, other):
-            start = time.monotonic()
-            with pytest.raises(errors.UnavailableError) as info:
-                lost.run(y, {x: 1.0})
-            assert info.value.message.startswith(
-                f"{W1} (pid {former.pid}) was killed by SIGKILL; it was started again 2 times in 60 s, "
-                "the limit, the last time without success: the process did not come up: exit code 3"
-            )
-            assert time.monotonic() - start < PATIENCE / 4  # it does not wait for the task
-        with pytest.raises(errors.UnavailableError, match="did not come up: exit code 3"):
-            held.do(held.cluster.restart("worker", 1))
-        exit_on_import.end()
-        held.do(held.cluster.restart("worker", 1))
-        assert session.run(y, {x: 1.0}) == other.run(y, {x: 1.0}) == 2.0
-        kill(held, "worker", 1)
-        assert session.run(y, {x: 1.0}) == 2.0
-        assert held.cluster.restarts[W1] == 3
-        session.close()
-        other.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -268,55 +192,7 @@ async def test_a_process_that_was_asked_to_end_is_not_started_again(number: int)
         assert cluster.process("worker", 1) is process
 
 
-async def test_without_restarts_the_ends_are_reported_all_the_same() -> None:
-    ends: asyncio.Queue[TaskEnd] = asyncio.Queue()
-    async with LocalCluster({"worker": 1}, on_end=ends.put_nowait) as cluster:
-        os.kill(cluster.process("worker").pid, signal.SIGKILL)
-        end = await soon(ends.get())
-        assert (end.task, end.clean, end.restarts) == (W0, False, False)
-        assert end.message.startswith(f"{W0} has ended: killed by SIGKILL; it held ")
-    assert ends.empty()  # what the cluster ends itself is not reported
-
-
-async def test_a_callback_that_fails_does_not_keep_a_task_from_coming_back(caplog: pytest.LogCaptureFixture) -> None:
-    def on_end(end: TaskEnd) -> None:
-        raise RuntimeError(f"no more of {end.task}")
-
-    async with LocalCluster({"worker": 1}, restart=1, on_end=on_end) as cluster:
-        former = cluster.process("worker")
-        former.send_signal(signal.SIGKILL)
-        await eventually(lambda: cluster.process("worker") is not former)
-        assert cluster.process("worker").alive
-    (record,) = [r for r in caplog.records if r.exc_info is not None]
-    assert record.message == f"the callback for the end of {W0} has failed"
-
-
-# -- changes during a restart ------------------------------------------------------------------------
-def running(cluster: LocalCluster, task: int = 1) -> list[int]:
-    """The ids of the processes of a worker of a cluster that run, whether the cluster knows them or not. Their guards
-    have the same command line, and other parents."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            words = file.read_text().split("\0")
-            parent = file.with_name("stat").read_text().rpartition(")")[2].split()[1]
-            is_task = f"--task {task} --cluster " in " ".join(words)
-            if is_task and cluster.cluster_id in words and int(parent) == os.getpid():
-                found.append(int(file.parent.name))
-    return [pid for pid in found if is_running(pid)]
-
-
-async def in_the_middle_of_a_restart(cluster: LocalCluster, moment: str) -> None:
-    """Kill the second worker, and wait for the pause before its restart, or until it is being started."""
-    process = cluster.process("worker", 1)
-    process.send_signal(signal.SIGKILL)
-    if moment == "starting":
-        await eventually(lambda: any(p.alive for p in cluster._tasks.starting))
-        # A fork of the template has its command line a moment later.
-        await eventually(lambda: len(running(cluster)) == 1)
-    else:
-        await eventually(lambda: bool(process.sequel))
-        assert running(cluster) == []
+# -- sessions that wait ------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -324,90 +200,6 @@ def endless_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A restart pauses for as long as the test lasts."""
     for name, seconds in {"_FIRST_PAUSE": 10 * PATIENCE, "WINDOW": 100 * PATIENCE}.items():
         monkeypatch.setattr(restart_limit, name, seconds)
-
-
-@pytest.fixture(params=["pausing", "starting"])
-def moment(request: Any) -> str:
-    """When a cluster is changed: while a restart pauses, or while it starts."""
-    if request.param == "pausing":
-        request.getfixturevalue("endless_pauses")
-    return str(request.param)
-
-
-async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_leaves_nothing(moment: str) -> None:
-    cluster = LocalCluster({"worker": 2}, restart=3)
-    async with cluster:
-        await in_the_middle_of_a_restart(cluster, moment)
-        await soon(cluster.stop())
-        assert running(cluster, 0) == running(cluster) == []
-    assert running(cluster) == []
-
-
-async def test_a_task_that_is_removed_in_the_middle_of_its_restart_does_not_come_back(moment: str) -> None:
-    async with LocalCluster({"worker": 2}, restart=3) as cluster:
-        await in_the_middle_of_a_restart(cluster, moment)
-        await soon(cluster.remove("worker", 1))
-        assert running(cluster) == []
-        assert list(cluster.spec.tasks()) == [W0]
-        assert list(cluster.restarts) == [W0]
-        added = await soon(cluster.add("worker"))
-        assert running(cluster) == [added.pid]
-        assert cluster.restarts == {W0: 0, W1: 0}
-
-
-async def test_a_restart_by_hand_takes_the_place_of_one_that_is_under_way(moment: str) -> None:
-    async with LocalCluster({"worker": 2}, restart=3) as cluster:
-        address = cluster.target("worker", 1)
-        await in_the_middle_of_a_restart(cluster, moment)
-        process = await soon(cluster.restart("worker", 1))
-        assert running(cluster) == [process.pid]
-        assert cluster.process("worker", 1) is process
-        assert process.address == address
-
-
-async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothing(moment: str) -> None:
-    async with LocalCluster({"worker": 2}, restart=3) as cluster:
-        await in_the_middle_of_a_restart(cluster, moment)
-        cluster.kill_now()
-        await eventually(lambda: running(cluster, 0) == running(cluster) == [])
-        with pytest.raises(errors.FailedPreconditionError, match="was stopped"):
-            await cluster.restart("worker", 1)
-    assert running(cluster) == []
-
-
-async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_by_hand_leaves_nothing() -> None:
-    async with LocalCluster({"worker": 2}, restart=3) as cluster:
-        restarting = asyncio.create_task(cluster.restart("worker", 1))
-        await eventually(lambda: any(p.alive for p in cluster._tasks.starting))
-        await soon(cluster.stop())
-        assert running(cluster, 0) == running(cluster) == []
-        with pytest.raises((errors.UnavailableError, errors.FailedPreconditionError)):
-            await soon(restarting)
-        assert running(cluster) == []
-
-
-async def test_a_process_that_dies_while_its_task_is_changed_is_not_started_twice() -> None:
-    """Restarts by hand, two at once, and a removal, each at the moment of a death."""
-    async with LocalCluster({"worker": 3}, restart=OFTEN) as cluster:
-        cluster.process("worker", 1).send_signal(signal.SIGKILL)
-        both = await soon(asyncio.gather(cluster.restart("worker", 1), cluster.restart("worker", 1)))
-        assert running(cluster) == [cluster.process("worker", 1).pid] == [both[1].pid]
-        cluster.process("worker", 1).send_signal(signal.SIGKILL)
-        await soon(cluster.remove("worker", 1))
-        assert running(cluster) == []
-        assert sorted(cluster.processes) == [W0, "/job:worker/replica:0/task:2"]
-
-
-async def test_a_task_that_is_started_again_knows_those_that_have_joined(graph: Graph) -> None:
-    x = ops.placeholder("float32", [])
-    y = on(W1, lambda: x + 1.0)
-    async with LocalCluster({"worker": 2}, restart=3) as cluster:
-        await in_the_middle_of_a_restart(cluster, "starting")
-        added = await soon(cluster.add("worker"))
-        z = on(added.task, lambda: y * 2.0)
-        await eventually(lambda: cluster.process("worker", 1).alive)
-        async with AsyncSession(cluster.target("worker", 1), graph=graph) as session:
-            assert await soon(session.run(z, {x: 1.0})) == 4.0
 
 
 async def cancelled_while_it_hangs_up(session: Any, run: Coroutine[Any, Any, Any], monkeypatch: Any) -> None:

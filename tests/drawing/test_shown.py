@@ -150,8 +150,9 @@ def test_ipython_prints_an_object_whole_and_as_a_line_inside_another() -> None:
 
 
 async def test_a_session_and_a_cluster_show_themselves_without_asking_anybody() -> None:
-    async with AsyncSession(graph=small_graph()) as session:
+    async with AsyncSession(graph=small_graph(), name="trainer") as session:
         assert "AsyncSession" in session._repr_html_()
+        assert str(session).startswith("AsyncSession\n  name:    trainer\n")
     assert "state:   closed" in str(session)
     cluster = LocalCluster({"worker": 2})
     assert str(cluster) == "LocalCluster\n  processes:  0 of 0 alive"

@@ -121,7 +121,7 @@ PROTOCOL = {
     "ask_session_why": ("session_handle: str, timeout_in_ms: int", "session_why"),
     "session_why": ("waits: list[Any], silent: dict[str, str]", None),
     "ask_owed": ("steps: list[int], keys: list[str], reply_to: str, session_handle: str", "done"),
-    "values_lost": ("step_id: int, task: str", None),
+    "values_lost": ("step_id: int, task: str, key: str", None),
     "cleanup_graph": ("step_id: int, error: list[Any] | None, settles: bool, ran: bool, handed_out: list[int]", "done"),
     "cleanup_all": ("containers: list[str]", "done"),
 }

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from actorsession import AsyncSession
 from actorsession.cluster.master.step_parts import StepParts
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
-from actorsession.errors import OpError, UnavailableError
+from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.rpc.liveness.lease import Lease, Look
 from actorsession.runtime.engine.takes import Takes
 from actorsession.session.remote.remote_steps import RemoteSteps
@@ -51,12 +51,17 @@ async def _run_again(self: AsyncSession, *args: Any, **more: Any) -> Any:
     """Runs a step again whose acknowledgement did not come, without a check whether it was applied."""
     try:
         return await _run(self, *args, **more)
-    except UnavailableError:
+    except (UnavailableError, DeadlineExceededError):
         return await _run(self, *args, **more)
 
 
-def _sync_nothing(self: SimulatedDisk, file: int) -> None:
+_fsync = SimulatedDisk.fsync
+
+
+def _sync_folders_only(self: SimulatedDisk, descriptor: int) -> None:
     """Has a file renamed before its bytes are on the disk."""
+    if self._open.of(descriptor).node.is_folder:
+        _fsync(self, descriptor)
 
 
 _begin = RemoteSteps.__init__
@@ -64,7 +69,8 @@ _begin = RemoteSteps.__init__
 
 def _number_twice(self: RemoteSteps, *args: Any, **more: Any) -> None:
     _begin(self, *args, **more)
-    self.calls = _repeating()
+    calls: Any = _repeating()
+    self.calls = calls
 
 
 def _repeating() -> Iterator[int]:
@@ -99,14 +105,20 @@ class Defect(NamedTuple):
 
 DEFECTS = {
     "dropped abort": Defect(
-        StepParts, "abort_parts", _abort_nothing, frozenset({"nothing pending", "ends in time"}), 0
+        StepParts, "abort_parts", _abort_nothing, frozenset({"nothing pending", "ends in time", "queue elements"}), 0
     ),
-    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 0),
-    "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 0),
-    "unchecked acknowledgement": Defect(AsyncSession, "run", _run_again, frozenset({"whole values"}), 0),
-    "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_nothing, frozenset({"snapshots"}), 0),
+    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 48),
+    "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 2),
+    "unchecked acknowledgement": Defect(
+        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 9
+    ),
+    "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots"}), 0),
     "frame numbered twice": Defect(
-        RemoteSteps, "__init__", _number_twice, frozenset({"right values", "named causes", "ends in time"}), 0
+        RemoteSteps,
+        "__init__",
+        _number_twice,
+        frozenset({"collectives", "right values", "named causes", "ends in time"}),
+        0,
     ),
     "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 0),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -265,13 +266,18 @@ async def test_a_tls_dialler_at_another_kind_of_server_is_told_so(files: Securit
 async def test_a_port_that_hangs_up_or_is_silent_says_in_which_phase(files: SecurityConfig) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"tls://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(ConnectError, match=r"no answer within 0.05 s \(phase tls") as caught:
-            await connect(address, WORKER, security=files, timeout=0.05)
-        assert caught.value.phase == "tls"
+        for timeout in [0.05, 0.5, 5.0, 50.0]:  # a busy machine may not have sent anything so soon
+            with pytest.raises(ConnectError) as caught:
+                await connect(address, WORKER, security=files, timeout=timeout)
+            if caught.value.phase == "tls":
+                break
+        assert f"no answer within {timeout:g} s (phase tls" in str(caught.value)
+        server.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                server.accept()[0].close()  # of the diallers that gave up
         loop = asyncio.get_running_loop()
         dialling = loop.create_task(connect(address, WORKER, security=files, timeout=60))
-        server.accept()[0].close()  # of the dialler that gave up
-        server.setblocking(False)
         accepted, _ = await loop.sock_accept(server)
         accepted.setblocking(False)
         await loop.sock_recv(accepted, 2**16)

@@ -8,7 +8,7 @@ is, even if its device is gone, and then no part can be cut that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
@@ -109,20 +109,20 @@ class SessionGraph:
             for name, where in list(self._state.placed.items())
         )
 
-    def unknown(self, graph: GraphDef) -> set[str]:
-        """Return the absent tasks from which new nodes request a device that is not known yet."""
+    def unknown(self, graph: GraphDef) -> Collection[str]:
+        """Return the absent tasks from which new nodes request a device that is not known yet, in their order."""
         missing, devices = self._membership.missing, self._membership.members.devices
         if not missing:
-            return set()
-        tasks = set()
-        for text in {node.device for node in graph.nodes}:
+            return ()
+        tasks: dict[str, None] = {}
+        for text in dict.fromkeys(node.device for node in graph.nodes):
             try:
                 request = DeviceSpec.parse(text)
             except ValueError:
                 continue  # placement reports it
             task = str(request.task_spec)
             if task in missing and not devices.matching(request):
-                tasks.add(task)
+                tasks[task] = None
         return tasks
 
     @property

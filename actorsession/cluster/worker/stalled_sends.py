@@ -3,8 +3,9 @@
 A value that was on its way when a link was lost does not arrive any more. The sender's partitions may have
 succeeded, so that no other part of the system observes a failure. Therefore a worker checks once per
 heartbeat period which steps wait for other tasks, and asks those tasks. A task that cannot be reached will
-send nothing more. A task whose partitions of the step are over reports that by a message that takes the same
-path as its values: a value that has not arrived before that message was lost.
+send nothing more. A task whose partitions of the step are over, or that has pushed the value, reports that by a
+message that takes the same path as its values: a value that has not arrived before that message was lost. The
+second matters where each of two tasks waits for a value of the other, so that neither is ever over.
 
 Owned by a worker actor. Imports refs, messages and the rendezvous table. Invariants: A task that is merely
 busy fails no step. A value that is still on its way is not reported lost, because the report arrives behind
@@ -35,8 +36,9 @@ __all__ = ["MissingTensorProbe"]
 _log = logging.getLogger("actorsession.cluster")
 # A task that values are awaited from, with the tasks of the session that has a cluster of its own.
 _Sender: TypeAlias = "tuple[str, SessionPeers | None]"
+_Awaited: TypeAlias = "list[tuple[int, str]]"  # steps and keys
 
-# Limit on the steps in one request; a worker with more of them asks again in the next period.
+# Limit on the keys in one request; a worker with more of them asks again in the next period.
 _ASKED = 1000
 
 
@@ -85,18 +87,17 @@ class MissingTensorProbe:
                 asking = self._ask(sender, steps)
                 _ = children.start(asking, name=f"ask {sender[0]} for missing tensors")
 
-    def _waiting(self) -> Mapping[_Sender, dict[int, str]]:
-        """Return, by awaited task, the waiting steps with one awaited key of each."""
-        waiting: defaultdict[_Sender, dict[int, str]] = defaultdict(dict)
+    def _waiting(self) -> Mapping[_Sender, _Awaited]:
+        """Return, by awaited task, the waiting steps with their awaited keys."""
+        waiting: defaultdict[_Sender, _Awaited] = defaultdict(list)
         limit = current_host().clock.monotonic() - BEAT_SECONDS
         for rendezvous in self._table.begun_before(limit):
-            for task, key in rendezvous.awaited().items():
-                sender = (task, rendezvous.peers)
-                if len(waiting[sender]) < _ASKED:
-                    waiting[sender][rendezvous.step_id] = key
+            for task, keys in rendezvous.awaited().items():
+                awaited = waiting[task, rendezvous.peers]
+                awaited += [(rendezvous.step_id, key) for key in keys[: _ASKED - len(awaited)]]
         return waiting
 
-    async def _ask(self, sender: _Sender, steps: Mapping[int, str]) -> None:
+    async def _ask(self, sender: _Sender, steps: _Awaited) -> None:
         try:
             error = await self._ask_sender(sender, steps, CONNECT_TIMEOUT)
             if error is not None:
@@ -110,16 +111,16 @@ class MissingTensorProbe:
         finally:
             self._asking.discard(sender)
 
-    async def _ask_sender(self, sender: _Sender, steps: Mapping[int, str], limit: float) -> OpError | None:
+    async def _ask_sender(self, sender: _Sender, steps: _Awaited, limit: float) -> OpError | None:
         """Ask a task; return the error if it cannot be reached."""
-        waiting = [r for step_id in steps if (r := self._table.find(step_id)) is not None]
+        waiting = [r for step_id, _ in steps if (r := self._table.find(step_id)) is not None]
         if not waiting:
             return None
         task, peers = sender
         workers = self._workers if peers is None else peers.workers
         message = AskOwed(
-            steps=list(steps),
-            keys=list(steps.values()),
+            steps=[step_id for step_id, _ in steps],
+            keys=[key for _, key in steps],
             reply_to=waiting[0].task,
             session_handle="" if peers is None else peers.session_handle,
         )
@@ -131,8 +132,8 @@ class MissingTensorProbe:
             return error
         return None
 
-    def _fail(self, steps: Mapping[int, str], error: OpError) -> None:
-        for step_id, key in steps.items():
+    def _fail(self, steps: _Awaited, error: OpError) -> None:
+        for step_id, key in dict(steps).items():
             task = parse_key(key).src_task
             rendezvous = self._table.find(step_id)
             if rendezvous is not None and task in rendezvous.awaited():
@@ -142,7 +143,10 @@ class MissingTensorProbe:
     def values_lost(self, message: ValuesLost) -> None:
         """Fail a step that still waits for values of a task that will send nothing more."""
         rendezvous = self._table.find(message.step_id)
-        if rendezvous is not None and message.task in rendezvous.awaited():
+        if rendezvous is None:
+            return
+        awaited = rendezvous.awaited().get(message.task, ())
+        if message.key in awaited if message.key else awaited:
             words = (
                 f"values of {message.task} for {rendezvous.what} were lost on their way to {rendezvous.task}, with "
                 "the link that they were sent over"
@@ -152,7 +156,7 @@ class MissingTensorProbe:
     # -- the sending side ----------------------------------------------------------------------
 
     def answer(self, message: AskOwed, workers: WorkerCacheInterface) -> None:
-        """Report the steps for which nothing more will be sent; steps that are not over are not mentioned.
+        """Report the steps for which nothing more will be sent, and the values that were; others are not mentioned.
 
         Args:
             message: the request.
@@ -161,8 +165,15 @@ class MissingTensorProbe:
         Raises:
             InvalidArgumentError: for a malformed key.
         """
+        reported: set[int] = set()  # one report ends a step
         for step_id, text in zip(message.steps, message.keys, strict=False):
             key = parse_key(text)
+            if step_id in reported:
+                continue
+            rendezvous = self._table.find(step_id)
             if self._table.is_over(step_id) or key.src_incarnation not in self._incarnations:
-                lost = ValuesLost(step_id=step_id, task=key.src_task)
-                workers.tell_after_pushes(message.reply_to, lost)
+                text = ""
+            elif rendezvous is None or not rendezvous.has_pushed(text):
+                continue
+            reported.add(step_id)
+            workers.tell_after_pushes(message.reply_to, ValuesLost(step_id=step_id, task=key.src_task, key=text))

@@ -43,6 +43,8 @@ class Workers(Protocol):
 # Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps than this
 # in that time.
 MAX_REMEMBERED = 10_000
+# Pushes of one step whose keys are remembered, for loops over several tasks; one that was lost soon stops them.
+_MOST_PUSHES = 10_000
 _new = tuple.__new__
 # Seconds that values pushed for a step may wait for its start; a live master starts a step on all its workers
 # at once.
@@ -90,6 +92,7 @@ class WorkerRendezvous(Rendezvous):
         entered: when the thread came back to it; 0 while it is elsewhere.
         paused: whether the thread has left the step.
         left_out: transfers that are not kept, because there were so many.
+        pushed_keys: the keys of each push, the oldest left out where there were so many; ``None`` before the first.
         frames: the pushes that have arrived for a traced step; not set before the first.
     """
 
@@ -109,6 +112,7 @@ class WorkerRendezvous(Rendezvous):
         "paused",
         "peers",
         "pushed",
+        "pushed_keys",
         "seen",
         "step_id",
         "task",
@@ -130,6 +134,7 @@ class WorkerRendezvous(Rendezvous):
         self.begun = False
         self.holder: RendezvousTable | None = None
         self.pushed = 0
+        self.pushed_keys: list[list[str]] | None = None
         self.created = now
         self.task = task
         self._workers = workers
@@ -153,11 +158,17 @@ class WorkerRendezvous(Rendezvous):
         self.peers = peers
         self.task, self._workers = peers.task, peers.workers
 
-    def awaited(self) -> dict[str, str]:
-        """Return the other tasks that values are awaited from, with one awaited key of each."""
-        tasks = {parse_key(key).src_task: key for key in self.waiting_keys()}
+    def awaited(self) -> dict[str, list[str]]:
+        """Return the other tasks that values are awaited from, with the awaited keys of each."""
+        tasks: dict[str, list[str]] = {}
+        for key in self.waiting_keys():
+            tasks.setdefault(parse_key(key).src_task, []).append(key)
         tasks.pop(self.task, None)
         return tasks
+
+    def has_pushed(self, key: str) -> bool:
+        """Return whether a value was pushed to its task, as far as that is remembered."""
+        return any(key in keys for keys in self.pushed_keys or ())
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
         """Store a value for a device of this task, or gather it for the task of its device."""
@@ -185,7 +196,13 @@ class WorkerRendezvous(Rendezvous):
         """Push what was gathered, one message per task."""
         gathered, self.gathered = self.gathered, {}
         seen = self.seen
+        known = self.pushed_keys
+        if known is None:
+            known = self.pushed_keys = []
+        elif len(known) > _MOST_PUSHES:
+            del known[: _MOST_PUSHES // 2]
         for task, message in gathered.items():
+            known.append(message.keys)
             values = message.values
             if len(values) > 1 or getattr(values[0], "nbytes", 0) > INLINE_LIMIT:
                 self.pushed += bytes_held(values)

@@ -6,13 +6,13 @@ the end. All files are opened through the opener that is given, which knows what
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from actorsession.checkpoints import file_errors
 from actorsession.errors import InvalidArgumentError
 from actorsession.opsets.parsing.records import Inflated, compression_of
+from transports.host import current_host
 
 __all__ = ["blocks_of", "lines_of", "whole_file"]
 
@@ -34,7 +34,7 @@ class _Source:
         wbits = compression_of(compression)
         self.path = path
         with file_errors(f"cannot read {path!r}"):
-            self._file = open(path, "rb", opener=opener)  # noqa: SIM115 - close() does
+            self._file = current_host().files.open_file(path, opener=opener)
         self._bytes: Any = Inflated(self._file, wbits) if wbits else self._file
         self._compressed = bool(wbits)
         self._rest = b""
@@ -42,7 +42,7 @@ class _Source:
 
     def size(self) -> int | None:
         """The number of bytes; unknown of a compressed file."""
-        return None if self._compressed else os.fstat(self._file.fileno()).st_size
+        return None if self._compressed else current_host().files.fstat(self._file.fileno()).st_size
 
     def fill(self, count: int) -> bool:
         """Have at least ``count`` bytes at hand, and return whether there are as many."""
@@ -163,5 +163,5 @@ def blocks_of(
 
 def whole_file(path: str, opener: Opener) -> bytes:
     """Return the bytes of a file."""
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
+    with file_errors(f"cannot read {path!r}"), current_host().files.open_file(path, opener=opener) as file:
         return file.read()

@@ -18,6 +18,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.rows import checked, no_outputs, op, scalar
 from actorsession.ops.shape_operands import boxed
+from actorsession.opsets.parsing.file_parts import whole_file
 from actorsession.opsets.text.kernels import string_array
 
 __all__ = ["matching_files", "read_file", "write_file"]
@@ -94,9 +95,7 @@ def _read_kernel(ctx: KernelContext) -> Kernel:
     op, host = ctx.op, ctx.resources
 
     def read(filename: Any) -> bytes:
-        path = os.fsdecode(_one(op, filename))
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=host.files.opener) as file:
-            return file.read()
+        return whole_file(os.fsdecode(_one(op, filename)), host.files.opener)
 
     return read
 

@@ -31,6 +31,7 @@ from actorsession.opsets.parsing.record_frames import (
     sound,
 )
 from actorsession.process_bound import ProcessBound
+from transports.host import current_host
 
 __all__ = ["COMPRESSIONS", "RecordReader", "RecordWriter"]
 
@@ -111,7 +112,7 @@ class RecordReader(ProcessBound):
         wbits = compression_of(compression)
         self.path = path
         with file_errors(f"cannot read {path!r}"):
-            self._file = open(path, "rb", opener=opener)  # noqa: SIM115 - close() does
+            self._file = current_host().files.open_file(path, opener=opener)
         self._bytes: _Bytes = Inflated(self._file, wbits) if wbits else self._file
         self._block_size = _FIRST_BLOCK
         # Bytes that were read but belong to no record yet, and their offset.

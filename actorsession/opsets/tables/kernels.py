@@ -24,6 +24,7 @@ from actorsession.ops.shape_operands import boxed
 from actorsession.ops.shared_state import check_handle_of, register_state
 from actorsession.opsets.tables.state import TableState
 from actorsession.opsets.text.kernels import one_string, string_array
+from transports.host import current_host
 
 __all__ = ["LINE_NUMBER", "WHOLE_LINE"]
 
@@ -252,7 +253,7 @@ def _check_file(ctx: InferContext) -> list[TensorShape]:
 def _lines(name: bytes, most: int, files: FileRoots) -> Iterator[bytes]:
     """Yield the lines of a file, at most ``most`` if that is not negative."""
     try:
-        with open(os.fsdecode(name), "rb", opener=files.opener) as file:
+        with current_host().files.open_file(os.fsdecode(name), opener=files.opener) as file:
             read = 0
             for read, line in enumerate(file, 1):
                 if most >= 0 and read > most:

@@ -76,7 +76,7 @@ def _spans(node: NodeDef, nodes: Mapping[str, NodeDef], known: Mapping[str, Node
 def _disagree(requests: set[str]) -> bool:
     """Return whether no device is all of those that are requested."""
     merged = DeviceSpec()
-    for text in requests - {""}:
+    for text in sorted(requests - {""}):
         try:
             asked = DeviceSpec.parse(text)
         except ValueError:

@@ -26,7 +26,7 @@ from actorsession.errors import (
     WorkerRestartedError,
 )
 from actorsession.records import dataclass
-from actorsession.testing.simulation.history import History, Outcome, Record
+from actorsession.testing.simulation.history import History, Outcome, Record, client_host
 
 __all__ = ["CHECKS", "MARK", "Finding", "check", "initial", "updated", "updates"]
 
@@ -45,7 +45,7 @@ _ECHO = 40.0
 # Seconds within which all tasks know that a step has failed, if nothing holds the messages up.
 _PASSING = 1.0
 # Seconds that a snapshot may take: to wait for a moment without steps, to write and to sync.
-_WRITING = 3.0
+_WRITING = 1.5
 
 Check: TypeAlias = Callable[[History], Iterator[str]]
 
@@ -259,8 +259,8 @@ def late_updates(history: History) -> Iterator[str]:
             k: r for r in history.records for at, k in updates(r) if at == variable and r.outcome is Outcome.UNKNOWN
         }
         for read in reads:
-            reset = max((r.began for r in resets if r.ended < read.record.began), default=None)
-            for update in sorted(read.updates & failed.keys()) if reset is not None else ():
+            reset = max((r.began for r in resets if r.ended < read.record.began), default=-np.inf)
+            for update in sorted(read.updates & failed.keys()):
                 if failed[update].ended + _ECHO < reset:
                     yield f"variable {variable} began anew and has update {update} of {failed[update]}: {read.record}"
 
@@ -332,11 +332,13 @@ def right_values(history: History) -> Iterator[str]:
 
 
 def ends_in_time(history: History) -> Iterator[str]:
-    """Every operation ends, within its limit if it has one."""
+    """Every operation ends, within its limit if it has one; time in which its client stood still does not count."""
     for record in history.records:
         operation = record.operation
         limit = min(operation.limit or _LONGEST, operation.cancel or _LONGEST)
-        if record.ended - record.began > limit * 1.1 + _MARGIN:
+        still = history.disturbed(record.began, record.ended, client_host(operation.client))
+        held = sum(min(d.ended, record.ended) - max(d.began, record.began) for d in still)
+        if record.ended - record.began - held > limit * 1.1 + _MARGIN:
             yield f"{record.ended - record.began:.3f} s are more than {limit} s: {record}"
 
 

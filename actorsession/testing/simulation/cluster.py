@@ -72,6 +72,7 @@ class SimulatedMachine:
     Attributes:
         disk: its disk.
         host: the process that runs on it now, or ran last.
+        is_used: whether a process was started on it.
     """
 
     def __init__(self, loop: SimulatedLoop, network: SimulatedNetwork, name: str) -> None:
@@ -81,7 +82,7 @@ class SimulatedMachine:
         self._random = loop.random(f"machine {name}")
         self.disk = SimulatedDisk()
         self.host: SimulatedHost = self._equipped(SimulatedHost(loop, name))
-        self._used = False
+        self.is_used = False
 
     def _equipped(self, host: SimulatedHost) -> SimulatedHost:
         host.files = self.disk
@@ -89,10 +90,16 @@ class SimulatedMachine:
         return host
 
     def boot(self) -> SimulatedHost:
-        """Return the host of a new process."""
-        if self._used:
+        """Return the host of a new process.
+
+        Raises:
+            RuntimeError: if the process before still runs: a task has one process at a time.
+        """
+        if self.is_used:
+            if not self.host.is_dead:
+                raise RuntimeError(f"{self.name} has a process already")
             self.host = self._equipped(self.host.restart())
-        self._used = True
+        self.is_used = True
         return self.host
 
     def end(self, *, power: bool = False) -> None:
@@ -111,6 +118,7 @@ class SimulatedProcess:
     """The process of one task: a ``Server`` on a machine; has the interface of ``TaskProcess``.
 
     Args:
+        loop: the loop of the simulation.
         machine: where it runs.
         parent: the host that starts it and is told of its end.
         job: the job of its task.
@@ -156,25 +164,24 @@ class SimulatedProcess:
     async def _serve(self, cluster: Mapping[str, Any] | ClusterResolver, settings: ServerSettings) -> None:
         """Do what the program of a worker does: serve until somebody ends it."""
         await asyncio.sleep(self._random.uniform(*_START))
-        lines: Sequence[str] = ()
+        lost, lines = "", []
         try:
             self.server = server = Server(cluster, self.job, self.index, settings)
             async with server:
                 self._tell_parent(_PIPE, self._hear_address, server.target)
                 await server.serve_forever()
-            if server.lost:
-                lines = [server.lost]
-                self._tell_parent(_PIPE, self._hear_loss, server.lost)
+            if lost := server.lost:
+                lines = [lost]
         except Exception as error:
             lines = [f"{type(error).__name__}: {error}"]
-        self._leave(1 if lines else 0, lines)
+        self._leave(1 if lines else 0, lines, lost)
 
-    def _leave(self, code: int, lines: Sequence[str] = (), *, power: bool = False) -> None:
-        """End with a code, of which the parent hears a little later."""
+    def _leave(self, code: int, lines: Sequence[str] = (), lost: str = "", *, power: bool = False) -> None:
+        """End with a code, of which the parent hears a little later, as of what was lost."""
         if self._left is None and self.host is not None:
             self._left, self._lines = code, lines
             self.machine.end(power=power)
-            self._tell_parent(_LOST if power else _PIPE, self._hear_end, code)
+            self._tell_parent(_LOST if power else _PIPE, self._hear_end, code, lost)
 
     def _tell_parent(self, delay: tuple[float, float], hear: Callable[..., None], *args: Any) -> None:
         with on_host(self._parent):
@@ -184,11 +191,8 @@ class SimulatedProcess:
         self.address = address
         self._up.set()
 
-    def _hear_loss(self, lost: str) -> None:
-        self.lost = lost
-
-    def _hear_end(self, code: int) -> None:
-        self.exit_code = code
+    def _hear_end(self, code: int, lost: str) -> None:
+        self.exit_code, self.lost = code, lost
         for event in (self._up, self._ready, self._ended):
             event.set()
 
@@ -414,6 +418,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         cluster_id: the id of the cluster; drawn if left out.
         resolves: whether servers ask a resolver for the tasks when they dial one, in place of waiting to be told.
         shuffle: whether callbacks of one process run in any order as well, which asyncio does not do.
+        most_seconds: virtual seconds after which a run fails that has not ended, with a list of what waits.
 
     Attributes:
         loop: the event loop of the simulation.
@@ -437,9 +442,10 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         cluster_id: str | None = None,
         resolves: bool = False,
         shuffle: bool = False,
+        most_seconds: float = 1e4,
     ) -> None:
         jobs = DEFAULT_JOBS if jobs is None else jobs
-        self.loop: SimulatedLoop = SimulatedLoop(seed, shuffle=shuffle)
+        self.loop: SimulatedLoop = SimulatedLoop(seed, shuffle=shuffle, most_seconds=most_seconds)
         self.network: SimulatedNetwork = SimulatedNetwork(self.loop)
         self._clients: dict[str, SimulatedMachine] = {}
         self.client = self.client_host("client")
@@ -531,8 +537,10 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
     async def stop(self, grace: float = GRACE) -> None:
         """Heal what is broken, and end all processes; see ``ManagedCluster.stop``."""
         self.heal()
-        await self._changes.stop(grace)
-        await super().stop(grace)
+        try:
+            await super().stop(grace)
+        finally:
+            await self._changes.stop(grace)
 
     aclose = stop
 
@@ -619,6 +627,11 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
     def _has(self, name: str) -> bool:
         return name in self._machines.machines or name in self._clients
+
+    def has_process(self, name: str) -> bool:
+        """Return whether a process runs on the machine of a task, whether the cluster knows it or not."""
+        machine = self._machines.machines.get(name)
+        return machine is not None and machine.is_used and not machine.host.is_dead
 
     def process_on(self, name: str) -> SimulatedProcess:
         """Return the process of the task on a machine.

@@ -239,12 +239,12 @@ class _FaultyFiles(Files):
         """Let a call begin, unless the host is dead or a fault meets it."""
         host = current_host()
         if host in self._dead:
-            raise HostCrash(current_host().name)
+            raise HostCrash(host.name)
         if self._planned is not None and self.calls >= self._planned[0] and call != "read":
             crash, self._planned = self._planned[1], None
             self._dead.add(host)
             crash()
-            raise HostCrash(current_host().name)
+            raise HostCrash(host.name)
         self.calls += call != "read"
         if self._delay:
             host.clock.sleep(self._delay)
@@ -701,7 +701,7 @@ class SimulatedDisk(_FaultyFiles):
 
     def realpath(self, path: str) -> str:
         """Return a path without dots."""
-        return os.path.normpath("/" + path)
+        return os.path.normpath(os.path.join("/", path))
 
     def stat(self, path: AnyPath | int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
         """Return the status of what has a name."""
@@ -822,7 +822,7 @@ def _at(folder: _Node, name: str, path: _Named) -> _Node | None:
     """Return what has a name in a folder; ``None`` if there is nothing."""
     if not folder.is_folder:
         _refuse(errno.ENOTDIR, path)
-    if len(os.fsencode(name)) > _LONGEST_NAME:
+    if 4 * len(name) > _LONGEST_NAME and len(os.fsencode(name)) > _LONGEST_NAME:
         _refuse(errno.ENAMETOOLONG, path)
     if name in ("", os.curdir):
         return folder

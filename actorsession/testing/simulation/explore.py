@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
@@ -17,9 +18,10 @@ from typing import Any, TypeVar
 
 from actorsession.observe.events import Event, event, naming, region
 from actorsession.records import dataclass
+from actorsession.session.graph_mutation_warnings import GraphGrowthWarning
 from actorsession.testing.simulation.checks import Finding, check
 from actorsession.testing.simulation.faults import Schedule
-from actorsession.testing.simulation.history import History
+from actorsession.testing.simulation.history import History, client_host
 from actorsession.testing.simulation.story import Performance, Story
 
 __all__ = ["Report", "explore", "play", "shorten", "trace"]
@@ -64,7 +66,9 @@ def play(story: Story) -> tuple[Report, Performance]:
     performance = Performance(story)
     history = performance.history
     try:
-        performance.run(Performance.perform)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GraphGrowthWarning)  # as clients extend their graphs between runs
+            performance.run(Performance.perform)
         findings = check(history)
     except Exception as error:
         findings = [Finding(_BROKEN, "".join(traceback.format_exception(error)))]
@@ -153,7 +157,7 @@ def trace(performance: Performance) -> dict[str, Any]:
     """
     history = performance.history
     clients = sorted({record.operation.client for record in history.records})
-    pids = {name: pid for pid, name in enumerate([*map("client-{}".format, clients), *history.tasks], start=1)}
+    pids = {name: pid for pid, name in enumerate([*map(client_host, clients), *history.tasks], start=1)}
     events = [naming("process_name", pid, name) for name, pid in pids.items()]
     end = performance.loop.now
     events += _operations(history, pids, end)
@@ -176,7 +180,7 @@ def _operations(history: History, pids: dict[str, int], end: float) -> Iterator[
         operation = record.operation
         args = {"operation": str(operation), "outcome": record.outcome.value, "error": str(record.error or "")}
         took = min(record.ended, end) - record.began
-        pid = pids[f"client-{operation.client}"]
+        pid = pids[client_host(operation.client)]
         yield region("operation", operation.kind, pid, operation.lane + 1, record.began * 1e6, took * 1e6, args)
 
 

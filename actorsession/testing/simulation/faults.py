@@ -120,8 +120,15 @@ def _part(cluster: SimulatedCluster, fault: Fault) -> None:
     cluster.end_later(fault, lambda: cluster.network.heal(fault.whom, fault.other))
 
 
+def _cut(cluster: SimulatedCluster, fault: Fault) -> None:
+    cluster.network.cut(fault.whom, fault.other, silent=fault.kind == "vanish")
+
+
 def _slow(cluster: SimulatedCluster, fault: Fault) -> None:
-    cluster.network.slow(fault.whom, fault.other, fault.by)
+    if fault.kind == "narrow":
+        cluster.network.slow(fault.whom, fault.other, 0.0, bandwidth=fault.by)
+    else:
+        cluster.network.slow(fault.whom, fault.other, fault.by)
     cluster.end_later(fault, lambda: cluster.network.slow(fault.whom, fault.other, 0.0))
 
 
@@ -177,14 +184,16 @@ KINDS: Mapping[str, FaultKind] = {
     "end": FaultKind("task", lambda cluster, fault: cluster.process_on(fault.whom).terminate(), 0.5),
     "restart": FaultKind("task", _restart, 2.0),
     "stall": FaultKind("host", _stall, 3.0, seconds=(0.001, 20.0)),
-    "cut": FaultKind("pair", lambda cluster, fault: cluster.network.cut(fault.whom, fault.other), 3.0),
+    "cut": FaultKind("pair", _cut, 3.0),
+    "vanish": FaultKind("pair", _cut, 1.0),
     "part": FaultKind("pair", _part, 2.0, seconds=(0.01, 20.0)),
     "mute": FaultKind("pair", _part, 2.0, seconds=(0.01, 20.0)),
     "slow": FaultKind("pair", _slow, 2.0, by=(0.001, 1.0), seconds=(0.1, 20.0)),
+    "narrow": FaultKind("pair", _slow, 1.0, by=(3e3, 1e6), seconds=(0.1, 20.0)),
     "fill": FaultKind("task", _fill, 0.5, by=(1.0, 1e5), seconds=(0.1, 20.0)),
     "fail": FaultKind("task", _fail, 0.5, seconds=(0.1, 20.0)),
     "tear": FaultKind("task", _tear, 1.0, by=(0.5, 40.0), seconds=(0.1, 20.0)),
-    "lag": FaultKind("task", _lag, 0.5, by=(1e-4, 0.05), seconds=(0.1, 20.0)),
+    "lag": FaultKind("task", _lag, 0.5, by=(1e-5, 2e-3), seconds=(0.1, 20.0)),
     "rot": FaultKind("task", _rot, 0.0),
     "drift": FaultKind("host", _drift, 1.0, by=(0.9, 1.1), seconds=(0.1, 20.0)),
     "jump": FaultKind(

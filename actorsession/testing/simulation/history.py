@@ -16,7 +16,12 @@ from typing import Any
 from actorsession.errors import OpError
 from actorsession.records import dataclass
 
-__all__ = ["Disturbance", "History", "Operation", "Outcome", "Record"]
+__all__ = ["Disturbance", "History", "Operation", "Outcome", "Record", "client_host"]
+
+
+def client_host(client: int) -> str:
+    """Return the name of the host of a client."""
+    return f"client-{client}"
 
 
 class Outcome(Enum):

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -49,13 +50,15 @@ from actorsession.testing.simulation.checks import initial, updated
 from actorsession.testing.simulation.cluster import SimulatedCluster, SimulatedProcess
 from actorsession.testing.simulation.faults import KINDS as FAULTS
 from actorsession.testing.simulation.faults import Fault, Schedule
-from actorsession.testing.simulation.history import Disturbance, History, Operation, Outcome, Record
+from actorsession.testing.simulation.history import Disturbance, History, Operation, Outcome, Record, client_host
 from transports.host import on_host
 
 __all__ = ["KINDS", "Kind", "Setting", "Story", "perform"]
 
 T = TypeVar("T")
 
+# How often the power of machines fails, compared with other faults, where something is on their disks.
+_POWER = 5.0
 # Pairs of tasks over which values go.
 _WAYS = 2
 # Members of the sums that several sessions make together, and the scope in which they find each other.
@@ -63,11 +66,16 @@ _MEETING = 2
 _MEETS = RunOptions(experimental=RunOptions.Experimental(collective_graph_key=1))
 # Tries of a client to do without an error what it does when all faults are over.
 _TRIES = 5
-# Virtual seconds by when nothing may be left: values for a step whose master died before it began everywhere are kept
-# for a minute.
-_SETTLE = 75.0
+# Virtual seconds by when nothing may be left; and where links may have been lost: values for a step that has not begun
+# because its master was are kept for a minute.
+_SETTLE, _SETTLE_AFTER_LOSS = 10.0, 75.0
+_KEEPS_LINKS = frozenset({"slow", "fill", "fail", "lag", "drift", "jump"})
 # What a fault is that ends a process.
 _FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
+# Leases after which a silent client is given up, those of clients being three times as long.
+_CLIENT_LEASES = 4
+# What a task counts that has to be 0 in the end.
+_COUNTS = ("steps", "rendezvous", "waiting", "held", "unsettled", "sessions", "worker_sessions", "graphs")
 # Seconds between two looks at what there is no event for.
 _LOOK = 0.25
 _SPOILS = frozenset({"power", "tear", "fill", "fail"})
@@ -133,13 +141,15 @@ class Kind(NamedTuple):
         weight: how often it is drawn, compared with others.
         draw: draws its arguments.
         act: does it; returns what is seen and what numpy computes in its place.
-        limited: whether it may wait for another operation, so that it always has a limit.
+        waits: whether it may wait for another operation, so that it always has a limit or is cancelled.
+        has_limit: whether it takes a limit.
     """
 
     weight: float
     draw: Callable[[random.Random, Drawn], Mapping[str, int]]
     act: Callable[[Client, Operation], Awaitable[tuple[Any, Any]]]
-    limited: bool = False
+    waits: bool = False
+    has_limit: bool = True
 
 
 @dataclass(slots=True)
@@ -250,7 +260,7 @@ def _draw_setting(numbers: random.Random) -> Setting:
         lanes=numbers.choice([1, 2, 3]),
         restart=numbers.choice([0, 3, 1000]),
         down=_short(numbers.uniform(0.1, 10.0)),
-        snapshot_every=numbers.choice([0.0, _short(numbers.uniform(0.2, 5.0))]),
+        snapshot_every=numbers.choice([0.0, _short(numbers.uniform(0.1, 4.0))]),
         lease=_short(numbers.uniform(2.0, 6.0)),
         shuffle=numbers.random() < 0.2,
     )
@@ -259,10 +269,10 @@ def _draw_setting(numbers: random.Random) -> Setting:
 def _draw_end(numbers: random.Random, kind: Kind) -> tuple[float | None, float | None]:
     """Return the limit of an operation and when it is cancelled."""
     how = numbers.random()
-    if how < 0.85 and not kind.limited:
+    if how < 0.85 and not kind.waits:
         return None, None
     seconds = _short(10 ** numbers.uniform(-3.0, 1.0))
-    return (seconds, None) if how < 0.93 else (None, seconds)
+    return (seconds, None) if how < 0.93 and kind.has_limit else (None, seconds)
 
 
 def _draw_meeting(first: Operation, drawn: Drawn, setting: Setting) -> list[Operation]:
@@ -274,13 +284,13 @@ def _draw_meeting(first: Operation, drawn: Drawn, setting: Setting) -> list[Oper
 
 def _draw_faults(numbers: random.Random, setting: Setting, seconds: float) -> Schedule:
     count = numbers.choice([0, 1, 2, 4, 8, 16])
-    clients = [_client_host(client) for client in range(setting.clients)]
+    clients = [client_host(client) for client in range(setting.clients)]
     # Of the kinds of faults some are left out, so that others can be seen alone.
-    weights = {name: kind.weight for name, kind in FAULTS.items() if kind.weight and numbers.random() < 0.6} or {
-        "crash": 1.0
-    }
+    weights = {name: kind.weight for name, kind in FAULTS.items() if kind.weight and numbers.random() < 0.6}
     for left_out in ("join", "leave"):
         weights.pop(left_out, None)
+    if setting.snapshot_every:
+        weights["power"] = _POWER
     return Schedule.draw(
         numbers, setting.jobs, count=count, seconds=seconds, clients=clients, weights=weights or {"crash": 1.0}
     )
@@ -288,10 +298,6 @@ def _draw_faults(numbers: random.Random, setting: Setting, seconds: float) -> Sc
 
 def _short(seconds: float) -> float:
     return float(f"{seconds:.4g}")
-
-
-def _client_host(client: int) -> str:
-    return f"client-{client}"
 
 
 class Model:
@@ -350,10 +356,10 @@ class Model:
         """Return a value that has been on a task."""
         return value if via < 0 else self.at(via, lambda: value + 0)
 
-    def added(self, variable: int, via: int = -1) -> Tensor:
+    def added(self, variable: int, via: int = -1) -> Any:
         """Return the variable after an update that comes by a task."""
 
-        def build() -> Tensor:
+        def build() -> Any:
             amount = self.moved(self.amounts[variable], via)
             return self.at(variable, lambda: self.variables[variable].assign_add(amount))
 
@@ -540,7 +546,7 @@ async def _guard(client: Client, operation: Operation) -> tuple[Any, Any]:
     model, args = client.model, operation.args
     variable = args["v"]
 
-    def build() -> Tensor:
+    def build() -> Any:
         failing = model.at(args["at"], lambda: floordiv(7, model.x))
         with control_dependencies([failing]):
             return model.at(variable, lambda: model.variables[variable].assign_add(model.amounts[variable]))
@@ -593,7 +599,7 @@ async def _reduce(client: Client, operation: Operation) -> tuple[Any, Any]:
 
     def build() -> list[Tensor]:
         group = Group(len(tasks))
-        return [model.at(task, lambda task=task: all_reduce(model.x * (task + 1), group)) for task in tasks]
+        return [model.at(task, partial(all_reduce, model.x * (task + 1), group)) for task in tasks]
 
     x = np.arange(operation.args["x"], dtype=np.int64)
     total = x * sum(task + 1 for task in tasks)
@@ -659,11 +665,11 @@ KINDS: dict[str, Kind] = {
     "compute": Kind(4, _draw_compute, _compute),
     "extend": Kind(1, lambda n, d: _draw_compute(n, d, n=d.next("part")), _compute),
     "put": Kind(4, lambda n, d: {"q": n.randrange(2), "e": d.next("element"), "via": d.via(n)}, _put),
-    "take": Kind(4, lambda n, d: {"q": n.randrange(2), "via": d.via(n)}, _take, limited=True),
+    "take": Kind(4, lambda n, d: {"q": n.randrange(2), "via": d.via(n)}, _take, waits=True),
     "reduce": Kind(1, lambda n, d: {"x": n.choice([1, 50])}, _reduce),
-    "meet": Kind(1, lambda n, d: {"at": d.next("at")}, _meet, limited=True),
-    "partial": Kind(1, _draw_compute, _partial),
-    "reopen": Kind(0.1, lambda n, d: {}, _reopen),
+    "meet": Kind(1, lambda n, d: {"at": d.next("at")}, _meet, waits=True),
+    "partial": Kind(1, _draw_compute, _partial, has_limit=False),
+    "reopen": Kind(0.1, lambda n, d: {}, _reopen, has_limit=False),
 }
 """What clients do."""
 
@@ -732,6 +738,11 @@ class Performance(SimulatedCluster):
         process = self.processes[task]
         return process.alive and process.server is not None and process.server.is_serving
 
+    @property
+    def _loses(self) -> bool:
+        """Whether streams end of which nobody is told."""
+        return any(fault.kind == "vanish" for fault in self.story.faults)
+
     async def settle(self) -> None:
         """End all faults, and wait until every task is there again."""
         self.heal()
@@ -743,6 +754,9 @@ class Performance(SimulatedCluster):
             await asyncio.sleep(_LOOK)
         for disturbance in self.history.disturbances:
             disturbance.ended = min(disturbance.ended, self.loop.now)
+        if self._loses:
+            # What was handed out over a stream that nobody knows to be gone is put back when its lease is over.
+            await asyncio.sleep(_CLIENT_LEASES * self.story.setting.lease)
 
     # -- the story -----------------------------------------------------------------------------
 
@@ -770,17 +784,18 @@ class Performance(SimulatedCluster):
                 watch.cancel()
 
     def _of_client(self, number: int, do: Callable[..., T], *args: Any) -> T:
-        with on_host(self.client_host(_client_host(number))):
+        with on_host(self.client_host(client_host(number))):
             return do(*args)
 
     async def _all(self, clients: Sequence[Client], do: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
         async with asyncio.TaskGroup() as group:
             for number, client in enumerate(clients):
-                with on_host(self.client_host(_client_host(number))):
+                with on_host(self.client_host(client_host(number))):
                     _ = group.create_task(do(client))
 
     async def _look_at_what_is_left(self) -> None:
-        end = self.loop.now + _SETTLE
+        lost = any(d.what.split()[1] not in _KEEPS_LINKS for d in self.history.disturbances)
+        end = self.loop.now + (_SETTLE_AFTER_LOSS if lost else _SETTLE)
         while (left := self._left()) and self.loop.now < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
         self.history.pending += left
@@ -789,10 +804,14 @@ class Performance(SimulatedCluster):
         left = []
         for task, process in self.processes.items():
             assert process.server is not None
+            assert process.host is not None
             with on_host(process.host):
                 seen = process.server.statistics()
             if not seen.idle or seen.sessions or seen.worker_sessions or seen.graphs:
-                left.append(f"{task} has something left: {seen}")
+                counts = {name: getattr(seen, name) for name in _COUNTS}
+                counts["requests"] = sum(link.pending + link.serving for link in seen.links)
+                words = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+                left.append(f"{task} has something left: {words}")
         return left
 
 
