@@ -69,7 +69,8 @@ _begin = RemoteSteps.__init__
 
 def _number_twice(self: RemoteSteps, *args: Any, **more: Any) -> None:
     _begin(self, *args, **more)
-    self.calls = _repeating()
+    calls: Any = _repeating()
+    self.calls = calls
 
 
 def _repeating() -> Iterator[int]:
@@ -104,12 +105,12 @@ class Defect(NamedTuple):
 
 DEFECTS = {
     "dropped abort": Defect(
-        StepParts, "abort_parts", _abort_nothing, frozenset({"nothing pending", "ends in time", "queue elements"}), 5
+        StepParts, "abort_parts", _abort_nothing, frozenset({"nothing pending", "ends in time", "queue elements"}), 0
     ),
-    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 0),
-    "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 0),
+    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 48),
+    "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 2),
     "unchecked acknowledgement": Defect(
-        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 0
+        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 9
     ),
     "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots"}), 0),
     "frame numbered twice": Defect(

@@ -259,8 +259,8 @@ def late_updates(history: History) -> Iterator[str]:
             k: r for r in history.records for at, k in updates(r) if at == variable and r.outcome is Outcome.UNKNOWN
         }
         for read in reads:
-            reset = max((r.began for r in resets if r.ended < read.record.began), default=None)
-            for update in sorted(read.updates & failed.keys()) if reset is not None else ():
+            reset = max((r.began for r in resets if r.ended < read.record.began), default=-np.inf)
+            for update in sorted(read.updates & failed.keys()):
                 if failed[update].ended + _ECHO < reset:
                     yield f"variable {variable} began anew and has update {update} of {failed[update]}: {read.record}"
 

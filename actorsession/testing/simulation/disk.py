@@ -239,12 +239,12 @@ class _FaultyFiles(Files):
         """Let a call begin, unless the host is dead or a fault meets it."""
         host = current_host()
         if host in self._dead:
-            raise HostCrash(current_host().name)
+            raise HostCrash(host.name)
         if self._planned is not None and self.calls >= self._planned[0] and call != "read":
             crash, self._planned = self._planned[1], None
             self._dead.add(host)
             crash()
-            raise HostCrash(current_host().name)
+            raise HostCrash(host.name)
         self.calls += call != "read"
         if self._delay:
             host.clock.sleep(self._delay)
@@ -822,7 +822,7 @@ def _at(folder: _Node, name: str, path: _Named) -> _Node | None:
     """Return what has a name in a folder; ``None`` if there is nothing."""
     if not folder.is_folder:
         _refuse(errno.ENOTDIR, path)
-    if len(os.fsencode(name)) > _LONGEST_NAME:
+    if 4 * len(name) > _LONGEST_NAME and len(os.fsencode(name)) > _LONGEST_NAME:
         _refuse(errno.ENAMETOOLONG, path)
     if name in ("", os.curdir):
         return folder

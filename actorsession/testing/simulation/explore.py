@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
@@ -17,6 +18,7 @@ from typing import Any, TypeVar
 
 from actorsession.observe.events import Event, event, naming, region
 from actorsession.records import dataclass
+from actorsession.session.graph_mutation_warnings import GraphGrowthWarning
 from actorsession.testing.simulation.checks import Finding, check
 from actorsession.testing.simulation.faults import Schedule
 from actorsession.testing.simulation.history import History, client_host
@@ -64,7 +66,9 @@ def play(story: Story) -> tuple[Report, Performance]:
     performance = Performance(story)
     history = performance.history
     try:
-        performance.run(Performance.perform)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GraphGrowthWarning)  # as clients extend their graphs between runs
+            performance.run(Performance.perform)
         findings = check(history)
     except Exception as error:
         findings = [Finding(_BROKEN, "".join(traceback.format_exception(error)))]

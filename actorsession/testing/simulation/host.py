@@ -402,6 +402,9 @@ class SimulatedHost(Host):
         self.turn = -1
         self._held += [*self.tasks(), *self.ready, *self.threads, self._own]
         self.ready.clear()
+        for kept in self._own.values():
+            if hasattr(kept, "process_ended"):
+                kept.process_ended()
 
     def die(self) -> NoReturn:
         """Crash in the middle of a call of this process, as at a write to a disk.

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -65,11 +66,16 @@ _MEETING = 2
 _MEETS = RunOptions(experimental=RunOptions.Experimental(collective_graph_key=1))
 # Tries of a client to do without an error what it does when all faults are over.
 _TRIES = 5
-# Virtual seconds by when nothing may be left; and where a task has died: values for a step whose master died before it
-# began everywhere are kept for a minute.
+# Virtual seconds by when nothing may be left; and where links may have been lost: values for a step that has not begun
+# because its master was are kept for a minute.
 _SETTLE, _SETTLE_AFTER_LOSS = 10.0, 75.0
+_KEEPS_LINKS = frozenset({"slow", "fill", "fail", "lag", "drift", "jump"})
 # What a fault is that ends a process.
 _FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
+# Leases after which a silent client is given up, those of clients being three times as long.
+_CLIENT_LEASES = 4
+# What a task counts that has to be 0 in the end.
+_COUNTS = ("steps", "rendezvous", "waiting", "held", "unsettled", "sessions", "worker_sessions", "graphs")
 # Seconds between two looks at what there is no event for.
 _LOOK = 0.25
 _SPOILS = frozenset({"power", "tear", "fill", "fail"})
@@ -350,10 +356,10 @@ class Model:
         """Return a value that has been on a task."""
         return value if via < 0 else self.at(via, lambda: value + 0)
 
-    def added(self, variable: int, via: int = -1) -> Tensor:
+    def added(self, variable: int, via: int = -1) -> Any:
         """Return the variable after an update that comes by a task."""
 
-        def build() -> Tensor:
+        def build() -> Any:
             amount = self.moved(self.amounts[variable], via)
             return self.at(variable, lambda: self.variables[variable].assign_add(amount))
 
@@ -540,7 +546,7 @@ async def _guard(client: Client, operation: Operation) -> tuple[Any, Any]:
     model, args = client.model, operation.args
     variable = args["v"]
 
-    def build() -> Tensor:
+    def build() -> Any:
         failing = model.at(args["at"], lambda: floordiv(7, model.x))
         with control_dependencies([failing]):
             return model.at(variable, lambda: model.variables[variable].assign_add(model.amounts[variable]))
@@ -593,7 +599,7 @@ async def _reduce(client: Client, operation: Operation) -> tuple[Any, Any]:
 
     def build() -> list[Tensor]:
         group = Group(len(tasks))
-        return [model.at(task, lambda task=task: all_reduce(model.x * (task + 1), group)) for task in tasks]
+        return [model.at(task, partial(all_reduce, model.x * (task + 1), group)) for task in tasks]
 
     x = np.arange(operation.args["x"], dtype=np.int64)
     total = x * sum(task + 1 for task in tasks)
@@ -732,6 +738,11 @@ class Performance(SimulatedCluster):
         process = self.processes[task]
         return process.alive and process.server is not None and process.server.is_serving
 
+    @property
+    def _loses(self) -> bool:
+        """Whether streams end of which nobody is told."""
+        return any(fault.kind == "vanish" for fault in self.story.faults)
+
     async def settle(self) -> None:
         """End all faults, and wait until every task is there again."""
         self.heal()
@@ -743,6 +754,9 @@ class Performance(SimulatedCluster):
             await asyncio.sleep(_LOOK)
         for disturbance in self.history.disturbances:
             disturbance.ended = min(disturbance.ended, self.loop.now)
+        if self._loses:
+            # What was handed out over a stream that nobody knows to be gone is put back when its lease is over.
+            await asyncio.sleep(_CLIENT_LEASES * self.story.setting.lease)
 
     # -- the story -----------------------------------------------------------------------------
 
@@ -780,8 +794,8 @@ class Performance(SimulatedCluster):
                     _ = group.create_task(do(client))
 
     async def _look_at_what_is_left(self) -> None:
-        forgets = any(disturbance.forgets for disturbance in self.history.disturbances)
-        end = self.loop.now + (_SETTLE_AFTER_LOSS if forgets else _SETTLE)
+        lost = any(d.what.split()[1] not in _KEEPS_LINKS for d in self.history.disturbances)
+        end = self.loop.now + (_SETTLE_AFTER_LOSS if lost else _SETTLE)
         while (left := self._left()) and self.loop.now < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
         self.history.pending += left
@@ -790,10 +804,14 @@ class Performance(SimulatedCluster):
         left = []
         for task, process in self.processes.items():
             assert process.server is not None
+            assert process.host is not None
             with on_host(process.host):
                 seen = process.server.statistics()
             if not seen.idle or seen.sessions or seen.worker_sessions or seen.graphs:
-                left.append(f"{task} has something left: {seen}")
+                counts = {name: getattr(seen, name) for name in _COUNTS}
+                counts["requests"] = sum(link.pending + link.serving for link in seen.links)
+                words = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+                left.append(f"{task} has something left: {words}")
         return left
 
 
