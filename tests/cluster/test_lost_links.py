@@ -15,7 +15,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
 from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import build_key
-from actorsession.testing.simulation.cluster import SimulatedCluster
+from actorsession.testing import SimulatedCluster
 from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, lose_pushes, on, soon
 

@@ -17,7 +17,7 @@ from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.rpc.liveness.lease import Lease, Look
 from actorsession.runtime.engine.takes import Takes
 from actorsession.session.remote.remote_steps import RemoteSteps
-from actorsession.testing.simulation.disk import SimulatedDisk
+from actorsession.testing import SimulatedDisk
 
 __all__ = ["DEFECTS", "Defect", "plant"]
 
@@ -112,13 +112,13 @@ DEFECTS = {
     "unchecked acknowledgement": Defect(
         AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 9
     ),
-    "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots"}), 0),
+    "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots"}), 61),
     "frame numbered twice": Defect(
         RemoteSteps,
         "__init__",
         _number_twice,
         frozenset({"collectives", "right values", "named causes", "ends in time"}),
-        0,
+        2,
     ),
     "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 0),
 }

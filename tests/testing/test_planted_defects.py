@@ -31,18 +31,22 @@ def seeds_until_found(defect: Defect, first: int, most: int) -> int | None:
     return None
 
 
+@pytest.fixture
+def defect(name: str, monkeypatch: pytest.MonkeyPatch) -> Defect:
+    """The defect of a name, which is planted while the test runs."""
+    planted = DEFECTS[name]
+    monkeypatch.setattr(planted.owner, planted.name, planted.replacement)
+    return planted
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", DEFECTS)
-def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    defect = DEFECTS[name]
-    monkeypatch.setattr(defect.owner, defect.name, defect.replacement)
-    assert seeds_until_found(defect, defect.seed, _FEW) is not None
+def test_a_planted_defect_is_found(name: str, defect: Defect) -> None:
+    assert seeds_until_found(defect, defect.seed, _FEW) is not None, name
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", DEFECTS)
-def test_a_planted_defect_is_found_within_a_thousand_seeds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    defect = DEFECTS[name]
-    monkeypatch.setattr(defect.owner, defect.name, defect.replacement)
-    assert seeds_until_found(defect, 0, _MOST) is not None
+def test_a_planted_defect_is_found_within_a_thousand_seeds(name: str, defect: Defect) -> None:
+    assert seeds_until_found(defect, 0, _MOST) is not None, name

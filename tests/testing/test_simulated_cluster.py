@@ -106,6 +106,22 @@ def test_the_error_of_a_step_says_of_a_machine_that_is_gone_what_its_cluster_kno
     _run(main)
 
 
+@pytest.mark.parametrize("after", range(1, 40, 3))
+def test_a_session_begins_although_its_master_is_lost_in_the_middle_of_the_handshake(after: int) -> None:
+    """With seed 3, after 10 and 16: the hello of the client was lost, and it waited its whole limit for the answer."""
+
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        async with cluster:
+            before = cluster.loop.now
+            cluster.begin(Schedule((Fault(kind="crash", whom="worker-0", after=after),)))
+            async with cluster.session(sums.graph) as session:
+                np.testing.assert_array_equal(await session.run(sums.computed, {sums.x: _ONES}), 3.0 * _ONES)
+            assert cluster.loop.now - before < 10.0
+
+    _run(main, 3, restart=3)
+
+
 def test_a_step_waits_for_a_task_that_is_started_again() -> None:
     async def main(cluster: SimulatedCluster) -> None:
         sums = _Sums()

@@ -24,10 +24,11 @@ _SEEDS, _MORE, _FRESH = 12, 240, 4
 _TRIED = 20
 
 MENDED = {
-    5: "reattach() lost the session that it had made to a run that was waiting for the same master",
-    11: "steps ended with CancelledError, which names no task, when a task came back before its end was noticed",
+    5: "reattach() lost the session that it had made to a run that waited for the same master",
+    20: "steps ended with CancelledError, without a task, when a task came back before its end was noticed",
+    111: "reattach() hung up a session whose master was there, because another task was lost meanwhile",
 }
-"""Seeds of runs that look like those in which a defect was found, with the defect."""
+"""Seeds that have found a defect, with the defect."""
 
 
 @pytest.fixture(autouse=True)

@@ -58,7 +58,8 @@ class Host:
 
         Args:
             make: makes it at the first call on this host, and identifies it. What it makes may have a method
-                ``process_ended`` that gives back what a simulated process has of the real one, such as a handler of logs.
+                ``process_ended``: it gives back what a simulated process has of the real one, such as a handler of
+                logs.
         """
         kept = self._own.get(make)
         if kept is None:

@@ -199,11 +199,11 @@ def _lives(reads: Sequence[Read], breaks: Sequence[tuple[float, float]]) -> Iter
 
 
 def told_losses(history: History) -> Iterator[str]:
-    """A session that goes on with a variable whose task has lost its memory was told so in between."""
-    told: dict[tuple[int, int], list[float]] = defaultdict(list)
+    """A session that goes on with a variable whose task has lost its memory was told so, or asks at that time."""
+    told: dict[tuple[int, int], list[Record]] = defaultdict(list)
     for record in history.records:
         if record.kind == "reattach" or isinstance(record.error, WorkerRestartedError):
-            told[record.operation.client, record.session].append(record.ended)
+            told[record.operation.client, record.session].append(record)
     last: dict[tuple[int, int, int], Record] = {}
     for variable, reads in _reads(history).items():
         for read in reads:
@@ -215,7 +215,7 @@ def told_losses(history: History) -> Iterator[str]:
                 between = (
                     before is not None and before.ended < loss.began and max(loss.began, loss.forgot) < record.began
                 )
-                if between and not any(loss.began <= time <= record.ended for time in told[key[:2]]):
+                if between and not any(other.within(loss.began, record.ended) for other in told[key[:2]]):
                     yield f"nobody told the session that variable {variable} was lost by {loss.what}: {record}"
 
 

@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Iterator
 from random import Random
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias, cast
 
+from actorsession.process_bound import ProcessBound
 from actorsession.testing.simulation.host import HostCrash
 from transports.host import AnyPath, Files, Host, current_host
 
@@ -484,7 +485,7 @@ class _Descriptors:
         return folder, name, text.endswith("/")
 
 
-class SimulatedDisk(_FaultyFiles):
+class SimulatedDisk(_FaultyFiles, ProcessBound):
     """The disk of a machine. Hosts of several processes may have the same one."""
 
     def __init__(self) -> None:

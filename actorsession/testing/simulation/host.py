@@ -21,6 +21,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from actorsession.process_bound import ProcessBound
 from transports.host import HOST, Clock, Entropy, Files, Host, Network, Processes, StartedThread, Workers
 
 if TYPE_CHECKING:
@@ -298,7 +299,7 @@ class SimulatedWorkers(Workers):
                 future.set_running_or_notify_cancel()
 
 
-class SimulatedHost(Host):
+class SimulatedHost(Host, ProcessBound):
     """One process on a simulated machine.
 
     Args:
