@@ -86,20 +86,19 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 @cache
-def _trees() -> dict[Path, ast.Module]:
+def _read() -> tuple[dict[str, str], list[Raised]]:
+    """Return the docstrings of all exception classes, and all errors; the modules are not kept."""
     with pause_collector():  # which looks through millions of nodes for two thirds of the time
-        return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sources()}
+        trees = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in sources()}
+        kinds = error_classes(trees.values())
+        errors = [raised for file, tree in trees.items() for raised in raised_in(tree, file, kinds)]
+        trees.clear()
+    return kinds, sorted(errors, key=lambda raised: (raised.kind, raised.file, raised.line))
 
 
-@cache
 def raised_errors() -> list[Raised]:
     """Return all errors that the packages raise by hand, by class, module and line."""
-    trees = _trees()
-    kinds = error_classes(trees.values())
-    errors = [
-        raised for path, tree in trees.items() for raised in raised_in(tree, path.relative_to(ROOT).as_posix(), kinds)
-    ]
-    return sorted(errors, key=lambda raised: (raised.kind, raised.file, raised.line))
+    return _read()[1]
 
 
 def raised_in(tree: ast.Module, file: str, kinds: Iterable[str]) -> list[Raised]:
@@ -225,9 +224,9 @@ def _name(node: ast.expr) -> str:
 
 def catalogue_pages() -> dict[str, str]:
     """Return the pages of the catalogue in Markdown by file name: an index, and one for each class."""
-    docstrings = error_classes(_trees().values())
+    docstrings, errors = _read()
     by_kind: defaultdict[str, list[Raised]] = defaultdict(list)
-    for raised in raised_errors():
+    for raised in errors:
         if raised.message:
             by_kind[raised.kind].append(raised)
     public = {kind: listed for kind, listed in by_kind.items() if not kind.startswith("_")}
