@@ -9,7 +9,7 @@ import pytest
 
 from actorsession.testing.simulation.explore import play
 from actorsession.testing.simulation.story import Story
-from tests.testing.planted import DEFECTS, Defect
+from tests.testing.planted import DEFECTS, Defect, planted
 
 # Seeds that may be needed; from the one on that is known to find the defect a few, should stories change.
 _MOST, _FEW = 1000, 40
@@ -33,16 +33,14 @@ def seeds_until_found(defect: Defect, first: int, most: int) -> int | None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", DEFECTS)
-def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    defect = DEFECTS[name]
-    monkeypatch.setattr(defect.owner, defect.name, defect.replacement)
-    assert seeds_until_found(defect, defect.seed, _FEW) is not None
+def test_a_planted_defect_is_found(name: str) -> None:
+    with planted(name) as defect:
+        assert seeds_until_found(defect, defect.seed, _FEW) is not None
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", DEFECTS)
-def test_a_planted_defect_is_found_within_a_thousand_seeds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    defect = DEFECTS[name]
-    monkeypatch.setattr(defect.owner, defect.name, defect.replacement)
-    assert seeds_until_found(defect, 0, _MOST) is not None
+def test_a_planted_defect_is_found_within_a_thousand_seeds(name: str) -> None:
+    with planted(name) as defect:
+        assert seeds_until_found(defect, 0, _MOST) is not None
