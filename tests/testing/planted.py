@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from actorsession import AsyncSession
@@ -19,7 +20,7 @@ from actorsession.runtime.engine.takes import Takes
 from actorsession.session.remote.remote_steps import RemoteSteps
 from actorsession.testing import SimulatedDisk
 
-__all__ = ["DEFECTS", "Defect", "plant"]
+__all__ = ["DEFECTS", "Defect", "plant", "planted"]
 
 # Of so many calls of a session one gets the number of the call before it.
 _TWICE = 20
@@ -129,3 +130,15 @@ def plant(name: str) -> None:
     """Plants a defect in this process, for good."""
     defect = DEFECTS[name]
     setattr(defect.owner, defect.name, defect.replacement)
+
+
+@contextmanager
+def planted(name: str) -> Iterator[Defect]:
+    """A block in which a defect is planted."""
+    defect = DEFECTS[name]
+    sound = getattr(defect.owner, defect.name)
+    plant(name)
+    try:
+        yield defect
+    finally:
+        setattr(defect.owner, defect.name, sound)

@@ -9,7 +9,7 @@ import pytest
 
 from actorsession.testing.simulation.explore import play
 from actorsession.testing.simulation.story import Story
-from tests.testing.planted import DEFECTS, Defect
+from tests.testing.planted import DEFECTS, Defect, planted
 
 # Seeds that may be needed; from the one on that is known to find the defect a few, should stories change.
 _MOST, _FEW = 1000, 40
@@ -31,22 +31,16 @@ def seeds_until_found(defect: Defect, first: int, most: int) -> int | None:
     return None
 
 
-@pytest.fixture
-def defect(name: str, monkeypatch: pytest.MonkeyPatch) -> Defect:
-    """The defect of a name, which is planted while the test runs."""
-    planted = DEFECTS[name]
-    monkeypatch.setattr(planted.owner, planted.name, planted.replacement)
-    return planted
-
-
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", DEFECTS)
-def test_a_planted_defect_is_found(name: str, defect: Defect) -> None:
-    assert seeds_until_found(defect, defect.seed, _FEW) is not None, name
+def test_a_planted_defect_is_found(name: str) -> None:
+    with planted(name) as defect:
+        assert seeds_until_found(defect, defect.seed, _FEW) is not None
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", DEFECTS)
-def test_a_planted_defect_is_found_within_a_thousand_seeds(name: str, defect: Defect) -> None:
-    assert seeds_until_found(defect, 0, _MOST) is not None, name
+def test_a_planted_defect_is_found_within_a_thousand_seeds(name: str) -> None:
+    with planted(name) as defect:
+        assert seeds_until_found(defect, 0, _MOST) is not None

@@ -14,7 +14,7 @@ from actorsession.testing import Schedule
 from actorsession.testing.simulation.explore import play, shorten, trace
 from actorsession.testing.simulation.history import Outcome
 from actorsession.testing.simulation.story import KINDS, Story
-from tests.testing.planted import DEFECTS
+from tests.testing.planted import planted
 
 # Every so many seeds one is played; the others are left to ``scripts/simulate``.
 _SPREAD = 37
@@ -104,14 +104,13 @@ def test_every_kind_of_operation_is_done_and_without_faults_none_is_in_doubt() -
     assert done >= KINDS.keys() - {"guard", "reopen"}
 
 
-def test_a_story_that_fails_is_shortened_and_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    defect = DEFECTS["dropped abort"]
-    monkeypatch.setattr(defect.owner, defect.name, defect.replacement)
-    stories = (Story.draw(seed, 40) for seed in range(_TRIED))
-    story = next(story for story in stories if play(story)[0].failed & defect.checks)
-    shorter = shorten(story, defect.checks, most=30)
-    assert len(shorter.operations) < len(story.operations) / 2
-    again, performance = play(Story.of_text(str(shorter)))
+def test_a_story_that_fails_is_shortened_and_drawn() -> None:
+    with planted("dropped abort") as defect:
+        stories = (Story.draw(seed, 40) for seed in range(_TRIED))
+        story = next(story for story in stories if play(story)[0].failed & defect.checks)
+        shorter = shorten(story, defect.checks, most=30)
+        assert len(shorter.operations) < len(story.operations) / 2
+        again, performance = play(Story.of_text(str(shorter)))
     assert again.failed & defect.checks
     drawn = json.loads(json.dumps(trace(performance)))
     names = {event["args"]["name"] for event in drawn["traceEvents"] if event["ph"] == "M"}
