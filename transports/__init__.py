@@ -14,29 +14,36 @@ The modules in this package serve every transport: ``errors``, ``address``, ``fr
 
 from __future__ import annotations
 
-from transports.address import Address, parse_address
-from transports.connection import Connection, ConnectionStatistics
-from transports.decoder import FrameDecoder
-from transports.errors import (
-    AuthenticationError,
-    BindError,
-    ConnectError,
-    ConnectionClosed,
-    ProtocolError,
-    TransportError,
-    WrongPeer,
-)
-from transports.frame import Buffer, Frame, LostFrame, encode_frame
-from transports.hello import SUPPORTED, Hello
-from transports.inproc import InprocTransport
-from transports.listener import Listener
-from transports.registry import Transport, connect, listen, register_transport, transport_schemes, unregister_transport
-from transports.security import SecurityConfig
-from transports.shm.arena import Place
-from transports.shm.lane import allocate_shared
-from transports.stream.abstract import AbstractTransport
-from transports.stream.tls_transport import TlsTransport
-from transports.stream.transport import TcpTransport, UnixTransport
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transports.address import Address, parse_address
+    from transports.connection import Connection, ConnectionStatistics
+    from transports.decoder import FrameDecoder
+    from transports.errors import (
+        AuthenticationError,
+        BindError,
+        ConnectError,
+        ConnectionClosed,
+        ProtocolError,
+        TransportError,
+        WrongPeer,
+    )
+    from transports.frame import Buffer, Frame, LostFrame, encode_frame
+    from transports.hello import SUPPORTED, Hello
+    from transports.listener import Listener
+    from transports.registry import (
+        Transport,
+        connect,
+        listen,
+        register_transport,
+        transport_schemes,
+        unregister_transport,
+    )
+    from transports.security import SecurityConfig
+    from transports.shm.arena import Place
+    from transports.shm.lane import allocate_shared
 
 __all__ = [
     "SUPPORTED",
@@ -69,8 +76,26 @@ __all__ = [
     "unregister_transport",
 ]
 
-register_transport("abstract", AbstractTransport())
-register_transport("inproc", InprocTransport())
-register_transport("tcp", TcpTransport())
-register_transport("tls", TlsTransport())
-register_transport("unix", UnixTransport())
+# Each name is imported when it is first used: whoever asks for ``transports.host`` needs no event loop.
+_NAMES = {
+    "address": "Address parse_address",
+    "connection": "Connection ConnectionStatistics",
+    "decoder": "FrameDecoder",
+    "errors": "AuthenticationError BindError ConnectError ConnectionClosed ProtocolError TransportError WrongPeer",
+    "frame": "Buffer Frame LostFrame encode_frame",
+    "hello": "SUPPORTED Hello",
+    "listener": "Listener",
+    "registry": "Transport connect listen register_transport transport_schemes unregister_transport",
+    "security": "SecurityConfig",
+    "shm.arena": "Place",
+    "shm.lane": "allocate_shared",
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of the package."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value

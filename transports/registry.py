@@ -1,6 +1,6 @@
 """The registry of transports by address scheme, and the entry points ``connect`` and ``listen``.
 
-Callers give an address and never a transport. ``transports/__init__`` registers the built-in schemes; a
+Callers give an address and never a transport. The built-in transports are imported when an address asks for one; a
 project with a transport of its own registers it here. The module imports ``address``, ``connection``,
 ``listener``, ``hello``, ``handshake`` and ``guard``.
 
@@ -9,6 +9,7 @@ Invariant: each scheme has one transport, which is replaced only on explicit req
 
 from __future__ import annotations
 
+import importlib
 import socket
 from typing import Protocol
 
@@ -60,7 +61,14 @@ class Transport(Protocol):
         """Bind the address and serve connections."""
 
 
-_transports: dict[str, Transport] = {}
+# A built-in transport is its module and class until an address asks for it.
+_transports: dict[str, Transport | tuple[str, str]] = {
+    "abstract": ("transports.stream.abstract", "AbstractTransport"),
+    "inproc": ("transports.inproc", "InprocTransport"),
+    "tcp": ("transports.stream.transport", "TcpTransport"),
+    "tls": ("transports.stream.tls_transport", "TlsTransport"),
+    "unix": ("transports.stream.transport", "UnixTransport"),
+}
 # Some 31 years: below what every timer accepts. ``actorsession.durations`` has the same.
 _MOST_SECONDS = 1e9
 
@@ -79,7 +87,7 @@ def register_transport(scheme: str, transport: Transport, *, replace: bool = Fal
     check_scheme(scheme)
     if scheme in _transports and not replace:
         raise ValueError(
-            f"the scheme {scheme!r} is already registered for {_transports[scheme]!r}; pass replace=True to replace it"
+            f"the scheme {scheme!r} is already registered for {_registered(scheme)!r}; pass replace=True to replace it"
         )
     _transports[scheme] = transport
 
@@ -212,12 +220,25 @@ def _transport(address: Address) -> Transport:
         ValueError: No transport is registered for its scheme.
     """
     try:
-        return _transports[address.scheme]
+        return _registered(address.scheme)
     except KeyError:
         known = ", ".join(transport_schemes())
         raise ValueError(
             f"{address}: no transport is registered for {address.scheme!r}; registered schemes are {known}"
         ) from None
+
+
+def _registered(scheme: str) -> Transport:
+    """Return the transport of a scheme; import it, if it is built in and nobody has asked for it.
+
+    Raises:
+        KeyError: The scheme has no transport.
+    """
+    transport = _transports[scheme]
+    if isinstance(transport, tuple):
+        module, name = transport
+        transport = _transports[scheme] = getattr(importlib.import_module(module), name)()
+    return transport
 
 
 def _check_seconds(name: str, value: object) -> None:

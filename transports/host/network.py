@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import os
@@ -10,11 +9,14 @@ import socket
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["Network", "Resolved"]
 
-P = TypeVar("P", bound=asyncio.BaseProtocol)
+P = TypeVar("P", bound="asyncio.BaseProtocol")
 
 Resolved: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]
 """Family, kind, protocol number, canonical name and address, as ``socket.getaddrinfo`` returns them."""
@@ -52,7 +54,7 @@ class Network:
         Raises:
             OSError: The name does not resolve.
         """
-        return await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
+        return await _running_loop().getaddrinfo(host, port, type=kind, flags=flags)
 
     async def connect(
         self, make_protocol: Callable[[], P], family: int, host: str, port: int
@@ -68,7 +70,7 @@ class Network:
         Raises:
             OSError: The connection failed.
         """
-        loop = asyncio.get_running_loop()
+        loop = _running_loop()
         return await loop.create_connection(make_protocol, host, port, family=family)
 
     async def connect_unix(self, make_protocol: Callable[[], P], path: str) -> tuple[asyncio.Transport, P]:
@@ -81,7 +83,7 @@ class Network:
         Raises:
             OSError: The connection failed.
         """
-        loop = asyncio.get_running_loop()
+        loop = _running_loop()
         if not path.startswith("\0"):
             return await loop.create_unix_connection(make_protocol, path)
         sock = _abstract_socket()
@@ -177,7 +179,7 @@ class Network:
         Raises:
             OSError: The operating system refused to listen.
         """
-        loop = asyncio.get_running_loop()
+        loop = _running_loop()
         create = loop.create_unix_server if sock.family == socket.AF_UNIX else loop.create_server
         return await create(make_protocol, sock=sock, backlog=backlog)
 
@@ -207,3 +209,9 @@ def _remove_stale(path: str) -> None:
         if probe.connect_ex(path) == errno.ECONNREFUSED:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    import asyncio  # a process without an event loop does not load it
+
+    return asyncio.get_running_loop()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["Processes", "StartedThread", "Workers"]
 
@@ -48,7 +50,12 @@ class Processes:
     are_visible = True
 
     getpid = staticmethod(os.getpid)
-    start = staticmethod(asyncio.create_subprocess_exec)
+
+    async def start(self, *words: str, **options: Any) -> asyncio.subprocess.Process:
+        """Start a program; the arguments are those of ``asyncio.create_subprocess_exec``."""
+        import asyncio  # a process without an event loop does not load it
+
+        return await asyncio.create_subprocess_exec(*words, **options)
 
     def check_wait(self) -> None:
         """Raise if a thread must not wait for another one."""

@@ -1,6 +1,6 @@
 """The abstract transport: unix sockets that have a name and no file, as Linux offers them.
 
-``transports/__init__`` registers one. Nothing is left of such a socket when its process dies, it needs no
+``registry`` makes one. Nothing is left of such a socket when its process dies, it needs no
 folder that can be written, and its name is seen in one network namespace only, such as that of a container.
 No file mode protects it: without a token both ends check each other's user, as for every stream.
 """

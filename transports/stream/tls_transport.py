@@ -1,6 +1,6 @@
 """The tls transport: tcp with mutual TLS between the stream and the hello.
 
-``transports/__init__`` registers one. It derives from tcp's and adds the encryption of streams; ``tls``
+``registry`` makes one. It derives from tcp's and adds the encryption of streams; ``tls``
 encrypts and ``security`` makes the contexts. A TLS port and a plain port may be dialled by mistake for each
 other. The first byte distinguishes them (see ``frame``), and the dialler receives the same kind of refusal
 as for a wrong cluster.

@@ -1,6 +1,6 @@
 """The tcp and unix transports: dialling, binding and addresses of streams.
 
-``transports/__init__`` registers one of each; ``tls_transport`` derives from tcp's. The network of the host
+``registry`` makes one of each; ``tls_transport`` derives from tcp's. The network of the host
 connects and binds, asyncio's streams carry the bytes, ``connection`` runs over them, and ``listener`` owns the
 accepted streams. The module imports those, ``handshake``, ``address``, ``errors`` and ``sockets``.
 
