@@ -25,6 +25,8 @@ import pytest
 from tests.examples.kit import served
 
 ROOT = Path(__file__).resolve().parents[1]
+# The wheel has it beside the packages.
+PLUG_IN = ROOT / "actorsession/testing/plugin/actorsession_pytest.py"
 PATIENCE = 300.0
 # The environment of a user who has set nothing.
 PLAIN = {"PATH": "/usr/bin:/bin"}
@@ -132,8 +134,9 @@ def test_the_wheel_has_the_packages_and_their_types_and_no_tests(installed: Path
     for package in ("actorsession", "transports"):
         assert (packages / package / "py.typed").exists()
         files = [*(ROOT / package).rglob("*.py"), *(ROOT / package).rglob("assets/**/*.*")]
-        in_tree = {path.relative_to(ROOT) for path in files}
+        in_tree = {path.relative_to(ROOT) for path in files if path != PLUG_IN}
         assert {path for path in in_tree if not (packages / path).exists()} == set()
+    assert (packages / PLUG_IN.name).read_bytes() == PLUG_IN.read_bytes()
     assert not (packages / "tests").exists()
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 
 from actorsession.messages import VOCABULARY, Spec
+from actorsession.messages import inspection as _inspection_messages  # noqa: F401 - registers its messages
 from actorsession.messages import session as session_messages
 from actorsession.messages import worker as worker_messages
 from actorsession.messages.checks import describe

@@ -1,7 +1,7 @@
 """The plug-in for pytest (entry point ``pytest11``): fixtures that import the library when a test asks for them.
 
-pytest loads it wherever the library is installed. So it is a module beside the package, whose import would take a
-fifth of a second of every run, also of those that never use it.
+pytest loads it wherever the library is installed. So an installation has it beside the package, whose import would
+take a fifth of a second of every run, also of those that never use it.
 """
 
 from __future__ import annotations
