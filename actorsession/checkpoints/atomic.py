@@ -264,7 +264,7 @@ def overwrite(
     real = current_host().files.realpath(path) if files.roots is None else files.real(path)
     above, name = os.path.split(real)
     with files.folder(above, make=FOLDER if make else None) as folder:
-        _write_whole(folder, name, write, lambda made: _take_over(made, before))
+        _write_whole(folder, name, write, lambda descriptor: _take_over(descriptor, before))
 
 
 def _take_over(descriptor: int, before: os.stat_result | None) -> None:

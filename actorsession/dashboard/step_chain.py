@@ -143,16 +143,16 @@ class _Planned:
 
     def _behind(self, edges: Iterable[str]) -> set[str]:
         """Return the nodes that read some values, and all that read theirs."""
-        found: set[str] = set()
+        behind: set[str] = set()
         waiting = [name for edge in edges for name in self._readers.get(tensor(edge), ())]
         while waiting:
             name = waiting.pop()
-            if name not in found:
-                found.add(name)
+            if name not in behind:
+                behind.add(name)
                 outputs = range(len(self._nodes[name].get("outputs", ())))
                 values = [f"^{name}", *[f"{name}:{index}" for index in outputs]]
                 waiting += [reader for value in values for reader in self._readers.get(value, ())]
-        return found
+        return behind
 
 
 def _work(device: str, nodes: Sequence[Mapping[str, Any]], began: float, ended: float) -> dict[str, Any]:

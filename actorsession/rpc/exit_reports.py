@@ -113,6 +113,6 @@ async def add_exit_status(error: UnavailableError, target: str) -> UnavailableEr
             if error.task:
                 # What the link could see of the end of the process is part of its exit status.
                 ours = re.escape(error.task)
-                text = re.sub(rf"^{ours} \(pid \d+\) [^:]*: ", "", text).replace(error.task, "it")
+                text = re.sub(rf"^{ours}( \(pid \d+\) [^:]*)?: ", "", text).replace(error.task, "it")
             error.message = f"{how}: {text}{mark}{lines}"
     return error

@@ -16,7 +16,7 @@ _NAMES = {
     ".simulation.cluster": "SimulatedCluster",
     ".simulation.disk": "SimulatedDisk",
     ".simulation.faults": "Fault Schedule",
-    ".simulation.host": "SimulatedHost",
+    ".simulation.host": "HostCrash SimulatedHost",
     ".simulation.loop": "SimulatedLoop SimulationError",
     ".simulation.network": "SimulatedNetwork",
     ".still_clock": "StillClock",

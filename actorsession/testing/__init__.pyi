@@ -12,7 +12,9 @@ from actorsession.testing.leaks import no_leaks as no_leaks
 from actorsession.testing.simulation.cluster import SimulatedCluster as SimulatedCluster
 from actorsession.testing.simulation.disk import SimulatedDisk as SimulatedDisk
 from actorsession.testing.simulation.faults import Fault as Fault, Schedule as Schedule
-from actorsession.testing.simulation.host import SimulatedHost as SimulatedHost
+from actorsession.testing.simulation.host import (
+HostCrash as HostCrash, SimulatedHost as SimulatedHost
+)
 from actorsession.testing.simulation.loop import (
 SimulatedLoop as SimulatedLoop, SimulationError as SimulationError
 )
@@ -22,7 +24,7 @@ from transports.host import Host as Host, current_host as current_host, on_host 
 
 
 __all__ = [
-"Fault", "Host", "InProcessCluster", "Schedule", "SimulatedCluster", "SimulatedDisk",
+"Fault", "Host", "HostCrash", "InProcessCluster", "Schedule", "SimulatedCluster", "SimulatedDisk",
 "SimulatedHost", "SimulatedLoop", "SimulatedNetwork", "SimulationError", "StillClock",
 "assert_same", "current_host", "faults", "no_leaks", "on_host", "strategies"
 ]

@@ -17,7 +17,6 @@ from actorsession.errors import FailedPreconditionError
 from actorsession.messages import message
 from actorsession.rpc import Link
 from transports import Connection, Hello, connect, listen
-from transports.host import Clock
 
 # A test that needs longer waits for something that does not come.
 PATIENCE = 60.0
@@ -156,16 +155,6 @@ class Desk(Actor):
     def _mark(self, mark: str) -> None:
         self.seen.append(mark)
         self._marks.setdefault(mark, asyncio.Event()).set()
-
-
-class HandClock(Clock):
-    """A clock that a test moves."""
-
-    def __init__(self, now: float = 100.0) -> None:
-        self.now = now
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 async def soon(awaitable: Awaitable[Any]) -> Any:

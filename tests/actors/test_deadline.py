@@ -8,21 +8,22 @@ import pytest
 
 from actorsession.actors import Deadline
 from actorsession.errors import DeadlineExceededError
-from tests.actors.kit import HandClock, soon
+from actorsession.testing import StillClock
+from tests.actors.kit import soon
 from tests.loops import cancelled
 from transports.host import Host, on_host
 
 
 def test_a_deadline_is_seconds_from_now_on_its_clock() -> None:
-    with on_host(Host(clock=(clock := HandClock(100.0)))):
+    with on_host(Host(clock=(clock := StillClock()))):
         deadline = Deadline.after(2.0)
-        assert (deadline.at, deadline.remaining(), deadline.expired) == (102.0, 2.0, False)
-        clock.now = 103.0
+        assert (deadline.at, deadline.remaining(), deadline.expired) == (2.0, 2.0, False)
+        clock.advance(3.0)
         assert (deadline.remaining(), deadline.time_left, deadline.expired) == (-1.0, 0.0, True)
 
 
 def test_it_has_expired_at_the_very_moment() -> None:
-    with on_host(Host(clock=HandClock())):
+    with on_host(Host(clock=StillClock())):
         assert Deadline.after(0.0).expired
 
 
@@ -39,10 +40,10 @@ def test_the_earliest_of_two_is_the_one_that_comes_first_in_either_order() -> No
 
 
 def test_within_some_seconds_it_ends_then_unless_it_ended_before() -> None:
-    deadline = Deadline(102.0)
-    with on_host(Host(clock=HandClock(100.0))):
+    deadline = Deadline(2.0)
+    with on_host(Host(clock=StillClock())):
         assert deadline.within(3.0) is deadline
-        assert deadline.within(1.0) == Deadline.never().within(1.0) == Deadline(101.0)
+        assert deadline.within(1.0) == Deadline.never().within(1.0) == Deadline(1.0)
 
 
 async def _value() -> str:

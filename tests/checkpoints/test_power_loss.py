@@ -16,27 +16,25 @@ import pytest
 
 import actorsession as acts
 from actorsession import errors
-from actorsession.checkpoints.atomic import make_folder
-from actorsession.testing.simulation.cluster import SimulatedCluster
-from actorsession.testing.simulation.disk import SimulatedDisk
-from actorsession.testing.simulation.host import HostCrash, SimulatedEntropy
+from actorsession.checkpoints import write_whole
+from actorsession.testing import HostCrash, SimulatedCluster, SimulatedDisk, SimulatedHost, SimulatedLoop
 from tests.crash_points import SCENARIOS
-from transports.host import Host, on_host
+from transports.host import on_host
 
 NAMES = [name for name in SCENARIOS if name.startswith(("sharded", "one file", "TensorFlow's", "saver"))]
 FOLDER = Path("/proc/simulated")  # where no real file could be made
 
 
-def life(disk: SimulatedDisk, seed: object) -> Host:
+def life(disk: SimulatedDisk, seed: int) -> SimulatedHost:
     """The next process of a machine with a disk."""
-    return Host("machine", files=disk, entropy=SimulatedEntropy(Random(str(seed))))
+    return SimulatedHost(SimulatedLoop(seed), "machine", files=disk)
 
 
-def prepared(name: str, seed: object) -> SimulatedDisk:
+def prepared(name: str, seed: int) -> SimulatedDisk:
     """A disk with an old checkpoint."""
     disk = SimulatedDisk()
-    with on_host(life(disk, f"{seed} prepare")):
-        make_folder(str(FOLDER))
+    with on_host(life(disk, -1 - seed)):
+        write_whole(str(FOLDER / "other"), lambda file: file.write(b"of somebody else"))
         SCENARIOS[name].prepare(FOLDER)
     return disk
 
@@ -48,7 +46,7 @@ def names(disk: SimulatedDisk) -> list[str]:
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * ("saver" in n)) for n in NAMES])
 def test_a_loss_of_power_leaves_the_old_checkpoint_or_the_new_one(name: str) -> None:
-    scenario, disk = SCENARIOS[name], prepared(name, "whole")
+    scenario, disk = SCENARIOS[name], prepared(name, 0)
     for number in (1, 2):
         with on_host(life(disk, number)):
             scenario.work(FOLDER)
@@ -65,7 +63,7 @@ def test_a_loss_of_power_leaves_the_old_checkpoint_or_the_new_one(name: str) -> 
             is_over = True
             disk.heal()
             disk.crash(random)
-        with on_host(life(disk, f"{calls} again")):
+        with on_host(life(disk, 1000 + calls)):
             assert scenario.look(FOLDER) == [], f"after {calls} calls"
             scenario.work(FOLDER)
             assert scenario.look(FOLDER) == [], f"after {calls} calls, and again"

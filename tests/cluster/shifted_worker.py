@@ -14,6 +14,7 @@ from typing import Any
 from actorsession import Tensor
 from actorsession.cli import main
 from tests.nodes import make_one, op_type
+from transports.host import SYSTEM, Clock
 
 __all__ = ["slow"]
 
@@ -40,12 +41,23 @@ def _kernel(context: Any) -> Callable[[Any], Any]:
 op_type("TestSlow", _kernel, attrs={"seconds": 0.0}, aliases=True, cost=lambda inputs, outputs: 1e6)
 
 
-def _shift(seconds: float) -> None:
-    wall_clock, nanoseconds = time.time, time.time_ns
-    time.time = lambda: wall_clock() + seconds
-    time.time_ns = lambda: nanoseconds() + round(seconds * 1e9)
+class ShiftedClock(Clock):
+    """A clock by which it is later.
+
+    Args:
+        seconds: by how much.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def time(self) -> float:
+        return time.time() + self._seconds
+
+    def time_ns(self) -> int:
+        return time.time_ns() + round(self._seconds * 1e9)
 
 
 if __name__ == "__main__":
-    _shift(float(sys.argv.pop(1)))
+    SYSTEM.clock = ShiftedClock(float(sys.argv.pop(1)))  # of all threads
     sys.exit(main())

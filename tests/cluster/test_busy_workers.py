@@ -26,7 +26,7 @@ from actorsession import AsyncSession, Graph, Server, ServerSettings, ops
 from actorsession.cli import _parser
 from actorsession.cluster import read_statistics
 from actorsession.errors import InvalidArgumentError, UnavailableError
-from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.rpc import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.liveness.verdict import PATIENCE as PATIENCE_LEASES
 from tests.cluster.gil_worker import hold
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon

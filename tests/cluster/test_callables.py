@@ -13,8 +13,7 @@ import actorsession as acts
 from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.config import CallableOptions, RunMetadata, RunOptions, TensorConnection, TraceLevel
 from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError
-from actorsession.messages import Done
-from actorsession.messages.session import PrepareStep
+from actorsession.messages import Done, PrepareStep
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import PS0, W0, W1, on, soon
 from tests.cluster.master_access import Way, way

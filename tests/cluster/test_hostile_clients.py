@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from actorsession import AsyncSession, Graph, GraphDef, NodeDef, TensorShape, float32, int32, ops
-from actorsession.actors import CallContext, Children, Deadline
-from actorsession.actors.actor import Actor, handles
+from actorsession.actors import Actor, CallContext, Children, Deadline, handles
 from actorsession.cluster.master.master_session import MasterSession
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.config import ConfigProto
@@ -21,11 +20,21 @@ from actorsession.config.limits import MAX_RUN_NAMES
 from actorsession.errors import InvalidArgumentError, OpError, ProtocolError, ResourceExhaustedError
 from actorsession.extend import TensorSpec
 from actorsession.graph.function import FunctionDef
-from actorsession.messages import Done
-from actorsession.messages.session import MASTER, CloseSession, CreateSession, ExtendSession, PrepareStep
-from actorsession.messages.worker import WORKER, CreateWorkerSession, GetStatus, RegisterGraph, WorkerStatus
+from actorsession.messages import (
+    MASTER,
+    WORKER,
+    CloseSession,
+    CreateSession,
+    CreateWorkerSession,
+    Done,
+    ExtendSession,
+    GetStatus,
+    PrepareStep,
+    RegisterGraph,
+    WorkerStatus,
+)
 from actorsession.plan.partition import RECV
-from actorsession.rpc.link import Link
+from actorsession.rpc import Link
 from tests.cluster.kit import W0, W1, InProcess, eventually, is_empty, on, soon, until_all
 from transports import Hello, connect
 from transports.frame import MAGIC, PREFIX, WIRE_VERSION

@@ -220,22 +220,6 @@ async def test_a_process_that_does_not_come_up_is_reported_with_its_last_lines()
     assert info.value.task == "/job:no job/replica:0/task:0"
 
 
-async def test_a_start_that_takes_too_long_leaves_no_process() -> None:
-    cluster = LocalCluster({"worker": 2}, start_timeout=0.05)
-    with pytest.raises(errors.DeadlineExceededError, match="the processes of the cluster"):
-        await cluster.start()
-    assert not any(process.alive for process in cluster.processes.values())
-
-
-async def test_a_start_that_is_cancelled_leaves_no_process() -> None:
-    cluster = LocalCluster({"worker": 1})
-    starting = asyncio.create_task(cluster.start())
-    await eventually(lambda: any(p.alive for p in cluster.processes.values()))
-    pid = cluster.process("worker").pid
-    await cancelled(starting)
-    assert not is_running(pid)
-
-
 @pytest.mark.parametrize("turns", [1, 2, 3, 4, 6])
 async def test_a_start_that_is_cancelled_in_the_middle_of_a_spawn_leaves_no_process(turns: int) -> None:
     before = take_holdings()
@@ -570,19 +554,6 @@ async def test_a_stop_that_is_cancelled_leaves_neither_process_nor_folder() -> N
         await cancelled(stopping)
         assert not folder.exists()
         assert not any(map(is_running, pids))
-
-
-async def test_a_stop_during_the_start_ends_it_and_leaves_nothing() -> None:
-    cluster = LocalCluster({"worker": 1})
-    starting = asyncio.create_task(cluster.start())
-    await eventually(lambda: any(p.alive for p in cluster.processes.values()))
-    pid, folder = cluster.process("worker").pid, cluster._spawner.folder  # type: ignore[attr-defined]
-    assert folder is not None
-    await soon(cluster.stop())
-    assert not is_running(pid)
-    assert not os.path.exists(folder.path)
-    with pytest.raises(errors.FailedPreconditionError, match="stopped while it was being started"):
-        await starting
 
 
 def test_a_plain_with_is_entered_once() -> None:

@@ -15,7 +15,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
 from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import build_key
-from actorsession.testing.simulation.cluster import SimulatedCluster
+from actorsession.testing import SimulatedCluster
 from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, lose_pushes, on, soon
 
@@ -139,6 +139,34 @@ async def test_a_value_lost_on_a_link_of_a_session_with_its_own_cluster_ends_its
                 assert info.value.task == W2
             assert await soon(session.run(end, {x: 1.0})) == 3.0
             await cluster.until_idle()
+
+
+def test_a_task_that_the_master_cannot_reach_is_not_said_to_have_restarted() -> None:
+    """1. The master has lost its link to ps 0, where the variable is. 2. The client's link to the master is cut, and
+    the session goes on at the same process. 3. Nobody knows yet what ps 0 has kept; when it answers, all of it."""
+
+    async def main(cluster: SimulatedCluster) -> None:
+        graph = Graph()
+        with graph.as_default():
+            v = on(PS0, lambda: ops.Variable(5.0, name="v"))
+        async with cluster, cluster.session(graph) as session:
+            await session.run(v.initializer)
+            await session.run(v.assign_add(1.0))
+            master = session.target.removeprefix("tcp://").partition(":")[0]
+            for other in ("worker-0", "worker-1"):
+                cluster.network.part("ps-0", other)
+            await asyncio.sleep(20)
+            cluster.network.cut("client", master)
+            await asyncio.sleep(1)
+            with pytest.raises(UnavailableError, match="not known whether the session has kept its state") as info:
+                await session.run(v)
+            assert info.value.task == PS0
+            cluster.network.heal()
+            await asyncio.sleep(10)
+            assert await session.run(v) == 6.0
+
+    for seed in range(3):
+        SimulatedCluster(seed, restart=1).run(main)
 
 
 # -- values that are owed --------------------------------------------------------------------------

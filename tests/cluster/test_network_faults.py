@@ -19,7 +19,7 @@ from actorsession import Graph, Operation, Tensor, ops
 from actorsession.cluster import update_cluster
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError
-from actorsession.rpc.liveness.lease import LEASE_SECONDS
+from actorsession.rpc import LEASE_SECONDS
 from actorsession.testing import SimulatedCluster
 from tests.cluster.kit import PS0, W0, W1, W2, eventually, on
 

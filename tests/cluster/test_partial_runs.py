@@ -18,7 +18,7 @@ import pytest
 from actorsession import AsyncSession, Graph, LocalCluster, Tensor, ops
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
-from tests.actors.kit import HandClock
+from actorsession.testing import StillClock
 from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
 from tests.cluster.master_access import Way, made_ways
 from tests.cluster.process_cluster import ProcessCluster
@@ -376,21 +376,21 @@ async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(
     config = ConfigProto(partial_run_idle_limit_in_ms=5000)
     async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
         await session.list_devices()
-        runs, clock = master_runs(cluster), HandClock(0.0)
+        runs, clock = master_runs(cluster), StillClock()
         runs.clock = clock
         old = await session.partial_run_setup(pipe.fetches, pipe.feeds)
         used = await session.partial_run_setup(pipe.fetches, pipe.feeds)
-        clock.now = 4.0
+        clock.advance(4.0)
         await session.partial_run(used, [], {pipe.a: 1})
         with pytest.raises(InvalidArgumentError):  # a wrong call is no use of it
             await session.partial_run(old, pipe.there)
-        clock.now = 5.0
+        clock.advance(1.0)
         runs._timer.cancel()
         runs._on_timer()  # as the loop would
         assert len(runs) == 1
         with pytest.raises(InvalidArgumentError, match="given up"):
             await session.partial_run(old, [], {pipe.a: 1})
-        clock.now = 9.0
+        clock.advance(4.0)
         runs.collect()
         assert len(runs) == 0
         assert runs._timer is None

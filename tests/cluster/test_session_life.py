@@ -18,7 +18,7 @@ from actorsession.actors import CallContext
 from actorsession.cluster import read_statistics, stop_server
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import AbortedError, OpError, UnavailableError
-from actorsession.messages.session import CloseSession
+from actorsession.messages import CloseSession
 from actorsession.rpc import exit_reports
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.cluster.script import command, environment, running

@@ -14,7 +14,7 @@ from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError
 from actorsession.extend import TensorSpec
-from actorsession.messages.worker import CreateWorkerSession
+from actorsession.messages import CreateWorkerSession
 from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.engine.executor import Executor

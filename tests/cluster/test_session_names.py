@@ -11,7 +11,7 @@ from actorsession import AsyncSession, Graph, GraphDef, Session, ops
 from actorsession.actors import Deadline, registry
 from actorsession.config import ConfigProto, Experimental, RunMetadata, RunOptions, SessionMetadata, TraceLevel
 from actorsession.errors import InvalidArgumentError
-from actorsession.messages.session import CloseSession, CreateSession, SessionCreated
+from actorsession.messages import CloseSession, CreateSession, SessionCreated
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, on, soon
 from tests.cluster.master_access import Way, way
 

@@ -24,7 +24,7 @@ from actorsession.config import (
     ThreadPoolOptionProto,
 )
 from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
-from actorsession.messages.session import CreateSession
+from actorsession.messages import CreateSession
 from actorsession.ops.blas_threads import blas_threads
 from tests.cluster.kit import PS0, W0, W1, W2, InProcess, chain, eventually, in_process, on, soon
 from tests.ports import HoldPorts

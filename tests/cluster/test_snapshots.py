@@ -49,10 +49,7 @@ from actorsession.cluster.server.snapshots import Owner, Saved, Snapshot, Snapsh
 from actorsession.config import ConfigProto
 from actorsession.extend import TensorSpec
 from actorsession.runtime.resources import DEFAULT_CONTAINER
-from actorsession.testing.simulation.cluster import SimulatedCluster, SimulatedProcess
-from actorsession.testing.simulation.disk import SimulatedDisk
-from actorsession.testing.simulation.host import HostCrash
-from actorsession.testing.still_clock import StillClock
+from actorsession.testing import HostCrash, SimulatedCluster, SimulatedDisk, StillClock
 from tests.cluster.kit import PATIENCE, W0, W1, Gate, eventually, on, soon
 from tests.irregular_files import OBSTACLES
 from tests.plan.kit import node
@@ -1045,7 +1042,7 @@ def test_what_a_cluster_restores_after_a_loss_of_power_is_whole_and_no_older_tha
     acknowledged: list[float] = []  # when each step was, by the clock of its server
     at_least = 0
 
-    async def train(session: AsyncSession, process: SimulatedProcess) -> None:
+    async def train(session: AsyncSession, process: Any) -> None:
         nonlocal at_least
         assert process.host is not None
         assert process.server is not None

@@ -26,6 +26,7 @@ from actorsession.messages.server import GetCluster, KeepServer, StopServer
 from actorsession.messages.worker import WORKER, LoggingReply, LoggingRequest
 from actorsession.metrics import HistogramCounts
 from actorsession.rpc.security import TOKEN_VARIABLE
+from actorsession.testing import SimulatedCluster
 from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, silent_address, soon
 
 ONE = {"worker": ["127.0.0.1:0"]}
@@ -506,3 +507,14 @@ async def test_only_the_latest_creations_are_remembered() -> None:
     assert [await maker.once(name) for name in ("a", "b", "c")] == [1, 2, 3]
     assert await maker.once("c") == 3
     assert await maker.once("a") == 4
+
+
+def test_a_task_of_a_simulation_reports_nothing_of_the_process_that_simulates_it() -> None:
+    async def program(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            (counters,) = (await cluster.statistics()).values()
+        assert (counters.memory, counters.peak_memory) == (0, 0)
+        assert 0 < counters.uptime < 60
+        assert counters.pid != os.getpid()
+
+    SimulatedCluster(1, {"ps": 1}).run(program)

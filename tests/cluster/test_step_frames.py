@@ -31,9 +31,8 @@ from actorsession.errors import AbortedError, CancelledError, DeadlineExceededEr
 from actorsession.graph import codec
 from actorsession.graph.codec import INLINE_LIMIT, pack
 from actorsession.graph.dtypes import ALL_TYPES
-from actorsession.messages import step_frames
-from actorsession.messages.session import MASTER, CreateSession
-from actorsession.rpc.link import Link
+from actorsession.messages import MASTER, CreateSession, step_frames
+from actorsession.rpc import Link
 from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.interruptible import CancelScope

@@ -298,3 +298,71 @@ def test_a_cluster_that_was_stopped_starts_no_processes() -> None:
             assert running(cluster) == []
 
     run(main)
+
+
+# -- starts and stops --------------------------------------------------------------------------------
+# Callbacks of all hosts from the call on: a start takes some ninety, a stop as many.
+CALLBACKS = range(1, 120, 7)
+
+
+@pytest.mark.parametrize("callbacks", CALLBACKS)
+@pytest.mark.parametrize("how", ["cancelled", "stopped", "killed"])
+def test_a_start_that_is_given_up_at_any_moment_leaves_no_process(how: str, callbacks: int) -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        starting = asyncio.ensure_future(cluster.start())
+        moment = asyncio.Event()
+        cluster.loop.after(callbacks, lambda: cluster.loop.call_soon(moment.set))
+        await asyncio.wait([starting, asyncio.ensure_future(moment.wait())], return_when=asyncio.FIRST_COMPLETED)
+        if how == "cancelled":
+            starting.cancel()
+        elif how == "stopped":
+            await cluster.stop()
+        else:
+            cluster.kill_now()
+        (outcome,) = await asyncio.gather(starting, return_exceptions=True)
+        assert outcome is None or isinstance(
+            outcome, asyncio.CancelledError | errors.FailedPreconditionError | errors.UnavailableError
+        )
+        await cluster.stop()
+        await asyncio.sleep(LONG)
+        assert running(cluster) == []
+        with pytest.raises(errors.FailedPreconditionError):
+            await cluster.start()
+
+    run(main)
+
+
+@pytest.mark.parametrize("callbacks", CALLBACKS)
+def test_a_stop_that_is_cancelled_at_any_moment_leaves_no_process(callbacks: int) -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        await cluster.start()
+        cluster.task("worker").stall()
+        stopping = asyncio.ensure_future(cluster.stop(grace=LONG))
+        await asyncio.sleep(0)  # until it has begun
+        cluster.loop.after(callbacks, stopping.cancel)
+        _ = await asyncio.gather(stopping, return_exceptions=True)
+        assert running(cluster) == []
+
+    run(main)
+
+
+def test_a_start_that_takes_too_long_leaves_no_process() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        with pytest.raises(errors.DeadlineExceededError, match="the processes of the cluster"):
+            await cluster.start()
+        assert running(cluster) == []
+
+    run(main, start_timeout=0.01)
+
+
+def test_a_process_that_does_not_end_by_itself_is_killed() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            cluster.task("worker").stall()
+            began = cluster.loop.now
+            await cluster.stop(grace=0.1)
+            assert cluster.loop.now - began < 1.0
+            assert cluster.process("worker").fate == "killed by SIGKILL, by the program that had started it"
+            assert cluster.process("worker", 1).fate == "exit code 0"
+
+    run(main)

@@ -15,7 +15,7 @@ from actorsession.errors import CancelledError, InvalidArgumentError, OpError, U
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.rendezvous import Arrival
-from actorsession.testing.still_clock import StillClock
+from actorsession.testing import StillClock
 from tests.cluster.kit import PS0, W0, W1
 from transports.host import Host, on_host
 

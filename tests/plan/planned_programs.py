@@ -11,14 +11,17 @@ from collections.abc import Sequence
 
 import actorsession as acts
 from actorsession import ops
-from actorsession.config import ConfigProto
-from actorsession.plan.execution_state import GraphExecutionState
-from actorsession.plan.explain.explain import Circumstances, explain, plan_step
-from actorsession.plan.explain.requested_devices import requested_devices
-from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_cond, raw_while
+from transports.host import Entropy, Host, on_host
 
-PLACES = ("", "", *[f"/job:worker/task:{task}/device:CPU:{number}" for task in (0, 1) for number in (0, 1)])
+PLACES = (None, None, "/cpu:1", "/cpu:2", "/cpu:3")
+
+
+class Ones(Entropy):
+    """Draws the same incarnation for each device."""
+
+    def randbits(self, k: int) -> int:
+        return 1
 
 
 def value_of(draw: random.Random, values: Sequence[acts.Tensor], depth: int = 0) -> acts.Tensor:
@@ -75,14 +78,10 @@ def program(number: int) -> str:
             with acts.device(draw.choice(PLACES)):
                 values.append(value_of(draw, values))
     fetches = draw.sample(values, min(3, len(values)))
-    nodes = list(graph.as_graph_def().nodes)
-    config = ConfigProto()
-    state = GraphExecutionState(config, requested_devices(nodes), lambda: None)
-    fed = {tensor.name: None for tensor in feeds}
-    signature = RunSignature(tuple(fed), tuple(t.name for t in fetches), ())
-    step = plan_step(state, signature, fed, lambda: state.extend(nodes))
-    explanation = explain(step, Circumstances())
-    return f"{explanation.to_json()}\n{explanation}\n{explanation.to_dot()}\n{signature}"
+    config = acts.ConfigProto(device_count={"CPU": 4})
+    with on_host(Host(entropy=Ones())), acts.Session(graph=graph, config=config) as session:
+        explanation = session.explain(fetches, {feed: [0.0, 0.0] for feed in feeds})
+    return f"{explanation.to_json()}\n{explanation}\n{explanation.to_dot()}"
 
 
 if __name__ == "__main__":

@@ -276,7 +276,7 @@ def test_names_are_unique_and_groups_must_exist(add: Registered) -> None:
 
 
 BROUGHT = """
-from actorsession.plan.passes.registry import GraphPass, PassGroup
+from actorsession.extend import GraphPass, PassGroup
 
 good = GraphPass("brought", PassGroup.POST_PLACEMENT, 1, lambda graph, context: graph)
 again = GraphPass("optimise", PassGroup.POST_PLACEMENT, 1, lambda graph, context: graph)

@@ -18,12 +18,12 @@ from actorsession.actors import Children, Deadline
 from actorsession.graph.codec import pack
 from actorsession.messages import Beat, Call, Cancel, Reply, decode, encode
 from actorsession.rpc import Link, RemoteRef
+from actorsession.testing import StillClock
 from tests.actors.kit import (
     CLIENT,
     SERVER,
     Break,
     Desk,
-    HandClock,
     Hold,
     Note,
     Said,
@@ -550,7 +550,7 @@ async def test_a_peer_that_says_nothing_is_lost_when_the_lease_is_over(scheme: s
 async def test_the_lease_is_measured_by_the_clock_of_the_host() -> None:
     """1. The host's clock stands still while the peer is silent for many leases: the link stays. 2. The clock goes
     on, a beat at a time: the peer is lost within the lease."""
-    clock = HandClock()
+    clock = StillClock()
     async with connected("inproc") as (dialled, _):
         owner = Children("test")
         with on_host(Host(clock=clock)):
@@ -564,7 +564,7 @@ async def test_the_lease_is_measured_by_the_clock_of_the_host() -> None:
             await eventually(lambda: here.closed or here.statistics().frames_sent > sent)
 
         for _ in range(6):
-            clock.now += 0.01
+            clock.advance(0.01)
             await another_beat()
         assert here.closed
         assert isinstance(await soon(here.wait_closed()), errors.UnavailableError)

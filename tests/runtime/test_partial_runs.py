@@ -45,7 +45,7 @@ from actorsession.runtime.partial.manager import PartialRunMgr
 from actorsession.runtime.partial.run_state import Call, Phase, RunState
 from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRun
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
-from tests.actors.kit import HandClock
+from actorsession.testing import StillClock
 from tests.loops import cancelled
 from tests.rows import for_each
 from tests.runtime.kit import turns_until
@@ -730,7 +730,7 @@ def managed(runs: Any, handle: str, **options: Any) -> Loaded:
 @pytest.fixture(params=[PartialRunMgr, ThreadPartialRunMgr])
 async def runs(request: Any) -> AsyncIterator[Any]:
     made = request.param(10.0)
-    made.clock = HandClock(0.0)
+    made.clock = StillClock()
     yield made
     made.abort_all(CancelledError("the test is over"))
     if isinstance(made, ThreadPartialRunMgr):
@@ -764,13 +764,13 @@ async def test_a_manager_aborts_one_run_or_all(runs: Any) -> None:
 
 async def test_a_manager_aborts_runs_that_were_not_continued_for_the_idle_limit(runs: Any) -> None:
     managed(runs, "idle")
-    runs.clock.now = 4.0
+    runs.clock.advance(4.0)
     managed(runs, "used")
     runs.call("used", ("a:0",), [ONES], ())
-    runs.clock.now = 10.0
+    runs.clock.advance(6.0)
     runs.collect()
     assert ("idle" in runs, "used" in runs) == (False, True)
-    runs.clock.now = 14.0
+    runs.clock.advance(4.0)
     runs.collect()
     assert len(runs) == 0
 
@@ -779,7 +779,7 @@ async def test_a_manager_reports_the_oldest_runs_with_what_they_wait_for(runs: A
     for name in ("one", "two", "three"):
         managed(runs, name)
     runs.call("one", ("a:0",), [ONES], ("x:0",))
-    runs.clock.now = 3.0
+    runs.clock.advance(3.0)
     one, two = runs.waits(2)
     assert (one.handle, one.feeds, one.fetches, one.seconds) == ("one", ("b:0",), ("y:0",), 3.0)
     assert (two.handle, two.feeds, two.fetches) == ("two", ("a:0", "b:0"), ("x:0", "y:0"))

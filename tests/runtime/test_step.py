@@ -14,7 +14,7 @@ from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
-from tests.actors.kit import HandClock
+from actorsession.testing import StillClock
 from tests.runtime.kit import Loaded
 from transports.host import Host, on_host
 
@@ -165,13 +165,13 @@ def test_failing_a_step_that_is_over_changes_nothing() -> None:
 def test_a_step_that_is_over_keeps_its_values_past_its_limit_but_not_if_it_was_cancelled() -> None:
     """Whoever looks at the limit of a step that has just ended ends nothing by that."""
     graph, x, y = ping_pong(2)
-    loaded, clock = Loaded(graph, [y], [x], devices=2), HandClock()
+    loaded, clock = Loaded(graph, [y], [x], devices=2), StillClock()
     with on_host(Host(clock=clock)):
         deadline = Deadline.after(1.0)
         step = Step(1, Rendezvous(), loaded.fetches, partitions=len(loaded.graph.parts), deadline=deadline)
         step.begin(loaded.graph.parts, [np.float32(0)])
         looks = [step.abort_error]
-        clock.now += 2.0
+        clock.advance(2.0)
         looks.append(step.abort_error)
     assert looks[0] is None
     assert isinstance(looks[1], errors.DeadlineExceededError)

@@ -14,7 +14,7 @@ PLUGIN = '''
 
 from actorsession.config import ConfigProto
 from actorsession.graph.device import DeviceAttributes
-from actorsession.runtime.devices import Device, DeviceFactory, new_incarnation
+from actorsession.extend import Device, DeviceFactory, new_incarnation
 
 
 class Toys(DeviceFactory):

@@ -27,7 +27,7 @@ from actorsession.errors import (
 )
 from actorsession.ops.flow import dataflow
 from actorsession.session.conversions import _CONVERSIONS
-from tests.actors.kit import HandClock
+from actorsession.testing import StillClock
 from tests.loops import cancelled
 from tests.rows import for_each
 from tests.session.inner import direct_session
@@ -1091,44 +1091,44 @@ async def test_a_run_that_is_dropped_while_a_call_of_it_runs_is_given_up_after_t
 
 async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(make_session: Any, stages: Stages) -> None:
     face = make_session(ConfigProto(partial_run_idle_limit_in_ms=5000))
-    clock = HandClock(0.0)
+    clock = StillClock()
     set_clock(face.session, clock)
     old, used = await stages.setup(face), await stages.setup(face)
-    clock.now = 4.0
+    clock.advance(4.0)
     await face.partial_run(used, [], {stages.a: 1})
     collect(face.session)
     assert face.counts()[0] == 2
-    clock.now = 5.0
+    clock.advance(1.0)
     collect(face.session)
     assert face.counts()[:2] == (1, 1)
     with pytest.raises(InvalidArgumentError, match="given up"):
         await face.partial_run(old, [], {stages.a: 1})
-    clock.now = 9.0
+    clock.advance(4.0)
     collect(face.session)
     assert face.counts() == (0, 0, 0)
 
 
 async def test_the_default_idle_limit_is_ten_minutes(session: Any, stages: Stages) -> None:
     """A wrong call does not keep a run alive."""
-    clock = HandClock(0.0)
+    clock = StillClock()
     set_clock(session.session, clock)
     handle = await stages.setup(session)
-    clock.now = 599.9
+    clock.advance(599.9)
     collect(session.session)
     with pytest.raises(InvalidArgumentError):
         await session.partial_run(handle, stages.first)
     assert session.counts()[0] == 1
-    clock.now = 600.0
+    clock.advance(0.1)
     collect(session.session)
     assert session.counts() == (0, 0, 0)
 
 
 def test_a_run_that_a_thread_is_in_is_not_collected(graph: Graph, stages: Stages) -> None:
     with Session(graph=graph) as session:
-        clock = HandClock(0.0)
+        clock = StillClock()
         set_clock(session, clock)
         handle = session.partial_run_setup(stages.fetches, stages.feeds)
-        clock.now = 600.0
+        clock.advance(600.0)
         run = run_of(session, handle)
         run.enter()  # as a call does
         collect(session)
@@ -1140,13 +1140,13 @@ def test_a_run_that_a_thread_is_in_is_not_collected(graph: Graph, stages: Stages
 
 async def test_on_a_loop_a_timer_collects_and_exists_while_runs_are_open(graph: Graph, stages: Stages) -> None:
     async with AsyncSession(graph=graph) as session:
-        runs, clock = direct_session(session).partial_runs.actor.runs, HandClock(0.0)
+        runs, clock = direct_session(session).partial_runs.actor.runs, StillClock()
         runs.clock = clock
         assert timer_of(runs) is None
         await session.partial_run_setup(stages.fetches, stages.feeds)
-        clock.now = 300.0
+        clock.advance(300.0)
         handle = await session.partial_run_setup(stages.fetches, stages.feeds)
-        clock.now = 600.0
+        clock.advance(300.0)
         timer_of(runs).cancel()
         runs._on_timer()  # as the loop would
         assert len(runs) == 1
@@ -1189,7 +1189,8 @@ async def test_closing_the_session_collects_its_runs_with_their_rendezvous(sessi
 
 async def collect_all(face: Any) -> None:
     """Has the runs collected that nobody continues, and waits until they are."""
-    set_clock(face.session, HandClock(1e9))
+    set_clock(face.session, clock := StillClock())
+    clock.advance(1e9)
     collect(face.session)
     while face.session.statistics().partial_runs:  # noqa: ASYNC110 - an actor is told
         await asyncio.sleep(0)

@@ -18,7 +18,7 @@ from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.rpc.liveness.lease import Lease, Look
 from actorsession.runtime.engine.takes import Takes
 from actorsession.session.remote.remote_steps import RemoteSteps
-from actorsession.testing.simulation.disk import SimulatedDisk
+from actorsession.testing import SimulatedDisk
 
 __all__ = ["DEFECTS", "Defect", "plant", "planted"]
 

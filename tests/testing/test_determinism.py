@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import os
 import subprocess
 import sys
+import weakref
 
 import pytest
 
+from actorsession.testing import SimulatedCluster
 from tests.template import ROOT, cold_starts
 from tests.testing import random_clusters, random_programs
 
@@ -43,6 +47,27 @@ def test_programs_have_the_same_traces_in_another_process() -> None:
 def test_clusters_have_the_same_traces_in_another_process(pytestconfig: pytest.Config) -> None:
     """Stories of clusters with faults: 1,000 in the whole form of the suite."""
     assert differing(CLUSTERS, 1000 if pytestconfig.getoption("all") else 50) == []
+
+
+def test_a_run_leaves_nothing_behind_in_the_process() -> None:
+    """A server that crashes does not take its handler of logs back, and the handler knows its host."""
+    handlers = list(logging.getLogger("actorsession").handlers)
+    loops = []
+
+    async def main(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            cluster.task("worker", 0).crash()
+            cluster.task("worker", 1).power_off()
+            assert len(logging.getLogger("actorsession").handlers) == len(handlers) + 1  # that of the third task
+
+    for seed in range(3):
+        cluster = SimulatedCluster(seed)
+        cluster.run(main)
+        loops.append(weakref.ref(cluster.loop))
+        del cluster
+    assert logging.getLogger("actorsession").handlers == handlers
+    gc.collect()
+    assert [loop() for loop in loops] == [None] * 3
 
 
 def test_a_run_does_not_depend_on_those_before_it() -> None:

@@ -88,6 +88,40 @@ def test_the_error_of_a_step_names_the_task_that_crashed_and_how_it_ended() -> N
     _run(main)
 
 
+def test_the_error_of_a_step_says_of_a_machine_that_is_gone_what_its_cluster_knows() -> None:
+    """Its message named the task twice: "was killed by SIGKILL: it: nothing came from it"."""
+
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        async with cluster, cluster.session(sums.graph) as session:
+            await session.run(sums.init)
+            cluster.task("worker", 1).power_off()
+            with pytest.raises(errors.UnavailableError) as info:
+                await session.run(sums.add, {sums.x: _ONES})
+            task = "/job:worker/replica:0/task:1"
+            assert info.value.message.startswith(
+                f"{task} (on worker-1) was killed by SIGKILL: nothing came from it for 5 s; the connection to it at "
+            )
+
+    _run(main)
+
+
+@pytest.mark.parametrize("after", range(1, 40, 3))
+def test_a_session_begins_although_its_master_is_lost_in_the_middle_of_the_handshake(after: int) -> None:
+    """With seed 3, after 10 and 16: the hello of the client was lost, and it waited its whole limit for the answer."""
+
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        async with cluster:
+            before = cluster.loop.now
+            cluster.begin(Schedule((Fault(kind="crash", whom="worker-0", after=after),)))
+            async with cluster.session(sums.graph) as session:
+                np.testing.assert_array_equal(await session.run(sums.computed, {sums.x: _ONES}), 3.0 * _ONES)
+            assert cluster.loop.now - before < 10.0
+
+    _run(main, 3, restart=3)
+
+
 def test_a_step_waits_for_a_task_that_is_started_again() -> None:
     async def main(cluster: SimulatedCluster) -> None:
         sums = _Sums()
@@ -170,6 +204,21 @@ def test_a_task_that_was_lost_has_the_variables_of_its_snapshot(end: str) -> Non
             np.testing.assert_array_equal(await session.run(sums.add, {sums.x: _ONES}), 6.0 * _ONES)
 
     _run(main, snapshot_every=1.0)
+
+
+def test_the_end_of_a_cluster_says_what_a_task_could_not_write() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        await cluster.start()
+        async with cluster.session(sums.graph) as session:
+            await session.run(sums.init)
+            await session.run(sums.add, {sums.x: _ONES})
+        cluster.task("ps").disk.fail()
+        with pytest.raises(errors.DataLossError, match=r"/job:ps/replica:0/task:0: .*sums"):
+            await cluster.remove("ps")
+        await cluster.stop()
+
+    _run(main, snapshot_every=60.0)
 
 
 @pytest.mark.parametrize("faults", ["3 tear ps-0 by {}", "3 rot ps-0\n3.1 power ps-0"])

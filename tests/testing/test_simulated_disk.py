@@ -16,11 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorsession.checkpoints.atomic import read_regular, write_whole
+from actorsession.checkpoints import write_whole
 from actorsession.errors import DataLossError, ResourceExhaustedError
-from actorsession.testing.simulation.disk import SimulatedDisk
-from actorsession.testing.simulation.host import HostCrash
-from actorsession.testing.still_clock import StillClock
+from actorsession.testing import HostCrash, SimulatedDisk, StillClock
 from transports.host import Files, Host, on_host
 
 PATHS = ["a", "b", "a/x", "a/y", "b/x", "a/x/z", "a/./x", "a/../b", "missing/x", "n" * 256]
@@ -76,7 +74,7 @@ class Caller:
             return type(exc)
 
     def _result(self, name: str, *args: Any) -> Any:
-        call = getattr(self.files, name, os.read)  # which only files of the disk need
+        call: Any = getattr(self.files, name, os.read)  # which only files of the disk need
         match name, *args:
             case "open", path, flags:
                 self.opened.append(call(self._path(path), flags, 0o644))
@@ -139,8 +137,10 @@ SEEDS = range(40)
 
 def content(disk: SimulatedDisk, path: str) -> bytes | None:
     """What a process that starts now reads; ``None`` if there is no such file."""
-    with on_host(Host(files=disk)):
-        return read_regular(path) if disk.exists(path) else None
+    if not disk.exists(path):
+        return None
+    with disk.open_file(path) as file:
+        return file.read()
 
 
 def crashed_while(work: Callable[[], object], disk: SimulatedDisk, calls: int, seed: int) -> bool:

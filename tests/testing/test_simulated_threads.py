@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from actorsession.errors import CancelledError
-from actorsession.graph.completion import Completion
+from actorsession.extend import Completion
 from actorsession.runtime.interruptible import acquire, result_of
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning

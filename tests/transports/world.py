@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from actorsession.testing.simulation.host import SimulatedHost
-from actorsession.testing.simulation.loop import SimulatedLoop
-from actorsession.testing.simulation.network import SimulatedNetwork
+from actorsession.testing import SimulatedHost, SimulatedLoop, SimulatedNetwork
 from tests.transports.peers import PS, WORKER
 from transports import Connection, Listener, connect, listen
 from transports.host import on_host

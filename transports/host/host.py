@@ -57,7 +57,9 @@ class Host:
         A forked child has none of its parent's.
 
         Args:
-            make: makes it at the first call on this host, and identifies it.
+            make: makes it at the first call on this host, and identifies it. What it makes may have a method
+                ``process_ended``, which gives back what a simulated process has of the real one, such as a handler of
+                logs.
         """
         kept = self._own.get(make)
         if kept is None:

@@ -211,6 +211,13 @@ class _HeldLog:
         self.lock = threading.Lock()
         self.memory: LogMemory | None = None
 
+    def process_ended(self) -> None:
+        """Keep the log no longer; the simulation of a process calls this as well."""
+        memory, self.memory = self.memory, None
+        if memory is not None:
+            for name in _LOGGERS:
+                logging.getLogger(name).removeHandler(memory)
+
 
 @contextmanager
 def held_log(errors: ErrorLog) -> Iterator[LogMemory]:
@@ -233,9 +240,7 @@ def held_log(errors: ErrorLog) -> Iterator[LogMemory]:
         with held.lock:
             memory.errors.remove(errors)
             if not memory.errors:
-                for name in _LOGGERS:
-                    logging.getLogger(name).removeHandler(memory)
-                held.memory = None
+                held.process_ended()
 
 
 def _size(value: Any) -> int:

@@ -16,7 +16,7 @@ from transports.host import current_host
 __all__ = ["NO_WORK", "PooledWork", "TimedWork"]
 
 
-class PooledWork(set[OffloadedWork]):
+class PooledWork(dict[OffloadedWork, None]):
     """The segments and nodes of one step that run in the kernel pool or wait for one of its threads.
 
     Attributes:
@@ -25,6 +25,14 @@ class PooledWork(set[OffloadedWork]):
 
     __slots__ = ()
     seconds: float = 0.0
+
+    def add(self, work: OffloadedWork) -> None:
+        """Add work."""
+        self[work] = None
+
+    def discard(self, work: OffloadedWork) -> None:
+        """Remove work, if it is there."""
+        self.pop(work, None)
 
     def submit(self, work: OffloadedWork, *, blocks: bool, first: object = None) -> None:
         """Run something in the kernel pool; see ``Step.offload``."""
@@ -87,7 +95,7 @@ class TimedWork(PooledWork):
             self._since = current_host().clock.monotonic()
         super().add(work)
 
-    def discard(self, work: object) -> None:
+    def discard(self, work: OffloadedWork) -> None:
         """Remove work; the last ends the time."""
         super().discard(work)
         if not self:

@@ -51,6 +51,9 @@ GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
 
 # Seconds for closing a connection.
 _GRACE = 2.0
+# Seconds of one attempt to dial a master. One that is lost in the middle of the handshake, as with a machine that
+# starts anew, is told to nobody; the master that is there by then answers the next attempt.
+_ATTEMPT = 5.0
 
 
 class MasterConnection:
@@ -169,8 +172,9 @@ class MasterConnection:
             attempts += 1
             left = deadline.time_left or 0.0
             try:
+                seconds = max(min(left, _ATTEMPT), RETRY)
                 return await connect(
-                    address, hello, timeout=max(left, RETRY), token=shared_token(address), security=self._security
+                    address, hello, timeout=seconds, token=shared_token(address), security=self._security
                 )
             except AuthenticationError as exc:
                 raise UnauthenticatedError(f"the master at {address}: {exc}") from exc

@@ -10,7 +10,7 @@ only after ``reattach``: a step that went on as if nothing had happened would be
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -78,9 +78,12 @@ class SessionRecovery:
     async def begin(self, wait: float) -> None:
         """Note the processes of all tasks, because a session was created or has gone on after a loss."""
         if wait:
-            devices = await self._connection.devices()
-            self._incarnations = {device_task(device.name): device.incarnation for device in devices}
+            await self._note_incarnations()
         self.wait = wait  # last: a session whose creation was cancelled before has lost nothing
+
+    async def _note_incarnations(self) -> None:
+        devices = await self._connection.devices()
+        self._incarnations = {device_task(device.name): device.incarnation for device in devices}
 
     @property
     def is_due(self) -> bool:
@@ -97,7 +100,7 @@ class SessionRecovery:
 
         Raises:
             WorkerRestartedError: if the session has lost state, until ``reattach``.
-            UnavailableError: if the master does not answer in time.
+            UnavailableError: if the master does not answer in time, or a task that may have lost state does not.
         """
         async with self._resuming:  # of several runs, one does it
             if self._connection.lost_master:
@@ -125,14 +128,31 @@ class SessionRecovery:
         self._loss = None
 
     async def _find_losses(self, before: Mapping[str, int]) -> set[str]:
-        """Return the tasks on which the graph keeps state, and whose processes are others than before."""
-        now = self._incarnations
+        """Return the tasks on which the graph keeps state, and whose processes are others than before.
+
+        Raises:
+            UnavailableError: if one of them does not answer, so that nobody knows.
+        """
         kept = [op.name for op in self._graph.get_operations() if holds_state(op.plain)]
         if not kept:
             return set()
         placed = (await self._connection.placement()).devices
         tasks = {device_task(placed[name]) for name in kept if name in placed}
-        return {task for task in tasks if self._private or before.get(task) != now.get(task)}
+        if self._private:
+            return tasks
+        if self._absent_of(tasks):
+            await self._note_incarnations()  # the master asks those again
+        if absent := self._absent_of(tasks):
+            raise UnavailableError(
+                f"the link to the master was lost, and {named(absent)} cannot be reached from there now, so that it is "
+                "not known whether the session has kept its state; the next run asks again",
+                task=absent[0],
+            )
+        return {task for task in tasks if before.get(task) != self._incarnations.get(task)}
+
+    def _absent_of(self, tasks: Collection[str]) -> Sequence[str]:
+        """Return the tasks that have not answered the master, which have no incarnation."""
+        return sorted(task for task in tasks if not self._incarnations.get(task, 1))
 
     def _error(self) -> WorkerRestartedError:
         variables = [op.name for op in self._graph.get_operations() if op.type in VARIABLES]

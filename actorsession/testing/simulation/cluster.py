@@ -118,6 +118,7 @@ class SimulatedProcess:
     """The process of one task: a ``Server`` on a machine; has the interface of ``TaskProcess``.
 
     Args:
+        loop: the loop of the simulation.
         machine: where it runs.
         parent: the host that starts it and is told of its end.
         job: the job of its task.
@@ -163,25 +164,24 @@ class SimulatedProcess:
     async def _serve(self, cluster: Mapping[str, Any] | ClusterResolver, settings: ServerSettings) -> None:
         """Do what the program of a worker does: serve until somebody ends it."""
         await asyncio.sleep(self._random.uniform(*_START))
-        lines: Sequence[str] = ()
+        lost, lines = "", []
         try:
             self.server = server = Server(cluster, self.job, self.index, settings)
             async with server:
                 self._tell_parent(_PIPE, self._hear_address, server.target)
                 await server.serve_forever()
-            if server.lost:
-                lines = [server.lost]
-                self._tell_parent(_PIPE, self._hear_loss, server.lost)
+            if lost := server.lost:
+                lines = [lost]
         except Exception as error:
             lines = [f"{type(error).__name__}: {error}"]
-        self._leave(1 if lines else 0, lines)
+        self._leave(1 if lines else 0, lines, lost)
 
-    def _leave(self, code: int, lines: Sequence[str] = (), *, power: bool = False) -> None:
-        """End with a code, of which the parent hears a little later."""
+    def _leave(self, code: int, lines: Sequence[str] = (), lost: str = "", *, power: bool = False) -> None:
+        """End with a code, of which the parent hears a little later, as of what was lost."""
         if self._left is None and self.host is not None:
             self._left, self._lines = code, lines
             self.machine.end(power=power)
-            self._tell_parent(_LOST if power else _PIPE, self._hear_end, code)
+            self._tell_parent(_LOST if power else _PIPE, self._hear_end, code, lost)
 
     def _tell_parent(self, delay: tuple[float, float], hear: Callable[..., None], *args: Any) -> None:
         with on_host(self._parent):
@@ -191,11 +191,8 @@ class SimulatedProcess:
         self.address = address
         self._up.set()
 
-    def _hear_loss(self, lost: str) -> None:
-        self.lost = lost
-
-    def _hear_end(self, code: int) -> None:
-        self.exit_code = code
+    def _hear_end(self, code: int, lost: str) -> None:
+        self.exit_code, self.lost = code, lost
         for event in (self._up, self._ready, self._ended):
             event.set()
 
@@ -540,8 +537,10 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
     async def stop(self, grace: float = GRACE) -> None:
         """Heal what is broken, and end all processes; see ``ManagedCluster.stop``."""
         self.heal()
-        await self._changes.stop(grace)
-        await super().stop(grace)
+        try:
+            await super().stop(grace)
+        finally:
+            await self._changes.stop(grace)
 
     aclose = stop
 

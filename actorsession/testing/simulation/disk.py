@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Iterator
 from random import Random
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias, cast
 
+from actorsession.process_bound import ProcessBound
 from actorsession.testing.simulation.host import HostCrash
 from transports.host import AnyPath, Files, Host, current_host
 
@@ -239,12 +240,12 @@ class _FaultyFiles(Files):
         """Let a call begin, unless the host is dead or a fault meets it."""
         host = current_host()
         if host in self._dead:
-            raise HostCrash(current_host().name)
+            raise HostCrash(host.name)
         if self._planned is not None and self.calls >= self._planned[0] and call != "read":
             crash, self._planned = self._planned[1], None
             self._dead.add(host)
             crash()
-            raise HostCrash(current_host().name)
+            raise HostCrash(host.name)
         self.calls += call != "read"
         if self._delay:
             host.clock.sleep(self._delay)
@@ -484,7 +485,7 @@ class _Descriptors:
         return folder, name, text.endswith("/")
 
 
-class SimulatedDisk(_FaultyFiles):
+class SimulatedDisk(_FaultyFiles, ProcessBound):
     """The disk of a machine. Hosts of several processes may have the same one."""
 
     def __init__(self) -> None:
@@ -822,7 +823,7 @@ def _at(folder: _Node, name: str, path: _Named) -> _Node | None:
     """Return what has a name in a folder; ``None`` if there is nothing."""
     if not folder.is_folder:
         _refuse(errno.ENOTDIR, path)
-    if len(os.fsencode(name)) > _LONGEST_NAME:
+    if 4 * len(name) > _LONGEST_NAME and len(os.fsencode(name)) > _LONGEST_NAME:
         _refuse(errno.ENAMETOOLONG, path)
     if name in ("", os.curdir):
         return folder

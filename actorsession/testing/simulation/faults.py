@@ -193,7 +193,7 @@ KINDS: Mapping[str, FaultKind] = {
     "fill": FaultKind("task", _fill, 0.5, by=(1.0, 1e5), seconds=(0.1, 20.0)),
     "fail": FaultKind("task", _fail, 0.5, seconds=(0.1, 20.0)),
     "tear": FaultKind("task", _tear, 1.0, by=(0.5, 40.0), seconds=(0.1, 20.0)),
-    "lag": FaultKind("task", _lag, 0.5, by=(1e-4, 0.05), seconds=(0.1, 20.0)),
+    "lag": FaultKind("task", _lag, 0.5, by=(1e-5, 2e-3), seconds=(0.1, 20.0)),
     "rot": FaultKind("task", _rot, 0.0),
     "drift": FaultKind("host", _drift, 1.0, by=(0.9, 1.1), seconds=(0.1, 20.0)),
     "jump": FaultKind(

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from actorsession.process_bound import ProcessBound
 from transports.host import HOST, Clock, Entropy, Files, Host, Network, Processes, StartedThread, Workers
 
 if TYPE_CHECKING:
@@ -298,7 +299,7 @@ class SimulatedWorkers(Workers):
                 future.set_running_or_notify_cancel()
 
 
-class SimulatedHost(Host):
+class SimulatedHost(Host, ProcessBound):
     """One process on a simulated machine.
 
     Args:
@@ -402,6 +403,9 @@ class SimulatedHost(Host):
         self.turn = -1
         self._held += [*self.tasks(), *self.ready, *self.threads, self._own]
         self.ready.clear()
+        for kept in self._own.values():
+            if hasattr(kept, "process_ended"):
+                kept.process_ended()
 
     def die(self) -> NoReturn:
         """Crash in the middle of a call of this process, as at a write to a disk.

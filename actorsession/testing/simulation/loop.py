@@ -25,6 +25,7 @@ import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
+from actorsession.process_bound import ProcessBound
 from actorsession.testing.simulation.host import HostTask, SimulatedHost, SimulatedWorkers
 from actorsession.testing.simulation.schedule import Schedule, SimulationError
 from transports.host import HOST, on_host
@@ -47,7 +48,7 @@ else:
     _Loop = asyncio.AbstractEventLoop
 
 
-class SimulatedLoop(Schedule, _Loop):
+class SimulatedLoop(Schedule, _Loop, ProcessBound):
     """An event loop of simulated hosts.
 
     Args:

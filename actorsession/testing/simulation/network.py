@@ -24,6 +24,7 @@ import socket
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from actorsession.process_bound import ProcessBound
 from actorsession.testing.simulation.streams import NetworkStatistics, SimulatedTransport, StreamEnd, Way, refusal
 from transports.host import Host, Network, Resolved, current_host
 
@@ -272,7 +273,7 @@ class HostNetwork(Network):
         return bound.server
 
 
-class SimulatedNetwork:
+class SimulatedNetwork(ProcessBound):
     """A network of simulated hosts.
 
     Args:

@@ -72,6 +72,8 @@ _SETTLE, _SETTLE_AFTER_LOSS = 10.0, 75.0
 _KEEPS_LINKS = frozenset({"slow", "fill", "fail", "lag", "drift", "jump"})
 # What a fault is that ends a process.
 _FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
+# Leases after which a silent client is given up, those of clients being three times as long.
+_CLIENT_LEASES = 4
 # What a task counts that has to be 0 in the end.
 _COUNTS = ("steps", "rendezvous", "waiting", "held", "unsettled", "sessions", "worker_sessions", "graphs")
 # Seconds between two looks at what there is no event for.
@@ -736,6 +738,11 @@ class Performance(SimulatedCluster):
         process = self.processes[task]
         return process.alive and process.server is not None and process.server.is_serving
 
+    @property
+    def _loses(self) -> bool:
+        """Whether streams end of which nobody is told."""
+        return any(fault.kind == "vanish" for fault in self.story.faults)
+
     async def settle(self) -> None:
         """End all faults, and wait until every task is there again."""
         self.heal()
@@ -747,6 +754,9 @@ class Performance(SimulatedCluster):
             await asyncio.sleep(_LOOK)
         for disturbance in self.history.disturbances:
             disturbance.ended = min(disturbance.ended, self.loop.now)
+        if self._loses:
+            # What was handed out over a stream that nobody knows to be gone is put back when its lease is over.
+            await asyncio.sleep(_CLIENT_LEASES * self.story.setting.lease)
 
     # -- the story -----------------------------------------------------------------------------
 

@@ -477,9 +477,9 @@ class SimulatedTransport(asyncio.Transport):
         return self._protocol
 
     def forget(self) -> None:
-        """Lose what is in memory, because the process has died."""
+        """Lose what is in memory, because the process has died, and count as closed to whoever still has this."""
         self._buffer.clear()
-        self._has_ended = True
+        self._has_ended = self._is_closing = True
 
     # -- reading ---------------------------------------------------------------------------------------
 
