@@ -389,10 +389,11 @@ def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator
         if error.task is not None and not any(d.began <= record.ended for d in history.losses(error.task)):
             yield f"{error.task} is said to have restarted and has not: {record}"
         return
+    own = client_host(record.operation.client)  # which the errors of its own session do not name
     disturbed = history.disturbed(record.began - _ECHO, record.ended)
     if not disturbed:
         yield f"nothing was wrong: {record}"
-    elif not any(_names(error, host) for d in disturbed for host in d.hosts):
+    elif not any(host == own or _names(error, host) for d in disturbed for host in d.hosts):
         yield f"disturbed was {', '.join(sorted({d.what for d in disturbed}))}, which the error does not say: {record}"
 
 
