@@ -45,8 +45,8 @@ def test_programs_have_the_same_traces_in_another_process() -> None:
 @pytest.mark.process
 @pytest.mark.timeout(3600)
 def test_clusters_have_the_same_traces_in_another_process(pytestconfig: pytest.Config) -> None:
-    """Stories of clusters with faults: 1,000 in the whole form of the suite."""
-    assert differing(CLUSTERS, 1000 if pytestconfig.getoption("all") else 50) == []
+    """Stories of clusters with faults; a thousand would take a core ten minutes."""
+    assert differing(CLUSTERS, 200 if pytestconfig.getoption("all") else 20) == []
 
 
 def test_a_run_leaves_nothing_behind_in_the_process() -> None:
