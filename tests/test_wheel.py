@@ -134,7 +134,7 @@ def test_the_wheel_has_the_packages_and_their_types_and_no_tests(installed: Path
     for package in ("actorsession", "transports"):
         assert (packages / package / "py.typed").exists()
         files = [*(ROOT / package).rglob("*.py"), *(ROOT / package).rglob("assets/**/*.*")]
-        in_tree = {path.relative_to(ROOT) for path in files if path != PLUG_IN}
+        in_tree = {path.relative_to(ROOT) for path in files if path.parent != PLUG_IN.parent}
         assert {path for path in in_tree if not (packages / path).exists()} == set()
     assert (packages / PLUG_IN.name).read_bytes() == PLUG_IN.read_bytes()
     assert not (packages / "tests").exists()

@@ -407,7 +407,7 @@ class BaseSession(Shown, ProcessBound, ABC):
                     # What is wrong with a value is said before what is wrong with the graph.
                     request.feeds(values)
                     raise
-                if limit is not None:
+                if limit is not None and self._target:  # reaching a master is a part of the run
                     options = _with_rest(options, limit - (self._run_tally.now() - begin))
             if not values:
                 feeds: list[Any] = []

@@ -46,7 +46,7 @@ def test_programs_have_the_same_traces_in_another_process() -> None:
 @pytest.mark.timeout(3600)
 def test_clusters_have_the_same_traces_in_another_process(pytestconfig: pytest.Config) -> None:
     """Stories of clusters with faults; a thousand would take a core ten minutes."""
-    assert differing(CLUSTERS, 200 if pytestconfig.getoption("all") else 20) == []
+    assert differing(CLUSTERS, 60 if pytestconfig.getoption("all") else 20) == []
 
 
 def test_a_run_leaves_nothing_behind_in_the_process() -> None:

@@ -282,7 +282,7 @@ class SimulatedLoop(Schedule, _Loop, ProcessBound):
         """Return a new future of this loop."""
         return asyncio.Future(loop=self)
 
-    def create_task(  # type: ignore[override]
+    def create_task(  # type: ignore[override, unused-ignore]
         self,
         coro: Coroutine[Any, Any, T],
         *,

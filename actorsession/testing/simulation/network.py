@@ -21,6 +21,7 @@ import contextvars
 import errno
 import ipaddress
 import socket
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -115,6 +116,14 @@ class SimulatedServer(asyncio.AbstractServer):
         self.make_protocol = make_protocol
         self.context = contextvars.copy_context()
         self._closed = asyncio.Event()
+        self._accepted: list[weakref.ref[SimulatedTransport]] = []
+
+    def accept(self, end: StreamEnd) -> None:
+        """Begin a stream."""
+        transport = SimulatedTransport(end, self.make_protocol())
+        self._accepted = [ref for ref in self._accepted if ref() is not None]
+        self._accepted.append(weakref.ref(transport))
+        transport.begin()
 
     @property
     def sockets(self) -> tuple[SimulatedSocket, ...]:
@@ -127,6 +136,19 @@ class SimulatedServer(asyncio.AbstractServer):
             self._sock.close()
             self._sock = None
             self._closed.set()
+
+    def close_clients(self) -> None:
+        """Close the streams that were accepted, when what was written is sent."""
+        for transport in self._transports():
+            transport.close()
+
+    def abort_clients(self) -> None:
+        """Close the streams that were accepted at once."""
+        for transport in self._transports():
+            transport.abort()
+
+    def _transports(self) -> list[SimulatedTransport]:
+        return [transport for ref in self._accepted if (transport := ref()) is not None]
 
     async def wait_closed(self) -> None:
         """Wait until it is closed."""
@@ -547,7 +569,7 @@ def _accept(end: StreamEnd, server: SimulatedServer) -> None:
     if not end.is_open:
         return
     if server.is_serving():
-        SimulatedTransport(end, server.make_protocol()).begin()
+        server.accept(end)
     else:
         end.reset()
 
