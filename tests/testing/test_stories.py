@@ -26,8 +26,6 @@ MENDED = {
     5: "reattach() lost the session that it had made to a run that waited for the same master",
     20: "steps ended with CancelledError, without a task, when a task came back before its end was noticed",
     111: "reattach() hung up a session whose master was there, because another task was lost meanwhile",
-    2244: "a run ended with CancelledError, which nobody had cancelled, as its session began anew",
-    2698: "the same, in a session whose master was lost in its first seconds",
 }
 """Seeds that have found a defect, with the defect."""
 

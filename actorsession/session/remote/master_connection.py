@@ -246,21 +246,13 @@ class MasterConnection:
         elif link is not None:
             link.abandon()
 
-    async def hang_up(self, grace: float, why: str = "") -> None:
-        """Close the connection, if there is one.
-
-        Args:
-            grace: seconds for what was written to leave.
-            why: why a session that goes on gives the connection up, as the rest of a sentence; what still waits
-                for it then fails as if it had been lost, since nobody has cancelled it.
-        """
+    async def hang_up(self, grace: float) -> None:
+        """Close the connection, if there is one."""
         channel, link = self.channel, self.link
         self.channel = self.link = self._ref = None
         if isinstance(channel, LocalCalls):
             channel.end()
         elif link is not None:  # a session that is closed while it dials has no channel yet
-            if why:
-                link.drop(why)
             await link.aclose(grace)
 
 

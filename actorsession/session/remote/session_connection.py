@@ -152,7 +152,7 @@ class SessionConnection:
                     await self._create(deadline, bare)
             except BaseException as exc:
                 # The master drops a session whose client has hung up.
-                await self.master.hang_up(0.0, "its session could not begin")
+                await self.master.hang_up(0.0)
                 if self.closed and isinstance(exc, OpError):
                     raise CancelledError(SESSION_CLOSED) from exc
                 raise
@@ -180,7 +180,7 @@ class SessionConnection:
                     raise
                 # The answer may have been lost. The master recognises the request by its id, so a repeat
                 # makes no second session.
-                await self.master.hang_up(0.0, "its session begins anew")
+                await self.master.hang_up(0.0)
                 await asyncio.sleep(RETRY)
         self.sent.note(created.graph_version, taken)
         self.handle = created.session_handle
@@ -202,7 +202,7 @@ class SessionConnection:
             # Before the connection ends: if that is cancelled, the session must not count as connected.
             self.handle = ""
             self.sent.note(0, Snapshot())
-            await self.master.hang_up(0.0, "its session begins anew")
+            await self.master.hang_up(0.0)
 
     async def be_connected(self, deadline: Deadline | None = None, *, bare: bool = False) -> None:
         """Connect, or go on after the loss of the master where that is possible.
