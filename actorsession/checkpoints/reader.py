@@ -114,7 +114,7 @@ def remove_files(prefix: str) -> None:
     remove_files_of(prefix)
     drop_files(*oldest)
     index = prefix + BUNDLE_SUFFIX
-    if current_host().files.exists(index):
+    if current_host().files.isfile(index):
         from actorsession.checkpoints.bundle import data_files
 
         drop_files(index, *data_files(prefix))

@@ -408,7 +408,7 @@ class BaseSession(Shown, ProcessBound, ABC):
                     request.feeds(values)
                     raise
                 if limit is not None and self._target:  # reaching a master is a part of the run
-                    options = _with_rest(options, limit - (self._run_tally.now() - begin))
+                    options = _with_rest(options, limit - (now() - begin))
             if not values:
                 feeds: list[Any] = []
             elif self._converts_in_thread and large_arrays(values) and request.converts_much(values):

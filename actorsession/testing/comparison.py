@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, cast
 
@@ -189,7 +189,8 @@ def _difference(value: Any, expected: Any, tolerance: float) -> str:
         off = np.abs(value.astype(np.float64) - expected.astype(np.float64))
     if not different.any():
         return ""
-    at = next(_worst(off, different))
+    # The farthest off; no number is farther than any.
+    at = min(map(tuple, np.argwhere(different)), key=lambda place: -np.nan_to_num(off[place], nan=np.inf))
     by = "" if value.dtype.kind in "bOSU" else f", off by {off[at]:.6g}"
     return (
         f"is {_shown(value[at])} at {list(map(int, at))}, expected {_shown(expected[at])}{by}; "
@@ -204,9 +205,3 @@ def _shown(element: Any) -> str:
 def _nan(value: Any, expected: Any) -> Any:
     """Return where both values are no number."""
     return (value != value) & (expected != expected) if value.dtype.kind in "fcV" else np.zeros(value.shape, bool)
-
-
-def _worst(off: Any, different: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield the places of elements that differ, the farthest off first; no number is farther than any."""
-    places = [tuple(place) for place in np.argwhere(different)]
-    yield from sorted(places, key=lambda place: -np.nan_to_num(off[place], nan=np.inf))

@@ -171,6 +171,11 @@ class Files:
         """Return whether there is something with a name."""
         return self._mode(path) is not None
 
+    def isfile(self, path: AnyPath) -> bool:
+        """Return whether a name belongs to a file."""
+        mode = self._mode(path)
+        return mode is not None and stat.S_ISREG(mode)
+
     def isdir(self, path: AnyPath) -> bool:
         """Return whether a name belongs to a folder."""
         mode = self._mode(path)

@@ -134,19 +134,16 @@ class Network:
         Raises:
             OSError: Another process listens there, or the operating system refused.
         """
-        if path.startswith("\0"):
-            sock = _abstract_socket()
-        else:
+        is_file = not path.startswith("\0")
+        if is_file:
             _remove_stale(path)
-            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) if is_file else _abstract_socket()
         try:
-            if path.startswith("\0"):
-                sock.bind(path)
-                return sock
-            with contextlib.suppress(OSError):
-                os.fchmod(sock.fileno(), _OWNERS)
+            if is_file:
+                with contextlib.suppress(OSError):
+                    os.fchmod(sock.fileno(), _OWNERS)
             sock.bind(path)
-            if stat.S_IMODE(os.stat(path).st_mode) != _OWNERS:
+            if is_file and stat.S_IMODE(os.stat(path).st_mode) != _OWNERS:
                 os.chmod(path, _OWNERS)
         except OSError:
             sock.close()

@@ -129,7 +129,7 @@ class HeartbeatMemory:
         self._interval = beat / 2
         self._count = 0
         self.lag = self.worst_lag = 0.0
-        self._memory = _make_memory() if this_host() else -1  # nobody could find it
+        self._memory = _make_memory()
         self._now = current_host().clock.monotonic
         self._due = self._now() + self._interval
         self._timer: asyncio.TimerHandle | None = self._loop.call_later(self._interval, self._turn)
@@ -177,7 +177,7 @@ class HeartbeatMemory:
 def _make_memory() -> int:
     """Return a descriptor of memory that ends with the process, or -1 if there is none.
 
-    Other processes find it among the descriptors of this process.
+    Other processes find it among the descriptors of this process, where they can look at these.
     """
     if not this_host() or not hasattr(os, "memfd_create"):
         return -1

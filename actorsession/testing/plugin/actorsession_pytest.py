@@ -87,11 +87,9 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marks known."""
-    for line in (
-        "local_cluster(jobs, **options): the jobs and options of the cluster that the fixture local_cluster starts",
-    ):
-        config.addinivalue_line("markers", line)
+    """Make the mark known."""
+    line = "local_cluster(jobs, **options): the jobs and options of the cluster that the fixture local_cluster starts"
+    config.addinivalue_line("markers", line)
 
 
 @pytest.fixture

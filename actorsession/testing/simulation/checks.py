@@ -280,7 +280,7 @@ def queue_elements(history: History) -> Iterator[str]:
                 yield f"queue {queue} gave {element}, which nobody has put in"
             elif put.outcome is Outcome.REFUSED:
                 yield f"queue {queue} gave {element}, which was refused: {put}"
-            elif count > 1 and not any(_unconfirmed(history, r, task) for r in takes if int(r.seen) == element):
+            elif count > 1 and not any(_unconfirmed(history, r) for r in takes if int(r.seen) == element):
                 yield f"queue {queue} gave {element} {count} times: {[str(r) for r in takes if int(r.seen) == element]}"
         if queue not in history.left:
             continue
@@ -290,7 +290,7 @@ def queue_elements(history: History) -> Iterator[str]:
                 yield f"queue {queue} has lost {element}: {put}"
 
 
-def _unconfirmed(history: History, record: Record, task: str) -> bool:
+def _unconfirmed(history: History, record: Record) -> bool:
     """Whether the word that an element has arrived may have been lost: then the queue has it again."""
     return bool(history.disturbed(record.began, record.ended + _ECHO))
 

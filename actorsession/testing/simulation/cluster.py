@@ -621,12 +621,10 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         Raises:
             ValueError: for an unknown one.
         """
-        if not self._has(name):
-            raise ValueError(f"no machine {name!r}; there are {sorted([*self._machines.machines, *self._clients])}")
-        return self._machines.machines.get(name) or self._clients[name]
-
-    def _has(self, name: str) -> bool:
-        return name in self._machines.machines or name in self._clients
+        machines = self._machines.machines | self._clients
+        if name not in machines:
+            raise ValueError(f"no machine {name!r}; there are {sorted(machines)}")
+        return machines[name]
 
     def has_process(self, name: str) -> bool:
         """Return whether a process runs on the machine of a task, whether the cluster knows it or not."""

@@ -640,9 +640,7 @@ class SimulatedDisk(_FaultyFiles, ProcessBound):
         """Lock an open file unless another has; see ``Files.lock``."""
         opened = self._open.of(descriptor)
         locks = opened.node.locks
-        if locks.pop(opened, None) is shared:
-            locks[opened] = shared
-        elif any(not (shared and its) for its in locks.values()):
+        if locks.pop(opened, None) is not shared and any(not (shared and its) for its in locks.values()):
             return False
         locks[opened] = shared
         return True

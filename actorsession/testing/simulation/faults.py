@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
     from actorsession.testing.simulation.cluster import SimulatedCluster
+    from actorsession.testing.simulation.disk import SimulatedDisk
 
 __all__ = ["KINDS", "SNAPSHOTS", "Fault", "FaultKind", "Schedule"]
 
@@ -132,16 +133,15 @@ def _slow(cluster: SimulatedCluster, fault: Fault) -> None:
     cluster.end_later(fault, lambda: cluster.network.slow(fault.whom, fault.other, 0.0))
 
 
-def _fill(cluster: SimulatedCluster, fault: Fault) -> None:
-    disk = cluster.machine(fault.whom).disk
-    disk.fill(int(fault.by))
-    cluster.end_later(fault, disk.heal)
+def _of_disk(begin: Callable[[SimulatedDisk, Fault], None]) -> Callable[[SimulatedCluster, Fault], None]:
+    """Return what begins a fault of a disk, which lasts until the disk is healed."""
 
+    def strike(cluster: SimulatedCluster, fault: Fault) -> None:
+        disk = cluster.machine(fault.whom).disk
+        begin(disk, fault)
+        cluster.end_later(fault, disk.heal)
 
-def _fail(cluster: SimulatedCluster, fault: Fault) -> None:
-    disk = cluster.machine(fault.whom).disk
-    disk.fail(errno.EIO)
-    cluster.end_later(fault, disk.heal)
+    return strike
 
 
 def _tear(cluster: SimulatedCluster, fault: Fault) -> None:
@@ -154,12 +154,6 @@ def _rot(cluster: SimulatedCluster, fault: Fault) -> None:
     disk, numbers = cluster.machine(fault.whom).disk, cluster.loop.random(str(fault))
     if files := [name for name in disk.listdir(SNAPSHOTS) if name.endswith(".snapshot")]:
         disk.rot(f"{SNAPSHOTS}/{numbers.choice(sorted(files))}", numbers)
-
-
-def _lag(cluster: SimulatedCluster, fault: Fault) -> None:
-    disk = cluster.machine(fault.whom).disk
-    disk.slow(fault.by)
-    cluster.end_later(fault, disk.heal)
 
 
 def _drift(cluster: SimulatedCluster, fault: Fault) -> None:
@@ -190,10 +184,14 @@ KINDS: Mapping[str, FaultKind] = {
     "mute": FaultKind("pair", _part, 2.0, seconds=(0.01, 20.0)),
     "slow": FaultKind("pair", _slow, 2.0, by=(0.001, 1.0), seconds=(0.1, 20.0)),
     "narrow": FaultKind("pair", _slow, 1.0, by=(3e3, 1e6), seconds=(0.1, 20.0)),
-    "fill": FaultKind("task", _fill, 0.5, by=(1.0, 1e5), seconds=(0.1, 20.0)),
-    "fail": FaultKind("task", _fail, 0.5, seconds=(0.1, 20.0)),
+    "fill": FaultKind(
+        "task", _of_disk(lambda disk, fault: disk.fill(int(fault.by))), 0.5, by=(1.0, 1e5), seconds=(0.1, 20.0)
+    ),
+    "fail": FaultKind("task", _of_disk(lambda disk, _: disk.fail(errno.EIO)), 0.5, seconds=(0.1, 20.0)),
     "tear": FaultKind("task", _tear, 1.0, by=(0.5, 40.0), seconds=(0.1, 20.0)),
-    "lag": FaultKind("task", _lag, 0.5, by=(1e-5, 2e-3), seconds=(0.1, 20.0)),
+    "lag": FaultKind(
+        "task", _of_disk(lambda disk, fault: disk.slow(fault.by)), 0.5, by=(1e-5, 2e-3), seconds=(0.1, 20.0)
+    ),
     "rot": FaultKind("task", _rot, 0.0),
     "drift": FaultKind("host", _drift, 1.0, by=(0.9, 1.1), seconds=(0.1, 20.0)),
     "jump": FaultKind(

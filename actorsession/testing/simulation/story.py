@@ -1,8 +1,8 @@
 """Stories: clients that do what was drawn from a seed, against a cluster with faults.
 
 A ``Story`` is plain data with a text form: the operations of the clients, the faults, and how the cluster is set up. So
-it can be kept, shortened and performed again. ``perform`` has real sessions carry it out against a ``Stage``, such as a
-simulated cluster, and returns the history, which ``checks`` judge.
+it can be kept, shortened and performed again. A ``Performance`` is a simulated cluster on which real sessions carry it
+out; ``checks`` judge its history.
 
 The variables of a story are vectors that say which updates they have (``checks.initial``); each belongs to one client,
 which alone gives it its initial value, as the chief of a training does. Elements of queues and contributions to sums
@@ -12,7 +12,6 @@ are numbers of their own. Everything else is compared with numpy.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -44,7 +43,6 @@ from actorsession.ops.queues.queues import FIFOQueue
 from actorsession.ops.variables.variable import Variable
 from actorsession.opsets.collective.groups import Group, all_reduce
 from actorsession.records import dataclass
-from actorsession.rpc.security import remember_token, shared_token
 from actorsession.session.async_session import AsyncSession
 from actorsession.testing.simulation.checks import initial, updated
 from actorsession.testing.simulation.cluster import SimulatedCluster, SimulatedProcess
@@ -53,7 +51,7 @@ from actorsession.testing.simulation.faults import Fault, Schedule
 from actorsession.testing.simulation.history import Disturbance, History, Operation, Outcome, Record, client_host
 from transports.host import on_host
 
-__all__ = ["KINDS", "Kind", "Setting", "Story", "perform"]
+__all__ = ["KINDS", "Kind", "Performance", "Setting", "Story"]
 
 T = TypeVar("T")
 
@@ -247,7 +245,7 @@ class Story:
             if name != "meet":
                 operations.append(operation)
             else:
-                operations += _draw_meeting(operation, drawn, setting)
+                operations += _draw_meeting(operation, drawn)
         seconds = pace * steps / setting.clients / setting.lanes
         return cls(seed, setting, tuple(operations), _draw_faults(numbers, setting, seconds))
 
@@ -275,7 +273,7 @@ def _draw_end(numbers: random.Random, kind: Kind) -> tuple[float | None, float |
     return (seconds, None) if how < 0.93 and kind.has_limit else (None, seconds)
 
 
-def _draw_meeting(first: Operation, drawn: Drawn, setting: Setting) -> list[Operation]:
+def _draw_meeting(first: Operation, drawn: Drawn) -> list[Operation]:
     """Return the operations of all members of a sum that several sessions make together."""
     return [replace(first, client=0)] + [
         replace(first, client=client, args={"at": drawn.next("at")}) for client in range(1, _MEETING)
@@ -764,9 +762,6 @@ class Performance(SimulatedCluster):
         """Carry the story out from beginning to end."""
         async with self._watches:
             async with self:
-                tokens = {process.address: shared_token(process.address) for process in self.processes.values()}
-                for number, (address, token) in itertools.product(range(self.story.setting.clients), tokens.items()):
-                    self._of_client(number, remember_token, address, token)
                 clients = [
                     self._of_client(n, Client, self.story, n, self, self.history)
                     for n in range(self.story.setting.clients)
@@ -819,10 +814,3 @@ def _named_host(host: str) -> str:
     """Return the name of the task of a host, or that of the host of a client."""
     job, _, index = host.rpartition("-")
     return host if job in ("client", "") else task_name(job, int(index))
-
-
-def perform(story: Story) -> Performance:
-    """Carry a story out from beginning to end, and return what came of it."""
-    performance = Performance(story)
-    performance.run(Performance.perform)
-    return performance
