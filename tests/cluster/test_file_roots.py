@@ -613,14 +613,13 @@ KNOWN = {
     "opsets/images/files.py": "opens what is in memory",
     "opsets/parsing/file_names.py": "the caller's process, while a graph is built",
     "opsets/parsing/file_parts.py": "kernels, by their file roots",
-    "opsets/parsing/files.py": "kernels, by their file roots",
     "opsets/parsing/records.py": "by the opener that it is given; writes in the caller's process alone",
     "opsets/sampling/candidates.py": "weights, read by the caller's process while a node is built",
     "opsets/summaries/event_files.py": "writes in the caller's process alone",
     "opsets/tables/kernels.py": "kernels, by their file roots",
     "runtime/debug/sinks.py": "dumps, by the file roots of the worker",
 }
-OPENING = {"open", "Path", "glob", "listdir", "scandir", "mkdir", "makedirs", "unlink", "rmdir", "exists",
+OPENING = {"open", "open_file", "Path", "glob", "listdir", "scandir", "mkdir", "makedirs", "unlink", "rmdir", "exists",
            "lexists", "isfile", "isdir", "memmap", "fromfile", "CheckpointReader", "checkpoints", "tempfile",
            "shutil", "subprocess"}  # fmt: skip
 

@@ -11,7 +11,6 @@ Made by the session factory, used by the session API.
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,8 +30,6 @@ from actorsession.messages.session import (
     LastSteps,
     SessionWhy,
     StepExplained,
-    TasksPresent,
-    WaitForTasks,
 )
 from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
@@ -49,7 +46,7 @@ from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.remote_debugger import RemoteDebugger
 from actorsession.session.remote.remote_run import ANSWER_MARGIN, RemotePlan
-from actorsession.session.remote.remote_steps import LEAST, RemoteSteps
+from actorsession.session.remote.remote_steps import RemoteSteps
 from actorsession.session.remote.session_connection import SessionConnection
 from actorsession.session.session_interface import SESSION_CLOSED, SessionInterface
 from actorsession.session.statistics import SessionStatistics
@@ -221,12 +218,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""
         deadline, connection = Deadline.after(limit), self.connection
         await connection.be_connected(deadline)
-        left = max(deadline.time_left or 0.0, LEAST)
-        message = WaitForTasks(
-            session_handle=connection.handle, tasks=tasks, count=count or 0, timeout_in_ms=math.ceil(left * 1000)
-        )
         with shown_while(f"waiting for {tasks}"):
-            return (await connection.ask(message, Deadline.after(left + ANSWER_MARGIN), TasksPresent)).tasks
+            return await connection.wait_for(tasks, count or 0, deadline)
 
     async def last_steps(self, count: int, slower_than: float) -> list[StepRecord]:
         """See ``AsyncSession.last_steps``; none before the session has reached its master."""

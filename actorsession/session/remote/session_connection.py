@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -31,9 +32,13 @@ from actorsession.messages.session import (
     ListDevices,
     PlacementFound,
     SessionCreated,
+    TasksPresent,
+    WaitForTasks,
 )
 from actorsession.progress import shown_while
 from actorsession.session.remote.master_connection import GONE, RETRY, MasterConnection
+from actorsession.session.remote.remote_run import ANSWER_MARGIN
+from actorsession.session.remote.remote_steps import LEAST
 from actorsession.session.remote.sent_graph import SentGraph, Snapshot
 from actorsession.session.remote.session_recovery import SessionRecovery
 from actorsession.session.session_interface import SESSION_CLOSED
@@ -264,6 +269,18 @@ class SessionConnection:
     async def placement(self) -> PlacementFound:
         """Return where the master of a session that exists has placed the nodes."""
         return await self.ask(FindPlacement(session_handle=self.handle), Deadline.after(self.limit), PlacementFound)
+
+    async def wait_for(self, tasks: str, count: int, deadline: Deadline) -> list[str]:
+        """Wait at the master until tasks of the cluster answer it; see ``WaitForTasks``.
+
+        Raises:
+            DeadlineExceededError: if too few did in time.
+        """
+        left = max(deadline.time_left or 0.0, LEAST)
+        message = WaitForTasks(
+            session_handle=self.handle, tasks=tasks, count=count, timeout_in_ms=math.ceil(left * 1000)
+        )
+        return (await self.ask(message, Deadline.after(left + ANSWER_MARGIN), TasksPresent)).tasks
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None] | None:
         """Start a child of the session; do nothing once the session is closed."""

@@ -10,13 +10,14 @@ only after ``reattach``: a step that went on as if nothing had happened would be
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from actorsession.actors.deadline import Deadline
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
-from actorsession.errors import AbortedError, OpError, UnavailableError, WorkerRestartedError
+from actorsession.errors import AbortedError, DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError
 from actorsession.graph.device import device_task
 from actorsession.graph.graph import Graph
 from actorsession.graph.kept_state import VARIABLES, holds_state, named
@@ -140,8 +141,8 @@ class SessionRecovery:
         tasks = {device_task(placed[name]) for name in kept if name in placed}
         if self._private:
             return tasks
-        if self._absent_of(tasks):
-            await self._note_incarnations()  # the master asks those again
+        if absent := self._absent_of(tasks):
+            await self._wait_for(absent)
         if absent := self._absent_of(tasks):
             raise UnavailableError(
                 f"the link to the master was lost, and {named(absent)} cannot be reached from there now, so that it is "
@@ -149,6 +150,14 @@ class SessionRecovery:
                 task=absent[0],
             )
         return {task for task in tasks if before.get(task) != self._incarnations.get(task)}
+
+    async def _wait_for(self, tasks: Sequence[str]) -> None:
+        """Give tasks that the master does not reach the time in which lost ones are started again."""
+        limit = Deadline.after(self.wait)
+        with contextlib.suppress(DeadlineExceededError):  # who is absent then is known below
+            for task in tasks:
+                await self._connection.wait_for(task, 1, limit)
+        await self._note_incarnations()
 
     def _absent_of(self, tasks: Collection[str]) -> Sequence[str]:
         """Return the tasks that have not answered the master, which have no incarnation."""
