@@ -343,7 +343,8 @@ async def test_a_member_that_is_stopped_is_named_when_its_lease_is_over() -> Non
                 assert W1 in str(told[0])
             finally:
                 cluster.process("worker", 1).send_signal(signal.SIGCONT)
-            await soon(asyncio.gather(runs[1], return_exceptions=True))
+        # Who comes late waits for another, if nobody has given up the link to it meanwhile; its session ends the run.
+        await soon(asyncio.gather(runs[1], return_exceptions=True))
         await _meet(cluster)
 
 
