@@ -431,7 +431,7 @@ def exhausted(exc: BaseException) -> str | None:
         return "memory"
     if isinstance(exc, OSError):
         return _EXHAUSTED.get(exc.errno or 0)
-    return "threads" if str(exc) == "can't start new thread" else None
+    return "threads" if str(exc).startswith("can't start new thread") else None
 
 
 def from_exception(exc: BaseException) -> OpError:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import resource
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -12,6 +14,11 @@ if TYPE_CHECKING:
     import asyncio
 
 __all__ = ["Processes", "StartedThread", "Workers"]
+
+_PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+# Bytes of the stack of a thread where the system sets no limit, and of what a thread needs beside it to begin.
+_USUAL_STACK = 8 * 2**20
+_FIRST_CALLS = 2**20
 
 
 class StartedThread(Protocol):
@@ -38,6 +45,12 @@ class Workers(Executor):
 
 class _WorkerThreads(ThreadPoolExecutor, Workers):
     """Threads of this machine, each started when no other is idle."""
+
+    def _adjust_thread_count(self) -> None:
+        # ``submit`` asks for a thread here. One is started where none is idle, up to the most.
+        if not self._idle_semaphore._value and len(self._threads) < self._max_workers:
+            _check_room()
+        super()._adjust_thread_count()
 
 
 class Processes:
@@ -77,6 +90,7 @@ class Processes:
         Raises:
             RuntimeError: there can be no more threads.
         """
+        _check_room()
         thread = threading.Thread(target=_repeat, args=(work,), name=name, daemon=True)
         thread.start()
         return thread
@@ -110,6 +124,18 @@ class Processes:
         return _WorkerThreads(number, name)
 
 
+def _check_room() -> None:
+    """Raise where a new thread would have no memory.
+
+    A thread that has none for its first call ends without a word, and ``Thread.start`` waits for its word for ever.
+    """
+    stack = threading.stack_size() or resource.getrlimit(resource.RLIMIT_STACK)[0]
+    try:
+        mmap.mmap(-1, (_USUAL_STACK if stack == resource.RLIM_INFINITY else stack) + _FIRST_CALLS, _PRIVATE).close()
+    except (OSError, MemoryError):
+        raise RuntimeError("can't start new thread: there is no memory for it") from None
+
+
 def _serve(take: Callable[[], Callable[[], object] | None]) -> None:
     while (work := take()) is not None:
         work()
@@ -117,4 +143,4 @@ def _serve(take: Callable[[], Callable[[], object] | None]) -> None:
 
 def _repeat(work: Callable[[], object]) -> None:
     while work() is True:
-        pass
+        _check_room()
