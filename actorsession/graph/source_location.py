@@ -11,9 +11,9 @@ from types import FrameType
 __all__ = ["stack_level", "user_line"]
 
 # Modules between the user and the graph: the library, and modules through which it calls itself. The demo
-# counts as a user of the library.
+# and the stories of simulated clusters count as users of the library.
 _OURS = ("actorsession.", "contextlib", "functools")
-_USERS = ("actorsession.demo",)
+_USERS = ("actorsession.demo", "actorsession.testing.simulation.story")
 _MAX_FRAMES = 40  # longer call chains in user code are not searched
 
 _known: dict[str, bool] = {}  # module name -> whether it is skipped

@@ -1,4 +1,4 @@
-"""A simulated run is a function of its seed, byte for byte, in another process with other hashes of strings."""
+"""A simulated run is a function of its seed, byte for byte: in another process, with other hashes, at another path."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import weakref
+from pathlib import Path
 
 import pytest
 
@@ -18,15 +19,22 @@ from tests.testing import random_clusters, random_programs
 PROGRAMS, CLUSTERS = "tests.testing.random_programs", "tests.testing.random_clusters"
 
 
-def differing(module: str, count: int) -> list[str]:
-    """The lines of seeds whose digests differ between two processes; each seed has a line of its own."""
+def differing(module: str, count: int, folder: Path) -> list[str]:
+    """The lines of seeds whose digests differ between two processes; each seed has a line of its own.
+
+    The second process finds the modules by another path, which is what nodes say of where they were built.
+    """
+    elsewhere = folder / "another path to the same modules"
+    elsewhere.symlink_to(ROOT)
     processes = []
-    for hash_seed in ("1", "2"):
+    for hash_seed, root in (("1", ROOT), ("2", elsewhere)):
         command = [sys.executable, "-m", module, "0", str(count)]
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(root)}
         with cold_starts():
             processes.append(
-                subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                subprocess.Popen(
+                    command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                )
             )
     first, second = [process.communicate()[0].decode().splitlines() for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
@@ -36,17 +44,17 @@ def differing(module: str, count: int) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.process
-def test_programs_have_the_same_traces_in_another_process() -> None:
+def test_programs_have_the_same_traces_in_another_process(tmp_path: Path) -> None:
     """Tasks, queues, locks, groups, timers, pools and faults; asyncio keeps some of them in sets."""
-    assert differing(PROGRAMS, 1000) == []
+    assert differing(PROGRAMS, 1000, tmp_path) == []
 
 
 @pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.timeout(3600)
-def test_clusters_have_the_same_traces_in_another_process(pytestconfig: pytest.Config) -> None:
+def test_clusters_have_the_same_traces_in_another_process(pytestconfig: pytest.Config, tmp_path: Path) -> None:
     """Stories of clusters with faults; a thousand would take a core ten minutes."""
-    assert differing(CLUSTERS, 60 if pytestconfig.getoption("all") else 20) == []
+    assert differing(CLUSTERS, 60 if pytestconfig.getoption("all") else 20, tmp_path) == []
 
 
 def test_a_run_leaves_nothing_behind_in_the_process() -> None:

@@ -72,7 +72,7 @@ class SimulatedMachine:
     Attributes:
         disk: its disk.
         host: the process that runs on it now, or ran last.
-        is_used: whether a process was started on it.
+        process: the process of a task whose host that is; ``None`` while none was started.
     """
 
     def __init__(self, loop: SimulatedLoop, network: SimulatedNetwork, name: str) -> None:
@@ -82,24 +82,24 @@ class SimulatedMachine:
         self._random = loop.random(f"machine {name}")
         self.disk = SimulatedDisk()
         self.host: SimulatedHost = self._equipped(SimulatedHost(loop, name))
-        self.is_used = False
+        self.process: SimulatedProcess | None = None
 
     def _equipped(self, host: SimulatedHost) -> SimulatedHost:
         host.files = self.disk
         host.network = self._network.of(host)
         return host
 
-    def boot(self) -> SimulatedHost:
+    def boot(self, process: SimulatedProcess) -> SimulatedHost:
         """Return the host of a new process.
 
         Raises:
             RuntimeError: if the process before still runs: a task has one process at a time.
         """
-        if self.is_used:
+        if self.process is not None:
             if not self.host.is_dead:
                 raise RuntimeError(f"{self.name} has a process already")
             self.host = self._equipped(self.host.restart())
-        self.is_used = True
+        self.process = process
         return self.host
 
     def end(self, *, power: bool = False) -> None:
@@ -157,7 +157,7 @@ class SimulatedProcess:
 
     def start(self, cluster: Mapping[str, Any] | ClusterResolver, settings: ServerSettings) -> None:
         """Start it on its machine; ``announced`` waits until it serves."""
-        self.host = self.machine.boot()
+        self.host = self.machine.boot(self)
         with on_host(self.host):
             _ = self._children.start(self._serve(cluster, settings), name=f"process of {self.task}")
 
@@ -629,13 +629,15 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
     def has_process(self, name: str) -> bool:
         """Return whether a process runs on the machine of a task, whether the cluster knows it or not."""
         machine = self._machines.machines.get(name)
-        return machine is not None and machine.is_used and not machine.host.is_dead
+        return machine is not None and machine.process is not None and not machine.host.is_dead
 
     def process_on(self, name: str) -> SimulatedProcess:
-        """Return the process of the task on a machine.
+        """Return the process of the task on a machine, which the cluster may be starting or may have removed.
 
         Raises:
             ValueError: for a machine without one.
         """
-        job, _, index = name.rpartition("-")
-        return self.process(job, int(index))
+        process = self.machine(name).process
+        if process is None:
+            raise ValueError(f"no process was started on {name}")
+        return process

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from transports.host import on_host
+
 if TYPE_CHECKING:
     from actorsession.testing.simulation.cluster import SimulatedCluster
     from actorsession.testing.simulation.disk import SimulatedDisk
@@ -145,8 +147,12 @@ def _of_disk(begin: Callable[[SimulatedDisk, Fault], None]) -> Callable[[Simulat
 
 
 def _tear(cluster: SimulatedCluster, fault: Fault) -> None:
+    def lose_power() -> None:  # whichever process of the task it is by then
+        with on_host(cluster.client):
+            cluster.strike(Fault(kind="power", whom=fault.whom, at=fault.at))
+
     disk = cluster.machine(fault.whom).disk
-    disk.crash_after(int(fault.by), lambda: cluster.process_on(fault.whom).power_off())
+    disk.crash_after(int(fault.by), lose_power)
     cluster.end_later(fault, disk.heal)
 
 

@@ -69,7 +69,7 @@ _TRIES = 5
 _SETTLE, _SETTLE_AFTER_LOSS = 10.0, 75.0
 _KEEPS_LINKS = frozenset({"slow", "fill", "fail", "lag", "drift", "jump"})
 # What a fault is that ends a process.
-_FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
+_FORGETS = frozenset({"crash", "power", "end", "restart", "leave"})
 # Leases after which a silent client is given up, those of clients being three times as long.
 _CLIENT_LEASES = 4
 # What a task counts that has to be 0 in the end.
@@ -724,17 +724,23 @@ class Performance(SimulatedCluster):
         await process.wait_ended()
         disturbance.forgot = self.loop.now
         overdue = self.loop.now + self.story.setting.down
-        while (now := self.process(process.job, process.index)) is process or not self.serves(process.task):
-            if now is process and self.loop.now >= overdue:
-                with suppress(OpError):  # the cluster starts it again meanwhile
-                    await self.restart(process.job, process.index)
+        while not self.serves(process.task):
+            if self.loop.now >= overdue:
+                await self._start_dead(process.task)
             await asyncio.sleep(_LOOK)
         disturbance.ended = self.loop.now
+
+    async def _start_dead(self, task: str) -> None:
+        """Start a task again that is dead, unless somebody does so already: that would kill the new process."""
+        process = self.processes[task]
+        if process.has_ended and not self._changing[task].locked():
+            with suppress(OpError):
+                await self.restart(process.job, process.index)
 
     def serves(self, task: str) -> bool:
         """Whether the process of a task is up."""
         process = self.processes[task]
-        return process.alive and process.server is not None and process.server.is_serving
+        return not process.has_ended and process.server is not None and process.server.is_serving
 
     @property
     def _loses(self) -> bool:
@@ -744,11 +750,9 @@ class Performance(SimulatedCluster):
     async def settle(self) -> None:
         """End all faults, and wait until every task is there again."""
         self.heal()
-        for process in list(self.processes.values()):
-            if not process.alive:
-                with suppress(OpError):  # the cluster starts it again meanwhile
-                    await self.restart(process.job, process.index)
-        while not all(map(self.serves, self.history.tasks)):  # noqa: ASYNC110
+        while absent := [task for task in self.history.tasks if not self.serves(task)]:
+            for task in absent:
+                await self._start_dead(task)
             await asyncio.sleep(_LOOK)
         for disturbance in self.history.disturbances:
             disturbance.ended = min(disturbance.ended, self.loop.now)
