@@ -428,7 +428,8 @@ def test_a_task_that_is_stopped_is_named_and_the_others_answer(seed: int, graph:
             await asyncio.wait([stuck])
         assert (before.root.task, before.root.node, before.silent) == (W1, "take", {})
         for why in found:
-            assert (list(why.silent), why.root.kind, why.root.task) == ([W1], "silent", W1)
+            root: Any = why.root
+            assert (list(why.silent), root.kind, root.task) == ([W1], "silent", W1)
             assert str(why).startswith(f"{W1} does not answer: ")
 
     SimulatedCluster(seed, {"worker": 2}).run(main)
