@@ -19,7 +19,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graphs import ask_to_drop
-from actorsession.cluster.master.device_discovery import AWAY, GRACE, FoundTask
+from actorsession.cluster.master.device_discovery import AWAY, GRACE, FoundTask, grace
 from actorsession.cluster.master.env import Changes, Member, unwatch
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.config import CONNECT_TIMEOUT
@@ -133,7 +133,7 @@ class SessionMembers:
         Raises:
             OpError: if another worker refused; then the session is open at none of them.
         """
-        soon = Deadline.after(GRACE).earliest(deadline)
+        soon = grace(deadline)
         begun: list[Member] = []
         asks = [
             self._enter(member, peers, deadline if task in needed else soon, begun) for task, member in members.items()
