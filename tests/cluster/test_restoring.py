@@ -34,7 +34,7 @@ class Model:
         self.initialize = ops.global_variables_initializer()
 
 
-@simulated()
+@simulated(seeds=1)
 async def test_after_the_restart_of_a_worker_that_held_nothing_nothing_is_restored(
     cluster: SimulatedCluster, graph: Graph
 ) -> None:
@@ -54,7 +54,7 @@ async def test_after_the_restart_of_a_worker_that_held_nothing_nothing_is_restor
     assert not called
 
 
-@simulated(snapshot_every=60.0)
+@simulated(seeds=1, snapshot_every=60.0)
 async def test_what_came_back_from_a_snapshot_is_not_initialized_over(cluster: SimulatedCluster, graph: Graph) -> None:
     model = Model()
     async with cluster.session(graph) as session:
@@ -68,7 +68,7 @@ async def test_what_came_back_from_a_snapshot_is_not_initialized_over(cluster: S
         assert await session.run(model.sum) == 1000.0
 
 
-@simulated()
+@simulated(seeds=1)
 async def test_of_all_initializers_those_run_whose_variables_are_lost(cluster: SimulatedCluster, graph: Graph) -> None:
     model = Model()
     async with cluster.session(graph) as session:
@@ -79,7 +79,7 @@ async def test_of_all_initializers_those_run_whose_variables_are_lost(cluster: S
         assert await session.run(model.all) == [1000.0, 2000.0, 5.0]
 
 
-@simulated()
+@simulated(seeds=1)
 async def test_a_function_gets_the_names_of_what_is_lost(cluster: SimulatedCluster, graph: Graph) -> None:
     model = Model()
     by_name = {v.op.name: v.initializer for v in model.all}
@@ -97,7 +97,7 @@ async def test_a_function_gets_the_names_of_what_is_lost(cluster: SimulatedClust
         assert await session.run(model.all) == [0.0, 0.0, 3000.0]
 
 
-@simulated()
+@simulated(seeds=1)
 async def test_what_would_overwrite_healthy_state_is_refused_and_another_way_can_be_tried(
     cluster: SimulatedCluster, graph: Graph
 ) -> None:
@@ -116,7 +116,7 @@ async def test_what_would_overwrite_healthy_state_is_refused_and_another_way_can
         assert (await session.reattach()).lost == ()
 
 
-@simulated()
+@simulated(seeds=1)
 async def test_what_another_session_has_restored_by_now_is_left_as_it_is(
     cluster: SimulatedCluster, graph: Graph
 ) -> None:
@@ -132,7 +132,7 @@ async def test_what_another_session_has_restored_by_now_is_left_as_it_is(
         assert await first.run(model.all) == [11.0, 0.0, 3000.0]
 
 
-@simulated()
+@simulated(seeds=1)
 async def test_after_the_loss_of_the_master_what_has_no_value_is_lost(cluster: SimulatedCluster, graph: Graph) -> None:
     model = Model()
     own = on(W0, lambda: ops.Variable(3.0, name="own"))
@@ -146,7 +146,7 @@ async def test_after_the_loss_of_the_master_what_has_no_value_is_lost(cluster: S
         assert await session.run([*model.all, own]) == [1000.0, 2000.0, 3000.0, 3.0]
 
 
-@simulated()
+@simulated(seeds=1)
 async def test_a_restore_that_names_nothing_in_the_graph_is_refused(cluster: SimulatedCluster, graph: Graph) -> None:
     model = Model()
     async with cluster.session(graph) as session:
@@ -158,7 +158,7 @@ async def test_a_restore_that_names_nothing_in_the_graph_is_refused(cluster: Sim
             await session.reattach(restore=3)
 
 
-@simulated(snapshot_every=60.0)
+@simulated(seeds=1, snapshot_every=60.0)
 async def test_recovery_leaves_a_thousand_steps_alone(cluster: SimulatedCluster, graph: Graph) -> None:
     """1. A variable of the ps is worth a thousand steps. 2. A worker that holds nothing is killed; then the ps is
     stopped in order, and comes back by its snapshot. 3. The program restores as it was taught to."""
