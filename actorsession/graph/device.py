@@ -7,6 +7,7 @@ cluster use it; it imports errors alone.
 
 from __future__ import annotations
 
+import functools
 import re
 import reprlib
 from dataclasses import replace
@@ -38,6 +39,8 @@ _SHORT = re.compile(r"(cpu|gpu|tpu)(?::([0-9]{1,18}|\*))?", re.IGNORECASE)
 
 
 _PARTS = ("job", "replica", "task", "device_type", "device_index")
+# How many names are kept with their parts: planners read those of the same devices again and again.
+_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +72,7 @@ class DeviceSpec:
         Raises:
             ValueError: if a part is malformed or given twice.
         """
-        parts: dict[str, Any] = {}
-        for part in text.strip("/").split("/") if text.strip("/") else []:
-            for key, value in _parse_part(part, text):
-                if key in parts:
-                    raise ValueError(f"device name {text!r} gives its {key} twice")
-                parts[key] = value
-        return cls(**{key: value for key, value in parts.items() if value != "*"})
+        return cls(*_parsed(text))
 
     @classmethod
     def from_string(cls, spec: str) -> DeviceSpec:
@@ -88,8 +85,7 @@ class DeviceSpec:
 
     def merge(self, inner: DeviceSpec) -> DeviceSpec:
         """Return this spec with the parts that ``inner`` names in place of its own."""
-        given = {f: v for f in _PARTS if (v := getattr(inner, f)) is not None}
-        return replace(self, **given)
+        return self.__class__(*[getattr(self if getattr(inner, f) is None else inner, f) for f in _PARTS])
 
     def fill(self, outer: DeviceSpec) -> DeviceSpec:
         """Return this spec with its open parts taken from ``outer``."""
@@ -130,6 +126,18 @@ class DeviceSpec:
         elif self.device_index is not None:
             out += f"/device:*:{self.device_index}"
         return out
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _parsed(text: str) -> tuple[Any, ...]:
+    """Return the parts of a name, in the order of ``_PARTS``."""
+    parts: dict[str, Any] = {}
+    for part in text.strip("/").split("/") if text.strip("/") else []:
+        for key, value in _parse_part(part, text):
+            if key in parts:
+                raise ValueError(f"device name {text!r} gives its {key} twice")
+            parts[key] = value
+    return tuple([None if parts.get(key) == "*" else parts.get(key) for key in _PARTS])
 
 
 def _parse_part(part: str, whole: str) -> list[tuple[str, Any]]:

@@ -108,9 +108,12 @@ class NodeDef:
 
 def _kept(text: str) -> str:
     """Return the same text, once for all nodes and sessions: those of one program have the same ones."""
-    if len(_texts) < _MOST_TEXTS and len(text) <= _LONGEST_TEXT:
-        return _texts.setdefault(text, text)
-    return _texts.get(text, text)
+    kept = _texts.get(text)
+    if kept is None:
+        kept = text
+        if len(_texts) < _MOST_TEXTS and len(text) <= _LONGEST_TEXT:
+            _texts[text] = text
+    return kept
 
 
 # What peers send must not fill the memory.

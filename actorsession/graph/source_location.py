@@ -14,6 +14,8 @@ __all__ = ["stack_level", "user_line"]
 # counts as a user of the library.
 _OURS = ("actorsession.", "contextlib", "functools")
 _USERS = ("actorsession.demo",)
+# What calls the callbacks of a loop: who has started the loop did not ask for what they build.
+_LOOPS = ("asyncio.events", "actorsession.testing.simulation.schedule")
 _MAX_FRAMES = 40  # longer call chains in user code are not searched
 
 _known: dict[str, bool] = {}  # module name -> whether it is skipped
@@ -34,7 +36,7 @@ def user_line(skip: int = 2) -> str:
         if skipped is None:
             skipped = _known[module] = _is_skipped(module)
         if not skipped:
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            return "" if module in _LOOPS else f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
 
@@ -50,4 +52,4 @@ def stack_level() -> int:
 
 
 def _is_skipped(module: str) -> bool:
-    return module.startswith(_OURS) and not module.startswith(_USERS)
+    return module.startswith(_OURS) and not module.startswith(_USERS) and module not in _LOOPS

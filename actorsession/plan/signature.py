@@ -96,12 +96,9 @@ class RunSignature:
 
     def sorted(self) -> RunSignature:
         """Return the same signature with its names in order, so that all orders find one plan."""
-        return replace(
-            self,
-            feeds=tuple(sorted(self.feeds)),
-            fetches=tuple(sorted(self.fetches)),
-            targets=tuple(sorted(self.targets)),
-        )
+        names = (self.feeds, self.fetches, self.targets)
+        feeds, fetches, targets = in_order = tuple([tuple(sorted(each)) for each in names])
+        return self if in_order == names else replace(self, feeds=feeds, fetches=fetches, targets=targets)
 
     @property
     def size(self) -> int:

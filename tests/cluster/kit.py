@@ -92,10 +92,13 @@ def simulated(
 async def crashed(cluster: SimulatedCluster, job: str, index: int = 0) -> SimulatedProcess:
     """Kills the process of a task, and waits until the other tasks and the program have seen it end."""
     process = cluster.task(job, index)
+    others = [one.server for one in cluster.processes.values() if one is not process and not one.has_ended]
+    caches = [server._cache.links for server in others if server is not None]
+    links = [(cache, link) for cache in caches if (link := cache.in_use.get(process.task)) is not None]
     process.crash()
     await process.wait_ended()
-    others = [task for task in cluster.processes if task != process.task]
-    await until(cluster, lambda seen: all(link.peer != process.task for link in seen.peers), *others)
+    # Its next process may have links by then.
+    await eventually(lambda: all(cache.in_use.get(process.task) is not link for cache, link in links))
     return process
 
 

@@ -488,6 +488,8 @@ def test_a_node_points_at_the_line_that_asked_for_it() -> None:
     dive = module("actorsession.made_up", text)["dive"]
     assert dive(user_line, 5) == f"{__file__}:{line()}"
     assert dive(user_line, 60) == ""
+    # Who runs a loop has not asked for what its callbacks build.
+    assert module("asyncio.events", CALL)["call"](dive, user_line, 5) == ""
 
 
 def test_what_the_library_calls_itself_through_is_no_user() -> None:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import weakref
+from typing import Any
 
 import pytest
 
@@ -75,3 +76,14 @@ def test_a_run_does_not_depend_on_those_before_it() -> None:
     assert [random_programs.trace_of(seed) for seed in reversed(range(20))] == programs[::-1]
     clusters = [random_clusters.trace_of(seed) for seed in range(3)]
     assert [random_clusters.trace_of(seed) for seed in reversed(range(3))] == clusters[::-1]
+
+
+def test_a_run_does_not_depend_on_who_plays_it() -> None:
+    """What a callback builds has no line of whoever started the loop, whose path may be longer elsewhere."""
+    text = "digest = lambda seed: clusters.play(clusters.Story.draw(seed, 30))[0].digest"
+    digests = []
+    for path in ("/here.py", "/a/folder/with/a/longer/name/than/that/one/in/which/somebody/plays.py"):
+        namespace: dict[str, Any] = {"__name__": path, "clusters": random_clusters}
+        exec(compile(text, path, "exec"), namespace)  # noqa: S102 - a text of this test
+        digests.append([namespace["digest"](seed) for seed in range(3)])
+    assert digests[0] == digests[1]

@@ -11,8 +11,8 @@ rest is checked, because anyone may answer at an address.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, field, fields, replace
-from typing import Any, TypeVar
+from dataclasses import field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.drawing.shown import Counters
 from actorsession.durations import short_duration
@@ -23,6 +23,9 @@ from actorsession.records import dataclass
 from actorsession.rpc.link import LinkStatistics
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 from actorsession.whole_numbers import is_index
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 __all__ = ["CLIENT", "OpenSession", "QueueSize", "ServerStatistics", "VariableSize"]
 
@@ -347,9 +350,9 @@ class ServerStatistics(Counters):
 
     def to_wire(self) -> dict[str, Any]:
         """Return the counters as plain values."""
-        out = asdict(self)
+        out = _plain(self)
         for name in _ITEMS:
-            out[name] = list(out[name])  # tuples have no wire form
+            out[name] = [_plain(item) for item in out[name]]
         for name in _HISTOGRAMS:
             out[name] = getattr(self, name).to_wire()
         return out
@@ -433,6 +436,11 @@ _ITEMS: Mapping[str, type[Any]] = {
     "queues": QueueSize,
 }
 _HISTOGRAMS = [f.name for f in fields(ServerStatistics) if f.type == "HistogramCounts"]
+
+
+def _plain(counts: DataclassInstance) -> dict[str, Any]:
+    """Return the values of the fields by name; ``asdict`` copies each, which takes a millisecond for a server."""
+    return {f.name: getattr(counts, f.name) for f in fields(counts)}
 
 
 def _parsed(kind: type[T], value: Any) -> T:

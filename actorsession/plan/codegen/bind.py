@@ -8,10 +8,12 @@ calls the functions.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,9 @@ from transports.host import current_host
 __all__ = ["GENERATED_CODE_NAMES", "BoundPartition", "BoundSegment", "kernel_of", "own"]
 
 _PLANS = itertools.count()
+# How many texts are kept with their code, and how long they may be: sessions that run the same graph have the same
+# texts, and so has one that is opened again. To compile one takes some 150 us, to rename its code 5 us.
+_KEPT, _LONGEST_KEPT = 512, 2**13
 
 GENERATED_CODE_NAMES: ExtensionPoint[Any] = ExtensionPoint("names in generated code", "actorsession.ops")
 """``Blockwise``, which computes runs of elementwise nodes, and ``NO_ITEMS``, the first value of the loop
@@ -118,14 +123,32 @@ def _load(name: str, lines: tuple[str, ...], filename: str, namespace: dict[str,
     pieces = list(_pieces(ended))
     for first, piece in pieces:
         check_wanted()
-        # Preceded by as many empty lines as there are lines before it; they cost a thousandth of full ones.
-        code = compile("\n" * first + piece, filename, "exec")
-        _execute(code, namespace, alone=len(pieces) == 1)
+        _execute(_code(first, piece, filename), namespace, alone=len(pieces) == 1)
     function: SegmentFunction = namespace.pop(name)
     return function
 
 
-def _execute(code: Any, namespace: dict[str, Any], *, alone: bool) -> None:
+def _code(first: int, text: str, filename: str) -> CodeType:
+    """Return the code of a text behind ``first`` lines of a file."""
+    if len(text) <= _LONGEST_KEPT:
+        return _renamed(_compiled(first, text, ""), filename)
+    return _compiled.__wrapped__(first, text, filename)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _compiled(first: int, text: str, filename: str) -> CodeType:
+    # Preceded by as many empty lines as there are lines before it; they cost a thousandth of full ones.
+    code: CodeType = compile("\n" * first + text, filename, "exec")
+    return code
+
+
+def _renamed(code: CodeType, filename: str) -> CodeType:
+    """Return the same code, and that of the functions in it, as code of a file."""
+    constants = [_renamed(value, filename) if isinstance(value, CodeType) else value for value in code.co_consts]
+    return code.replace(co_filename=filename, co_consts=tuple(constants))
+
+
+def _execute(code: CodeType, namespace: dict[str, Any], *, alone: bool) -> None:
     """Execute the definitions of some functions, with global names of their own unless they are alone.
 
     Python caches where a global name is only in dictionaries of less than 65,536 names; a look-up in a larger
@@ -139,9 +162,9 @@ def _execute(code: Any, namespace: dict[str, Any], *, alone: bool) -> None:
         namespace.update({name: names[name] for name in code.co_names})
 
 
-def _names_in(code: Any) -> set[str]:
+def _names_in(code: CodeType) -> set[str]:
     """Return the global names that code and the functions in it use."""
-    inside = [_names_in(part) for part in code.co_consts if isinstance(part, type(code))]
+    inside = [_names_in(part) for part in code.co_consts if isinstance(part, CodeType)]
     return set(code.co_names).union(*inside)
 
 
