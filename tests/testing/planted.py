@@ -111,7 +111,7 @@ DEFECTS = {
     "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 48),
     "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 2),
     "unchecked acknowledgement": Defect(
-        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 9
+        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 23
     ),
     "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots"}), 61),
     "frame numbered twice": Defect(
@@ -121,7 +121,7 @@ DEFECTS = {
         frozenset({"collectives", "right values", "named causes", "ends in time"}),
         2,
     ),
-    "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 0),
+    "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 4),
 }
 """What somebody forgets, by a name."""
 
