@@ -98,7 +98,7 @@ class WorkerCache:
             self.addresses.forget(task)
             link = self.links.in_use.get(task)
             if link is not None:
-                _ = self._children.start(link.aclose(), name=f"close the link to {task}, which left")
+                link.drop(f"{task} has left the cluster")
 
     # -- sessions with a cluster of their own --------------------------------------------------
 

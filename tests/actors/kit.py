@@ -165,9 +165,11 @@ async def soon(awaitable: Awaitable[Any]) -> Any:
 
 async def eventually(condition: Callable[[], bool]) -> None:
     """Waits for what no event tells of, such as a counter."""
+    pause = 0.002
     async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
+        while not condition():
+            await asyncio.sleep(pause)
+            pause = min(1.1 * pause, 0.02)  # a simulation may be asked through a whole lease
 
 
 async def turns(count: int = 5) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import inspect
 import itertools
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from typing import Any, TypeVar, cast, overload
+
+import pytest
 
 from actorsession import LocalCluster, Tensor, get_default_graph, ops
 from actorsession.actors import Deadline, registry
@@ -19,7 +23,8 @@ from actorsession.messages.step_frames import RUN_STEP, StepRequest, WireValues
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.hang_report import HangReport
-from actorsession.testing import InProcessCluster
+from actorsession.testing import InProcessCluster, SimulatedCluster
+from actorsession.testing.simulation.cluster import SimulatedProcess
 from tests.actors.kit import PATIENCE as PATIENCE
 from tests.actors.kit import eventually as eventually
 from tests.actors.kit import soon as soon
@@ -57,6 +62,52 @@ class InProcess(InProcessCluster):
 async def in_process(jobs: dict[str, int] | None = None, **options: Any) -> AsyncIterator[InProcess]:
     async with InProcess(jobs or {"worker": 2}, **options) as cluster:
         yield cluster
+
+
+# -- a cluster in a simulation ---------------------------------------------------------------------
+def simulated(
+    jobs: Mapping[str, int] | None = None, seeds: int = 3, **options: Any
+) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., None]]:
+    """Makes a test of a coroutine function, whose ``cluster`` is a simulated one that has started, once for each of
+    some seeds. Its other arguments are fixtures as ever."""
+
+    def decorate(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def run(seed: int, **fixtures: Any) -> None:
+            async def main(cluster: SimulatedCluster) -> None:
+                async with cluster:
+                    await test(cluster=cluster, **fixtures)
+
+            SimulatedCluster(seed, jobs, **options).run(main)
+
+        # What pytest reads: the cluster is no fixture, and the seed is a parameter.
+        kept = [p for name, p in inspect.signature(test).parameters.items() if name != "cluster"]
+        seed = inspect.Parameter("seed", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        run.__signature__ = inspect.Signature([seed, *kept])  # type: ignore[attr-defined]
+        return pytest.mark.parametrize("seed", range(seeds))(run)
+
+    return decorate
+
+
+async def crashed(cluster: SimulatedCluster, job: str, index: int = 0) -> SimulatedProcess:
+    """Kills the process of a task, and waits until the other tasks and the program have seen it end."""
+    process = cluster.task(job, index)
+    others = [one.server for one in cluster.processes.values() if one is not process and not one.has_ended]
+    caches = [server._cache.links for server in others if server is not None]
+    links = [(cache, link) for cache in caches if (link := cache.in_use.get(process.task)) is not None]
+    process.crash()
+    await process.wait_ended()
+    # Its next process may have links by then.
+    await eventually(lambda: all(cache.in_use.get(process.task) is not link for cache, link in links))
+    return process
+
+
+async def until(cluster: SimulatedCluster, condition: Callable[[ServerStatistics], bool], *tasks: str) -> None:
+    """Waits until tasks meet a condition."""
+    for task in tasks:
+        server = cluster.processes[task].server
+        assert server is not None
+        await eventually(lambda server=server: condition(server.statistics()))  # type: ignore[misc]
 
 
 class Outcome:

@@ -59,9 +59,9 @@ class Way:
             await until_all(self.cluster.spec.tasks().values(), is_empty)
 
 
-async def made_ways(name: str, processes: LocalCluster) -> AsyncIterator[Way]:
+async def made_ways(name: str, processes: LocalCluster | None = None) -> AsyncIterator[Way]:
     """A way by its name; looks afterwards that nothing is left of any session, then clears variables."""
-    if name == "processes":
+    if processes is not None and name == "processes":
         made = Way(processes, over_wire=False)
         yield made
         await made.until_empty()

@@ -1,4 +1,4 @@
-"""A cluster of processes that synchronous tests hold, and both kinds of sessions behind one set of calls."""
+"""A cluster of processes that tests on any loop, or on none, hold."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
-from actorsession import AsyncSession, LocalCluster, Session
+from actorsession import AsyncSession, LocalCluster
 from tests.cluster.kit import PATIENCE, is_empty, until_all
 from tests.leaks import Holdings
 from tests.loops import new_event_loop
 
 T = TypeVar("T")
-
-FACES = ("async", "sync")
 
 
 class ProcessCluster:
@@ -34,11 +31,7 @@ class ProcessCluster:
 
     def do(self, work: Coroutine[Any, Any, T], limit: float = 2 * PATIENCE) -> T:
         """Has the loop do something, and waits for it."""
-        return self.begin(work).result(limit)
-
-    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Has the loop do something, and does not wait for it."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(limit)
 
     def revive(self) -> None:
         """Has every process there again and going on, without anything of any session."""
@@ -60,22 +53,6 @@ class ProcessCluster:
             processes=frozenset(pid for _, pid in found),
         )
 
-    @contextmanager
-    def nothing_started(self) -> Iterator[None]:
-        """The loop is held up, so that no process is started while the block lasts."""
-        begun, over = threading.Event(), threading.Event()
-
-        def hold_up() -> None:
-            begun.set()
-            over.wait(PATIENCE)
-
-        self._loop.call_soon_threadsafe(hold_up)
-        assert begun.wait(PATIENCE)
-        try:
-            yield
-        finally:
-            over.set()
-
     def target(self, job: str, index: int = 0) -> str:
         return self.cluster.target(job, index)
 
@@ -83,16 +60,6 @@ class ProcessCluster:
         """Waits until no task that runs has anything left of any session."""
         alive = [p.address for p in self.cluster.processes.values() if p.alive]
         self.do(until_all(alive, is_empty))
-
-    def session(self, face: str, target: str, **options: Any) -> Face:
-        """A session of one of the two faces."""
-        if face == "sync":
-            return Face(Session(target, **options), lambda outcome: outcome)
-
-        async def made() -> AsyncSession:
-            return AsyncSession(target, **options)
-
-        return Face(self.do(made()), self.do)
 
 
 def _held_for(process: Any) -> tuple[frozenset[tuple[int, str]], int]:
@@ -102,27 +69,6 @@ def _held_for(process: Any) -> tuple[frozenset[tuple[int, str]], int]:
     numbers = [(p.get_extra_info("pipe") or p.get_extra_info("socket")).fileno() for p in pipes]
     numbers += [reader._reading_end, reader._stopped, reader._stop]
     return frozenset((n, os.readlink(f"/proc/self/fd/{n}")) for n in numbers), process.pid
-
-
-class Face:
-    """A session whose calls return when they are over, whichever face it has."""
-
-    def __init__(self, session: Any, wait: Callable[[Any], Any]) -> None:
-        self.session = session
-        self._wait = wait
-
-    def run(self, *args: Any, **options: Any) -> Any:
-        return self._wait(self.session.run(*args, **options))
-
-    def reattach(self, restore: Any = None) -> Any:
-        return self._wait(self.session.reattach(restore=restore))
-
-    def wait_for(self, tasks: str, count: int | None = None, *, timeout: float) -> list[str]:
-        found: list[str] = self._wait(self.session.wait_for(tasks, count, timeout=timeout))
-        return found
-
-    def close(self) -> None:
-        self._wait(self.session.close())
 
 
 @contextmanager

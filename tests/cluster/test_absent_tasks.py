@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -27,9 +26,9 @@ from actorsession.messages import Done
 from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession, GetStatus, UpdateWorkerSession
 from actorsession.metrics import SessionTally
 from actorsession.runtime import planning
+from actorsession.testing import SimulatedCluster
 from tests.cluster.fakes import FakeWorker, FakeWorkerCache
-from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon
-from tests.cluster.process_cluster import FACES, ProcessCluster
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, crashed, eventually, is_empty, on, simulated, soon, until
 from tests.cluster.test_device_discovery import status
 from tests.ports import held_ports
 from tests.session.large_kit import large
@@ -59,102 +58,111 @@ def endless_grace(grace: Callable[[float], None]) -> None:
     grace(10 * PATIENCE)
 
 
-# -- with real processes -----------------------------------------------------------------------------
-@pytest.fixture
-def three(mortal: ProcessCluster) -> ProcessCluster:
-    """One ps and two workers."""
-    return mortal
-
-
-def killed(held: ProcessCluster, index: int) -> str:
-    """Kills a worker; where it was."""
-    process = held.cluster.process("worker", index)
-    process.send_signal(signal.SIGKILL)
-    held.do(process.wait_ended())
-    return process.address
-
-
-@pytest.mark.process
-def test_a_new_session_works_beside_a_killed_task_and_uses_it_later(three: ProcessCluster, graph: Graph) -> None:
+# -- in a simulation -----------------------------------------------------------------------------------
+@simulated()
+async def test_a_new_session_works_beside_a_killed_task_and_uses_it_later(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
     """1. One of three tasks is killed. 2. A new session runs on the others. 3. Only a step placed there asks
     for it, and says what was tried. 4. The task comes back, and the same session runs there."""
     x = ops.placeholder("float32", [])
     others, there = doubled(W0, doubled(PS0, x)), doubled(W1, x)
-    where = killed(three, 1)
-    session = three.session("async", three.target("worker"), graph=graph)
-    assert session.run(others, {x: 1.0}) == 4.0
-    with pytest.raises(errors.DeadlineExceededError) as info:
-        session.run([others, there], {x: 1.0}, SHORT)
-    said = info.value.message
-    assert f"1 of 3 tasks did not answer in time: {W1} at {where} (" in said
-    assert "attempts, last: cannot reach" in said
-    assert "ECONNREFUSED" in said
-    assert info.value.task == W1
-    assert session.run(others, {x: 2.0}) == 8.0
-    three.do(three.cluster.restart("worker", 1))
-    assert session.run([others, there], {x: 3.0}) == [12.0, 6.0]
-    session.close()
-    three.until_empty()
+    killed = await crashed(cluster, "worker", 1)
+    async with cluster.session(graph) as session:
+        assert await session.run(others, {x: 1.0}) == 4.0
+        with pytest.raises(errors.DeadlineExceededError) as info:
+            await session.run([others, there], {x: 1.0}, SHORT)
+        said = info.value.message
+        assert f"1 of 3 tasks did not answer in time: {W1} at {killed.address} (" in said
+        assert "attempts, last: cannot reach" in said
+        assert "ECONNREFUSED" in said
+        assert info.value.task == W1
+        assert await session.run(others, {x: 2.0}) == 8.0
+        await cluster.restart("worker", 1)
+        assert await session.run([others, there], {x: 3.0}) == [12.0, 6.0]
+    await until(cluster, is_empty, *cluster.processes)
 
 
-@pytest.mark.process
-def test_a_new_session_works_beside_a_stopped_task_and_uses_it_later(three: ProcessCluster, graph: Graph) -> None:
+@simulated()
+async def test_a_new_session_works_beside_a_stopped_task_and_uses_it_later(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
     x = ops.placeholder("float32", [])
     others, there = doubled(W0, doubled(PS0, x)), doubled(W1, x)
-    stopped = three.cluster.process("worker", 1)
-    stopped.send_signal(signal.SIGSTOP)
-    try:
-        session = three.session("async", three.target("worker"), graph=graph)
-        assert session.run(others, {x: 1.0}) == 4.0
+    stopped = cluster.task("worker", 1)
+    stopped.stall()
+    async with cluster.session(graph) as session:
+        assert await session.run(others, {x: 1.0}) == 4.0
         with pytest.raises(errors.DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at {stopped.address}"):
-            session.run(there, {x: 1.0}, SHORT)
-    finally:
-        stopped.send_signal(signal.SIGCONT)
-    assert session.run([others, there], {x: 3.0}) == [12.0, 6.0]
-    session.close()
-    three.until_empty()
+            await session.run(there, {x: 1.0}, SHORT)
+        stopped.go_on()
+        assert await session.run([others, there], {x: 3.0}) == [12.0, 6.0]
+    await until(cluster, is_empty, *cluster.processes)
 
 
-@pytest.mark.process
-def test_a_restarted_task_is_used_again_where_the_session_lost_nothing(three: ProcessCluster, graph: Graph) -> None:
+@simulated()
+async def test_a_restarted_task_is_used_again_where_the_session_lost_nothing(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
     """Twice, and with plans that it had registered there. What others have on that task is lost all the same,
     which their sessions are told."""
     x = ops.placeholder("float32", [])
     total = on(PS0, lambda: ops.Variable(0.0))
     gradient = on(W1, lambda: ops.random_uniform([]) * 0.0 + x * 2.0)
     step = total.assign_add(gradient)
-    session = three.session("async", three.target("worker"), graph=graph)
-    session.run(total.initializer)
-    assert session.run(step, {x: 1.0}) == 2.0
     with Graph().as_default():
         there = on(W1, lambda: ops.Variable(1.0, name="there"))
-        other = three.session("async", three.target("worker"), graph=there.graph)
-        other.run(there.initializer)
-    for expected in (4.0, 6.0):
-        three.do(three.cluster.restart("worker", 1))
-        assert session.run(step, {x: 1.0}) == expected
-    with pytest.raises(errors.WorkerRestartedError, match="Variables lost: there"):
-        other.run(there)
-    session.close()
-    other.close()
-    three.until_empty()
+    async with cluster.session(graph) as session, cluster.session(there.graph) as other:
+        await session.run(total.initializer)
+        assert await session.run(step, {x: 1.0}) == 2.0
+        await other.run(there.initializer)
+        for expected in (4.0, 6.0):
+            await crashed(cluster, "worker", 1)
+            await cluster.restart("worker", 1)
+            assert await session.run(step, {x: 1.0}) == expected
+        with pytest.raises(errors.WorkerRestartedError, match="Variables lost: there"):
+            await other.run(there)
+    await until(cluster, is_empty, *cluster.processes)
 
 
-@pytest.mark.process
-def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(three: ProcessCluster, graph: Graph) -> None:
+@simulated()
+async def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
     v = on(PS0, lambda: ops.Variable(1.0, name="v"))
-    session = three.session("async", three.target("worker"), graph=graph)
-    session.run(v.initializer)
-    killed(three, 1)
-    three.do(three.cluster.restart("ps"))
-    with pytest.raises(errors.WorkerRestartedError, match="Variables lost: v"):
-        session.run(v)
-    found = session.reattach(restore=v.initializer)
-    assert (found.restarted, found.lost) == ((PS0,), ("v",))
-    assert session.run(v) == 1.0
-    three.do(three.cluster.restart("worker", 1))
-    session.close()
-    three.until_empty()
+    async with cluster.session(graph) as session:
+        await session.run(v.initializer)
+        await crashed(cluster, "worker", 1)
+        await cluster.restart("ps")
+        with pytest.raises(errors.WorkerRestartedError, match="Variables lost: v"):
+            await session.run(v)
+        found = await session.reattach(restore=v.initializer)
+        assert (found.restarted, found.lost) == ((PS0,), ("v",))
+        assert await session.run(v) == 1.0
+        await cluster.restart("worker", 1)
+    await until(cluster, is_empty, *cluster.processes)
+
+
+@simulated()
+async def test_a_program_waits_for_a_killed_task_until_it_answers(cluster: SimulatedCluster, graph: Graph) -> None:
+    """1. All tasks answer. 2. One is killed: with a count the others are enough, without one it is named at
+    the limit. 3. It is started again while the call waits."""
+    ops.constant(1.0)
+    async with cluster.session(graph) as session:
+        assert await session.wait_for("/job:worker", timeout=PATIENCE) == [W0, W1]
+        killed = await crashed(cluster, "worker", 1)
+        assert await session.wait_for("/job:worker", 1, timeout=PATIENCE) == [W0]
+        with pytest.raises(errors.DeadlineExceededError) as info:
+            await session.wait_for("/job:worker", timeout=0.3)
+        said = info.value.message
+        assert (
+            f"1 of 2 tasks of /job:worker answer in time: {W0}. Without an answer: {W1} at {killed.address} (" in said
+        )
+        assert info.value.task == W1
+        waiting = asyncio.create_task(session.wait_for("/job:worker", 2, timeout=PATIENCE))
+        await cluster.restart("worker", 1)
+        assert await waiting == [W0, W1]
+    await until(cluster, is_empty, *cluster.processes)
 
 
 # -- in this process -----------------------------------------------------------------------------------
@@ -593,26 +601,22 @@ async def test_a_task_that_has_left_is_not_waited_for() -> None:
 
 
 # -- waiting for tasks --------------------------------------------------------------------------------
-@pytest.mark.process
-@pytest.mark.parametrize("face", FACES)
-def test_a_program_waits_for_a_killed_task_until_it_answers(three: ProcessCluster, graph: Graph, face: str) -> None:
-    """1. All tasks answer. 2. One is killed: with a count the others are enough, without one it is named at
-    the limit. 3. It is started again while the call waits."""
+async def test_a_synchronous_program_waits_for_tasks_until_they_answer(graph: Graph) -> None:
     ops.constant(1.0)
-    session = three.session(face, three.target("worker"), graph=graph)
-    assert session.wait_for("/job:worker", timeout=PATIENCE) == [W0, W1]
-    where = killed(three, 1)
-    assert session.wait_for("/job:worker", 1, timeout=PATIENCE) == [W0]
-    with pytest.raises(errors.DeadlineExceededError) as info:
-        session.wait_for("/job:worker", timeout=0.3)
-    said = info.value.message
-    assert f"1 of 2 tasks of /job:worker answer in time: {W0}. Without an answer: {W1} at {where} (" in said
-    assert info.value.task == W1
-    starting = three.begin(three.cluster.restart("worker", 1))
-    assert session.wait_for("/job:worker", 2, timeout=PATIENCE) == [W0, W1]
-    starting.result(PATIENCE)
-    session.close()
-    three.until_empty()
+    async with beside_nobody(graph) as (other, spec):
+        session = Session(other.target, graph=graph)
+
+        def wait(count: int | None = None, timeout: float = PATIENCE) -> Coroutine[Any, Any, list[str]]:
+            return asyncio.to_thread(session.wait_for, "/job:worker", count, timeout=timeout)
+
+        assert await wait(1) == [W0]
+        with pytest.raises(errors.DeadlineExceededError, match=f"1 of 3 tasks .*: {W0}. Without .*: {W1} at ") as info:
+            await wait(timeout=0.3)
+        assert info.value.task == W1
+        waiting = asyncio.create_task(wait(2))
+        async with Server(spec, "worker", 1):
+            assert await soon(waiting) == [W0, W1]
+        await asyncio.to_thread(session.close)
 
 
 async def test_a_wait_for_tasks_ends_with_an_error_that_says_what_there_is(way: str, graph: Graph) -> None:

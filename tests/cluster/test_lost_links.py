@@ -17,7 +17,7 @@ from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.testing import SimulatedCluster
 from tests.cluster.fakes import FakeWorkerCache
-from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, lose_pushes, on, soon
+from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, lose_pushes, on, simulated, soon
 
 
 async def lose_link(cluster: InProcess, one: str = W0, other: str = W1) -> None:
@@ -141,32 +141,28 @@ async def test_a_value_lost_on_a_link_of_a_session_with_its_own_cluster_ends_its
             await cluster.until_idle()
 
 
-def test_a_task_that_the_master_cannot_reach_is_not_said_to_have_restarted() -> None:
+@simulated(restart=1)
+async def test_a_task_that_the_master_cannot_reach_is_not_said_to_have_restarted(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
     """1. The master has lost its link to ps 0, where the variable is. 2. The client's link to the master is cut, and
     the session goes on at the same process. 3. Nobody knows yet what ps 0 has kept; when it answers, all of it."""
-
-    async def main(cluster: SimulatedCluster) -> None:
-        graph = Graph()
-        with graph.as_default():
-            v = on(PS0, lambda: ops.Variable(5.0, name="v"))
-        async with cluster, cluster.session(graph) as session:
-            await session.run(v.initializer)
-            await session.run(v.assign_add(1.0))
-            master = session.target.removeprefix("tcp://").partition(":")[0]
-            for other in ("worker-0", "worker-1"):
-                cluster.network.part("ps-0", other)
-            await asyncio.sleep(20)
-            cluster.network.cut("client", master)
-            await asyncio.sleep(1)
-            with pytest.raises(UnavailableError, match="not known whether the session has kept its state") as info:
-                await session.run(v)
-            assert info.value.task == PS0
-            cluster.network.heal()
-            await asyncio.sleep(10)
-            assert await session.run(v) == 6.0
-
-    for seed in range(3):
-        SimulatedCluster(seed, restart=1).run(main)
+    v = on(PS0, lambda: ops.Variable(5.0, name="v"))
+    async with cluster.session(graph) as session:
+        await session.run(v.initializer)
+        await session.run(v.assign_add(1.0))
+        master = session.target.removeprefix("tcp://").partition(":")[0]
+        for other in ("worker-0", "worker-1"):
+            cluster.network.part("ps-0", other)
+        await asyncio.sleep(20)
+        cluster.network.cut("client", master)
+        await asyncio.sleep(1)
+        with pytest.raises(UnavailableError, match="not known whether the session has kept its state") as info:
+            await session.run(v)
+        assert info.value.task == PS0
+        cluster.network.heal()
+        await asyncio.sleep(10)
+        assert await session.run(v) == 6.0
 
 
 # -- values that are owed --------------------------------------------------------------------------
@@ -229,33 +225,29 @@ def test_a_task_says_which_value_it_has_pushed_once_for_a_step() -> None:
     assert side.peers.told == [(W1, ValuesLost(step_id=STEP, task=W0, key=back[1]))]
 
 
+@simulated()
 @pytest.mark.parametrize("silent", [False, True], ids=["reset", "silent"])
-def test_a_step_ends_although_each_of_two_tasks_waits_for_a_value_of_the_other(silent: bool) -> None:
+async def test_a_step_ends_although_each_of_two_tasks_waits_for_a_value_of_the_other(
+    cluster: SimulatedCluster, graph: Graph, silent: bool
+) -> None:
     """1. ps 0 has pushed a value to worker 1, and waits for what that makes of it. 2. Their link is cut, and the value
     is lost; the master has links to both. 3. Neither part is ever over, and the step ends in seconds all the same."""
-
-    async def main(cluster: SimulatedCluster) -> None:
-        graph = Graph()
-        with graph.as_default():
-            x = ops.placeholder("float32", [])
-            there = on(PS0, lambda: x * 2.0)
-            back = on(W1, lambda: there + 1.0)
-            end = on(PS0, lambda: back * 3.0)
-        async with cluster, cluster.session(graph) as session:
-            assert await session.run(end, {x: 1.0}) == 9.0
-            cluster.network.slow("ps-0", "worker-1", 1.0)
-            run = asyncio.create_task(session.run(end, {x: 1.0}))
-            await asyncio.sleep(0.5)
-            cluster.network.cut("ps-0", "worker-1", silent=silent)
-            cluster.network.heal()
-            begin = cluster.loop.now
-            with pytest.raises(UnavailableError, match="were lost on their way"):
-                await run
-            assert cluster.loop.now - begin < 10
-            assert await session.run(end, {x: 1.0}) == 9.0
-
-    for seed in range(3):
-        SimulatedCluster(seed).run(main)
+    x = ops.placeholder("float32", [])
+    there = on(PS0, lambda: x * 2.0)
+    back = on(W1, lambda: there + 1.0)
+    end = on(PS0, lambda: back * 3.0)
+    async with cluster.session(graph) as session:
+        assert await session.run(end, {x: 1.0}) == 9.0
+        cluster.network.slow("ps-0", "worker-1", 1.0)
+        run = asyncio.create_task(session.run(end, {x: 1.0}))
+        await asyncio.sleep(0.5)
+        cluster.network.cut("ps-0", "worker-1", silent=silent)
+        cluster.network.heal()
+        begin = cluster.loop.now
+        with pytest.raises(UnavailableError, match="were lost on their way"):
+            await run
+        assert cluster.loop.now - begin < 10
+        assert await session.run(end, {x: 1.0}) == 9.0
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 from actorsession import AsyncSession, ClusterSpec, Graph, Server, Tensor, ops
 from actorsession.actors import Deadline
 from actorsession.config import RunOptions
-from actorsession.errors import DeadlineExceededError, InvalidArgumentError, WorkerRestartedError
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError, WorkerRestartedError
 from actorsession.messages.worker import WORKER, UpdateCluster
-from tests.cluster.kit import PATIENCE, W0, W1, W2, InProcess, in_process, on, soon
+from tests.cluster.kit import PATIENCE, W0, W1, W2, InProcess, eventually, in_process, on, soon
 from tests.ports import HoldPorts
 
 ONE, TWO = {"worker": 1}, {"worker": 2}
@@ -99,6 +99,42 @@ async def test_what_is_tied_to_a_departed_device_cannot_be_built_on(graph: Graph
             await soon(session.run(v.initializer))
         with pytest.raises(InvalidArgumentError, match="has left the cluster"):
             await soon(session.run(v.assign_add(1.0)))
+
+
+async def test_a_session_is_told_of_variables_that_have_left_and_came_back_anew(way: str, graph: Graph) -> None:
+    """1. A task with a variable leaves. 2. A run elsewhere sees that. 3. Another life of the task joins, where a
+    program gives the variable a value: the session must not go on with it as if it were its own."""
+    x = ops.placeholder("float32", [])
+    stays = doubled_on(W0, x)
+    async with in_process(ONE) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
+        async with joined(cluster, 1):
+            v = on(W1, lambda: ops.Variable(1.0, name="v"))
+            await soon(session.run(v.initializer))
+        assert await soon(session.run(stays, {x: 1.0})) == 2.0
+        async with joined(cluster, 1):
+            async with AsyncSession(cluster.target(), graph=graph) as other:
+                await soon(other.run(v.initializer))
+            for _ in range(2):
+                with pytest.raises(WorkerRestartedError, match="v"):
+                    await soon(session.run(v))
+            assert await soon(session.run(stays, {x: 1.0})) == 2.0
+            found = await soon(session.reattach())
+            assert (found.restarted, found.lost) == ((W1,), ())
+            assert await soon(session.run(v)) == 1.0
+
+
+async def test_a_step_under_way_on_a_task_that_leaves_is_lost_with_it(graph: Graph) -> None:
+    async with in_process(ONE) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
+        async with joined(cluster, 1) as server:
+            queue = on(W1, lambda: ops.FIFOQueue(1, "float32", shapes=[[]]))
+            element = on(W1, queue.dequeue)
+            assert await soon(session.run(on(W1, queue.size))) == 0
+            run = asyncio.create_task(session.run(element))
+            await eventually(lambda: server.statistics().steps == 1)
+            tell(cluster, cluster.spec.tasks())
+            with pytest.raises(UnavailableError, match=f"{W1} has left the cluster") as info:
+                await soon(run)
+            assert info.value.task == W1
 
 
 async def test_a_task_that_leaves_drops_its_side_of_the_session(graph: Graph) -> None:

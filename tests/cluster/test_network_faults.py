@@ -21,25 +21,13 @@ from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError
 from actorsession.rpc import LEASE_SECONDS
 from actorsession.testing import SimulatedCluster
-from tests.cluster.kit import PS0, W0, W1, W2, eventually, on
+from tests.cluster.kit import PS0, W0, W1, W2, on, simulated, until
 
 JOBS = {"ps": 1, "worker": 3}
 NAMES = ("client", "ps-0", "worker-0", "worker-1", "worker-2")
 # A transfer that takes longer than silence may last: 4 bytes for each of these numbers.
 NUMBERS = 500_000
 SLOW_SECONDS = 1.5 * LEASE_SECONDS
-
-each_seed = pytest.mark.parametrize("seed", range(3))
-
-
-def simulated(seed: int, main: Callable[[SimulatedCluster], Coroutine[Any, Any, None]]) -> None:
-    """Runs a test on a cluster that has started."""
-
-    async def whole(cluster: SimulatedCluster) -> None:
-        async with cluster:
-            await main(cluster)
-
-    SimulatedCluster(seed, JOBS).run(whole)
 
 
 @dataclass(frozen=True)
@@ -90,10 +78,8 @@ async def run_into(
     cluster: SimulatedCluster, run: Coroutine[Any, Any, Any], index: int, fault: Callable[[], Awaitable[None] | None]
 ) -> tuple[OpError, float]:
     """The error of a step that a fault befalls when a worker is at work on it, and after how many seconds it comes."""
-    process = cluster.task("worker", index)
-    assert process.server is not None
     step = asyncio.create_task(run)
-    await eventually(lambda: process.server.statistics().steps == 1)  # type: ignore[union-attr]
+    await until(cluster, lambda seen: seen.steps == 1, cluster.task("worker", index).task)
     start = cluster.loop.now
     befallen = fault()
     if befallen is not None:
@@ -110,141 +96,121 @@ async def after_lost_links(run: Callable[[], Awaitable[Any]]) -> Any:
     return await run()
 
 
-@each_seed
+@simulated(JOBS)
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_that_says_nothing_is_noticed_within_two_leases_and_the_session_goes_on(name: str, seed: int) -> None:
+async def test_a_fault_that_says_nothing_is_noticed_within_two_leases_and_the_session_goes_on(
+    cluster: SimulatedCluster, graph: Graph, name: str
+) -> None:
     """The worker had dropped its side of the session; it is opened there again by the next step."""
     fault = FAULTS[name]
-
-    async def main(cluster: SimulatedCluster) -> None:
-        with Graph().as_default() as graph:
-            awaited, give = on(PS0, waiting)
-            with on(W1):
-                there = awaited + 1.0
-                v = ops.Variable(3.0, name="v")
-            end = on(W0, lambda: ops.reduce_sum(there))
-        async with cluster.session(graph, "worker") as session:
+    awaited, give = on(PS0, waiting)
+    with on(W1):
+        there = awaited + 1.0
+        v = ops.Variable(3.0, name="v")
+    end = on(W0, lambda: ops.reduce_sum(there))
+    async with cluster.session(graph, "worker") as session:
+        await session.run(give)
+        await session.run([end, v.initializer])
+        error, seconds = await run_into(cluster, session.run(end), 1, lambda: fault.befalls(cluster))
+        assert isinstance(error, UnavailableError)
+        # Where two tasks lose each other, the one that is heard first names the other.
+        named = PS0 if error.task == PS0 and name in CUT else W1
+        assert error.task == named
+        assert named in error.message
+        assert seconds < 2 * LEASE_SECONDS
+        await fault.ends(cluster)
+        if name != "its host is lost":
             await session.run(give)
-            await session.run([end, v.initializer])
-            error, seconds = await run_into(cluster, session.run(end), 1, lambda: fault.befalls(cluster))
-            assert isinstance(error, UnavailableError)
-            # Where two tasks lose each other, the one that is heard first names the other.
-            named = PS0 if error.task == PS0 and name in CUT else W1
-            assert error.task == named
-            assert named in error.message
-            assert seconds < 2 * LEASE_SECONDS
-            await fault.ends(cluster)
-            if name != "its host is lost":
-                await session.run(give)
-                assert await after_lost_links(lambda: session.run([end, v])) == [9.0, 3.0]
-                return
-            # The old connection had stayed open at the master alone.
-            with pytest.raises(WorkerRestartedError, match="Variables lost: v"):
-                await session.run([give, v])
-
-    simulated(seed, main)
+            assert await after_lost_links(lambda: session.run([end, v])) == [9.0, 3.0]
+            return
+        # The old connection had stayed open at the master alone.
+        with pytest.raises(WorkerRestartedError, match="Variables lost: v"):
+            await session.run([give, v])
 
 
-@each_seed
-def test_a_cut_between_two_workers_fails_the_step_that_crosses_it(seed: int) -> None:
+@simulated(JOBS)
+async def test_a_cut_between_two_workers_fails_the_step_that_crosses_it(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
     """The master hears both of them, so only they can know."""
-
-    async def main(cluster: SimulatedCluster) -> None:
-        with Graph().as_default() as graph:
-            awaited, give = on(PS0, waiting)
-            given = on(W1, lambda: awaited + 1.0)
-            end = on(W2, lambda: ops.reduce_sum(given))
-        async with cluster.session(graph, "worker") as session:
-            await session.run(give)
-            await session.run(end)
-            part = cluster.network.part
-            error, seconds = await run_into(cluster, session.run(end), 2, lambda: part("worker-1", "worker-2"))
-            assert isinstance(error, UnavailableError)
-            assert f"waits for values of {W1}: " in error.message
-            assert seconds < 2 * LEASE_SECONDS
-            cluster.network.heal()
-            await session.run(give)
-            assert await session.run(end) == 9.0
-
-    simulated(seed, main)
+    awaited, give = on(PS0, waiting)
+    given = on(W1, lambda: awaited + 1.0)
+    end = on(W2, lambda: ops.reduce_sum(given))
+    async with cluster.session(graph, "worker") as session:
+        await session.run(give)
+        await session.run(end)
+        part = cluster.network.part
+        error, seconds = await run_into(cluster, session.run(end), 2, lambda: part("worker-1", "worker-2"))
+        assert isinstance(error, UnavailableError)
+        assert f"waits for values of {W1}: " in error.message
+        assert seconds < 2 * LEASE_SECONDS
+        cluster.network.heal()
+        await session.run(give)
+        assert await session.run(end) == 9.0
 
 
-@each_seed
-def test_a_value_that_was_lost_with_a_link_is_not_waited_for(seed: int) -> None:
+@simulated(JOBS)
+async def test_a_value_that_was_lost_with_a_link_is_not_waited_for(cluster: SimulatedCluster, graph: Graph) -> None:
     """1. The link between two workers holds what is sent. 2. One gets what it has waited for and pushes a value to the
     other, and its part of the step ends well. 3. The link is reset, and there is another one."""
+    given, give = on(W1, waiting)
+    end = on(W2, lambda: ops.reduce_sum(given + 1.0))
+    async with cluster.session(graph, "worker") as session:
+        await session.run(give)
+        await session.run(end)
 
-    async def main(cluster: SimulatedCluster) -> None:
-        with Graph().as_default() as graph:
-            given, give = on(W1, waiting)
-            end = on(W2, lambda: ops.reduce_sum(given + 1.0))
-        async with cluster.session(graph, "worker") as session:
+        async def befall() -> None:
+            cluster.network.part("worker-1", "worker-2")
             await session.run(give)
-            await session.run(end)
-            giver = cluster.task("worker", 1).server
-            assert giver is not None
+            await until(cluster, lambda seen: seen.runs == 4 and not seen.steps, W1)
+            cluster.network.cut("worker-1", "worker-2")
+            cluster.network.heal()
 
-            async def befall() -> None:
-                cluster.network.part("worker-1", "worker-2")
-                await session.run(give)
-                await eventually(lambda: giver.statistics().runs == 4 and not giver.statistics().steps)
-                cluster.network.cut("worker-1", "worker-2")
-                cluster.network.heal()
-
-            error, _ = await run_into(cluster, session.run(end), 2, befall)
-            assert isinstance(error, UnavailableError)
-            assert f"values of {W1} for step " in error.message
-            assert "were lost on their way" in error.message
-            # Nobody has got what was taken and lost on its way: it is there again.
-            assert await session.run(end) == 9.0
-
-    simulated(seed, main)
+        error, _ = await run_into(cluster, session.run(end), 2, befall)
+        assert isinstance(error, UnavailableError)
+        assert f"values of {W1} for step " in error.message
+        assert "were lost on their way" in error.message
+        # Nobody has got what was taken and lost on its way: it is there again.
+        assert await session.run(end) == 9.0
 
 
-@each_seed
-def test_a_slow_link_only_takes_longer(seed: int) -> None:
+@simulated(JOBS)
+async def test_a_slow_link_only_takes_longer(cluster: SimulatedCluster, graph: Graph) -> None:
     """Beats are not starved by a transfer that is longer than a lease."""
-
-    async def main(cluster: SimulatedCluster) -> None:
-        with Graph().as_default() as graph:
-            x = ops.placeholder("float32", [])
-            many = on(W1, lambda: ops.fill([NUMBERS], x + 1.0))
-            end = on(W0, lambda: ops.reduce_sum(many))
-        async with cluster.session(graph, "worker") as session:
-            await session.run(x + 1.0, {x: 1.0})
-            for other in NAMES:
-                if other != "worker-1":
-                    cluster.network.slow("worker-1", other, 0.0, bandwidth=4 * NUMBERS / SLOW_SECONDS)
-            start = cluster.loop.now
-            assert await session.run(end, {x: 1.0}) == 2.0 * NUMBERS
-            assert cluster.loop.now - start > LEASE_SECONDS
-            assert await session.run(x * 2.0, {x: 1.0}) == 2.0
-
-    simulated(seed, main)
+    x = ops.placeholder("float32", [])
+    many = on(W1, lambda: ops.fill([NUMBERS], x + 1.0))
+    end = on(W0, lambda: ops.reduce_sum(many))
+    async with cluster.session(graph, "worker") as session:
+        await session.run(x + 1.0, {x: 1.0})
+        for other in NAMES:
+            if other != "worker-1":
+                cluster.network.slow("worker-1", other, 0.0, bandwidth=4 * NUMBERS / SLOW_SECONDS)
+        start = cluster.loop.now
+        assert await session.run(end, {x: 1.0}) == 2.0 * NUMBERS
+        assert cluster.loop.now - start > LEASE_SECONDS
+        assert await session.run(x * 2.0, {x: 1.0}) == 2.0
 
 
-@each_seed
-def test_a_session_whose_cluster_does_not_come_together_says_which_tasks_are_missing(seed: int) -> None:
+@simulated(JOBS)
+async def test_a_session_whose_cluster_does_not_come_together_says_which_tasks_are_missing(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
     """Nobody is at the address of one task, and another is silent. Within 30 s by default: each with its address, the
     number of attempts and the last error."""
-
-    async def main(cluster: SimulatedCluster) -> None:
-        cluster.client_host("silent")
-        cluster.network.part("worker-0", "silent")
-        target = cluster.target("worker")
-        refused, silent = "tcp://client:9", "tcp://silent:9"
-        await update_cluster(target, {W0: target, W1: refused, W2: silent})
-        start = cluster.loop.now
-        session = cluster.session(Graph(), "worker", config=ConfigProto(wait_for_all_tasks=True))
-        with pytest.raises(DeadlineExceededError) as failed:
-            await session.list_devices()
-        await session.close()
-        assert cluster.loop.now - start < CONNECT_TIMEOUT + 1.0
-        said = failed.value.message
-        assert "2 of 3 tasks did not answer in time: " in said
-        assert f"{W1} at {refused} (" in said
-        assert "ECONNREFUSED" in said
-        assert f"{W2} at {silent} (" in said
-        assert said.count(" attempts, last: ") == 2
-
-    simulated(seed, main)
+    cluster.client_host("silent")
+    cluster.network.part("worker-0", "silent")
+    target = cluster.target("worker")
+    refused, silent = "tcp://client:9", "tcp://silent:9"
+    await update_cluster(target, {W0: target, W1: refused, W2: silent})
+    start = cluster.loop.now
+    session = cluster.session(Graph(), "worker", config=ConfigProto(wait_for_all_tasks=True))
+    with pytest.raises(DeadlineExceededError) as failed:
+        await session.list_devices()
+    await session.close()
+    assert cluster.loop.now - start < CONNECT_TIMEOUT + 1.0
+    said = failed.value.message
+    assert "2 of 3 tasks did not answer in time: " in said
+    assert f"{W1} at {refused} (" in said
+    assert "ECONNREFUSED" in said
+    assert f"{W2} at {silent} (" in said
+    assert said.count(" attempts, last: ") == 2

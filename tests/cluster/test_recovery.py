@@ -1,27 +1,19 @@
-"""What comes back after a loss: tasks restarted at their address, as processes with both faces and in a simulation."""
+"""What comes back after a loss, on tasks that are restarted at their address."""
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import Graph, errors, ops
+from actorsession import AsyncSession, Graph, errors, ops
 from actorsession.cluster.server.snapshots import SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.testing import SimulatedCluster, on_host
 from actorsession.train import GradientDescentOptimizer
-from tests.cluster.kit import PS0, W0, W1, eventually, on
-from tests.cluster.process_cluster import FACES, ProcessCluster
-
-
-@pytest.fixture
-def three(mortal: ProcessCluster) -> ProcessCluster:
-    """One ps and two workers."""
-    return mortal
+from tests.cluster.kit import PS0, W0, W1, crashed, eventually, is_empty, on, simulated, until
 
 
 class Regression:
@@ -51,112 +43,85 @@ class Regression:
         return float(w)
 
 
-@pytest.mark.process
-def test_training_goes_on_with_the_right_values_after_a_restart_of_the_ps(three: ProcessCluster, graph: Graph) -> None:
+@simulated()
+async def test_training_goes_on_with_the_right_values_after_a_restart_of_the_ps(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
     """1. Ten steps. 2. The ps is killed and started again. 3. The error lists what is lost. 4. The weight is
     restored from what the program had saved. 5. Ten more steps, and the weight is that of twenty."""
     model = Regression()
-    for face in FACES:
-        session = three.session(face, three.target("worker"), graph=graph)
-        session.run(model.initial)
-        for number in range(10):
-            session.run(model.step, {model.x: model.batch(number)})
-        saved = session.run(model.w)
-        three.do(three.cluster.restart("ps"))
+    async with cluster.session(graph) as session:
+
+        async def train(numbers: Iterable[int]) -> None:
+            for number in numbers:
+                await session.run(model.step, {model.x: model.batch(number)})
+
+        await session.run(model.initial)
+        await train(range(10))
+        saved = await session.run(model.w)
+        await crashed(cluster, "ps")
+        await cluster.restart("ps")
         for _ in range(2):
             with pytest.raises(errors.WorkerRestartedError) as info:
-                session.run(model.step, {model.x: model.batch(10)})
+                await train([10])
             assert isinstance(info.value, errors.AbortedError)
             assert info.value.task == PS0
             assert "Variables lost: w, other" in info.value.message
-        found = session.reattach(restore=restorer(face, model, saved))
+
+        async def restore(session: AsyncSession) -> None:
+            await session.run(model.restore, {model.new: saved})
+
+        found = await session.reattach(restore=restore)
         assert (found.restarted, found.lost, found.restored) == ((PS0,), ("w", "other"), ())
         with pytest.raises(errors.FailedPreconditionError, match="other"):
-            session.run(model.other)
-        for number in range(10, 20):
-            session.run(model.step, {model.x: model.batch(number)})
-        assert session.run(model.w) == pytest.approx(model.expected(20), rel=1e-5)
-        session.close()
-        three.until_empty()
+            await session.run(model.other)
+        await train(range(10, 20))
+        assert await session.run(model.w) == pytest.approx(model.expected(20), rel=1e-5)
+    await until(cluster, is_empty, *cluster.processes)
 
 
-def restorer(face: str, model: Regression, saved: Any) -> Any:
-    """What ``reattach`` calls: a coroutine function for the one face, a plain one for the other."""
-    if face == "sync":
-        return lambda session: session.run(model.restore, {model.new: saved})
-
-    async def restore(session: Any) -> None:
-        await session.run(model.restore, {model.new: saved})
-
-    return restore
-
-
-@pytest.mark.process
-def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: ProcessCluster, graph: Graph) -> None:
+@simulated()
+async def test_what_was_lost_is_said_by_the_reattach_that_succeeds(cluster: SimulatedCluster, graph: Graph) -> None:
     """1. The master and the ps are lost. 2. The master is back, and a first attempt fails, because the ps is
     not. 3. The ps is back, too: the second attempt names what the session has lost."""
     kept = on(PS0, lambda: ops.Variable(5.0, name="kept"))
-    hasty = ConfigProto(operation_timeout_in_ms=2000)
-    session = three.session("sync", three.target("worker"), graph=graph, config=hasty)
-    session.run(kept.initializer)
-    three.cluster.process("ps").send_signal(signal.SIGKILL)
-    three.do(three.cluster.restart("worker", 0))
-    with pytest.raises(errors.UnavailableError):
-        session.run(kept)
-    with pytest.raises(errors.DeadlineExceededError, match=PS0):
-        session.reattach()
-    three.do(three.cluster.restart("ps"))
-    assert session.reattach().lost == ("kept",)
-    session.run(kept.initializer)
-    assert session.run(kept) == 5.0
-    session.close()
+    async with cluster.session(graph, config=ConfigProto(operation_timeout_in_ms=2000)) as session:
+        await session.run(kept.initializer)
+        await crashed(cluster, "ps")
+        await crashed(cluster, "worker")
+        await cluster.restart("worker")
+        with pytest.raises(errors.UnavailableError):
+            await session.run(kept)
+        with pytest.raises(errors.DeadlineExceededError, match=PS0):
+            await session.reattach()
+        await cluster.restart("ps")
+        assert (await session.reattach()).lost == ("kept",)
+        await session.run(kept.initializer)
+        assert await session.run(kept) == 5.0
 
 
-def simulated(main: Callable[[SimulatedCluster], Coroutine[Any, Any, None]], workers: int, **options: Any) -> None:
-    """Runs a test on simulated workers that have started."""
-
-    async def whole(cluster: SimulatedCluster) -> None:
-        async with cluster:
-            await main(cluster)
-
-    for seed in range(3):
-        SimulatedCluster(seed, {"worker": workers}, **options).run(whole)
-
-
-def test_variables_of_a_killed_process_come_back_from_its_last_snapshot() -> None:
-    async def main(cluster: SimulatedCluster) -> None:
-        with Graph().as_default() as graph:
-            with on(W1):
-                v = ops.Variable(0.0, name="v")
-                add = v.assign_add(1.0).op
-            seen = on(W0, lambda: v + 0.0)
-        process = cluster.task("worker", 1)
-        async with cluster.session(graph) as session:
-            await session.run(v.initializer)
-            for _ in range(5):
-                await session.run(add)
-            with on_host(process.machine.host):
-                store = SnapshotStore("/snapshots", W1)
-                await eventually(lambda: (taken := store.latest()) is not None and taken.steps >= 6)
-            process.crash()
-            await process.wait_ended()
-            await cluster.restart("worker", 1)
-            with pytest.raises(errors.WorkerRestartedError, match="Variables lost: none") as info:
-                await session.run(add)
-            assert "back from the snapshot after 6 steps: v" in info.value.message
-            found = await session.reattach()
-            assert (found.restarted, found.lost, found.restored) == ((W1,), (), ("v",))
-            assert await session.run(seen) == 5.0
+@simulated(snapshot_every=0.05)
+async def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
+    with on(W1):
+        v = ops.Variable(0.0, name="v")
+        add = v.assign_add(1.0).op
+    seen = on(W0, lambda: v + 0.0)
+    async with cluster.session(graph) as session:
+        await session.run(v.initializer)
+        for _ in range(5):
             await session.run(add)
-            assert await session.run(seen) == 6.0
-
-    simulated(main, 2, snapshot_every=0.05)
-
-
-def test_the_last_task_of_a_cluster_is_not_removed() -> None:
-    async def main(cluster: SimulatedCluster) -> None:
-        with pytest.raises(ValueError, match="is the last task; stop the cluster instead"):
-            await cluster.remove("worker")
-        assert cluster.process("worker").alive
-
-    simulated(main, 1)
+        with on_host(cluster.task("worker", 1).machine.host):
+            store = SnapshotStore("/snapshots", W1)
+            await eventually(lambda: (taken := store.latest()) is not None and taken.steps >= 6)
+        await crashed(cluster, "worker", 1)
+        await cluster.restart("worker", 1)
+        with pytest.raises(errors.WorkerRestartedError, match="Variables lost: none") as info:
+            await session.run(add)
+        assert "back from the snapshot after 6 steps: v" in info.value.message
+        found = await session.reattach()
+        assert (found.restarted, found.lost, found.restored) == ((W1,), (), ("v",))
+        assert await session.run(seen) == 5.0
+        await session.run(add)
+        assert await session.run(seen) == 6.0

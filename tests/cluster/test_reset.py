@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -15,15 +13,13 @@ from actorsession.actors import Deadline
 from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.messages import GetStatus
+from actorsession.testing import SimulatedCluster
 from actorsession.testing.faults import Proxy
-from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, in_process, on, soon
-from tests.cluster.master_access import Way, way
-from tests.cluster.process_cluster import ProcessCluster
+from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, in_process, on, reach_over_links, simulated, soon
+from tests.cluster.master_access import Way, made_ways
 from tests.cluster.test_worker_cache import Task, push, tasks
 from transports import Connection, Hello, WrongPeer, connect, listen
 from transports.frame import WIRE_VERSION
-
-__all__ = ["way"]
 
 
 class Variables:
@@ -35,6 +31,14 @@ class Variables:
             with on(task):
                 self.all.append(ops.Variable(1.0, name=f"v{len(self.all)}"))
         self.init = ops.group(*[v.initializer for v in self.all])
+
+
+@pytest.fixture(params=["inproc", "wire", "link"])
+async def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Way]:
+    if request.param == "link":
+        reach_over_links(monkeypatch)
+    async for made in made_ways(request.param):
+        yield made
 
 
 async def test_reset_clears_variables_on_all_tasks_and_ends_the_sessions(way: Way, graph: Graph) -> None:
@@ -115,44 +119,39 @@ async def test_masters_at_other_kinds_of_addresses_are_reset_too(scheme: str, gr
         await eventually(lambda: server.statistics().idle)
 
 
-@pytest.mark.process
-async def test_a_stopped_worker_is_named_in_time_and_others_are_cleared(mortal: ProcessCluster, graph: Graph) -> None:
+@simulated()
+async def test_a_stopped_worker_is_named_in_time_and_others_are_cleared(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
     """1. Worker 1 is stopped: it neither answers nor hangs up. 2. The reset ends within its limit and says
     so, and nothing of the process that worker 0 had before. 3. The session is closed all the same, and the
     variable of worker 0 gone."""
-    await asyncio.wrap_future(mortal.begin(mortal.cluster.restart("worker", 0)))
+    await cluster.restart("worker")
     variables = Variables((W0, W1))
-    config = ConfigProto(operation_timeout_in_ms=4000)
-    target = mortal.target("worker")
-    session = AsyncSession(target, graph=graph)
+    target = cluster.target("worker")
+    session = cluster.session(graph)
     await session.run(variables.init)
-    mortal.cluster.process("worker", 1).send_signal(signal.SIGSTOP)
+    cluster.task("worker", 1).stall()
+    began = cluster.loop.now
     with pytest.raises(errors.UnavailableError) as caught:
-        await soon(AsyncSession.reset(target, config=config))
-    assert f"the sessions of {W0} are closed, but containers were not cleared on {W1}: " in (caught.value.message)
+        await AsyncSession.reset(target, config=ConfigProto(operation_timeout_in_ms=4000))
+    assert cluster.loop.now - began < 5.0
+    assert f"the sessions of {W0} are closed, but containers were not cleared on {W1}: " in caught.value.message
     assert "/task:0:" not in caught.value.message
     assert "killed" not in caught.value.message
     with pytest.raises(errors.AbortedError):
         await session.run(variables.all[0])
     await session.close()
-    mortal.cluster.process("worker", 1).send_signal(signal.SIGCONT)
-    only_0 = ConfigProto(device_filters=[W0])
-    small = Graph()
-    with small.as_default(), on(W0):
+    cluster.task("worker", 1).go_on()
+    with Graph().as_default() as small, on(W0):
         v = ops.Variable(1.0, name="v0")
-    async with AsyncSession(target, graph=small, config=only_0) as session:
+    async with cluster.session(small, config=ConfigProto(device_filters=[W0])) as session:
         with pytest.raises(errors.FailedPreconditionError):
             await session.run(v)
 
 
 # How many connections a proxy resets before it lets the next one through.
 RESETS = 3
-
-
-@asynccontextmanager
-async def proxied(target: str) -> AsyncIterator[Proxy]:
-    async with Proxy(target) as proxy:
-        yield proxy
 
 
 async def cut(proxy: Proxy, cluster: InProcess) -> None:
@@ -175,7 +174,7 @@ async def past(proxy: Proxy, work: Awaitable[Any]) -> Any:
 
 async def test_a_client_reaches_its_master(over_links: None, graph: Graph) -> None:
     x = ops.placeholder("float32", [])
-    async with in_process({"worker": 1}) as cluster, proxied(cluster.target()) as proxy, asyncio.timeout(30):
+    async with in_process({"worker": 1}) as cluster, Proxy(cluster.target()) as proxy, asyncio.timeout(30):
         session = AsyncSession(proxy.address, graph=graph)
         assert await past(proxy, session.run(x + 1.0, {x: 1.0})) == 2.0
         await session.close()
@@ -185,7 +184,7 @@ async def test_a_master_reaches_a_worker_in_the_step_that_needs_it(graph: Graph)
     """1. A session has run on both. 2. The link to the worker is reset, and those after it in their hello.
     3. The next step needs the worker."""
     v = on(W1, lambda: ops.Variable(3.0))
-    async with in_process() as cluster, proxied(cluster.target(W1)) as proxy:
+    async with in_process() as cluster, Proxy(cluster.target(W1)) as proxy:
         for server in cluster.servers:
             server.learn_peers({"worker": [cluster.target(W0), proxy.address]})
         async with AsyncSession(cluster.target(), graph=graph) as session:
@@ -196,7 +195,7 @@ async def test_a_master_reaches_a_worker_in_the_step_that_needs_it(graph: Graph)
 
 
 async def test_a_worker_reaches_another_to_push_to_it() -> None:
-    async with tasks(Task(W0), Task(W1)) as (a, b), proxied(b.address) as proxy:
+    async with tasks(Task(W0), Task(W1)) as (a, b), Proxy(b.address) as proxy:
         a.cache.learn({W1: proxy.address})
 
         async def pushed() -> None:
@@ -208,13 +207,13 @@ async def test_a_worker_reaches_another_to_push_to_it() -> None:
 
 
 async def test_whoever_asks_a_server_for_its_counters_reaches_it() -> None:
-    async with in_process({"worker": 1}) as cluster, proxied(cluster.target()) as proxy:
+    async with in_process({"worker": 1}) as cluster, Proxy(cluster.target()) as proxy:
         assert (await past(proxy, read_statistics(proxy.address))).task == W0
 
 
 async def test_the_limit_of_a_step_holds_and_its_error_says_what_the_attempts_ended_with(graph: Graph) -> None:
     v = on(W1, lambda: ops.Variable(3.0))
-    async with in_process() as cluster, proxied(cluster.target(W1)) as proxy:
+    async with in_process() as cluster, Proxy(cluster.target(W1)) as proxy:
         for server in cluster.servers:
             server.learn_peers({"worker": [cluster.target(W0), proxy.address]})
         async with AsyncSession(cluster.target(), graph=graph) as session:
@@ -228,7 +227,7 @@ async def test_the_limit_of_a_step_holds_and_its_error_says_what_the_attempts_en
 
 
 async def test_who_gives_up_waiting_for_a_link_is_told_what_the_attempts_ended_with() -> None:
-    async with tasks(Task(W0), Task(W1)) as (a, b), proxied(b.address) as proxy:
+    async with tasks(Task(W0), Task(W1)) as (a, b), Proxy(b.address) as proxy:
         a.cache.learn({W1: proxy.address})
         proxy.cut()
         with pytest.raises(errors.DeadlineExceededError, match=r"phase hello, errno \d+ ECONNRESET") as info:

@@ -6,20 +6,15 @@ import asyncio
 import contextlib
 import json
 import re
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from actorsession import AsyncSession, Graph, Session, ops
-from actorsession.actors import CallContext
+from actorsession import AsyncSession, Graph, Server, Session, ops
+from actorsession.actors import CallContext, Deadline
 from actorsession.actors.deadline import NEVER
 from actorsession.cluster import read_why
 from actorsession.cluster.wait_graphs import MOST
@@ -30,7 +25,8 @@ from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.hang_report import HangReport, Looks, explain
 from actorsession.runtime.wait_graph import KernelNow, MasterWaits, SentKey, StepWaits, TaskWaits, Waiter
-from tests.cli.kit import called, line_of
+from actorsession.testing import SimulatedCluster
+from tests.cli.kit import called
 from tests.cluster.kit import (
     PATIENCE,
     W0,
@@ -41,14 +37,12 @@ from tests.cluster.kit import (
     eventually,
     hold_back,
     in_process,
-    long_product,
     lose_pushes,
     on,
+    silent_address,
     soon,
     until_root,
 )
-from tests.cluster.process_cluster import ProcessCluster
-from tests.cluster.script import running
 from tests.loops import run_to_end
 from tests.ports import HoldPorts, held_ports
 from tests.transports.authority import Authority
@@ -376,24 +370,7 @@ def test_a_step_that_only_waits_for_a_kernel_that_runs_needs_two_looks() -> None
     assert (root.kind, root.seconds) == ("runs", 1.01)
 
 
-# -- processes -------------------------------------------------------------------------------------
-@contextmanager
-def losing() -> Iterator[list[str]]:
-    """Two worker processes, of which the second loses what it sends; their addresses."""
-
-    def command(module: str, index: int, ports: list[int]) -> list[str]:
-        spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in ports]})
-        words = ["worker", "--job", "worker", "--task", str(index), "--cluster", spec]
-        return [sys.executable, "-m", module, *words]
-
-    with (
-        held_ports(2) as ports,
-        running(command("actorsession", 0, ports)) as first,
-        running(command("tests.cluster.lossy_worker", 1, ports)) as second,
-    ):
-        yield [line_of(process).split()[3].rstrip(";") for process in (first, second)]
-
-
+# -- the command -----------------------------------------------------------------------------------
 async def until_said(word: str, *words: str) -> tuple[int, str, str]:
     """What a command prints once a word is in it."""
     async with asyncio.timeout(PATIENCE):
@@ -403,8 +380,7 @@ async def until_said(word: str, *words: str) -> tuple[int, str, str]:
                 return code, out, err
 
 
-@pytest.mark.process
-def test_a_send_that_was_lost_between_processes_is_named_in_full(graph: Graph) -> None:
+async def test_a_send_that_was_lost_is_named_in_full(graph: Graph, monkeypatch: Any) -> None:
     x = ops.placeholder("float32", [], name="x")
     lost = on(W1, lambda: ops.multiply(x, 3.0, name="lost"))
     end = on(W0, lambda: ops.add(lost, 1.0, name="end"))
@@ -414,19 +390,14 @@ def test_a_send_that_was_lost_between_processes_is_named_in_full(graph: Graph) -
             with contextlib.suppress(UnavailableError):
                 await session.run(end, {x: 1.0})
 
-    async def ask(target: str, other: str) -> tuple[Any, Any, Any]:
-        async with AsyncSession(target, graph) as session:
-            stuck = asyncio.ensure_future(stay_stuck(session))
-            why = await until_root(session, "lost")
-            plain = await until_said("lost:0", "why", other)
-            as_json = await until_said('"kind": "lost"', "why", target, "--json")
-            stuck.cancel()
-            await asyncio.wait([stuck])
-            return why, plain, as_json
-
-    with losing() as (target, other):
-        why, (code, out, err), as_json = run_to_end(ask(target, other))
-    root = why.root
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
+        lose_pushes(cluster.server(W1)._cache, monkeypatch)
+        stuck = asyncio.ensure_future(stay_stuck(session))
+        root: Any = (await until_root(session, "lost")).root
+        code, out, err = await until_said("lost:0", "why", cluster.target(W1))
+        as_json = await until_said('"kind": "lost"', "why", cluster.target(), "--json")
+        stuck.cancel()
+        await asyncio.wait([stuck])
     key = root.keys[-1]
     assert (root.task, root.waiters) == (W1, ("end",))
     assert (key.src_device, key.dst_device) == (f"{W1}/device:CPU:0", f"{W0}/device:CPU:0")
@@ -436,46 +407,43 @@ def test_a_send_that_was_lost_between_processes_is_named_in_full(graph: Graph) -
     for word in ("lost:0", W0, W1, key.text, "'end'"):
         assert word in first
     assert as_json[0] == 0
-    causes = causes_in(as_json[1])
+    causes = [cause for step in json.loads(as_json[1])["steps"] for cause in step["causes"]]
     assert [(c["kind"], c["keys"][-1]["edge"]) for c in causes] == [("lost", key.edge_name)]
 
 
-def causes_in(printed: str) -> list[dict[str, Any]]:
-    return [c for step in json.loads(printed)["steps"] for c in step["causes"]]
+@pytest.mark.parametrize("seed", range(3))
+def test_a_task_that_is_stopped_is_named_and_the_others_answer(seed: int, graph: Graph) -> None:
+    """One of them is at work on the step, and waits for the one that is stopped."""
+    there = on(W1, lambda: ops.FIFOQueue(1, "float32", [[]], name="queue").dequeue(name="take"))
+    end = on(W0, lambda: there + 1.0)
 
-
-@pytest.mark.process
-def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(mortal: ProcessCluster, graph: Graph) -> None:
-    x = ops.placeholder("float32", [600, 600], name="x")
-    slow = on(W1, lambda: long_product(x, 1000))
-    end = on(W0, lambda: slow + 1.0)
-
-    async def ask() -> tuple[Any, Any, Any]:
-        stopped = mortal.cluster.process("worker", 1)
-        async with AsyncSession(mortal.target("worker"), graph) as session:
-            feed = np.full([600, 600], 0.001)
-            stuck = asyncio.ensure_future(session.run(end, {x: feed}))
-            busy = await until_root(session, "runs")
-            stopped.send_signal(signal.SIGSTOP)
-            try:
-                why = await session.why(2.0)
-                said = await asyncio.to_thread(called, "why", mortal.target("worker"), "--timeout", "2")
-            finally:
-                stopped.send_signal(signal.SIGCONT)
+    async def main(cluster: SimulatedCluster) -> None:
+        async with cluster, cluster.session(graph) as session:
+            stuck = asyncio.ensure_future(session.run(end))
+            before: Any = await until_root(session, "suspended")
+            cluster.task("worker", 1).stall()
+            found = [await session.why(2.0), await read_why(cluster.target("worker"), deadline=Deadline.after(2.0))]
+            cluster.task("worker", 1).go_on()
             stuck.cancel()
             await asyncio.wait([stuck])
-            return busy, why, said
+        assert (before.root.task, before.root.node, before.silent) == (W1, "take", {})
+        for why in found:
+            root: Any = why.root
+            assert (list(why.silent), root.kind, root.task) == ([W1], "silent", W1)
+            assert str(why).startswith(f"{W1} does not answer: ")
 
-    busy, why, (code, out, _) = run_to_end(ask())
-    assert (busy.root.task, busy.silent) == (W1, {})
-    assert busy.root.op in ("MatMul", "Mul")  # by turns
-    assert list(why.silent) == [W1]
-    assert (why.root.kind, why.root.task) == ("silent", W1)
+    SimulatedCluster(seed, {"worker": 2}).run(main)
+
+
+async def test_the_command_fails_where_a_task_does_not_answer() -> None:
+    with silent_address() as silent, held_ports(1) as ports:
+        spec = {"worker": [f"127.0.0.1:{ports[0]}", silent.removeprefix("tcp://")]}
+        async with Server(spec, "worker", 0) as server:
+            code, out, _ = await asyncio.to_thread(called, "why", server.target, "--timeout", "0.5")
     assert code == 1
-    assert out.startswith(f"{W1} does not answer: ")
+    assert out.startswith(f"{W1}: no answer.\ndoes not answer: {W1}: ")
 
 
-@pytest.mark.process
 def test_asking_an_address_where_nobody_is_fails_in_one_line(hold_ports: HoldPorts) -> None:
     code, out, err = called("why", f"127.0.0.1:{hold_ports(1)[0]}", "--timeout", "1")
     assert (code, out) == (1, "")

@@ -46,11 +46,6 @@ def test_a_schedule_has_only_kinds_that_have_a_weight() -> None:
     assert {fault.kind for fault in schedule} == {"cut", "stall"}
 
 
-def test_a_schedule_can_lose_one_fault() -> None:
-    schedule = _drawn(2, 5)
-    assert list(schedule.without(1)) == [schedule.faults[0], *schedule.faults[2:]]
-
-
 @pytest.mark.parametrize(
     "line", ["", "crash ps-0", "0.5 melt ps-0", "soon crash ps-0", "0.5 crash ps-0 by", "0.5 crash ps-0 ps-1"]
 )

@@ -25,6 +25,7 @@ __all__ = [
     "TaskSearch",
     "did_not_answer",
     "find_tasks",
+    "grace",
     "look_for_tasks",
     "sooner",
     "too_few_answer",
@@ -190,7 +191,7 @@ async def look_for_tasks(
     Raises:
         DeadlineExceededError: if a needed task did not answer.
     """
-    soon = Deadline.after(GRACE).earliest(deadline)
+    soon = grace(deadline)
     searches = [TaskSearch(task, worker(task)) for task in addresses]
     async with asyncio.TaskGroup() as group:
         asking = [
@@ -207,6 +208,12 @@ async def look_for_tasks(
     if lacking:
         raise did_not_answer(lacking, len(addresses))
     return [outcome for outcome in outcomes if outcome is not None], missing
+
+
+def grace(deadline: Deadline) -> Deadline:
+    """Return the end of the wait for tasks that are not needed, in time for the call to go on without them."""
+    left = deadline.time_left
+    return Deadline.after(GRACE if left is None else min(GRACE, left / 2))
 
 
 def sooner(deadline: Deadline) -> Deadline:

@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.master.absent_tasks import AbsentTasks
@@ -33,6 +34,7 @@ __all__ = ["Membership"]
 _log = logging.getLogger("actorsession.cluster")
 # Seconds between looks at whether a task that was lost is still to be started again.
 _LOOK = 1.0
+_NONE: Mapping[str, Member] = MappingProxyType({})
 
 
 class Membership:
@@ -109,7 +111,9 @@ class Membership:
             tasks, reasons = await look_for_tasks(new, self.cluster.links.worker, deadline, ())
             for reason in reasons.values():
                 _log.warning("session %s goes on without %s", self._handle, reason)
-            return await self._change(tasks, reasons, addresses, (), version, deadline)
+            returned = {t.task: m for t in tasks if (m := self.members.returned(t, addresses[t.task])) is not None}
+            fresh = [t for t in tasks if t.task not in returned]
+            return await self._change(fresh, reasons, addresses, (), version, deadline, returned)
 
     async def reattach(self, used: Collection[str], deadline: Deadline) -> Changes:
         """Ask all tasks for their status again, which finds those that have restarted.
@@ -196,7 +200,9 @@ class Membership:
                 return
             # The worker may have opened the session when it was asked before.
             address = self.cluster.wanted()[task]
-            member = await self.members.open_again(answered, address, Deadline.after(limit))
+            member = self.members.returned(answered, address)
+            if member is None:
+                member = await self.members.open_again(answered, address, Deadline.after(limit))
             known = self._tasks.get(task)
             if not self._add(member):
                 await self.members.drop([member])
@@ -256,6 +262,7 @@ class Membership:
         needed: Collection[str],
         version: int,
         deadline: Deadline,
+        returned: Mapping[str, Member] = _NONE,
     ) -> Changes:
         addresses = self._with_current_addresses(addresses)
         fresh: dict[str, Member] = {}
@@ -266,7 +273,7 @@ class Membership:
                 fresh[task.task] = self.members.member(task, addresses[task.task], lapsed=begun)
         self.cluster.devices_of(addresses, {**self.members.by_task, **fresh})
         away = await self.members.begin(fresh, addresses, needed, deadline)
-        changes, moved = self._commit(addresses, fresh, {**reasons, **away}, version)
+        changes, moved = self._commit(addresses, {**fresh, **returned}, {**reasons, **away}, version)
         if changes:
             _log.info("session %s: %s", self._handle, changes)
         await self.members.send_updates(moved, changes)
@@ -290,12 +297,14 @@ class Membership:
                 member = self.members.member(member.found, address, lapsed=member.lapsed)
             if member is not None:
                 members[task] = member
+        former = {**self.members.departed, **before}
         changes = Changes(
             added=tuple(t for t in fresh if t not in before),
             removed=tuple(t for t in before if t not in members),
-            restarted=tuple(t for t, m in fresh.items() if t in before and self.members.lost_state(m)),
+            restarted=tuple(t for t, m in fresh.items() if t in former and self.members.lost_state(former[t], m.found)),
             left=tuple(m for t, m in before.items() if t not in members),
         )
+        self.members.departed = {t: m for t, m in former.items() if t not in members}
         moved = {task: a for task, a in addresses.items() if self._tasks.get(task) != a}
         for task in fresh:
             self.members.unconfirmed.pop(task, None)

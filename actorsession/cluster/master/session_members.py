@@ -19,7 +19,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graphs import ask_to_drop
-from actorsession.cluster.master.device_discovery import AWAY, GRACE, FoundTask
+from actorsession.cluster.master.device_discovery import AWAY, GRACE, FoundTask, grace
 from actorsession.cluster.master.env import Changes, Member, unwatch
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.config import CONNECT_TIMEOUT
@@ -58,6 +58,7 @@ class SessionMembers:
         devices: the devices that the session may use; before it is opened those that the cluster describes.
         opening: locks, one per task: whoever holds one may open the session there.
         unconfirmed: tasks that may have opened the session, but gave no answer.
+        departed: what tasks that have left were as members.
     """
 
     def __init__(self, cluster: SessionCluster, owner: MembersOwner) -> None:
@@ -67,6 +68,7 @@ class SessionMembers:
         self.by_task: dict[str, Member] = {}
         self.opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.unconfirmed: dict[str, Member] = {}
+        self.departed: dict[str, Member] = {}
         self.workers: dict[str, Ref] = {}
         self.devices = cluster.devices_of(cluster.wanted(), {})
 
@@ -98,10 +100,19 @@ class SessionMembers:
         restored: Mapping[str, Any] | None = status.restored
         return restored
 
-    def lost_state(self, member: Member) -> bool:
-        """Return whether a former member begins without the session's variables."""
-        before = self.by_task[member.found.task].found
-        return self._cluster.is_private or before.incarnation != member.found.incarnation
+    def lost_state(self, before: Member, found: FoundTask) -> bool:
+        """Return whether a task that was a member begins without the session's variables."""
+        return self._cluster.is_private or before.found.incarnation != found.incarnation
+
+    def returned(self, found: FoundTask, address: str) -> Member | None:
+        """Return what a task was before it left, if it has come back without the session's variables.
+
+        The steps that need it then report the loss, as they do for a task that was started again.
+        """
+        before = self.departed.get(found.task)
+        if before is None or not self.lost_state(before, found):
+            return None
+        return self.member(before.found, address, lapsed=True)
 
     def member(self, task: FoundTask, address: str, *, lapsed: bool = False) -> Member:
         """Return a task that has answered as a member."""
@@ -133,7 +144,7 @@ class SessionMembers:
         Raises:
             OpError: if another worker refused; then the session is open at none of them.
         """
-        soon = Deadline.after(GRACE).earliest(deadline)
+        soon = grace(deadline)
         begun: list[Member] = []
         asks = [
             self._enter(member, peers, deadline if task in needed else soon, begun) for task, member in members.items()

@@ -26,7 +26,7 @@ from actorsession.errors import (
     WorkerRestartedError,
 )
 from actorsession.records import dataclass
-from actorsession.testing.simulation.history import History, Outcome, Record, client_host
+from actorsession.testing.simulation.history import Disturbance, History, Outcome, Record, client_host
 
 __all__ = ["CHECKS", "MARK", "Finding", "check", "initial", "updated", "updates"]
 
@@ -44,6 +44,8 @@ _LONGEST = 75.0
 _ECHO = 40.0
 # Seconds within which all tasks know that a step has failed, if nothing holds the messages up.
 _PASSING = 1.0
+# What a task that has left is said to be.
+_AWAY = "does not exist", "has left the cluster"
 # Seconds that a snapshot may take: to wait for a moment without steps, to write and to sync.
 _WRITING = 1.5
 
@@ -184,7 +186,10 @@ def _out_of_order(
 def _breaks(history: History, variable: int) -> list[tuple[float, float]]:
     """Return when a variable may have lost its value: with its task, and while a client initialised it."""
     losses = [(d.began, max(d.began, d.forgot)) for d in history.losses(history.variables[variable])]
-    resets = [(record.began, record.ended) for record in history.records if variable in record.reset]
+    # What a client has sent before it was killed may arrive later.
+    resets = [
+        (record.began, record.ended + _ECHO * record.killed) for record in history.records if variable in record.reset
+    ]
     return sorted(losses + resets)
 
 
@@ -245,7 +250,10 @@ def snapshots(history: History) -> Iterator[str]:
                 continue
             if any(d is not lost for d in history.disturbed(record.ended, lost.began, task)):
                 continue
+            restored = [r for r in history.of("restore") if variable in r.reset and r.ended >= record.began]
             for read in reads:
+                if any(r.began <= read.record.ended for r in restored):
+                    continue
                 if read.record.began > max(lost.began, lost.forgot) and update not in read.updates:
                     yield f"no snapshot of variable {variable} had update {update}: {record}, then {read.record}"
                     return
@@ -254,7 +262,7 @@ def snapshots(history: History) -> Iterator[str]:
 def late_updates(history: History) -> Iterator[str]:
     """An update of a step that had failed is not applied after the variable has begun anew."""
     for variable, reads in _reads(history).items():
-        resets = [record for record in history.records if variable in record.reset]
+        resets = [record for record in history.records if variable in record.reset and record.kind != "restore"]
         failed = {
             k: r for r in history.records for at, k in updates(r) if at == variable and r.outcome is Outcome.UNKNOWN
         }
@@ -263,6 +271,23 @@ def late_updates(history: History) -> Iterator[str]:
             for update in sorted(read.updates & failed.keys()):
                 if failed[update].ended + _ECHO < reset:
                     yield f"variable {variable} began anew and has update {update} of {failed[update]}: {read.record}"
+
+
+def checkpoints(history: History) -> Iterator[str]:
+    """What is restored is what was saved, all of it, and what was saved for certain is there."""
+    saves = {record.args["n"]: record for record in history.of("save") if record.outcome is Outcome.OK}
+    for record in history.of("restore"):
+        save = saves.get(record.args.get("n", -1))
+        if save is None or save.ended > record.began:
+            continue
+        if isinstance(record.error, NotFoundError) and not _without_value(history, record, record.error):
+            yield f"a checkpoint is gone: {save}, then {record}"
+        if record.outcome is not Outcome.OK:
+            continue
+        if record.seen.keys() != save.seen.keys() or any(
+            not np.array_equal(value, save.seen[variable]) for variable, value in record.seen.items()
+        ):
+            yield f"{save.seen} was saved and {record.seen} restored: {save}, then {record}"
 
 
 # -- queues ------------------------------------------------------------------------------------------
@@ -284,10 +309,16 @@ def queue_elements(history: History) -> Iterator[str]:
                 yield f"queue {queue} gave {element} {count} times: {[str(r) for r in takes if int(r.seen) == element]}"
         if queue not in history.left:
             continue
-        for element, put in puts.items():
-            gone = put.outcome is Outcome.OK and not (taken[element] or there[element])
-            if gone and not any(max(d.began, d.forgot) >= put.began for d in losses):
-                yield f"queue {queue} has lost {element}: {put}"
+        gone = [
+            put
+            for element, put in puts.items()
+            if put.outcome is Outcome.OK
+            and not (taken[element] or there[element])
+            and not any(max(d.began, d.forgot) >= put.began for d in losses)
+        ]
+        # A client may be killed after it has got an element, and before it has written that down.
+        if len(gone) > sum(r.killed and r.args["q"] == queue for r in history.of("take")):
+            yield from (f"queue {queue} has lost {put.args['e']}: {put}" for put in gone)
 
 
 def _unconfirmed(history: History, record: Record) -> bool:
@@ -374,12 +405,23 @@ def _left_alone(history: History, record: Record) -> bool:
 
 
 def _without_value(history: History, record: Record, error: OpError) -> bool:
-    """Whether an operation was refused as it had to be: a variable was lost, or its node fails always."""
+    """Whether an operation was refused as it had to be: something was not there, or its node fails always."""
+    if record.kind in ("save", "restore") and "at" in record.args:
+        task = history.tasks[record.args["at"]]
+        if any(d.spoils and task in d.hosts and d.began <= record.ended for d in history.disturbances):
+            return True
+        if record.kind == "restore" and isinstance(error, NotFoundError):
+            return True  # ``checkpoints`` knows whether it should be there
     if isinstance(error, FailedPreconditionError | NotFoundError):
         variables = [record.args[name] for name in ("v", "w") if name in record.args]
         lost = [d for v in variables for d in history.losses(history.variables[v])]
         return any(d.began <= record.ended for d in lost)
-    return record.kind == "guard" and isinstance(error, InvalidArgumentError)
+    if not isinstance(error, InvalidArgumentError):
+        return False
+    away = [d for d in history.disturbed(record.began - _ECHO, record.ended) if d.forgets]
+    return record.kind == "guard" or (
+        any(how in error.message for how in _AWAY) and any(_names_one(error, d) for d in away)
+    )
 
 
 def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator[str]:
@@ -393,8 +435,13 @@ def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator
     disturbed = history.disturbed(record.began - _ECHO, record.ended)
     if not disturbed:
         yield f"nothing was wrong: {record}"
-    elif not any(host == own or _names(error, host) for d in disturbed for host in d.hosts):
+    elif not any(own in d.hosts or _names_one(error, d) for d in disturbed):
         yield f"disturbed was {', '.join(sorted({d.what for d in disturbed}))}, which the error does not say: {record}"
+
+
+def _names_one(error: OpError, disturbance: Disturbance) -> bool:
+    """Whether an error names a host that was disturbed."""
+    return any(_names(error, host) for host in disturbance.hosts)
 
 
 def _names(error: OpError, host: str) -> bool:
@@ -421,6 +468,7 @@ CHECKS: dict[str, Check] = {
     "healthy variables": healthy_variables,
     "snapshots": snapshots,
     "late updates": late_updates,
+    "checkpoints": checkpoints,
     "queue elements": queue_elements,
     "collectives": collectives,
     "right values": right_values,

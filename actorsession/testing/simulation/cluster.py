@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import functools
 import signal
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, TypeVar
@@ -51,6 +52,8 @@ DEFAULT_JOBS: Mapping[str, int] = {"worker": 2, "ps": 1}
 
 _PORT = 2222
 _TOKEN_BYTES = 16
+# Tries to start a task when nothing fails any more, and seconds between two looks at what there is no event for.
+_TRIES, _LOOK = 5, 0.25
 # Seconds that an interpreter takes to import the package and to begin to serve: least and most.
 _START = 0.05, 0.3
 # The same for a line in the pipe between a process and its parent, and for the news of its end.
@@ -73,6 +76,7 @@ class SimulatedMachine:
         disk: its disk.
         host: the process that runs on it now, or ran last.
         is_used: whether a process was started on it.
+        process: that of the task which was started last; ``None`` on the machine of a client.
     """
 
     def __init__(self, loop: SimulatedLoop, network: SimulatedNetwork, name: str) -> None:
@@ -83,6 +87,7 @@ class SimulatedMachine:
         self.disk = SimulatedDisk()
         self.host: SimulatedHost = self._equipped(SimulatedHost(loop, name))
         self.is_used = False
+        self.process: SimulatedProcess | None = None
 
     def _equipped(self, host: SimulatedHost) -> SimulatedHost:
         host.files = self.disk
@@ -368,6 +373,9 @@ class SimulatedSpawner(Spawner[SimulatedProcess]):
 
     async def spawn(self, process: SimulatedProcess, cluster: Mapping[str, Any]) -> None:
         """See ``Spawner.spawn``."""
+        if (former := process.machine.process) is not None:  # of a task that is leaving
+            await former.wait_ended()
+        process.machine.process = process
         self.let_in(self.new_address(process.job, process.index))
         settings = replace(self._settings, cluster_id=self.cluster_id)
         process.start(cluster if self._processes is None else _Resolver(self, self._processes, process), settings)
@@ -455,6 +463,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
             self._changes = Children("changes of a simulated cluster")
             self._program = Children("program of a simulated cluster")
             self._under_way: list[asyncio.Task[None]] = []
+            self._returns = asyncio.Lock()
             settings = settings or ServerSettings()
             token = self.client.entropy.token_hex(_TOKEN_BYTES)
             settings = replace(settings, token=token)
@@ -528,11 +537,11 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         return self.process(job, index)
 
     def client_host(self, name: str) -> SimulatedHost:
-        """Return the host of a client, which is made if there is none of this name."""
+        """Return the host of a client: a new process if there is none of this name, or none any more."""
         machine = self._clients.get(name)
         if machine is None:
             machine = self._clients[name] = SimulatedMachine(self.loop, self.network, name)
-        return machine.host
+        return machine.boot() if machine.host.is_dead or not machine.is_used else machine.host
 
     async def stop(self, grace: float = GRACE) -> None:
         """Heal what is broken, and end all processes; see ``ManagedCluster.stop``."""
@@ -596,12 +605,35 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         self.heal()
         if changes := [change for change in self._under_way if not change.done()]:
             await asyncio.wait(changes)
-        for process in list(self.processes.values()):
-            if process.has_ended:
-                await self.restart(process.job, process.index)
-        for job, count in self._jobs.items():
-            while any(task_name(job, index) not in self.processes for index in range(count)):
-                _ = await self.add(job)  # at the lowest index that is free
+        tasks = [(job, index) for job, count in self._jobs.items() for index in range(count)]
+        tries: Counter[tuple[str, int]] = Counter()
+        while missing := [at for at in tasks if not self.serves(task_name(*at))]:
+            for job, index in missing:
+                tries[job, index] += 1
+                await self.bring_back(job, index, surely=tries[job, index] >= _TRIES)
+            await asyncio.sleep(_LOOK)
+
+    def serves(self, task: str) -> bool:
+        """Whether a task is in the cluster and its process is up."""
+        process = self.processes.get(task)
+        return process is not None and process.alive and process.server is not None and process.server.is_serving
+
+    async def bring_back(self, job: str, index: int, *, surely: bool = False) -> None:
+        """Start a task again whose process has ended, or add one that has left; one that runs is left alone.
+
+        Args:
+            job: the job of the task.
+            index: its index in the job; of those that have left the lowest one comes first.
+            surely: whether a failure is an error, as nothing may be wrong any more.
+        """
+        async with self._returns:  # two would add two tasks where one has left
+            process = self.processes.get(task_name(job, index))
+            # The cluster may start it again meanwhile, or let it leave.
+            with contextlib.suppress(*([] if surely else [OpError, ValueError])):
+                if process is None:
+                    _ = await self.add(job)
+                elif process.has_ended:
+                    await self.restart(job, index)
 
     def change(self, what: str, work: Coroutine[Any, Any, Any]) -> None:
         """Run a change of the cluster beside the program; an error is noted, because the tasks are under faults."""
@@ -614,6 +646,17 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
 
         with on_host(self.client):
             self._under_way.append(self._changes.start(do(), name=what))
+
+    def kill_client(self, name: str) -> None:
+        """Kill the process of a client, whose tasks never go on; ``client_host`` starts another one.
+
+        Raises:
+            ValueError: for an unknown client, and for the host of the program.
+        """
+        machine = self._clients.get(name)
+        if machine is None or machine.host is self.client:
+            raise ValueError(f"no client {name!r} beside the program; there are {sorted(self._clients)}")
+        machine.end()
 
     def machine(self, name: str) -> SimulatedMachine:
         """Return the machine of a name, such as ``worker-0`` or ``client``.

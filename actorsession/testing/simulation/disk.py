@@ -21,7 +21,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterator
 from random import Random
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias, TypeVar, cast
 
 from actorsession.process_bound import ProcessBound
 from actorsession.testing.simulation.host import HostCrash
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 __all__ = ["SimulatedDisk"]
+
+T = TypeVar("T")
 
 # What an error names: nothing, a path or two.
 _Named: TypeAlias = AnyPath | int | tuple[AnyPath, AnyPath] | None
@@ -160,6 +162,17 @@ class _Opened:
         return self.position
 
 
+def _kept(items: list[T], item: T) -> Callable[[], None]:
+    """Add an item to a list; return what takes it out again, unless it is gone."""
+    items.append(item)
+
+    def take_out() -> None:
+        with contextlib.suppress(ValueError):
+            items.remove(item)
+
+    return take_out
+
+
 # Changes of names that happen together: folder, name, and what has the name afterwards.
 _Change: TypeAlias = list[tuple[_Node, str, _Node | None]]
 
@@ -187,19 +200,21 @@ class _Fault:
 class _FaultyFiles(Files):
     """Files whose calls fail, take time and crash their host, as told.
 
+    What begins a fault returns what ends it, and no other.
+
     Attributes:
         calls: how many calls so far have changed something, or were to.
     """
 
     def __init__(self) -> None:
         self.calls = 0
-        self._room = math.inf  # how many bytes there may be at most
+        self._limits: list[int] = []  # how many bytes there may be at most
         self._faults: list[_Fault] = []
-        self._delay = 0.0
-        self._planned: tuple[int, Callable[[], object]] | None = None
+        self._delays: list[float] = []
+        self._planned: list[tuple[int, Callable[[], object]]] = []
         self._dead: set[Host] = set()
 
-    def crash_after(self, calls: int, crash: Callable[[], object]) -> None:
+    def crash_after(self, calls: int, crash: Callable[[], object]) -> Callable[[], None]:
         """Crash the machine that makes the call after so many calls that change something.
 
         The call has no effect and raises ``HostCrash``, as does every later one of the same host.
@@ -208,11 +223,11 @@ class _FaultyFiles(Files):
             calls: how many succeed before.
             crash: crashes the host, and this disk by ``crash``.
         """
-        self._planned = (self.calls + calls, crash)
+        return _kept(self._planned, (self.calls + calls, crash))
 
     def fail(
         self, number: int = errno.EIO, *, after: int = 0, times: float = math.inf, only: Collection[str] = ()
-    ) -> None:
+    ) -> Callable[[], None]:
         """Let calls fail.
 
         After an ``fsync`` that has failed, what was to be synced is in no later one either, as in Linux, which
@@ -225,30 +240,31 @@ class _FaultyFiles(Files):
             only: the names of the calls that fail, such as ``fsync``; empty for all that change something, and
                 ``read``.
         """
-        self._faults.append(_Fault(number, after, times, only))
+        return _kept(self._faults, _Fault(number, after, times, only))
 
-    def slow(self, seconds: float) -> None:
-        """Let each call that changes something, and each ``read``, take some time of the host's clock."""
-        self._delay = seconds
+    def slow(self, seconds: float) -> Callable[[], None]:
+        """Let each call that changes something, and each ``read``, take some more time of the host's clock."""
+        return _kept(self._delays, seconds)
 
     def heal(self) -> None:
         """End all faults: the disk has room, works and is quick."""
-        self._room, self._delay, self._planned = math.inf, 0.0, None
-        self._faults.clear()
+        for faults in (self._limits, self._faults, self._delays, self._planned):
+            faults.clear()
 
     def _begin(self, call: str, path: _Named = None) -> None:
         """Let a call begin, unless the host is dead or a fault meets it."""
         host = current_host()
         if host in self._dead:
             raise HostCrash(host.name)
-        if self._planned is not None and self.calls >= self._planned[0] and call != "read":
-            crash, self._planned = self._planned[1], None
+        due = next((planned for planned in self._planned if self.calls >= planned[0]), None)
+        if due is not None and call != "read":
+            self._planned.remove(due)
             self._dead.add(host)
-            crash()
+            due[1]()
             raise HostCrash(host.name)
         self.calls += call != "read"
-        if self._delay:
-            host.clock.sleep(self._delay)
+        if self._delays:
+            host.clock.sleep(sum(self._delays))
         for fault in self._faults:
             if number := fault.meets(call):
                 _refuse(number, path)
@@ -360,7 +376,7 @@ class _Medium:
             node.durable = bytes(node.data)
             node.pending.clear()
         self._unsynced.clear()
-        self._count()
+        self.recount()
 
     def rot(self, node: _Node, bit: int) -> None:
         """Change a bit of a file."""
@@ -368,8 +384,8 @@ class _Medium:
         node.durable, node.pending = bytes(node.data), []
         self._unsynced.pop(node, None)
 
-    def _count(self) -> None:
-        """Count names and bytes after a crash."""
+    def recount(self) -> None:
+        """Count names and bytes anew."""
         nodes = [self.root, *self._below(self.root)]
         for node in nodes:
             node.links = 0
@@ -514,13 +530,13 @@ class SimulatedDisk(_FaultyFiles, ProcessBound):
         for node in self._open.end(host):
             self._medium.drop(node)
 
-    def fill(self, free: int = 0) -> None:
+    def fill(self, free: int = 0) -> Callable[[], None]:
         """Let the disk be full after some more bytes.
 
         Args:
             free: the bytes.
         """
-        self._room = self._medium.used + free
+        return _kept(self._limits, self._medium.used + free)
 
     def rot(self, path: AnyPath, random: Random) -> None:
         """Change one bit of a file that has bytes.
@@ -531,6 +547,30 @@ class SimulatedDisk(_FaultyFiles, ProcessBound):
         """
         node = self._open.find(path)
         self._medium.rot(node, random.randrange(8 * len(node.data)))
+
+    def names(self, path: AnyPath) -> list[str]:
+        """Return the names in a folder, whatever fails."""
+        return list(self._open.find(path).entries)
+
+    def content(self, path: AnyPath) -> bytes:
+        """Return the bytes of a file, whatever fails."""
+        return bytes(self._open.find(path).data)
+
+    def plant(self, path: AnyPath, data: bytes) -> Callable[[], None]:
+        """Put a file somewhere that is durable at once, whatever fails; return what removes it."""
+        folder, name, _ = self._open.place(path)
+        node = self._medium.new_node(stat.S_IFREG | 0o600)
+
+        def remove() -> None:
+            for entries in (folder.entries, folder.durable_entries):
+                if entries.get(name) is node:
+                    del entries[name]
+            self._medium.recount()
+
+        node.data, node.durable = bytearray(data), data
+        folder.entries[name] = folder.durable_entries[name] = node
+        self._medium.recount()
+        return remove
 
     # -- descriptors ---------------------------------------------------------------------------
 
@@ -591,7 +631,7 @@ class SimulatedDisk(_FaultyFiles, ProcessBound):
             _refuse(errno.EBADF)
         node, piece = opened.node, bytes(memoryview(data).cast("B"))
         begin = len(node.data) if opened.flags & os.O_APPEND else opened.position
-        room = max(0, len(node.data) - begin) + self._room - self._medium.used
+        room = max(0, len(node.data) - begin) + min(self._limits, default=math.inf) - self._medium.used
         if len(piece) > room:
             if room <= 0:
                 _refuse(errno.ENOSPC)

@@ -11,18 +11,26 @@ from __future__ import annotations
 import errno
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+
+from actorsession.cluster.server.snapshots import SnapshotStore
+from actorsession.testing.simulation.disk import SimulatedDisk
+from actorsession.testing.simulation.host import SimulatedEntropy
+from transports.host import Host, on_host
 
 if TYPE_CHECKING:
     from actorsession.testing.simulation.cluster import SimulatedCluster
-    from actorsession.testing.simulation.disk import SimulatedDisk
 
 __all__ = ["KINDS", "SNAPSHOTS", "Fault", "FaultKind", "Schedule"]
 
 SNAPSHOTS = "/snapshots"
 """The folder of the snapshots on the disk of each machine."""
 
+# Kinds that strike two hosts.
+_TWO = frozenset({"pair", "tasks"})
 # Callbacks of a host between the time of a fault and the fault: enough for any await of a step of two workers.
 _MOST_CALLBACKS = 400
 
@@ -71,7 +79,7 @@ class Fault:
         """
         match line.split():
             case [at, kind, whom, *rest] if kind in KINDS:
-                other = rest.pop(0) if rest and KINDS[kind].of == "pair" else ""
+                other = rest.pop(0) if rest and KINDS[kind].of in _TWO else ""
                 keys = {"by": 0.0, "for": 0.0, "after": 0.0}
                 while len(rest) > 1 and rest[0] in keys:
                     word, number, *rest = rest
@@ -96,7 +104,8 @@ class FaultKind(NamedTuple):
     """What a kind of fault is.
 
     Attributes:
-        of: what it strikes: a ``task``, any ``host``, the two hosts of a ``pair``, or a ``job``.
+        of: what it strikes: a ``task``, two ``tasks``, a ``client``, any ``host``, the two hosts of a ``pair``, or a
+            ``job``.
         strike: begins it; gets the cluster and the fault.
         weight: how often it is drawn, compared with others; 0 for one that is drawn on request only.
         by: the least and the most of the amount that is drawn; ``None`` for a kind without one.
@@ -133,27 +142,62 @@ def _slow(cluster: SimulatedCluster, fault: Fault) -> None:
     cluster.end_later(fault, lambda: cluster.network.slow(fault.whom, fault.other, 0.0))
 
 
-def _of_disk(begin: Callable[[SimulatedDisk, Fault], None]) -> Callable[[SimulatedCluster, Fault], None]:
-    """Return what begins a fault of a disk, which lasts until the disk is healed."""
-
-    def strike(cluster: SimulatedCluster, fault: Fault) -> None:
-        disk = cluster.machine(fault.whom).disk
-        begin(disk, fault)
-        cluster.end_later(fault, disk.heal)
-
-    return strike
+def _of_disk(begin: Callable[[SimulatedDisk, Fault], Callable[[], None]]) -> Callable[[SimulatedCluster, Fault], None]:
+    """Return what begins a fault of a disk; what begins it there returns what ends it."""
+    return lambda cluster, fault: cluster.end_later(fault, begin(cluster.machine(fault.whom).disk, fault))
 
 
 def _tear(cluster: SimulatedCluster, fault: Fault) -> None:
     disk = cluster.machine(fault.whom).disk
-    disk.crash_after(int(fault.by), lambda: cluster.process_on(fault.whom).power_off())
-    cluster.end_later(fault, disk.heal)
+    end = disk.crash_after(int(fault.by), lambda: cluster.process_on(fault.whom).power_off())
+    cluster.end_later(fault, end)
+
+
+def _snapshots(disk: SimulatedDisk) -> list[str]:
+    """Return the paths of the snapshots on a disk, the latest last."""
+    return [f"{SNAPSHOTS}/{name}" for name in sorted(disk.names(SNAPSHOTS)) if name.endswith(".snapshot")]
 
 
 def _rot(cluster: SimulatedCluster, fault: Fault) -> None:
     disk, numbers = cluster.machine(fault.whom).disk, cluster.loop.random(str(fault))
-    if files := [name for name in disk.listdir(SNAPSHOTS) if name.endswith(".snapshot")]:
-        disk.rot(f"{SNAPSHOTS}/{numbers.choice(sorted(files))}", numbers)
+    if files := _snapshots(disk):
+        disk.rot(numbers.choice(files), numbers)
+
+
+def _foreign(cluster: SimulatedCluster, fault: Fault) -> None:
+    """Put a snapshot of another owner beside those of a task: the last one, as that owner would have written it."""
+    machine, numbers = cluster.machine(fault.whom), cluster.loop.random(str(fault))
+    task = cluster.process_on(fault.whom).task
+    own = _snapshots(machine.disk)
+    if not own:
+        return
+    elsewhere = SimulatedDisk()
+    with on_host(Host(clock=machine.host.clock, entropy=SimulatedEntropy(numbers), files=elsewhere)):
+        former = SnapshotStore(SNAPSHOTS, task)
+        _ = elsewhere.plant(own[-1], machine.disk.content(own[-1]))
+        snapshot = former.latest()
+        if snapshot is None:
+            return
+        variables = [replace(one, value=np.zeros_like(one.value)) for one in snapshot.variables]
+        owner = (task, "of another") if fault.kind == "foreign" else (f"{task}0", cluster.cluster_id)
+        written = SnapshotStore(SNAPSHOTS, *owner).write(replace(snapshot, variables=variables))
+    _, _, name = own[-1].rpartition("/")
+    prefix, number = name.partition(".")[0], int(name.split(".")[1].partition("-")[0])
+    path = f"{SNAPSHOTS}/{prefix}.{number + 1:016d}-{numbers.getrandbits(32):08x}.snapshot"
+    cluster.end_later(fault, machine.disk.plant(path, elsewhere.content(written)))
+
+
+def _ghost(cluster: SimulatedCluster, fault: Fault) -> None:
+    """Kill a process while it introduces itself to another task, which hears of that when a successor may be there."""
+    process = cluster.process_on(fault.whom)
+    take_back = cluster.network.hold_dial(fault.whom, fault.other, int(fault.by), fault.seconds, process.crash)
+    cluster.network.cut(fault.whom, fault.other)  # so that it dials again
+
+    def end() -> None:
+        take_back()
+        process.crash()
+
+    cluster.end_later(fault, end)
 
 
 def _drift(cluster: SimulatedCluster, fault: Fault) -> None:
@@ -192,7 +236,11 @@ KINDS: Mapping[str, FaultKind] = {
     "lag": FaultKind(
         "task", _of_disk(lambda disk, fault: disk.slow(fault.by)), 0.5, by=(1e-5, 2e-3), seconds=(0.1, 20.0)
     ),
+    "ghost": FaultKind("tasks", _ghost, 1.0, by=(1.0, 4.0), seconds=(0.5, 10.0)),
     "rot": FaultKind("task", _rot, 0.0),
+    "foreign": FaultKind("task", _foreign, 0.5, seconds=(0.1, 20.0)),
+    "stray": FaultKind("task", _foreign, 0.5, seconds=(0.1, 20.0)),
+    "kill": FaultKind("client", lambda cluster, fault: cluster.kill_client(fault.whom), 0.0, seconds=(0.01, 5.0)),
     "drift": FaultKind("host", _drift, 1.0, by=(0.9, 1.1), seconds=(0.1, 20.0)),
     "jump": FaultKind(
         "host", lambda c, fault: c.machine(fault.whom).host.clock.jump(fault.by), 0.5, by=(0.001, 3600.0)
@@ -265,19 +313,15 @@ class Schedule:
         faults = [_drawn(numbers, kind, jobs, clients, seconds) for kind in kinds]
         return cls(tuple(sorted(faults, key=lambda fault: fault.at)))
 
-    def without(self, index: int) -> Schedule:
-        """Return the schedule without one of its faults, for what shortens a story."""
-        return Schedule((*self.faults[:index], *self.faults[index + 1 :]))
-
 
 def _drawn(numbers: random.Random, name: str, jobs: Mapping[str, int], clients: Sequence[str], seconds: float) -> Fault:
     kind = KINDS[name]
     tasks = [f"{job}-{index}" for job, count in jobs.items() for index in range(count)]
-    other = ""
-    if kind.of == "pair":
-        whom, other = numbers.sample([*tasks, *clients], 2)
+    hosts, other = [*tasks, *clients], ""
+    if kind.of in _TWO:
+        whom, other = numbers.sample(tasks if kind.of == "tasks" and len(tasks) > 1 else hosts, 2)
     else:
-        whom = numbers.choice({"task": tasks, "host": [*tasks, *clients], "job": list(jobs)}[kind.of])
+        whom = numbers.choice({"task": tasks, "client": clients, "host": hosts, "job": list(jobs)}[kind.of])
     return Fault(
         kind=name,
         whom=whom,

@@ -92,7 +92,8 @@ class Record:
         seen: what it returned; a kind of operation says in what form.
         expected: what numpy computes; ``None`` for an operation that computes nothing.
         error: what it raised.
-        reset: the variables that it may have given their initial values.
+        reset: the variables that it may have given their initial values, or those of a checkpoint.
+        killed: whether its client was killed meanwhile, which saw nothing of its end.
     """
 
     operation: Operation
@@ -104,6 +105,7 @@ class Record:
     expected: Any = None
     error: BaseException | None = None
     reset: tuple[int, ...] = ()
+    killed: bool = False
 
     @property
     def kind(self) -> str:

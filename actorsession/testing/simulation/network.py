@@ -313,6 +313,7 @@ class SimulatedNetwork(ProcessBound):
         self._ways: dict[tuple[str, str], Way] = {}
         self._draw = loop.random("network")
         self._numbers = 0
+        self._late: dict[tuple[str, str], tuple[int, float, Callable[[], object]]] = {}
 
     def of(self, host: Host | str) -> HostNetwork:
         """Return the network as a machine sees it.
@@ -416,6 +417,29 @@ class SimulatedNetwork(ProcessBound):
                 end.cut(silent=silent)
                 end.peer.cut(silent=silent)
 
+    def hold_dial(
+        self, a: Host | str, b: Host | str, writes: int, seconds: float, then: Callable[[], object]
+    ) -> Callable[[], object]:
+        """Let the next stream that one machine opens to another arrive late, even after its process has died.
+
+        Args:
+            a: the machine that opens it.
+            b: the other machine.
+            writes: which write of its process is the first that is late.
+            seconds: by how much.
+            then: called beside all hosts when that is written.
+
+        Returns:
+            What takes the order back.
+        """
+        ends = _name_of(a), _name_of(b)
+        self._late[ends] = writes, seconds, then
+        return lambda: self._late.pop(ends, None)
+
+    def take_late(self, a: str, b: str) -> tuple[int, float, Callable[[], object]] | None:
+        """Return how a new stream from one machine to another is late, once."""
+        return self._late.pop((a, b), None)
+
     def crashed(self, host: Host, *, gone: bool | None = None) -> None:
         """End what a process had of the network, because it has died.
 
@@ -518,6 +542,8 @@ class _Dial:
         far = StreamEnd(server.context.copy(), number, SimulatedSocket(target, sock.process, self._family, *other))
         near.join(far)
         far.waits_at = sock
+        if (late := network.take_late(self._machine.name, self._to)) is not None:
+            near.out.hold(*late)
         if self._process not in self._machine.processes:  # it has died meanwhile
             near.process_died(closes=not self._machine.is_gone)
         network.loop.call_soon(_accept, far, server, context=far.context)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from actorsession.actors.supervision import Children
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import RunOptions
 from actorsession.errors import (
@@ -34,12 +35,13 @@ from actorsession.errors import (
     WorkerRestartedError,
 )
 from actorsession.graph.device import task_name
-from actorsession.graph.dtypes import int64
+from actorsession.graph.dtypes import int64, string
 from actorsession.graph.graph import Graph, control_dependencies
 from actorsession.graph.operation import Tensor
 from actorsession.ops.arrays.placeholder import placeholder
 from actorsession.ops.elements.division import floordiv
 from actorsession.ops.queues.queues import FIFOQueue
+from actorsession.ops.variables.checkpointing import restore_v2, save_v2
 from actorsession.ops.variables.variable import Variable
 from actorsession.opsets.collective.groups import Group, all_reduce
 from actorsession.records import dataclass
@@ -49,7 +51,8 @@ from actorsession.testing.simulation.cluster import SimulatedCluster, SimulatedP
 from actorsession.testing.simulation.faults import KINDS as FAULTS
 from actorsession.testing.simulation.faults import Fault, Schedule
 from actorsession.testing.simulation.history import Disturbance, History, Operation, Outcome, Record, client_host
-from transports.host import on_host
+from actorsession.testing.simulation.host import SimulatedHost
+from transports.host import current_host, on_host
 
 __all__ = ["KINDS", "Kind", "Performance", "Setting", "Story"]
 
@@ -57,6 +60,11 @@ T = TypeVar("T")
 
 # How often the power of machines fails, compared with other faults, where something is on their disks.
 _POWER = 5.0
+# How often clients are killed, and what there is to spoil with snapshots alone.
+_OF_CLIENTS = {"kill": 2.0}
+_OF_SNAPSHOTS = frozenset({"foreign", "stray"})
+# The folder of checkpoints on the disk of each task.
+_CHECKPOINTS = "/checkpoints"
 # Pairs of tasks over which values go.
 _WAYS = 2
 # Members of the sums that several sessions make together, and the scope in which they find each other.
@@ -69,7 +77,7 @@ _TRIES = 5
 _SETTLE, _SETTLE_AFTER_LOSS = 10.0, 75.0
 _KEEPS_LINKS = frozenset({"slow", "fill", "fail", "lag", "drift", "jump"})
 # What a fault is that ends a process.
-_FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave"})
+_FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave", "ghost"})
 # Leases after which a silent client is given up, those of clients being three times as long.
 _CLIENT_LEASES = 4
 # What a task counts that has to be 0 in the end.
@@ -77,6 +85,8 @@ _COUNTS = ("steps", "rendezvous", "waiting", "held", "unsettled", "sessions", "w
 # Seconds between two looks at what there is no event for.
 _LOOK = 0.25
 _SPOILS = frozenset({"power", "tear", "fill", "fail"})
+# The job that is visited when it has grown.
+_GROWS = "worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +166,17 @@ class Drawn:
 
     Attributes:
         tasks: the number of tasks.
+        client: the client whose operation is drawn.
         ways: some pairs of tasks: planning a step takes longer than many runs of it, so most have one of these.
         numbers: how many numbers were given away, by what is numbered.
+        saved: the checkpoints of each client, with their arguments.
     """
 
     tasks: int
+    client: int
     ways: Sequence[tuple[int, int]]
     numbers: Counter[str]
+    saved: dict[int, list[dict[str, int]]]
 
     def via(self, numbers: random.Random) -> int:
         """Draw a task by which a value comes; -1 for none."""
@@ -226,7 +240,8 @@ class Story:
         numbers = random.Random(f"story {seed}")
         setting = _draw_setting(numbers)
         tasks = range(len(setting.tasks))
-        drawn = Drawn(len(tasks), [(numbers.choice(tasks), numbers.choice(tasks)) for _ in range(_WAYS)], Counter())
+        ways = [(numbers.choice(tasks), numbers.choice(tasks)) for _ in range(_WAYS)]
+        drawn = Drawn(len(tasks), 0, ways, Counter(), {})
         weights = [kind.weight for kind in KINDS.values()]
         pace = 10 ** numbers.uniform(-2.5, 0.0)
         operations = []
@@ -234,6 +249,7 @@ class Story:
             (name,) = numbers.choices(list(KINDS), weights)
             kind = KINDS[name]
             client, lane = number % setting.clients, number // setting.clients % setting.lanes
+            drawn.client = client
             operation = Operation(
                 client,
                 lane,
@@ -285,10 +301,12 @@ def _draw_faults(numbers: random.Random, setting: Setting, seconds: float) -> Sc
     clients = [client_host(client) for client in range(setting.clients)]
     # Of the kinds of faults some are left out, so that others can be seen alone.
     weights = {name: kind.weight for name, kind in FAULTS.items() if kind.weight and numbers.random() < 0.6}
-    for left_out in ("join", "leave"):
-        weights.pop(left_out, None)
+    weights |= {name: weight for name, weight in _OF_CLIENTS.items() if numbers.random() < 0.6}
     if setting.snapshot_every:
         weights["power"] = _POWER
+    else:
+        for name in _OF_SNAPSHOTS & weights.keys():
+            del weights[name]
     return Schedule.draw(
         numbers, setting.jobs, count=count, seconds=seconds, clients=clients, weights=weights or {"crash": 1.0}
     )
@@ -309,6 +327,7 @@ class Model:
     def __init__(self, story: Story, client: int) -> None:
         self.graph = Graph()
         self.tasks = story.setting.tasks
+        self.newcomer = task_name(_GROWS, story.setting.jobs.get(_GROWS, 0))
         highest: Counter[str] = Counter()
         for operation in story.operations:
             for name, value in operation.args.items():
@@ -325,6 +344,7 @@ class Model:
             with self.graph.device(device):
                 self.sum = all_reduce(self.contribution + 0, Group(_MEETING))
             self.x = placeholder(int64, [None], name="x")
+            self.path = placeholder(string, [], name="path")
             self.amounts = [placeholder(int64, [2 + n], name=f"amount{v}") for v, n in enumerate(self.updates)]
             self.variables = []
             for variable, (task, count) in enumerate(zip(self.tasks, self.updates, strict=True)):
@@ -344,10 +364,10 @@ class Model:
         return part
 
     def at(self, task: int, make: Callable[[], T]) -> T:
-        """Build something on a task; on any for a number below 0."""
+        """Build something on a task; on any for a number below 0, and on one that may join beyond the last."""
         if task < 0:
             return make()
-        with self.graph.device(self.tasks[task]):
+        with self.graph.device(self.tasks[task] if task < len(self.tasks) else self.newcomer):
             return make()
 
     def moved(self, value: Tensor, via: int) -> Tensor:
@@ -376,21 +396,29 @@ class Client:
         number: its number.
         cluster: where it is done.
         history: where it is written down.
+        former: the client of this number that was killed, if one was; this one goes on with what it had not begun.
     """
 
-    def __init__(self, story: Story, number: int, cluster: SimulatedCluster, history: History) -> None:
-        self._random = random.Random(f"client {number} of {story.seed}")
+    def __init__(
+        self, story: Story, number: int, cluster: SimulatedCluster, history: History, former: Client | None = None
+    ) -> None:
+        self._opened: int = 0 if former is None else former._opened
+        self._random = random.Random(f"client {number} of {story.seed} {self._opened or ''}".rstrip())
+        self._host = current_host()
+        self._story = story
         self._number = number
         self._cluster = cluster
         self._history = history
         self._setting = story.setting
         self.model = Model(story, number)
-        self._lanes = [
-            [o for o in story.operations if (o.client, o.lane) == (number, lane)] for lane in range(story.setting.lanes)
-        ]
-        self._owned = [v for v in range(len(self.model.tasks)) if v % story.setting.clients == number]
-        self._restoring = asyncio.Lock()
-        self._opened = 0
+        lanes = range(story.setting.lanes)
+        self._lanes: Sequence[deque[Operation]] = (
+            [deque(o for o in story.operations if (o.client, o.lane) == (number, lane)) for lane in lanes]
+            if former is None
+            else former._lanes
+        )
+        self.owned = [v for v in range(len(self.model.tasks)) if v % story.setting.clients == number]
+        self.restoring = asyncio.Lock()
         self.session = self._new_session()
 
     def _new_session(self) -> AsyncSession:
@@ -398,11 +426,17 @@ class Client:
         # Several masters, each the task of its client's member of a sum.
         return self._cluster.session(self.model.graph, "worker", 1 - self._number % _MEETING)
 
+    def living(self) -> Client:
+        """Return this client, or the next one if its process was killed: with a new session, on the current host."""
+        if not isinstance(self._host, SimulatedHost) or not self._host.is_dead:
+            return self
+        return Client(self._story, self._number, self._cluster, self._history, self)
+
     # -- the story -----------------------------------------------------------------------------
 
     async def open(self) -> None:
         """Open the session, and give the variables that belong to this client their values; nothing fails yet."""
-        for variable in self._owned:
+        for variable in self.owned:
             await self.session.run(self.model.variables[variable].initializer)
 
     async def act(self) -> None:
@@ -411,8 +445,9 @@ class Client:
             for operations in self._lanes:
                 _ = group.create_task(self._act(operations))
 
-    async def _act(self, operations: Sequence[Operation]) -> None:
-        for operation in operations:
+    async def _act(self, operations: deque[Operation]) -> None:
+        while operations:
+            operation = operations.popleft()
             await asyncio.sleep(operation.pause)
             record = await self.do(operation)
             if record.error is not None:
@@ -463,6 +498,8 @@ class Client:
 
     def _begin(self, operation: Operation) -> Record:
         record = Record(operation, self._opened, self._cluster.loop.now)
+        if operation.kind == "restore":
+            record.reset = tuple(self.owned)
         self._history.records.append(record)
         return record
 
@@ -473,16 +510,16 @@ class Client:
         ):
             await self._reattach()
         elif isinstance(error, FailedPreconditionError | NotFoundError):
-            async with self._restoring:
-                for variable in self._owned:
+            async with self.restoring:
+                for variable in self.owned:
                     await self._begin_anew(variable)
 
     async def _reattach(self) -> None:
-        async with self._restoring:
+        async with self.restoring:
             record = self._begin(Operation(self._number, 0, "reattach", {}))
 
             async def restore(session: AsyncSession, lost: Sequence[str]) -> None:
-                record.reset = tuple(v for v in self._owned if f"v{v}" in lost)
+                record.reset = tuple(v for v in self.owned if f"v{v}" in lost)
                 for variable in record.reset:
                     await session.run(self.model.variables[variable].initializer)
 
@@ -629,6 +666,59 @@ async def _partial(client: Client, operation: Operation) -> tuple[Any, Any]:
     return values, [x * 3, x * 4 + 1]
 
 
+def _saved_names(client: Client) -> list[str]:
+    return [f"v{variable}" for variable in client.owned]
+
+
+def _path(client: Client, args: Mapping[str, int]) -> dict[Any, Any]:
+    return {client.model.path: f"{_CHECKPOINTS}/{args['n']}"}
+
+
+async def _save(client: Client, operation: Operation) -> tuple[Any, Any]:
+    """Write the variables of a client to a file of some task, each as one step has read it."""
+    model, args, names = client.model, operation.args, _saved_names(client)
+
+    def build() -> Any:
+        values = [model.at(variable, model.variables[variable].read_value) for variable in client.owned]
+        return model.at(args["at"], partial(save_v2, model.path, names, [""] * len(names), values)), values
+
+    if not names:
+        return {}, None
+    fetches = model.part(("save", args["at"]), build)
+    _, values = await client.run(fetches, _path(client, args), operation.limit)
+    return dict(zip(client.owned, values, strict=True)), None
+
+
+async def _restore(client: Client, operation: Operation) -> tuple[Any, Any]:
+    """Read a checkpoint, and give the variables of the client the values that it has."""
+    model, args, names = client.model, operation.args, _saved_names(client)
+
+    def build() -> Any:
+        types = [int64] * len(names)
+        values = model.at(args["at"], partial(restore_v2, model.path, names, [""] * len(names), types))
+        for variable, value in zip(client.owned, values, strict=True):
+            value.set_shape([2 + model.updates[variable]])
+        assigned = [
+            model.at(variable, partial(model.variables[variable].assign, value))
+            for variable, value in zip(client.owned, values, strict=True)
+        ]
+        return [one.op for one in assigned], values
+
+    if not names or not args:
+        return {}, None
+    async with client.restoring:
+        fetches = model.part(("restore", args["at"]), build)
+        _, values = await client.run(fetches, _path(client, args), operation.limit)
+    return dict(zip(client.owned, values, strict=True)), None
+
+
+async def _visit(client: Client, operation: Operation) -> tuple[Any, Any]:
+    """A value that goes over a task which may have joined; no other run of a graph that asks for more would do."""
+    if not any(device.name.startswith(f"{client.model.newcomer}/") for device in await client.session.list_devices()):
+        return None, None
+    return await _compute(client, replace(operation, args={**operation.args, "b": len(client.model.tasks)}))
+
+
 async def _reopen(client: Client, operation: Operation) -> tuple[Any, Any]:
     """Close the session, with whatever it has under way, and go on with a new one."""
     before, client.session = client.session, client._new_session()
@@ -655,6 +745,18 @@ def _draw_compute(numbers: random.Random, drawn: Drawn, **more: int) -> dict[str
     return {"a": first, "b": second, "x": numbers.choice([1, 3, 100]), **more}
 
 
+def _draw_save(numbers: random.Random, drawn: Drawn) -> dict[str, int]:
+    args = {"n": drawn.next("checkpoint"), "at": _task(numbers, drawn)}
+    drawn.saved.setdefault(drawn.client, []).append(args)
+    return args
+
+
+def _draw_restore(numbers: random.Random, drawn: Drawn) -> Mapping[str, int]:
+    """Draw one of the last checkpoints that the client has made by then, or is making; nothing if there is none."""
+    saved = drawn.saved.get(drawn.client)
+    return numbers.choice(saved[-2:]) if saved else {}
+
+
 KINDS: dict[str, Kind] = {
     "add": Kind(8, lambda n, d: _draw_update(n, d, via=d.via(n)), _add),
     "pair": Kind(2, _draw_pair, _pair),
@@ -667,6 +769,9 @@ KINDS: dict[str, Kind] = {
     "reduce": Kind(1, lambda n, d: {"x": n.choice([1, 50])}, _reduce),
     "meet": Kind(1, lambda n, d: {"at": d.next("at")}, _meet, waits=True),
     "partial": Kind(1, _draw_compute, _partial, has_limit=False),
+    "save": Kind(1, _draw_save, _save),
+    "restore": Kind(0.7, _draw_restore, _restore),
+    "visit": Kind(0.5, lambda n, d: {"a": _task(n, d), "x": n.choice([1, 50])}, _visit),
     "reopen": Kind(0.1, lambda n, d: {}, _reopen, has_limit=False),
 }
 """What clients do."""
@@ -688,7 +793,7 @@ class Performance(SimulatedCluster):
         super().__init__(
             story.seed,
             setting.jobs,
-            settings=ServerSettings(lease=setting.lease, beat=setting.lease / 4),
+            settings=ServerSettings(lease=setting.lease, beat=setting.lease / 4, file_roots=(_CHECKPOINTS,)),
             restart=setting.restart,
             snapshot_every=setting.snapshot_every or None,
             shuffle=setting.shuffle,
@@ -698,12 +803,14 @@ class Performance(SimulatedCluster):
         self.history = History(tasks, tasks, _queue_tasks(tasks), setting.snapshot_every)
         self._watches = asyncio.TaskGroup()
         self._watched: list[asyncio.Task[None]] = []
+        self._actors: list[Client] = []
+        self._deaths: dict[str, asyncio.Future[float]] = {}
 
     # -- faults --------------------------------------------------------------------------------
 
     def strike(self, fault: Fault) -> None:
         """See ``SimulatedCluster.strike``."""
-        hosts = tuple(_named_host(host) for host in (fault.whom, fault.other) if host)
+        hosts = tuple(self._named_host(host) for host in (fault.whom, fault.other) if host)
         now = self.loop.now
         disturbance = Disturbance(
             str(fault), hosts, now, now + fault.seconds, fault.kind in _FORGETS, fault.kind in _SPOILS
@@ -718,23 +825,35 @@ class Performance(SimulatedCluster):
                     with on_host(self.client):
                         self._watched.append(self._watches.create_task(self._watch(before, disturbance)))
         super().strike(fault)
+        if fault.kind == "kill":
+            self._killed(fault)
+
+    def _killed(self, fault: Fault) -> None:
+        """Note that a client saw no end of what it had under way, and let its next process start after a while."""
+        for record in self.history.records:
+            if client_host(record.operation.client) == fault.whom and record.outcome is Outcome.PENDING:
+                record.outcome, record.ended, record.killed = Outcome.UNKNOWN, self.loop.now, True
+        death = self._deaths.get(fault.whom)
+        if death is not None and not death.done():
+            death.set_result(fault.seconds)
 
     async def _watch(self, process: SimulatedProcess, disturbance: Disturbance) -> None:
         """Note when the memory of a process is gone, and when its task is there again."""
         await process.wait_ended()
         disturbance.forgot = self.loop.now
         overdue = self.loop.now + self.story.setting.down
-        while (now := self.process(process.job, process.index)) is process or not self.serves(process.task):
-            if now is process and self.loop.now >= overdue:
-                with suppress(OpError):  # the cluster starts it again meanwhile
-                    await self.restart(process.job, process.index)
+        while (now := self.processes.get(process.task)) is process or not self.serves(process.task):
+            if (now is None or now is process) and self.loop.now >= overdue:
+                await self.bring_back(process.job, process.index)
             await asyncio.sleep(_LOOK)
         disturbance.ended = self.loop.now
 
-    def serves(self, task: str) -> bool:
-        """Whether the process of a task is up."""
-        process = self.processes[task]
-        return process.alive and process.server is not None and process.server.is_serving
+    def _named_host(self, host: str) -> str:
+        """Return the name of the task of a host, or that which joins a job, or that of the host of a client."""
+        job, _, index = host.rpartition("-")
+        if not job and host != "client":
+            return task_name(host, self.story.setting.jobs[host])
+        return host if job in ("client", "") else task_name(job, int(index))
 
     @property
     def _loses(self) -> bool:
@@ -743,13 +862,7 @@ class Performance(SimulatedCluster):
 
     async def settle(self) -> None:
         """End all faults, and wait until every task is there again."""
-        self.heal()
-        for process in list(self.processes.values()):
-            if not process.alive:
-                with suppress(OpError):  # the cluster starts it again meanwhile
-                    await self.restart(process.job, process.index)
-        while not all(map(self.serves, self.history.tasks)):  # noqa: ASYNC110
-            await asyncio.sleep(_LOOK)
+        await self.recover()
         for disturbance in self.history.disturbances:
             disturbance.ended = min(disturbance.ended, self.loop.now)
         if self._loses:
@@ -762,31 +875,45 @@ class Performance(SimulatedCluster):
         """Carry the story out from beginning to end."""
         async with self._watches:
             async with self:
-                clients = [
+                self._actors = [
                     self._of_client(n, Client, self.story, n, self, self.history)
                     for n in range(self.story.setting.clients)
                 ]
-                await self._all(clients, Client.open)
+                await self._all(Client.open)
                 self.begin(self.story.faults)
-                await self._all(clients, Client.act)
+                await self._all(Client.act)
                 await self.settle()
-                await self._all(clients, Client.finish)
+                await self._all(Client.finish)
                 for queue in range(len(self.history.queues)):
-                    self.history.left[queue] = await self._of_client(0, clients[0].drain, queue)
-                await self._all(clients, Client.close)
+                    self.history.left[queue] = await self._of_client(0, self._actors[0].drain, queue)
+                await self._all(Client.close)
                 await self._look_at_what_is_left()
             for watch in self._watched:
                 watch.cancel()
 
-    def _of_client(self, number: int, do: Callable[..., T], *args: Any) -> T:
+    def _of_client(self, number: int, do: Callable[..., T], *args: Any, **more: Any) -> T:
         with on_host(self.client_host(client_host(number))):
-            return do(*args)
+            return do(*args, **more)
 
-    async def _all(self, clients: Sequence[Client], do: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
+    async def _all(self, do: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
         async with asyncio.TaskGroup() as group:
-            for number, client in enumerate(clients):
-                with on_host(self.client_host(client_host(number))):
-                    _ = group.create_task(do(client))
+            for number in range(len(self._actors)):
+                _ = group.create_task(self._live(number, do))
+
+    async def _live(self, number: int, do: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
+        """Let a client do something; where its process is killed, another one goes on with it."""
+        name = client_host(number)
+        while True:
+            death = self._deaths[name] = self.loop.create_future()
+            client = self._actors[number] = self._of_client(number, self._actors[number].living)
+            # The children of a process that was killed never end, so nobody waits for them.
+            process = Children(name)
+            work = self._of_client(number, process.start, do(client), name=name, awaited=True)
+            _ = await asyncio.wait({work, death}, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                await work
+                return
+            await asyncio.sleep(death.result())
 
     async def _look_at_what_is_left(self) -> None:
         lost = any(d.what.split()[1] not in _KEEPS_LINKS for d in self.history.disturbances)
@@ -808,9 +935,3 @@ class Performance(SimulatedCluster):
                 words = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
                 left.append(f"{task} has something left: {words}")
         return left
-
-
-def _named_host(host: str) -> str:
-    """Return the name of the task of a host, or that of the host of a client."""
-    job, _, index = host.rpartition("-")
-    return host if job in ("client", "") else task_name(job, int(index))

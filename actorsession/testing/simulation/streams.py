@@ -97,7 +97,20 @@ class Way:
 class Pipe:
     """One direction of a stream: the segments that are under way."""
 
-    __slots__ = ("_draw", "_is_scheduled", "_last", "_network", "_queue", "_way", "capacity", "is_dead", "nbytes", "to")
+    __slots__ = (
+        "_draw",
+        "_is_scheduled",
+        "_last",
+        "_late",
+        "_network",
+        "_queue",
+        "_way",
+        "capacity",
+        "is_dead",
+        "late_by",
+        "nbytes",
+        "to",
+    )
 
     def __init__(self, network: SimulatedNetwork, way: Way, draw: random.Random, to: StreamEnd) -> None:
         self._network = network
@@ -110,6 +123,12 @@ class Pipe:
         self.capacity = draw.choice(_CAPACITIES)
         self.nbytes = 0  # under way
         self.is_dead = False  # what goes in is lost
+        self.late_by = 0.0  # seconds by which the kernel sends later, whatever becomes of the process
+        self._late: tuple[int, float, Callable[[], object]] | None = None
+
+    def hold(self, writes: int, seconds: float, then: Callable[[], object]) -> None:
+        """Send all from the n-th write on later, and do something beside all hosts when that is written."""
+        self._late = writes, seconds, then
 
     @property
     def room(self) -> int:
@@ -121,6 +140,13 @@ class Pipe:
         statistics, draw = self._network.statistics, self._draw
         statistics.writes += 1
         self.nbytes += len(data)
+        if self._late is not None:
+            writes, seconds, then = self._late
+            self._late = (writes - 1, seconds, then) if writes > 1 else None
+            if self._late is None:
+                self._network.note(f"{self.to.peer.text} is held for {seconds:g} s")
+                self.late_by = seconds
+                self._network.later(0.0, then)
         places: Iterable[int] = ()
         if self._way.bandwidth:  # a narrow way takes its time for each segment, of which tcp makes small ones
             places = range(_SEGMENT, len(data), _SEGMENT)
@@ -144,7 +170,7 @@ class Pipe:
         network, way, draw = self._network, self._way, self._draw
         network.statistics.segments += 1
         now = network.loop.now
-        when = now + way.delay(draw)
+        when = now + way.delay(draw) + self.late_by
         if draw.random() < _JOIN:
             when += _JOIN_WAIT * draw.random()
         if way.bandwidth:
@@ -426,7 +452,7 @@ class StreamEnd:
             self.transport.forget()
         if closes:
             self.close()
-        elif self._leave():
+        elif self._leave() and not self.out.late_by:
             self.out.lose_some()
 
     def _notify_reader(self) -> None:
