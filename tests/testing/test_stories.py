@@ -33,6 +33,7 @@ MENDED = {
     "seed-20": "steps ended with CancelledError, without a task, when a task came back before its end was noticed",
     "seed-111": "reattach() hung up a session whose master was there, because another task was lost meanwhile",
     "seed-2698": "the same when another task had restarted: runs of the session ended with CancelledError",
+    "killed-while-it-opens": "a client that had been killed was said to have an error of the end of the simulation",
     "left-under-way": "a step that was under way on a task which left ended with CancelledError",
     "left-and-back": "no session was told of variables that had left with their task and came back anew",
 }
