@@ -30,6 +30,7 @@ MENDED = {
     "seed-5": "reattach() lost the session that it had made to a run that waited for the same master",
     "seed-20": "steps ended with CancelledError, without a task, when a task came back before its end was noticed",
     "seed-111": "reattach() hung up a session whose master was there, because another task was lost meanwhile",
+    "seed-2698": "the same when another task had restarted: runs of the session ended with CancelledError",
     "left-under-way": "a step that was under way on a task which left ended with CancelledError",
     "left-and-back": "no session was told of variables that had left with their task and came back anew",
 }
@@ -84,6 +85,24 @@ def test_a_story_is_what_its_text_says() -> None:
         assert str(Story.of_text(str(story))) == str(story)
     with pytest.raises(ValueError, match="not a fault"):
         Story.of_text("fault of mine\n")
+
+
+def test_clients_go_on_when_a_task_is_there_that_was_lost_unnoticed() -> None:
+    """The power goes while the clients pause, at the twelfth write after a restart: no parent and no peer is told."""
+    story = Story.of_text(
+        """
+seed 1
+setting jobs=worker:2 clients=2 lanes=1 restart=0 down=1.0 snapshot_every=0.5 lease=5.0 shuffle=0
+client 0.0: add v=1 k=0 via=-1 pause=0.1
+client 1.0: add v=0 k=0 via=-1 pause=2.0
+fault 0.2 crash worker-1
+fault 0.3 tear worker-1 by 12 for 20.0
+"""
+    )
+    report, performance = play(story)
+    assert report.findings == []
+    crash, _, power = performance.history.disturbances
+    assert crash.ended < power.began < power.forgot < power.ended < power.began + 10.0
 
 
 def test_every_kind_of_operation_is_done_and_without_faults_none_is_in_doubt() -> None:

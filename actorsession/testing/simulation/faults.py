@@ -150,9 +150,12 @@ def _of_disk(begin: Callable[[SimulatedDisk, Fault], Callable[[], None]]) -> Cal
 
 
 def _tear(cluster: SimulatedCluster, fault: Fault) -> None:
+    def lose_power() -> None:  # whichever process of the task it is by then
+        with on_host(cluster.client):
+            cluster.strike(Fault(kind="power", whom=fault.whom, at=fault.at))
+
     disk = cluster.machine(fault.whom).disk
-    end = disk.crash_after(int(fault.by), lambda: cluster.process_on(fault.whom).power_off())
-    cluster.end_later(fault, end)
+    cluster.end_later(fault, disk.crash_after(int(fault.by), lose_power))
 
 
 def _snapshots(disk: SimulatedDisk) -> list[str]:
