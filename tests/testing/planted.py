@@ -119,7 +119,7 @@ DEFECTS = {
     "dropped abort": Defect(
         StepParts, "abort_parts", _abort_nothing, frozenset({"nothing pending", "ends in time", "queue elements"}), 0
     ),
-    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 48),
+    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 80),
     "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 2),
     "unchecked acknowledgement": Defect(
         AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 23

@@ -288,6 +288,26 @@ def test_a_client_with_a_host_of_its_own_can_be_killed_and_its_session_ends_at_i
     _run(main)
 
 
+def test_the_lock_of_a_client_that_is_killed_is_given_back() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        with acts.Graph().as_default() as graph, acts.device("/job:ps/task:0"):
+            section = acts.queue.CriticalSection(shared_name="section")
+            nothing = acts.queue.FIFOQueue(1, np.float32, shapes=[[]], shared_name="nothing")
+            held, free = section.execute(nothing.dequeue), section.execute(lambda: acts.constant(3.0) * 2.0)
+        async with cluster:
+            with on_host(cluster.client_host("laptop")):
+                holder, process = cluster.session(graph), Children("laptop")
+                _ = process.start(holder.run(held), name="laptop")
+            async with cluster.session(graph, index=1) as session:
+                await asyncio.sleep(1.0)  # of virtual time
+                with pytest.raises(errors.DeadlineExceededError):
+                    await session.run(free, timeout=0.5)
+                cluster.kill_client("laptop")
+                assert await session.run(free) == 6.0
+
+    _run(main)
+
+
 def test_what_a_schedule_has_broken_is_healed_by_a_recovery() -> None:
     schedule = Schedule.parse(
         """
