@@ -20,6 +20,7 @@ import reprlib
 import threading
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from io import BytesIO
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -76,6 +77,10 @@ _CONTAINERS_PER_NODE = 16
 _READ = 2**18
 # Below this no count is needed, and the messages of steps are not slowed by one.
 _COUNT_ABOVE = 2**18
+
+# Element types and shapes that are kept with their encoded forms, and how long one of those may be: nodes have one of
+# each for every output, and a program has few different ones.
+_KEPT, _LONGEST_KEPT = 1024, 64
 
 # Functions inside functions: a few more levels than planners accept, so that planners can report the error.
 # The limit holds for nested lists as well; each loop in a loop adds one.
@@ -266,9 +271,9 @@ class _Packer(threading.local):
         if isinstance(obj, (np.ndarray, np.generic)):
             return self._tensor(np.asarray(obj))
         if isinstance(obj, DType):
-            return msgpack.ExtType(_EXT_DTYPE, obj.name.encode())
+            return _encoded_dtype(obj.name)
         if isinstance(obj, TensorShape):
-            return msgpack.ExtType(_EXT_SHAPE, self._inner.pack(obj.sizes))
+            return _encoded_shape(obj.sizes)
         if isinstance(obj, Packed):
             return self._packed(obj)
         if isinstance(obj, int):
@@ -315,6 +320,16 @@ class _Packer(threading.local):
 
 
 _PACKER = _Packer()
+
+
+@lru_cache(_KEPT)
+def _encoded_dtype(name: str) -> msgpack.ExtType:
+    return msgpack.ExtType(_EXT_DTYPE, name.encode())
+
+
+@lru_cache(_KEPT)
+def _encoded_shape(sizes: tuple[int | None, ...] | None) -> msgpack.ExtType:
+    return msgpack.ExtType(_EXT_SHAPE, msgpack.packb(sizes))
 
 
 def _plain(obj: Any) -> Any:
@@ -489,7 +504,7 @@ class _Reader:
         if code == _EXT_DTYPE:
             return as_dtype(str(body, "ascii"))
         if code == _EXT_SHAPE:
-            return _unpack_shape(msgpack.unpackb(body))
+            return _kept_shape(body) if len(body) <= _LONGEST_KEPT else _unpack_shape(body)
         if code == _EXT_STRINGS:
             return _unpack_strings(body)
         if code == _EXT_BIGINT and len(body) <= _BIGINT_DIGITS:
@@ -584,7 +599,7 @@ def _unpack_many(body: bytes) -> tuple[Any, list[Any]]:
 
 def _unpack_objects(value: Any) -> np.ndarray[Any, Any]:
     match value:
-        case [list(shape), list(items)] if len(items) == _count(shape):
+        case [list() as shape, list() as items] if len(items) == _count(shape):
             array = np.empty(len(items), dtype=object)
             for k, item in enumerate(items):
                 array[k] = item
@@ -592,15 +607,19 @@ def _unpack_objects(value: Any) -> np.ndarray[Any, Any]:
     raise ProtocolError("a tensor of tensors is a shape and its elements")
 
 
-def _unpack_shape(dims: Any) -> TensorShape:
+def _unpack_shape(body: bytes) -> TensorShape:
+    dims = msgpack.unpackb(body)
     if isinstance(dims, list) and len(dims) > _MAX_RANK:
         raise ProtocolError(f"a static shape has at most {_MAX_RANK} dimensions, got {len(dims)}")
     return TensorShape(dims)
 
 
+_kept_shape = lru_cache(_KEPT)(_unpack_shape)
+
+
 def _unpack_packed(place: Any, segments: Sequence[Buffer]) -> Packed:
     match place:
-        case [int(first), int(count)] if first >= 0 and 0 <= count < len(segments) - first:
+        case [int() as first, int() as count] if first >= 0 and 0 <= count < len(segments) - first:
             return Packed(segments[first], segments[first + 1 : first + 1 + count])
     raise ProtocolError(f"a packed value has a place among the {len(segments)} segments, got {reprlib.repr(place)}")
 

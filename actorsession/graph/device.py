@@ -233,6 +233,6 @@ class DeviceAttributes:
             ProtocolError: for any other form.
         """
         match value:
-            case [str(name), str(kind), int(incarnation), int(limit)]:
+            case [str() as name, str() as kind, int() as incarnation, int() as limit]:
                 return cls(name=name, device_type=kind, incarnation=incarnation, memory_limit=limit)
         raise ProtocolError(f"device attributes are [name, type, incarnation, limit], got {reprlib.repr(value)}")

@@ -129,7 +129,7 @@ class FunctionDef:
             ProtocolError: for any other form; whether the nodes form a function is checked by planners.
         """
         match value:
-            case [list(inputs), list(captures), list(nodes), list(outputs)]:
+            case [list() as inputs, list() as captures, list() as nodes, list() as outputs]:
                 return cls(
                     _specs_from_wire(inputs),
                     _specs_from_wire(captures),
@@ -156,7 +156,7 @@ def _specs_from_wire(items: list[Any]) -> tuple[TensorSpec, ...]:
 
 def _ref_from_wire(item: Any) -> tuple[str, int]:
     match item:
-        case [str(name), int(index)]:
+        case [str() as name, int() as index]:
             return name, index
     raise ProtocolError(f"not the wire form of a result: {reprlib.repr(item)}")
 

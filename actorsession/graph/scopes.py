@@ -272,6 +272,9 @@ def apply_colocation(scope: Scope, attrs: dict[str, Any]) -> dict[str, Any]:
     return {**attrs, "_class": tuple(sorted(groups))}
 
 
+_ANYWHERE = DeviceSpec()
+
+
 def device_under(scope: Scope, op: Operation, keeps: bool = False) -> str:
     """Return the device of a new node: that of its colocation, else that of the device blocks.
 
@@ -292,12 +295,12 @@ def device_under(scope: Scope, op: Operation, keeps: bool = False) -> str:
             return target.device
     if not scope.devices:
         return ""
-    spec, answer = DeviceSpec(), ""
+    spec, answer = _ANYWHERE, ""
     for block in reversed(scope.devices):
         if block is None:
             break
         if isinstance(block, DeviceSpec):
-            spec, answer = spec.fill(block), ""
+            spec, answer = block if spec is _ANYWHERE else spec.fill(block), ""
         else:
             op._device = answer or str(spec)
             placed = block(op)
@@ -308,7 +311,7 @@ def device_under(scope: Scope, op: Operation, keeps: bool = False) -> str:
 
 def _answer(device: object) -> DeviceSpec:
     if device is None:
-        return DeviceSpec()
+        return _ANYWHERE
     if isinstance(device, str):
         return DeviceSpec.parse(device)
     if isinstance(device, DeviceSpec):

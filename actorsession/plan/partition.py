@@ -88,11 +88,11 @@ class Partition:
             ProtocolError: for any other form, or nodes that later stages could not rely on.
         """
         match value:
-            case [str(device), (list() | Packed()) as nodes, list(fetches)]:
+            case [str() as device, (list() | Packed()) as nodes, list() as fetches]:
                 parts = []
                 for fetch in fetches:
                     match fetch:
-                        case [int(position), str(node), int(index)]:
+                        case [int() as position, str() as node, int() as index]:
                             parts.append((position, node, index))
                         case _:
                             raise ProtocolError(f"this is not the wire form of a fetch: {reprlib.repr(fetch)}")
