@@ -102,7 +102,7 @@ fault 0.3 tear worker-1 by 12 for 20.0
     )
     report, performance = play(story)
     assert report.findings == []
-    crash, _, power = performance.history.disturbances
+    crash, power = performance.history.disturbances
     assert crash.ended < power.began < power.forgot < power.ended < power.began + 10.0
 
 

@@ -813,6 +813,9 @@ class Performance(SimulatedCluster):
 
     def strike(self, fault: Fault) -> None:
         """See ``SimulatedCluster.strike``."""
+        if fault.kind == "tear":  # the loss of power that follows, if any, is what disturbs
+            super().strike(fault)
+            return
         hosts = tuple(self._named_host(host) for host in (fault.whom, fault.other) if host)
         now = self.loop.now
         disturbance = Disturbance(
