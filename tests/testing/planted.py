@@ -108,12 +108,12 @@ DEFECTS = {
     "dropped abort": Defect(
         StepParts, "abort_parts", _abort_nothing, frozenset({"nothing pending", "ends in time", "queue elements"}), 0
     ),
-    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 48),
-    "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 2),
+    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 80),
+    "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 0),
     "unchecked acknowledgement": Defect(
-        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 23
+        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 15
     ),
-    "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots"}), 61),
+    "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots"}), 6),
     "frame numbered twice": Defect(
         RemoteSteps,
         "__init__",
@@ -121,7 +121,7 @@ DEFECTS = {
         frozenset({"collectives", "right values", "named causes", "ends in time"}),
         2,
     ),
-    "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 4),
+    "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 2),
 }
 """What somebody forgets, by a name."""
 
