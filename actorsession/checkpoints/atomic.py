@@ -45,10 +45,29 @@ from actorsession.errors import (
 from transports.host import current_host
 
 __all__ = [
-    "PRIVATE", "PRIVATE_FOLDER", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors",
-    "files_beginning", "keep_file", "make_folder", "make_private_folder", "open_file", "open_kept", "open_regular",
-    "overwrite", "read_regular", "regular", "remove_abandoned", "remove_unused", "replace_file",
-    "sync_folder", "write_whole",
+    "PRIVATE",
+    "PRIVATE_FOLDER",
+    "UNFINISHED",
+    "LockedFile",
+    "create_file",
+    "drop_files",
+    "file_errors",
+    "files_beginning",
+    "if_there",
+    "keep_file",
+    "make_folder",
+    "make_private_folder",
+    "open_file",
+    "open_kept",
+    "open_regular",
+    "overwrite",
+    "read_regular",
+    "regular",
+    "remove_abandoned",
+    "remove_unused",
+    "replace_file",
+    "sync_folder",
+    "write_whole",
 ]  # fmt: skip
 
 PRIVATE = 0o600
@@ -105,6 +124,22 @@ def file_errors(what: str) -> Iterator[None]:
         if is_bad_name(exc):
             raise InvalidArgumentError(f"{what}: no file can have that name ({exc})") from exc
         raise
+
+
+@contextlib.contextmanager
+def if_there(path: str) -> Iterator[None]:
+    """Leave a block early where it cannot use a file, such as one that does not exist.
+
+    Raises:
+        DataLossError: the disk fails, so that nobody knows what is there.
+    """
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno == errno.EIO:
+            raise DataLossError(f"cannot look for {path!r}: {exc.strerror}") from exc
+    except ValueError:  # no file can have that name
+        pass
 
 
 # -- opening ---------------------------------------------------------------------------------------

@@ -7,14 +7,13 @@ prefix has files of several, the one that was written last counts. Values are lo
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 from actorsession.checkpoints import slice_table
-from actorsession.checkpoints.atomic import drop_files
+from actorsession.checkpoints.atomic import drop_files, if_there
 from actorsession.checkpoints.entry import Entry, Source
 from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.checkpoints.sharded import BUNDLE_SUFFIX, INDEX_SUFFIX, NativeCheckpoint, remove_files_of
@@ -65,7 +64,7 @@ def _chosen(prefix: str, files: FileRoots = ANYWHERE) -> tuple[str, Callable[[],
     ages: list[tuple[int, int]] = []
     candidates = _candidates(prefix, files)
     for number, (path, _) in enumerate(candidates):
-        with contextlib.suppress(OSError, ValueError):
+        with if_there(path):
             status = files.stat(path)
             ages.append((status.st_mtime_ns, -number))
     return candidates[-max(ages)[1]] if ages else None

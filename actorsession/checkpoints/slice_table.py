@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import drop_files, file_errors, open_file, write_whole
+from actorsession.checkpoints.atomic import drop_files, file_errors, if_there, open_file, write_whole
 from actorsession.checkpoints.bundle import extent_of, kind_of, read_shape, read_span
 from actorsession.checkpoints.bundle_writer import shape_field, slice_message, spans_of, write_table
 from actorsession.checkpoints.entry import Entry, PieceOf, add_piece
@@ -71,14 +71,13 @@ def files_of(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
 
 
 def _is_table(path: str, files: FileRoots) -> bool:
-    try:
-        if path.endswith(".index") or not stat.S_ISREG(files.stat(path).st_mode):
-            return False
-        with open_file(path, files) as file:
-            file.seek(-len(MAGIC), os.SEEK_END)
-            return file.read() == MAGIC
-    except (OSError, ValueError):
-        return False
+    end = b""
+    with if_there(path):
+        if not path.endswith(".index") and stat.S_ISREG(files.stat(path).st_mode):
+            with open_file(path, files) as file:
+                file.seek(-len(MAGIC), os.SEEK_END)
+                end = file.read()
+    return end == MAGIC
 
 
 # -- reading ---------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from actorsession.graph import codec
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
+from transports.host import current_host
 
 if TYPE_CHECKING:
     from actorsession.drawing import Picture
@@ -78,7 +79,7 @@ class NodeDef:
             self.device,
             self.attrs if type(self.attrs) is dict else dict(self.attrs),  # nobody changes it
             [[s.dtype, s.shape] for s in self.outputs],
-            self.source,
+            current_host().shown(self.source),
         ]
 
     @classmethod

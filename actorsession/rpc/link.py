@@ -295,6 +295,8 @@ class LinkLiveness:
         if work is not None:
             _ = self._children.start(work, name=f"probe {self._end.peer}")
         if why is not None:
+            with suppress(OpError):  # a peer that only stood still goes on, and hears that it did
+                self._writer.send(Goodbye(f"{self._end.peer}: {why}"))
             given_up = f"the connection to it at {self._connection.peer_address} was given up"
             self._end.set(f"{self._end.peer}: {why}; {given_up}", ours=False, abort=True)
             return False

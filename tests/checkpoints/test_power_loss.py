@@ -16,7 +16,8 @@ import pytest
 
 import actorsession as acts
 from actorsession import errors
-from actorsession.checkpoints import write_whole
+from actorsession.checkpoints import main_file, write_whole
+from actorsession.config.file_roots import FileRoots
 from actorsession.testing import HostCrash, SimulatedCluster, SimulatedDisk, SimulatedHost, SimulatedLoop
 from tests.crash_points import SCENARIOS
 from transports.host import on_host
@@ -107,3 +108,16 @@ def test_a_checkpoint_that_a_task_has_acknowledged_is_there_after_a_loss_of_its_
 
     settings = acts.ServerSettings(file_roots=[FOLDER])
     SimulatedCluster(seed, {"ps": 1}, restart=1, settings=settings).run(program)
+
+
+def test_a_disk_that_fails_is_not_taken_for_one_without_the_checkpoint() -> None:
+    """Below the folders of a server, whose paths are opened folder by folder."""
+    disk = prepared("one file", 0)
+    with on_host(life(disk, 1)):
+        prefix, roots = str(FOLDER / "m"), FileRoots([FOLDER])
+        assert main_file(prefix, roots) == f"{prefix}.safetensors"
+        disk.fail()
+        with pytest.raises(errors.DataLossError, match="cannot look for '/proc/simulated/m': Input/output error"):
+            main_file(prefix, roots)
+        disk.heal()
+        assert main_file(prefix, roots) == f"{prefix}.safetensors"

@@ -14,8 +14,7 @@ from actorsession.actors import Deadline
 from actorsession.cluster.master import session_plans
 from actorsession.session.remote import remote_run
 from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links
-from tests.cluster.process_cluster import ProcessCluster, holding
-from tests.conftest import _HELD_BEFORE, LOOP_FACTORIES
+from tests.conftest import LOOP_FACTORIES
 
 _HERE = Path(__file__).parent
 
@@ -71,26 +70,8 @@ def hasty_masters(monkeypatch: Any) -> None:
 def processes() -> Iterator[LocalCluster]:
     """One ps and two workers in processes of their own, shared by all tests that leave them alone. They belong to a
     loop in a thread, so that tests on any loop can use them."""
-    jobs = {"ps": 1, "worker": 2}
-    with holding(patient_cluster(jobs, protocol="tcp")) as held:  # some put a proxy before it
-        yield held.cluster
-
-
-@pytest.fixture(scope="package")
-def mortal_processes() -> Iterator[ProcessCluster]:
-    with holding(patient_cluster({"ps": 1, "worker": 2})) as held:
-        yield held
-
-
-@pytest.fixture
-def mortal(request: pytest.FixtureRequest, mortal_processes: ProcessCluster) -> Iterator[ProcessCluster]:
-    """One ps and two workers for a test that kills, stops or restarts some: afterwards all are there again. Nothing of
-    a test is left to the next but the addresses and the processes that it did not touch."""
-    yield mortal_processes
-    mortal_processes.revive()
-    # Those that were started again belong to the cluster, and are not what this test has left.
-    before = request.node.stash[_HELD_BEFORE]
-    request.node.stash[_HELD_BEFORE] = before.along_with(mortal_processes.holdings())
+    with patient_cluster({"ps": 1, "worker": 2}, protocol="tcp") as made:  # some put a proxy before it
+        yield made
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

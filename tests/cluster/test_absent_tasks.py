@@ -601,6 +601,14 @@ async def test_a_task_that_has_left_is_not_waited_for() -> None:
 
 
 # -- waiting for tasks --------------------------------------------------------------------------------
+@simulated()
+async def test_a_task_that_takes_most_of_the_limit_to_answer_counts(cluster: SimulatedCluster, graph: Graph) -> None:
+    ops.constant(1.0)
+    async with cluster.session(graph) as session:
+        cluster.network.slow("worker-0", "worker-1", 0.35)
+        assert await session.wait_for("/job:worker", timeout=1.0) == [W0, W1]
+
+
 async def test_a_synchronous_program_waits_for_tasks_until_they_answer(graph: Graph) -> None:
     ops.constant(1.0)
     async with beside_nobody(graph) as (other, spec):

@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from actorsession import ClusterSpec, Graph, Session, ops
+from actorsession import ClusterSpec, Graph, LocalCluster, Session, ops
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.testing import SimulatedCluster, on_host
 from actorsession.testing.faults import Proxy
 from tests.cluster.kit import W0, W1, eventually, in_process, is_empty, on, simulated, until
-from tests.cluster.process_cluster import process_cluster
 
 # Seconds that a call may take, less than any default or lease, and those for the word of whoever was late.
 LIMIT, LATE = 1.0, 0.5
@@ -175,12 +174,12 @@ async def test_a_synchronous_close_ends_within_its_grace_beside_a_silent_task(
 
 @pytest.mark.process
 def test_a_cluster_with_a_stopped_process_stops_within_its_grace() -> None:
-    with process_cluster({"worker": 2}) as held:
-        held.cluster.process("worker", 1).send_signal(signal.SIGSTOP)
+    with LocalCluster({"worker": 2}) as cluster:
+        cluster.process("worker", 1).send_signal(signal.SIGSTOP)
         start = time.monotonic()
-        held.do(held.cluster.stop(grace=0.5))
+        cluster.do(cluster.stop(grace=0.5))
         assert time.monotonic() - start < 0.5 + 5.0
-        assert held.cluster.process("worker", 1).fate.startswith("killed by SIGKILL, by the program ")
+        assert cluster.process("worker", 1).fate.startswith("killed by SIGKILL, by the program ")
 
 
 @simulated()

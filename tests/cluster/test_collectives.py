@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from actorsession.errors import DeadlineExceededError, InvalidArgumentError, Una
 from actorsession.ops import raw
 from actorsession.runtime.collective import algorithms
 from actorsession.runtime.collective.algorithms import CHUNK_BYTES
+from actorsession.testing import SimulatedCluster
 from tests.cluster.kit import (
     LONG_LEASE,
     PATIENCE,
@@ -29,13 +29,12 @@ from tests.cluster.kit import (
     W2,
     in_process,
     is_idle,
-    long_product,
     patient_cluster,
+    simulated,
     soon,
-    until_all,
+    until,
     until_root,
 )
-from tests.cluster.process_cluster import ProcessCluster
 from tests.loops import cancelled
 
 
@@ -211,29 +210,31 @@ async def test_why_says_what_the_member_that_has_not_come_waits_for() -> None:
         await cancelled(run)
 
 
-# -- with real processes -------------------------------------------------------------------------
-@pytest.mark.process
-async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is_back(mortal: ProcessCluster) -> None:
+@simulated()
+async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is_back(
+    cluster: SimulatedCluster,
+) -> None:
     group, x = acts.collective.Group(2), acts.placeholder("float32", [None, None])
-    totals = on_each([W0, W1], lambda i: acts.collective.all_reduce(long_product(x, 1000) if i else x * 1.0, group))
+    with acts.device(PS0):
+        late = acts.FIFOQueue(1, "float32", [[]]).dequeue()
+    totals = on_each([W0, W1], lambda i: acts.collective.all_reduce(x + late if i else x * 1.0, group))
     short = on_each([W0, W1], lambda i: acts.collective.all_reduce(x + float(i), group))
-    addresses = [mortal.target("worker", i) for i in range(2)]
-    async with acts.AsyncSession(addresses[0], graph=acts.get_default_graph()) as made:
+    async with cluster.session() as made:
         large = np.full([800, 800], 0.01, np.float32)
         run = asyncio.create_task(made.run(totals, {x: large}))
-        await until_all(addresses, lambda seen: seen.steps == 1)
-        mortal.cluster.process("worker", 1).send_signal(signal.SIGKILL)
+        await until(cluster, lambda seen: seen.steps == 1, W0, W1)
+        cluster.task("worker", 1).crash()
         with pytest.raises(UnavailableError) as info:
-            await soon(run)
+            await run
         assert info.value.task == W1
-        await asyncio.to_thread(mortal.do, mortal.cluster.restart("worker", 1))
+        await cluster.restart("worker", 1)
         await made.reattach()
-        found = await soon(made.run(short, {x: large}))
-        for value in found:
+        for value in await made.run(short, {x: large}):
             np.testing.assert_allclose(value, 2 * large + 1, rtol=1e-6)
-        await until_all(addresses[:1], is_idle)
+        await until(cluster, is_idle, W0)
 
 
+# -- with real processes -------------------------------------------------------------------------
 @pytest.mark.process
 async def test_large_values_pass_from_worker_to_worker_and_not_by_the_master(processes: acts.LocalCluster) -> None:
     group, n = acts.collective.Group(2), acts.placeholder("int32", [])

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import AsyncSession, Graph, GraphDef, NodeDef, Server, Session, errors, ops
+from actorsession import AsyncSession, Graph, GraphDef, LocalCluster, NodeDef, Server, Session, errors, ops
 from actorsession.actors import CallContext, registry
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.cluster.master import debug_runs as master_debug_runs
@@ -34,7 +34,6 @@ from actorsession.runtime.debug.task_debugger import PlanSurvey, TaskWatches, du
 from actorsession.runtime.debug.watched_step import DebugRunDef
 from actorsession.session.remote.remote_debugger import RemoteDebugger
 from tests.cluster.kit import W0, W1, Gate, InProcess, Outcome, eventually, in_process, on, plan_of, soon, until_all
-from tests.cluster.process_cluster import ProcessCluster
 from tests.session.debugger_kit import BREAK, debug_sink, hearing, registered, watch, watch_all
 
 CPU0, CPU1 = (f"{task}/device:CPU:0" for task in (W0, W1))
@@ -369,9 +368,7 @@ async def test_a_step_that_ends_early_shows_what_it_has_seen(session: AsyncSessi
 
 
 @pytest.mark.process
-async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
-    mortal: ProcessCluster, graph: Graph, tmp_path: Path
-) -> None:
+async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(graph: Graph, tmp_path: Path) -> None:
     """Values travel from other processes, and files are written there. 1. A step is watched in memory and in files on
     two processes. 2. A second step waits in a dequeue on worker 1, which is killed. 3. The values that worker 0 has
     seen are there, what worker 1 has written is read back, and the report says that the rest is lost; the session runs
@@ -384,15 +381,15 @@ async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
         with graph.control_dependencies([z.op]):
             never = queue.dequeue(name="never")
     options = watch("y", "z", debug_urls=["memory://", f"file://{tmp_path}"])
-    async with AsyncSession(mortal.target("worker", 0), graph=graph) as session:
+    async with LocalCluster({"worker": 2}) as cluster, AsyncSession(cluster.target("worker"), graph=graph) as session:
         assert await soon(session.run(z, {x: 1.0}, options)) == 4.0
         assert devices_of(session) == {"y": CPU0, "z": CPU1}
         assert session.debug_reports()[0].kept == 4
         assert DebugDumpDir(tmp_path).devices() == [CPU0, CPU1]
         run = asyncio.create_task(session.run(never, {x: 2.0}, options))
-        await until_all([mortal.target("worker", 1)], lambda seen: seen.steps == 1)
+        await until_all([cluster.target("worker", 1)], lambda seen: seen.steps == 1)
         await eventually(lambda: len(DebugDumpDir(tmp_path).get_tensors("z")) == 2)
-        mortal.cluster.process("worker", 1).send_signal(signal.SIGKILL)
+        cluster.process("worker", 1).send_signal(signal.SIGKILL)
         with pytest.raises(errors.UnavailableError) as error:
             await soon(run)
         assert error.value.task == W1

@@ -24,7 +24,6 @@ from actorsession.config import ConfigProto
 from actorsession.rpc.exit_reports import LAST_LINES
 from actorsession.session.targets import master_addresses
 from tests.cluster.kit import PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
-from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.script import is_running, script
 from tests.leaks import take_holdings
 from tests.loops import cancelled
@@ -56,6 +55,7 @@ async def test_an_unknown_task_is_named_with_those_that_exist(processes: LocalCl
 
 
 async def test_a_step_runs_over_all_processes(processes: LocalCluster, graph: Graph) -> None:
+    await AsyncSession.reset(processes.target("worker"))  # other tests have a v there, too
     v = on(PS0, lambda: ops.Variable(1.0, name="v"))
     a = ops.placeholder("float32", [])
     x = on(W0, lambda: v * a)
@@ -240,33 +240,33 @@ async def test_a_process_that_does_not_end_by_itself_is_killed() -> None:
         assert process.fate.startswith("killed by SIGKILL, by the program ")
 
 
-async def test_the_error_of_a_step_says_how_the_process_it_lost_ended(mortal: ProcessCluster, graph: Graph) -> None:
+async def test_the_error_of_a_step_says_how_the_process_it_lost_ended(graph: Graph) -> None:
     """In both faces, of a worker and of the master, and when nobody is there any more."""
     a = ops.placeholder("float32", [])
     end = chain(a, 3)
     config = ConfigProto(operation_timeout_in_ms=500)
-    cluster = mortal.cluster
-    session = AsyncSession(cluster.target("worker"), graph=graph)
-    other = Session(cluster.target("worker"), graph=graph)
-    assert await session.run(end, {a: 1.0}) == 4.0
-    assert await asyncio.to_thread(other.run, end, {a: 1.0}) == 4.0
-    for index in (1, 0):
-        cluster.process("worker", index).send_signal(signal.SIGKILL)
-        for run in (session.run(end, {a: 1.0}), asyncio.to_thread(other.run, end, {a: 1.0})):
-            with pytest.raises(errors.UnavailableError) as info:
-                await soon(run)
-            task, pid = f"/job:worker/replica:0/task:{index}", cluster.process("worker", index).pid
-            first, _, rest = info.value.message.partition(LAST_LINES)[0].partition("; ")
-            assert first == f"{task} (pid {pid}) was killed by SIGKILL"
-            assert rest.startswith("it held ")
-            for again in (task, "SIGKILL", "RunGraph", " link "):
-                assert again not in rest
-    late = AsyncSession(cluster.target("worker"), graph=graph, config=config)
-    with pytest.raises(errors.UnavailableError, match=r"was killed by SIGKILL.*: no master answers"):
-        await late.list_devices()
-    for open_still in (session, late):
-        await open_still.close()
-    await asyncio.to_thread(other.close)
+    async with LocalCluster({"worker": 2}) as cluster:
+        session = AsyncSession(cluster.target("worker"), graph=graph)
+        other = Session(cluster.target("worker"), graph=graph)
+        assert await session.run(end, {a: 1.0}) == 4.0
+        assert await asyncio.to_thread(other.run, end, {a: 1.0}) == 4.0
+        for index in (1, 0):
+            process = cluster.process("worker", index)
+            process.send_signal(signal.SIGKILL)
+            for run in (session.run(end, {a: 1.0}), asyncio.to_thread(other.run, end, {a: 1.0})):
+                with pytest.raises(errors.UnavailableError) as info:
+                    await soon(run)
+                first, _, rest = info.value.message.partition(LAST_LINES)[0].partition("; ")
+                assert first == f"{process.task} (pid {process.pid}) was killed by SIGKILL"
+                assert rest.startswith("it held ")
+                for again in (process.task, "SIGKILL", "RunGraph", " link "):
+                    assert again not in rest
+        late = AsyncSession(cluster.target("worker"), graph=graph, config=config)
+        with pytest.raises(errors.UnavailableError, match=r"was killed by SIGKILL.*: no master answers"):
+            await late.list_devices()
+        for open_still in (session, late):
+            await open_still.close()
+        await asyncio.to_thread(other.close)
 
 
 # -- programs without a loop -----------------------------------------------------------------------

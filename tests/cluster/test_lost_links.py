@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import AsyncSession, Graph, ops
+from actorsession import AsyncSession, Graph, ServerSettings, ops
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.config import ConfigProto
@@ -163,6 +163,29 @@ async def test_a_task_that_the_master_cannot_reach_is_not_said_to_have_restarted
         cluster.network.heal()
         await asyncio.sleep(10)
         assert await session.run(v) == 6.0
+
+
+def test_a_task_that_stood_still_hears_why_its_links_were_given_up() -> None:
+    """1. The master stands still while a step waits at another task, which gives their link up. 2. When the master goes
+    on, the error of the step names who stood still, and not only who has closed the link."""
+
+    async def main(cluster: SimulatedCluster) -> None:
+        with Graph().as_default() as graph, on(PS0):
+            take = ops.FIFOQueue(1, "float32", shapes=[[]]).dequeue()
+        async with cluster, cluster.session(graph, "worker") as session:
+            waiting = asyncio.create_task(session.run(take))
+            await asyncio.sleep(1)
+            cluster.task("worker").stall()
+            await asyncio.sleep(4.5)
+            cluster.task("worker").go_on()
+            with pytest.raises(
+                UnavailableError, match=f"{W0}: nothing came from it for .*: the connection to {PS0}"
+            ) as info:
+                await waiting
+            assert info.value.task == PS0
+
+    for seed in range(3):
+        SimulatedCluster(seed, {"ps": 1, "worker": 1}, settings=ServerSettings(lease=2.0, beat=0.5)).run(main)
 
 
 # -- values that are owed --------------------------------------------------------------------------

@@ -18,10 +18,9 @@ import pytest
 from actorsession import AsyncSession, Graph, LocalCluster, Tensor, ops
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
-from actorsession.testing import StillClock
-from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
+from actorsession.testing import SimulatedCluster, StillClock
+from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, simulated, soon, until
 from tests.cluster.master_access import Way, made_ways
-from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.remote_adapters import FACES, fixtures_of, specified
 from tests.loops import cancelled
 from tests.session import test_partial_runs
@@ -459,28 +458,29 @@ async def test_the_loss_of_the_client_ends_its_runs(cluster: InProcess, pipe: Pi
     await session.close()
 
 
-@pytest.mark.process
+@simulated()
 async def test_a_killed_worker_ends_the_runs_with_a_part_there(
-    mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph
+    cluster: SimulatedCluster, pipe: Pipe, plain_graph: Graph
 ) -> None:
     near = on(W0, lambda: pipe.b * 3.0)
-    async with AsyncSession(mortal.target("worker"), graph=plain_graph) as session:
+    async with cluster.session(plain_graph) as session:
         idle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
         untouched = await session.partial_run_setup(near, pipe.b)
-        mortal.cluster.process("worker", 1).kill_now()
+        cluster.task("worker", 1).crash()
         with pytest.raises(UnavailableError, match=W1):
-            await soon(session.partial_run(idle, pipe.there, {pipe.a: 1}))
-        assert await soon(session.partial_run(untouched, near, {pipe.b: 1})) == 3
-        await until_all([mortal.target("worker")], lambda s: not (s.steps or s.rendezvous))
+            await session.partial_run(idle, pipe.there, {pipe.a: 1})
+        assert await session.partial_run(untouched, near, {pipe.b: 1}) == 3
+        await until(cluster, lambda seen: not (seen.steps or seen.rendezvous), W0)
 
 
-@pytest.mark.process
-async def test_a_killed_master_ends_its_runs_everywhere(mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph) -> None:
-    session = AsyncSession(mortal.target("worker"), graph=plain_graph)
-    handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
-    await until_all([mortal.target("worker", 1)], lambda s: s.steps == 1)
-    mortal.cluster.process("worker", 0).kill_now()
-    with pytest.raises(UnavailableError, match=W0):
-        await soon(session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 1}))
-    await until_all([mortal.target("worker", 1)], is_idle)
-    await soon(session.close())
+@simulated()
+async def test_a_killed_master_ends_its_runs_everywhere(
+    cluster: SimulatedCluster, pipe: Pipe, plain_graph: Graph
+) -> None:
+    async with cluster.session(plain_graph) as session:
+        handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+        await until(cluster, lambda seen: seen.steps == 1, W1)
+        cluster.task("worker").crash()
+        with pytest.raises(UnavailableError, match=W0):
+            await session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 1})
+        await until(cluster, is_idle, W1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -125,3 +126,70 @@ async def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(
         assert await session.run(seen) == 5.0
         await session.run(add)
         assert await session.run(seen) == 6.0
+
+
+@pytest.mark.parametrize("error", [errors.WorkerRestartedError("2 has restarted"), errors.AbortedError("was dropped")])
+@simulated({"worker": 1})
+async def test_what_reattach_hears_ends_other_runs_only_with_their_session(
+    cluster: SimulatedCluster, graph: Graph, error: errors.OpError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. A run waits at the master. 2. ``reattach`` hears once that another task has restarted, and asks again; or that
+    the master has dropped the session, and begins one anew. 3. The run has its value; or it is lost, not cancelled."""
+    with on(W0):
+        queue = ops.FIFOQueue(1, "float32", shapes=[[]], shared_name="queue")
+        put, take = queue.enqueue(3.0), queue.dequeue()
+    async with cluster.session(graph) as session:
+        connection: Any = session._session.connection  # type: ignore[attr-defined]
+        waiting = asyncio.create_task(session.run(take))
+        await eventually(lambda: connection.over_link and connection.master.link.steps.pending)
+        handle, untold = connection.handle, [error]
+        ask = type(connection.recovery)._ask
+
+        async def told(*args: Any, **more: Any) -> Any:
+            if untold:
+                raise untold.pop()
+            return await ask(*args, **more)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(connection.recovery), "_ask", told)
+            await session.reattach()
+        goes_on = isinstance(error, errors.WorkerRestartedError)
+        assert (connection.handle == handle) is goes_on
+        if goes_on:
+            await session.run(put)
+            assert await waiting == 3.0
+        else:
+            with pytest.raises(errors.UnavailableError, match=r"given up: was dropped"):
+                await waiting
+
+
+@simulated({"worker": 1})
+async def test_no_run_is_sent_while_reattach_makes_the_session_anew(
+    cluster: SimulatedCluster, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. The master was started again, and ``reattach`` has reached it. 2. A run of a known plan, before there is a
+    session, is told of the loss. 3. The next one runs in the new session."""
+    x = ops.placeholder("float32", [])
+    y = x + 1.0
+    async with cluster.session(graph) as session:
+        connection: Any = session._session.connection  # type: ignore[attr-defined]
+        assert await session.run(y, {x: 1.0}) == 2.0
+        await cluster.restart("worker", 0)
+        reached, goes_on = asyncio.Event(), asyncio.Event()
+        described = type(connection.sent).described
+
+        async def held(*args: Any) -> Any:
+            reached.set()
+            await goes_on.wait()
+            return await described(*args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(connection.sent), "described", held)
+            reattaching = asyncio.create_task(session.reattach())
+            await reached.wait()
+            assert connection.over_link
+            with pytest.raises(errors.UnavailableError, match="killed by SIGKILL"):
+                await session.run(y, {x: 1.0})
+            goes_on.set()
+            await reattaching
+        assert await session.run(y, {x: 1.0}) == 2.0

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import errno
 import fcntl
-import json
 import os
 import re
 import resource
 import signal
 import stat
-import subprocess
 import sys
 import tempfile
 import threading
@@ -50,7 +48,8 @@ from actorsession.config import ConfigProto
 from actorsession.extend import TensorSpec
 from actorsession.runtime.resources import DEFAULT_CONTAINER
 from actorsession.testing import HostCrash, SimulatedCluster, SimulatedDisk, StillClock
-from tests.cluster.kit import PATIENCE, W0, W1, Gate, eventually, on, soon
+from tests.cli import kit as commands
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, Gate, eventually, on, soon
 from tests.irregular_files import OBSTACLES
 from tests.plan.kit import node
 from tests.ports import HoldPorts
@@ -537,29 +536,29 @@ async def test_snapshots_and_their_folders_are_their_owners_alone_whatever_the_u
 # -- clusters --------------------------------------------------------------------------------------
 @pytest.mark.process
 async def test_two_clusters_never_exchange_their_variables_by_a_folder(tmp_path: Path, graph: Graph) -> None:
-    """1. A trains. 2. B is refused while A lives, and A has its own value after a restart. 3. A has
-    ended, and another cluster without an id goes on with its value."""
-    v = on("/job:ps/replica:0/task:0", lambda: ops.Variable(1.0, name="v"))
-    async with LocalCluster({"ps": 1}, snapshot_dir=tmp_path, snapshot_every=0.05) as a:
-        async with AsyncSession(a.target("ps"), graph=graph) as session:
-            await soon(session.run(v.initializer))
-            await eventually(lambda: bool(list(tmp_path.glob("*.snapshot"))))
-            with pytest.raises(errors.UnavailableError) as info:
-                async with LocalCluster({"ps": 1}, snapshot_dir=tmp_path, cluster_id="B"):
-                    pass
-            for cluster in (a.cluster_id, "B"):
-                assert f"/job:ps/replica:0/task:0 of cluster '{cluster}' (process " in str(info.value)
-            await a.restart("ps")
+    """1. A has trained, in this process. 2. B is refused while A lives. 3. A has ended, and another cluster without an
+    id goes on with its value, also after a restart."""
+    v = on(PS0, lambda: ops.Variable(2.0, name="v"))
+    former = LocalCluster({"ps": 1})
+    store = SnapshotStore(tmp_path, PS0, former.cluster_id)
+    await store.take()
+    store.write(one(1.0))
+    with pytest.raises(errors.UnavailableError) as info:
+        async with LocalCluster({"ps": 1}, snapshot_dir=tmp_path, cluster_id="B"):
+            pass
+    for cluster in (former.cluster_id, "B"):
+        assert f"{PS0} of cluster '{cluster}' (process " in str(info.value)
+    store.release()
+    async with LocalCluster({"ps": 1}, snapshot_dir=tmp_path) as again:
+        (counters,) = (await again.statistics()).values()
+        assert Path(counters.restored_from).parent == tmp_path
+        async with AsyncSession(again.target("ps"), graph=graph) as session:
+            assert await soon(session.run(v.read_value())) == 1.0
+            await again.restart("ps")
             assert (await soon(session.reattach())).restored == ("v",)
             assert await soon(session.run(v.read_value())) == 1.0
-    async with LocalCluster({"ps": 1}, snapshot_dir=tmp_path) as c:
-        (counters,) = (await c.statistics()).values()
-        assert Path(counters.restored_from).parent == tmp_path
-        async with AsyncSession(c.target("ps"), graph=graph) as session:
-            assert await soon(session.run(v.read_value())) == 1.0
 
 
-ROOT = Path(__file__).resolve().parents[2]
 SPEC = TensorSpec(float32, TensorShape([]))
 
 
@@ -884,29 +883,23 @@ def test_a_directory_that_is_full_is_refused_and_nothing_is_left_in_one_that_is_
         SnapshotStore(tmp_path, W0)
 
 
-def keeping(folder: Path) -> list[str]:
-    """The command of a worker that keeps snapshots in a folder."""
-    words = ["--cluster", '{"worker": ["127.0.0.1:0"]}', "--json", "--snapshot-dir", str(folder)]
-    return [sys.executable, "-m", "actorsession", "worker", *words, "--snapshot-every", "1000"]
-
-
 # -- a process -------------------------------------------------------------------------------------
+KEEPING = ("worker", "--cluster", '{"worker": ["127.0.0.1:0"]}', "--snapshot-every", "1000", "--snapshot-dir")
+
+
 @pytest.mark.process
 def test_a_process_that_is_told_to_stop_writes_what_it_acknowledged(tmp_path: Path, graph: Graph) -> None:
     """With files of others in its folder, and more than once: by SIGTERM, and by the command."""
     v, add = variable(0.0)
     (tmp_path / "job-worker-replica-0-task-0.mine.snapshot").touch()
     for life, by_command in enumerate((False, True)):
-        with subprocess.Popen(keeping(tmp_path), cwd=ROOT, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            target = json.loads(process.stdout.readline())["address"]
-            with Session(target, graph=graph) as session:
+        with commands.serving(*KEEPING, str(tmp_path)) as (process, said):
+            with Session(said["address"], graph=graph) as session:
                 if not life:
                     session.run(v.initializer)
                 session.run(add)
             if by_command:
-                stop = [sys.executable, "-m", "actorsession", "stop", target]
-                subprocess.run(stop, cwd=ROOT, check=True, capture_output=True, timeout=PATIENCE)
+                assert commands.called("stop", said["address"])[0] == 0
             else:
                 process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE) == 0
@@ -924,26 +917,21 @@ def test_a_process_that_cannot_write_its_last_snapshot_fails_and_says_what_is_lo
     by_command: bool, tmp_path: Path, graph: Graph
 ) -> None:
     v, add = variable(0.0)
-    with subprocess.Popen(
-        keeping(tmp_path), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        target = json.loads(process.stdout.readline())["address"]
-        with Session(target, graph=graph) as session:
+    lost = "Lost is what changed since its start, and no snapshot was ever written: v (2 changes)"
+    with commands.serving(*KEEPING, str(tmp_path)) as (process, said):
+        with Session(said["address"], graph=graph) as session:
             session.run(v.initializer)
             session.run(add)
         fill_disk(process.pid)
-        lost = "Lost is what changed since its start, and no snapshot was ever written: v (2 changes)"
         if by_command:
-            stop = [sys.executable, "-m", "actorsession", "stop", target]
-            told = subprocess.run(stop, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
-            assert told.returncode == 1
-            assert f"actorsession stop: {target}: {W0}: the last snapshot was not" in told.stderr
-            assert told.stderr.endswith(f"{lost}\n")
+            code, _, told = commands.called("stop", said["address"])
+            assert code == 1
+            assert f"actorsession stop: {said['address']}: {W0}: the last snapshot was not" in told
+            assert told.endswith(f"{lost}\n")
         else:
             process.send_signal(signal.SIGTERM)
-        _, words = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1
+        code, _, words = commands.rest(process)
+    assert code == 1
     last = words.splitlines()[-1]
     assert last.startswith(f"actorsession worker: {W0}: the last snapshot was not written")
     assert "File too large" in last
@@ -1035,7 +1023,7 @@ def test_what_a_cluster_restores_after_a_loss_of_power_is_whole_and_no_older_tha
     seed: int, graph: Graph
 ) -> None:
     """Each step adds 1 to two variables; the power of their machine goes at a drawn call of its disk."""
-    with on("/job:ps/replica:0/task:0"):
+    with on(PS0):
         v, w = ops.Variable(np.zeros(300, np.float32), name="v"), ops.Variable(0.0, name="w")
         with graph.control_dependencies([v.assign_add(np.ones(300, np.float32))]):
             add = w.assign_add(1.0)

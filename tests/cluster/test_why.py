@@ -40,6 +40,7 @@ from tests.cluster.kit import (
     lose_pushes,
     on,
     silent_address,
+    simulated,
     soon,
     until_root,
 )
@@ -411,28 +412,24 @@ async def test_a_send_that_was_lost_is_named_in_full(graph: Graph, monkeypatch: 
     assert [(c["kind"], c["keys"][-1]["edge"]) for c in causes] == [("lost", key.edge_name)]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_task_that_is_stopped_is_named_and_the_others_answer(seed: int, graph: Graph) -> None:
+@simulated()
+async def test_a_task_that_is_stopped_is_named_and_the_others_answer(cluster: SimulatedCluster, graph: Graph) -> None:
     """One of them is at work on the step, and waits for the one that is stopped."""
     there = on(W1, lambda: ops.FIFOQueue(1, "float32", [[]], name="queue").dequeue(name="take"))
     end = on(W0, lambda: there + 1.0)
-
-    async def main(cluster: SimulatedCluster) -> None:
-        async with cluster, cluster.session(graph) as session:
-            stuck = asyncio.ensure_future(session.run(end))
-            before: Any = await until_root(session, "suspended")
-            cluster.task("worker", 1).stall()
-            found = [await session.why(2.0), await read_why(cluster.target("worker"), deadline=Deadline.after(2.0))]
-            cluster.task("worker", 1).go_on()
-            stuck.cancel()
-            await asyncio.wait([stuck])
-        assert (before.root.task, before.root.node, before.silent) == (W1, "take", {})
-        for why in found:
-            root: Any = why.root
-            assert (list(why.silent), root.kind, root.task) == ([W1], "silent", W1)
-            assert str(why).startswith(f"{W1} does not answer: ")
-
-    SimulatedCluster(seed, {"worker": 2}).run(main)
+    async with cluster.session(graph) as session:
+        stuck = asyncio.ensure_future(session.run(end))
+        before: Any = await until_root(session, "suspended")
+        cluster.task("worker", 1).stall()
+        found = [await session.why(2.0), await read_why(cluster.target("worker"), deadline=Deadline.after(2.0))]
+        cluster.task("worker", 1).go_on()
+        stuck.cancel()
+        await asyncio.wait([stuck])
+    assert (before.root.task, before.root.node, before.silent) == (W1, "take", {})
+    for why in found:
+        root: Any = why.root
+        assert (list(why.silent), root.kind, root.task) == ([W1], "silent", W1)
+        assert str(why).startswith(f"{W1} does not answer: ")
 
 
 async def test_the_command_fails_where_a_task_does_not_answer() -> None:

@@ -36,9 +36,10 @@ class Writer:
         ended = args.pop("ended", began + 0.5)
         refused = isinstance(error, errors.WorkerRestartedError | errors.InvalidArgumentError)
         outcome = Outcome.OK if error is None else Outcome.REFUSED if refused else Outcome.UNKNOWN
-        reset, expected = args.pop("reset", ()), args.pop("expected", None)
+        reset, expected, killed = args.pop("reset", ()), args.pop("expected", None), args.pop("killed", False)
         operation = Operation(client, 0, kind, args, **times)
-        self.history.records.append(Record(operation, session, began, ended, outcome, seen, expected, error, reset))
+        record = Record(operation, session, began, ended, outcome, seen, expected, error, reset, killed)
+        self.history.records.append(record)
         return self
 
     def add(self, update: int, *updates: int, **more: Any) -> Writer:
@@ -62,6 +63,8 @@ class Writer:
 
 
 LOST = errors.UnavailableError("gone", task=A)
+AWAY = errors.InvalidArgumentError(f"'x' is on {A}/device:CPU:0, which has left the cluster")
+SAVED = {0: value(0, 0)}
 TOLD = errors.WorkerRestartedError("restarted", task=A)
 
 RIGHT: dict[str, Callable[[Writer], Writer]] = {
@@ -90,6 +93,16 @@ RIGHT: dict[str, Callable[[Writer], Writer]] = {
     "a session that was closed": lambda w: w.did(
         "read", error=errors.CancelledError("closed"), v=0, began=0.0, ended=2.0
     ).did("reopen", began=1.0),
+    "a task that has left": lambda w: w.lost(0.0).did("compute", error=AWAY, a=0, b=0),
+    "what was saved": lambda w: (
+        w.add(0, 0).did("save", SAVED, n=0, at=1).add(1, 0, 1).did("restore", SAVED, n=0, at=1, reset=(0,)).read(0)
+    ),
+    "a checkpoint that was not saved for certain": lambda w: (
+        w.wrong(0, 1).did("save", error=LOST, n=0, at=1).did("restore", error=errors.NotFoundError("0"), n=0, at=1)
+    ),
+    "an element that was lost with its client": lambda w: (
+        w.did("put", q=0, e=1).did("take", error=LOST, q=0, killed=True).wrong(0, 9).left()
+    ),
     "a node that fails": lambda w: w.did("guard", error=errors.InvalidArgumentError("0"), v=0, k=1).read(),
 }
 SNAPSHOTS: dict[str, Any] = {"snapshot_every": 1.0}
@@ -118,6 +131,18 @@ WRONG: dict[str, tuple[str, Callable[[Writer], Writer]]] = {
         lambda w: (
             w.lost(0.0).add(0, error=LOST, began=0.0).did("reattach", began=100.0, reset=(0,)).read(0, began=101.0)
         ),
+    ),
+    "a checkpoint that has become another": (
+        "checkpoints",
+        lambda w: w.add(0, 0).did("save", SAVED, n=0, at=1).did("restore", {0: value(0)}, n=0, at=1, reset=(0,)),
+    ),
+    "a checkpoint that is gone": (
+        "checkpoints",
+        lambda w: w.add(0, 0).did("save", SAVED, n=0, at=1).did("restore", error=errors.NotFoundError("0"), n=0, at=1),
+    ),
+    "a task that has left and was there": (
+        "named causes",
+        lambda w: w.wrong(0, 1, B).did("compute", error=AWAY, a=0, b=0),
     ),
     "an element twice": ("queue elements", lambda w: w.did("put", q=0, e=1).did("take", 1, q=0).left(1)),
     "an element that nobody has put in": ("queue elements", lambda w: w.did("take", 1, q=0).left()),

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from actorsession.testing import SimulatedCluster
+from actorsession import Graph, ops
+from actorsession.testing import SimulatedCluster, on_host
 from tests.template import ROOT, cold_starts
 from tests.testing import random_clusters, random_programs
 
@@ -87,3 +88,11 @@ def test_a_run_does_not_depend_on_who_plays_it() -> None:
         exec(compile(text, path, "exec"), namespace)  # noqa: S102 - a text of this test
         digests.append([namespace["digest"](seed) for seed in range(3)])
     assert digests[0] == digests[1]
+
+
+def test_a_line_of_the_program_leaves_a_simulated_host_without_its_folder(graph: Graph) -> None:
+    node = ops.no_op().plain
+    assert node.to_wire()[-1] == node.source
+    assert node.source.startswith(f"{__file__}:")
+    with on_host(SimulatedCluster(0).client):
+        assert node.to_wire()[-1] == node.source.rpartition("/")[2]

@@ -13,6 +13,7 @@ import pytest
 import actorsession as acts
 from actorsession import errors
 from actorsession.testing import Fault, Schedule, SimulatedCluster, on_host
+from tests.actors.kit import eventually
 
 _ONES = np.ones(4, np.float32)
 
@@ -287,6 +288,24 @@ def test_what_a_schedule_has_broken_is_healed_by_a_recovery() -> None:
 
     cluster = _run(main)
     assert any("fault 0 crash worker-0" in line for line in cluster.loop.trace)
+
+
+@pytest.mark.parametrize("kind", ["crash", "power"])
+def test_a_task_may_be_lost_while_it_is_started_again(kind: str) -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            before = cluster.task("worker", 1)
+            before.crash()
+            await before.wait_ended()
+            restarting = asyncio.create_task(cluster.restart("worker", 1))
+            await eventually(lambda: cluster.process_on("worker-1") is not before)
+            cluster.strike(Fault(kind=kind, whom="worker-1"))
+            with pytest.raises(errors.UnavailableError, match="killed by SIGKILL"):
+                await restarting
+            await cluster.recover()
+            assert cluster.process_on("worker-1") is cluster.task("worker", 1)
+
+    _run(main)
 
 
 @pytest.mark.parametrize("after", [1, 7, 30, 100])

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from actorsession.testing import Schedule
+from actorsession.testing.simulation.checks import MARK
 from actorsession.testing.simulation.explore import play, shorten, trace
+from actorsession.testing.simulation.faults import KINDS as FAULTS
 from actorsession.testing.simulation.history import Outcome
-from actorsession.testing.simulation.story import KINDS, Story
+from actorsession.testing.simulation.story import KINDS, Performance, Story
 from tests.testing.planted import planted
 
 # Every so many seeds one is played; the others are left to ``scripts/simulate``.
@@ -22,12 +27,18 @@ _SEEDS, _MORE = 12, 240
 # Seeds of which one finds a defect that shows in most stories.
 _TRIED = 20
 
+KEPT = Path(__file__).parent / "stories"
 MENDED = {
-    5: "reattach() lost the session that it had made to a run that waited for the same master",
-    20: "steps ended with CancelledError, without a task, when a task came back before its end was noticed",
-    111: "reattach() hung up a session whose master was there, because another task was lost meanwhile",
+    "seed-5": "reattach() lost the session that it had made to a run that waited for the same master",
+    "seed-20": "steps ended with CancelledError, without a task, when a task came back before its end was noticed",
+    "seed-111": "reattach() hung up a session whose master was there, because another task was lost meanwhile",
+    "seed-2698": "the same when another task had restarted: runs of the session ended with CancelledError",
+    "left-under-way": "a step that was under way on a task which left ended with CancelledError",
+    "left-and-back": "no session was told of variables that had left with their task and came back anew",
 }
-"""Seeds that have found a defect, with the defect."""
+"""Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""
+
+SHORT = "setting jobs=worker:2 clients=2 lanes=1 restart=3 down=1.0 snapshot_every={} lease=4.0 shuffle=0\n"
 
 
 @pytest.fixture(autouse=True)
@@ -56,9 +67,10 @@ def test_all_checks_hold_in_more_stories(seed: int) -> None:
     holds(seed)
 
 
-@pytest.mark.parametrize("seed", MENDED)
-def test_what_was_mended_stays_so(seed: int) -> None:
-    holds(seed)
+@pytest.mark.parametrize("name", MENDED)
+def test_what_was_mended_stays_so(name: str) -> None:
+    text = (KEPT / f"{name}.story").read_text(encoding="utf-8")
+    assert list(map(str, play(Story.of_text(text))[0].findings)) == []
 
 
 def test_a_seed_is_one_run() -> None:
@@ -77,6 +89,24 @@ def test_a_story_is_what_its_text_says() -> None:
         Story.of_text("fault of mine\n")
 
 
+def test_clients_go_on_when_a_task_is_there_that_was_lost_unnoticed() -> None:
+    """The power goes while the clients pause, at the twelfth write after a restart: no parent and no peer is told."""
+    story = Story.of_text(
+        """
+seed 1
+setting jobs=worker:2 clients=2 lanes=1 restart=0 down=1.0 snapshot_every=0.5 lease=5.0 shuffle=0
+client 0.0: add v=1 k=0 via=-1 pause=0.1
+client 1.0: add v=0 k=0 via=-1 pause=2.0
+fault 0.2 crash worker-1
+fault 0.3 tear worker-1 by 12 for 20.0
+"""
+    )
+    report, performance = play(story)
+    assert report.findings == []
+    crash, _, power = performance.history.disturbances
+    assert crash.ended < power.began < power.forgot < power.ended < power.began + 10.0
+
+
 def test_every_kind_of_operation_is_done_and_without_faults_none_is_in_doubt() -> None:
     done = set()
     for seed in range(3):
@@ -93,6 +123,105 @@ def test_every_kind_of_operation_is_done_and_without_faults_none_is_in_doubt() -
             and "closed" not in str(record.error)
         ]
     assert done >= KINDS.keys() - {"guard", "reopen"}
+
+
+def performed(text: str, *, snapshot_every: float = 0.0) -> Performance:
+    """A short story by its text, in which all checks hold."""
+    report, performance = play(Story.of_text(SHORT.format(snapshot_every) + text))
+    assert list(map(str, report.findings)) == []
+    return performance
+
+
+def test_stories_have_each_kind_of_fault_often() -> None:
+    """Of a few hundred seeds, so many that every kind meets all others."""
+    stories = [Story.draw(seed) for seed in range(300)]
+    having = Counter(kind for story in stories for kind in {fault.kind for fault in story.faults})
+    assert having.keys() == FAULTS.keys() - {"rot"}
+    assert min(having.values()) >= 10, having
+
+
+def test_a_task_of_a_story_leaves_and_joins_again_and_another_one_joins() -> None:
+    performance = performed(
+        """
+client 0.0: visit a=0 x=3
+client 0.0: compute a=0 b=0 x=3 pause=1.0
+client 0.0: visit a=0 x=3 pause=8.0
+client 1.0: compute a=0 b=1 x=3 pause=0.5
+client 1.0: compute a=0 b=1 x=3 pause=8.0
+fault 0.1 leave worker-1
+fault 5 join worker
+"""
+    )
+    before, after = performance.history.of("visit")
+    assert before.seen is None
+    np.testing.assert_array_equal(after.seen, after.expected)
+    assert {"/job:worker/replica:0/task:1", "/job:worker/replica:0/task:2"} <= performance.processes.keys()
+    assert [d.ended > d.forgot > d.began for d in performance.history.disturbances if d.forgets] == [True]
+
+
+def test_a_client_restores_what_it_has_saved_also_after_a_loss_of_power() -> None:
+    performance = performed(
+        """
+client 0.0: add v=0 k=0 via=-1
+client 0.0: save n=0 at=1
+client 0.0: add v=0 k=1 via=-1
+client 0.0: restore n=0 at=1 pause=15.0
+client 0.0: restore n=0 at=1 pause=1.0
+client 0.0: read v=0
+client 1.0: read v=1
+fault 0.5 power worker-1
+"""
+    )
+    (save,) = performance.history.of("save")
+    restored = [record for record in performance.history.of("restore") if record.outcome is Outcome.OK]
+    assert [record.seen[0][1:].tolist() for record in [save, *restored[-1:]]] == [[1, 1, 0]] * 2
+    read = next(record for record in performance.history.of("read") if record.operation.client == 0)
+    assert read.seen[0][1:].tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("kind", ["foreign", "stray"])
+def test_a_snapshot_of_another_cluster_keeps_a_task_down_and_one_of_another_task_is_passed_over(kind: str) -> None:
+    performance = performed(
+        f"""
+client 0.0: add v=1 k=0 via=-1
+client 1.0: add v=0 k=0 via=-1
+client 1.0: read v=1 pause=30.0
+fault 4 {kind} worker-1 for 10
+fault 5 crash worker-1
+""",
+        snapshot_every=1.0,
+    )
+    (crash,) = performance.history.losses("/job:worker/replica:0/task:1")
+    assert (crash.ended - crash.began > 8.0) == (kind == "foreign")
+    last = [record for record in performance.history.of("read") if record.outcome is Outcome.OK and 1 in record.seen]
+    assert last[-1].seen[1].tolist() == [2 * MARK, 1, 1]  # its own, from its last snapshot
+
+
+def test_what_a_killed_client_had_taken_is_put_back_and_its_next_process_goes_on() -> None:
+    performance = performed(
+        """
+client 0.0: take q=0 via=1 pause=0.1 cancel=60.0
+client 0.0: take q=0 via=1 pause=0.1 cancel=60.0
+client 1.0: put q=0 e=7 via=-1 pause=6.0
+fault 1 kill client-0 for 2
+"""
+    )
+    lost, taken = performance.history.of("take")
+    assert (lost.killed, lost.outcome, taken.outcome, taken.seen) == (True, Outcome.UNKNOWN, Outcome.OK, 7)
+    assert taken.session == lost.session + 1
+    assert taken.began > lost.ended + 2.0
+
+
+@pytest.mark.parametrize("write", [1, 2])
+def test_a_task_hears_of_a_dead_process_when_its_successor_is_there(write: int) -> None:
+    runs = "".join(f"client {n % 2}.0: reduce x=3 pause=0.4\n" for n in range(40))
+    performance = performed(f"{runs}fault 0.5 ghost worker-1 worker-0 by {write} for 2.5\n")
+    trace = [line.partition(" ")[::2] for line in performance.loop.trace]
+    held = next(float(when) for when, what in trace if "is held for 2.5 s" in what)
+    stream = next(what.split()[1] for when, what in trace if "is held for 2.5 s" in what)
+    late = [float(when) for when, what in trace if what.startswith(f"net {stream} worker-1 > worker-0 ")]
+    (loss,) = performance.history.losses("/job:worker/replica:0/task:1")
+    assert held <= loss.forgot < loss.ended < held + 2.5 < late[-1]
 
 
 def test_a_story_that_fails_is_shortened_and_drawn() -> None:

@@ -67,6 +67,10 @@ class Host:
             kept = self._own.setdefault(make, make())
         return cast(T, kept)
 
+    def shown(self, line: str) -> str:
+        """Return how messages to other processes name a line of the program, ``file:line``."""
+        return line
+
     def __repr__(self) -> str:
         return f"<Host {self.name or 'of this machine'}>"
 

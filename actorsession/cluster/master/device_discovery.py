@@ -175,7 +175,11 @@ async def find_tasks(
 
 
 async def look_for_tasks(
-    addresses: Mapping[str, str], worker: Callable[[str], Ref], deadline: Deadline, needed: Collection[str]
+    addresses: Mapping[str, str],
+    worker: Callable[[str], Ref],
+    deadline: Deadline,
+    needed: Collection[str],
+    soon: Deadline | None = None,
 ) -> tuple[Sequence[FoundTask], Mapping[str, str]]:
     """Ask all tasks for their status; only some of them are needed.
 
@@ -184,6 +188,7 @@ async def look_for_tasks(
         worker: maps a task to the ref of its worker.
         deadline: the deadline of the search.
         needed: the tasks to be waited for.
+        soon: the end of the wait for the others; ``grace(deadline)`` if left out.
 
     Returns:
         The tasks that answered, in order; and for each other task a text that describes the attempts.
@@ -191,7 +196,7 @@ async def look_for_tasks(
     Raises:
         DeadlineExceededError: if a needed task did not answer.
     """
-    soon = grace(deadline)
+    soon = soon or grace(deadline)
     searches = [TaskSearch(task, worker(task)) for task in addresses]
     async with asyncio.TaskGroup() as group:
         asking = [

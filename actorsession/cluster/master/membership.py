@@ -144,7 +144,8 @@ class Membership:
         """
         tasks = {task: a for task, a in self.cluster.wanted().items() if chosen.allows(task)}
         asked = {t: a for t, a in tasks.items() if t != self.cluster.task}
-        answered, absent = await look_for_tasks(asked, self.cluster.links.worker, deadline, ())
+        soon = Deadline.after(GRACE).earliest(deadline)
+        answered, absent = await look_for_tasks(asked, self.cluster.links.worker, deadline, (), soon)
         for task in answered:
             with contextlib.suppress(*AWAY):  # lost again; its next status says so
                 await self._admit(task, GRACE)

@@ -104,7 +104,7 @@ class MasterConnection:
         return UnavailableError(words, task=self.link.peer_name)
 
     @property
-    def _known(self) -> str | None:
+    def known(self) -> str | None:
         """The task of the master that was reached last."""
         return None if self.link is None else self.link.peer_name
 
@@ -187,7 +187,7 @@ class MasterConnection:
             if left <= RETRY or is_given_up(address):
                 error = UnavailableError(
                     f"no master answers at {address} after {attempts} attempt{'s' * (attempts > 1)}; last: {last}",
-                    task=self._known,
+                    task=self.known,
                 )
                 raise await add_exit_status(error, address) from last
             await asyncio.sleep(RETRY)
@@ -204,7 +204,7 @@ class MasterConnection:
             OpError: the master's error, or the reason why it cannot be reached.
         """
         if self._ref is None:
-            raise UnavailableError(f"there is no connection to the master at {self.address}", task=self._known)
+            raise UnavailableError(f"there is no connection to the master at {self.address}", task=self.known)
         try:
             answer = await self._ref.ask(message, deadline)
         except UnavailableError as error:
@@ -245,6 +245,16 @@ class MasterConnection:
                 channel.end()
         elif link is not None:
             link.abandon()
+
+    async def give_up(self, why: str) -> None:
+        """Close the connection of a session that goes on: what waits for it fails as lost, as nobody has cancelled it.
+
+        Args:
+            why: the reason, as the rest of a sentence.
+        """
+        if self.link is not None:
+            self.link.drop(why)
+        await self.hang_up(0.0)
 
     async def hang_up(self, grace: float) -> None:
         """Close the connection, if there is one."""

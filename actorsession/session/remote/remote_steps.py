@@ -211,18 +211,18 @@ class RemoteSteps:
         options: RunOptions | None = None,
     ) -> R | None:
         """Return a run of a plan; ``None`` if it has to wait for a connection, or for copies of its feeds."""
-        channel = self._master.channel
-        if channel is None or (self._connection.recovery.wait and self._connection.recovery.is_due):
+        channel, connection = self._master.channel, self._connection
+        if channel is None or not connection.handle or (connection.recovery.wait and connection.recovery.is_due):
             return None
         nbytes = bytes_held(feeds)
-        if nbytes > LARGE and copies_much(feeds, over_link=self._connection.over_link):
+        if nbytes > LARGE and copies_much(feeds, over_link=connection.over_link):
             return None
         program = plan.programs.get(None) if options is None else None
         if program is None or program.channel is not channel:
             program = self.program(plan.programs, plan.signature, options, partial=False)
         values = program.sent(feeds, nbytes)
         run = kind(self, program, values, limit, len(plan.signature.fetches), asked)
-        if nbytes and not self._connection.sent.may_wait:
+        if nbytes and not connection.sent.may_wait:
             run.nbytes = nbytes
         return run
 
@@ -243,7 +243,7 @@ class RemoteSteps:
             await self._inflight.enter(late, nbytes)
         try:
             self._connection.check_open()
-            if self._connection.recovery.is_due:
+            if self._connection.recovery.is_due or not self._connection.handle:
                 await self._connection.be_connected(late)
             kept = await self.sent_feeds(feeds)
             program = self.program(plan.programs, plan.signature, options, partial=False)
@@ -264,7 +264,7 @@ class RemoteSteps:
     def program(
         self, programs: dict[Any, SessionProgram], signature: RunSignature, options: RunOptions | None, *, partial: bool
     ) -> SessionProgram:
-        """Return the plan of a signature as it is run over the present connection.
+        """Return the plan of a signature as it is run by the present session at the master.
 
         Args:
             programs: where those of the signature are kept.
@@ -273,11 +273,11 @@ class RemoteSteps:
             partial: whether it is the plan of partial runs.
 
         Raises:
-            UnavailableError: if there is no connection.
+            UnavailableError: if there is none, such as while it begins anew.
         """
-        channel = self._master.channel
-        if channel is None:
-            raise UnavailableError(f"there is no connection to the master at {self._master.address}")
+        master, channel = self._master, self._master.channel
+        if channel is None or not self._connection.handle:
+            raise UnavailableError(f"there is no session at the master at {master.address}", task=master.known)
         key = plan_options = None
         if options is not None:
             debug, group = options.debug_options, options.experimental.collective_graph_key

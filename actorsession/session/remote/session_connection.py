@@ -195,11 +195,12 @@ class SessionConnection:
             self.handle = ""
             raise
 
-    async def forget(self, handle: str) -> None:
+    async def forget(self, handle: str, loss: OpError | None) -> None:
         """End the connection and what there was of a session, before it is created anew.
 
         Args:
             handle: its handle; nothing is done if there is another session by now.
+            loss: why it is created anew, if that is known.
         """
         async with self._connecting:
             if self.handle != handle:  # of a run and ``reattach``, the first has created it
@@ -207,7 +208,7 @@ class SessionConnection:
             # Before the connection ends: if that is cancelled, the session must not count as connected.
             self.handle = ""
             self.sent.note(0, Snapshot())
-            await self.master.hang_up(0.0)
+            await self.master.give_up("its session begins anew" if loss is None else loss.message)
 
     async def be_connected(self, deadline: Deadline | None = None, *, bare: bool = False) -> None:
         """Connect, or go on after the loss of the master where that is possible.
@@ -216,14 +217,15 @@ class SessionConnection:
             WorkerRestartedError: if state was lost with the master.
             OpError: as ``connect`` does.
         """
+        deadline = deadline or Deadline.never()
         if not self.recovery.is_due:
-            await self.connect(bare=bare)
+            await deadline.wait(self.connect(bare=bare), what=f"the session at {self.target} to begin")
             return
         what = f"the master at {self.master.address}, which was lost, to be started again"
         # A child, so that closing the session ends it.
         resuming = self._children.start(self.recovery.resume(), name=what, awaited=True)
         try:
-            await (deadline or Deadline.never()).wait(resuming, what=what)
+            await deadline.wait(resuming, what=what)
         except asyncio.CancelledError as error:
             caller = asyncio.current_task()
             if self.closed and not (caller is not None and caller.cancelling()):

@@ -119,7 +119,7 @@ class SessionRecovery:
         connection = self._connection
         handle = connection.handle
         self._loss = self._loss or connection.master.loss
-        await connection.forget(handle)
+        await connection.forget(handle, self._loss)
         try:
             await connection.connect(limit, anew=True)
         except OpError as error:
@@ -192,8 +192,9 @@ class SessionRecovery:
                 await self.begin(self.wait)
                 self._settle()
                 return replace(report, restarted=tuple(dict.fromkeys((*report.restarted, *lost))))
-            except UnavailableError as error:
-                if connection.over_link and not connection.lost_master:  # another task was lost; runs go on
+            except (UnavailableError, WorkerRestartedError) as error:
+                answered = connection.over_link or isinstance(error, WorkerRestartedError)
+                if answered and not connection.lost_master:  # another task was lost; runs go on
                     if deadline.expired:
                         raise
                     await asyncio.sleep(RETRY)

@@ -280,7 +280,7 @@ def checkpoints(history: History) -> Iterator[str]:
         save = saves.get(record.args.get("n", -1))
         if save is None or save.ended > record.began:
             continue
-        if isinstance(record.error, NotFoundError) and not _without_value(history, record, record.error):
+        if isinstance(record.error, NotFoundError):
             yield f"a checkpoint is gone: {save}, then {record}"
         if record.outcome is not Outcome.OK:
             continue

@@ -616,10 +616,12 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
     def serves(self, task: str) -> bool:
         """Whether a task is in the cluster and its process is up."""
         process = self.processes.get(task)
-        return process is not None and process.alive and process.server is not None and process.server.is_serving
+        if process is None or process.has_ended or process.server is None:
+            return False
+        return process.server.is_serving
 
     async def bring_back(self, job: str, index: int, *, surely: bool = False) -> None:
-        """Start a task again whose process has ended, or add one that has left; one that runs is left alone.
+        """Start a task again whose process has ended, or add one that has left; one that comes up is left alone.
 
         Args:
             job: the job of the task.
@@ -632,7 +634,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
             with contextlib.suppress(*([] if surely else [OpError, ValueError])):
                 if process is None:
                     _ = await self.add(job)
-                elif process.has_ended:
+                elif process.has_ended and not self._changing[process.task].locked():
                     await self.restart(job, index)
 
     def change(self, what: str, work: Coroutine[Any, Any, Any]) -> None:
@@ -675,10 +677,12 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
         return machine is not None and machine.is_used and not machine.host.is_dead
 
     def process_on(self, name: str) -> SimulatedProcess:
-        """Return the process of the task on a machine.
+        """Return the process of the task on a machine, which the cluster may be starting or may have removed.
 
         Raises:
             ValueError: for a machine without one.
         """
-        job, _, index = name.rpartition("-")
-        return self.process(job, int(index))
+        process = self.machine(name).process
+        if process is None:
+            raise ValueError(f"no process was started on {name}")
+        return process

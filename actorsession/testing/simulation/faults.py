@@ -148,9 +148,12 @@ def _of_disk(begin: Callable[[SimulatedDisk, Fault], Callable[[], None]]) -> Cal
 
 
 def _tear(cluster: SimulatedCluster, fault: Fault) -> None:
+    def lose_power() -> None:  # whichever process of the task it is by then
+        with on_host(cluster.client):
+            cluster.strike(Fault(kind="power", whom=fault.whom, at=fault.at))
+
     disk = cluster.machine(fault.whom).disk
-    end = disk.crash_after(int(fault.by), lambda: cluster.process_on(fault.whom).power_off())
-    cluster.end_later(fault, end)
+    cluster.end_later(fault, disk.crash_after(int(fault.by), lose_power))
 
 
 def _snapshots(disk: SimulatedDisk) -> list[str]:
@@ -236,17 +239,17 @@ KINDS: Mapping[str, FaultKind] = {
     "lag": FaultKind(
         "task", _of_disk(lambda disk, fault: disk.slow(fault.by)), 0.5, by=(1e-5, 2e-3), seconds=(0.1, 20.0)
     ),
-    "ghost": FaultKind("tasks", _ghost, 1.0, by=(1.0, 4.0), seconds=(0.5, 10.0)),
+    "ghost": FaultKind("tasks", _ghost, 1.0, by=(1.0, 2.99), seconds=(0.5, 10.0)),
     "rot": FaultKind("task", _rot, 0.0),
-    "foreign": FaultKind("task", _foreign, 0.5, seconds=(0.1, 20.0)),
-    "stray": FaultKind("task", _foreign, 0.5, seconds=(0.1, 20.0)),
+    "foreign": FaultKind("task", _foreign, 1.0, seconds=(0.1, 20.0)),
+    "stray": FaultKind("task", _foreign, 1.0, seconds=(0.1, 20.0)),
     "kill": FaultKind("client", lambda cluster, fault: cluster.kill_client(fault.whom), 0.0, seconds=(0.01, 5.0)),
     "drift": FaultKind("host", _drift, 1.0, by=(0.9, 1.1), seconds=(0.1, 20.0)),
     "jump": FaultKind(
         "host", lambda c, fault: c.machine(fault.whom).host.clock.jump(fault.by), 0.5, by=(0.001, 3600.0)
     ),
-    "join": FaultKind("job", lambda cluster, fault: cluster.change(str(fault), cluster.add(fault.whom)), 0.5),
-    "leave": FaultKind("task", _leave, 0.5),
+    "join": FaultKind("job", lambda cluster, fault: cluster.change(str(fault), cluster.add(fault.whom)), 1.0),
+    "leave": FaultKind("task", _leave, 1.0),
 }
 """What each kind of fault is."""
 

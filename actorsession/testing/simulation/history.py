@@ -136,7 +136,7 @@ class Disturbance:
 
     Attributes:
         what: the fault as text.
-        hosts: the tasks and clients that it concerns, by the names of their hosts.
+        hosts: the tasks and clients that it concerns, by the names of their hosts; first the one that it strikes.
         began: when it began.
         ended: when it was over; infinite while it is not.
         forgets: whether the memory of its tasks was lost, with the state that it held.
@@ -185,7 +185,7 @@ class History:
 
     def losses(self, task: str) -> list[Disturbance]:
         """Return the disturbances that have cost a task its memory."""
-        return [d for d in self.disturbances if d.forgets and task in d.hosts]
+        return [d for d in self.disturbances if d.forgets and task in d.hosts[:1]]
 
     def disturbed(self, began: float, ended: float, *hosts: str) -> list[Disturbance]:
         """Return what was in effect at some time between two times, on any host or on some of these."""

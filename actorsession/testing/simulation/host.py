@@ -14,6 +14,7 @@ import asyncio
 import concurrent.futures
 import contextvars
 import errno
+import posixpath
 import random
 import weakref
 from collections import deque
@@ -372,6 +373,10 @@ class SimulatedHost(Host, ProcessBound):
         self._tasks: dict[int, weakref.ref[asyncio.Task[Any]]] = {}
         self._held: list[object] = []
         loop.hosts.append(self)
+
+    def shown(self, line: str) -> str:
+        """Return a line of the program without its folder: a run is the same wherever the program lies."""
+        return posixpath.basename(line)
 
     def tasks(self) -> list[asyncio.Task[Any]]:
         """Return the tasks that have not ended, in the order in which they began."""

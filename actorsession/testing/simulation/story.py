@@ -77,7 +77,7 @@ _TRIES = 5
 _SETTLE, _SETTLE_AFTER_LOSS = 10.0, 75.0
 _KEEPS_LINKS = frozenset({"slow", "fill", "fail", "lag", "drift", "jump"})
 # What a fault is that ends a process.
-_FORGETS = frozenset({"crash", "power", "tear", "end", "restart", "leave", "ghost"})
+_FORGETS = frozenset({"crash", "power", "end", "restart", "leave", "ghost"})
 # Leases after which a silent client is given up, those of clients being three times as long.
 _CLIENT_LEASES = 4
 # What a task counts that has to be 0 in the end.
@@ -842,8 +842,8 @@ class Performance(SimulatedCluster):
         await process.wait_ended()
         disturbance.forgot = self.loop.now
         overdue = self.loop.now + self.story.setting.down
-        while (now := self.processes.get(process.task)) is process or not self.serves(process.task):
-            if (now is None or now is process) and self.loop.now >= overdue:
+        while not self.serves(process.task):
+            if self.loop.now >= overdue:
                 await self.bring_back(process.job, process.index)
             await asyncio.sleep(_LOOK)
         disturbance.ended = self.loop.now
