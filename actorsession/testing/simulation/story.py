@@ -491,6 +491,8 @@ class Client:
                 record.seen, record.expected = await KINDS[operation.kind].act(self, operation)
             record.outcome = Outcome.OK
         except Exception as error:
+            if record.killed:  # what a killed process was in the middle of is closed when the simulation ends
+                raise
             record.error = error
             record.outcome = _outcome_of(operation, error)
         record.ended = self._cluster.loop.now
@@ -829,7 +831,7 @@ class Performance(SimulatedCluster):
             self._killed(fault)
 
     def _killed(self, fault: Fault) -> None:
-        """Note that a client saw no end of what it had under way, and let its next process start after a while."""
+        """Write down what a client saw no end of, and let its next process start after a while."""
         for record in self.history.records:
             if client_host(record.operation.client) == fault.whom and record.outcome is Outcome.PENDING:
                 record.outcome, record.ended, record.killed = Outcome.UNKNOWN, self.loop.now, True
