@@ -14,6 +14,7 @@ import pytest
 
 from actorsession.testing import Schedule
 from actorsession.testing.simulation.explore import play, shorten, trace
+from actorsession.testing.simulation.history import Outcome
 from actorsession.testing.simulation.story import KINDS, Performance, Story
 from tests.testing.planted import planted
 
@@ -30,6 +31,7 @@ MENDED = {
     "seed-20": "steps ended with CancelledError, without a task, when a task came back before its end was noticed",
     "seed-111": "reattach() hung up a session whose master was there, because another task was lost meanwhile",
     "seed-2698": "the same when another task had restarted: runs of the session ended with CancelledError",
+    "killed-while-it-opens": "a client that had been killed was said to have an error of the end of the simulation",
     "left-under-way": "a step that was under way on a task which left ended with CancelledError",
     "left-and-back": "no session was told of variables that had left with their task and came back anew",
 }
@@ -110,11 +112,11 @@ def test_every_kind_of_operation_is_done_and_without_faults_none_is_in_doubt() -
         report, performance = play(replace(Story.draw(seed), faults=Schedule()))
         assert report.findings == []
         records = performance.history.records
-        done |= {record.kind for record in records if record.outcome.name == "OK"}
+        done |= {record.kind for record in records if record.outcome is Outcome.OK}
         assert not [
             str(record)
             for record in records
-            if record.outcome.name == "UNKNOWN"
+            if record.outcome is Outcome.UNKNOWN
             and record.operation.limit is record.operation.cancel is None
             and record.kind != "meet"
             and "closed" not in str(record.error)
@@ -171,7 +173,7 @@ fault 0.5 power worker-1
 """
     )
     (save,) = performance.history.of("save")
-    restored = [record for record in performance.history.of("restore") if record.outcome.name == "OK"]
+    restored = [record for record in performance.history.of("restore") if record.outcome is Outcome.OK]
     assert [record.seen[0][1:].tolist() for record in [save, *restored[-1:]]] == [[1, 1, 0]] * 2
     read = next(record for record in performance.history.of("read") if record.operation.client == 0)
     assert read.seen[0][1:].tolist() == [1, 1, 0]
@@ -191,7 +193,7 @@ fault 5 crash worker-1
     )
     (crash,) = performance.history.losses("/job:worker/replica:0/task:1")
     assert (crash.ended - crash.began > 8.0) == (kind == "foreign")
-    last = [record for record in performance.history.of("read") if record.outcome.name == "OK" and 1 in record.seen]
+    last = [record for record in performance.history.of("read") if record.outcome is Outcome.OK and 1 in record.seen]
     (update,) = (record for record in performance.history.of("add") if record.args["v"] == 1)
     np.testing.assert_array_equal(last[-1].seen[1], update.seen[1])  # its own, from its last snapshot
 
@@ -206,7 +208,7 @@ fault 1 kill client-0 for 2
 """
     )
     lost, taken = performance.history.of("take")
-    assert (lost.killed, lost.outcome.name, taken.outcome.name, taken.seen) == (True, "UNKNOWN", "OK", 7)
+    assert (lost.killed, lost.outcome, taken.outcome, taken.seen) == (True, Outcome.UNKNOWN, Outcome.OK, 7)
     assert taken.session == lost.session + 1
     assert taken.began > lost.ended + 2.0
 
