@@ -290,6 +290,17 @@ def test_lines_that_belong_to_no_node_lead_nowhere(graph: Graph, x: Tensor) -> N
     assert one.filename != two.filename
 
 
+def test_plans_with_the_same_code_share_what_is_compiled_and_have_a_file_each(graph: Graph, x: Tensor) -> None:
+    y = -x
+    link._compiled.cache_clear()
+    made = [Made(graph, [y], [x]) for _ in range(3)]
+    assert link._compiled.cache_info()[:2] == (2, 1)
+    for each in made:
+        (linked,) = each.linked[0].segments
+        function: Any = linked.function
+        assert function.__code__.co_filename == linked.filename
+
+
 def test_the_source_is_shown_as_long_as_the_plan_lives(graph: Graph, x: Tensor) -> None:
     made = Made(graph, [-x], [x])
     made.linked[0].traced(0)

@@ -122,10 +122,10 @@ DEFECTS = {
     "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 80),
     "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 2),
     "unchecked acknowledgement": Defect(
-        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 23
+        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 15
     ),
     "renamed before synced": Defect(
-        SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots", "checkpoints"}), 106
+        SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots", "checkpoints"}), 6
     ),
     "frame numbered twice": Defect(
         RemoteSteps,

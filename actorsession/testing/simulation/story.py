@@ -832,7 +832,7 @@ class Performance(SimulatedCluster):
             self._killed(fault)
 
     def _killed(self, fault: Fault) -> None:
-        """Write down what a client saw no end of, and let its next process start after a while."""
+        """Take it that a client saw no end of what it had under way; let its next process start after a while."""
         for record in self.history.records:
             if client_host(record.operation.client) == fault.whom and record.outcome is Outcome.PENDING:
                 record.outcome, record.ended, record.killed = Outcome.UNKNOWN, self.loop.now, True
