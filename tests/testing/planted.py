@@ -124,7 +124,9 @@ DEFECTS = {
     "unchecked acknowledgement": Defect(
         AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 15
     ),
-    "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots"}), 15),
+    "renamed before synced": Defect(
+        SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots", "checkpoints"}), 6
+    ),
     "frame numbered twice": Defect(
         RemoteSteps,
         "__init__",

@@ -17,6 +17,7 @@ import numpy as np
 from actorsession.errors import (
     AbortedError,
     CancelledError,
+    DataLossError,
     DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
@@ -280,7 +281,8 @@ def checkpoints(history: History) -> Iterator[str]:
         save = saves.get(record.args.get("n", -1))
         if save is None or save.ended > record.began:
             continue
-        if isinstance(record.error, NotFoundError):
+        disks = history.disturbed(record.began, record.ended, history.tasks[record.args["at"]])
+        if isinstance(record.error, NotFoundError | DataLossError) and not any(d.spoils for d in disks):
             yield f"a checkpoint is gone: {save}, then {record}"
         if record.outcome is not Outcome.OK:
             continue
