@@ -128,9 +128,9 @@ DEFECTS = {
     "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 80),
     "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 0),
     "unchecked acknowledgement": Defect(
-        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 15
+        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 25
     ),
-    "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots"}), 6),
+    "renamed before synced": Defect(SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots"}), 15),
     "frame numbered twice": Defect(
         RemoteSteps,
         "__init__",
