@@ -126,7 +126,7 @@ class PeerLinks:
             if known.peer.incarnation == link.peer.incarnation:
                 return
             # The task came back before the end of its former incarnation was noticed.
-            known.drop("the task was started again")
+            known.drop(f"{task} was started again")
         self.in_use[task] = link
         link.on_closed(lambda _: self._forget(task, link))
 

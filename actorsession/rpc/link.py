@@ -696,11 +696,12 @@ class Link:
         await self._waiting_asks.stop(grace)
 
     def drop(self, why: str) -> None:
-        """End the link to a peer whose process is gone: pending asks fail with ``UnavailableError``.
+        """End the link to a peer whose process is gone, or is to be: pending asks fail with ``UnavailableError``.
 
         Args:
-            why: how that is known, as the rest of a sentence.
+            why: how that is known, as a sentence, which a peer that lives is told.
         """
+        self.say_goodbye(why)
         self._end.give_up(why, ours=False)
 
     def abandon(self) -> None:

@@ -24,7 +24,6 @@ from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.hang_report import HangReport
 from actorsession.testing import InProcessCluster, SimulatedCluster
-from actorsession.testing.simulation.cluster import SimulatedProcess
 from tests.actors.kit import PATIENCE as PATIENCE
 from tests.actors.kit import eventually as eventually
 from tests.actors.kit import soon as soon
@@ -89,8 +88,8 @@ def simulated(
     return decorate
 
 
-async def crashed(cluster: SimulatedCluster, job: str, index: int = 0) -> SimulatedProcess:
-    """Kills the process of a task, and waits until the other tasks and the program have seen it end."""
+async def crashed(cluster: SimulatedCluster, job: str, index: int = 0) -> Any:
+    """Kills the process of a task, and returns it when the other tasks and the program have seen it end."""
     process = cluster.task(job, index)
     others = [one.server for one in cluster.processes.values() if one is not process and not one.has_ended]
     caches = [server._cache.links for server in others if server is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
+import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -18,6 +18,7 @@ from actorsession.cluster.worker.collective_groups import LedGroups, TaskGroups,
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.messages.worker import CompleteGroup, EndGroup, GroupCompleted
 from actorsession.runtime.collective.groups import GroupTable, Member
+from actorsession.testing import SimulatedCluster
 from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import (
     LONG_LEASE,
@@ -27,10 +28,9 @@ from tests.cluster.kit import (
     eventually,
     in_process,
     is_idle,
-    long_product,
-    patient_cluster,
+    simulated,
     soon,
-    until_all,
+    until,
     until_root,
 )
 
@@ -301,77 +301,84 @@ async def test_a_group_of_the_same_key_may_have_other_members_in_later_sessions(
         await cluster.until_idle()
 
 
-# -- with real processes ---------------------------------------------------------------------------
+# -- members that are lost, in a simulation ----------------------------------------------------------
 def slow(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
-    """The second member comes late with a value above 1."""
+    """The second member comes when ``come`` is run."""
     if number == 1:
-        factors = acts.fill(acts.cast(acts.fill([2], acts.where(x > 1.0, 500.0, 2.0)), "int32"), 0.01)
-        x = x + 0.0 * acts.reduce_sum(long_product(factors, 3000))
+        queue = acts.FIFOQueue(1, "float32", [[]])
+        queue.enqueue(0.0, name="come")
+        x += queue.dequeue()
     return acts.collective.all_reduce(x, group)
 
 
-@pytest.mark.process
-async def test_a_member_that_is_killed_is_named_to_the_others_and_meets_them_when_it_is_back() -> None:
-    async with patient_cluster({"worker": 2}) as cluster:
-        targets = [cluster.target("worker", i) for i in range(2)]
-        async with replicas(targets, [W0, W1], slow) as (one, other):
-            assert await both(one.run(1.0), other.run(1.0)) == [2.0, 2.0]
-            runs = [asyncio.create_task(one.run(2.0)), asyncio.create_task(other.run(2.0))]
-            await until_all(targets, lambda seen: seen.steps == 1)
-            cluster.process("worker", 1).send_signal(signal.SIGKILL)
-            told, own = await both(*runs)
-            assert isinstance(told, errors.UnavailableError)
-            assert told.task == W1
-            assert isinstance(own, errors.OpError)
-        await cluster.restart("worker", 1)
-        await _meet(cluster)
-        await until_all(targets, is_idle)
+@asynccontextmanager
+async def waiting_for_the_other(
+    cluster: SimulatedCluster,
+) -> AsyncIterator[tuple[Replica, Sequence[asyncio.Task[Any]]]]:
+    """The member that comes late, and the runs of both in a step for which it has not come."""
+    targets = [cluster.target("worker", i) for i in range(2)]
+    async with replicas(targets, [W0, W1], slow) as (one, other):
+        await other.session.run("come")
+        assert await both(one.run(1.0), other.run(1.0)) == [2.0, 2.0]
+        runs = [asyncio.create_task(member.run(2.0)) for member in (one, other)]
+        await until(cluster, lambda seen: seen.steps == 1, W0, W1)
+        yield other, runs
 
 
-@pytest.mark.process
-async def test_a_member_that_is_stopped_is_named_when_its_lease_is_over() -> None:
-    async with acts.LocalCluster({"worker": 2}) as cluster:
-        targets = [cluster.target("worker", i) for i in range(2)]
-        async with replicas(targets, [W0, W1], slow) as (one, other):
-            assert await both(one.run(1.0), other.run(1.0)) == [2.0, 2.0]
-            runs = [asyncio.create_task(one.run(2.0)), asyncio.create_task(other.run(2.0))]
-            await until_all(targets, lambda seen: seen.steps == 1)
-            cluster.process("worker", 1).send_signal(signal.SIGSTOP)
-            try:
-                told = await soon(asyncio.gather(runs[0], return_exceptions=True))
-                assert isinstance(told[0], errors.UnavailableError)
-                assert W1 in str(told[0])
-            finally:
-                cluster.process("worker", 1).send_signal(signal.SIGCONT)
+@simulated({"worker": 2})
+async def test_a_member_that_is_killed_is_named_to_the_others_and_meets_them_when_it_is_back(
+    cluster: SimulatedCluster,
+) -> None:
+    async with waiting_for_the_other(cluster) as (_, runs):
+        cluster.task("worker", 1).crash()
+        told, own = await both(*runs)
+        assert isinstance(told, errors.UnavailableError)
+        assert told.task == W1
+        assert isinstance(own, errors.OpError)
+    await cluster.restart("worker", 1)
+    await _meet(cluster)
+    await until(cluster, is_idle, W0, W1)
+
+
+@simulated({"worker": 2})
+async def test_a_member_that_is_stopped_is_named_when_its_lease_is_over(cluster: SimulatedCluster) -> None:
+    async with waiting_for_the_other(cluster) as (other, runs):
+        cluster.task("worker", 1).stall()
+        with pytest.raises(errors.UnavailableError, match=W1):
+            await runs[0]
+        cluster.task("worker", 1).go_on()
         # Who comes late waits for another, if nobody has given up the link to it meanwhile; its session ends the run.
-        await soon(asyncio.gather(runs[1], return_exceptions=True))
-        await _meet(cluster)
+        with contextlib.suppress(errors.OpError):
+            await other.session.run("come")
+        await asyncio.gather(runs[1], return_exceptions=True)
+    await _meet(cluster)
 
 
-@pytest.mark.process
-async def test_a_session_that_closes_after_its_last_step_takes_nothing_from_the_others() -> None:
+@simulated({"worker": 3}, seeds=5)
+async def test_a_session_that_closes_after_its_last_step_takes_nothing_from_the_others(
+    cluster: SimulatedCluster,
+) -> None:
     """What it has sent to one member, that member may still have to pass on to a third one."""
     value = np.full(300_000, 2.0, np.float32)
-    async with acts.LocalCluster({"worker": 3}) as cluster:
-        tasks = [f"/job:worker/replica:0/task:{index}" for index in range(3)]
-        targets = [cluster.target("worker", index) for index in range(3)]
-        for _ in range(30):
-            async with replicas(targets, tasks, total) as members:
+    tasks = [W0, W1, W2]
+    targets = [cluster.target("worker", index) for index in range(3)]
+    for _ in range(6):
+        async with replicas(targets, tasks, total) as members:
 
-                async def last_step(member: Replica) -> Any:
-                    found = await member.run(value)
-                    await member.session.close()
-                    return found
+            async def last_step(member: Replica) -> Any:
+                found = await member.run(value)
+                await member.session.close()
+                return found
 
-                for found in await soon(asyncio.gather(*map(last_step, members))):
-                    np.testing.assert_array_equal(found, 3.0 * value)
+            for found in await asyncio.gather(*map(last_step, members)):
+                np.testing.assert_array_equal(found, 3.0 * value)
 
 
-async def _meet(cluster: acts.LocalCluster) -> None:
+async def _meet(cluster: SimulatedCluster) -> None:
     """New sessions of the workers meet."""
     targets = [cluster.target("worker", i) for i in range(2)]
     async with replicas(targets, [W0, W1], total) as members:
-        assert await soon(asyncio.gather(*[m.run(2.0) for m in members])) == [4.0, 4.0]
+        assert await asyncio.gather(*[m.run(2.0) for m in members]) == [4.0, 4.0]
 
 
 def test_an_end_of_a_group_that_is_malformed_changes_nothing() -> None:

@@ -13,17 +13,19 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
 
 from actorsession import AsyncSession, Graph, LocalCluster, Session, errors, ops
+from actorsession.cluster import TaskEnd
 from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.config import ConfigProto
 from actorsession.rpc.exit_reports import LAST_LINES
 from actorsession.session.targets import master_addresses
-from tests.cluster.kit import PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
 from tests.cluster.script import is_running, script
 from tests.leaks import take_holdings
 from tests.loops import cancelled
@@ -270,22 +272,46 @@ async def test_the_error_of_a_step_says_how_the_process_it_lost_ended(graph: Gra
 
 
 # -- programs without a loop -----------------------------------------------------------------------
-@pytest.mark.process
-def test_a_plain_with_starts_and_ends_the_processes_for_a_program_that_blocks() -> None:
-    with Graph().as_default() as graph, graph.device("/job:worker/task:1"):
-        v = ops.Variable(1.0)
-        more = v.assign_add(1.0)
-    cluster = LocalCluster({"worker": 2})
+def test_a_plain_with_starts_restarts_and_ends_the_processes_for_a_program_that_blocks(graph: Graph) -> None:
+    """1. A worker that holds nothing is killed between steps. 2. It is restarted by hand, then killed, and has lost a
+    variable. 3. What is asked to end is not started again."""
+    x = ops.placeholder("float32", [])
+    y = on(W1, lambda: x + 1.0)
+    ends: Queue[TaskEnd] = Queue()
+    cluster = LocalCluster({"worker": 2}, restart=3, on_end=ends.put)
+
+    def ended(index: int, number: signal.Signals) -> TaskEnd:
+        cluster.process("worker", index).send_signal(number)
+        return ends.get(timeout=PATIENCE)
+
     with cluster, Session(cluster.target("worker"), graph=graph) as session:
+        assert session.run(y, {x: 1.0}) == 2.0
+        assert ended(1, signal.SIGKILL).restarts
+        cluster.do(eventually(lambda: cluster.restarts[W1] == 1))
+        assert session.run(y, {x: 1.0}) == 2.0
+        v = on(W1, lambda: ops.Variable(1.0, name="v"))
+        more = v.assign_add(1.0)
         session.run(v.initializer)
         assert session.run(more) == 2.0
         former = cluster.process("worker", 1).pid
         assert cluster.do(cluster.restart("worker", 1)).pid != former
-        with pytest.raises(errors.WorkerRestartedError):
+        with pytest.raises(errors.WorkerRestartedError, match="Variables lost: v"):
             session.run(more)
         session.reattach(restore=v.initializer)
         assert session.run(more) == 2.0
-        processes = list(cluster.processes.values())
+        before = cluster.restarts[W1]
+        assert ended(1, signal.SIGKILL).restarts
+        cluster.do(eventually(lambda: cluster.restarts[W1] == before + 1))
+        with pytest.raises(errors.WorkerRestartedError, match="Variables lost: v"):
+            session.run(more)
+        assert session.reattach(restore=lambda session: session.run(v.initializer)).lost == ("v",)
+        assert session.run(more) == 2.0
+        processes = [cluster.process("worker", index) for index in (1, 0)]
+        for process, number in zip(processes, [signal.SIGTERM, signal.SIGINT], strict=True):
+            clean = TaskEnd(process.task, f"{process.task} has ended: exit code 0", clean=True, restarts=False)
+            assert ended(process.index, number) == clean
+            assert cluster.restarts == {W0: 0, W1: before + 1}
+            assert cluster.processes[process.task] is process
     assert [process.alive for process in processes] == [False, False]
     with pytest.raises(errors.FailedPreconditionError, match="await the call itself"):
         cluster.do(cluster.statistics())

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Coroutine
-from queue import Queue
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import Graph, LocalCluster, ServerSettings, Session, errors, ops
-from actorsession.cluster import TaskEnd
+from actorsession import Graph, ServerSettings, errors, ops
 from actorsession.config import ConfigProto
 from actorsession.testing import SimulatedCluster
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, crashed, eventually, on, simulated, soon, until
@@ -163,37 +160,3 @@ async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_r
     for run in waiting[1:]:
         with pytest.raises(errors.CancelledError, match="closed"):
             await soon(run)
-
-
-# -- processes: signals, and a program without a loop ----------------------------------------------------
-@pytest.mark.process
-def test_a_plain_with_starts_again_what_was_killed_and_not_what_was_asked_to_end(graph: Graph) -> None:
-    x = ops.placeholder("float32", [])
-    y = on(W1, lambda: x + 1.0)
-    ends: Queue[TaskEnd] = Queue()
-    cluster = LocalCluster({"worker": 2}, restart=OFTEN, on_end=ends.put)
-
-    def ended(index: int, number: signal.Signals) -> TaskEnd:
-        cluster.process("worker", index).send_signal(number)
-        return ends.get(timeout=PATIENCE)
-
-    with cluster, Session(cluster.target("worker"), graph=graph) as session:
-        assert session.run(y, {x: 1.0}) == 2.0
-        assert ended(1, signal.SIGKILL).restarts
-        cluster.do(eventually(lambda: cluster.restarts[W1] == 1))
-        assert session.run(y, {x: 1.0}) == 2.0
-        v = on(W1, lambda: ops.Variable(5.0, name="v"))
-        session.run(v.initializer)
-        assert ended(1, signal.SIGKILL).restarts
-        cluster.do(eventually(lambda: cluster.restarts[W1] == 2))
-        with pytest.raises(errors.WorkerRestartedError, match="Variables lost: v"):
-            session.run(v)
-        assert session.reattach(restore=lambda session: session.run(v.initializer)).lost == ("v",)
-        assert session.run(v) == 5.0
-        processes = [cluster.process("worker", index) for index in (1, 0)]
-        for process, number in zip(processes, [signal.SIGTERM, signal.SIGINT], strict=True):
-            clean = TaskEnd(process.task, f"{process.task} has ended: exit code 0", clean=True, restarts=False)
-            assert ended(process.index, number) == clean
-            assert cluster.restarts == {W0: 0, W1: 2}
-            assert cluster.processes[process.task] is process
-    assert not any(p.alive for p in cluster.processes.values())

@@ -9,9 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import os
-import signal
-import sys
 from typing import Any
 
 import pytest
@@ -20,7 +17,8 @@ from actorsession import AsyncSession, Graph, LocalCluster, int32, ops
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError
-from tests.cluster.kit import W0, W1, eventually, in_process, is_idle, soon, until_all
+from actorsession.testing import SimulatedCluster, on_host
+from tests.cluster.kit import PS0, is_idle, simulated, soon, until, until_all
 from tests.cluster.master_access import Way, way
 from tests.session.inner import remote_session
 
@@ -193,49 +191,29 @@ async def test_calls_of_partial_runs_hand_an_element_out_or_leave_it(way: Way) -
 
 
 # -- clients that die ------------------------------------------------------------------------------
-_CLIENT = """
-import asyncio, sys
-from actorsession.session import AsyncSession
-from tests.cluster.test_undone_takes import Shared
-
-async def main():
-    shared = Shared("orphaned")
-    async with AsyncSession(sys.argv[1], graph=shared.graph) as session:
-        await session.run(shared.size)
-        step = asyncio.ensure_future(session.run(shared.take))
-        await asyncio.sleep(0)
-        print("waiting", flush=True)
-        print(int(await step), flush=True)
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.process
-async def test_an_element_on_its_way_to_a_client_that_is_killed_is_there_again() -> None:
+@simulated()
+async def test_an_element_on_its_way_to_a_client_that_is_killed_is_there_again(cluster: SimulatedCluster) -> None:
     """1. The client waits. 2. It is stopped. 3. It is served, and does not read. 4. It is killed."""
     shared = Shared("orphaned")
-    async with in_process({"ps": 1, "worker": 2}) as cluster:
-        client = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", _CLIENT, cluster.target(W0), stdout=asyncio.subprocess.PIPE
-        )
-        assert client.stdout is not None
-        try:
-            assert (await soon(client.stdout.readline())).strip() == b"waiting"
-            ps = cluster.servers[0]
-            await eventually(lambda: ps.statistics().steps == 1)
-            os.kill(client.pid, signal.SIGSTOP)
-            async with AsyncSession(cluster.target(W1), graph=shared.graph) as session:
-                await session.run(shared.put, {shared.x: 7})
-                await eventually(lambda: ps.statistics().unsettled == 1)
-                assert await session.run(shared.size) == 0
-                client.kill()
-                await eventually(lambda: ps.statistics().unsettled == 0)
-                assert await soon(session.run(shared.take)) == 7
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                client.kill()
-            await client.wait()
+    host = cluster.client_host("other")
+
+    async def client() -> None:
+        async with cluster.session(shared.graph) as session:
+            await session.run(shared.take)
+
+    with on_host(host):
+        taking = asyncio.create_task(client())
+    await until(cluster, lambda seen: seen.steps == 1, PS0)
+    host.stall()
+    async with cluster.session(shared.graph, "worker", 1) as session:
+        await session.run(shared.put, {shared.x: 7})
+        await until(cluster, lambda seen: seen.unsettled == 1, PS0)
+        assert await session.run(shared.size) == 0
+        host.crash()
+        cluster.network.crashed(host)
+        await until(cluster, lambda seen: seen.unsettled == 0, PS0)
+        assert await session.run(shared.take) == 7
+    assert not taking.done()
 
 
 # -- what a master remembers -----------------------------------------------------------------------

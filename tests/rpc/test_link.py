@@ -125,6 +125,14 @@ async def test_of_the_reasons_that_a_peer_gives_for_the_end_the_last_one_counts_
         await eventually(lambda: here._end.announced == "reason 999")
 
 
+async def test_a_peer_that_lives_is_told_why_its_link_is_dropped() -> None:
+    async with linked("tcp", serves={"desk": Desk().ref}) as (here, there):
+        there.drop("the client has left")
+        error = await soon(here.wait_closed())
+        assert isinstance(error, errors.UnavailableError)
+        assert error.message.startswith("the client has left: the connection to ")
+
+
 async def test_the_name_of_the_peer_may_be_given() -> None:
     async with connected("inproc") as (dialled, _):
         assert Link(dialled, serves={}).peer_name == SERVER

@@ -12,11 +12,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from actorsession import AsyncSession
-from actorsession.cluster.master.device_discovery import FoundTask
 from actorsession.cluster.master.master import Master
-from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.cluster.master.step_parts import StepParts
-from actorsession.cluster.server.snapshots import Owner, SnapshotStore
+from actorsession.cluster.server.snapshots import SnapshotStore
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.rpc.liveness.lease import Lease, Look
@@ -90,17 +88,13 @@ def _keep_taken(self: Takes, **_: Any) -> None:
     self.clear()
 
 
-def _restore_any(self: SnapshotStore, owner: Owner | None) -> bool:
+def _restore_any(self: SnapshotStore, owner: object) -> bool:
     """Restores whatever snapshot has the name of one of this task."""
     return True
 
 
 def _keep_session(self: Master, handle: str) -> None:
     """Keeps the session of a client that is gone."""
-
-
-def _forget_departed(self: SessionMembers, found: FoundTask, address: str) -> None:
-    """Takes a task that comes back for a new one, whatever the session had there."""
 
 
 class Defect(NamedTuple):
@@ -126,7 +120,7 @@ DEFECTS = {
         StepParts, "abort_parts", _abort_nothing, frozenset({"nothing pending", "ends in time", "queue elements"}), 0
     ),
     "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 80),
-    "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 0),
+    "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 2),
     "unchecked acknowledgement": Defect(
         AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 25
     ),
@@ -140,8 +134,7 @@ DEFECTS = {
     ),
     "foreign snapshot": Defect(SnapshotStore, "_is_ours", _restore_any, frozenset({"whole values"}), 6),
     "session not collected": Defect(Master, "_collect", _keep_session, frozenset({"nothing pending"}), 11),
-    "departed task forgotten": Defect(SessionMembers, "returned", _forget_departed, frozenset({"told losses"}), 85),
-    "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 2),
+    "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 0),
 }
 """What somebody forgets, by a name."""
 

@@ -12,6 +12,7 @@ import pytest
 
 import actorsession as acts
 from actorsession import errors
+from actorsession.actors import Children
 from actorsession.testing import Fault, Schedule, SimulatedCluster, on_host
 from tests.actors.kit import eventually
 
@@ -264,6 +265,47 @@ def test_clients_may_have_hosts_of_their_own() -> None:
 
     cluster = _run(main)
     assert any(" net laptop > ps-0:2222 SYN" in line for line in cluster.loop.trace)
+
+
+def test_a_client_with_a_host_of_its_own_can_be_killed_and_its_session_ends_at_its_master() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        sums = _Sums()
+        async with cluster:
+            laptop = cluster.client_host("laptop")
+            with on_host(laptop):
+                session = cluster.session(sums.graph)
+                process = Children("laptop")
+                _ = await process.start(session.run(sums.computed, {sums.x: _ONES}), name="laptop", awaited=True)
+            assert (await cluster.statistics())["/job:worker/replica:0/task:0"].sessions == 1
+            cluster.begin(Schedule.parse("0 kill laptop\n0 kill client\n0 kill nobody"))
+            await asyncio.sleep(30.0)  # of virtual time
+            assert laptop.is_dead
+            assert not cluster.client.is_dead
+            assert {one.sessions for one in (await cluster.statistics()).values()} == {0}
+            again = cluster.client_host("laptop")
+            assert (again is cluster.client_host("laptop"), again.incarnation) == (True, 1)
+
+    _run(main)
+
+
+def test_the_lock_of_a_client_that_is_killed_is_given_back() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        with acts.Graph().as_default() as graph, acts.device("/job:ps/task:0"):
+            section = acts.queue.CriticalSection(shared_name="section")
+            nothing = acts.queue.FIFOQueue(1, np.float32, shapes=[[]], shared_name="nothing")
+            held, free = section.execute(nothing.dequeue), section.execute(lambda: acts.constant(3.0) * 2.0)
+        async with cluster:
+            with on_host(cluster.client_host("laptop")):
+                holder, process = cluster.session(graph), Children("laptop")
+                _ = process.start(holder.run(held), name="laptop")
+            async with cluster.session(graph, index=1) as session:
+                await asyncio.sleep(1.0)  # of virtual time
+                with pytest.raises(errors.DeadlineExceededError):
+                    await session.run(free, timeout=0.5)
+                cluster.kill_client("laptop")
+                assert await session.run(free) == 6.0
+
+    _run(main)
 
 
 def test_what_a_schedule_has_broken_is_healed_by_a_recovery() -> None:

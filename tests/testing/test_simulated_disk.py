@@ -325,6 +325,30 @@ def test_what_a_failed_sync_was_to_write_is_in_no_later_one() -> None:
     assert content(disk, "/a") == b"1" * 512
 
 
+def test_the_end_of_a_fault_ends_no_other() -> None:
+    disk = disk_with(a=b"1" * 100)
+    clock = StillClock()
+    full, fuller, slow, slower = disk.fill(50), disk.fill(10), disk.slow(1.0), disk.slow(2.0)
+    failing = [disk.fail(errno.EIO, only=["ftruncate"]), disk.fail(errno.EIO, only=["ftruncate"])]
+    with on_host(Host(files=disk, clock=clock)), disk.open_file("/b", "wb", 0) as file:
+        assert clock.monotonic() == 3.0
+        slower()
+        assert file.write(b"2" * 100) == 10
+        fuller()
+        assert file.write(b"2" * 100) == 40
+        assert clock.monotonic() == 5.0
+        failing[0]()
+        with pytest.raises(OSError, match="Input/output error"):
+            file.truncate(1)
+        with disk.sound():
+            file.truncate(1)
+            assert clock.monotonic() == 6.0
+        for end in (failing[1], full, slow, slow):
+            end()
+        assert file.write(b"2" * 100) == 100
+        assert clock.monotonic() == 6.0
+
+
 def test_a_full_disk_takes_what_there_is_room_for_and_removed_files_make_room() -> None:
     disk = disk_with(a=b"1" * 100)
     disk.fill(10)

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 from actorsession.testing import Schedule
-from actorsession.testing.simulation.checks import MARK
 from actorsession.testing.simulation.explore import play, shorten, trace
-from actorsession.testing.simulation.faults import KINDS as FAULTS
 from actorsession.testing.simulation.history import Outcome
 from actorsession.testing.simulation.story import KINDS, Performance, Story
 from tests.testing.planted import planted
@@ -33,6 +31,7 @@ MENDED = {
     "seed-20": "steps ended with CancelledError, without a task, when a task came back before its end was noticed",
     "seed-111": "reattach() hung up a session whose master was there, because another task was lost meanwhile",
     "seed-2698": "the same when another task had restarted: runs of the session ended with CancelledError",
+    "killed-while-it-opens": "a client that had been killed was said to have an error of the end of the simulation",
     "left-under-way": "a step that was under way on a task which left ended with CancelledError",
     "left-and-back": "no session was told of variables that had left with their task and came back anew",
 }
@@ -136,7 +135,8 @@ def test_stories_have_each_kind_of_fault_often() -> None:
     """Of a few hundred seeds, so many that every kind meets all others."""
     stories = [Story.draw(seed) for seed in range(300)]
     having = Counter(kind for story in stories for kind in {fault.kind for fault in story.faults})
-    assert having.keys() == FAULTS.keys() - {"rot"}
+    rare = {kind: having[kind] for kind in ("join", "leave", "kill", "foreign", "stray", "ghost")}
+    assert min(rare.values()) >= 10, rare
     assert min(having.values()) >= 10, having
 
 
@@ -194,7 +194,8 @@ fault 5 crash worker-1
     (crash,) = performance.history.losses("/job:worker/replica:0/task:1")
     assert (crash.ended - crash.began > 8.0) == (kind == "foreign")
     last = [record for record in performance.history.of("read") if record.outcome is Outcome.OK and 1 in record.seen]
-    assert last[-1].seen[1].tolist() == [2 * MARK, 1, 1]  # its own, from its last snapshot
+    (update,) = (record for record in performance.history.of("add") if record.args["v"] == 1)
+    np.testing.assert_array_equal(last[-1].seen[1], update.seen[1])  # its own, from its last snapshot
 
 
 def test_what_a_killed_client_had_taken_is_put_back_and_its_next_process_goes_on() -> None:

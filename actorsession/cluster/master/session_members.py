@@ -100,17 +100,17 @@ class SessionMembers:
         restored: Mapping[str, Any] | None = status.restored
         return restored
 
-    def lost_state(self, before: Member, found: FoundTask) -> bool:
+    def lost_state(self, before: Member, now: FoundTask) -> bool:
         """Return whether a task that was a member begins without the session's variables."""
-        return self._cluster.is_private or before.found.incarnation != found.incarnation
+        return self._cluster.is_private or before.found.incarnation != now.incarnation
 
-    def returned(self, found: FoundTask, address: str) -> Member | None:
+    def returned(self, task: FoundTask, address: str) -> Member | None:
         """Return what a task was before it left, if it has come back without the session's variables.
 
         The steps that need it then report the loss, as they do for a task that was started again.
         """
-        before = self.departed.get(found.task)
-        if before is None or not self.lost_state(before, found):
+        before = self.departed.get(task.task)
+        if before is None or not self.lost_state(before, task):
             return None
         return self.member(before.found, address, lapsed=True)
 

@@ -414,6 +414,8 @@ def _without_value(history: History, record: Record, error: OpError) -> bool:
             return True  # ``checkpoints`` knows whether it should be there
     if isinstance(error, FailedPreconditionError | NotFoundError):
         variables = [record.args[name] for name in ("v", "w") if name in record.args]
+        if record.kind == "save":  # of all variables of the client, of which the error names one
+            variables = [v for v in range(len(history.variables)) if f"variable 'v{v}' " in error.message]
         lost = [d for v in variables for d in history.losses(history.variables[v])]
         return any(d.began <= record.ended for d in lost)
     if not isinstance(error, InvalidArgumentError):

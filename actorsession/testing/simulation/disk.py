@@ -251,6 +251,16 @@ class _FaultyFiles(Files):
         for faults in (self._limits, self._faults, self._delays, self._planned):
             faults.clear()
 
+    @contextlib.contextmanager
+    def sound(self) -> Iterator[None]:
+        """Let nothing fail or take time in a block, for what changes files beside all processes."""
+        kept = self._limits, self._faults, self._delays, self._planned
+        self._limits, self._faults, self._delays, self._planned = [], [], [], []
+        try:
+            yield
+        finally:
+            self._limits, self._faults, self._delays, self._planned = kept
+
     def _begin(self, call: str, path: _Named = None) -> None:
         """Let a call begin, unless the host is dead or a fault meets it."""
         host = current_host()
@@ -376,7 +386,7 @@ class _Medium:
             node.durable = bytes(node.data)
             node.pending.clear()
         self._unsynced.clear()
-        self.recount()
+        self._count()
 
     def rot(self, node: _Node, bit: int) -> None:
         """Change a bit of a file."""
@@ -384,8 +394,8 @@ class _Medium:
         node.durable, node.pending = bytes(node.data), []
         self._unsynced.pop(node, None)
 
-    def recount(self) -> None:
-        """Count names and bytes anew."""
+    def _count(self) -> None:
+        """Count names and bytes after a crash."""
         nodes = [self.root, *self._below(self.root)]
         for node in nodes:
             node.links = 0
@@ -547,30 +557,6 @@ class SimulatedDisk(_FaultyFiles, ProcessBound):
         """
         node = self._open.find(path)
         self._medium.rot(node, random.randrange(8 * len(node.data)))
-
-    def names(self, path: AnyPath) -> list[str]:
-        """Return the names in a folder, whatever fails."""
-        return list(self._open.find(path).entries)
-
-    def content(self, path: AnyPath) -> bytes:
-        """Return the bytes of a file, whatever fails."""
-        return bytes(self._open.find(path).data)
-
-    def plant(self, path: AnyPath, data: bytes) -> Callable[[], None]:
-        """Put a file somewhere that is durable at once, whatever fails; return what removes it."""
-        folder, name, _ = self._open.place(path)
-        node = self._medium.new_node(stat.S_IFREG | 0o600)
-
-        def remove() -> None:
-            for entries in (folder.entries, folder.durable_entries):
-                if entries.get(name) is node:
-                    del entries[name]
-            self._medium.recount()
-
-        node.data, node.durable = bytearray(data), data
-        folder.entries[name] = folder.durable_entries[name] = node
-        self._medium.recount()
-        return remove
 
     # -- descriptors ---------------------------------------------------------------------------
 

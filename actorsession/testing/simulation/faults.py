@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import errno
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -158,36 +160,37 @@ def _tear(cluster: SimulatedCluster, fault: Fault) -> None:
 
 def _snapshots(disk: SimulatedDisk) -> list[str]:
     """Return the paths of the snapshots on a disk, the latest last."""
-    return [f"{SNAPSHOTS}/{name}" for name in sorted(disk.names(SNAPSHOTS)) if name.endswith(".snapshot")]
+    return [f"{SNAPSHOTS}/{name}" for name in sorted(disk.listdir(SNAPSHOTS)) if name.endswith(".snapshot")]
 
 
 def _rot(cluster: SimulatedCluster, fault: Fault) -> None:
     disk, numbers = cluster.machine(fault.whom).disk, cluster.loop.random(str(fault))
-    if files := _snapshots(disk):
-        disk.rot(numbers.choice(files), numbers)
+    with disk.sound():
+        if files := _snapshots(disk):
+            disk.rot(numbers.choice(files), numbers)
 
 
 def _foreign(cluster: SimulatedCluster, fault: Fault) -> None:
-    """Put a snapshot of another owner beside those of a task: the last one, as that owner would have written it."""
+    """Put a snapshot of another owner beside those of a task: its last one with zeros, as that owner would write it."""
     machine, numbers = cluster.machine(fault.whom), cluster.loop.random(str(fault))
-    task = cluster.process_on(fault.whom).task
-    own = _snapshots(machine.disk)
-    if not own:
-        return
-    elsewhere = SimulatedDisk()
-    with on_host(Host(clock=machine.host.clock, entropy=SimulatedEntropy(numbers), files=elsewhere)):
-        former = SnapshotStore(SNAPSHOTS, task)
-        _ = elsewhere.plant(own[-1], machine.disk.content(own[-1]))
-        snapshot = former.latest()
+    disk, task = machine.disk, cluster.process_on(fault.whom).task
+    owner = (task, "of another") if fault.kind == "foreign" else (f"{task}0", cluster.cluster_id)
+    host = Host(clock=machine.host.clock, entropy=SimulatedEntropy(numbers), files=disk)
+    with on_host(host), disk.sound():
+        snapshot = SnapshotStore(SNAPSHOTS, task).latest()
         if snapshot is None:
             return
         variables = [replace(one, value=np.zeros_like(one.value)) for one in snapshot.variables]
-        owner = (task, "of another") if fault.kind == "foreign" else (f"{task}0", cluster.cluster_id)
         written = SnapshotStore(SNAPSHOTS, *owner).write(replace(snapshot, variables=variables))
-    _, _, name = own[-1].rpartition("/")
-    prefix, number = name.partition(".")[0], int(name.split(".")[1].partition("-")[0])
-    path = f"{SNAPSHOTS}/{prefix}.{number + 1:016d}-{numbers.getrandbits(32):08x}.snapshot"
-    cluster.end_later(fault, machine.disk.plant(path, elsewhere.content(written)))
+        # By its name it is the next one of the task.
+        path = re.sub(r"\d+(?=-\w+\.snapshot)", lambda number: f"{int(number[0]) + 1:0{len(number[0])}}", snapshot.path)
+        disk.replace(written, path)
+
+    def remove() -> None:
+        with on_host(host), disk.sound(), suppress(FileNotFoundError):
+            disk.unlink(path)
+
+    cluster.end_later(fault, remove)
 
 
 def _ghost(cluster: SimulatedCluster, fault: Fault) -> None:

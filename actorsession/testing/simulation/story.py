@@ -15,7 +15,7 @@ import asyncio
 import random
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
@@ -485,15 +485,19 @@ class Client:
 
     async def do(self, operation: Operation) -> Record:
         """Do one operation and write down what came of it."""
-        record = self._begin(operation)
-        try:
-            async with asyncio.timeout(operation.cancel):
-                record.seen, record.expected = await KINDS[operation.kind].act(self, operation)
-            record.outcome = Outcome.OK
-        except Exception as error:
-            record.error = error
-            record.outcome = _outcome_of(operation, error)
-        record.ended = self._cluster.loop.now
+        # Variables get values from one place at a time. The wait for that is no part of the operation and of its limit.
+        async with self.restoring if operation.kind == "restore" else nullcontext():
+            record = self._begin(operation)
+            try:
+                async with asyncio.timeout(operation.cancel):
+                    record.seen, record.expected = await KINDS[operation.kind].act(self, operation)
+                record.outcome = Outcome.OK
+            except Exception as error:
+                if record.killed:  # what is raised when the simulation ends, and buries the dead
+                    return record
+                record.error = error
+                record.outcome = _outcome_of(operation, error)
+            record.ended = self._cluster.loop.now
         return record
 
     def _begin(self, operation: Operation) -> Record:
@@ -706,9 +710,8 @@ async def _restore(client: Client, operation: Operation) -> tuple[Any, Any]:
 
     if not names or not args:
         return {}, None
-    async with client.restoring:
-        fetches = model.part(("restore", args["at"]), build)
-        _, values = await client.run(fetches, _path(client, args), operation.limit)
+    fetches = model.part(("restore", args["at"]), build)
+    _, values = await client.run(fetches, _path(client, args), operation.limit)
     return dict(zip(client.owned, values, strict=True)), None
 
 
@@ -829,7 +832,7 @@ class Performance(SimulatedCluster):
             self._killed(fault)
 
     def _killed(self, fault: Fault) -> None:
-        """Note that a client saw no end of what it had under way, and let its next process start after a while."""
+        """Take it that a client saw no end of what it had under way; let its next process start after a while."""
         for record in self.history.records:
             if client_host(record.operation.client) == fault.whom and record.outcome is Outcome.PENDING:
                 record.outcome, record.ended, record.killed = Outcome.UNKNOWN, self.loop.now, True
