@@ -537,3 +537,9 @@ def test_a_forked_child_leaves_the_server_of_its_parent_alone(tmp_path: Any, run
         out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert out == "left 7\nstep 3.0 True\nanother 4.0 []\nend False 1\n"
+
+
+async def test_tasks_are_known_before_the_server_has_begun_to_learn_them() -> None:
+    """A client that dials a task again and again may be served in the moment at which the task starts to listen."""
+    server = Server({"worker": ["tcp://127.0.0.1:5001", "127.0.0.1:5002"]}, "worker", 0)
+    assert server._cluster_view.tasks() == {W0: "tcp://127.0.0.1:5001", W1: "tcp://127.0.0.1:5002"}

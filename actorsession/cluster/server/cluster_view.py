@@ -109,7 +109,8 @@ class ClusterView:
 
     def tasks(self) -> Mapping[str, str]:
         """Return the tasks of the cluster with their last known addresses."""
-        assert self._cache is not None
+        if self._cache is None:  # a client that redials may be served between the bind and ``begin``
+            return checked_addresses(self._spec, self._scheme)
         known = self._cache.addresses.known
         return {task: known[task] for task in self._spec.tasks()}
 
