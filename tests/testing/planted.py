@@ -119,7 +119,7 @@ DEFECTS = {
     "dropped abort": Defect(
         StepParts, "abort_parts", _abort_nothing, frozenset({"nothing pending", "ends in time", "queue elements"}), 0
     ),
-    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 80),
+    "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 3),
     "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 0),
     "unchecked acknowledgement": Defect(
         AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 25
@@ -135,7 +135,7 @@ DEFECTS = {
         2,
     ),
     "foreign snapshot": Defect(SnapshotStore, "_is_ours", _restore_any, frozenset({"whole values"}), 6),
-    "session not collected": Defect(Master, "_collect", _keep_session, frozenset({"nothing pending"}), 11),
+    "session not collected": Defect(Master, "_collect", _keep_session, frozenset({"nothing pending"}), 5),
     "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 2),
 }
 """What somebody forgets, by a name."""
