@@ -13,7 +13,6 @@ import itertools
 import linecache
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -128,7 +127,7 @@ def _load(name: str, lines: tuple[str, ...], filename: str, namespace: dict[str,
     return function
 
 
-def _code(first: int, text: str, filename: str) -> CodeType:
+def _code(first: int, text: str, filename: str) -> Any:
     """Return the code of a text behind ``first`` lines of a file."""
     if len(text) <= _LONGEST_KEPT:
         return _renamed(_compiled(first, text, ""), filename)
@@ -136,19 +135,18 @@ def _code(first: int, text: str, filename: str) -> CodeType:
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _compiled(first: int, text: str, filename: str) -> CodeType:
+def _compiled(first: int, text: str, filename: str) -> Any:
     # Preceded by as many empty lines as there are lines before it; they cost a thousandth of full ones.
-    code: CodeType = compile("\n" * first + text, filename, "exec")
-    return code
+    return compile("\n" * first + text, filename, "exec")
 
 
-def _renamed(code: CodeType, filename: str) -> CodeType:
+def _renamed(code: Any, filename: str) -> Any:
     """Return the same code, and that of the functions in it, as code of a file."""
-    constants = [_renamed(value, filename) if isinstance(value, CodeType) else value for value in code.co_consts]
+    constants = [_renamed(value, filename) if isinstance(value, type(code)) else value for value in code.co_consts]
     return code.replace(co_filename=filename, co_consts=tuple(constants))
 
 
-def _execute(code: CodeType, namespace: dict[str, Any], *, alone: bool) -> None:
+def _execute(code: Any, namespace: dict[str, Any], *, alone: bool) -> None:
     """Execute the definitions of some functions, with global names of their own unless they are alone.
 
     Python caches where a global name is only in dictionaries of less than 65,536 names; a look-up in a larger
@@ -162,9 +160,9 @@ def _execute(code: CodeType, namespace: dict[str, Any], *, alone: bool) -> None:
         namespace.update({name: names[name] for name in code.co_names})
 
 
-def _names_in(code: CodeType) -> set[str]:
+def _names_in(code: Any) -> set[str]:
     """Return the global names that code and the functions in it use."""
-    inside = [_names_in(part) for part in code.co_consts if isinstance(part, CodeType)]
+    inside = [_names_in(part) for part in code.co_consts if isinstance(part, type(code))]
     return set(code.co_names).union(*inside)
 
 
