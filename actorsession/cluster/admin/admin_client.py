@@ -59,7 +59,7 @@ from transports.host import current_host
 
 __all__ = [
     "PATIENCE", "TaskLink", "ask_server", "keep_server", "note_restart", "read_cluster", "read_errors", "read_log",
-    "read_statistics", "read_steps", "read_variables", "read_why", "stop_server", "update_cluster",
+    "read_statistics", "read_steps", "read_variables", "read_why", "send_cluster", "stop_server", "update_cluster",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -347,10 +347,34 @@ async def update_cluster(
         UnavailableError: if no server answers there.
         DeadlineExceededError: if it takes too long.
     """
+    await send_cluster(address, lambda: (tasks, given_up), token=token, deadline=deadline, security=security)
+
+
+async def send_cluster(
+    address: str,
+    now: Callable[[], tuple[Mapping[str, str], Iterable[str]]],
+    *,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> None:
+    """Do the same with tasks that may change until the server has registered them.
+
+    A server that starts again takes long to be reached, and must not hear then what no longer holds.
+
+    Args:
+        address: see ``update_cluster``.
+        now: returns the tasks, and those that are given up.
+        token: see ``update_cluster``.
+        deadline: see ``update_cluster``.
+        security: see ``update_cluster``.
+    """
     deadline = deadline or Deadline.after(PATIENCE)
+    told: Mapping[str, str] | None = None
     async with _link(address, "update", token, security, deadline) as link:
-        message = UpdateCluster(cluster=dict(tasks), given_up=sorted(given_up))
-        await link.ask(WORKER, message, deadline)
+        while told != now()[0]:
+            tasks, given_up = told, _ = now()
+            await link.ask(WORKER, UpdateCluster(cluster=dict(tasks), given_up=sorted(given_up)), deadline)
 
 
 async def read_why(

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.life_cycle import LifeCycle, State
-from actorsession.cluster.admin.admin_client import note_restart, read_statistics, update_cluster
+from actorsession.cluster.admin.admin_client import note_restart, read_statistics, send_cluster, update_cluster
 from actorsession.cluster.launch.cluster_interface import TaskProcess
 from actorsession.cluster.launch.cluster_settings import ClusterSettings
 from actorsession.cluster.launch.spawner import Spawner
@@ -182,10 +182,13 @@ class TaskProcesses(Generic[P]):
             UnavailableError: if tasks could not be told; names those tasks.
         """
         alive, settings = [p for p in self.by_task.values() if p.alive and p is not but], self._settings
-        tasks, given_up = self.spec.tasks(), self.restarts.given_up
         telling = [
-            update_cluster(
-                p.address, tasks, given_up=given_up, token=settings.token, security=settings.security, deadline=deadline
+            send_cluster(
+                p.address,
+                lambda own={p.task: p.address}: ({**own, **self.spec.tasks()}, self.restarts.given_up),  # type: ignore[misc]
+                token=settings.token,
+                security=settings.security,
+                deadline=deadline,
             )
             for p in alive
         ]
