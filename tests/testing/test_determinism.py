@@ -8,12 +8,16 @@ import os
 import subprocess
 import sys
 import weakref
+from importlib import metadata
 from typing import Any
 
 import pytest
 
 from actorsession import Graph, ops
 from actorsession.testing import SimulatedCluster, on_host
+from actorsession.testing.simulation.explore import play
+from actorsession.testing.simulation.story import Story
+from actorsession.version import installed_version
 from tests.template import ROOT, cold_starts
 from tests.testing import random_clusters, random_programs
 
@@ -87,6 +91,17 @@ def test_a_run_does_not_depend_on_who_plays_it() -> None:
         namespace: dict[str, Any] = {"__name__": path, "clusters": random_clusters}
         exec(compile(text, path, "exec"), namespace)  # noqa: S102 - a text of this test
         digests.append([namespace["digest"](seed) for seed in range(3)])
+    assert digests[0] == digests[1]
+
+
+def test_a_run_does_not_depend_on_the_version_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = []
+    for version in ("1.0", "1.0.dev1234+g0123456789abcdef"):
+        installed_version.cache_clear()
+        monkeypatch.setattr(metadata, "version", lambda package, version=version: version)
+        assert installed_version() == version
+        digests.append([play(Story.draw(seed, 30))[0].digest for seed in range(3)])
+    installed_version.cache_clear()
     assert digests[0] == digests[1]
 
 

@@ -34,7 +34,7 @@ MENDED = {
     "killed-while-it-opens": "a client that had been killed was said to have an error of the end of the simulation",
     "left-under-way": "a step that was under way on a task which left ended with CancelledError",
     "left-and-back": "no session was told of variables that had left with their task and came back anew",
-    "a-list-that-came-late": "a task that was started again heard of a departure after the return, from who had dialled before",
+    "a-list-that-came-late": "a task that was started again heard last of a departure that was over",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""
 

@@ -71,6 +71,10 @@ class Host:
         """Return how messages to other processes name a line of the program, ``file:line``."""
         return line
 
+    def shown_version(self, version: str) -> str:
+        """Return how messages to other processes name the version of the program."""
+        return version
+
     def __repr__(self) -> str:
         return f"<Host {self.name or 'of this machine'}>"
 

@@ -197,7 +197,7 @@ class TaskActors:
             restarts=self.memory.restarts,
             cpu_seconds=current_host().clock.process_time(),
             pid=current_host().processes.getpid(),
-            version=installed_version(),
+            version=current_host().shown_version(installed_version()),
             uptime=current_host().clock.monotonic() - self._started,
             clock=current_host().clock.time(),
             memory=memory.resident,
