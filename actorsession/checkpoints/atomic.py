@@ -45,29 +45,10 @@ from actorsession.errors import (
 from transports.host import current_host
 
 __all__ = [
-    "PRIVATE",
-    "PRIVATE_FOLDER",
-    "UNFINISHED",
-    "LockedFile",
-    "create_file",
-    "drop_files",
-    "file_errors",
-    "files_beginning",
-    "if_there",
-    "keep_file",
-    "make_folder",
-    "make_private_folder",
-    "open_file",
-    "open_kept",
-    "open_regular",
-    "overwrite",
-    "read_regular",
-    "regular",
-    "remove_abandoned",
-    "remove_unused",
-    "replace_file",
-    "sync_folder",
-    "write_whole",
+    "PRIVATE", "PRIVATE_FOLDER", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors",
+    "files_beginning", "if_there", "keep_file", "make_folder", "make_private_folder", "open_file", "open_kept",
+    "open_regular", "overwrite", "read_regular", "regular", "remove_abandoned", "remove_unused", "replace_file",
+    "sync_folder", "write_whole",
 ]  # fmt: skip
 
 PRIVATE = 0o600

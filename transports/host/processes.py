@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-import resource
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import asyncio
 
+if sys.platform != "win32":
+    import resource
+
 __all__ = ["Processes", "StartedThread", "Workers"]
 
-_PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 # Bytes of the stack of a thread where the system sets no limit, and of what a thread needs beside it to begin.
 _USUAL_STACK = 8 * 2**20
 _FIRST_CALLS = 2**20
@@ -129,11 +131,13 @@ def _check_room() -> None:
 
     A thread that has none for its first call ends without a word, and ``Thread.start`` waits for its word for ever.
     """
-    stack = threading.stack_size() or resource.getrlimit(resource.RLIMIT_STACK)[0]
-    try:
-        mmap.mmap(-1, (_USUAL_STACK if stack == resource.RLIM_INFINITY else stack) + _FIRST_CALLS, _PRIVATE).close()
-    except (OSError, MemoryError):
-        raise RuntimeError("can't start new thread: there is no memory for it") from None
+    if sys.platform != "win32":
+        stack = threading.stack_size() or resource.getrlimit(resource.RLIMIT_STACK)[0]
+        needed = (_USUAL_STACK if stack == resource.RLIM_INFINITY else stack) + _FIRST_CALLS
+        try:
+            mmap.mmap(-1, needed, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+        except (OSError, MemoryError):
+            raise RuntimeError("can't start new thread: there is no memory for it") from None
 
 
 def _serve(take: Callable[[], Callable[[], object] | None]) -> None:
@@ -143,4 +147,4 @@ def _serve(take: Callable[[], Callable[[], object] | None]) -> None:
 
 def _repeat(work: Callable[[], object]) -> None:
     while work() is True:
-        _check_room()
+        pass
