@@ -36,6 +36,8 @@ from transports.handshake import NONCE_SIZE, Handshake, Role
 from transports.host import SYSTEM
 from transports.stream import sockets
 from transports.stream.listener import StreamListener
+# What is imported when it is first used; the user may not be able to read the folder of the repository.
+import transports.stream.abstract, transports.stream.transport
 os.setgroups([])
 os.setgid({NOBODY})
 os.setuid({NOBODY})
