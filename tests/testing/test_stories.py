@@ -30,6 +30,8 @@ MENDED = {
     "left-under-way": "a step that was under way on a task which left ended with CancelledError",
     "left-and-back": "no session was told of variables that had left with their task and came back anew",
     "a-list-that-came-late": "a task that was started again heard last of a departure that was over",
+    "a-foreign-snapshot-that-came-back": "a fault that was over came back with a loss of power, its end not synced",
+    "a-drop-that-was-given-up": "a task kept a session whose drop came together with its cancellation",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""
 
