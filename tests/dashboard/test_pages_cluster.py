@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, Graph
 from tests.cluster.kit import in_process, patient_cluster
-from tests.dashboard.chromium import EXECUTABLE, Page, browser
+from tests.dashboard.chromium import EXECUTABLE, Page, connected
 from tests.dashboard.kit import opened
 from tests.dashboard.test_pages_views import LOOKS
 
@@ -23,7 +22,7 @@ pytestmark = [
 SIZE = 700
 
 
-async def test_somebody_clicks_through_a_cluster_whose_second_worker_is_slow(tmp_path: Path) -> None:
+async def test_somebody_clicks_through_a_cluster_whose_second_worker_is_slow(chromium: str) -> None:
     with Graph().as_default() as graph:
         x = acts.placeholder(acts.float32, [None, SIZE], name="x")
         with acts.device("/job:worker/task:0"):
@@ -43,7 +42,7 @@ async def test_somebody_clicks_through_a_cluster_whose_second_worker_is_slow(tmp
         patient_cluster({"worker": 2}) as cluster,
         AsyncSession(cluster.target("worker", 0), graph=graph) as session,
         opened(cluster.target("worker", 0)) as served,
-        browser(tmp_path) as chromium,
+        connected(chromium) as browser,
     ):
         await session.run(init)
         for _ in range(12):
@@ -53,7 +52,7 @@ async def test_somebody_clicks_through_a_cluster_whose_second_worker_is_slow(tmp
         stuck = asyncio.create_task(session.run(take))
         try:
             for dark, width in LOOKS.values():
-                page = await chromium.page()
+                page = await browser.page()
                 await page.look(dark=dark, width=width)
                 await page.open(served.server.link)
                 await click_through(page, phone=width < 600)
@@ -139,7 +138,7 @@ async def fits(page: Page) -> None:
     assert await page.value("document.documentElement.scrollWidth <= innerWidth"), await page.value("location.hash")
 
 
-async def test_a_partial_run_shows_what_was_fed_and_fetched_so_far(tmp_path: Path) -> None:
+async def test_a_partial_run_shows_what_was_fed_and_fetched_so_far(chromium: str) -> None:
     with Graph().as_default() as graph:
         first, second = acts.placeholder(acts.float32, [], name="a"), acts.placeholder(acts.float32, [], name="b")
         half = acts.add(first, 1.0, name="half")
@@ -149,11 +148,11 @@ async def test_a_partial_run_shows_what_was_fed_and_fetched_so_far(tmp_path: Pat
         in_process({"worker": 2}) as cluster,
         AsyncSession(cluster.target(), graph=graph) as session,
         opened(cluster.target()) as served,
-        browser(tmp_path) as chromium,
+        connected(chromium) as browser,
     ):
         handle = await session.partial_run_setup([half, whole], [first, second])
         assert await session.partial_run(handle, half, {first: 1.0}) == 2.0
-        page = await chromium.page()
+        page = await browser.page()
         await page.open(served.server.link)
         await page.click("nav a[href='#/steps']")
         await page.wait_for_text("1 step running")
