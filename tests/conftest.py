@@ -65,8 +65,10 @@ WHOLE = (
     "test_readme.py",
     "test_scripts.py",
     "test_wheel.py",
+    "testing/test_many_seeds.py",
 )
-"""Files and folders of tests of what is built of the packages: demo, pages, scripts, engines, the wheel.
+"""Files and folders of tests of what is built of the packages (demo, pages, scripts, engines, the wheel), and of
+many seeds.
 
 They run with ``--all``, and when a file or folder of them is named on the command line."""
 

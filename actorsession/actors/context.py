@@ -72,7 +72,7 @@ class CallContext:
 
         Args:
             callback: called once, soon after the link has ended (soon after this call if it has ended
-                already); never for a local caller.
+                already), or what a local caller has in its place; never for a local caller without that.
 
         Returns:
             A function that unregisters the callback; it may be called again, and after the loss.

@@ -205,8 +205,9 @@ class MasterConnection:
         """
         if self._ref is None:
             raise UnavailableError(f"there is no connection to the master at {self.address}", task=self.known)
+        target = self.channel if isinstance(self.channel, LocalCalls) else self._ref
         try:
-            answer = await self._ref.ask(message, deadline)
+            answer = await target.ask(message, deadline)
         except UnavailableError as error:
             await self.add_fate(error)
             raise
