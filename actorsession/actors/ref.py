@@ -15,7 +15,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from actorsession.actors.context import CallContext
+from actorsession.actors.context import CallContext, Watch
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
 from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, OpError, from_exception
 
@@ -80,16 +80,21 @@ class Ref(Protocol):
 class LocalRef:
     """A ref to an actor of this process.
 
-    Attributes:
+    Args:
         actor: the actor.
+        watch: tells handlers of the end of what the caller calls its connection; see ``CallContext.on_gone``.
+
+    Attributes:
+        actor: the argument ``actor``.
+        watch: the argument ``watch``.
         submit: asks for another caller, on the actor's loop; see ``Actor.submit``.
         deliver: tells for another caller, on the actor's loop; see ``Actor.deliver``.
     """
 
-    __slots__ = ("actor", "deliver", "submit")
+    __slots__ = ("actor", "deliver", "submit", "watch")
 
-    def __init__(self, actor: Actor) -> None:
-        self.actor = actor
+    def __init__(self, actor: Actor, watch: Watch | None = None) -> None:
+        self.actor, self.watch = actor, watch
         # Bound here, because every message of another process passes through them.
         self.submit = actor.submit
         self.deliver = actor.deliver
@@ -115,12 +120,12 @@ class LocalRef:
         """Ask the actor, suspending only if the handler does; see ``Ref.ask``."""
         actor, here = self.actor, _current_loop()
         if actor.loop is not here and not self.is_here():
-            return await _Crossing(actor, message, deadline).ask(here)
+            return await _Crossing(actor, message, deadline, self.watch).ask(here)
         if deadline is not None and deadline.expired:
             raise DeadlineExceededError(
                 f"{type(message).__name__} was not sent to actor {actor.name!r}: its deadline is over"
             )
-        answer = actor.submit(message, CallContext(deadline))
+        answer = actor.submit(message, CallContext(deadline, watch=self.watch))
         return await answer if isinstance(answer, asyncio.Future) else answer
 
     def tell(self, message: Any) -> None:
@@ -143,9 +148,10 @@ class LocalRef:
 class _Crossing:
     """An ask from another loop: two futures, one on each loop, each of which ends the other."""
 
-    def __init__(self, actor: Actor, message: Any, deadline: Deadline | None) -> None:
+    def __init__(self, actor: Actor, message: Any, deadline: Deadline | None, watch: Watch | None) -> None:
         self._actor = actor
         self._message = message
+        self._watch = watch
         self._deadline = deadline if deadline is not None else Deadline.after(DEFAULT_SECONDS)
         self._theirs: asyncio.Future[Any] | None = None  # used on the actor's loop only
 
@@ -170,7 +176,7 @@ class _Crossing:
         if self._ours.done():
             return
         try:
-            answer = self._actor.submit(self._message, CallContext(self._deadline))
+            answer = self._actor.submit(self._message, CallContext(self._deadline, watch=self._watch))
         except OpError as exc:
             self._send_back(None, exc)
             return

@@ -156,17 +156,23 @@ class EngineProcess:
         if placing is not None and not placing.done():
             placing.cancel()
             await asyncio.wait({placing})
-        if placing is not None and not placing.cancelled() and placing.exception() is None:
+        if (placed := self._found_place()) is not None:
             await self._children.stop(1.0)
-            self.lost = await placing.result().end(grace) or self.lost
+            self.lost = await placed.end(grace) or self.lost
         await self._children.stop(1.0)
         self._end_with(TaskFate(clean=True, how="ended by its cluster"))
         forget_token([self.address])
 
+    def _found_place(self) -> Placement | None:
+        """Return where the engine has placed the task, also if nobody waited for that any longer."""
+        placing = self._placing
+        is_placed = placing is not None and placing.done() and not placing.cancelled() and not placing.exception()
+        return placing.result() if placing is not None and is_placed else None
+
     def kill_now(self) -> None:
         """End the task without waiting for anything; in a forked child do nothing."""
-        if self._placed is not None and not self._owner.is_forked:
-            self._placed.end_now()
+        if not self._owner.is_forked and (placed := self._found_place()) is not None:
+            placed.end_now()
 
     async def wait_ended(self) -> int:
         """Wait for the end of the task, and return its exit code.

@@ -212,6 +212,7 @@ class LocalCalls:
         # These belong to the loop of the master.
         self._plans: dict[int, LocalProgram] = {}
         self.setups: dict[int, ServedSetup] = {}
+        self._on_end: dict[Callable[[], None], None] | None = {}  # None after the end
         # Both belong to the loop of the client.
         self.waiting: dict[int, LocalRun] = {}
         self._unsettled: dict[int, LocalRun] = {}
@@ -228,6 +229,18 @@ class LocalCalls:
         return len(self.waiting)
 
     # -- of the master, on its loop ------------------------------------------------------------
+
+    def watch(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have a function called once the client has closed the connection; see ``CallContext.on_gone``."""
+        if self._on_end is None:
+            return asyncio.get_running_loop().call_soon(callback).cancel
+        self._on_end[callback] = None
+        return partial(self._on_end.pop, callback, None)
+
+    def _ended(self) -> None:
+        callbacks, self._on_end = self._on_end or {}, None
+        for callback in callbacks:
+            callback()
 
     def _begin(self, number: int, run: LocalRun) -> None:
         try:
@@ -310,6 +323,7 @@ class LocalCalls:
             run.waiter.failed(CancelledError(f"the connection to {self.peer_name} was closed here"))
         for call in list(self._unsettled):
             self.confirm(call, received=False)
+        self._call_master_soon(self._ended)
 
     def _call_master_soon(self, callback: Callable[[], None]) -> None:
         """Call something of the master; it has ended its runs itself if its loop is closed."""

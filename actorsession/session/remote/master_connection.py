@@ -122,7 +122,8 @@ class MasterConnection:
             if self._ref is not None:
                 self.address = address
                 assert isinstance(self._ref, LocalRef)  # those of this process are
-                self.channel = LocalCalls(self._ref, address)
+                self.channel = calls = LocalCalls(self._ref, address)
+                self._ref = LocalRef(self._ref.actor, calls.watch)
                 return
         self._ref = await self._dial(deadline)
         self.channel, self._fate = self.link, ""
