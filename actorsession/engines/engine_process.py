@@ -12,15 +12,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ownership import Owner
 from actorsession.actors.supervision import Children
-from actorsession.cluster.admin.admin_client import keep_server, update_cluster
-from actorsession.cluster.spec import ClusterSpec
+from actorsession.cluster.admin.admin_client import ToldTasks, keep_server, send_cluster
 from actorsession.engines.launcher import Launcher, Placement, TaskFate, TaskOrder
 from actorsession.errors import FailedPreconditionError, OpError
 from actorsession.rpc.exit_reports import LAST_LINES
@@ -88,16 +87,16 @@ class EngineProcess:
         remember_token(self.address, self._order.token)
         _ = self._children.start(self._watch(self._placed), name=f"watch of {self.task}")
 
-    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
-        """Send the task the addresses of all tasks.
+    async def tell_cluster(self, now: Callable[[], ToldTasks]) -> ToldTasks:
+        """Send the task the addresses of all tasks; see ``TaskProcess.tell_cluster``.
 
         Raises:
             OpError: if it does not answer.
         """
         self._owner.check()
-        await update_cluster(
+        return await send_cluster(
             self.address,
-            ClusterSpec(cluster).tasks(self._order.scheme),
+            now,
             deadline=Deadline.after(self._timeout),
             token=self._order.token,
             security=self._order.security,
