@@ -284,6 +284,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Workers take one file after the other, so a long one at the end would leave cores idle.
     """
     if not config.getoption("all") and not any("[" in word for word in config.args):
+        left_out = [item for item in items if item.get_closest_marker("whole") is not None]
+        config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item.get_closest_marker("whole") is None]
     seconds: defaultdict[Path, float] = defaultdict(float)
     for item in items:

@@ -151,6 +151,7 @@ class Page:
                 if await self.value("aim.hit"):
                     return
                 await self.release_mouse()
+                await self.value("new Promise(requestAnimationFrame)")  # in which the page draws what waited for it
 
     async def release_mouse(self) -> None:
         """Release the mouse where it was pressed."""

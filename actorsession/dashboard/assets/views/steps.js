@@ -195,6 +195,7 @@ class Lanes {
   show(steps) {
     const since = now() - WINDOW;
     this.#steps = steps.filter((step) => runs(step) || step.began + step.took > since);
+    this.#draw(); // now, for it moves what is below: with a frame it could do so while that is pressed
   }
 
   close() {
