@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeVarTuple
 
 from tests.actors.kit import eventually
-from tests.leaks import Holdings, pending_tasks, take_holdings
+from tests.leaks import Holdings, take_holdings
 
 __all__ = ["End", "interrupt_everywhere", "run_counted"]
 
@@ -64,7 +64,7 @@ async def interrupt_everywhere(
     moment, done = 0, False
     while not done:
         moment += 1
-        before, tasks = _held(), frozenset(asyncio.all_tasks())
+        before = _held()
         done = await _interrupted(start, moment)
 
         def is_released(before: Holdings = before) -> bool:
@@ -75,7 +75,6 @@ async def interrupt_everywhere(
         except TimeoutError:
             lines = _held().beyond(before).describe()
             raise AssertionError(f"a start that was cancelled at moment {moment} has left {lines}") from None
-        assert not (left := await pending_tasks(tasks)), f"moment {moment}: {left}"
 
 
 async def _interrupted(start: Callable[[], Coroutine[Any, Any, End]], moment: int) -> bool:
@@ -93,5 +92,5 @@ async def _interrupted(start: Callable[[], Coroutine[Any, Any, End]], moment: in
 
 
 def _held() -> Holdings:
-    # The threads of a loop are kept for its next works.
-    return replace(take_holdings(), threads=frozenset())
+    # Without the threads, which loops keep for their next works.
+    return replace(take_holdings(), threads=frozenset(), tasks=frozenset(asyncio.all_tasks()))

@@ -10,6 +10,7 @@ the shape is suitable.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ _EXAMPLES = (
     "valid addresses are tcp://host:port, tls://host:port, unix:///absolute/path, abstract://name and inproc://name"
 )
 _MAX_PORT = 65535
+# A process parses the addresses of its cluster at each dial and each report; there are seldom more of them.
+_MOST_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +118,7 @@ def check_scheme(scheme: str) -> None:
         raise ValueError(f"{scheme!r} is not an address scheme: lower case letters, digits, '+', '-' and '.' are")
 
 
+@functools.lru_cache(maxsize=_MOST_KEPT)
 def _parse_rest(scheme: str, rest: str) -> Address:
     """Parse the text after ``scheme://`` in the shape of that scheme."""
     if not rest:

@@ -70,6 +70,7 @@ class _Dispatch:
         direct: whether the handler bypasses the mailbox.
         once: whether the handler does not run again for a repeated request.
         keep_answer: whether a repeat of an ended request gets its answer.
+        completes: whether the handler runs to its end when the caller has given up.
         by: for a route, the field of the message by which its actor is found.
     """
 
@@ -78,6 +79,7 @@ class _Dispatch:
     direct: bool = False
     once: bool = False
     keep_answer: bool = False
+    completes: bool = False
     by: str = ""
 
 
@@ -95,7 +97,11 @@ def handles(*message_classes: type[Any], direct: bool = False) -> Callable[[H], 
 
 
 def answers(
-    *message_classes: type[Any], direct: bool = False, once: bool = False, keep_answer: bool = False
+    *message_classes: type[Any],
+    direct: bool = False,
+    once: bool = False,
+    keep_answer: bool = False,
+    completes: bool = False,
 ) -> Callable[[H], H]:
     """Declare a handler as ``handles`` does, for requests that are only asked.
 
@@ -107,8 +113,11 @@ def answers(
         once: whether the messages have a ``request_id`` and are not idempotent. A repeated request joins the
             first one while that is in progress, and is refused with ``AbortedError`` afterwards.
         keep_answer: whether a repeat that comes afterwards gets the first answer; for small answers.
+        completes: whether the handler runs, and to its end, when the caller has given up: for requests that release
+            something, whose callers give up waiting and not what they have asked for. A request of a peer that was
+            silent may arrive together with its cancellation.
     """
-    return _declare(message_classes, tell=False, direct=direct, once=once, keep_answer=keep_answer)
+    return _declare(message_classes, tell=False, direct=direct, once=once, keep_answer=keep_answer, completes=completes)
 
 
 def routes(*message_classes: type[Any], by: str) -> Callable[[H], H]:
@@ -360,7 +369,7 @@ class Actor:
         """Call a handler now if the actor is idle, or queue the message; see ``submit``."""
         mailbox = self._mailbox
         if self._busy or mailbox.queue or self._stopped is not None or mailbox.full:
-            return self._line_up(message, context)
+            return self._line_up(dispatch, message, context)
         self._busy = True
         try:
             result = dispatch.method(self, message, context)
@@ -374,14 +383,14 @@ class Actor:
                 self._schedule_pump()
         if not hasattr(type(result), "__await__"):
             return result
-        delivery = Delivery(message, context, self.name)
+        delivery = Delivery(message, context, self.name, completes=dispatch.completes)
         self._start_child(delivery, result)
         return delivery.expect_answer(mailbox.leave)
 
-    def _line_up(self, message: Any, context: CallContext) -> asyncio.Future[Any]:
+    def _line_up(self, dispatch: _Dispatch, message: Any, context: CallContext) -> asyncio.Future[Any]:
         if self._stopped is not None:
             raise self._aborted(message)
-        delivery = Delivery(message, context, self.name)
+        delivery = Delivery(message, context, self.name, completes=dispatch.completes)
         answer = delivery.expect_answer(self._mailbox.leave)
         if self._mailbox.full:
             self._mailbox.wait_for_space(delivery)

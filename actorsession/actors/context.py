@@ -13,7 +13,7 @@ from actorsession.actors.deadline import DEFAULT_SECONDS, NEVER, Deadline
 __all__ = ["LOCAL", "LOCAL_TELL", "CallContext", "ProgramTable", "Watch"]
 
 Watch: TypeAlias = Callable[[Callable[[], None]], Callable[[], None]]
-"""Registers a callback for the end of a connection, and returns a function that unregisters it."""
+"""Registers a callback for the end of a link, and returns a function that unregisters it."""
 
 LOCAL = "local"
 """The peer of calls from this process."""
@@ -68,11 +68,11 @@ class CallContext:
         return self._deadline
 
     def on_gone(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Register a callback for the loss of the caller's connection.
+        """Register a callback for the loss of the caller's link.
 
         Args:
-            callback: called once, soon after the connection has ended (soon after this call if it has ended
-                already); never for a local caller without one.
+            callback: called once, soon after the link has ended (soon after this call if it has ended
+                already), or what a local caller has in its place; never for a local caller without that.
 
         Returns:
             A function that unregisters the callback; it may be called again, and after the loss.

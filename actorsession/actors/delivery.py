@@ -4,7 +4,8 @@
 never becomes one. ``Actor`` is the only user.
 
 Invariants: the answer is a future that is completed once: by the end of the child, by the deadline, by the
-stop of the actor, or by cancellation by the caller. Whichever comes first ends the child and the timer.
+stop of the actor, or by cancellation by the caller. Whichever comes first ends the timer, and the child unless it
+completes its work without a waiter.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ __all__ = ["Delivery"]
 class Delivery:
     """A message that could not be answered at once.
 
+    Args:
+        message: the message.
+        context: its circumstances.
+        actor: the name of the actor.
+        completes: whether it is handled to the end although nobody waits for the answer any more.
+
     Attributes:
         message: the message.
         context: its circumstances, including the deadline.
@@ -31,22 +38,23 @@ class Delivery:
         since: when the actor got it, by the monotonic clock.
     """
 
-    __slots__ = ("_actor", "_on_abandoned", "_timer", "answer", "child", "context", "message", "since")
+    __slots__ = ("_actor", "_completes", "_on_abandoned", "_timer", "answer", "child", "context", "message", "since")
 
-    def __init__(self, message: Any, context: CallContext, actor: str) -> None:
+    def __init__(self, message: Any, context: CallContext, actor: str, *, completes: bool = False) -> None:
         self.message = message
         self.context = context
         self.answer: asyncio.Future[Any] | None = None
         self.child: asyncio.Task[Any] | None = None
         self.since = current_host().clock.monotonic()
         self._actor = actor
+        self._completes = completes
         self._on_abandoned: Callable[[Delivery], None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def abandoned(self) -> bool:
-        """Whether the answer has no waiter any more."""
-        return self.answer is not None and self.answer.done()
+        """Whether it need not be handled, because the answer has no waiter any more."""
+        return self.answer is not None and self.answer.done() and not self._completes
 
     def expect_answer(self, on_abandoned: Callable[[Delivery], None]) -> asyncio.Future[Any]:
         """Return a new future for the answer; cancelling it abandons the message.
@@ -97,6 +105,8 @@ class Delivery:
     def _answered(self, answer: asyncio.Future[Any]) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        if self._completes:
+            return
         if self.child is not None:
             self.child.cancel()  # does nothing to a child that has ended
         elif self._on_abandoned is not None:

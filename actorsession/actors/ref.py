@@ -80,21 +80,16 @@ class Ref(Protocol):
 class LocalRef:
     """A ref to an actor of this process.
 
-    Args:
-        actor: the actor.
-        watch: tells handlers of the end of what the caller calls its connection; see ``CallContext.on_gone``.
-
     Attributes:
-        actor: the argument ``actor``.
-        watch: the argument ``watch``.
+        actor: the actor.
         submit: asks for another caller, on the actor's loop; see ``Actor.submit``.
         deliver: tells for another caller, on the actor's loop; see ``Actor.deliver``.
     """
 
-    __slots__ = ("actor", "deliver", "submit", "watch")
+    __slots__ = ("actor", "deliver", "submit")
 
-    def __init__(self, actor: Actor, watch: Watch | None = None) -> None:
-        self.actor, self.watch = actor, watch
+    def __init__(self, actor: Actor) -> None:
+        self.actor = actor
         # Bound here, because every message of another process passes through them.
         self.submit = actor.submit
         self.deliver = actor.deliver
@@ -116,16 +111,22 @@ class LocalRef:
             actor.loop = here
         return actor.loop is here
 
-    async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
-        """Ask the actor, suspending only if the handler does; see ``Ref.ask``."""
+    async def ask(self, message: Any, deadline: Deadline | None = None, watch: Watch | None = None) -> Any:
+        """Ask the actor, suspending only if the handler does; see ``Ref.ask``.
+
+        Args:
+            message: the message.
+            deadline: the end of the wait.
+            watch: registers a callback for the end of what the caller has to do with the actor, on the actor's loop.
+        """
         actor, here = self.actor, _current_loop()
         if actor.loop is not here and not self.is_here():
-            return await _Crossing(actor, message, deadline, self.watch).ask(here)
+            return await _Crossing(actor, message, deadline, watch).ask(here)
         if deadline is not None and deadline.expired:
             raise DeadlineExceededError(
                 f"{type(message).__name__} was not sent to actor {actor.name!r}: its deadline is over"
             )
-        answer = actor.submit(message, CallContext(deadline, watch=self.watch))
+        answer = actor.submit(message, CallContext(deadline, watch=watch))
         return await answer if isinstance(answer, asyncio.Future) else answer
 
     def tell(self, message: Any) -> None:

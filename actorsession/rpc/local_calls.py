@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from actorsession.actors.context import CallContext
+from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import LocalRef
 from actorsession.errors import AbortedError, CancelledError, OpError, from_exception
 from actorsession.graph.held_arrays import bytes_held
@@ -190,7 +191,7 @@ ClientRun: TypeAlias = ServedRun | LocalRun
 
 
 class LocalCalls:
-    """The runs of one session at a master in this process.
+    """The runs of one session at a master in this process, and its requests.
 
     Args:
         master: the master.
@@ -212,7 +213,8 @@ class LocalCalls:
         # These belong to the loop of the master.
         self._plans: dict[int, LocalProgram] = {}
         self.setups: dict[int, ServedSetup] = {}
-        self._on_end: dict[Callable[[], None], None] | None = {}  # None after the end
+        self._watchers: dict[object, Callable[[], None]] = {}
+        self._is_over = False
         # Both belong to the loop of the client.
         self.waiting: dict[int, LocalRun] = {}
         self._unsettled: dict[int, LocalRun] = {}
@@ -229,18 +231,6 @@ class LocalCalls:
         return len(self.waiting)
 
     # -- of the master, on its loop ------------------------------------------------------------
-
-    def watch(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Have a function called once the client has closed the connection; see ``CallContext.on_gone``."""
-        if self._on_end is None:
-            return asyncio.get_running_loop().call_soon(callback).cancel
-        self._on_end[callback] = None
-        return partial(self._on_end.pop, callback, None)
-
-    def _ended(self) -> None:
-        callbacks, self._on_end = self._on_end or {}, None
-        for callback in callbacks:
-            callback()
 
     def _begin(self, number: int, run: LocalRun) -> None:
         try:
@@ -268,6 +258,22 @@ class LocalCalls:
         except Exception as exc:
             run.fail(from_exception(exc))
 
+    def _watch(self, callback: Callable[[], None]) -> Callable[[], None]:
+        if self._is_over:
+            return asyncio.get_running_loop().call_soon(callback).cancel
+        key = object()
+        self._watchers[key] = callback
+
+        def unregister() -> None:
+            self._watchers.pop(key, None)
+
+        return unregister
+
+    def _end(self) -> None:
+        watchers, self._watchers, self._is_over = self._watchers, {}, True
+        for callback in watchers.values():
+            callback()
+
     def _cancel(self, call: int, run: LocalRun) -> None:
         setup = self.setups.get(call)
         if setup is not None:
@@ -275,6 +281,10 @@ class LocalCalls:
         run.cancel()
 
     # -- of the client, on its loop ------------------------------------------------------------
+
+    async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
+        """Ask the master, which notices the end of these calls as it does that of a link; see ``Ref.ask``."""
+        return await self._ref.ask(message, deadline, self._watch)
 
     def request(
         self,
@@ -317,13 +327,13 @@ class LocalCalls:
             self._call_master_soon(partial(run.settle, received=received))
 
     def end(self) -> None:
-        """End all runs, because the client has closed the connection."""
+        """End all runs, and the session if it is still open, because the client has closed the connection."""
         while self.waiting:
             _, run = self.waiting.popitem()
             run.waiter.failed(CancelledError(f"the connection to {self.peer_name} was closed here"))
         for call in list(self._unsettled):
             self.confirm(call, received=False)
-        self._call_master_soon(self._ended)
+        self._call_master_soon(self._end)
 
     def _call_master_soon(self, callback: Callable[[], None]) -> None:
         """Call something of the master; it has ended its runs itself if its loop is closed."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actorsession import metrics
-from actorsession.actors import Actor, CallContext, Deadline, handles
+from actorsession.actors import Actor, CallContext, Deadline, answers, handles
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -366,6 +366,45 @@ async def test_a_deadline_names_actor_message_and_time_and_cancels_the_handler()
     with pytest.raises(DeadlineExceededError, match=expected):
         await soon(desk.ref.ask(Hold(name="a"), Deadline.after(0.02)))
     await desk.until("a cancelled")
+
+
+class Janitor(Desk):
+    """Completes what it was asked for, though nobody waits for it."""
+
+    @answers(Hold, completes=True)
+    async def on_hold(self, message: Hold, call: CallContext) -> Said:
+        return await super().on_hold(message, call)
+
+    @handles(Say)
+    def on_say(self, message: Say, call: CallContext) -> Said:
+        """Asks for something in the midst of a handler, so that it is queued, and gives up at once."""
+        self.submit(Hold(name=message.text), call).cancel()
+        return Said(text=message.text)
+
+
+@pytest.mark.parametrize("queued", [False, True])
+async def test_a_handler_that_completes_runs_though_its_cancellation_comes_before_it_has_begun(queued: bool) -> None:
+    janitor = Janitor()
+    if queued:
+        await janitor.ref.ask(Say(text="a"))
+    else:
+        janitor.submit(Hold(name="a"), CallContext(Deadline.never())).cancel()
+    await janitor.until("a began")
+    janitor.let_go("a")
+    await janitor.until("a ended")
+    await turns()
+    assert (janitor.seen, janitor.statistics().in_flight) == (["a began", "a ended"], 0)
+
+
+async def test_a_handler_that_completes_outlives_the_deadline_and_ends_with_its_actor() -> None:
+    janitor = Janitor()
+    for name in ("a", "b"):
+        with pytest.raises(DeadlineExceededError):
+            await soon(janitor.ref.ask(Hold(name=name), Deadline.after(0.02)))
+    janitor.let_go("a")
+    await janitor.until("a ended")
+    await janitor.stop()
+    assert janitor.seen == ["a began", "b began", "a ended", "b cancelled"]
 
 
 async def test_a_deadline_that_is_over_calls_no_handler() -> None:

@@ -25,10 +25,11 @@ class Client:
         ref = registry.lookup(cluster.target())
         assert isinstance(ref, LocalRef)
         self.ref = ref
+        self.calls: LocalCalls | None = None
         self.sent = 0
 
     async def ask(self, message: Any) -> Any:
-        return await self.ref.ask(message, Deadline.after(PATIENCE))
+        return await (self.calls or self.ref).ask(message, Deadline.after(PATIENCE))
 
     async def run(self, handle: str, fetches: list[str], **more: Any) -> list[Any]:
         calls = LocalCalls(self.ref, "")
@@ -197,15 +198,21 @@ async def test_a_reset_names_a_task_that_is_not_there_and_does_not_wait_for_it(g
         assert f"{W0}: " not in told.value.message
 
 
-async def test_a_creation_that_is_given_up_leaves_no_session(cluster: InProcess, client: Client, graph: Graph) -> None:
-    for turns in range(12):
-        creating = asyncio.create_task(client.create(graph))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        creating.cancel()
-        await asyncio.wait([creating])
-        if not creating.cancelled():
-            await client.ask(CloseSession(session_handle=creating.result().session_handle))
-        await eventually(lambda: all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values()))
-    assert len((await client.create(graph)).session_handle) == 16
+async def test_a_creation_that_is_given_up_leaves_no_session(cluster: InProcess, graph: Graph) -> None:
+    """Also one whose answer is under way, and one that the master has refused and is ending."""
+    for sound in (True, False):
+        if not sound:
+            with on(f"{W0}/device:CPU:9"):
+                ops.constant(1.0)
+        for turns in range(30):
+            client = Client(cluster)
+            client.calls = LocalCalls(client.ref, "")
+            creating = asyncio.create_task(client.create(graph))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            creating.cancel()
+            await asyncio.wait([creating])
+            client.calls.end()
+            await eventually(lambda: all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values()))
+    assert len((await Client(cluster).create(Graph())).session_handle) == 16
     assert W1 in cluster.statistics()

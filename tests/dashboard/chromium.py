@@ -15,7 +15,8 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,27 @@ FLAGS = (
 )
 PATIENCE = 60.0
 
+# Whether an element is there: then with the place of its middle, and a look at what the next press hits, of which the
+# element alone hears.
+_AIM = """(() => {
+    const element = FOUND;
+    if (!element?.getClientRects().length) return false;
+    element.scrollIntoView({block: "center", inline: "nearest", behavior: "instant"});
+    const box = element.getClientRects()[0]; // of a link over two lines the first
+    window.aim?.ended.abort();
+    const place = [box.left + box.width / 2, box.top + box.height / 2];
+    const aim = window.aim = {place, ended: new AbortController()};
+    const look = (event) => {
+        aim.hit ??= Boolean(FOUND?.contains(event.target));
+        if (aim.hit) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+    };
+    for (const kind of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"])
+        addEventListener(kind, look, {capture: true, signal: aim.ended.signal});
+    return true;
+})()"""
+
 # Keys that are not what they type.
 _CODES = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "End": 35}
 
@@ -58,6 +80,7 @@ class Page:
     _session: str
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
+    _mouse: tuple[float, float] = (0.0, 0.0)
 
     def heard(self, method: str, params: dict[str, Any]) -> None:
         """Keep what an event says."""
@@ -110,18 +133,33 @@ class Page:
         await self.wait(f"document.querySelector({json.dumps(selector)})?.innerText.includes({json.dumps(text)})")
 
     async def click(self, selector: str) -> None:
-        """Press the mouse in the middle of an element, as a hand does."""
-        find = f"document.querySelector({json.dumps(selector)})"
-        await self.wait(f"{find} !== null")
-        middle = f"""(() => {{
-            const element = {find};
-            element.scrollIntoView({{block: "center", inline: "nearest", behavior: "instant"}});
-            const box = element.getClientRects()[0]; // of a link over two lines the first
-            return [box.left + box.width / 2, box.top + box.height / 2];
-        }})()"""
-        x, y = await self.value(middle)
-        for kind in ("mousePressed", "mouseReleased"):
-            await self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        """Click in the middle of an element, as a hand does."""
+        await self.press_mouse(selector)
+        await self.release_mouse()
+
+    async def press_mouse(self, selector: str) -> None:
+        """Press the mouse in the middle of an element.
+
+        The page may move it after it was measured: a press that hits another one is kept from the page and aimed anew.
+        """
+        found = f"document.querySelector({json.dumps(selector)})"
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                await self.wait(_AIM.replace("FOUND", found))
+                self._mouse = await self.value("aim.place")
+                await self._button("mousePressed")
+                if await self.value("aim.hit"):
+                    return
+                await self.release_mouse()
+                await self.value("new Promise(requestAnimationFrame)")  # in which the page draws what waited for it
+
+    async def release_mouse(self) -> None:
+        """Release the mouse where it was pressed."""
+        await self._button("mouseReleased")
+
+    async def _button(self, kind: str) -> None:
+        x, y = self._mouse
+        await self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     async def press(self, key: str) -> None:
         """Press a key."""
@@ -154,7 +192,7 @@ class Page:
 
 
 class Browser:
-    """One process of Chromium."""
+    """A connection to one process of Chromium."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -188,7 +226,7 @@ class Browser:
 
     async def page(self) -> Page:
         """Open a tab that shares no cookie and no storage with others."""
-        context = (await self.call("Target.createBrowserContext", {}))["browserContextId"]
+        context = (await self.call("Target.createBrowserContext", {"disposeOnDetach": True}))["browserContextId"]
         target = await self.call("Target.createTarget", {"url": "about:blank", "browserContextId": context})
         attached = await self.call("Target.attachToTarget", {"targetId": target["targetId"], "flatten": True})
         page = self._pages[attached["sessionId"]] = Page(self, attached["sessionId"])
@@ -198,37 +236,40 @@ class Browser:
         return page
 
 
-@contextlib.asynccontextmanager
-async def browser(folder: Path) -> AsyncIterator[Browser]:
-    """Start the browser with its files in ``folder``, and end it."""
+@contextlib.contextmanager
+def started(folder: Path) -> Iterator[str]:
+    """Start the browser with its files in ``folder``, give the address of its protocol, and end it."""
     assert EXECUTABLE is not None
     command = [EXECUTABLE, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
     with (folder / "said").open("wb") as said:
         process = subprocess.Popen(command, stderr=said, stdout=said, start_new_session=True)
     try:
-        address = await _address(process, folder)
-        async with aiohttp.ClientSession() as client, client.ws_connect(address, max_msg_size=0) as socket:
-            started = Browser(socket)
-            reading = asyncio.create_task(started.read())
-            try:
-                yield started
-            finally:
-                with contextlib.suppress(AssertionError, TimeoutError, ConnectionError):
-                    await started.call("Browser.close", {})
-                reading.cancel()
-                await asyncio.wait([reading])
+        yield _address(process, folder)
     finally:
-        # Its helpers are of its group; those that it has left are ended with it.
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await asyncio.to_thread(process.wait)
+            os.killpg(process.pid, signal.SIGKILL)  # its helpers are of its group
+        process.wait()
 
 
-async def _address(process: subprocess.Popen[bytes], folder: Path) -> str:
+def _address(process: subprocess.Popen[bytes], folder: Path) -> str:
     """Return the address that the browser writes to a file when it listens."""
     port = folder / "DevToolsActivePort"
-    async with asyncio.timeout(PATIENCE):
-        while not (port.exists() and len(lines := port.read_text().splitlines()) == 2):
-            assert process.poll() is None, (folder / "said").read_text(errors="replace")
-            await asyncio.sleep(0.01)
+    limit = time.monotonic() + PATIENCE
+    while not (port.exists() and len(lines := port.read_text().splitlines()) == 2):
+        alive = process.poll() is None and time.monotonic() < limit
+        assert alive, (folder / "said").read_text(errors="replace")
+        time.sleep(0.01)
     return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
+
+
+@contextlib.asynccontextmanager
+async def connected(address: str) -> AsyncIterator[Browser]:
+    """Use a browser that is started; the pages that are opened here are closed at the end."""
+    async with aiohttp.ClientSession() as client, client.ws_connect(address, max_msg_size=0) as socket:
+        browser = Browser(socket)
+        reading = asyncio.create_task(browser.read())
+        try:
+            yield browser
+        finally:
+            reading.cancel()
+            await asyncio.wait([reading])

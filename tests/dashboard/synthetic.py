@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import mimetypes
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from importlib import resources
 from typing import Any
@@ -31,6 +32,7 @@ class Synthetic:
         self.names = [f"/job:worker/task:{index}" for index in range(tasks)]
         self.nodes, self.name = nodes, name
         self.down = False
+        self.began = time.time()
 
     def cluster(self) -> Any:
         """Return the tasks, of which the second works alone and is far away."""
@@ -393,7 +395,7 @@ class Synthetic:
         if first == "errors":
             return [
                 {
-                    "when": time.time() - 60 * index,
+                    "when": self.began - 60 * index,
                     "code": ("InvalidArgumentError", "UnavailableError")[index % 2],
                     "message": self.name or f"message {index}\nof two lines",
                     "task": here,
@@ -403,6 +405,38 @@ class Synthetic:
                 for index in range(12)
             ]
         raise web.HTTPNotFound
+
+
+class Restless(Synthetic):
+    """A cluster of which every second answer has one more line before the others, and whose step runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked: Counter[str] = Counter()
+
+    def answer(self, path: str, query: str = "") -> Any:
+        """Return the next answer to a path."""
+        answer = super().answer(path, query)
+        self._asked[path] += 1
+        if path.startswith("steps/"):
+            return {**answer, "took": 0.0}
+        if self._asked[path] % 2:
+            return answer
+        if path == "cluster":
+            answer["tasks"][0]["findings"] = ["its event loop is late"]
+        elif path == "why":
+            answer["cause"].insert(0, "another")
+        elif path == "steps":
+            answer["last"].append(self._step(200, time.time() - 9, 9.0))
+        elif path == "sessions":
+            answer.append({**answer[0], "handle": "c3d4", "name": "a longer name of a session", "runs": 9999})
+        elif path == "variables":
+            answer.append({**answer[0], "name": "largest", "bytes": 10**9})
+        elif path == "queues":
+            answer.append({**answer[0], "name": "a queue"})
+        elif path == "errors":
+            answer.append({**answer[1], "when": self.began + 1})
+        return answer
 
 
 @contextlib.asynccontextmanager

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from tests.dashboard.chromium import EXECUTABLE, Page, browser
+from tests.dashboard.chromium import EXECUTABLE, Page, connected
 from tests.dashboard.synthetic import HOSTILE, Synthetic, serve
 
 pytestmark = [
@@ -39,10 +38,10 @@ LOOKS = {"light": (False, 1400), "dark": (True, 1400), "phone": (True, 390)}
 
 
 @asynccontextmanager
-async def opened(cluster: Synthetic, folder: Path, *, dark: bool = False, width: int = 1400) -> AsyncIterator[Page]:
+async def opened(cluster: Synthetic, chromium: str, *, dark: bool = False, width: int = 1400) -> AsyncIterator[Page]:
     """The page of a cluster in a browser, which at the end has complained of nothing and asked nobody else."""
-    async with serve(cluster) as address, browser(folder) as chromium:
-        page = await chromium.page()
+    async with serve(cluster) as address, connected(chromium) as browser:
+        page = await browser.page()
         await page.look(dark=dark, width=width)
         await page.open(address)
         yield page
@@ -55,17 +54,17 @@ async def go(page: Page, view: str) -> None:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-async def test_every_view_shows_the_cluster(look: str, tmp_path: Path) -> None:
+async def test_every_view_shows_the_cluster(look: str, chromium: str) -> None:
     dark, width = LOOKS[look]
-    async with opened(Synthetic(), tmp_path, dark=dark, width=width) as page:
+    async with opened(Synthetic(), chromium, dark=dark, width=width) as page:
         for view, text in VIEWS.items():
             await go(page, view)
             await page.wait_for_text(text)
             assert await page.value("document.documentElement.scrollWidth <= innerWidth"), f"{view} is too wide"
 
 
-async def test_every_view_is_reached_by_its_link_and_by_its_key(tmp_path: Path) -> None:
-    async with opened(Synthetic(), tmp_path) as page:
+async def test_every_view_is_reached_by_its_link_and_by_its_key(chromium: str) -> None:
+    async with opened(Synthetic(), chromium) as page:
         names = await page.value("[...document.querySelectorAll('nav a')].map((link) => link.hash)")
         assert len(names) == 9
         for number, name in enumerate(names, start=1):
@@ -79,8 +78,8 @@ async def test_every_view_is_reached_by_its_link_and_by_its_key(tmp_path: Path) 
         await page.wait("!document.querySelector('#keys').open")
 
 
-async def test_a_step_is_opened_and_played_by_the_keyboard(tmp_path: Path) -> None:
-    async with opened(Synthetic(), tmp_path) as page:
+async def test_a_step_is_opened_and_played_by_the_keyboard(chromium: str) -> None:
+    async with opened(Synthetic(), chromium) as page:
         await go(page, "steps")
         await page.wait("document.querySelectorAll('[role=grid] .rows [role=row]').length > 10")
         await page.value("document.querySelector('[role=grid]').focus()")
@@ -105,8 +104,8 @@ async def test_a_step_is_opened_and_played_by_the_keyboard(tmp_path: Path) -> No
         await page.wait("document.querySelector('.play').textContent.includes('Play')")
 
 
-async def test_a_task_that_is_chosen_shows_its_log_and_its_lines_alone(tmp_path: Path) -> None:
-    async with opened(Synthetic(), tmp_path) as page:
+async def test_a_task_that_is_chosen_shows_its_log_and_its_lines_alone(chromium: str) -> None:
+    async with opened(Synthetic(), chromium) as page:
         await page.wait_for_text("worker:1")
         await page.value("document.querySelector('[role=grid]').focus()")
         for key in ("ArrowDown", "ArrowDown", "Enter"):
@@ -116,8 +115,8 @@ async def test_a_task_that_is_chosen_shows_its_log_and_its_lines_alone(tmp_path:
         assert await page.value("decodeURIComponent(location.hash)") == "#/overview//job:worker/task:1"
 
 
-async def test_a_variable_shows_its_values_when_it_is_opened(tmp_path: Path) -> None:
-    async with opened(Synthetic(), tmp_path) as page:
+async def test_a_variable_shows_its_values_when_it_is_opened(chromium: str) -> None:
+    async with opened(Synthetic(), chromium) as page:
         await go(page, "variables")
         await page.wait("document.querySelectorAll('.rows [role=row]').length > 5")
         await page.click(".rows [role=row]")
@@ -128,8 +127,8 @@ async def test_a_variable_shows_its_values_when_it_is_opened(tmp_path: Path) -> 
         await page.wait("document.querySelector('[role=grid]').getAttribute('aria-rowcount') === '1'")
 
 
-async def test_a_node_is_found_by_its_name_and_shows_the_line_of_the_user(tmp_path: Path) -> None:
-    async with opened(Synthetic(), tmp_path) as page:
+async def test_a_node_is_found_by_its_name_and_shows_the_line_of_the_user(chromium: str) -> None:
+    async with opened(Synthetic(), chromium) as page:
         await go(page, "graph")
         await page.wait_for_text("200 nodes")
         await page.click("input[type=search]")
@@ -145,8 +144,8 @@ async def test_a_node_is_found_by_its_name_and_shows_the_line_of_the_user(tmp_pa
         await page.wait(f"document.querySelectorAll('.drawing .box').length < {shown}")
 
 
-async def test_hostile_names_and_lines_stay_text_in_every_view(tmp_path: Path) -> None:
-    async with opened(Synthetic(name=HOSTILE), tmp_path) as page:
+async def test_hostile_names_and_lines_stay_text_in_every_view(chromium: str) -> None:
+    async with opened(Synthetic(name=HOSTILE), chromium) as page:
         for view in VIEWS:
             await go(page, view)
             await page.wait_for_text("onerror=", "main, h1")
@@ -164,10 +163,10 @@ async def test_hostile_names_and_lines_stay_text_in_every_view(tmp_path: Path) -
         assert await page.value("window.hurt === undefined")
 
 
-async def test_a_lost_server_is_said_and_found_again(tmp_path: Path) -> None:
+async def test_a_lost_server_is_said_and_found_again(chromium: str) -> None:
     cluster = Synthetic()
-    async with serve(cluster) as address, browser(tmp_path) as chromium:
-        page = await chromium.page()
+    async with serve(cluster) as address, connected(chromium) as browser:
+        page = await browser.page()
         await page.open(address)
         await page.wait_for_text("worker:1")
         cluster.down = True
@@ -180,8 +179,8 @@ async def test_a_lost_server_is_said_and_found_again(tmp_path: Path) -> None:
         assert exceptions == []
 
 
-async def test_of_a_thousand_tasks_the_rows_in_sight_alone_are_elements(tmp_path: Path) -> None:
-    async with opened(Synthetic(tasks=1000), tmp_path) as page:
+async def test_of_a_thousand_tasks_the_rows_in_sight_alone_are_elements(chromium: str) -> None:
+    async with opened(Synthetic(tasks=1000), chromium) as page:
         await page.wait("document.querySelector('[role=grid]').getAttribute('aria-rowcount') === '1000'")
         await page.wait("document.querySelectorAll('.rows [role=row]').length > 10")
         await page.value("document.querySelector('[role=grid]').focus()")
@@ -193,8 +192,8 @@ async def test_of_a_thousand_tasks_the_rows_in_sight_alone_are_elements(tmp_path
         await page.wait("document.querySelector('[role=grid]').getAttribute('aria-rowcount') === '11'")
 
 
-async def test_of_twenty_thousand_nodes_what_is_open_alone_is_drawn(tmp_path: Path) -> None:
-    async with opened(Synthetic(nodes=20_000), tmp_path) as page:
+async def test_of_twenty_thousand_nodes_what_is_open_alone_is_drawn(chromium: str) -> None:
+    async with opened(Synthetic(nodes=20_000), chromium) as page:
         await go(page, "graph")
         await page.wait_for_text("20,000 nodes")
         boxes = "document.querySelectorAll('.drawing .box').length"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
-import subprocess
-import sys
 import weakref
 from importlib import metadata
 from typing import Any
@@ -16,41 +13,15 @@ import pytest
 from actorsession import Graph, ops
 from actorsession.testing import SimulatedCluster, on_host
 from actorsession.version import installed_version
-from tests.template import ROOT, cold_starts
 from tests.testing import random_clusters, random_programs
-
-PROGRAMS, CLUSTERS = "tests.testing.random_programs", "tests.testing.random_clusters"
-
-
-def differing(module: str, count: int) -> list[str]:
-    """The lines of seeds whose digests differ between two processes; each seed has a line of its own."""
-    processes = []
-    for hash_seed in ("1", "2"):
-        command = [sys.executable, "-m", module, "0", str(count)]
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        with cold_starts():
-            processes.append(
-                subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            )
-    first, second = [process.communicate()[0].decode().splitlines() for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
-    assert len({line.split()[1] for line in first}) == count
-    return [f"{line} != {other}" for line, other in zip(first, second, strict=True) if line != other]
+from tests.testing.seeds import CLUSTERS, PROGRAMS, differing
 
 
-@pytest.mark.slow
 @pytest.mark.process
-def test_programs_have_the_same_traces_in_another_process() -> None:
-    """Tasks, queues, locks, groups, timers, pools and faults; asyncio keeps some of them in sets."""
-    assert differing(PROGRAMS, 1000) == []
-
-
-@pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.timeout(3600)
-def test_clusters_have_the_same_traces_in_another_process(pytestconfig: pytest.Config) -> None:
-    """Stories of clusters with faults; a thousand would take a core ten minutes."""
-    assert differing(CLUSTERS, 60 if pytestconfig.getoption("all") else 20) == []
+@pytest.mark.parametrize(("module", "count"), [(PROGRAMS, 100), (CLUSTERS, 5)])
+def test_traces_are_the_same_in_another_process(module: str, count: int) -> None:
+    """Programs have tasks, queues, locks, groups, timers, pools and faults; asyncio keeps some of them in sets."""
+    assert differing(module, count) == []
 
 
 def test_a_run_leaves_nothing_behind_in_the_process() -> None:

@@ -185,7 +185,9 @@ class Master(Actor):
             version = await session.plans.open(graph, session.limited(limit))
         except BaseException as error:
             self._env.errors.note(error, subject="session", session=handle)
-            await session.close(CancelledError("the session could not be opened"))
+            closing = session.close(CancelledError("the session could not be opened"))
+            # The caller may give up now, or once more; that must not leave the session half closed.
+            await (closing if self._closing else asyncio.shield(self.children.start(closing, name=f"close {handle}")))
             raise
         self._sessions[handle] = session
         _log.info("%s has opened session %s", self._env.task, handle)
@@ -221,7 +223,7 @@ class Master(Actor):
                 _ = self.children.start(session.close(why), name=f"collect {handle}")
         self._watch_idle()
 
-    @answers(CloseSession)
+    @answers(CloseSession, completes=True)
     async def on_close_session(self, message: CloseSession, call: CallContext) -> Done:
         """Close a session and cancel its steps; closing a closed session is not an error."""
         why = AbortedError(f"it was closed by {call.caller}")
@@ -229,9 +231,7 @@ class Master(Actor):
         self._clients.pop(message.session_handle, None)
         if session is not None:
             _log.info("closing session %s: its client has closed it", message.session_handle)
-            # The caller may disconnect meanwhile; that must not leave the session half closed.
-            closing = session.close(why)
-            await asyncio.shield(self.children.start(closing, name=f"close {session.handle}"))
+            await session.close(why)
         return Done()
 
     @answers(ResetContainers)

@@ -188,7 +188,7 @@ class MasterSession(Actor):
         await self.steps.prepare(message, self.limited(call.deadline))
         return Done()
 
-    @answers(PartialRunDrop)
+    @answers(PartialRunDrop, completes=True)
     def on_partial_run_drop(self, message: PartialRunDrop, call: CallContext) -> Done:
         """Cancel a partial run."""
         error = error_from_wire(message.error)

@@ -57,7 +57,7 @@ class SessionMembers:
         workers: the worker of each task.
         devices: the devices that the session may use; before it is opened those that the cluster describes.
         opening: locks, one per task: whoever holds one may open the session there.
-        unconfirmed: tasks that may have opened the session, but gave no answer.
+        unconfirmed: tasks that may have opened the session and are no members: they gave no answer, or others refused.
         departed: what tasks that have left were as members.
     """
 
@@ -145,10 +145,7 @@ class SessionMembers:
             OpError: if another worker refused; then the session is open at none of them.
         """
         soon = grace(deadline)
-        begun: list[Member] = []
-        asks = [
-            self._enter(member, peers, deadline if task in needed else soon, begun) for task, member in members.items()
-        ]
+        asks = [self._enter(member, peers, deadline if task in needed else soon) for task, member in members.items()]
         try:
             outcomes = await asyncio.gather(*asks, return_exceptions=True)
             errors = {
@@ -161,27 +158,27 @@ class SessionMembers:
             if error is not None:
                 raise error
         except BaseException:
-            await self.drop(begun)
+            await self.drop([m for task, m in members.items() if self.unconfirmed.get(task) is m])
             raise
-        self.unconfirmed.update({task: members.pop(task) for task in away})
+        for task in away:
+            del members[task]
         members.update({o.found.task: o for o in outcomes if isinstance(o, Member)})
         return {task: f"{task} at {peers[task]} ({e.message})" for task, e in away.items()}
 
-    async def _enter(self, member: Member, peers: Mapping[str, str], deadline: Deadline, begun: list[Member]) -> Member:
+    async def _enter(self, member: Member, peers: Mapping[str, str], deadline: Deadline) -> Member:
         """Open the session at a worker, unless a step has done so meanwhile, and return the current member.
 
         Args:
             member: the task and its worker.
             peers: the addresses of all tasks.
             deadline: the deadline of the call.
-            begun: ``member`` is appended to it before the worker is asked.
         """
         async with self.opening[member.found.task]:
             there = self.by_task.get(member.found.task)
             known = None if there is None or there.lapsed else there.found.incarnation
             if there is not None and known == member.found.incarnation:
                 return there
-            begun.append(member)
+            self.unconfirmed[member.found.task] = member
             await self._open(member.found.task, member, peers, deadline)
         return member
 

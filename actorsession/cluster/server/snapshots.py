@@ -617,7 +617,7 @@ class Snapshots:
     async def _until_quiet(self) -> None:
         end = self._now() + _QUIET
         # There is no event for this: steps end in many places, and none should pay for being watched.
-        while self._worker.counts().steps and self._now() < end:  # noqa: ASYNC110
+        while self._worker.running and self._now() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
 
     async def take(self) -> None:

@@ -208,6 +208,11 @@ class SessionMgr:
             session.steps.give_up(step_id, error, handed_out)
         self._env.rendezvous.end(step_id, error)
 
+    @property
+    def running(self) -> int:
+        """The number of steps that run here."""
+        return sum(len(session.steps.running) for session in self.sessions)
+
     def counts(self) -> WorkerCounts:
         """Return the counters of the worker."""
         env, steps = self._env, [session.steps for session in self.sessions]
@@ -216,7 +221,7 @@ class SessionMgr:
         return WorkerCounts(
             sessions=len(self),
             graphs=sum(len(session.graphs) for session in self.sessions),
-            steps=sum(len(s.running) for s in steps),
+            steps=self.running,
             held=sum(len(s.held) for s in steps),
             unsettled=sum(len(s.unsettled) for s in steps),
             runs=env.counters.runs,

@@ -102,7 +102,7 @@ class WorkerSession(Actor):
         """Register partitions; see ``RegisteredGraphs.register``."""
         return self.graphs.register(message, call)
 
-    @answers(DeregisterGraph)
+    @answers(DeregisterGraph, completes=True)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Done:
         """Release partitions; steps that run them are not affected."""
         self.graphs.release(message.graph_handle)

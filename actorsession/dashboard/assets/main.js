@@ -1,6 +1,6 @@
 /** The frame of the page: its views with their addresses and keys, the name of the cluster, the state of the connection. */
 
-import { h, hash, put } from "./dom.js";
+import { h, hash, pressed, put, renew } from "./dom.js";
 import { duration } from "./format.js";
 import { Source, set_clock } from "./source.js";
 import * as errors from "./views/errors.js";
@@ -68,10 +68,12 @@ function connection(lost) {
   line.hidden = lost === null;
   document.body.classList.toggle("lost", lost !== null);
   if (lost === null) return;
-  const text = h("span");
-  const say = () =>
-    (text.textContent = `The server does not answer. The page shows what it last said; next try in ${duration(Math.max(0, Math.ceil((lost.at - Date.now()) / 1000)))}. `);
-  put(line, text, h("button", { type: "button", click: lost.now }, "Try now"));
+  const say = () => {
+    if (pressed()) return;
+    const wait = duration(Math.max(0, Math.ceil((lost.at - Date.now()) / 1000)));
+    const text = `The server does not answer. The page shows what it last said; next try in ${wait}. `;
+    renew(line, text, h("button", { type: "button", click: lost.now }, "Try now"));
+  };
   say();
   counting = setInterval(say, 500);
 }

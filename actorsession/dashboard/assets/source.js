@@ -3,10 +3,14 @@
  *
  * A view watches paths. While the server cannot be reached all of them wait for one retry, whose pause doubles; the page
  * keeps what it had. An answer that refuses (a step that has left the ring, a token that is wrong) is given to the view.
+ * What comes while something is pressed waits for the release: a browser knows of no click on what was replaced or moved.
  */
+
+import { pressed } from "./dom.js";
 
 const FIRST_PAUSE = 1;
 const LONGEST_PAUSE = 30;
+const LONGEST_PRESS = 30; // of a drag that ends in another window a page may hear nothing
 
 /** An answer of the server that says no, with its text. */
 export class Refusal extends Error {
@@ -50,6 +54,8 @@ export class Source {
     } catch (error) {
       if (error instanceof SyntaxError) throw refused(0, `${path} did not answer JSON`);
       throw error instanceof TypeError ? new Lost() : error;
+    } finally {
+      await released(signal);
     }
   }
 
@@ -119,6 +125,17 @@ function pause(seconds, signal) {
       done();
     }
     signal.addEventListener("abort", end);
+  });
+}
+
+function released(signal) {
+  const limit = performance.now() + LONGEST_PRESS * 1000;
+  return new Promise((done) => {
+    function look() {
+      if (pressed() && performance.now() < limit && !signal?.aborted) requestAnimationFrame(look);
+      else done();
+    }
+    look();
   });
 }
 

@@ -1,11 +1,11 @@
 /**
  * Tables of which only the rows in sight are elements, so that a thousand tasks scroll like ten.
  *
- * A row keeps its element while it is in sight: focus, selection and a press of the mouse outlive new answers. Arrow keys,
- * Page Up, Page Down, Home and End move the selected row, and Enter opens it.
+ * A row keeps its element while it is in sight: focus and selection outlive new answers. Arrow keys, Page Up, Page Down,
+ * Home and End move the selected row, and Enter opens it.
  */
 
-import { h, put, nothing } from "./dom.js";
+import { h, nothing, renew } from "./dom.js";
 
 const ROW = 34; // pixels, as in style.css
 const MARGIN = 6; // rows above and below those in sight
@@ -54,7 +54,6 @@ export class Table {
       this.#body,
       this.#empty,
     );
-    this.#body.addEventListener("click", (event) => this.#click(event));
     this.element.style.setProperty(
       "--columns",
       this.#widths(() => true),
@@ -141,12 +140,15 @@ export class Table {
 
   #row() {
     const cells = this.#columns.map((column) => h("div", { role: "gridcell", class: style(column) }));
-    const element = h("div", { role: "row", class: this.#options.open ? "row opens" : "row" }, cells);
-    this.#space.append(element);
-    return { element, cells, texts: [] };
+    const drawn = { cells, texts: [] };
+    const click = (event) => event.target.closest("a, button") === null && this.#open(drawn.row);
+    drawn.element = h("div", { role: "row", class: this.#options.open ? "row opens" : "row", click }, cells);
+    this.#space.append(drawn.element);
+    return drawn;
   }
 
   #fill(drawn, row, key, index) {
+    drawn.row = row;
     drawn.element.style.setProperty("transform", `translateY(${index * ROW}px)`);
     drawn.element.setAttribute("aria-rowindex", String(index + 1));
     const selected = key === this.#selected;
@@ -164,17 +166,10 @@ export class Table {
         drawn.cells[at].title = content;
         drawn.texts[at] = content;
       } else {
-        put(drawn.cells[at], content);
+        renew(drawn.cells[at], content);
         drawn.texts[at] = null;
       }
     });
-  }
-
-  /** By place and not by element, because a new answer may come between press and release. */
-  #click(event) {
-    if (event.target.closest("a, button")) return;
-    const index = Math.floor((event.clientY - this.#space.getBoundingClientRect().top) / ROW);
-    if (index >= 0 && index < this.#rows.length) this.#open(this.#rows[index]);
   }
 
   #open(row) {

@@ -122,8 +122,7 @@ class MasterConnection:
             if self._ref is not None:
                 self.address = address
                 assert isinstance(self._ref, LocalRef)  # those of this process are
-                self.channel = calls = LocalCalls(self._ref, address)
-                self._ref = LocalRef(self._ref.actor, calls.watch)
+                self.channel = LocalCalls(self._ref, address)
                 return
         self._ref = await self._dial(deadline)
         self.channel, self._fate = self.link, ""
@@ -206,8 +205,9 @@ class MasterConnection:
         """
         if self._ref is None:
             raise UnavailableError(f"there is no connection to the master at {self.address}", task=self.known)
+        target = self.channel if isinstance(self.channel, LocalCalls) else self._ref
         try:
-            answer = await self._ref.ask(message, deadline)
+            answer = await target.ask(message, deadline)
         except UnavailableError as error:
             await self.add_fate(error)
             raise

@@ -9,6 +9,7 @@ knows the kinds.
 from __future__ import annotations
 
 import errno
+import os
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -163,6 +164,13 @@ def _snapshots(disk: SimulatedDisk) -> list[str]:
     return [f"{SNAPSHOTS}/{name}" for name in sorted(disk.listdir(SNAPSHOTS)) if name.endswith(".snapshot")]
 
 
+def _sync_snapshots(disk: SimulatedDisk) -> None:
+    """Make the names of the snapshots durable: no loss of power brings one back that nobody removes once more."""
+    folder = disk.open(SNAPSHOTS, os.O_RDONLY | os.O_DIRECTORY)
+    disk.fsync(folder)
+    disk.close(folder)
+
+
 def _rot(cluster: SimulatedCluster, fault: Fault) -> None:
     disk, numbers = cluster.machine(fault.whom).disk, cluster.loop.random(str(fault))
     with disk.sound():
@@ -185,10 +193,12 @@ def _foreign(cluster: SimulatedCluster, fault: Fault) -> None:
         # By its name it is the next one of the task.
         path = re.sub(r"\d+(?=-\w+\.snapshot)", lambda number: f"{int(number[0]) + 1:0{len(number[0])}}", snapshot.path)
         disk.replace(written, path)
+        _sync_snapshots(disk)
 
     def remove() -> None:
         with on_host(host), disk.sound(), suppress(FileNotFoundError):
             disk.unlink(path)
+            _sync_snapshots(disk)
 
     cluster.end_later(fault, remove)
 

@@ -38,6 +38,8 @@ Ts = TypeVarTuple("Ts")
 # What tasks that were cancelled at the end of a run may still take.
 _END_SECONDS = 3600.0
 _END_CALLBACKS = 1_000_000
+# Objects that a collection walks over in some 10 ms; with more, those from before a run are frozen while it runs.
+_MANY_OBJECTS = 100_000
 # How often the coroutine of a dead host may go on to another await when it is closed.
 _MOST_CLOSES = 100
 
@@ -382,7 +384,8 @@ class _Generators:
 @contextlib.contextmanager
 def _resting_collector() -> Iterator[None]:
     """Let nothing be collected until the block asks, and then look only at what was made in it."""
-    was_enabled, freezes = gc.isenabled(), not gc.get_freeze_count()
+    # Counting what is frozen walks over all of it, which a test suite may have frozen: some 0.1 s.
+    was_enabled, freezes = gc.isenabled(), len(gc.get_objects()) > _MANY_OBJECTS and not gc.get_freeze_count()
     gc.disable()
     if freezes:
         gc.freeze()

@@ -150,7 +150,7 @@ class Kind(NamedTuple):
         draw: draws its arguments.
         act: does it; returns what is seen and what numpy computes in its place.
         waits: whether it may wait for another operation, so that it always has a limit or is cancelled.
-        has_limit: whether it takes a limit.
+        has_limit: whether all of it takes a limit: to ask for the devices of a session, as a visit does, takes none.
     """
 
     weight: float
@@ -774,7 +774,7 @@ KINDS: dict[str, Kind] = {
     "partial": Kind(1, _draw_compute, _partial, has_limit=False),
     "save": Kind(1, _draw_save, _save),
     "restore": Kind(0.7, _draw_restore, _restore),
-    "visit": Kind(0.5, lambda n, d: {"a": _task(n, d), "x": n.choice([1, 50])}, _visit),
+    "visit": Kind(0.5, lambda n, d: {"a": _task(n, d), "x": n.choice([1, 50])}, _visit, has_limit=False),
     "reopen": Kind(0.1, lambda n, d: {}, _reopen, has_limit=False),
 }
 """What clients do."""

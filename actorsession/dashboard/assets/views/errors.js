@@ -89,7 +89,7 @@ export function open(root, page) {
         };
         return h(
           "button",
-          { type: "button", "aria-pressed": String(chosen), click: press },
+          { type: "button", "aria-pressed": String(chosen), "data-key": code, click: press },
           `${code} ${count(number)}`,
         );
       });

@@ -1,6 +1,6 @@
 /** The graph of a session: scopes that open, coloured by device, type or time; search; a node with the user's line. */
 
-import { Colours, choice, h, labelled, nothing, put } from "../dom.js";
+import { Colours, choice, h, labelled, nothing, put, renew } from "../dom.js";
 import { Drawing } from "../drawing.js";
 import { count, duration, plural, shape, short } from "../format.js";
 import { Scopes } from "../scopes.js";
@@ -261,11 +261,11 @@ export function open(root, page, chosen, wanted) {
       const handles = sessions.map((session) => session.handle).join("\n");
       if (handles === names) return;
       names = handles;
-      if (sessions.length === 0 && !chosen) return put(tools, nothing("No session is open."));
+      if (sessions.length === 0 && !chosen) return renew(tools, nothing("No session is open."));
       const options = sessions.map((session) => [session.handle, session.name || session.handle]);
       if (chosen && !sessions.some((session) => session.handle === chosen)) options.unshift([chosen, chosen]);
-      put(tools, labelled("session", choice(options, chosen ?? sessions[0].handle, choose)));
       if (!chosen) choose(sessions.reduce((a, b) => (b.nodes > a.nodes ? b : a)).handle);
+      renew(tools, labelled("session", choice(options, chosen, choose)));
     },
     (refusal) => (said.textContent = refusal.message),
   );

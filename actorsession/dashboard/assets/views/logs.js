@@ -1,6 +1,6 @@
 /** The log of one task, which goes on as the task writes. */
 
-import { choice, h, labelled, put } from "../dom.js";
+import { choice, h, labelled, put, renew } from "../dom.js";
 import { short } from "../format.js";
 
 export const title = "Logs";
@@ -64,7 +64,7 @@ export function open(root, page, chosen) {
     names = found.join("\n");
     if (!chosen && found.length > 0) choose(found[0]);
     const every = chosen && !found.includes(chosen) ? [chosen, ...found] : found;
-    put(
+    renew(
       tasks,
       labelled(
         "task",

@@ -29,6 +29,7 @@ export function open(root, page, chosen) {
   const running = h("div");
   const legend = h("div", { class: "legend" });
   const details = h("section", { class: "details", "aria-label": "Details of a task", hidden: true });
+  const about = h("div", { class: "stack" });
   const tail = h("pre", { class: "tail" });
   let cluster = null;
   let found = new Map(); // task to texts
@@ -54,6 +55,7 @@ export function open(root, page, chosen) {
     input: () => table.filter(search.value),
   });
 
+  put(details, about, tail);
   put(
     root,
     tiles,
@@ -87,8 +89,8 @@ export function open(root, page, chosen) {
     stop_tail = page.source.watch(
       path,
       3,
-      (log) => (tail.textContent = log.lines.slice(-TAIL).join("\n") || "Nothing was logged."),
-      (refusal) => (tail.textContent = refusal.message),
+      (log) => renew(tail, log.lines.slice(-TAIL).join("\n") || "Nothing was logged."),
+      (refusal) => renew(tail, refusal.message),
     );
   }
 
@@ -98,15 +100,15 @@ export function open(root, page, chosen) {
       const lines = of_tasks(cluster.tasks);
       found = new Map();
       for (const { task, text } of lines) found.set(task, [...(found.get(task) ?? []), text]);
-      put(tiles, summary(cluster));
+      renew(tiles, summary(cluster));
       renew(findings, callout(lines));
       table.show(cluster.tasks);
       const task = cluster.tasks.find((each) => each.task === chosen);
       details.hidden = !chosen;
+      tail.hidden = !task;
       renew(
-        details,
-        chosen &&
-          (task ? of_task(task, noticed(task), tail, () => choose(undefined)) : nothing(`There is no task ${chosen}.`)),
+        about,
+        task ? of_task(task, noticed(task), () => choose(undefined)) : nothing(`There is no task ${chosen}.`),
       );
     }
   }
@@ -124,7 +126,7 @@ export function open(root, page, chosen) {
   function draw() {
     const kept = Object.keys(history.tasks).slice(0, LINES);
     for (const task of kept) colours.of(task);
-    put(
+    renew(
       legend,
       kept.map((task) => h("span", { class: `swatch hue-${colours.of(task)}` }, short(task))),
     );
@@ -146,7 +148,7 @@ export function open(root, page, chosen) {
         cluster = answer;
         show();
       },
-      (refusal) => put(tiles, nothing(refusal.message)),
+      (refusal) => renew(tiles, nothing(refusal.message)),
     ),
     page.source.watch(
       () => `/api/history?${new URLSearchParams([["seconds", HISTORY], ...shown().map((task) => ["task", task])])}`,
@@ -300,7 +302,7 @@ function callout(lines) {
   const shown = lines
     .slice(0, 12)
     .map(({ task, text }) =>
-      h("li", null, h("a", { href: hash("overview", task) }, short(task)), ": ", h("span", null, text)),
+      h("li", { "data-key": task }, h("a", { href: hash("overview", task) }, short(task)), ": ", h("span", null, text)),
     );
   if (shown.length === 0)
     return h("p", { class: "fine" }, "Nothing stands out: all tasks answer, and none is slower than the others.");
@@ -351,7 +353,7 @@ function of_steps({ fetches, steps, typical }, whole, plan) {
   ]);
 }
 
-function of_task(task, noticed, tail, close) {
+function of_task(task, noticed, close) {
   const row = (name, value) => [h("dt", null, name), h("dd", null, value ?? UNKNOWN)];
   const total = Math.max(...(task.devices ?? []).map((device) => device.kernel_seconds ?? 0), 1e-9);
   return [
@@ -414,6 +416,5 @@ function of_task(task, noticed, tail, close) {
       h("h4", null, "Last lines of the log"),
       h("a", { href: hash("logs", task.task) }, "the whole log"),
     ),
-    tail,
   ];
 }

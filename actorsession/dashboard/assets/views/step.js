@@ -22,12 +22,13 @@ const LABELS = 6; // transfers that are written beside their arrows: the slowest
 
 export function open(root, page, key) {
   const head = h("div", { class: "stack" });
-  const body = h("div", { class: "stack" });
+  const player = new Player();
+  const tables = new Tables();
+  const body = h("div", { class: "stack", hidden: true }, player.element, tables.elements);
   const planned = h("div", { class: "stack" });
   const ended = new AbortController();
   let explained = false;
   let shown = null;
-  let player = null;
   put(root, h("p", null, h("a", { href: hash("steps") }, "← all steps")), head, body, planned);
 
   function show(step) {
@@ -37,16 +38,14 @@ export function open(root, page, key) {
     const text = JSON.stringify(step);
     if (text === shown) return;
     shown = text;
-    const at = player?.share ?? 1;
-    player?.stop();
-    player = new Player(step, at);
-    put(body, player.element, tables(step));
-    player.draw();
+    body.hidden = false;
+    player.show(step);
+    tables.show(step);
     if (step.took > 0 || step.error) stop();
   }
 
   const stop = page.source.watch(`/api/steps/${encodeURIComponent(key)}`, 1, show, (refusal) =>
-    put(head, nothing(refusal.message)),
+    renew(head, nothing(refusal.message)),
   );
   async function explain(step) {
     try {
@@ -65,7 +64,7 @@ export function open(root, page, key) {
   return () => {
     stop();
     ended.abort();
-    player?.stop();
+    player.close();
   };
 }
 
@@ -117,8 +116,10 @@ function partial(step) {
   );
 }
 
-function tables(step) {
-  const path = new Table(
+/** The tables of a step, in sections that are hidden where a step has nothing for them. */
+class Tables {
+  #step = null;
+  #path = new Table(
     [
       {
         name: "at",
@@ -126,7 +127,7 @@ function tables(step) {
         number: true,
         wide: true,
         value: (piece) => piece.began,
-        cell: (piece) => duration(Math.max(0, piece.began - step.began)),
+        cell: (piece) => duration(Math.max(0, piece.began - this.#step.began)),
       },
       {
         name: "took",
@@ -134,7 +135,7 @@ function tables(step) {
         number: true,
         value: (piece) => piece.ended - piece.began,
         cell: (piece) =>
-          bar((piece.ended - piece.began) / (step.took || 1), duration(piece.ended - piece.began), piece.kind),
+          bar((piece.ended - piece.began) / (this.#step.took || 1), duration(piece.ended - piece.began), piece.kind),
         width: "minmax(7rem, 1.2fr)",
       },
       {
@@ -155,8 +156,7 @@ function tables(step) {
       rows: 8,
     },
   );
-  path.show(step.critical ?? []);
-  const moved = new Table(
+  #moved = new Table(
     [
       { name: "edge", label: "Tensor", value: (transfer) => tensor(transfer.edge), width: "minmax(8rem, 1.6fr)" },
       { name: "source", label: "From", value: (transfer) => short(transfer.source) },
@@ -187,36 +187,43 @@ function tables(step) {
       rows: 8,
     },
   );
-  moved.show(step.transfers);
-  const nodes = step.partitions.flatMap(nodes_of);
-  const traced = nodes.some((node) => node.took !== null);
-  const slow = new Table(
+  #slow = new Table(
     [
       { name: "name", label: "Node", value: (node) => node.name, width: "minmax(8rem, 2fr)" },
       { name: "op", label: "Type", wide: true, value: (node) => node.op },
       { name: "where", label: "Device", value: (node) => short(node.device) },
       {
         name: "took",
-        label: traced ? "Took" : "Expected",
+        label: "Time",
         number: true,
         value: (node) => node.took ?? node.seconds,
-        cell: (node) => bar((node.took ?? node.seconds) / (step.took || 1), expected(node)),
+        cell: (node) => bar((node.took ?? node.seconds) / (this.#step.took || 1), expected(node)),
         width: "minmax(7rem, 1.2fr)",
       },
       { name: "line", label: "Your line", wide: true, value: (node) => node.line ?? "", width: "minmax(8rem, 2fr)" },
     ],
     { label: "Nodes", key: (node) => `${node.device}\n${node.name}`, sort: "took", descending: true, rows: 8 },
   );
-  slow.show(nodes);
-  return [
-    step.critical?.length > 0 && [h("h3", null, "Critical path, longest first"), path.element],
-    nodes.length > 0 && [
-      h("h3", null, traced ? "Nodes, slowest first" : "Nodes of the plan, with what each is expected to take"),
-      slow.element,
-    ],
-    h("h3", null, "Transfers, slowest first"),
-    moved.element,
+  #about_nodes = h("h3");
+  elements = [
+    h("section", { class: "stack" }, h("h3", null, "Critical path, longest first"), this.#path.element),
+    h("section", { class: "stack" }, this.#about_nodes, this.#slow.element),
+    h("section", { class: "stack" }, h("h3", null, "Transfers, slowest first"), this.#moved.element),
   ];
+
+  show(step) {
+    this.#step = step;
+    const nodes = step.partitions.flatMap(nodes_of);
+    const traced = nodes.some((node) => node.took !== null);
+    this.elements[0].hidden = !(step.critical?.length > 0);
+    this.elements[1].hidden = nodes.length === 0;
+    this.#about_nodes.textContent = traced
+      ? "Nodes, slowest first"
+      : "Nodes of the plan, with what each is expected to take";
+    this.#path.show(step.critical ?? []);
+    this.#slow.show(nodes);
+    this.#moved.show(step.transfers);
+  }
 }
 
 /** Return how long a node took or is expected to take, which is more where the plan does not know the sizes of its values. */
@@ -244,9 +251,10 @@ function ran(part) {
 
 /** The two pictures of a step with the moment that they show. */
 class Player {
-  #step;
-  #from;
-  #until;
+  #step = null;
+  #from = 0;
+  #until = 1;
+  #share = 1;
   #slider = h("input", {
     type: "range",
     min: "0",
@@ -258,11 +266,23 @@ class Player {
   #moment = h("output");
   #button = h("button", { type: "button", class: "play", click: () => this.#toggle() }, "▶ Play");
   #playing = 0;
-  #timeline;
-  #boxes;
-  share;
+  #timeline = new Timeline((share) => this.#pause(share));
+  #boxes = new Boxes();
+  #kinds = h(
+    "div",
+    { class: "legend" },
+    Object.entries(KINDS).map(([kind, text]) => h("span", { class: `kind ${kind}` }, text)),
+  );
+  element = h("div", { class: "player", keydown: (event) => this.#key(event) }, [
+    h("div", { class: "bar-of-tools" }, this.#button, this.#slider, this.#moment),
+    h("div", { class: "bar-of-tools" }, h("h3", null, "Over time"), this.#kinds),
+    this.#timeline.element,
+    h("h3", null, "Partitions and what they send"),
+    this.#boxes.element,
+  ]);
 
-  constructor(step, share) {
+  /** Show what is known of a step by now, at the moment that is chosen. */
+  show(step) {
     this.#step = step;
     const times = [
       ...step.partitions.flatMap((part) => [part.began, part.ended]),
@@ -271,35 +291,16 @@ class Player {
     ].filter((time) => typeof time === "number" && time > 0);
     this.#from = Math.min(step.began, ...times);
     this.#until = Math.max(step.took > 0 ? step.began + step.took : now(), ...times, this.#from + 1e-6);
-    this.share = share;
     const colours = new Colours();
     for (const part of step.partitions) colours.of(part.task);
-    this.#timeline = new Timeline(step, this.#from, this.#until, colours, (moment) => this.#pause(moment));
-    this.#boxes = new Boxes(step, colours);
-    const keys = h(
-      "div",
-      { class: "legend" },
-      Object.entries(KINDS).map(([kind, text]) => h("span", { class: `kind ${kind}` }, text)),
-    );
-    this.element = h("div", { class: "player", keydown: (event) => this.#key(event) }, [
-      h("div", { class: "bar-of-tools" }, this.#button, this.#slider, this.#moment),
-      h("div", { class: "bar-of-tools" }, h("h3", null, "Over time"), step.critical?.length > 0 && keys),
-      this.#timeline.element,
-      h("h3", null, "Partitions and what they send"),
-      this.#boxes.element,
-    ]);
+    this.#kinds.hidden = !(step.critical?.length > 0);
+    this.#timeline.show(step, this.#from, this.#until, colours);
+    this.#boxes.show(step, colours);
+    this.#move();
   }
 
-  draw() {
-    this.#timeline.draw();
-    this.#boxes.draw();
-    this.#show();
-  }
-
-  stop() {
+  close() {
     cancelAnimationFrame(this.#playing);
-    this.#playing = 0;
-    this.#button.textContent = "▶ Play";
     this.#timeline.close();
   }
 
@@ -307,20 +308,20 @@ class Player {
     cancelAnimationFrame(this.#playing);
     this.#playing = 0;
     this.#button.textContent = "▶ Play";
-    this.share = Math.min(1, Math.max(0, share));
-    this.#show();
+    this.#share = Math.min(1, Math.max(0, share));
+    this.#move();
   }
 
   #toggle() {
-    if (this.#playing) return this.#pause(this.share);
+    if (this.#playing) return this.#pause(this.#share);
     this.#button.textContent = "⏸ Pause";
-    if (this.share >= 1) this.share = 0;
+    if (this.#share >= 1) this.#share = 0;
     let last = performance.now();
     const next = (frame) => {
-      this.share = Math.min(1, this.share + (frame - last) / 1000 / PLAYED);
+      this.#share = Math.min(1, this.#share + (frame - last) / 1000 / PLAYED);
       last = frame;
-      if (this.share >= 1) return this.#pause(1);
-      this.#show();
+      if (this.#share >= 1) return this.#pause(1);
+      this.#move();
       this.#playing = requestAnimationFrame(next);
     };
     this.#playing = requestAnimationFrame(next);
@@ -330,14 +331,14 @@ class Player {
     if (event.target.closest("svg.drawing") || (event.target !== this.#slider && event.target.closest("input"))) return;
     if (event.key === " " && event.target !== this.#button) this.#toggle();
     else if (event.key === "ArrowLeft" || event.key === "ArrowRight")
-      this.#pause(this.share + (event.key === "ArrowLeft" ? -0.01 : 0.01));
+      this.#pause(this.#share + (event.key === "ArrowLeft" ? -0.01 : 0.01));
     else return;
     event.preventDefault();
   }
 
-  #show() {
-    const moment = this.#from + (this.#until - this.#from) * this.share;
-    this.#slider.value = String(Math.round(this.share * 1000));
+  #move() {
+    const moment = this.#from + (this.#until - this.#from) * this.#share;
+    this.#slider.value = String(Math.round(this.#share * 1000));
     this.#moment.textContent = `${duration(moment - this.#step.began)} of ${duration(this.#until - this.#step.began)}`;
     this.#slider.setAttribute("aria-valuetext", this.#moment.textContent);
     this.#timeline.at(moment);
@@ -352,7 +353,7 @@ const TOP = 24;
 
 /** Devices as lanes from top to bottom, time from left to right. */
 class Timeline {
-  #step;
+  #step = null;
   #from;
   #until;
   #colours;
@@ -368,8 +369,8 @@ class Timeline {
   #width = 0;
   #watch;
 
-  constructor(step, from, until, colours, moved) {
-    [this.#step, this.#from, this.#until, this.#colours] = [step, from, until, colours];
+  /** ``moved`` gets the share of the step at which the pointer is. */
+  constructor(moved) {
     this.element = h("div", { class: "over-time" }, this.#svg);
     const move = (event) => moved((event.clientX - this.#svg.getBoundingClientRect().left - this.#left) / this.#width);
     this.#svg.addEventListener("pointerdown", (event) => {
@@ -377,8 +378,13 @@ class Timeline {
       move(event);
     });
     this.#svg.addEventListener("pointermove", (event) => this.#svg.hasPointerCapture(event.pointerId) && move(event));
-    this.#watch = new ResizeObserver(() => this.draw());
+    this.#watch = new ResizeObserver(() => this.#draw());
     this.#watch.observe(this.element);
+  }
+
+  show(step, from, until, colours) {
+    [this.#step, this.#from, this.#until, this.#colours] = [step, from, until, colours];
+    this.#draw();
   }
 
   close() {
@@ -389,9 +395,9 @@ class Timeline {
     return this.#left + ((time - this.#from) / (this.#until - this.#from)) * this.#width;
   }
 
-  draw() {
+  #draw() {
     const wide = this.element.clientWidth;
-    if (wide === 0) return;
+    if (wide === 0 || this.#step === null) return;
     this.#left = Math.min(170, wide * 0.27);
     this.#width = wide - this.#left - 12;
     const parts = [];
@@ -556,18 +562,14 @@ function pack(nodes) {
 
 /** Partitions as boxes within their tasks; tensors as arrows between them, and as dots while they are on their way. */
 class Boxes {
-  #step;
-  #colours;
+  #step = null;
   #drawing = new Drawing("Partitions of the step, by task");
   #dots = new Map();
   element = this.#drawing.element;
 
-  constructor(step, colours) {
-    [this.#step, this.#colours] = [step, colours];
-  }
-
-  draw() {
-    const parts = this.#step.partitions;
+  show(step, colours) {
+    this.#step = step;
+    const parts = step.partitions;
     const boxes = parts.map((part) => ({
       id: part.device,
       title: short(part.device || part.task),
@@ -580,14 +582,14 @@ class Boxes {
             : []),
       ],
       group: [short(part.task)],
-      hue: this.#colours.of(part.task),
+      hue: colours.of(part.task),
       tip: `${part.device}\n${nodes_of(part)
         .map((node) => node.name)
         .slice(0, 30)
         .join("\n")}`,
     }));
     const pairs = new Map();
-    for (const transfer of this.#step.transfers) {
+    for (const transfer of step.transfers) {
       const pair = `${transfer.source}\n${transfer.target}`;
       pairs.set(pair, [...(pairs.get(pair) ?? []), transfer]);
     }
@@ -605,7 +607,7 @@ class Boxes {
         .map((each) => `${tensor(each.edge)}  ${bytes(each.bytes)}  ${duration(on_the_way(each))}\n${each.key}`)
         .join("\n"),
     }));
-    this.#drawing.show(boxes, arrows, { down: false });
+    this.#drawing.show(boxes, arrows, { down: false, keep: true });
     this.#dots.clear();
     for (const drawn of this.#drawing.arrows) {
       const dot = s("circle", { r: 5, class: "dot" });

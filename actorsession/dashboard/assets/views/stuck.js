@@ -1,7 +1,7 @@
 /** What steps wait for: the graph of who waits for whom, with the root causes marked. */
 
 import { Drawing } from "../drawing.js";
-import { h, nothing, put } from "../dom.js";
+import { h, nothing, put, renew } from "../dom.js";
 import { duration, short, step_name } from "../format.js";
 import { now } from "../source.js";
 import { Table } from "../table.js";
@@ -57,9 +57,9 @@ export function open(root, page) {
   );
 
   function show(why) {
-    text.textContent = why.text;
+    renew(text, why.text);
     table.show(why.waits);
-    put(causes, found(why));
+    renew(causes, found(why));
     const pointing = new Set(why.edges.map(([from]) => from));
     const boxes = [...new Set(why.edges.flatMap(([from, to]) => [from, to]))].map((name) => ({
       id: name,
@@ -70,12 +70,12 @@ export function open(root, page) {
     const arrows = why.edges.map(([from, to, label]) => ({ from, to, label }));
     drawing.element.hidden = boxes.length === 0;
     const edges = JSON.stringify(why.edges);
-    if (edges !== last) drawing.show(boxes, arrows, { down: false });
+    if (edges !== last) drawing.show(boxes, arrows, { down: false, keep: true });
     last = edges;
   }
 
   // Every task looks several times to tell what waits from what only passes by.
-  return page.source.watch("/api/why", 10, show, (refusal) => put(causes, nothing(refusal.message)));
+  return page.source.watch("/api/why", 10, show, (refusal) => renew(causes, nothing(refusal.message)));
 }
 
 /** Return for how long a wait has lasted; the server gives the time at which it began. */

@@ -1,0 +1,31 @@
+"""What tests of stories, defects and determinism show for a few seeds, for many: in the whole suite alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.testing.planted import DEFECTS, planted
+from tests.testing.seeds import CLUSTERS, MORE, PROGRAMS, assert_all_hold, differing, seeds_until_found
+
+# Seeds within which each planted defect has to be found.
+_MOST = 1000
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.usefixtures("quiet")]
+
+
+@pytest.mark.parametrize("seed", MORE)
+def test_all_checks_hold_in_more_stories(seed: int) -> None:
+    assert_all_hold(seed)
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_planted_defect_is_found_within_a_thousand_seeds(name: str) -> None:
+    with planted(name) as defect:
+        assert seeds_until_found(defect, 0, _MOST) is not None
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("module", "count"), [(PROGRAMS, 1000), (CLUSTERS, 60)])
+def test_traces_are_the_same_in_another_process(module: str, count: int) -> None:
+    """A thousand stories of clusters would take a core ten minutes."""
+    assert differing(module, count) == []
