@@ -387,14 +387,6 @@ def wait_for_end(workers: list[int], seconds: float) -> None:
     assert not any(map(is_running, workers))
 
 
-def test_a_script_needs_no_main_guard_and_ends_in_silence(tmp_path: Path) -> None:
-    with script(tmp_path, PARENT % "pass") as process:
-        workers = pids(process)
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (0, "the end\n", "")
-    assert not any(map(is_running, workers))
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_workers_die_with_their_parent_however_it_dies(tmp_path: Path, number: int) -> None:
     with script(tmp_path, PARENT % 'print(cluster.target("worker"), flush=True)') as process:
