@@ -3,7 +3,7 @@
 An ``async def test_...`` runs on uvloop as it is used in production, or on the stock loop with the checks of
 its debug mode, which fail a call from the wrong thread and say where a coroutine that was never awaited comes
 from: on both where loops are the subject, else on one of them, always the same. ``--all`` runs each on both,
-and the tests of ``WHOLE`` beside the others.
+and the tests of ``WHOLE`` and those that are marked ``whole`` beside the others.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 # would spin for a tenth of a second each time, on cores that other tests need.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
-hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
+hypothesis.settings.register_profile("short", derandomize=True, deadline=None, max_examples=15)
+hypothesis.settings.register_profile("whole", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 _Arguments = TypeVarTuple("_Arguments")
 
@@ -238,8 +238,22 @@ def pytest_collection() -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--all``."""
     parser.addoption(
-        "--all", action="store_true", help="run everything: " + " ".join(WHOLE) + ", and each async test on both loops"
+        "--all",
+        action="store_true",
+        help=f"run everything: {' '.join(WHOLE)}, what is marked whole, and each async test on both loops",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Hypothesis draw more examples where everything is asked for."""
+    profile = "whole" if config.getoption("all") else "short"
+    hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+
+
+@pytest.fixture(scope="session")
+def whole(pytestconfig: pytest.Config) -> bool:
+    """Whether everything is asked for, also what the short suite looks at here and there."""
+    return bool(pytestconfig.getoption("all"))
 
 
 @functools.cache
@@ -263,11 +277,16 @@ _SECONDS = {"slow": 2.0, "process": 0.4}
 _USUAL_SECONDS = 0.02
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that are likely to take longest, those beside this one, which read all others, before all.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is marked ``whole``, and begin with the files that are likely to take longest, those beside this
+    one, which read all others, before all.
 
     Workers take one file after the other, so a long one at the end would leave cores idle.
     """
+    if not config.getoption("all") and not any("[" in word for word in config.args):
+        left_out = [item for item in items if item.get_closest_marker("whole") is not None]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item.get_closest_marker("whole") is None]
     seconds: defaultdict[Path, float] = defaultdict(float)
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}

@@ -24,7 +24,7 @@ import pytest
 
 from actorsession import Graph, get_default_graph
 
-__all__ = ["OnGraph", "Refused", "for_each", "refused", "refused_later", "refusing"]
+__all__ = ["OnGraph", "Refused", "few_of", "for_each", "refused", "refused_later", "refusing"]
 
 _ROWS_OF = "_rows_of_the_table"
 _GROUP = "group_of_rows"
@@ -95,6 +95,22 @@ def for_each(
         return grouped
 
     return of_table
+
+
+def few_of(rows: Iterable[Any], every: int) -> list[Any]:
+    """Return the rows of a ``parametrize``, of which the short suite takes the first and each ``every``-th after it.
+
+    Args:
+        rows: a value each, or a sequence of values for several names.
+        every: how far apart those are that always run.
+    """
+    params: list[Any] = [row if _is_param(row) else pytest.param(*_values(row)) for row in rows]
+    more = [row._replace(marks=[*row.marks, pytest.mark.whole]) for row in params]
+    return [row if i % every == 0 else more[i] for i, row in enumerate(params)]
+
+
+def _values(row: Any) -> tuple[Any, ...]:
+    return row if isinstance(row, tuple) else (row,)
 
 
 def refusing(

@@ -10,6 +10,7 @@ the shape is suitable.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -17,11 +18,14 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 # host:port with the host in brackets if it is an IPv6 address. The port is matched loosely, because
 # _parse_port gives a better error message than "does not match".
 _HOST_PORT = re.compile(r"(?:\[(?P<v6>[^\[\]]*)\]|(?P<host>[^\[\]:/]*)):(?P<port>[^:/]*)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FIXED_SHAPES = {"tcp": "host:port", "tls": "host:port", "unix": "path", "abstract": "name", "inproc": "name"}
 _EXAMPLES = (
     "valid addresses are tcp://host:port, tls://host:port, unix:///absolute/path, abstract://name and inproc://name"
 )
 _MAX_PORT = 65535
+# A process parses the addresses of its cluster at each dial and each report; there are seldom more of them.
+_MOST_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +119,7 @@ def check_scheme(scheme: str) -> None:
         raise ValueError(f"{scheme!r} is not an address scheme: lower case letters, digits, '+', '-' and '.' are")
 
 
+@functools.lru_cache(maxsize=_MOST_KEPT)
 def _parse_rest(scheme: str, rest: str) -> Address:
     """Parse the text after ``scheme://`` in the shape of that scheme."""
     if not rest:
@@ -172,5 +177,5 @@ def _check_host_port(host: str, port: int) -> None:
 
 def _check_characters(text: str) -> None:
     """Refuse control characters, which neither log lines nor the kernel handle correctly."""
-    if any(ord(character) < 32 or ord(character) == 127 for character in text):
+    if _CONTROL.search(text):
         raise ValueError(f"{text!r} contains control characters")

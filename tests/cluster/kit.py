@@ -28,6 +28,7 @@ from tests.actors.kit import PATIENCE as PATIENCE
 from tests.actors.kit import eventually as eventually
 from tests.actors.kit import soon as soon
 from tests.nodes import make_one, op_type
+from tests.rows import few_of
 
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ def simulated(
     jobs: Mapping[str, int] | None = None, seeds: int = 3, **options: Any
 ) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., None]]:
     """Makes a test of a coroutine function, whose ``cluster`` is a simulated one that has started, once for each of
-    some seeds. Its other arguments are fixtures as ever."""
+    some seeds, the short suite for the first. Its other arguments are fixtures as ever."""
 
     def decorate(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
         @functools.wraps(test)
@@ -83,7 +84,7 @@ def simulated(
         kept = [p for name, p in inspect.signature(test).parameters.items() if name != "cluster"]
         seed = inspect.Parameter("seed", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         run.__signature__ = inspect.Signature([seed, *kept])  # type: ignore[attr-defined]
-        return pytest.mark.parametrize("seed", range(seeds))(run)
+        return pytest.mark.parametrize("seed", few_of(range(seeds), seeds))(run)
 
     return decorate
 

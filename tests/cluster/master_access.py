@@ -73,7 +73,7 @@ async def made_ways(name: str, processes: LocalCluster | None = None) -> AsyncIt
         await made.until_empty()
 
 
-@pytest.fixture(params=["inproc", "wire", "processes"])
+@pytest.fixture(params=["inproc", "wire", pytest.param("processes", marks=pytest.mark.whole)])
 async def way(request: Any, processes: LocalCluster) -> AsyncIterator[Way]:
     async for made in made_ways(request.param, processes):
         yield made

@@ -29,6 +29,7 @@ from actorsession.plan.partition import partition
 from actorsession.plan.prune import GraphView, prune
 from tests.cluster.script import ROOT, environment, running
 from tests.plan.kit import device_set
+from tests.rows import for_each
 from tests.test_architecture import MAY_EXEC, UNPICKLERS
 
 SERVER = """
@@ -339,7 +340,7 @@ INJECTIONS = [
 ]
 
 
-@pytest.mark.parametrize("hostile", INJECTIONS, ids=range(len(INJECTIONS)))
+@for_each("hostile", INJECTIONS)
 def test_text_of_a_graph_becomes_no_code(hostile: str) -> None:
     """Names and sources stand in comments of the generated code, which end where the line does."""
     with Graph().as_default() as graph:
@@ -376,7 +377,7 @@ def _generated(nodes: tuple[NodeDef, ...], feed: str, fetch: str) -> list[str]:
     return [line for s in segments for lines in (s.lines, s.traced_lines) for line in lines]
 
 
-@pytest.mark.parametrize("tag", sorted(VOCABULARY.specs))
+@for_each("tag", sorted(VOCABULARY.specs))
 def test_readers_of_messages_are_made_of_our_own_words(tag: str) -> None:
     """What is executed for a message class depends on its declaration, and on no bytes."""
     spec = VOCABULARY.specs[tag]

@@ -22,6 +22,7 @@ from actorsession.errors import CancelledError, DeadlineExceededError, ResourceE
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import PATIENCE, W1, InProcess, eventually, on, soon
 from tests.nodes import make_one, op_type
+from tests.rows import few_of
 from tests.session.large_kit import FORMS, held_pass, large
 
 ONES = float(LARGE)
@@ -37,6 +38,14 @@ def _make(context: Any) -> Any:
 
 
 op_type("TestSlowToMake", _make, stateful=True)
+
+
+# Over a link the short suite has the first of them.
+each_form = pytest.mark.parametrize(
+    ("way", "form"),
+    [*(("direct", form) for form in FORMS), *few_of([("link", form) for form in FORMS], len(FORMS))],
+    indirect=["way"],
+)
 
 
 @pytest.fixture
@@ -66,9 +75,10 @@ async def another_session(cluster: InProcess) -> AsyncIterator[Any]:
         yield step
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.usefixtures("way")
-async def test_a_step_ends_while_the_master_takes_in_a_large_graph(cluster: InProcess, x: Tensor, form: str) -> None:
+@each_form
+async def test_a_step_ends_while_the_master_takes_in_a_large_graph(
+    cluster: InProcess, x: Tensor, way: str, form: str
+) -> None:
     with held_pass(acts.plugins.PassGroup.PRE_PLACEMENT) as held:
         async with another_session(cluster) as step:
             y = FORMS[form](x)
@@ -88,9 +98,10 @@ async def test_a_step_ends_while_the_master_takes_in_a_large_graph(cluster: InPr
             await session.close()
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.usefixtures("way")
-async def test_a_step_ends_while_the_master_plans_a_large_one(cluster: InProcess, x: Tensor, form: str) -> None:
+@each_form
+async def test_a_step_ends_while_the_master_plans_a_large_one(
+    cluster: InProcess, x: Tensor, way: str, form: str
+) -> None:
     with held_pass() as held:
         async with another_session(cluster) as step:
             with x.graph.device(W1):
@@ -105,10 +116,9 @@ async def test_a_step_ends_while_the_master_plans_a_large_one(cluster: InProcess
                 assert cluster.statistics()[W1].graphs == 2
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.usefixtures("way")
+@each_form
 async def test_a_step_ends_while_a_worker_loads_a_large_graph(
-    cluster: InProcess, x: Tensor, kernels: threading.Event, form: str
+    cluster: InProcess, x: Tensor, kernels: threading.Event, way: str, form: str
 ) -> None:
     async with another_session(cluster) as step:
         with x.graph.device(W1):

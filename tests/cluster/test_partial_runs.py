@@ -23,12 +23,17 @@ from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle,
 from tests.cluster.master_access import Way, made_ways
 from tests.cluster.remote_adapters import FACES, fixtures_of, specified
 from tests.loops import cancelled
+from tests.rows import few_of
 from tests.session import test_partial_runs
 from tests.session.inner import link_statistics, remote_session
 from tests.session.partial_kit import Stages
 
 # Both faces by both kinds of way, and no more: each is a hundred and fifty tests.
-KINDS = [("inproc", "AsyncSession"), ("wire", "Session"), ("processes", "AsyncSession"), ("processes", "Session")]
+KINDS = [
+    ("inproc", "AsyncSession"),
+    ("wire", "Session"),
+    *(pytest.param(("processes", face), marks=pytest.mark.whole) for face in FACES),
+]
 
 
 @pytest.fixture(params=KINDS, ids="-".join)
@@ -237,7 +242,7 @@ async def test_partial_graphs_are_kept_apart_and_released_when_they_fall_out(
         assert await session.partial_run(other, pipe.there, {pipe.a: 3}) == 6
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few_of(range(8), 4))
 async def test_random_graphs_in_random_stages_give_what_one_run_gives(
     cluster: InProcess, plain_graph: Graph, seed: int
 ) -> None:

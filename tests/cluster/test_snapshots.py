@@ -53,6 +53,7 @@ from tests.cluster.kit import PATIENCE, PS0, W0, W1, Gate, eventually, on, soon
 from tests.irregular_files import OBSTACLES
 from tests.plan.kit import node
 from tests.ports import HoldPorts
+from tests.rows import few_of
 from transports.host import Host, on_host
 
 
@@ -1007,7 +1008,7 @@ def written_until(calls: int, seed: int) -> tuple[bool, list[int]]:
     return is_written, steps
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few_of(range(20), 5))
 def test_after_a_loss_of_power_the_last_snapshot_or_the_one_before_is_there(seed: int) -> None:
     for calls in range(30):
         is_written, steps = written_until(calls, seed)
@@ -1018,7 +1019,7 @@ def test_after_a_loss_of_power_the_last_snapshot_or_the_one_before_is_there(seed
     pytest.fail("a snapshot takes 30 calls")
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few_of(range(8), 4))
 def test_what_a_cluster_restores_after_a_loss_of_power_is_whole_and_no_older_than_its_last_snapshot(
     seed: int, graph: Graph
 ) -> None:

@@ -29,6 +29,7 @@ def test_steps_are_right_or_fail_with_one_typed_error_while_tasks_come_and_go() 
     assert len(tally.memory["client"]) >= LOOKS, seen
 
 
+@pytest.mark.whole
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", [name for name in STRESS_TESTS if name not in OF_THEIR_OWN])
 def test_what_clusters_broke_under_once_breaks_nothing(name: str) -> None:

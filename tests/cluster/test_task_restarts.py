@@ -16,6 +16,7 @@ from actorsession import Graph, errors, ops
 from actorsession.cluster import TaskEnd
 from actorsession.testing import SimulatedCluster
 from tests.cluster.kit import W0, W1, W2, on
+from tests.rows import few_of
 
 # Virtual seconds from the death of a process: before its parent knows, in the pause, while the next one starts, after.
 MOMENTS = (0.0, 0.001, 0.05, 0.11, 0.2, 0.3, 1.0)
@@ -34,7 +35,7 @@ def running(cluster: SimulatedCluster) -> list[str]:
     return [name for name in ("worker-0", "worker-1", "worker-2") if cluster.has_process(name)]
 
 
-@pytest.fixture(params=MOMENTS)
+@pytest.fixture(params=few_of(MOMENTS, 2))
 def moment(request: Any) -> float:
     return float(request.param)
 
@@ -305,7 +306,7 @@ def test_a_cluster_that_was_stopped_starts_no_processes() -> None:
 CALLBACKS = range(1, 120, 7)
 
 
-@pytest.mark.parametrize("callbacks", CALLBACKS)
+@pytest.mark.parametrize("callbacks", few_of(CALLBACKS, 4))
 @pytest.mark.parametrize("how", ["cancelled", "stopped", "killed"])
 def test_a_start_that_is_given_up_at_any_moment_leaves_no_process(how: str, callbacks: int) -> None:
     async def main(cluster: SimulatedCluster) -> None:
@@ -332,7 +333,7 @@ def test_a_start_that_is_given_up_at_any_moment_leaves_no_process(how: str, call
     run(main)
 
 
-@pytest.mark.parametrize("callbacks", CALLBACKS)
+@pytest.mark.parametrize("callbacks", few_of(CALLBACKS, 4))
 def test_a_stop_that_is_cancelled_at_any_moment_leaves_no_process(callbacks: int) -> None:
     async def main(cluster: SimulatedCluster) -> None:
         await cluster.start()

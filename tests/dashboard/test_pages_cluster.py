@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,10 @@ pytestmark = [
 ]
 
 SIZE = 700
+
+# The poller keeps on asking: after a rest, which comes soon at this interval, a page may hear that there is no session,
+# when the machine is too busy for the first round.
+AWAKE: dict[str, Any] = {"interval": 0.5, "keep_history": True}
 
 
 async def test_somebody_clicks_through_a_cluster_whose_second_worker_is_slow(chromium: str) -> None:
@@ -41,7 +46,7 @@ async def test_somebody_clicks_through_a_cluster_whose_second_worker_is_slow(chr
     async with (
         patient_cluster({"worker": 2}) as cluster,
         AsyncSession(cluster.target("worker", 0), graph=graph) as session,
-        opened(cluster.target("worker", 0)) as served,
+        opened(cluster.target("worker", 0), **AWAKE) as served,
         connected(chromium) as browser,
     ):
         await session.run(init)
@@ -147,7 +152,7 @@ async def test_a_partial_run_shows_what_was_fed_and_fetched_so_far(chromium: str
     async with (
         in_process({"worker": 2}) as cluster,
         AsyncSession(cluster.target(), graph=graph) as session,
-        opened(cluster.target()) as served,
+        opened(cluster.target(), **AWAKE) as served,
         connected(chromium) as browser,
     ):
         handle = await session.partial_run_setup([half, whole], [first, second])

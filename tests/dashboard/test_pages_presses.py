@@ -119,6 +119,28 @@ async def test_focus_and_press_outlive_the_answers_that_are_drawn_meanwhile(
         assert page.complaints == []
 
 
+async def test_of_the_moving_lanes_the_step_opens_that_was_pressed(chromium: str) -> None:
+    async with hurried(Synthetic(), chromium, "steps") as page:
+        await page.value("""window.under = (x, y) => {
+            document.querySelector(".lanes").dispatchEvent(new PointerEvent("pointermove", {clientX: x, clientY: y}));
+            return /Step (\\d+)/.exec(document.querySelector(".moving p").textContent)?.[1];
+        }""")
+        find = """(() => {
+            const box = document.querySelector(".lanes").getBoundingClientRect();
+            for (let x = box.left; x < box.left + box.width / 2; x += 5)
+                if (under(x, box.top + 11)) return [x + 10, box.top + 11];
+            return null;
+        })()"""
+        await page.wait(f"(window.place = {find}) !== null")
+        x, y = await page.value("place")
+        await page.value("addEventListener('pointerdown', () => (window.aimed = under(...place)), true)")
+        mouse = {"x": x, "y": y, "button": "left", "clickCount": 1}
+        await page.call("Input.dispatchMouseEvent", type="mousePressed", **mouse)
+        await page.wait("under(...place) !== aimed")
+        await page.call("Input.dispatchMouseEvent", type="mouseReleased", **mouse)
+        await page.wait("location.hash.endsWith(`%2F${aimed}`)")
+
+
 async def test_the_line_of_a_lost_connection_is_pressed_while_it_is_drawn(chromium: str) -> None:
     cluster = Restless()
     async with hurried(cluster, chromium) as page:

@@ -9,7 +9,7 @@ from typing import Any
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actorsession import GraphDef, NodeDef
@@ -55,7 +55,6 @@ def round_trip(envelope: Envelope) -> Envelope:
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.tag)
 @given(data=st.data())
-@settings(max_examples=25)
 def test_every_message_arrives_as_it_was_sent(spec: Spec, data: st.DataObject) -> None:
     message = data.draw(messages_of(spec))
     assert same(Tell("t", message), round_trip(Tell("t", message)))

@@ -17,6 +17,9 @@ from transports.stream import peer_user as users
 from transports.stream.listener import Secure
 from transports.stream.tls_transport import TlsTransport
 
+# Sockets as any of ``unix``, but for their names, which ``test_abstract.py`` is about.
+ABSTRACT = pytest.param("abstract", marks=pytest.mark.whole)
+
 
 class SecuredTransport(TlsTransport):
     """Has files of its own for whoever gives none, as all of the conformance suite does."""
@@ -57,7 +60,7 @@ def socket_name() -> str:
     return f"actorsession-test-{secrets.token_hex(8)}"
 
 
-@pytest.fixture(params=["tcp", "unix", "abstract"])
+@pytest.fixture(params=["tcp", "unix", ABSTRACT])
 def socket_address(request: pytest.FixtureRequest, socket_path: Path, socket_name: str) -> str:
     """Return where to listen over a stream, on each kind of socket."""
     return {"tcp": "tcp://127.0.0.1:0", "unix": f"unix://{socket_path}", "abstract": f"abstract://{socket_name}"}[
@@ -65,7 +68,7 @@ def socket_address(request: pytest.FixtureRequest, socket_path: Path, socket_nam
     ]
 
 
-@pytest.fixture(params=["tcp", "tls", "unix", "abstract", "inproc"])
+@pytest.fixture(params=["tcp", "tls", "unix", ABSTRACT, "inproc"])
 def address(request: Any, socket_path: Path, socket_name: str, files: SecurityConfig) -> Iterator[str]:
     """Yield where to listen, on each transport."""
     register_transport("tls", SecuredTransport(files), replace=True)

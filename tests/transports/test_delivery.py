@@ -229,7 +229,7 @@ async def test_a_flood_lets_the_loop_turn(dialled: Connection, accepted: Connect
 async def test_a_peer_that_sends_faster_than_frames_are_handled_is_not_read_ahead(socket_address: str) -> None:
     """What waits is bounded by two reads, however much has been sent."""
     frame = b"".join(encode_frame(Frame(b"")))
-    count = 16 * READ_SIZE // len(frame)
+    count = 6 * READ_SIZE // len(frame)
     async with raw_peer(socket_address) as (connection, _, writer):
         consumer = Consumer(connection)
         writer.write(frame * count)

@@ -180,7 +180,9 @@ class Lanes {
         (each) => x >= each.x - 3 && x <= each.x + each.width + 3 && y >= each.y && y < each.y + LANE,
       )?.step;
     };
-    this.#canvas.addEventListener("click", (event) => hit(event) && opened(hit(event)));
+    let aimed = null; // what was pressed: until the release it has moved on
+    this.#canvas.addEventListener("pointerdown", (event) => (aimed = hit(event)));
+    this.#canvas.addEventListener("click", () => aimed && opened(aimed));
     this.#canvas.addEventListener("pointermove", (event) => {
       const step = hit(event);
       this.#canvas.style.setProperty("cursor", step ? "pointer" : "default");
