@@ -134,7 +134,7 @@ DEFECTS = {
         frozenset({"collectives", "right values", "named causes", "ends in time"}),
         2,
     ),
-    "foreign snapshot": Defect(SnapshotStore, "_is_ours", _restore_any, frozenset({"whole values"}), 6),
+    "foreign snapshot": Defect(SnapshotStore, "_is_ours", _restore_any, frozenset({"whole values"}), 311),
     "session not collected": Defect(Master, "_collect", _keep_session, frozenset({"nothing pending"}), 5),
     "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 2),
 }
