@@ -3,7 +3,7 @@
 An ``async def test_...`` runs on uvloop as it is used in production, or on the stock loop with the checks of
 its debug mode, which fail a call from the wrong thread and say where a coroutine that was never awaited comes
 from: on both where loops are the subject, else on one of them, always the same. ``--all`` runs each on both,
-and the tests of ``WHOLE`` beside the others.
+and the tests of ``WHOLE`` and those that are marked ``whole`` beside the others.
 """
 
 from __future__ import annotations

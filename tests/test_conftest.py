@@ -243,6 +243,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, ..
     for name in ("test_wheel.py", "engines/test_one.py", "rpc/test_link.py", "graph/test_graph.py"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("async def test_a(): pass\n")
+    (folder / "graph/test_more.py").write_text("import pytest\n@pytest.mark.whole\nasync def test_a(): pass\n")
     options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-p", "tests.conftest", "-p", "here"]
     quiet = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     chosen = [("--all", "."), (".",), *((name,) for name in NAMED)]
@@ -262,7 +263,7 @@ def test_what_is_built_of_the_packages_is_tested_when_everything_is_asked_for(
     collected: Mapping[tuple[str, ...], list[str]],
 ) -> None:
     loops = sorted(LOOP_FACTORIES)
-    files = ["engines/test_one.py", "graph/test_graph.py", "rpc/test_link.py", "test_wheel.py"]
+    files = ["engines/test_one.py", "graph/test_graph.py", "graph/test_more.py", "rpc/test_link.py", "test_wheel.py"]
     assert collected["--all", "."] == [f"{file}::test_a[{loop}]" for file in files for loop in loops]
     some = collected[(".",)]
     assert {test.partition("::")[0] for test in some} == {"graph/test_graph.py", "rpc/test_link.py"}

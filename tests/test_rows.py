@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from actorsession import Graph, get_default_graph, ops
-from tests.rows import for_each
+from tests.rows import few_of, for_each
 
 
 def failures(test: Any, *args: Any, **fixtures: Any) -> BaseExceptionGroup[BaseException]:
@@ -220,6 +220,13 @@ def test_a_group_goes_through_its_rows_only() -> None:
     [mark] = vars(check)["pytestmark"]
     assert mark.args == ("group_of_rows", ["even", "odd"])
     assert failures(check, group_of_rows="odd").message == ("4 of 4 rows failed: 1-0, 3-0, 1-1, 3-1")
+
+
+def test_few_of_some_rows_are_not_marked() -> None:
+    rows = few_of([(1, 2), 3, pytest.param(4, id="four", marks=pytest.mark.slow), 5], 2)
+    assert [row.values for row in rows] == [(1, 2), (3,), (4,), (5,)]
+    assert [[mark.name for mark in row.marks] for row in rows] == [[], ["whole"], ["slow"], ["whole"]]
+    assert rows[2].id == "four"
 
 
 def test_a_row_that_leaves_children_on_the_loop_fails() -> None:

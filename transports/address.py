@@ -18,6 +18,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 # host:port with the host in brackets if it is an IPv6 address. The port is matched loosely, because
 # _parse_port gives a better error message than "does not match".
 _HOST_PORT = re.compile(r"(?:\[(?P<v6>[^\[\]]*)\]|(?P<host>[^\[\]:/]*)):(?P<port>[^:/]*)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FIXED_SHAPES = {"tcp": "host:port", "tls": "host:port", "unix": "path", "abstract": "name", "inproc": "name"}
 _EXAMPLES = (
     "valid addresses are tcp://host:port, tls://host:port, unix:///absolute/path, abstract://name and inproc://name"
@@ -176,5 +177,5 @@ def _check_host_port(host: str, port: int) -> None:
 
 def _check_characters(text: str) -> None:
     """Refuse control characters, which neither log lines nor the kernel handle correctly."""
-    if any(ord(character) < 32 or ord(character) == 127 for character in text):
+    if _CONTROL.search(text):
         raise ValueError(f"{text!r} contains control characters")

@@ -189,13 +189,14 @@ def end_processes(pids: frozenset[int]) -> None:
 
 
 def _open_descriptors(kept: Mapping[int, int]) -> list[tuple[int, str]]:
-    folder = Path("/proc/self/fd")
-    if not folder.is_dir():
+    try:
+        names = os.listdir("/proc/self/fd")
+    except FileNotFoundError:
         return []
     descriptors = []
-    for name in os.listdir(folder):
+    for name in names:
         try:
-            target = os.readlink(f"{folder}/{name}")
+            target = os.readlink(f"/proc/self/fd/{name}")
         except FileNotFoundError:  # the one that listed the folder
             continue
         if int(name) not in (*STANDARD_STREAMS, *kept.values()) and not target.startswith(TOLERATED_TARGETS):
@@ -228,8 +229,8 @@ def _listed_children() -> set[int] | None:
     children: set[int] = set()
     try:
         for thread in os.listdir("/proc/self/task"):
-            lines = Path(f"/proc/self/task/{thread}/children").read_bytes()
-            children.update(map(int, lines.split()))
+            with open(f"/proc/self/task/{thread}/children", "rb") as file:
+                children.update(map(int, file.read().split()))
     except (FileNotFoundError, ProcessLookupError):
         return None
     return children

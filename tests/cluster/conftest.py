@@ -75,10 +75,22 @@ def processes() -> Iterator[LocalCluster]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the examples over ``processes`` on one of the loops, as tests that are marked ``process``. The other sides of
+    """Mark ``whole`` what a specification of local sessions shows by another way and face than the one that the short
+    suite takes for it: sessions of one process run all of it in both faces.
+
+    Run the examples over ``processes`` on one of the loops, as tests that are marked ``process``. The other sides of
     their links have loops of their own, and the same example on servers of this process runs on both. Half of these
     examples run on either loop, each always on the same."""
     items[:] = [item for item in items if not _is_on_other_loop(item)]
+    for item in items:
+        if _is_by_other_way(item):
+            item.add_marker(pytest.mark.whole)
+
+
+def _is_by_other_way(item: pytest.Item) -> bool:
+    index = getattr(getattr(item, "callspec", None), "indices", {}).get("way_and_face")
+    words = f"{item.path.name}::{item.name.partition('[')[0]}"
+    return index is not None and index != zlib.crc32(words.encode()) % 2
 
 
 def _is_on_other_loop(item: pytest.Item) -> bool:

@@ -188,6 +188,7 @@ async def ask(session: AsyncSession, **fields: Any) -> StepExplained:
 
 
 @pytest.mark.process
+@pytest.mark.whole  # as are the tests of other examples
 def test_a_cluster_that_is_slow_on_purpose_is_understood_from_the_explanation_and_from_the_trace(
     tmp_path: Path,
 ) -> None:

@@ -8,6 +8,7 @@ import functools
 import os
 import re
 import shutil
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -145,14 +146,24 @@ def root(tmp_path: Path, outside: Path) -> Path:
 
 def _filled(folder: Path, text: bytes = b"old", value: float = 2.0) -> Path:
     folder.mkdir()
-    (folder / "x.txt").write_bytes(text)
-    (folder / f"x-{text.decode()}.txt").write_bytes(text)
-    stored = ["v"], [""], [np.float32(value)]
-    save(str(folder / "x"), ["m", "v"], ["", ""], [np.ones((1, 1), np.float32), np.float32(value)])
-    save_bundle(str(folder / "x-b"), *stored)
-    for name in ("x-t", "x-00000-of-00001"):
-        save_slices(str(folder / name), *stored)
+    for name, data in _files(text, value).items():
+        (folder / name).write_bytes(data)
     return folder
+
+
+@functools.cache
+def _files(text: bytes, value: float) -> dict[str, bytes]:
+    """The files of a folder, which a moment of most tests has anew: writing a checkpoint takes long."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        (folder / "x.txt").write_bytes(text)
+        (folder / f"x-{text.decode()}.txt").write_bytes(text)
+        stored = ["v"], [""], [np.float32(value)]
+        save(str(folder / "x"), ["m", "v"], ["", ""], [np.ones((1, 1), np.float32), np.float32(value)])
+        save_bundle(str(folder / "x-b"), *stored)
+        for name in ("x-t", "x-00000-of-00001"):
+            save_slices(str(folder / name), *stored)
+        return contents(folder)
 
 
 @pytest.fixture
@@ -191,13 +202,16 @@ async def test_outside_of_the_roots_nothing_is_opened(
     op: str, server: Server, root: Path, outside: Path, graph: Graph
 ) -> None:
     before = contents(outside)
-    for way in WAYS_OUT:
-        path = way.format(root=root, outside=outside)
-        told = await refusal(server, graph, OPENERS[op](path))
-        assert str(outside) in told, told
-        assert f"outside the file roots of {server.task}: {root}" in told
-        assert "--file-root DIR" in told
-        assert contents(outside) == before
+    fetches = [OPENERS[op](way.format(root=root, outside=outside)) for way in WAYS_OUT]
+    async with AsyncSession(server.target, graph) as session:
+        for fetch in fetches:
+            with pytest.raises(errors.PermissionDeniedError) as caught:
+                await soon(session.run(fetch))
+            told = caught.value.message
+            assert str(outside) in told, told
+            assert f"outside the file roots of {server.task}: {root}" in told
+            assert "--file-root DIR" in told
+            assert contents(outside) == before
 
 
 @pytest.mark.parametrize(
@@ -632,9 +646,9 @@ def test_no_other_module_of_operations_opens_files() -> None:
         text = path.read_text(encoding="utf-8")
         if not re.search(rf"\b({'|'.join(OPENING)})\b", text):
             continue  # parsing takes long
-        tree = ast.parse(text)
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        calls = {n.func.attr for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
+        nodes = list(ast.walk(ast.parse(text)))
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        calls = {n.func.attr for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
         if (names | calls) & OPENING:
             found.add(str(path.relative_to(package)))
     assert found == set(KNOWN)

@@ -36,6 +36,7 @@ from tests.cluster.kit import PATIENCE, reach_over_links
 from tests.engines.kit import DeskCluster
 from tests.forks import in_a_child
 from tests.loops import new_event_loop
+from tests.rows import for_each
 
 pytestmark = [pytest.mark.process, pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")]
 
@@ -137,7 +138,7 @@ class Things:
             "partial_run_setup": ([self.more], [self.fed]),
             "partial_run": ("a handle", self.more),
             "scale": ("worker", 1),
-            "tell_cluster": ({},),
+            "tell_cluster": (lambda: ({}, ()),),
             "__aexit__": (None, None, None),
             **dict.fromkeys(("restart", "add", "remove", "logs"), ("worker",)),
         }
@@ -207,7 +208,7 @@ def drive(call: Callable[[], Any]) -> Any:
     return asyncio.run(run())
 
 
-@pytest.mark.parametrize(("kind", "name"), CALLS)
+@for_each("kind, name", CALLS)
 def test_on_another_loop_a_call_is_refused_at_once_and_names_both_loops(
     things: Things, owner: LoopThread, kind: str, name: str
 ) -> None:
@@ -223,7 +224,7 @@ def test_on_another_loop_a_call_is_refused_at_once_and_names_both_loops(
     assert "of thread 'MainThread'" in said
 
 
-@pytest.mark.parametrize(("kind", "name"), CALLS)
+@for_each("kind, name", CALLS)
 def test_where_no_loop_runs_a_call_is_refused(things: Things, kind: str, name: str) -> None:
     coroutine = things.call(kind, name)
     if (kind, name) in ANYWHERE:

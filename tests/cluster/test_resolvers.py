@@ -39,6 +39,7 @@ from tests.cluster.kit import PS0, W0, W1, W2, chain, eventually, soon
 from tests.cluster.kubernetes_api import NAMESPACE, Api, pod, refusal, served
 from tests.host_names import resolve_names
 from tests.ports import HoldPorts
+from tests.rows import for_each
 
 TWO = {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
 
@@ -525,8 +526,8 @@ def test_ranks_are_on_the_nodes_of_their_distribution(
     assert len(set(addresses)) == 5
 
 
-@pytest.mark.parametrize(
-    ("changed", "complaint"),
+@for_each(
+    "changed, complaint",
     [
         (
             {"SLURM_STEP_NODELIST": None},
@@ -603,13 +604,13 @@ SUFFIXES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "names"), LISTS + SUFFIXES)
+@for_each("text, names", LISTS + SUFFIXES)
 def test_a_node_list_is_its_names_in_order(text: str, names: str) -> None:
     assert expand_node_list(text) == names.split()
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
+@for_each(
+    "text, complaint",
     [
         ("", "a name of nodes is missing"),
         ("n1,", "a name of nodes is missing"),

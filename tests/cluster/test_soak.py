@@ -29,9 +29,10 @@ def test_steps_are_right_or_fail_with_one_typed_error_while_tasks_come_and_go() 
     assert len(tally.memory["client"]) >= LOOKS, seen
 
 
+@pytest.mark.whole
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", [name for name in STRESS_TESTS if name not in OF_THEIR_OWN])
-def test_what_clusters_broke_under_once_breaks_nothing(name: str, whole: bool) -> None:
-    seen = run_to_end(STRESS_TESTS[name](2.0 if whole else 0.5, SEED))
+def test_what_clusters_broke_under_once_breaks_nothing(name: str) -> None:
+    seen = run_to_end(STRESS_TESTS[name](2.0, SEED))
     assert not seen.wrong, seen
     assert seen.done

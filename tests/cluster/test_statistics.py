@@ -28,6 +28,7 @@ from actorsession.metrics import HistogramCounts
 from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.testing import SimulatedCluster
 from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, silent_address, soon
+from tests.rows import for_each
 
 ONE = {"worker": ["127.0.0.1:0"]}
 SIZE = VariableSize(name="v", device=f"{W0}/device:CPU:0", container="localhost", nbytes=15)
@@ -202,7 +203,7 @@ def test_fields_that_a_later_version_has_are_left_out() -> None:
     assert ServerStatistics.from_wire(wire) == SEEN
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"task": 5},

@@ -1009,7 +1009,7 @@ async def test_a_run_with_another_number_of_values_fails(hostile: Hostile, items
     assert "brings 1 values" in str(error)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "items",
     [
         (None, b"\xc1"),

@@ -39,6 +39,7 @@ from tests.actors.kit import (
 )
 from tests.allocation_failures import Shortage
 from tests.loops import cancelled
+from tests.rows import for_each
 from transports import ConnectionClosed, Frame
 from transports.host import Host, on_host
 
@@ -485,8 +486,8 @@ ENDINGS: dict[str, Callable[[Desk, Link, Link, asyncio.Task[Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("second", ENDINGS)
-@pytest.mark.parametrize("first", ENDINGS)
+@for_each("second", ENDINGS)
+@for_each("first", ENDINGS)
 async def test_an_ask_over_a_link_ends_once_whatever_comes_first(first: str, second: str) -> None:
     """Each pair of endings in both orders within one turn of the loop, over tcp."""
     async with desk_at("tcp") as (desk, here, there):

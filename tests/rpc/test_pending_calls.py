@@ -12,6 +12,7 @@ from actorsession.messages import Call, Cancel, Done, Envelope, Failure, Reply, 
 from actorsession.rpc.pending_calls import PendingCalls
 from tests.actors.kit import Note, Said, Say, soon, turns
 from tests.loops import cancelled
+from tests.rows import for_each
 
 PEER, ADDRESS = "/job:ps/task:0", "tcp://127.0.0.1:7000"
 
@@ -176,8 +177,8 @@ ENDINGS: dict[str, tuple[Event, Any]] = {
 }
 
 
-@pytest.mark.parametrize("second", ENDINGS)
-@pytest.mark.parametrize("first", ENDINGS)
+@for_each("second", ENDINGS)
+@for_each("first", ENDINGS)
 async def test_of_two_endings_in_one_turn_the_first_counts(first: str, second: str) -> None:
     """Each pair of endings in both orders, before the caller has a chance to run. A cancellation of the caller always
     ends it as cancelled, for its canceller counts on that. The peer is told to cancel if, and only if, neither an

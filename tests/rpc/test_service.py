@@ -11,6 +11,7 @@ from actorsession.actors import Actor, CallContext, Children, Ref, handles
 from actorsession.messages import Call, Cancel, Done, Envelope, Failure, Reply, Tell, UnreadableMessage
 from actorsession.rpc.service import Service
 from tests.actors.kit import Break, Desk, Hold, Note, Said, Say, Stranger, turns
+from tests.rows import for_each
 
 PEER, ADDRESS = "client", "tcp://127.0.0.1:7000"
 
@@ -292,8 +293,8 @@ ENDINGS: dict[str, Event] = {
 }
 
 
-@pytest.mark.parametrize("second", ENDINGS)
-@pytest.mark.parametrize("first", ENDINGS)
+@for_each("second", ENDINGS)
+@for_each("first", ENDINGS)
 async def test_a_call_is_answered_once_or_cancelled(first: str, second: str) -> None:
     """Each pair of endings in both orders, before the handler has a chance to run."""
     desk, wire = desk_and_wire()

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.allocation_failures import Shortage
+from tests.rows import for_each
 from transports import Frame, FrameDecoder, LostFrame, ProtocolError, encode_frame
 from transports.decoder import DIRECT_FROM, FIRST_ROOM, READ_SIZE
 from transports.frame import (
@@ -199,8 +200,8 @@ def limited() -> FrameDecoder:
     return FrameDecoder(max_header=32, max_segment=64, max_segments=4, max_frame=100)
 
 
-@pytest.mark.parametrize("bad", bad_starts.values(), ids=bad_starts.keys())
-@pytest.mark.parametrize("step", [1, 3, 1000])
+@for_each("bad", bad_starts.values(), ids=list(bad_starts))
+@for_each("step", [1, 3, 1000])
 def test_frames_before_a_bad_byte_are_delivered_and_then_the_error(bad: bytes, step: int) -> None:
     decoder = limited()
     data = good + good + bad + good
@@ -280,10 +281,10 @@ FRAMES_WITHOUT_MEMORY = {
 }
 
 
-@pytest.mark.parametrize("flags", [0, SHARED_FLAG], ids=["sent", "shared"])
-@pytest.mark.parametrize("size", [0, 50_021], ids=["whole", "in chunks"])
-@pytest.mark.parametrize("most", [READ_SIZE, 20_011])
-@pytest.mark.parametrize("name", FRAMES_WITHOUT_MEMORY)
+@for_each("flags", [0, SHARED_FLAG], ids=["sent", "shared"])
+@for_each("size", [0, 50_021], ids=["whole", "in chunks"])
+@for_each("most", [READ_SIZE, 20_011])
+@for_each("name", FRAMES_WITHOUT_MEMORY)
 def test_whichever_allocation_fails_one_frame_alone_is_lost(name: str, most: int, size: int, flags: int) -> None:
     lost, kind = FRAMES_WITHOUT_MEMORY[name], SharedFrame if flags else Frame
     around = [Frame(b"before"), Frame(b"after" * 99, (b"and its segment",))]
