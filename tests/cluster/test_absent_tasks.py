@@ -16,7 +16,7 @@ from actorsession.cluster.master import device_discovery as device_finder
 from actorsession.cluster.master import membership, session_members
 from actorsession.cluster.master.absent_tasks import AbsentTasks
 from actorsession.cluster.master.device_discovery import FoundTask
-from actorsession.cluster.master.env import MasterEnv
+from actorsession.cluster.master.env import Changes, MasterEnv
 from actorsession.cluster.master.membership import Membership
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_graph import SessionGraph
@@ -382,6 +382,8 @@ class Fakes:
     def forget_task(self, task: str) -> None: ...
 
     def use_devices(self) -> None: ...
+
+    def take(self, changes: Changes) -> None: ...
 
     def tasks(self) -> dict[str, str]:
         return self.addresses

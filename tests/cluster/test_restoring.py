@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -95,6 +96,35 @@ async def test_a_function_gets_the_names_of_what_is_lost(cluster: SimulatedClust
         await session.reattach(restore=restore)
         assert seen == [("v", "w")]
         assert await session.run(model.all) == [0.0, 0.0, 3000.0]
+
+
+@simulated(seeds=1)
+async def test_what_is_lost_is_told_though_a_reattach_was_given_up_at_any_time(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
+    """Also while the master tells the other tasks of a task that has left, when it knows of the loss already."""
+    model = Model()
+    by_name = {v.op.name: v.initializer for v in model.all}
+
+    async def restore(session: AsyncSession, lost: tuple[str, ...]) -> None:
+        await session.run([by_name[name] for name in lost])
+
+    async with cluster.session(graph) as session:
+        ends = set()
+        for number in range(24):
+            await cluster.add("worker")
+            await session.run(model.train)
+            assert (await session.reattach()).lost == ()  # nothing of the last time is kept
+            await cluster.remove("worker", 2)
+            await another_life(cluster, "ps")
+            attempt = asyncio.create_task(session.reattach(restore=restore))
+            await asyncio.wait([attempt], timeout=0.0005 * number)
+            attempt.cancel()
+            await asyncio.wait([attempt])
+            ends.add(attempt.cancelled())
+            await session.reattach(restore=restore)
+            assert await session.run(model.all) == [0.0, 0.0, 3000.0]
+    assert ends == {True, False}
 
 
 @simulated(seeds=1)

@@ -312,7 +312,7 @@ class Membership:
         known = {**self.missing, **reasons}
         self._absent.reasons = {t: known.get(t, t) for t in addresses if t not in members}
         self._tasks, self._version = addresses, version
-        self.members.replace(addresses, members)
+        self.members.replace(addresses, members, changes)
         return changes, moved
 
     def _with_current_addresses(self, tasks: Mapping[str, str]) -> dict[str, str]:

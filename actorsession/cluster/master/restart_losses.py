@@ -54,36 +54,46 @@ class RestartLosses:
         self._graph = graph
         self._members, self._cluster = membership.members, membership.cluster
         self._lost: dict[str, None] = {}  # those that have had no value since
+        self._restarted: dict[str, None] = {}  # the tasks of which no client was told
+
+    def note(self, changes: Changes) -> None:
+        """Keep what was lost until a client is told: the call that has found it may be given up before."""
+        if changes.restarted:
+            self._restarted.update(dict.fromkeys(changes.restarted))
+            variables = self._graph.variables()
+            self._lost.update({node.name: None for node, device in variables if device_task(device) in self._restarted})
 
     async def reattached(self, changes: Changes, anew: bool, deadline: Deadline) -> SessionReattached:
         """Return the answer to a client that has continued with the current tasks.
 
         Args:
-            changes: the changes of the tasks.
+            changes: the changes of the tasks, which were noted.
             anew: whether the client has created its session anew, so that this task counts as restarted. A
                 client that lost its session knows whether this process is another one; others hear it here.
             deadline: the deadline of the call.
         """
         here = [self._cluster.task] if anew else []
+        restarted = list(self._restarted)
         restored = [
             name
-            for task in dict.fromkeys([*changes.restarted, *here])
+            for task in dict.fromkeys([*restarted, *here])
             for name in restart_losses(self._graph.variables_of(task), self._members.restored(task))[0]
         ]
-        touched = [
-            (node, device)
-            for node, device in self._graph.variables()
-            if anew or node.name in self._lost or device_task(device) in changes.restarted
-        ]
+        touched = [(node, device) for node, device in self._graph.variables() if anew or node.name in self._lost]
         # Kept until they have a value, so that a client that fails to restore them can try again.
-        self._lost = {node.name: None for node, _ in touched}
-        self._lost = dict.fromkeys(await self._without_value(touched, deadline))
+        self._lost.update({node.name: None for node, _ in touched})
+        lost = dict.fromkeys(await self._without_value(touched, deadline))
+        for node, _ in touched:
+            if node.name not in lost:
+                self._lost.pop(node.name, None)
+        for task in restarted:
+            self._restarted.pop(task, None)
         return SessionReattached(
             added=list(changes.added),
             removed=list(changes.removed),
-            restarted=list(changes.restarted),
-            lost=list(self._lost),
-            restored=[name for name in restored if name not in self._lost],
+            restarted=restarted,
+            lost=list(lost),
+            restored=[name for name in restored if name not in lost],
         )
 
     async def _without_value(self, variables: Sequence[tuple[NodeDef, str]], deadline: Deadline) -> list[str]:

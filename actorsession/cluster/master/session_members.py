@@ -44,6 +44,9 @@ class MembersOwner(Protocol):
     def use_devices(self) -> None:
         """Use the devices of the session, which have been replaced."""
 
+    def take(self, changes: Changes) -> None:
+        """Forget the plans for tasks that have left or restarted, and note what was lost with them."""
+
 
 class SessionMembers:
     """The members of one session.
@@ -118,8 +121,8 @@ class SessionMembers:
         """Return a task that has answered as a member."""
         return Member(task, address, self._cluster.links.worker(task.task, task.incarnation), lapsed)
 
-    def replace(self, tasks: Iterable[str], members: dict[str, Member]) -> None:
-        """Replace the members, and the devices by those of all tasks of the session."""
+    def replace(self, tasks: Iterable[str], members: dict[str, Member], changes: Changes = _NO_CHANGES) -> None:
+        """Replace the members, and the devices by those of all tasks of the session; tell the owner of changes."""
         # Updated in place: the session's graphs and steps hold this dict. The worker of a task that left
         # stays in it, because it may still be asked to drop its state.
         self.workers.update({task: member.worker for task, member in members.items()})
@@ -131,6 +134,8 @@ class SessionMembers:
                 self._watch(member)
         self.by_task = members
         self.devices = self._cluster.devices_of(tasks, members)
+        if changes:
+            self._owner.take(changes)
         self._owner.use_devices()
 
     async def begin(

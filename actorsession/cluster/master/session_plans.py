@@ -282,7 +282,6 @@ class SessionPlans:
 
     async def _apply(self, changes: Changes) -> None:
         if changes:
-            self._forget(changes.stale)
             await self._plan(0, self._graph.device_update())
             # Plans that were built for the former devices in the meantime are cached by now.
             self._forget(changes.stale)
@@ -290,6 +289,12 @@ class SessionPlans:
     def _forget(self, tasks: Collection[str]) -> None:
         self.graphs.forget(tasks)
         self.partial_graphs.forget(tasks)
+
+    def take(self, changes: Changes) -> None:
+        """Forget the plans for tasks that have left or restarted, and note what was lost with them."""
+        if changes.stale:
+            self._forget(changes.stale)
+        self._losses.note(changes)
 
     def use_devices(self) -> None:
         """Plan for the current devices, as soon as the planning that is in progress has ended."""
