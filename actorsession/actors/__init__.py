@@ -11,12 +11,12 @@ from actorsession.actors.actor import Actor, ActorStatistics, answers, handles, 
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
 from actorsession.actors.mailbox import MAILBOX_LIMIT
-from actorsession.actors.ref import LocalRef, Ref
+from actorsession.actors.ref import LocalRef, Ref, ask_without_withdrawing
 from actorsession.actors.registry import lookup, publish, withdraw
 from actorsession.actors.supervision import STOP_GRACE, Children
 
 __all__ = [
     "DEFAULT_SECONDS", "MAILBOX_LIMIT", "STOP_GRACE", "Actor", "ActorStatistics",
-    "CallContext", "Children", "Deadline", "LocalRef", "Ref", "answers", "handles",
-    "lookup", "publish", "routes", "withdraw",
+    "CallContext", "Children", "Deadline", "LocalRef", "Ref", "answers",
+    "ask_without_withdrawing", "handles", "lookup", "publish", "routes", "withdraw",
 ]  # fmt: skip

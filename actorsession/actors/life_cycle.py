@@ -5,7 +5,8 @@ can be given up without leaving half of its work: what was begun is undone or en
 calls next finds one of five states.
 
 Invariants: at most one child changes the state. A start that fails or is cancelled is undone before its error
-goes on. In a forked child nothing is changed.
+goes on, also if it was done when the cancellation came: its caller has nothing that it could stop. An undoing is
+not cancelled by calls. In a forked child nothing is changed.
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ class LifeCycle:
         self._retries, self._goes_on = retries, goes_on
         self._children = Children(f"life cycle of {name}")
         self._changing: asyncio.Task[None] | None = None
+        self._given_up = self._undoing = False  # of the start
         self._waiting = 0  # calls that wait for the change
 
     def check(self, call: Call = Call.USE) -> Effect:
@@ -137,9 +139,15 @@ class LifeCycle:
             FailedPreconditionError: as ``check``; or if ``stop`` was called meanwhile.
         """
         self.check(Call.START)
-        self.state = State.STARTING
+        self.state, self._given_up = State.STARTING, False
         child = self._change(self._start(work, undo), "start")
-        await self._attend(child, lambda: _interrupt(child))
+        try:
+            await self._attend(child, lambda: self._interrupt(child))
+        except asyncio.CancelledError:
+            if self.state is State.RUNNING and child is self._changing:
+                self.state = State.STARTING
+                await asyncio.wait({self._change(self._undo(undo), "undo the start of")})
+            raise
         if child.cancelled():
             raise FailedPreconditionError(f"{self._name} was stopped while it was being started")
         child.result()
@@ -147,20 +155,30 @@ class LifeCycle:
     async def _start(self, work: Work, undo: Work) -> None:
         try:
             await work()
-            if self.state is not State.STARTING:
+            if self._given_up or self.state is not State.STARTING:
                 raise FailedPreconditionError(f"{self._name} was stopped while it was being started")
             self.state = State.RUNNING
         except BaseException:
             if not self.owner.is_forked:
-                try:
-                    await undo()
-                except BaseException:
-                    self.cut()
-                    raise
-                finally:
-                    again = self._retries and self.state is State.STARTING
-                    self.state = State.NEW if again else State.STOPPED
+                await self._undo(undo)
             raise
+
+    async def _undo(self, undo: Work) -> None:
+        self._undoing = True
+        try:
+            await undo()
+        except BaseException:
+            self.cut()
+            raise
+        finally:
+            self._undoing = False
+            again = self._retries and self.state is State.STARTING
+            self.state = State.NEW if again else State.STOPPED
+
+    def _interrupt(self, child: asyncio.Task[None]) -> None:
+        """Cancel a start once it has begun: one that is cancelled before does not undo itself."""
+        self._given_up = True
+        asyncio.get_running_loop().call_soon(lambda: self._undoing or child.cancel())
 
     async def stop(self, work: Work) -> None:
         """Stop the object; without effect in a forked child.
@@ -185,7 +203,7 @@ class LifeCycle:
         if effect is Effect.INTERRUPT:
             assert child is not None
             self.state = State.STOPPING
-            _interrupt(child)
+            self._interrupt(child)
         elif effect is Effect.ACT or child is None or child.done():
             self.state = State.STOPPING
             child = self._change(self._stop(work), "stop")
@@ -229,11 +247,6 @@ class LifeCycle:
             raise
         finally:
             self._waiting -= 1
-
-
-def _interrupt(child: asyncio.Task[None]) -> None:
-    """Cancel a start once it has begun: one that is cancelled before does not undo itself."""
-    asyncio.get_running_loop().call_soon(child.cancel)
 
 
 def _retrieve(child: asyncio.Task[None]) -> None:

@@ -16,13 +16,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from actorsession.actors.context import CallContext, Watch
-from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
+from actorsession.actors.deadline import DEFAULT_SECONDS, NEVER, Deadline
 from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, OpError, from_exception
 
 if TYPE_CHECKING:
     from actorsession.actors.actor import Actor
 
-__all__ = ["LocalRef", "Ref"]
+__all__ = ["LocalRef", "Ref", "ask_without_withdrawing"]
 
 _current_loop = asyncio.events._get_running_loop
 
@@ -144,6 +144,36 @@ class LocalRef:
 
     def __repr__(self) -> str:
         return f"<LocalRef to {self.actor!r}>"
+
+
+async def ask_without_withdrawing(ref: Ref, message: Any, seconds: float) -> Any:
+    """Ask for what is to happen in any case, such as a release: the end of the wait does not withdraw the message.
+
+    Neither does a cancellation of the call. The message is lost only with the connection, or with the actor.
+
+    Args:
+        ref: the actor, on whose loop this is called.
+        message: as for ``Ref.ask``.
+        seconds: how long the answer is waited for.
+
+    Raises:
+        DeadlineExceededError: there is no answer yet.
+        OpError: as for ``Ref.ask``.
+    """
+    answer = ref.submit(message, CallContext(NEVER))
+    if not isinstance(answer, asyncio.Future):
+        return answer
+    answer.add_done_callback(_retrieve)
+    await asyncio.wait({answer}, timeout=seconds)
+    if not answer.done():
+        raise DeadlineExceededError(f"{ref.name} did not answer {type(message).__name__} within {seconds:.3g} s")
+    return answer.result()
+
+
+def _retrieve(answer: asyncio.Future[Any]) -> None:
+    """Take note of an error that nobody may wait for any longer."""
+    if not answer.cancelled():
+        answer.exception()
 
 
 class _Crossing:

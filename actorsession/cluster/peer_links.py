@@ -20,8 +20,8 @@ from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.task_addresses import ASK, TaskAddresses
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError
-from actorsession.messages.worker import WORKER
+from actorsession.errors import AbortedError, DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError
+from actorsession.messages.worker import WORKER, ReadClock
 from actorsession.records import dataclass
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
@@ -120,15 +120,29 @@ class PeerLinks:
             errors.note(why, subject="link", task=link.peer_name)
 
     def _use(self, task: str, link: Link) -> None:
-        """Use a link for a task, unless one to the same incarnation of the task is in use."""
+        """Use a link for a task, unless one is in use; a link to another incarnation has to show that it lives."""
         known = self.in_use.get(task)
-        if known is not None:
-            if known.peer.incarnation == link.peer.incarnation:
-                return
-            # The task came back before the end of its former incarnation was noticed.
-            known.drop(f"{task} was started again")
-        self.in_use[task] = link
-        link.on_closed(lambda _: self._forget(task, link))
+        if known is None:
+            self.in_use[task] = link
+            link.on_closed(lambda _: self._forget(task, link))
+        elif known.peer.incarnation != link.peer.incarnation:
+            with contextlib.suppress(AbortedError):  # all links are ending
+                _ = self._children.start(self._succeed(task, link), name=f"another life of {task}")
+
+    async def _succeed(self, task: str, link: Link) -> None:
+        """Use a link in place of one to another incarnation, once the peer has answered over it.
+
+        Either the task came back before the end of its former incarnation was noticed, or this is the former one,
+        which has died in its handshake: our side of that may end late.
+        """
+        with contextlib.suppress(OpError):
+            await link.ask(WORKER, ReadClock(), Deadline.never())
+        known = self.in_use.get(task)
+        if not link.closed and (known is None or known.peer.incarnation != link.peer.incarnation):
+            if known is not None:
+                known.drop(f"{task} was started again")
+                self._forget(task, known)
+            self._use(task, link)
 
     def _forget(self, task: str, link: Link) -> None:
         if self.in_use.get(task) is link:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from actorsession.actors.supervision import Children
 from actorsession.dashboard.answers import Answer, Answers, Request
 from actorsession.dashboard.guard import HEADERS, Guard
 from actorsession.dashboard.poller import ClusterPoller
@@ -102,6 +103,7 @@ class DashboardServer:
         self._guard = Guard(token, host, *names)
         self.under_way = 0
         self._assets = _read_assets()
+        self._children = Children("page")
         self._runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True, keepalive_timeout=30.0)
 
     def _app(self) -> web.Application:
@@ -121,9 +123,13 @@ class DashboardServer:
             OSError: if the address cannot be bound.
         """
         await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, self._port, backlog=_AT_ONCE)
+        # Shielded: a site whose start is cancelled half-way loses its sockets.
+        starting = self._children.start(site.start(), name="start of the page", awaited=True)
         try:
-            await web.TCPSite(self._runner, self._host, self._port, backlog=_AT_ONCE).start()
+            await asyncio.shield(starting)
         except BaseException:
+            await asyncio.wait({starting})
             await self._runner.cleanup()
             raise
         self._port = self._runner.addresses[0][1]

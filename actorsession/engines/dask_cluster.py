@@ -284,7 +284,12 @@ class _DaskPlacement:
 async def _opened(address: str | None) -> Any:
     import distributed
 
-    return await distributed.Client(address, asynchronous=True, set_as_default=False)
+    client = distributed.Client(address, asynchronous=True, set_as_default=False)
+    try:
+        return await client
+    except BaseException:
+        await client.close()
+        raise
 
 
 # -- in the Dask worker ----------------------------------------------------------------------------

@@ -12,15 +12,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ownership import Owner
 from actorsession.actors.supervision import Children
-from actorsession.cluster.admin.admin_client import keep_server, update_cluster
-from actorsession.cluster.spec import ClusterSpec
+from actorsession.cluster.admin.admin_client import ToldTasks, keep_server, send_cluster
 from actorsession.engines.launcher import Launcher, Placement, TaskFate, TaskOrder
 from actorsession.errors import FailedPreconditionError, OpError
 from actorsession.rpc.exit_reports import LAST_LINES
@@ -88,16 +87,16 @@ class EngineProcess:
         remember_token(self.address, self._order.token)
         _ = self._children.start(self._watch(self._placed), name=f"watch of {self.task}")
 
-    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
-        """Send the task the addresses of all tasks.
+    async def tell_cluster(self, now: Callable[[], ToldTasks]) -> ToldTasks:
+        """Send the task the addresses of all tasks; see ``TaskProcess.tell_cluster``.
 
         Raises:
             OpError: if it does not answer.
         """
         self._owner.check()
-        await update_cluster(
+        return await send_cluster(
             self.address,
-            ClusterSpec(cluster).tasks(self._order.scheme),
+            now,
             deadline=Deadline.after(self._timeout),
             token=self._order.token,
             security=self._order.security,
@@ -156,17 +155,23 @@ class EngineProcess:
         if placing is not None and not placing.done():
             placing.cancel()
             await asyncio.wait({placing})
-        if placing is not None and not placing.cancelled() and placing.exception() is None:
+        if (placed := self._found_place()) is not None:
             await self._children.stop(1.0)
-            self.lost = await placing.result().end(grace) or self.lost
+            self.lost = await placed.end(grace) or self.lost
         await self._children.stop(1.0)
         self._end_with(TaskFate(clean=True, how="ended by its cluster"))
         forget_token([self.address])
 
+    def _found_place(self) -> Placement | None:
+        """Return where the engine has placed the task, also if nobody waited for that any longer."""
+        placing = self._placing
+        is_placed = placing is not None and placing.done() and not placing.cancelled() and not placing.exception()
+        return placing.result() if placing is not None and is_placed else None
+
     def kill_now(self) -> None:
         """End the task without waiting for anything; in a forked child do nothing."""
-        if self._placed is not None and not self._owner.is_forked:
-            self._placed.end_now()
+        if not self._owner.is_forked and (placed := self._found_place()) is not None:
+            placed.end_now()
 
     async def wait_ended(self) -> int:
         """Wait for the end of the task, and return its exit code.

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from actorsession.actors.deadline import Deadline
@@ -93,6 +94,8 @@ class _RayLauncher:
         self._init = init
         self._connected = False  # by this object
         self._group: Any = None
+        self._lock = threading.Lock()  # a call that nobody waits for any more goes on in its thread
+        self._closed = False
         self._bundles: dict[str, int] = {}
 
     async def open(self, orders: Sequence[TaskOrder], deadline: Deadline) -> None:
@@ -107,9 +110,7 @@ class _RayLauncher:
                 bundles.append(bundle)
         if not bundles:
             return
-        from ray.util import placement_group
-
-        self._group = await asyncio.to_thread(placement_group, bundles, strategy=self._strategy)
+        await asyncio.to_thread(self._reserve, bundles)
         asked = ", ".join(f"{order.task}: {_bundle(order)}" for order in orders)
         await _reserved(self._group.ready(), deadline, f"{asked}; strategy {self._strategy}")
 
@@ -118,13 +119,28 @@ class _RayLauncher:
 
         if ray.is_initialized():
             return
-        try:
-            ray.init(**self._init)
-        except Exception as error:  # what Ray raises if its processes do not start in time
-            address = self._init["address"]
-            where = f"there is no Ray cluster at {address}" if address else "Ray does not start here"
-            raise UnavailableError(f"{where}: {error}") from error
-        self._connected = True
+        with self._held():
+            try:
+                ray.init(**self._init)
+            except Exception as error:  # what Ray raises if its processes do not start in time
+                address = self._init["address"]
+                where = f"there is no Ray cluster at {address}" if address else "Ray does not start here"
+                raise UnavailableError(f"{where}: {error}") from error
+            self._connected = True
+
+    def _reserve(self, bundles: list[dict[str, float]]) -> None:
+        from ray.util import placement_group
+
+        with self._held():
+            self._group = placement_group(bundles, strategy=self._strategy)
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """Get something inside the block that ``close`` gives back, which may come before or afterwards."""
+        with self._lock:
+            if self._closed:
+                raise UnavailableError("the cluster was stopped while it was being started")
+            yield
 
     async def place(self, order: TaskOrder, deadline: Deadline) -> _RayPlacement:
         """Start an actor with the server of a task."""
@@ -166,10 +182,15 @@ class _RayLauncher:
 
     async def close(self) -> None:
         """Give the bundles back, and disconnect if this object has connected."""
-        group, self._group = self._group, None
-        connected, self._connected = self._connected, False
+        await asyncio.to_thread(self._give_back)
+
+    def _give_back(self) -> None:
+        with self._lock:
+            self._closed = True
+            group, self._group = self._group, None
+            connected, self._connected = self._connected, False
         if group is not None or connected:
-            await asyncio.to_thread(_disconnect, group, connected=connected)
+            _disconnect(group, connected=connected)
 
     def close_now(self) -> None:
         """Do nothing: Ray takes the bundles back when this process has ended."""

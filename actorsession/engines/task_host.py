@@ -122,8 +122,7 @@ class TaskHost:
         """
         thread, self._thread = self._thread, None
         if thread is not None:
-            if self._server is not None:
-                await asyncio.wrap_future(thread.submit(self._server.stop(grace)))
+            await asyncio.wrap_future(thread.submit(self._end(grace)))
             thread.request_stop()
         forget_token([self.address])
         self._log.detach()
@@ -133,19 +132,19 @@ class TaskHost:
         """Stop without waiting, for a host that its engine drops without a word; not in a forked child."""
         thread, self._thread = self._thread, None
         if thread is not None and not thread.is_forked:
-            thread.submit(self._end())
+            thread.submit(self._end(0.0))
             thread.request_stop()
         forget_token([self.address])
         self._log.detach()
 
-    async def _end(self) -> None:
+    async def _end(self, grace: float) -> None:
         """End the server, also one that is being started, whose start undoes itself."""
         if self._serving is not None:
             if not self._serving.cancelling():  # a second cancellation would not wait for the undoing
                 self._serving.cancel()
             await asyncio.wait({self._serving})
         if self._server is not None:
-            await self._server.stop(0.0)
+            await self._server.stop(grace)
 
 
 class _LastLines(logging.Handler):

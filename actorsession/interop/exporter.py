@@ -46,22 +46,25 @@ from actorsession.interop.tensors import shape_proto
 __all__ = ["attributes_of", "graph_def_of", "node_of", "write_graph", "write_message"]
 
 
-def graph_def_of(graph: Graph | PlainGraphDef, *, after: int = 0, add_shapes: bool = False) -> protos.GraphDef:
+def graph_def_of(
+    graph: Graph | PlainGraphDef, *, after: int = 0, add_shapes: bool = False, into: protos.GraphDef | None = None
+) -> protos.GraphDef:
     """Return a graph in TensorFlow's form.
 
     Args:
         graph: a graph, or a graph as plain data.
         after: how many operations to omit, counted from the first built.
         add_shapes: whether nodes carry the static shapes of their outputs, as ``_output_shapes``.
+        into: an empty message to write to; a new one if omitted.
 
     Returns:
-        A new message.
+        The message.
 
     Raises:
         ValueError: for a node that has no such form.
     """
     plain = Graph.as_graph_def(graph) if isinstance(graph, Graph) else graph
-    exported = protos.GraphDef()
+    exported = protos.GraphDef() if into is None else into
     exported.versions.producer = GRAPH_DEF_VERSION
     writer = _Writer(exported.library, add_shapes)
     nodes = list(with_first_values(in_their_types(with_stand_ins(plain.nodes), after)))

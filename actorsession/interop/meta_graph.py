@@ -83,7 +83,8 @@ def export_meta_graph(
         meta_graph.meta_info_def.CopyFrom(meta_info_def)
     meta_graph.meta_info_def.tensorflow_version = _VERSION
     if graph_def is None:
-        graph_def = graph_def_of(graph, add_shapes=True)
+        # In place, because a copy of all nodes takes longer than to write them.
+        graph_def = graph_def_of(graph, add_shapes=True, into=None if export_scope else meta_graph.graph_def)
     if export_scope:
         graph_def, outside = scoped_graph_def(graph_def, export_scope)
         if outside and unbound is not None:

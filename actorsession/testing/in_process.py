@@ -35,11 +35,15 @@ class InProcessCluster(ProcessBound):
         self._tasks = tasks
 
     async def start(self) -> None:
-        """Start all servers, and tell each where the others are."""
-        for server in self.servers:
-            await server.start()
-        for server in self.servers:
-            server.learn_peers(self.spec)
+        """Start all servers, and tell each where the others are; if that fails or is cancelled, none is left."""
+        try:
+            for server in self.servers:
+                await server.start()
+            for server in self.servers:
+                server.learn_peers(self.spec)
+        except BaseException:
+            await self.stop()
+            raise
 
     async def stop(self) -> None:
         """Stop all servers."""

@@ -60,6 +60,12 @@ async def within(awaited: Any) -> Any:
         return await awaited
 
 
+async def eventually(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110 - each turn counts
+            await asyncio.sleep(0)
+
+
 async def in_state(state: State) -> tuple[Thing, list[asyncio.Task[None]]]:
     """A thing in a state, and the calls that have brought it there and have not returned."""
     thing = Thing()
@@ -259,3 +265,35 @@ def test_after_the_end_of_its_loop_a_thing_is_cut_by_a_stop_on_another() -> None
     assert thing.done == ["begin start", "start", "cut"]
     with pytest.raises(FailedPreconditionError, match="was stopped"):
         asyncio.run(thing.start())
+
+
+@RETRIES
+@pytest.mark.parametrize("stopped", [False, True], ids=["cancelled", "stopped too"])
+async def test_a_start_that_was_done_when_its_cancellation_came_is_undone(retries: bool, stopped: bool) -> None:
+    """Its caller is told of the cancellation, and has nothing that it could stop.
+
+    1. The work of the start is done, and its child ends.
+    2. The call is cancelled before it hears of that.
+    3. A stop that comes while the start is undone waits for that, and does not cancel it.
+    """
+    thing = Thing(retries=retries)
+    child = await thing.begin(thing.start())
+    thing.go_on.set()
+    await eventually(lambda: thing.life.state is State.RUNNING)
+    child.cancel()
+    if stopped:
+        await eventually(lambda: thing.life.state is not State.RUNNING)
+        await within(thing.stop())
+    with pytest.raises(asyncio.CancelledError):
+        await within(child)
+    assert thing.done == ["begin start", "start", "undone"]
+    assert thing.life.state is (State.NEW if retries and not stopped else State.STOPPED)
+
+
+async def test_a_start_whose_work_is_done_despite_its_cancellation_is_undone() -> None:
+    thing = Thing()
+    child = await thing.begin(thing.start())
+    thing.go_on.set()  # the work ends in the same turn in which the call is cancelled
+    await cancelled(child)
+    assert thing.done[-1] == "undone"
+    assert thing.life.state is State.STOPPED

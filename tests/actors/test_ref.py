@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,9 +12,9 @@ from typing import Any
 import pytest
 
 from actorsession import errors
-from actorsession.actors import CallContext, Deadline, LocalRef
+from actorsession.actors import CallContext, Deadline, LocalRef, ask_without_withdrawing
 from actorsession.actors.delivery import Delivery
-from tests.actors.kit import PATIENCE, Break, Desk, Hold, Note, Said, Say, Stranger, soon, turns
+from tests.actors.kit import PATIENCE, Break, Desk, Hold, Note, Said, Say, Stranger, eventually, soon, turns
 from tests.loops import cancelled
 
 
@@ -184,6 +185,39 @@ async def test_an_actor_made_without_a_loop_lives_where_it_is_first_called() -> 
     assert desk.ref.loop is None
     await desk.ref.ask(Say(text=""))
     assert desk.ref.loop is asyncio.get_running_loop()
+
+
+@pytest.mark.parametrize("end", ["the wait", "a cancellation"])
+async def test_what_is_to_happen_in_any_case_is_not_withdrawn(end: str) -> None:
+    """The mailbox is full; the wait for room in it ends before there is any."""
+    desk = Desk(limit=1)
+    holding = desk.ref.submit(Hold(name="a"), CallContext())
+    asking = asyncio.ensure_future(
+        ask_without_withdrawing(desk.ref, Say(text="b"), 0.0 if end == "the wait" else PATIENCE)
+    )
+    await turns()
+    if end == "the wait":
+        with pytest.raises(errors.DeadlineExceededError, match=r"desk did not answer Say within 0 s"):
+            await soon(asking)
+    else:
+        await cancelled(asking)
+    desk.let_go("a")
+    await soon(holding)
+    await eventually(lambda: desk.has("b"))
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_what_is_to_happen_in_any_case_may_fail(late: bool, caplog: pytest.LogCaptureFixture) -> None:
+    desk = Desk()
+    asking = ask_without_withdrawing(desk.ref, Break(kind="ours", late=late), PATIENCE)
+    with pytest.raises(errors.FailedPreconditionError, match="broken"):
+        await soon(asking)
+    if late:
+        with pytest.raises(errors.DeadlineExceededError):
+            await ask_without_withdrawing(desk.ref, Break(kind="ours", late=True), 0.0)
+        await turns()
+    gc.collect()
+    assert not caplog.text
 
 
 async def test_refs_to_the_same_actor_are_equal() -> None:

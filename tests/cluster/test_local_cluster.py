@@ -27,7 +27,6 @@ from actorsession.rpc.exit_reports import LAST_LINES
 from actorsession.session.targets import master_addresses
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
 from tests.cluster.script import is_running, script
-from tests.leaks import take_holdings
 from tests.loops import cancelled
 from tests.rows import few_of
 
@@ -221,18 +220,6 @@ async def test_a_process_that_does_not_come_up_is_reported_with_its_last_lines()
     assert "; its last lines:" in info.value.message
     assert "a job name is a letter" in info.value.message
     assert info.value.task == "/job:no job/replica:0/task:0"
-
-
-@pytest.mark.parametrize("turns", [1, 2, 3, 4, 6])
-async def test_a_start_that_is_cancelled_in_the_middle_of_a_spawn_leaves_no_process(turns: int) -> None:
-    before = take_holdings()
-    cluster = LocalCluster({"worker": 1})
-    starting = asyncio.create_task(cluster.start())
-    for _ in range(turns):
-        await asyncio.sleep(0)
-    await cancelled(starting)
-    assert not any(process.alive for process in cluster.processes.values())
-    assert not take_holdings().beyond(before).processes
 
 
 async def test_a_process_that_does_not_end_by_itself_is_killed() -> None:

@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 
 from actorsession import AsyncSession, Graph, ServerSettings, ops
+from actorsession.actors import CallContext, Deadline, Ref
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.config import ConfigProto
 from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
-from actorsession.messages.worker import AskOwed, ValuesLost
+from actorsession.messages import CloseSession
+from actorsession.messages.worker import AskOwed, AskWhy, ValuesLost
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.testing import SimulatedCluster
 from tests.cluster.fakes import FakeWorkerCache
-from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, lose_pushes, on, simulated, soon
+from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, lose_pushes, on, simulated, soon, until
+from transports.host import on_host
 
 
 async def lose_link(cluster: InProcess, one: str = W0, other: str = W1) -> None:
@@ -287,3 +290,52 @@ def test_a_task_says_so_if_its_part_is_over_or_of_an_earlier_life(over: bool, in
     side.owed.answer(message, side.peers)
     expected = [(W0, ValuesLost(step_id=STEP, task=W1))] if lost else []
     assert side.peers.told == expected
+
+
+# -- what must arrive however long it takes --------------------------------------------------------
+LONG = "x" * 2**13
+
+
+def asked_much(ref: Ref, message: Any) -> list[asyncio.Future[Any]]:
+    """More than a link writes before further asks have to wait."""
+    return [ref.submit(message, CallContext(Deadline.never())) for _ in range(1000)]
+
+
+@simulated({"worker": 2})
+async def test_a_session_is_dropped_at_a_worker_that_reads_nothing_while_it_is_closed(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
+    """1. The worker stands still, and much is asked of it: asks wait until it reads on. 2. The session is closed, which
+    waits for the worker no longer than 2 s. 3. The worker goes on, over the same link: the request still arrives."""
+    session = cluster.session(graph)
+    assert await session.run(on(W1, lambda: ops.constant(1.0) + 1.0)) == 2.0
+    master, worker = (cluster.task("worker", index) for index in range(2))
+    assert master.host is not None
+    assert master.server is not None
+    assert worker.server is not None
+    worker.stall()
+    with on_host(master.host):
+        asks = asked_much(master.server._cache.worker(W1), AskWhy(session_handle=LONG, most=1, steps=[], keys=[]))
+    await session.close()
+    assert worker.server.statistics().worker_sessions == 1
+    worker.go_on()
+    await asyncio.gather(*asks)
+    await until(cluster, lambda seen: not seen.worker_sessions, W1)
+
+
+@simulated({"worker": 1})
+async def test_a_partial_run_is_dropped_at_a_master_that_reads_nothing_while_it_is_given_up(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
+    fed = ops.placeholder("float32", [])
+    master = cluster.task("worker")
+    async with cluster.session(graph) as session:
+        async with session.partial([fed + 1.0], [fed]):
+            master.stall()
+            remote: Any = session._session
+            asks = asked_much(remote.connection.master._ref, CloseSession(session_handle=LONG))
+        assert master.server is not None
+        assert [seen.partial_runs for seen in master.server.statistics().open_sessions] == [1]
+        master.go_on()
+        await asyncio.gather(*asks)
+        await until(cluster, lambda seen: not any(one.partial_runs for one in seen.open_sessions), W0)

@@ -138,7 +138,7 @@ class Things:
             "partial_run_setup": ([self.more], [self.fed]),
             "partial_run": ("a handle", self.more),
             "scale": ("worker", 1),
-            "tell_cluster": ({},),
+            "tell_cluster": (lambda: ({}, ()),),
             "__aexit__": (None, None, None),
             **dict.fromkeys(("restart", "add", "remove", "logs"), ("worker",)),
         }

@@ -160,3 +160,16 @@ async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_r
     for run in waiting[1:]:
         with pytest.raises(errors.CancelledError, match="closed"):
             await soon(run)
+
+
+# -- what new tasks are told -----------------------------------------------------------------------
+@simulated({"worker": 2}, restart=1)
+async def test_a_new_task_hears_which_tasks_are_given_up(cluster: SimulatedCluster) -> None:
+    """Else its steps would wait for them."""
+    former = await crashed(cluster, "worker", 1)
+    await eventually(lambda: cluster.task("worker", 1) is not former)
+    await crashed(cluster, "worker", 1)
+    await eventually(lambda: cluster._restarts.given_up == {W1})
+    added = await soon(cluster.add("worker"))
+    assert added.server is not None
+    assert added.server._cluster_view.given_up == {W1}

@@ -185,6 +185,22 @@ async def test_the_link_of_a_task_that_came_back_takes_the_place_of_the_old_one(
         await again.stop()
 
 
+async def test_the_link_of_a_life_that_ended_in_its_handshake_takes_no_place() -> None:
+    """1. The task has come back. 2. Our side of the handshake with its former life ends, late: nobody answers there any
+    more. 3. The link to the living one stays in use, and what waits for its answer gets it."""
+    async with tasks(Task(W0), Task(W1, incarnation=2)) as (a, b):
+        await soon(b.cache.worker(W0).ask(GetStatus()))
+        await eventually(lambda: a.cache.links.in_use.get(W1) is not None)
+        link = a.cache.links.in_use[W1]
+        dead = await connect(a.address, Hello(cluster_id="c", task=W1, incarnation=1, pid=1))
+        await eventually(lambda: a.peers() == [W1, W1])
+        assert (await soon(a.cache.worker(W1, 2).ask(GetStatus()))).task == W1
+        dead.abort()
+        await eventually(lambda: a.peers() == [W1])
+        assert a.cache.links.in_use[W1] is link
+        assert not link.closed
+
+
 async def test_only_tasks_of_the_cluster_are_taken_for_peers() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, _):
         hello = Hello(cluster_id="", task=W1, incarnation=9, pid=1)

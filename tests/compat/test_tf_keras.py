@@ -459,10 +459,11 @@ CASES: dict[str, tuple[str, Any]] = {
     "a whole model goes on with each optimiser": (
         """
         wrong, train = [], dict(batch_size=6, epochs=2, shuffle=False, verbose=0)
-        made = [O.SGD(.1, momentum=.9), O.RMSprop(.05), O.Adagrad(.1), O.Adadelta(1.), O.Adamax(.05)]
-        made += [O.Adam(.05, amsgrad=True), O.Nadam(.05)]
-        for number, optimizer in enumerate(made):
-            model = mlp()
+        makes = [lambda: O.SGD(.1, momentum=.9), lambda: O.RMSprop(.05), lambda: O.Adagrad(.1), lambda: O.Adadelta(1.)]
+        makes += [lambda: O.Adamax(.05), lambda: O.Adam(.05, amsgrad=True), lambda: O.Nadam(.05)]
+        for number, make in enumerate(makes):
+            K.clear_session()  # else each model is saved with all before it
+            model, optimizer = mlp(), make()
             model.compile(optimizer, MSE)
             model.fit(x, y, **train)
             model.save(f"each/{number}", save_format="tf")

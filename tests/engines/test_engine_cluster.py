@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import threading
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,16 @@ import pytest
 from actorsession import AsyncSession, ClusterSpec, ConfigProto, Graph, RPCOptions, Server, Session, opsets
 from actorsession.cluster import TaskEnd, read_statistics, stop_server
 from actorsession.cluster.admin.admin_client import keep_server
-from actorsession.engines import EngineCluster, TaskFate, engine_process
+from actorsession.engines import (
+    DaskCluster,
+    EngineCluster,
+    RayCluster,
+    TaskFate,
+    TaskOrder,
+    engine_process,
+    ray_cluster,
+    task_host,
+)
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -26,6 +38,8 @@ from actorsession.errors import (
 )
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, soon
 from tests.engines.kit import Desk, DeskCluster, model, reattached
+from tests.interruptions import End, interrupt_everywhere, run_counted
+from tests.loops import cancelled
 from tests.rows import refusing
 from tests.transports.authority import Authority
 
@@ -101,6 +115,113 @@ async def test_a_stop_during_the_start_gives_back_what_the_engine_has_reserved()
     assert cluster.desk.closed == 1
     assert not any(process.alive for process in cluster.processes.values())
     await eventually(lambda: not any(place.host.serving for place in cluster.desk.places.values()))
+
+
+def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing() -> None:
+    async def start() -> End:
+        cluster = DeskCluster({"worker": 2}, restart=1)
+        await cluster.start()
+        return cluster.stop
+
+    run_counted(interrupt_everywhere(start))
+
+
+async def test_a_task_that_is_stopped_while_it_is_started_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a launcher whose ``place`` was cancelled, where the engine goes on with the start."""
+    reached, go_on = threading.Event(), threading.Event()
+    servers: list[Server] = []
+
+    class Slow(Server):
+        async def start(self) -> None:
+            servers.append(self)
+            reached.set()
+            await asyncio.to_thread(go_on.wait, PATIENCE)
+            await super().start()
+
+    monkeypatch.setattr(task_host, "Server", Slow)
+    spec = ClusterSpec({"worker": ["tcp://127.0.0.1:0"]}).as_dict()
+    host = task_host.TaskHost(
+        TaskOrder(job="worker", index=0, resources={}, cluster_id="", token="t" * 32, cluster=spec), "::1"
+    )
+    starting = asyncio.create_task(host.start())
+    await asyncio.to_thread(reached.wait, PATIENCE)
+    await soon(host.stop(0.0))
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await soon(starting)
+    assert [server.is_serving for server in servers] == [False]
+
+
+class FakeRay(ModuleType):
+    """What a launcher calls of Ray when it is opened and closed; a call may take long."""
+
+    def __init__(self, slow: str) -> None:
+        super().__init__("ray")
+        self.__spec__ = ModuleSpec("ray", None)
+        self.slow, self.reached, self.go_on = slow, threading.Event(), threading.Event()
+        self.held: list[str] = []
+        self.util = self
+
+    def _take(self, what: str) -> None:
+        if what == self.slow:
+            self.reached.set()
+            assert self.go_on.wait(PATIENCE)
+        self.held.append(what)
+
+    def is_initialized(self) -> bool:
+        return "connection" in self.held
+
+    def init(self, **_: object) -> None:
+        self._take("connection")
+
+    def shutdown(self) -> None:
+        self.held.remove("connection")
+
+    def placement_group(self, bundles: object, strategy: str) -> str:
+        self._take("group")
+        return "group"
+
+    def remove_placement_group(self, group: str) -> None:
+        self.held.remove(group)
+
+
+@pytest.mark.parametrize("slow", ["connection", "group"])
+async def test_what_ray_gives_after_the_start_was_cancelled_is_given_back(
+    slow: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = FakeRay(slow)
+    monkeypatch.setattr(ray_cluster, "require", lambda *_: None)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "ray.util", ray)
+    cluster = RayCluster({"worker": 1})
+    starting = asyncio.create_task(cluster.start())
+    await asyncio.to_thread(ray.reached.wait, PATIENCE)
+    stopping = asyncio.create_task(cluster.stop())
+    await asyncio.sleep(0)
+    ray.go_on.set()
+    await soon(stopping)
+    with pytest.raises(FailedPreconditionError, match="stopped while it was being started"):
+        await soon(starting)
+    assert not ray.held
+
+
+async def test_a_client_of_dask_whose_start_was_cancelled_is_closed() -> None:
+    """Its scheduler accepts the connection and says nothing."""
+    pytest.importorskip("distributed")
+    reached = asyncio.Event()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        reached.set()
+
+    writers: list[asyncio.StreamWriter] = []
+    async with await asyncio.start_server(accept, "127.0.0.1", 0) as silent:
+        port = silent.sockets[0].getsockname()[1]
+        starting = asyncio.create_task(DaskCluster({"worker": 1}, f"tcp://127.0.0.1:{port}").start())
+        await soon(reached.wait())
+        await cancelled(starting)
+        for writer in writers:
+            writer.close()
 
 
 async def test_a_stop_that_is_cancelled_ends_the_tasks_and_gives_all_back() -> None:

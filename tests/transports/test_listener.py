@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 from dataclasses import replace
 
 import pytest
 
+from tests.interruptions import End, interrupt_everywhere, run_counted
 from tests.loops import cancelled
 from tests.transports.peers import PS, WORKER, assert_echoes, echo, log_of_transports, numbered, refuse_to_serve, start
 from transports import (
@@ -268,16 +270,23 @@ async def test_a_listener_closed_before_its_handler_began_closes_the_connection(
     await connection.aclose()
 
 
-async def test_cancelling_a_connect_leaves_nothing_open(address: str) -> None:
-    """Cancel at every await that a connect has; the leak check looks for what is left."""
-    async with await listen(address, PS, echo) as listener:
-        for turns in range(12):
-            dialling = await start(connect(listener.address, WORKER), "connect")
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            dialling.cancel()
-            await asyncio.wait([dialling])
-            if not dialling.cancelled():
-                await dialling.result().aclose()
-        async with await connect(listener.address, WORKER) as connection:
-            await assert_echoes(connection)
+def test_cancelling_a_listen_leaves_nothing_open(address: str) -> None:
+    async def start() -> End:
+        return (await listen(address, PS, echo)).aclose
+
+    path = address.partition("://")[2]
+    run_counted(interrupt_everywhere(start, lambda: not os.path.exists(path)))
+
+
+def test_cancelling_a_connect_leaves_nothing_open(address: str) -> None:
+    async def main() -> None:
+        async with await listen(address, PS, echo) as listener:
+
+            async def begin() -> End:
+                return (await connect(listener.address, WORKER)).aclose
+
+            await interrupt_everywhere(begin)
+            async with await connect(listener.address, WORKER) as connection:
+                await assert_echoes(connection)
+
+    run_counted(main())

@@ -178,7 +178,14 @@ class Network:
         """
         loop = _running_loop()
         create = loop.create_unix_server if sock.family == socket.AF_UNIX else loop.create_server
-        return await create(make_protocol, sock=sock, backlog=backlog)
+        # In two steps: a cancellation in the second, where the standard loop suspends, must not lose the server.
+        server = await create(make_protocol, sock=sock, backlog=backlog, start_serving=False)
+        try:
+            await server.start_serving()
+        except BaseException:
+            server.close()
+            raise
+        return server
 
 
 def _abstract_socket() -> socket.socket:

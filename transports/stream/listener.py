@@ -104,14 +104,10 @@ class StreamListener(Listener):
             reader = asyncio.StreamReader(limit=STRANGER_LIMIT, loop=loop)
             return asyncio.StreamReaderProtocol(reader, self._accept, loop=loop)
 
-        listen = self._host.network.listen(make_protocol, sock, _ACCEPTED_AT_ONCE)
-        making = loop.create_task(listen, name=f"listen at {self.address}")
         try:
-            self._server = await asyncio.shield(making)
-        except asyncio.CancelledError:
-            await asyncio.wait({making})  # at once; else nobody would have the server, and close it
-            if not making.cancelled() and making.exception() is None:
-                making.result().close()
+            self._server = await self._host.network.listen(make_protocol, sock, _ACCEPTED_AT_ONCE)
+        except BaseException:
+            self.abandon()
             raise
         sock.listen(BACKLOG)  # the event loop has called it with the other number
 
@@ -120,7 +116,7 @@ class StreamListener(Listener):
         return -1 if self._sock is None or self._closed else self._sock.fileno()
 
     def abandon(self) -> None:
-        """Close the socket that a closed loop has left open, and remove its file."""
+        """Close the socket that a closed loop or a failed start has left open, and remove its file."""
         if not self._closed and self._sock is not None:
             self._closed = True
             self._sock.close()

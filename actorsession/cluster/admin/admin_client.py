@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
@@ -58,11 +58,16 @@ from transports import Hello, SecurityConfig, TransportError
 from transports.host import current_host
 
 __all__ = [
-    "PATIENCE", "TaskLink", "ask_server", "keep_server", "note_restart", "read_cluster", "read_errors", "read_log",
-    "read_statistics", "read_steps", "read_variables", "read_why", "send_cluster", "stop_server", "update_cluster",
+    "PATIENCE", "TaskLink", "ToldTasks", "ask_server", "keep_server", "note_restart", "read_cluster", "read_errors",
+    "read_log", "read_statistics", "read_steps", "read_variables", "read_why", "send_cluster", "stop_server",
+    "update_cluster",
 ]  # fmt: skip
 
 T = TypeVar("T")
+
+ToldTasks: TypeAlias = tuple[Mapping[str, str], Collection[str]]
+"""What a server is told of its cluster: address by task, and the tasks that are given up."""
+
 # Seconds to answer a request that needs no work; a task that takes longer is blocked.
 PATIENCE = 10.0
 _CLOSE = 1.0
@@ -326,7 +331,7 @@ async def update_cluster(
     address: str,
     tasks: Mapping[str, str],
     *,
-    given_up: Iterable[str] = (),
+    given_up: Collection[str] = (),
     token: str | None = None,
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
@@ -352,29 +357,33 @@ async def update_cluster(
 
 async def send_cluster(
     address: str,
-    now: Callable[[], tuple[Mapping[str, str], Iterable[str]]],
+    now: Callable[[], ToldTasks],
     *,
     token: str | None = None,
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
-) -> None:
+) -> ToldTasks:
     """Do the same with tasks that may change until the server has registered them.
 
     A server that starts again takes long to be reached, and must not hear then what no longer holds.
 
     Args:
         address: see ``update_cluster``.
-        now: returns the tasks, and those that are given up.
+        now: returns the tasks as they are.
         token: see ``update_cluster``.
         deadline: see ``update_cluster``.
         security: see ``update_cluster``.
+
+    Returns:
+        What the server has registered.
     """
     deadline = deadline or Deadline.after(PATIENCE)
-    told: Mapping[str, str] | None = None
     async with _link(address, "update", token, security, deadline) as link:
-        while told != now()[0]:
-            tasks, given_up = told, _ = now()
+        while True:
+            tasks, given_up = told = now()
             await link.ask(WORKER, UpdateCluster(cluster=dict(tasks), given_up=sorted(given_up)), deadline)
+            if told == now():
+                return told
 
 
 async def read_why(

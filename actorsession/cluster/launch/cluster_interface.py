@@ -7,10 +7,11 @@ what ``ManagedCluster`` and ``TaskRestarts`` need of the process of a task. Impo
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
+from actorsession.cluster.admin.admin_client import ToldTasks
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.records import dataclass
@@ -67,8 +68,14 @@ class TaskProcess(Protocol):
             OpError: if it ends first; the message has its last lines.
         """
 
-    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
+    async def tell_cluster(self, now: Callable[[], ToldTasks]) -> ToldTasks:
         """Send it the addresses of all tasks, and wait until it has registered them.
+
+        Args:
+            now: returns the tasks as they are.
+
+        Returns:
+            What it has registered.
 
         Raises:
             OpError: if it ends first.

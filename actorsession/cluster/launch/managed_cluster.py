@@ -120,6 +120,7 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
             self._page.announce("cluster")
 
     async def _end(self, grace: float = 0.0) -> None:
+        await self._restarts.stop()
         if self._page is not None:
             await in_thread(self._page.close)
         await self._tasks.stop(grace)
@@ -325,7 +326,6 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         await self._life.stop(lambda: self._stop(grace))
 
     async def _stop(self, grace: float) -> None:
-        await self._restarts.stop()
         await self._end(grace)
         raise_losses(self.processes.values())
 

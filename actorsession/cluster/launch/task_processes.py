@@ -12,12 +12,12 @@ import contextlib
 import functools
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.life_cycle import LifeCycle, State
-from actorsession.cluster.admin.admin_client import note_restart, read_statistics, send_cluster, update_cluster
+from actorsession.cluster.admin.admin_client import ToldTasks, note_restart, read_statistics, send_cluster
 from actorsession.cluster.launch.cluster_interface import TaskProcess
 from actorsession.cluster.launch.cluster_settings import ClusterSettings
 from actorsession.cluster.launch.spawner import Spawner
@@ -96,8 +96,7 @@ class TaskProcesses(Generic[P]):
                 await self._spawner.spawn(process, placeholder)
         for process in processes:
             await process.announced()
-        cluster = self.spec.as_dict()
-        await asyncio.gather(*[process.tell_cluster(cluster) for process in processes])
+        await asyncio.gather(*[process.tell_cluster(self._now(process)) for process in processes])
         for process in processes:
             self._report_end_of(process)
 
@@ -140,15 +139,20 @@ class TaskProcesses(Generic[P]):
 
     async def _introduce(self, process: P, deadline: Deadline) -> None:
         """Send a new process the tasks of the cluster, until it has those that there are by then."""
-        told = tasks = {**self.spec.tasks(), process.task: process.address}
-        telling = process.tell_cluster(ClusterSpec.of_tasks(tasks).as_dict())
-        await deadline.wait(telling, what=f"the process of {process.task}")
+        now = self._now(process)
+        told = await deadline.wait(process.tell_cluster(now), what=f"the process of {process.task}")
+        if told != now():
+            await self._send(process, deadline)
+
+    def _now(self, process: P) -> Callable[[], ToldTasks]:
+        """Return what tells the tasks as they are, with one that may not be among them yet, or any more."""
+        return lambda: ({**self.spec.tasks(), process.task: process.address}, self.restarts.given_up)
+
+    async def _send(self, process: P, deadline: Deadline | None) -> None:
         settings = self._settings
-        while (tasks := {**self.spec.tasks(), process.task: process.address}) != told:
-            await update_cluster(
-                process.address, tasks, deadline=deadline, token=settings.token, security=settings.security
-            )
-            told = tasks
+        _ = await send_cluster(
+            process.address, self._now(process), deadline=deadline, token=settings.token, security=settings.security
+        )
 
     async def begin_again(self, former: P) -> P:
         """Start the task of a process again, at its address if it can; kill the process if it runs."""
@@ -181,18 +185,8 @@ class TaskProcesses(Generic[P]):
         Raises:
             UnavailableError: if tasks could not be told; names those tasks.
         """
-        alive, settings = [p for p in self.by_task.values() if p.alive and p is not but], self._settings
-        telling = [
-            send_cluster(
-                p.address,
-                lambda own={p.task: p.address}: ({**own, **self.spec.tasks()}, self.restarts.given_up),  # type: ignore[misc]
-                token=settings.token,
-                security=settings.security,
-                deadline=deadline,
-            )
-            for p in alive
-        ]
-        outcomes = await asyncio.gather(*telling, return_exceptions=True)
+        alive = [p for p in self.by_task.values() if p.alive and p is not but]
+        outcomes = await asyncio.gather(*[self._send(p, deadline) for p in alive], return_exceptions=True)
         faults = [f"{p.task}: {o}" for p, o in zip(alive, outcomes, strict=True) if o is not None]
         if faults:
             raise UnavailableError(f"could not be told of the change: {'; '.join(faults)}")

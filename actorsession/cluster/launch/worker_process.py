@@ -15,16 +15,18 @@ import errno
 import json
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ownership import Owner
 from actorsession.actors.supervision import Children
+from actorsession.cluster.admin.admin_client import ToldTasks
 from actorsession.cluster.launch.interpreter import command
 from actorsession.cluster.launch.memory_usage import MemoryUsage
 from actorsession.cluster.launch.stderr_reader import StderrReader
+from actorsession.cluster.spec import ClusterSpec
 from actorsession.errors import FailedPreconditionError, OpError, ResourceExhaustedError, UnavailableError, exhausted
 from actorsession.graph.device import task_name
 from actorsession.ops.blas_threads import core_type, thread_count
@@ -138,8 +140,14 @@ class WorkerProcess:
         """
         self.address = (await self._hear("address"))["address"]
 
-    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
+    async def tell_cluster(self, now: Callable[[], ToldTasks]) -> ToldTasks:
         """Send the addresses of all tasks to the child, and wait until it has registered them.
+
+        Args:
+            now: returns the tasks as they are; the child hears of those that are given up later.
+
+        Returns:
+            What it has registered.
 
         Raises:
             UnavailableError: if the child ends first; the message has its last lines.
@@ -147,10 +155,12 @@ class WorkerProcess:
         self._owner.check()
         stdin = self._running().stdin
         assert stdin is not None
+        tasks, _ = now()
         with contextlib.suppress(ConnectionError):  # then it cannot answer either
-            stdin.write(json.dumps(cluster).encode() + b"\n")
+            stdin.write(json.dumps(ClusterSpec.of_tasks(tasks).as_dict()).encode() + b"\n")
             await stdin.drain()
         await self._hear("ready")
+        return tasks, frozenset()
 
     async def _hear(self, key: str) -> dict[str, Any]:
         """Read the next line of the child, which must be an object with a key, and return the object."""

@@ -20,7 +20,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import LocalRef, Ref
+from actorsession.actors.ref import LocalRef, Ref, ask_without_withdrawing
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.config import CONNECT_TIMEOUT
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["ClientGraphs", "ask_to_drop"]
 
 _log = logging.getLogger("actorsession.cluster")
-# Seconds within which a worker must drop a session or graph. A worker that does not answer keeps it until the
-# link to the master is lost, so nothing waits longer.
+# Seconds to wait until a worker has dropped a session or graph. One that does not answer does so when it reads on, or
+# when it loses the link to the master.
 _DROP = 2.0
 
 
@@ -276,8 +276,8 @@ class ClientGraphs:
 
 
 async def ask_to_drop(worker: Ref, message: object) -> None:
-    """Ask a worker to drop something; a worker that does not answer drops it when it loses the link."""
+    """Ask a worker to drop something, and wait for that in bounded time."""
     try:
-        await worker.ask(message, Deadline.after(_DROP))
+        await ask_without_withdrawing(worker, message, _DROP)
     except OpError as error:
         _log.debug("%s did not take %s: %s", worker.name, type(message).__name__, error)

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import Ref
+from actorsession.actors.ref import Ref, ask_without_withdrawing
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graphs import ask_to_drop
 from actorsession.cluster.master.device_discovery import AWAY, GRACE, FoundTask, grace
@@ -269,7 +269,7 @@ class SessionMembers:
 
     async def _send_update(self, member: Member, message: UpdateWorkerSession) -> None:
         try:
-            await member.worker.ask(message, Deadline.after(CONNECT_TIMEOUT))
+            await ask_without_withdrawing(member.worker, message, CONNECT_TIMEOUT)
         except OpError as error:
             # The session has lost this worker too; the next step that needs it reports that.
             _log.warning("session %s: %s: %s", self._handle, member.worker.name, error)

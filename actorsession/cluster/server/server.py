@@ -142,6 +142,7 @@ class Server(ProcessBound):
         self._life = LifeCycle("server", f"the server of {self.task}", self._drop, retries=True, goes_on=True)
         self._stopping = asyncio.Event()
         self._kept: asyncio.TimerHandle | None = None
+        self._snapshotting: asyncio.Task[None] | None = None
         self.end_reason = ""
 
     # -- lifecycle -----------------------------------------------------------------------------
@@ -195,7 +196,7 @@ class Server(ProcessBound):
         actors.keep_log()
         _log.info("%s serves at %s", self.task, self.target)
         if actors.snapshots is not None:
-            _ = self._children.start(actors.snapshots.run(), name=f"snapshots of {self.task}")
+            self._snapshotting = self._children.start(actors.snapshots.run(), name=f"snapshots of {self.task}")
 
     @property
     def metrics_url(self) -> str:
@@ -203,6 +204,8 @@ class Server(ProcessBound):
         return self._metrics.url
 
     async def _undo_start(self) -> None:
+        if self._snapshotting is not None:
+            self._snapshotting.cancel()
         await self._metrics.aclose()
         if self._listener is not None:
             registry.withdraw(self.target, self._serves[MASTER])

@@ -267,10 +267,16 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, without waiting for its kernels to end between two nodes."""
         self._open.pop(handle, None)
+        # A child, because the end of the wait must not withdraw the request.
+        dropping = self._connection.start(self._ask_to_drop(handle, error), f"drop partial run {handle}")
+        if dropping is not None:
+            await asyncio.wait({dropping}, timeout=_DROP)
+        await self._debugger.aborted(handle, error)
+
+    async def _ask_to_drop(self, handle: str, error: OpError) -> None:
         # A master that is gone, or has dropped the session, has aborted the run.
         with contextlib.suppress(OpError):
-            await self._connection.ask(self._drop(handle, error), Deadline.after(_DROP), Done)
-        await self._debugger.aborted(handle, error)
+            await self._connection.ask(self._drop(handle, error), Deadline.never(), Done)
 
     def abort_here(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, from any thread, without waiting for its end."""

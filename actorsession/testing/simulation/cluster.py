@@ -20,6 +20,7 @@ from typing import Any, Self, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
+from actorsession.cluster.admin.admin_client import ToldTasks
 from actorsession.cluster.launch.cluster_settings import ClusterSettings
 from actorsession.cluster.launch.managed_cluster import GRACE, ManagedCluster
 from actorsession.cluster.launch.spawner import Spawner
@@ -241,14 +242,16 @@ class SimulatedProcess:
         await self._up.wait()
         self._check_up()
 
-    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
+    async def tell_cluster(self, now: Callable[[], ToldTasks]) -> ToldTasks:
         """See ``TaskProcess.tell_cluster``."""
         self._check_up()
         assert self.host is not None
+        tasks, _ = now()
         with on_host(self.host):
-            self._loop.call_later(self._random.uniform(*_PIPE), self._learn, ClusterSpec(cluster))
+            self._loop.call_later(self._random.uniform(*_PIPE), self._learn, ClusterSpec.of_tasks(tasks))
         await self._ready.wait()
         self._check_up()
+        return tasks, frozenset()
 
     def _learn(self, cluster: ClusterSpec) -> None:
         assert self.server is not None

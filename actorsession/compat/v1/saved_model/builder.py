@@ -111,7 +111,7 @@ class SavedModelBuilder(ProcessBound):
             )
             if meta_graph.HasField("saver_def"):
                 self._write_values(sess, Saver(saver_def=meta_graph.saver_def))
-        self._model.meta_graphs.add().CopyFrom(meta_graph)
+        self._model.meta_graphs.adopt(meta_graph)
         self._has_variables = True
 
     def add_meta_graph(
@@ -146,7 +146,7 @@ class SavedModelBuilder(ProcessBound):
             saver,
             strip_default_attrs,
         )
-        self._model.meta_graphs.add().CopyFrom(meta_graph)
+        self._model.meta_graphs.adopt(meta_graph)
 
     def save(
         self,
