@@ -51,6 +51,8 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 _HERE = Path(__file__).parent
 
 WHOLE = (
+    "checkpoints/test_every_loss.py",
+    "compat/test_long_programs.py",
     "demo",
     "engines",
     "examples",
@@ -58,17 +60,21 @@ WHOLE = (
     "test_differential.py",
     "test_docs.py",
     "test_docs_commands.py",
+    "test_docs_errors.py",
+    "test_every_crash_point.py",
     "test_famous.py",
     "test_interchange.py",
     "test_pages.py",
     "test_questions.py",
     "test_readme.py",
     "test_scripts.py",
+    "test_tour.py",
     "test_wheel.py",
+    "testing/test_examples.py",
     "testing/test_many_seeds.py",
 )
 """Files and folders of tests of what is built of the packages (demo, pages, scripts, engines, the wheel), and of
-many seeds.
+what the others show for some cases, for all: seeds, crash points, long programs.
 
 They run with ``--all``, and when a file or folder of them is named on the command line."""
 

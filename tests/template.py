@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["PROCESSES", "cold_starts", "install", "wait_for_templates"]
+__all__ = ["FIRST", "PROCESSES", "cold_starts", "install", "wait_for_templates"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -45,6 +45,8 @@ PROCESSES: dict[int, int] = {}
 
 # Templates of one process; each takes the memory of a worker. Starts of further kinds are as ever.
 _MOST = 3
+# The start of a kind at which a template is made, which takes a core as long as seven starts.
+FIRST = 8
 # Options of an interpreter that a template can have as well as its forks. Others are the subject of their tests.
 _OPTIONS = frozenset(("-B", "-P", "-u", "-b", "-bb"))
 # Variables that an interpreter or a library reads when it begins, by their first letters: a template has them too.
@@ -200,13 +202,13 @@ _cold = False
 
 
 def _template_for(request: _Request, env: Mapping[str, str]) -> _Template | None:
-    """The template for a start; made for the second of a kind, since one alone would not be worth it."""
+    """The template for a start; made when a kind is asked for often."""
     kind = request._replace(words=())
     standing = _standing()
     found = _templates.get(kind)
     if found is None:
         _asked[kind] = _asked.get(kind, 0) + 1
-        if _asked[kind] < 2 or len(_templates) >= _MOST:
+        if _asked[kind] < FIRST or len(_templates) >= _MOST:
             return None
         found = _templates[kind] = _Template(request, env, standing)
     return found if found.standing == standing and found.works() else None
@@ -462,20 +464,34 @@ def _run(words: Sequence[str]) -> None:
 
 def _import_package() -> None:
     """Import what workers, commands and programs use."""
-    import importlib
+    import pkgutil
+    from importlib import import_module
 
-    import actorsession.cluster.launch.child
     import actorsession.compat.v1
-    from actorsession import cli  # noqa: F401 - which imports its commands
+    import transports
+    from actorsession import cluster, runtime, session, train
+    from actorsession.compat.v1 import graphs, sessions
+
+    import_module("actorsession.cli")  # which imports its commands
+    for package in (cluster, runtime, session, train, graphs, sessions, transports):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(found.name)
     from actorsession.ops.op_modules import OP_MODULES
 
     for name in actorsession.__all__:
         getattr(actorsession, name)
     for module in sorted({module for module in OP_MODULES.values() if module.startswith("actorsession.ops.")}):
-        importlib.import_module(module)
+        import_module(module)
+
+
+def _leave_out(modules: Mapping[str, Any]) -> None:
+    """Let the interpreter end without taking modules apart that a fork shares: that is most of the work of its end."""
+    sys.modules.update(dict.fromkeys(modules))  # type: ignore[arg-type]
 
 
 def _main() -> None:
+    shared: dict[str, Any] = {}
+    atexit.register(_leave_out, shared)  # what is registered first is called last
     path = sys.path[0 if sys.flags.safe_path else 1 :]
     sys.path[:] = path
     on_interrupt = signal.getsignal(signal.SIGINT)
@@ -486,6 +502,9 @@ def _main() -> None:
     from actorsession.ops.blas_threads import loaded_libraries
 
     libraries = loaded_libraries()
+    shared |= {name: module for name, module in sys.modules.items() if name not in ("__main__", "builtins", "sys")}
+    kept: list[Any] = [shared]
+    kept.append(kept)  # a cycle that is frozen lives as long as its process
     gc.enable()
     gc.collect()
     gc.freeze()

@@ -360,11 +360,19 @@ async def test_cancelling_the_asker_cancels_the_handler() -> None:
     assert len(desk.children) == 0
 
 
+def asked_briefly(actor: Actor, message: Any) -> Any:
+    """Asks with a deadline that comes after the message has arrived, however busy the machine is.
+
+    ``Ref.ask`` sends nothing once the deadline is over.
+    """
+    return actor.submit(message, CallContext(Deadline.after(0.01)))
+
+
 async def test_a_deadline_names_actor_message_and_time_and_cancels_the_handler() -> None:
     desk = Desk()
-    expected = r"Hold to actor 'desk' was not answered within 0\.0\d* s; it was working on it"
+    expected = r"Hold to actor 'desk' was not answered within 0\S* s; it was working on it"
     with pytest.raises(DeadlineExceededError, match=expected):
-        await soon(desk.ref.ask(Hold(name="a"), Deadline.after(0.02)))
+        await soon(asked_briefly(desk, Hold(name="a")))
     await desk.until("a cancelled")
 
 
@@ -400,7 +408,7 @@ async def test_a_handler_that_completes_outlives_the_deadline_and_ends_with_its_
     janitor = Janitor()
     for name in ("a", "b"):
         with pytest.raises(DeadlineExceededError):
-            await soon(janitor.ref.ask(Hold(name=name), Deadline.after(0.02)))
+            await soon(asked_briefly(janitor, Hold(name=name)))
     janitor.let_go("a")
     await janitor.until("a ended")
     await janitor.stop()
@@ -418,7 +426,7 @@ async def test_a_handler_that_ignores_cancellation_does_not_hold_up_the_asker(ca
     mule = Mule()
     started = time.monotonic()
     with pytest.raises(DeadlineExceededError):
-        await mule.ref.ask(Say(text=""), Deadline.after(0.01))
+        await asked_briefly(mule, Say(text=""))
     await mule.stop(grace=0.01)
     assert time.monotonic() - started < 5
     assert "did not end within 0.01 s of being cancelled: mule: Say" in caplog.text
@@ -596,7 +604,7 @@ async def test_waiting_for_room_ends_at_the_deadline_which_says_so() -> None:
     desk, holders = await full_desk()
     expected = r"Say to actor 'desk' was not answered within .* it waited for space in its mailbox"
     with pytest.raises(DeadlineExceededError, match=expected):
-        await soon(desk.ref.ask(Say(text="never"), Deadline.after(0.02)))
+        await soon(asked_briefly(desk, Say(text="never")))
     await turns()
     assert desk.statistics().waiting == 0
     for name in ("h0", "h1"):

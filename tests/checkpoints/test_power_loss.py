@@ -45,8 +45,8 @@ def names(disk: SimulatedDisk) -> list[str]:
     return [name for name in disk.listdir(FOLDER) if not name.startswith(("m-1.", "m-2."))]
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * ("saver" in n)) for n in NAMES])
-def test_a_loss_of_power_leaves_the_old_checkpoint_or_the_new_one(name: str) -> None:
+def assert_old_or_new(name: str, every: int = 1) -> None:
+    """Check a scenario whose machine loses power after 0, ``every``, twice ``every`` ... calls, until it does not."""
     scenario, disk = SCENARIOS[name], prepared(name, 0)
     for number in (1, 2):
         with on_host(life(disk, number)):
@@ -69,8 +69,13 @@ def test_a_loss_of_power_leaves_the_old_checkpoint_or_the_new_one(name: str) -> 
             scenario.work(FOLDER)
             assert scenario.look(FOLDER) == [], f"after {calls} calls, and again"
         assert len(names(disk)) == usual, f"after {calls} calls: {names(disk)}"
-        calls += 1
+        calls += every
     assert calls > 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_loss_of_power_leaves_the_old_checkpoint_or_the_new_one(name: str) -> None:
+    assert_old_or_new(name, every=4)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -172,7 +172,7 @@ def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails(exit_
     assert second.endswith("it was started again once in 60 s, the limit")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_in_the_middle_of_a_restart_leaves_no_process(exit_on_import: ExitOnImport, number: int) -> None:
     """The third attempt comes after a pause of 1.6 s; at SIGKILL it has just begun."""
     words = ["cluster", "--jobs", "worker=2", "--restart", "9", "--import", exit_on_import.name]

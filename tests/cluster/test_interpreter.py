@@ -11,6 +11,7 @@ import pytest
 
 from actorsession.cluster.launch import interpreter
 from tests.cluster.script import ROOT, environment
+from tests.rows import few_of
 
 pytestmark = pytest.mark.process
 
@@ -92,7 +93,7 @@ def test_another_interpreter_has_a_path_of_its_own() -> None:
     assert words[-4:] == ["-P", "-m", "some.module", "--more"]
 
 
-@pytest.mark.parametrize("flags", [[], ["-I"]], ids=["plain", "isolated"])
+@pytest.mark.parametrize("flags", few_of([[], ["-I"]], 2), ids=["plain", "isolated"])
 def test_workers_start_in_a_folder_with_modules_of_other_names(tmp_path: Path, flags: list[str]) -> None:
     program = tmp_path / "program.py"
     program.write_text(

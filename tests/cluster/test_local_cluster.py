@@ -28,6 +28,7 @@ from actorsession.session.targets import master_addresses
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
 from tests.cluster.script import is_running, script
 from tests.loops import cancelled
+from tests.rows import few_of
 
 pytestmark = pytest.mark.process
 
@@ -516,7 +517,7 @@ def test_a_forked_child_has_no_effect_on_the_cluster_of_its_parent(tmp_path: Pat
     assert said_by(tmp_path, "\n    plain()") == "left 7\nmade 0\nstep 2.0 it runs\n"
 
 
-@pytest.mark.parametrize("run", ["acts.train", "asyncio"], ids=["ours", "stock"])
+@pytest.mark.parametrize("run", few_of(["acts.train", "asyncio"], 2), ids=["ours", "stock"])
 def test_a_forked_child_leaves_coroutines_without_effect_on_its_parent(tmp_path: Path, run: str) -> None:
     """The child unwinds the parent's coroutines and runs its loop once more, to cancel what is left."""
     if run != "asyncio":

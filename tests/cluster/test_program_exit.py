@@ -120,7 +120,7 @@ INTERPRETER_LEFT = """
     "text",
     [
         pytest.param(GROUP_LEFT, id="the group of the steps is left"),
-        pytest.param(CLUSTER_LEFT, id="the cluster is left to itself"),
+        pytest.param(CLUSTER_LEFT, id="the cluster is left to itself", marks=pytest.mark.whole),
         pytest.param(INTERPRETER_LEFT, id="the interpreter is left from inside"),
     ],
 )

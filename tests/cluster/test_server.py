@@ -155,6 +155,7 @@ WARM_UP = 20
 
 @pytest.mark.usefixtures("over_links")
 @pytest.mark.slow
+@pytest.mark.whole  # one life is looked at after each test
 async def test_a_hundred_lives_on_one_port_leave_nothing_behind(graph: Graph, hold_ports: HoldPorts) -> None:
     """Descriptors, children, threads and memory are as many after 110 lives as before."""
     (port,) = hold_ports(1)

@@ -1,10 +1,8 @@
-"""Tutorials and whole programs for TensorFlow 1, each with something that must come out."""
+"""Tutorials for TensorFlow 1, each with something that must come out."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,6 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.internals.timeline import Timeline
-from scripts.differentials.side import OURS
-from scripts.differentials.whole import WholeProgram, WholeSide, output_difference, whole_programs, whole_side
 from tests.rows import for_each
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -400,20 +396,3 @@ def test_a_step_is_traced_and_drawn() -> None:
     assert metadata.step_stats is not None
     events = json.loads(Timeline(metadata.step_stats).generate_chrome_trace_format())["traceEvents"]
     assert "MatMul" in {event["name"] for event in events}
-
-
-PROGRAMS = whole_programs()
-
-
-@pytest.fixture(scope="module")
-def side() -> Iterator[WholeSide]:
-    with whole_side(OURS, sys.executable) as side:
-        yield side
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("program", PROGRAMS, ids=[program.name for program in PROGRAMS])
-def test_a_program_prints_what_is_recorded(side: WholeSide, program: WholeProgram) -> None:
-    printed = side.run(program)
-    assert printed.status == 0, printed.err
-    assert output_difference(program.recorded.read_text(encoding="utf-8"), printed.out) is None, printed.err

@@ -60,7 +60,6 @@ PRESSES = [
     ("overview", "cluster", ".findings a[href*='task%3A1']", FOLLOWED),
     ("overview", "steps", ".callout.calm a", FOLLOWED),
     ("overview", "cluster", ".rows .bar", CHOSEN),
-    ("overview", "cluster", ".rows .state", CHOSEN),
     ("overview", "cluster", "[data-column=rate] button", SORTED.format("rate", "descending")),
     (f"overview/{TASK}", "cluster", ".details button", "document.querySelector('.details').hidden"),
     (f"overview/{TASK}", "cluster", ".details a", FOLLOWED),
@@ -131,13 +130,16 @@ async def test_of_the_moving_lanes_the_step_opens_that_was_pressed(chromium: str
                 if (under(x, box.top + 11)) return [x + 10, box.top + 11];
             return null;
         })()"""
-        await page.wait(f"(window.place = {find}) !== null")
-        x, y = await page.value("place")
-        await page.value("addEventListener('pointerdown', () => (window.aimed = under(...place)), true)")
-        mouse = {"x": x, "y": y, "button": "left", "clickCount": 1}
-        await page.call("Input.dispatchMouseEvent", type="mousePressed", **mouse)
-        await page.wait("under(...place) !== aimed")
-        await page.call("Input.dispatchMouseEvent", type="mouseReleased", **mouse)
+        await page.value("addEventListener('pointerdown', (at) => (aimed = under(at.x, at.y)), true)")
+        aimed = None
+        while aimed is None:  # what was found may have moved on before the press
+            await page.wait(f"(window.place = {find}) !== null")
+            x, y = await page.value("place")
+            mouse = {"x": x, "y": y, "button": "left", "clickCount": 1}
+            await page.call("Input.dispatchMouseEvent", type="mousePressed", **mouse)
+            if aimed := await page.value("aimed"):
+                await page.wait("under(...place) !== aimed")
+            await page.call("Input.dispatchMouseEvent", type="mouseReleased", **mouse)
         await page.wait("location.hash.endsWith(`%2F${aimed}`)")
 
 

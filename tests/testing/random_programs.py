@@ -1,14 +1,8 @@
-"""Programs of tasks, queues, timers and pools that are drawn from a seed, and the digests of their traces.
-
-``python -m tests.testing.random_programs FIRST COUNT`` prints a line for each seed, so that two processes can be
-compared.
-"""
+"""Programs of tasks, queues, timers and pools that are drawn from a seed, and their traces."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import sys
 from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any
@@ -139,13 +133,3 @@ def trace_of(seed: int) -> list[str]:
 
     loop.run(main())
     return [*loop.trace, loop.digest()]
-
-
-def digest_of(seed: int) -> str:
-    return hashlib.sha256("\n".join(trace_of(seed)).encode()).hexdigest()
-
-
-if __name__ == "__main__":
-    first, count = map(int, sys.argv[1:])
-    for each in range(first, first + count):
-        sys.stdout.write(f"{each} {digest_of(each)}\n")

@@ -14,14 +14,12 @@ from actorsession import Graph, ops
 from actorsession.testing import SimulatedCluster, on_host
 from actorsession.version import installed_version
 from tests.testing import random_clusters, random_programs
-from tests.testing.seeds import CLUSTERS, PROGRAMS, differing
+from tests.testing.seeds import differing
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("module", "count"), [(PROGRAMS, 100), (CLUSTERS, 5)])
-def test_traces_are_the_same_in_another_process(module: str, count: int) -> None:
-    """Programs have tasks, queues, locks, groups, timers, pools and faults; asyncio keeps some of them in sets."""
-    assert differing(module, count) == []
+def test_traces_are_the_same_in_another_process() -> None:
+    assert differing(30, 2) == []
 
 
 def test_a_run_leaves_nothing_behind_in_the_process() -> None:
@@ -46,32 +44,31 @@ def test_a_run_leaves_nothing_behind_in_the_process() -> None:
 
 
 def test_a_run_does_not_depend_on_those_before_it() -> None:
-    programs = [random_programs.trace_of(seed) for seed in range(20)]
-    assert [random_programs.trace_of(seed) for seed in reversed(range(20))] == programs[::-1]
-    clusters = [random_clusters.trace_of(seed) for seed in range(3)]
-    assert [random_clusters.trace_of(seed) for seed in reversed(range(3))] == clusters[::-1]
+    for module, count in ((random_programs, 10), (random_clusters, 2)):
+        traces = [module.trace_of(seed) for seed in range(count)]
+        assert [module.trace_of(seed) for seed in reversed(range(count))] == traces[::-1]
 
 
 def test_a_run_does_not_depend_on_who_plays_it() -> None:
     """What a callback builds has no line of whoever started the loop, whose path may be longer elsewhere."""
     text = "digest = lambda seed: clusters.play(clusters.Story.draw(seed, 30))[0].digest"
-    digests = []
+    digests = set()
     for path in ("/here.py", "/a/folder/with/a/longer/name/than/that/one/in/which/somebody/plays.py"):
         namespace: dict[str, Any] = {"__name__": path, "clusters": random_clusters}
         exec(compile(text, path, "exec"), namespace)  # noqa: S102 - a text of this test
-        digests.append([namespace["digest"](seed) for seed in range(3)])
-    assert digests[0] == digests[1]
+        digests.add(namespace["digest"](0))
+    assert len(digests) == 1
 
 
 def test_a_run_does_not_depend_on_the_version_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    digests = []
+    traces = []
     for version in ("1.0", "1.0.dev1234+g0123456789abcdef"):
         installed_version.cache_clear()
         monkeypatch.setattr(metadata, "version", lambda package, version=version: version)
         assert installed_version() == version
-        digests.append([random_clusters.digest_of(seed) for seed in range(3)])
+        traces.append(random_clusters.trace_of(0))
     installed_version.cache_clear()
-    assert digests[0] == digests[1]
+    assert traces[0] == traces[1]
 
 
 def test_a_line_of_the_program_leaves_a_simulated_host_without_its_folder(graph: Graph) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.testing.planted import DEFECTS, planted
-from tests.testing.seeds import CLUSTERS, MORE, PROGRAMS, assert_all_hold, differing, seeds_until_found
+from tests.testing.seeds import MENDED_IN_LONG, MORE, assert_all_hold, assert_mended, differing, seeds_until_found
 
 # Seeds within which each planted defect has to be found.
 _MOST = 1000
@@ -18,6 +18,11 @@ def test_all_checks_hold_in_more_stories(seed: int) -> None:
     assert_all_hold(seed)
 
 
+@pytest.mark.parametrize("name", MENDED_IN_LONG)
+def test_what_was_mended_in_long_stories_stays_so(name: str) -> None:
+    assert_mended(name)
+
+
 @pytest.mark.parametrize("name", DEFECTS)
 def test_a_planted_defect_is_found_within_a_thousand_seeds(name: str) -> None:
     with planted(name) as defect:
@@ -25,7 +30,6 @@ def test_a_planted_defect_is_found_within_a_thousand_seeds(name: str) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("module", "count"), [(PROGRAMS, 1000), (CLUSTERS, 60)])
-def test_traces_are_the_same_in_another_process(module: str, count: int) -> None:
+def test_traces_are_the_same_in_another_process() -> None:
     """A thousand stories of clusters would take a core ten minutes."""
-    assert differing(module, count) == []
+    assert differing(1000, 60) == []

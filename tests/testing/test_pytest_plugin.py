@@ -127,15 +127,3 @@ def test_the_plug_in_imports_nothing_and_has_no_assert_of_the_library_rewritten(
     )
     said = pytest_of(tmp_path, before="sys.path.insert(0, ''); sys.argv[1:1] = ['-p', 'marks']")
     assert "2 passed" in said, said
-
-
-def test_the_examples_of_the_page_are_tests_that_pass(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
-    blocks = {language: re.findall(rf"^```{language}\n(.*?)^```", page, re.M | re.S) for language in ("ini", "python")}
-    (tmp_path / "pytest.ini").write_text(blocks["ini"][0] + "filterwarnings = error\n")
-    for number, code in enumerate(blocks["python"]):
-        (tmp_path / f"test_{number}.py").write_text(code)
-    said = pytest_of(tmp_path)
-    passed = re.findall(r"^PASSED test_(\d)", said, re.M)
-    assert set(passed) == set(map(str, range(len(blocks["python"])))), said
-    assert re.search(rf"^=+ {len(passed)} passed in ", said, re.M), said

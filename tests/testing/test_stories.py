@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,25 +14,10 @@ from actorsession.testing.simulation.explore import play, shorten, trace
 from actorsession.testing.simulation.history import Outcome
 from actorsession.testing.simulation.story import KINDS, Performance, Story
 from tests.testing.planted import planted
-from tests.testing.seeds import FEW, assert_all_hold
+from tests.testing.seeds import FEW, MENDED, assert_all_hold, assert_mended
 
 # Seeds of which one finds a defect that shows in most stories.
 _TRIED = 20
-
-KEPT = Path(__file__).parent / "stories"
-MENDED = {
-    "seed-5": "reattach() lost the session that it had made to a run that waited for the same master",
-    "seed-20": "steps ended with CancelledError, without a task, when a task came back before its end was noticed",
-    "seed-111": "reattach() hung up a session whose master was there, because another task was lost meanwhile",
-    "seed-2698": "the same when another task had restarted: runs of the session ended with CancelledError",
-    "killed-while-it-opens": "a client that had been killed was said to have an error of the end of the simulation",
-    "left-under-way": "a step that was under way on a task which left ended with CancelledError",
-    "left-and-back": "no session was told of variables that had left with their task and came back anew",
-    "a-list-that-came-late": "a task that was started again heard last of a departure that was over",
-    "a-foreign-snapshot-that-came-back": "a fault that was over came back with a loss of power, its end not synced",
-    "a-drop-that-was-given-up": "a task kept a session whose drop came together with its cancellation",
-}
-"""Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""
 
 SHORT = "setting jobs=worker:2 clients=2 lanes=1 restart=3 down=1.0 snapshot_every={} lease=4.0 shuffle=0\n"
 
@@ -48,12 +32,11 @@ def test_all_checks_hold(seed: int) -> None:
 
 @pytest.mark.parametrize("name", MENDED)
 def test_what_was_mended_stays_so(name: str) -> None:
-    text = (KEPT / f"{name}.story").read_text(encoding="utf-8")
-    assert list(map(str, play(Story.of_text(text))[0].findings)) == []
+    assert_mended(name)
 
 
 def test_a_seed_is_one_run() -> None:
-    story = Story.draw(3)
+    story = Story.draw(3, 60)
     (first, one), (second, other) = play(story), play(story)
     assert first.digest == second.digest
     assert one.loop.trace == other.loop.trace
