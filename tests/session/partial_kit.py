@@ -56,7 +56,7 @@ def collect(session: Any) -> None:
         loop.call_soon_threadsafe(on_loop.collect)
 
 
-LARGE = np.full([700, 700], 0.01, np.float32)
+LARGE = np.full([700, 700], 1 / 700, np.float32)  # its own square
 
 
 class Dear:
@@ -67,7 +67,7 @@ class Dear:
         self.s = ops.placeholder("float32", [], name="s")
         y = self.x
         for _ in range(400):
-            y = ops.matmul(y, self.x) * 0.01
+            y = ops.matmul(y, self.x)
         self.product, self.short = y, self.s + 1.0
         self.medium = ops.matmul(self.x, self.x)
 
