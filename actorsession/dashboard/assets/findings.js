@@ -81,10 +81,9 @@ export function of_transfers(step, to_and_fro = true) {
     const [source, target] = pair.split("\n");
     const times = list.map(on_the_way);
     const middle = median(times);
+    const share = step.took > 0 ? `: ${percent(middle / step.took)} of the step each` : ""; // one that runs took no time yet
     if (middle !== null && middle > TRIP / 2 && middle > (NOTICED / 2) * step.took)
-      texts.push(
-        `Tensors take ${duration(middle)} from ${short(source)} to ${short(target)}: ${percent(middle / step.took)} of the step each.`,
-      );
+      texts.push(`Tensors take ${duration(middle)} from ${short(source)} to ${short(target)}${share}.`);
     const back = pairs.get(`${target}\n${source}`);
     if (back && source < target)
       crossings.push(
