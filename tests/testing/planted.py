@@ -106,6 +106,7 @@ class Defect(NamedTuple):
         replacement: what the method is then.
         checks: the checks of which one has to find it.
         seed: one that does.
+        fault: the kind of fault without which a story cannot show it, if there is one.
     """
 
     owner: type
@@ -113,6 +114,7 @@ class Defect(NamedTuple):
     replacement: Callable[..., Any]
     checks: frozenset[str]
     seed: int
+    fault: str = ""
 
 
 DEFECTS = {
@@ -134,7 +136,7 @@ DEFECTS = {
         frozenset({"collectives", "right values", "named causes", "ends in time"}),
         2,
     ),
-    "foreign snapshot": Defect(SnapshotStore, "_is_ours", _restore_any, frozenset({"whole values"}), 311),
+    "foreign snapshot": Defect(SnapshotStore, "_is_ours", _restore_any, frozenset({"whole values"}), 311, "foreign"),
     "session not collected": Defect(Master, "_collect", _keep_session, frozenset({"nothing pending"}), 5),
     "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 2),
 }

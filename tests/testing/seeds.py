@@ -51,9 +51,11 @@ def assert_mended(name: str) -> None:
 
 
 def seeds_until_found(defect: Defect, first: int, most: int) -> int | None:
-    """How many seeds are played until a check finds a defect that is planted; ``None`` if that are too many."""
+    """How many seeds it takes until a check finds a defect that is planted; ``None`` if that are too many."""
     for count in range(1, most + 1):
-        if play(Story.draw(first + count - 1))[0].failed & defect.checks:
+        story = Story.draw(first + count - 1)
+        can_show = not defect.fault or any(fault.kind == defect.fault for fault in story.faults)
+        if can_show and play(story)[0].failed & defect.checks:
             return count
     return None
 
