@@ -23,6 +23,11 @@ PACKAGES = ("actorsession", "transports")
 ALWAYS = ("tests/test_architecture.py", "tests/test_docs_names.py", "tests/test_public_api.py")
 # Tests of files that no test imports, by the beginnings of their paths.
 OTHERS = {
+    "actorsession/dashboard/": (
+        "tests/dashboard/test_pages_cluster.py",
+        "tests/dashboard/test_pages_presses.py",
+        "tests/dashboard/test_pages_views.py",
+    ),
     "actorsession/graph/op_signatures.txt": ("tests/graph/test_registry.py", "tests/ops/test_raw.py"),
     "actorsession/ops/": ("tests/ops/test_table.py", "tests/ops/test_exports.py"),
     "actorsession/opsets/": ("tests/ops/test_table.py", "tests/ops/test_exports.py"),

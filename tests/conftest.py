@@ -53,6 +53,9 @@ _HERE = Path(__file__).parent
 WHOLE = (
     "checkpoints/test_every_loss.py",
     "compat/test_long_programs.py",
+    "dashboard/test_pages_cluster.py",
+    "dashboard/test_pages_presses.py",
+    "dashboard/test_pages_views.py",
     "demo",
     "engines",
     "examples",
@@ -73,8 +76,8 @@ WHOLE = (
     "testing/test_examples.py",
     "testing/test_many_seeds.py",
 )
-"""Files and folders of tests of what is built of the packages (demo, pages, scripts, engines, the wheel), and of
-what the others show for some cases, for all: seeds, crash points, long programs.
+"""Files and folders of tests of what is built of the packages (demo, pages, scripts, engines, the wheel), of the
+page in a browser, and of what the others show for some cases, for all: seeds, crash points, long programs.
 
 They run with ``--all``, and when a file or folder of them is named on the command line."""
 

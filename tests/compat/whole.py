@@ -10,6 +10,7 @@ import pytest
 
 from scripts.differentials.side import OURS
 from scripts.differentials.whole import WholeProgram, WholeSide, output_difference, whole_programs, whole_side
+from tests.rows import few_of
 
 # Each takes a core four tenths of a second or more.
 LONG = """
@@ -31,7 +32,8 @@ def each_program(*, long: bool) -> Callable[..., Any]:
     """Parametrise a test by the long programs, or by all others."""
     chosen = [program for program in whole_programs() if (program.path.stem in LONG.split()) == long]
     assert len(chosen) >= len(LONG.split())
-    return pytest.mark.parametrize("program", chosen, ids=[program.name for program in chosen])
+    params = [pytest.param(program, id=program.name) for program in chosen]
+    return pytest.mark.parametrize("program", params if long else few_of(params, 3))
 
 
 def assert_prints_what_is_recorded(side: WholeSide, program: WholeProgram) -> None:

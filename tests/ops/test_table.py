@@ -149,6 +149,7 @@ ONCE = """
 """
 
 
+@pytest.mark.whole
 @each_row([row for row in ROWS if row.smooth and row.op not in ONCE.split()])
 def test_a_second_gradient_is_that_of_finite_differences(row: Row) -> None:
     """Of the first by what flows into it, too: the result itself does."""
