@@ -8,8 +8,12 @@ STATUS=0        # of the first stage that failed
 # scope. Files come in the order of tests/conftest.py; xdist's own, by numbers of tests, would end with files of
 # a few long ones. A worker that dies ends the run, which names the test that was running: in the place of
 # another one that is started then, xdist waits for ever where files stay together.
+# One worker more than there are cores runs while another waits for a process or a socket; a further one takes as long
+# to load the tests as it saves.
+CORES=$(getconf _NPROCESSORS_ONLN)
+WORKERS=$((CORES < 8 ? CORES + 1 : 8))
 # shellcheck disable=SC2034 # used by the scripts that source this file
-SPREAD=(--dist loadfile --no-loadscope-reorder --max-worker-restart 0)
+SPREAD=(-n "$WORKERS" --dist loadfile --no-loadscope-reorder --max-worker-restart 0)
 
 # Ends what runs beside the stages when the script ends; Ctrl-C ends the script, not only a stage.
 begin_stages() {

@@ -782,11 +782,14 @@ def test_the_tests_run_as_often_as_asked(checkout: Checkout) -> None:
     assert checkout.made_calls().count("pytest") == 1 + 3
 
 
+# Of pytest: a worker more than there are cores, up to eight.
+SPREAD = f"-n {min(len(os.sched_getaffinity(0)) + 1, 8)} --dist loadfile --no-loadscope-reorder --max-worker-restart 0"
+
+
 def test_everything_runs_when_that_is_asked(checkout: Checkout) -> None:
     run = scripts_test(checkout, "--all", "-x", PYTEST_DOES='echo "$*" >>"$CALLS"')
     assert run.returncode == 0, run.stderr
-    options = "--dist loadfile --no-loadscope-reorder --max-worker-restart 0"
-    assert f"-m pytest -n 4 {options} --all -x" in checkout.made_calls()
+    assert f"-m pytest {SPREAD} --all -x" in checkout.made_calls()
 
 
 def test_only_the_tests_close_to_a_change_run_when_that_is_asked(checkout: Checkout) -> None:
@@ -794,7 +797,7 @@ def test_only_the_tests_close_to_a_change_run_when_that_is_asked(checkout: Check
     assert run.returncode == 0, run.stderr
     assert "  ok      pytest, of what has changed (" in run.stdout
     calls = checkout.made_calls()
-    assert "-m pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 tests/test_one.py -x" in calls
+    assert f"-m pytest {SPREAD} tests/test_one.py -x" in calls
     assert [call for call in calls if call.startswith(("mypy", "ruff"))] == []
 
 
