@@ -52,19 +52,21 @@ _HERE = Path(__file__).parent
 
 WHOLE = (
     "checkpoints/test_every_loss.py",
-    "compat/test_long_programs.py",
+    "compat/test_whole_programs.py",
     "dashboard/test_pages_cluster.py",
     "dashboard/test_pages_presses.py",
     "dashboard/test_pages_views.py",
+    "dashboard/test_process.py",
     "demo",
     "engines",
     "examples",
     "test_bench.py",
+    "test_crash_points.py",
     "test_differential.py",
     "test_docs.py",
     "test_docs_commands.py",
     "test_docs_errors.py",
-    "test_every_crash_point.py",
+    "test_error_catalogue.py",
     "test_famous.py",
     "test_interchange.py",
     "test_pages.py",
@@ -77,7 +79,7 @@ WHOLE = (
     "testing/test_many_seeds.py",
 )
 """Files and folders of tests of what is built of the packages (demo, pages, scripts, engines, the wheel), of the
-page in a browser, and of what the others show for some cases, for all: seeds, crash points, long programs.
+page in a browser, and of what the others show for some cases, for all: seeds, losses of power, crash points, whole programs.
 
 They run with ``--all``, and when a file or folder of them is named on the command line."""
 

@@ -8,7 +8,9 @@ import pytest
 
 from tests.crash_points import SCENARIOS, Report, run_scenarios, unsynced
 
-# A point takes some ten milliseconds: some are looked at. ``test_every_crash_point`` and the soak look at all.
+# A point takes some ten milliseconds; of those that are much like others, some are looked at. The soak
+# looks at all.
+ALL = {"sharded", "one file", "one file over sharded", "snapshots", "TensorFlow's format", "TensorFlow's format, again"}
 SOME = 6
 # Those of whole programs take a hundred milliseconds.
 FEW = 2
@@ -31,7 +33,8 @@ PROGRAMS = {
 @pytest.fixture(scope="module")
 def reports() -> Mapping[str, Report]:
     """Those of all scenarios; starting a process for each would take longer than most of them."""
-    return run_scenarios({name: FEW if name in PROGRAMS else SOME for name in SCENARIOS})
+    points = {**dict.fromkeys(ALL, 1000), **dict.fromkeys(PROGRAMS, FEW)}
+    return run_scenarios({name: points.get(name, SOME) for name in SCENARIOS})
 
 
 @pytest.mark.process

@@ -124,7 +124,7 @@ DEFECTS = {
     "missing tombstone": Defect(RendezvousTable, "end", _end_without_tombstone, frozenset({"nothing pending"}), 3),
     "lease not renewed": Defect(Lease, "look", _look_without_renewal, frozenset({"named causes"}), 0),
     "unchecked acknowledgement": Defect(
-        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 25
+        AsyncSession, "run", _run_again, frozenset({"whole values", "no refused updates"}), 44
     ),
     "renamed before synced": Defect(
         SimulatedDisk, "fsync", _sync_folders_only, frozenset({"snapshots", "checkpoints"}), 6
