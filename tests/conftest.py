@@ -79,7 +79,7 @@ WHOLE = (
     "testing/test_many_seeds.py",
 )
 """Files and folders of tests of what is built of the packages (demo, pages, scripts, engines, the wheel), of the
-page in a browser, and of what the others show for some cases, for all: seeds, losses of power, crash points, whole programs.
+page in a browser, and of what the others show for some cases, for all: seeds, crash points, whole programs.
 
 They run with ``--all``, and when a file or folder of them is named on the command line."""
 
