@@ -25,6 +25,7 @@ from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain, soon
 from tests.cluster.script import command, environment, is_running, running
 from tests.cluster.test_local_cluster import wait_for_end
 from tests.ports import HoldPorts
+from tests.rows import few_of
 
 pytestmark = pytest.mark.process
 
@@ -172,7 +173,7 @@ def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails(exit_
     assert second.endswith("it was started again once in 60 s, the limit")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", few_of([signal.SIGTERM, signal.SIGINT, signal.SIGKILL], 2))
 def test_a_signal_in_the_middle_of_a_restart_leaves_no_process(exit_on_import: ExitOnImport, number: int) -> None:
     """The third attempt comes after a pause of 1.6 s; at SIGKILL it has just begun."""
     words = ["cluster", "--jobs", "worker=2", "--restart", "9", "--import", exit_on_import.name]

@@ -25,7 +25,6 @@ from tests.loops import run_to_end
 from transports.shm.lane import SHARED_VARIABLE
 
 MIB = 2**20
-RUNS = 1_000
 
 
 def rss(pid: int | str = "self") -> int:
@@ -55,9 +54,14 @@ class Peak:
 
 
 # -- thousands of runs at once ---------------------------------------------------------------------
-def test_a_thousand_runs_at_once_hold_the_feeds_of_a_few(graph: Graph) -> None:
-    """Each run that is under way keeps a copy of what it is fed: 256 MB, were all of them."""
-    gate = Gate("a thousand")
+@pytest.fixture
+def runs_at_once(whole: bool) -> int:
+    return 3_000 if whole else 1_000
+
+
+def test_thousands_of_runs_at_once_hold_the_feeds_of_a_few(graph: Graph, runs_at_once: int) -> None:
+    """Each run that is under way keeps a copy of what it is fed: 256 MB of a thousand, were all of them."""
+    gate = Gate("thousands")
     x = ops.placeholder("float32", [None])
     y = ops.reduce_sum(gate(x))
     config = ConfigProto(max_inflight_steps=100, max_inflight_bytes=8 * MIB)
@@ -65,25 +69,25 @@ def test_a_thousand_runs_at_once_hold_the_feeds_of_a_few(graph: Graph) -> None:
 
     async def main() -> None:
         async with AsyncSession(graph=graph, config=config) as session, Peak() as peak:
-            runs = [asyncio.create_task(session.run(y, {x: feed})) for _ in range(RUNS)]
-            await eventually(lambda: session._session.statistics().waiting == RUNS - 32)
+            runs = [asyncio.create_task(session.run(y, {x: feed})) for _ in range(runs_at_once)]
+            await eventually(lambda: session._session.statistics().waiting == runs_at_once - 32)
             assert session._session.statistics().steps == 32
             gate.open()
             async with asyncio.timeout(120):
                 assert set(map(float, await asyncio.gather(*runs))) == {MIB / 16}
             assert session._session.statistics().waiting == 0
         # A run that waits costs its child and its future, some 8 KB; ten times the feeds are generous.
-        assert peak.growth < RUNS * 16 * 1024 + 10 * 8 * MIB
+        assert peak.growth < runs_at_once * 16 * 1024 + 10 * 8 * MIB
 
     run_to_end(main())
 
 
 @pytest.mark.process
-def test_a_thousand_runs_at_once_over_a_process_hold_the_feeds_of_a_few(graph: Graph) -> None:
+def test_thousands_of_runs_at_once_over_a_process_hold_the_feeds_of_a_few(graph: Graph, runs_at_once: int) -> None:
     x = ops.placeholder("float32", [None])
     y = on(W0, lambda: ops.reduce_sum(x))
     config = ConfigProto(max_inflight_bytes=4 * MIB)
-    feed = np.ones(MIB // 32, np.float32)  # 128 KiB, and 128 MB in all
+    feed = np.ones(MIB // 32, np.float32)  # 128 KiB, and 128 MB of a thousand
 
     async def main() -> None:
         async with LocalCluster({"worker": 1}) as cluster:
@@ -92,9 +96,9 @@ def test_a_thousand_runs_at_once_over_a_process_hold_the_feeds_of_a_few(graph: G
             async with AsyncSession(target, graph=graph, config=config) as session:
                 await session.run(y, {x: feed})
                 async with Peak() as here, Peak(pid) as there, asyncio.timeout(120):
-                    runs = [session.run(y, {x: feed}) for _ in range(RUNS)]
+                    runs = [session.run(y, {x: feed}) for _ in range(runs_at_once)]
                     assert set(map(float, await asyncio.gather(*runs))) == {MIB / 32}
-            assert here.growth < RUNS * 16 * 1024 + 10 * 4 * MIB
+            assert here.growth < runs_at_once * 16 * 1024 + 10 * 4 * MIB
             assert there.growth < 10 * 4 * MIB
 
     run_to_end(main())

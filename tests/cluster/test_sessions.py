@@ -274,7 +274,8 @@ async def test_runs_cancelled_at_any_moment_leave_nothing_behind(session: AsyncS
 
 
 # -- many ------------------------------------------------------------------------------------------
-async def test_twenty_sessions_at_once(cluster: InProcess, graph: Graph) -> None:
+async def test_many_sessions_at_once(cluster: InProcess, graph: Graph, whole: bool) -> None:
+    count = 50 if whole else 20
     a = ops.placeholder("float32", [])
     end = chain(a, 3)
 
@@ -284,8 +285,8 @@ async def test_twenty_sessions_at_once(cluster: InProcess, graph: Graph) -> None
             results = [await session.run(end, {a: float(number + i)}) for i in range(5)]
         return sum(results)
 
-    results = await soon(asyncio.gather(*[use(n) for n in range(20)]))
-    assert results == [sum(n + i + 3.0 for i in range(5)) for n in range(20)]
+    results = await soon(asyncio.gather(*[use(n) for n in range(count)]))
+    assert results == [sum(n + i + 3.0 for i in range(5)) for n in range(count)]
     await cluster.until_idle()
     assert all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
 

@@ -34,7 +34,7 @@ VIEWS = {
     "errors": "InvalidArgumentError 6",
     "logs": "ERROR it failed",
 }
-LOOKS = {"light": (False, 1400), "a dark phone": (True, 390)}
+LOOKS = {"light": (False, 1400), "dark": (True, 1400), "phone": (True, 390)}
 
 
 @asynccontextmanager
