@@ -417,9 +417,13 @@ async def leaves_no_child_pending() -> AsyncIterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Start processes as ever where starts are the subject."""
+    """Start processes as ever where starts are the subject; no test finds nodes of another in its default graph."""
     with cold_starts() if _is_in(item.path, STARTS_ARE_THE_SUBJECT) else contextlib.nullcontext():
-        return (yield)
+        try:
+            return (yield)
+        finally:
+            if "actorsession.graph" in sys.modules:  # tests of the scripts need none of it
+                sys.modules["actorsession.graph"].reset_default_graph()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -87,8 +87,13 @@ def test_examples(numbers):
     while sum(numbers) and time.monotonic() < end:
         pass
 
+def test_nodes_in_the_default_graph():
+    import actorsession as acts
+    acts.constant(1.0)
+
 def test_after_all_that():
-    pass
+    import actorsession as acts
+    assert not acts.get_default_graph().get_operations()
 """
 
 

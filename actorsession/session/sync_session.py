@@ -8,6 +8,7 @@ started when first needed and ends with the session. Many threads may use a sess
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import threading
 import weakref
 from collections.abc import Callable as CallableType
@@ -136,7 +137,8 @@ class Session(SyncPartialRuns, BaseSession):
         try:
             values = self._wait(self._session.run(plan, feeds, limit, options, run_metadata, delivery))
         except BaseException:  # also Ctrl-C, which may come when the values have arrived
-            delivery.end(received=False)
+            with contextlib.suppress(CancelledError):
+                delivery.end(received=False)
             raise
         delivery.end(received=True)
         return values
@@ -160,12 +162,11 @@ class Session(SyncPartialRuns, BaseSession):
             self._thread.call(callback)
 
     def _settle_run(self, callback: CallableType[[], object]) -> None:
-        """Settle a run: in this thread, or on the loop of the connection to the master."""
-        thread = self._thread
+        """Settle a run: in this thread, or on the loop of the connection to the master; see ``_call``."""
         if self._local is not None:
             callback()
-        elif thread is not None:
-            thread.call(callback)
+        else:
+            self._call(callback)
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False

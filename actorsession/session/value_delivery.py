@@ -46,7 +46,11 @@ class ValueDelivery:
             settle(received=received)
 
     def end(self, *, received: bool) -> None:
-        """Settle the run; called in the caller's thread."""
+        """Settle the run; called in the caller's thread.
+
+        Raises:
+            CancelledError: if the session was closed meanwhile, whose end puts back what was taken.
+        """
         with self._lock:
             self._received = received
             settle = self._settle

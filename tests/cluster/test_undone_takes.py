@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import threading
 from typing import Any
 
 import pytest
 
-from actorsession import AsyncSession, Graph, LocalCluster, int32, ops
+from actorsession import AsyncSession, Graph, LocalCluster, Session, int32, ops
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.config import RunOptions
-from actorsession.errors import DeadlineExceededError
+from actorsession.errors import CancelledError, DeadlineExceededError
 from actorsession.testing import SimulatedCluster, on_host
 from tests.cluster.kit import PS0, is_idle, simulated, soon, until, until_all
 from tests.cluster.master_access import Way, way
@@ -188,6 +189,65 @@ async def test_calls_of_partial_runs_hand_an_element_out_or_leave_it(way: Way) -
         await until_idle(way)
         assert await session.run(sizes) == [0, 1]
         await session.run(second)
+
+
+@pytest.mark.parametrize("end", ["close", "leave", "reset"])
+async def test_what_is_on_its_way_to_a_run_that_its_client_or_master_ends_comes_out_once(
+    way: Way, shared: Shared, end: str
+) -> None:
+    """A client closes its session or leaves a partial run, or the master is reset but for the queue."""
+    outcomes = set()
+    for turn in itertools.count(0, 2 if way.is_direct else 5):
+        async with AsyncSession(way.target, graph=shared.graph, config=way.config()) as session:
+            await session.run(shared.put, {shared.x: turn})
+            if end == "leave":
+                handle = await session.partial_run_setup([shared.take, shared.size], [])
+                take = asyncio.ensure_future(session.partial_run(handle, shared.take))
+            else:
+                await session.run(shared.size)
+                take = asyncio.ensure_future(session.run(shared.take))
+            await turns(turn)
+            in_time = not take.done()
+            if end == "leave":
+                await soon(remote_session(session).partial_runs.abort(handle, CancelledError("it is not needed")))
+            elif end == "close":
+                await soon(session.close())
+            else:
+                await soon(AsyncSession.reset(way.target, ["another container"]))
+            await soon(asyncio.wait([take]))
+        if got := take.exception() is None:
+            assert take.result() == turn
+        await until_idle(way)
+        async with AsyncSession(way.target, graph=shared.graph, config=way.config()) as session:
+            assert await drained(way, session, shared) == ([] if got else [turn]), f"at turn {turn}"
+        outcomes.add(got)
+        if not in_time or turn > 300:
+            break
+    assert False in outcomes
+
+
+def test_threads_that_take_while_another_closes_their_session_lose_nothing(processes: LocalCluster) -> None:
+    shared, target = Shared("threads"), processes.target("worker")
+    out: list[int] = []
+
+    def take(session: Session) -> None:
+        with contextlib.suppress(CancelledError, RuntimeError):  # the latter is of a session that was closed before
+            while True:
+                out.append(int(session.run(shared.take)))
+
+    for first in range(0, 200, 20):
+        with Session(target, graph=shared.graph) as session:
+            threads = [threading.Thread(target=take, args=(session,)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for number in range(first, first + 20):
+                session.run(shared.put, {shared.x: number})
+        for thread in threads:
+            thread.join(30)
+            assert not thread.is_alive()
+    with Session(target, graph=shared.graph) as session:
+        left = [int(session.run(shared.take)) for _ in range(session.run(shared.size))]
+    assert sorted(out + left) == list(range(200))
 
 
 # -- clients that die ------------------------------------------------------------------------------

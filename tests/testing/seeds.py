@@ -25,6 +25,7 @@ MENDED = {
     "left-and-back": "no session was told of variables that had left with their task and came back anew",
     "a-list-that-came-late": "a task that was started again heard last of a departure that was over",
     "a-foreign-snapshot-that-came-back": "a fault that was over came back with a loss of power, its end not synced",
+    "closed-while-it-takes": "a run took what its master put back, because its client had closed the session",
     "a-drop-that-was-given-up": "a task kept a session whose drop came together with its cancellation",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""

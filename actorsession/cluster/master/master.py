@@ -231,7 +231,7 @@ class Master(Actor):
         self._clients.pop(message.session_handle, None)
         if session is not None:
             _log.info("closing session %s: its client has closed it", message.session_handle)
-            await session.close(why)
+            await session.close(why, by_client=True)
         return Done()
 
     @answers(ResetContainers)

@@ -54,6 +54,8 @@ __all__ = ["MasterSession"]
 
 # The most seconds between two looks at whether tasks that a client waits for answer.
 _LOOK = 0.5
+# Seconds in which a client that reads at all says that it has received an answer.
+_CONFIRMED = 1.0
 
 
 class MasterSession(Actor):
@@ -225,14 +227,21 @@ class MasterSession(Actor):
         records = await collect_steps(steps.step_log, self.handle, count, slower, others, limit)
         return LastSteps(steps=[record.to_wire() for record in records])
 
-    async def close(self, why: OpError) -> None:
-        """End all steps with an error and drop the session at its workers; bounded in time, idempotent."""
+    async def close(self, why: OpError, *, by_client: bool = False) -> None:
+        """End all steps with an error and drop the session at its workers; bounded in time, idempotent.
+
+        Args:
+            why: the error.
+            by_client: whether the client has asked for it, which then takes no more answers.
+        """
         if self.closed:
             return
         self._planning.close(why)
         self.steps.fail(why)
         await self.stop(why)
-        self.steps.close()
+        if not by_client:
+            await self.steps.deliveries.wait_settled(_CONFIRMED)
+        self.steps.close(why)
         await self.plans.membership.leave()
 
 

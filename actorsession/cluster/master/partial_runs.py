@@ -342,8 +342,11 @@ class MasterRun(RunState[MasterPartialStep]):
 
         Raises:
             InvalidArgumentError: for an invalid call, which has changed nothing.
+            OpError: that of the session, if it is closed.
         """
         session, asked, values = self._session, run.asked, run.values.read_all()
+        if session.over is not None:
+            raise session.over
         session.last_used = session.now()
         if len(values) != len(asked.feeds):
             raise InvalidArgumentError(

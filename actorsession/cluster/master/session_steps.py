@@ -286,17 +286,17 @@ class SessionSteps:
         )
 
     def fail(self, why: OpError) -> None:
-        """End all steps with an error; none begins any more."""
+        """End all steps with an error; none begins any more, and partial runs take no more calls."""
         what = f"session {self.handle!r} is not known to the master {self.plans.cluster.task} any more"
         self.over = type(why)(f"{what}: {why.message}")
         for step in list(self._running.values()):
             step.fail(type(why)(f"session {self.handle!r} was closed: {why.message}"))
         self.wheel.close()
         self.admission.close(why)
-        self.partials.abort_all(why)
 
-    def close(self) -> None:
-        """Settle what is left of the steps."""
+    def close(self, why: OpError) -> None:
+        """End the partial runs with an error, and settle what is left of the steps."""
+        self.partials.abort_all(why)
         self.deliveries.close()
         self.observer.close()
 

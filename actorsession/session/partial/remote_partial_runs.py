@@ -74,6 +74,7 @@ class _OpenRun:
         last_use: when a call was made or answered last.
         is_debugged: whether it has debug options.
         waiting: calls that wait for an answer.
+        ended_by: see ``EndsEarly``.
     """
 
     program: SessionProgram
@@ -83,6 +84,7 @@ class _OpenRun:
     last_use: float
     is_debugged: bool
     waiting: int = 0
+    ended_by: OpError | None = None
 
 
 class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
@@ -225,18 +227,18 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
                 values = await steps.sent_feeds(values)
             sent = program.sent(values, nbytes)
             call = PartialCall(steps, program, sent, limit, len(fetches), CallRequest(feeds, fetches))
-            call.number, call.handle = run.setup, handle
+            call.number, call.handle, call.run = run.setup, handle, run
             values = await steps.request(call, delivery)
         except InvalidArgumentError as error:
             unknown = error.message == no_such_run(handle).message
             # One that was refused has changed nothing, while one of a node has ended the run.
             if error.node is not None or unknown:
-                self._open.pop(handle, None)
+                self._forget(handle, error)
             if unknown:
                 await self._check_session(handle)
             raise
         except BaseException as error:
-            self._open.pop(handle, None)
+            self._forget(handle, error if isinstance(error, OpError) else no_such_run(handle))
             if isinstance(error, (DeadlineExceededError, ResourceExhaustedError)):
                 # The master may not know of the call, or not of its end: there was no memory for it.
                 self._drop_soon(handle, error)
@@ -252,13 +254,21 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             self._open.pop(handle, None)
         return values
 
+    def _forget(self, handle: str, error: OpError) -> None:
+        """Forget a run that an error has ended, also for the calls whose answers are on their way."""
+        run = self._open.pop(handle, None)
+        if run is not None:
+            run.ended_by = error
+
     async def _check_session(self, handle: str) -> None:
         """Let the master say what has happened to the session, if it is not open there any more.
 
         Raises:
             OpError: the error of every request for it.
         """
-        await self._steps.ask(self._drop(handle, no_such_run(handle)), _DROP, Done)
+        # A drop that is about to be asked for may come after this one, so it ends the run as that does.
+        error = CancelledError(f"partial run {handle!r} was given up by its client")
+        await self._steps.ask(self._drop(handle, error), _DROP, Done)
 
     def _drop(self, handle: str, error: OpError) -> PartialRunDrop:
         session = self._connection.handle
@@ -266,7 +276,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
 
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, without waiting for its kernels to end between two nodes."""
-        self._open.pop(handle, None)
+        self._forget(handle, error)
         # A child, because the end of the wait must not withdraw the request.
         dropping = self._connection.start(self._ask_to_drop(handle, error), f"drop partial run {handle}")
         if dropping is not None:

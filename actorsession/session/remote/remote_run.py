@@ -278,9 +278,21 @@ class RemoteRun:
         """Whether the master waits for ``confirm``, because the step has taken values out of something."""
         return self.extra is not None and self.extra[1] is True
 
+    @property
+    def given_up(self) -> OpError | None:
+        """Why the caller must not have values any more: the master was, or is about to be, told to put them back."""
+        return self._steps.closed_error()
+
     def confirm(self, *, received: bool) -> None:
-        """Tell the master whether the values have reached their caller; else it puts back what was taken."""
-        self.program.calls.confirm(self.call, received=received)
+        """Tell the master whether the values have reached their caller; else it puts back what was taken.
+
+        Raises:
+            OpError: the run was given up while its answer was on its way, so nobody has received them.
+        """
+        error = self.given_up if received else None
+        self.program.calls.confirm(self.call, received=received and error is None)
+        if error is not None:
+            raise error
 
     def cancel(self) -> None:
         """Cancel the run, or give up the values of one that has ended."""
@@ -384,18 +396,32 @@ class Setup(AsyncRun):
     __slots__ = ()
 
 
+class EndsEarly(Protocol):
+    """A partial run, as its calls see it."""
+
+    ended_by: OpError | None
+    """The error with which the client has ended it, or has seen it end."""
+
+
 class PartialCall(AsyncRun):
     """A call of a partial run, which asks for its feeds and fetches by their names.
 
     Attributes:
         number: the run that has set it up; set before the call begins.
         handle: the handle of the partial run; likewise.
+        run: the partial run; likewise.
     """
 
     kind = PARTIAL_RUN
     counts = False
-    __slots__ = ("handle",)
+    __slots__ = ("handle", "run")
     handle: str
+    run: EndsEarly
+
+    @property
+    def given_up(self) -> OpError | None:
+        """See ``RemoteRun.given_up``."""
+        return self.run.ended_by or super().given_up
 
     def gone(self) -> None:
         """See ``RunWaiter.gone``."""
@@ -444,7 +470,7 @@ class ThreadRun(RemoteRun):
             if ended:
                 values = self.result()
                 if self.extra is not None and self.unconfirmed:
-                    _call(call, partial(self.confirm, received=True))
+                    call(partial(self.confirm, received=True))
                 return values
         except BaseException:  # also an error of ours, which a signal handler may raise
             if self.admitted or self._found is not None:

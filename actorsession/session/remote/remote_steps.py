@@ -327,6 +327,10 @@ class RemoteSteps:
         self.tally.runs = next(self._runs)
         return True
 
+    def closed_error(self) -> OpError | None:
+        """Return the error of what comes too late because the session is closed; callable in any thread."""
+        return CancelledError(SESSION_CLOSED) if self._connection.closed else None
+
     def leave(self, run: RemoteRun) -> None:
         """Record that a run has ended, if it was admitted."""
         self._running.discard(run)
