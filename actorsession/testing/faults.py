@@ -125,6 +125,8 @@ class Network(ProcessBound):
     def introduce(self) -> None:
         """Tell the tasks the addresses of the proxies, again after a task was started again.
 
+        A proxy refuses who dials a task that has ended, until then.
+
         Raises:
             UnavailableError: if a task that runs does not answer.
         """
@@ -142,10 +144,12 @@ class Network(ProcessBound):
 
     async def _begin(self) -> None:
         for task, process in self.cluster.processes.items():
-            self.proxies[task] = await Proxy(process.address).__aenter__()
+            self.proxies[task] = await Proxy(process.address, shuts=True).__aenter__()
         await self._introduce(lambda task: self.proxies[task].address)
 
     async def _introduce(self, address: Callable[[str], str]) -> None:
+        for proxy in self.proxies.values():
+            proxy.open()
         addresses = {task: address(task) for task in self.cluster.processes}
         for process in self.cluster.processes.values():
             if process.alive:

@@ -46,6 +46,14 @@ class Condition(enum.Enum):
     SWALLOW = enum.auto()
 
 
+def _bound(address: tuple[str, int]) -> socket.socket:
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    bound.setblocking(False)
+    bound.bind(address)
+    return bound
+
+
 @dataclass(eq=False)
 class _Pair:
     """One connection: the socket of whoever dialled, and ours to the server."""
@@ -62,6 +70,8 @@ class Proxy(ProcessBound):
 
     Args:
         target: the server's address, ``tcp://127.0.0.1:port``.
+        shuts: whether it refuses who dials it, once it has found nobody at the target, until ``open``: as the
+            target does itself. Else it resets each connection at once, as a forwarder does that knows no better.
 
     Attributes:
         address: where peers find it; known once it is started.
@@ -69,11 +79,13 @@ class Proxy(ProcessBound):
         passed: bytes that it has passed on, by direction.
     """
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, *, shuts: bool = False) -> None:
         host, _, port = target.removeprefix("tcp://").rpartition(":")
         self._target = (host, int(port))
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self._listening.setblocking(False)
+        self._shuts = shuts
+        self._listening = _bound(("127.0.0.1", 0))
+        self._listening.listen()
+        self._accepting: asyncio.Task[None] | None = None
         self._children = Children(f"proxy of {target}")
         self._pairs: set[_Pair] = set()
         self._conditions = dict.fromkeys(Way, Condition.PASS)
@@ -87,7 +99,7 @@ class Proxy(ProcessBound):
         self.passed = dict.fromkeys(Way, 0)
 
     async def __aenter__(self) -> Proxy:
-        _ = self._children.start(self._accept(), name="accept")
+        self.open()
         return self
 
     async def __aexit__(
@@ -95,6 +107,12 @@ class Proxy(ProcessBound):
     ) -> None:
         await self._children.stop(1.0)
         self._listening.close()
+
+    def open(self) -> None:
+        """Accept connections again, if none were."""
+        if self._accepting is None or self._accepting.done():
+            self._listening.listen()
+            self._accepting = self._children.start(self._accept(), name="accept")
 
     # -- faults --------------------------------------------------------------------------------
 
@@ -160,6 +178,8 @@ class Proxy(ProcessBound):
         try:
             if self._refusing or not await self._reached(server):
                 # Nobody is at home. The dialler hears of it, unless the network swallows that too.
+                if self._shuts and not self._refusing:
+                    self._shut()
                 await self._passes(Way.BACK)
                 return
             pair = _Pair(dialler, server)
@@ -171,6 +191,14 @@ class Proxy(ProcessBound):
         finally:
             for end in (dialler, server):
                 _hang_up(end, in_order=in_order)
+
+    def _shut(self) -> None:
+        """Refuse whoever dials; the port stays bound, so that nobody else gets it."""
+        if self._accepting is not None:
+            self._accepting.cancel()
+        waiting = self._listening
+        self._listening = _bound(waiting.getsockname())
+        waiting.close()
 
     async def _reached(self, server: socket.socket) -> bool:
         try:

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.process, pytest.mark.local_cluster({"worker": 2}, prot
 FAR = "/job:worker/replica:0/task:1"
 
 # A fault of the second worker, the error of a run that it befalls, and the limit of that run in seconds.
-FAULTS: list[tuple[Callable[[Network], Any], type[OpError], float | None]] = [
+FAULTS: list[tuple[Callable[[Network], Any], type[OpError], float]] = [
     (lambda network: faults.stop(network.cluster, "worker", 1), DeadlineExceededError, 0.2),
     (lambda network: network.hold("worker", 1), DeadlineExceededError, 0.1),
     (lambda network: network.delay("worker", 1, seconds=0.2), DeadlineExceededError, 0.1),
@@ -26,7 +26,7 @@ FAULTS: list[tuple[Callable[[Network], Any], type[OpError], float | None]] = [
     (lambda network: network.partition("worker", 1, [Way.THERE]), OpError, 0.3),
     (lambda network: network.partition("worker", 1, [Way.BACK]), OpError, 0.3),
     (lambda network: network.partition("worker", 1), OpError, 0.3),
-    (lambda network: network.cut("worker", 1), OpError, None),
+    (lambda network: network.cut("worker", 1), OpError, 0.3),
 ]
 
 

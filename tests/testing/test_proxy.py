@@ -135,3 +135,27 @@ async def test_a_slow_link_passes_everything() -> None:
         ends.proxy.slow(50 * CHUNK)
         writer.write(b"b" * 4 * CHUNK)
         assert await soon(reader.readexactly(4 * CHUNK)) == b"B" * 4 * CHUNK
+
+
+async def test_a_proxy_that_shuts_refuses_once_nobody_is_at_home_until_it_is_opened() -> None:
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    server.close()
+    await server.wait_closed()
+
+    async def dial(proxy: Proxy) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(proxy.address.rpartition(":")[2]))
+        try:
+            return await soon(reader.read())
+        finally:
+            writer.transport.abort()
+
+    async with Proxy(f"tcp://127.0.0.1:{port}", shuts=True) as proxy:
+        with pytest.raises(ConnectionResetError):
+            await dial(proxy)
+        with pytest.raises(ConnectionRefusedError):
+            await dial(proxy)
+        again = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", port)
+        async with again:
+            proxy.open()
+            assert await dial(proxy) == b""
