@@ -108,6 +108,8 @@ install()
 pytest_plugins = ["actorsession_pytest"]
 
 _HELD_BEFORE = pytest.StashKey[Holdings]()
+FRESH_SEED = "fresh seed"
+"""The property of a test that has drawn a seed of its own."""
 _TIMED_OUT_LOOPS: list[tuple[asyncio.AbstractEventLoop, BaseException]] = []
 
 # Frames that a warning of a coroutine that was never awaited shows.
@@ -500,6 +502,14 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     if lines := left.describe():
         end_processes(left.processes)
         pytest.fail(_report("things", lines), pytrace=False)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the seeds that this run alone has played; what one fails, ``scripts/simulate --replay`` plays again."""
+    ended = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ())]
+    seeds = [value for report in ended for name, value in report.user_properties if name == FRESH_SEED]
+    if seeds:
+        terminalreporter.write_line(f"fresh seeds: {' '.join(map(str, seeds))}")
 
 
 def _pending_children() -> set[asyncio.Task[object]]:
