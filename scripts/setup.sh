@@ -288,7 +288,7 @@ make_environment() {
 # Installs a group of pyproject.toml that only some tests of profile $1 need, once for each state of it and of the
 # pins. Where it cannot be had, as where there is no wheel for this Python, that is a line.
 add_group() {
-    local profile=$1 group=$2 apart=${3:-} held=$PINS
+    local profile=$1 group=$2 apart=${3:-} index=${4:-} held=$PINS
     [ "$profile" != lowest ] || held=$VENV/lowest.txt
     [ "$(cat "$VENV/.installed-$group" 2>/dev/null)" = "$(fingerprint)" ] && return 0
     trap 'stop_setup "$INTERRUPTED"' INT
@@ -299,7 +299,7 @@ add_group() {
     export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
     find_uv
     if attempt_install "Environment: installing the group $group" --no-compile --only-binary :all: \
-        ${apart:+--no-deps --upgrade --target "$VENV/$apart"} --group "$group" --constraint "$held"; then
+        ${apart:+--no-deps --upgrade --target "$VENV/$apart"} ${index:+--extra-index-url "$index"} --group "$group" --constraint "$held"; then
         compile
         fingerprint >"$VENV/.installed-$group"
     else

@@ -21,6 +21,7 @@ from actorsession.config import ConfigProto
 from actorsession.entry_points import entry_points, origin_of
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
 from actorsession.graph.device import DeviceAttributes, DeviceSpec, device_name
+from actorsession.graph.device_kernels import DeviceKernels, register_device_kernels
 from actorsession.plan.device_set import DeviceSet
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
@@ -78,14 +79,16 @@ class Device:
 class DeviceFactory:
     """A device type: a subclass is registered as an instance, or its class as an entry point.
 
-    Kernels are those of the CPU: values are numpy arrays on every device. A factory defines the number of
-    devices, their attributes, and the op types that they run.
+    A factory defines the number of devices, their attributes, and the op types that they run. Kernels are those of
+    the CPU and values are numpy arrays, unless it brings kernels of its own.
 
     Attributes:
         priority: types above ``CPU_PRIORITY`` get nodes without a requested device.
+        kernels: those of its devices, with the arrays that they take; ``None`` for the kernels of the CPU.
     """
 
     priority: int = 50  # TensorFlow's default, below that of its CPU
+    kernels: DeviceKernels | None = None
 
     def list_physical_devices(self) -> Sequence[str]:
         """Return a name for each physical device, such as ``/physical_device:TOY:0``."""
@@ -193,6 +196,8 @@ def _register(device_type: str, factory: DeviceFactory, priority: int | None, *,
         if device_type in _FACTORIES:
             raise KeyError(f"device type {device_type!r} is registered already, by {_FACTORIES[device_type].origin}")
         _FACTORIES[device_type] = _Registered(factory, priority, everywhere, origin)
+        if factory.kernels is not None:
+            register_device_kernels(device_type, factory.kernels)
 
 
 def registered_device_types() -> tuple[str, ...]:

@@ -290,12 +290,19 @@ class _Entry:
 class ResourceManager:
     """The resources of one device; thread-safe.
 
-    Attributes:
+    Args:
         files: the directories in which kernels may open files.
+        make_variable: makes a variable, given its name and static type.
+
+    Attributes:
+        files: as given.
     """
 
-    def __init__(self, files: FileRoots = ANYWHERE) -> None:
+    def __init__(
+        self, files: FileRoots = ANYWHERE, make_variable: Callable[[str, TensorSpec], Variable] = Variable
+    ) -> None:
         self.files = files
+        self._make_variable = make_variable
         self._lock = threading.Lock()
         self._entries: dict[tuple[str, str, str], _Entry] = {}  # by (container, kind, name)
         self._cleared: set[tuple[str, str, str]] = set()  # and not asked for since
@@ -349,7 +356,7 @@ class ResourceManager:
         Raises:
             InvalidArgumentError: if a variable of another type with a value exists.
         """
-        variable = self.lookup_or_create(container, name, VARIABLE, lambda: Variable(name, spec))
+        variable = self.lookup_or_create(container, name, VARIABLE, lambda: self._make_variable(name, spec))
         if variable.spec.dtype is not spec.dtype or not variable.spec.shape.is_compatible_with(spec.shape):
             if not variable.initialized:
                 variable.spec = spec

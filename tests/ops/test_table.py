@@ -110,7 +110,7 @@ HIDDEN, KNOWN, CONSTANT = "hidden shapes", "known shapes", "constant integers"
 def test_an_op_computes_what_numpy_does(row: Row) -> None:
     skip_without(row)
     for inputs, early in itertools.product(row.inputs, (HIDDEN, KNOWN, CONSTANT)):
-        if early != CONSTANT or _whole(inputs):
+        if early != CONSTANT or whole_numbers(inputs):
             with noted(*inputs, early):
                 _check_values(row, inputs, early)
 
@@ -131,7 +131,7 @@ def test_a_gradient_is_that_of_finite_differences(row: Row) -> None:
     for inputs in row.smooth:
         with noted(*inputs):
             check_gradient(row.build, *inputs, wrt=row.wrt, step=row.step)
-        if whole := _whole(inputs):
+        if whole := whole_numbers(inputs):
             with noted(*inputs, CONSTANT):
                 build = _with_constants(row.build, inputs)
                 left = [i for i in range(len(inputs)) if i not in whole]
@@ -417,14 +417,14 @@ def _check_dtype(op: Operation, specs: list[TensorSpec], k: int, dtype: DType) -
             refused(lambda: make(op.type, given, op.attrs), (TypeError, ValueError), said)
 
 
-def _whole(inputs: Sequence[Any]) -> set[int]:
+def whole_numbers(inputs: Sequence[Any]) -> set[int]:
     """Which inputs are integers, as axes, shapes and indices are."""
     return {i for i, a in enumerate(inputs) if np.asarray(a).dtype.kind in "iu"}
 
 
 def _with_constants(build: Callable[..., Any], inputs: Sequence[Any]) -> Callable[..., Any]:
     """``build`` of the other inputs alone, with its integers as constants."""
-    whole = _whole(inputs)
+    whole = whole_numbers(inputs)
 
     def of_others(*others: Any) -> Any:
         given = iter(others)
@@ -438,7 +438,7 @@ def _made(row: Row, inputs: Sequence[Any], early: str) -> tuple[list[Any], dict[
     build, arrays = row.build, [np.asarray(a) for a in inputs]
     if early == CONSTANT:
         build = _with_constants(build, arrays)
-        arrays = [a for i, a in enumerate(arrays) if i not in _whole(inputs)]
+        arrays = [a for i, a in enumerate(arrays) if i not in whole_numbers(inputs)]
     with Graph().as_default() as graph:
         tensors = [source(as_dtype(a.dtype), None if early == HIDDEN else a.shape) for a in arrays]
         made = build(*tensors)

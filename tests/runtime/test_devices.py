@@ -67,7 +67,7 @@ def test_every_device_has_an_incarnation_and_state_of_its_own() -> None:
 
 
 def test_an_unknown_type_lists_what_there_is() -> None:
-    with pytest.raises(NotFoundError, match=r"no device type 'TOY' here; there are: CPU\."):
+    with pytest.raises(NotFoundError, match=r"no device type 'TOY' here; there are: CPU, TORCH_CPU\."):
         make_devices(LOCAL_TASK, {"TOY": 1})
 
 
@@ -206,7 +206,7 @@ def test_a_type_of_an_entry_point_is_loaded_when_it_is_asked_for(site: Path) -> 
 
 def test_an_unknown_type_lists_those_that_plug_ins_have(site: Path) -> None:
     write_distribution(site, "toy_plugin", PLUGIN, ["TOY = toy_plugin:Toys"])
-    with pytest.raises(NotFoundError, match=r"no device type 'TRAIN' here; there are: CPU, TOY\."):
+    with pytest.raises(NotFoundError, match=r"no device type 'TRAIN' here; there are: CPU, TORCH_CPU, TOY\."):
         make_devices(LOCAL_TASK, {"TRAIN": 1})
     assert "toy_plugin" not in sys.modules
 

@@ -36,6 +36,7 @@ __all__ = [
     "known_dims",
     "known_sizes",
     "merged",
+    "output_dims",
     "shape_value",
     "sliding",
     "windows_of_node",
@@ -88,9 +89,7 @@ def known_sizes(ctx: InferContext, index: int, rank: int) -> Dims:
     return [None] * rank if sizes is None else [None if n is None or n < 0 else n for n in sizes]
 
 
-def _output_dims(
-    images: Sequence[Dim], kernel: Sequence[Dim], w: Windows, op: str, error: Failure = ValueError
-) -> Dims:
+def output_dims(images: Sequence[Dim], kernel: Sequence[Dim], w: Windows, op: str, error: Failure = ValueError) -> Dims:
     """Return the dimensions of a convolution's result, from those of images and filter."""
     channel = channel_axis(w.data_format, len(images))
     have, taken, deep = images[channel], kernel[-2], kernel[-1]
@@ -122,7 +121,7 @@ def merged(ctx: InferContext, index: int, output_dims: Dims) -> Dims:
 def _convolved(ctx: InferContext) -> Sequence[TensorShape]:
     rank, windows = _rank(ctx.op), windows_of_node(ctx)
     images, kernel = known_dims(ctx, 0, rank), known_dims(ctx, 1, rank)
-    return [TensorShape(_output_dims(images, kernel, windows, ctx.op))]
+    return [TensorShape(output_dims(images, kernel, windows, ctx.op))]
 
 
 def _like_images(ctx: InferContext) -> Sequence[TensorShape]:
@@ -136,7 +135,7 @@ def _like_images(ctx: InferContext) -> Sequence[TensorShape]:
             images[axis] = size
     else:
         images = known_sizes(ctx, 0, rank)
-    back = merged(ctx, 2, _output_dims(images, kernel, windows, ctx.op))
+    back = merged(ctx, 2, output_dims(images, kernel, windows, ctx.op))
     if images[0] is None:
         images[0] = back[0]
     return [TensorShape(images)]
@@ -145,7 +144,7 @@ def _like_images(ctx: InferContext) -> Sequence[TensorShape]:
 def _like_filter(ctx: InferContext) -> Sequence[TensorShape]:
     rank, windows = _rank(ctx.op), windows_of_node(ctx)
     images, kernel = known_dims(ctx, 0, rank), known_sizes(ctx, 1, rank)
-    back = merged(ctx, 2, _output_dims(images, kernel, windows, ctx.op))
+    back = merged(ctx, 2, output_dims(images, kernel, windows, ctx.op))
     if kernel[-1] is None:
         kernel[-1] = back[channel_axis(windows.data_format, rank)]
     return [TensorShape(kernel)]
@@ -213,7 +212,7 @@ def _convolution_kernel(ctx: KernelContext) -> Kernel:
     data_format = windows.data_format
 
     def kernel(images: Any, f: Any) -> Any:
-        slides, shape = sliding(windows, images.shape, f.shape, op, _output_dims)
+        slides, shape = sliding(windows, images.shape, f.shape, op, output_dims)
         x = channels_last(images, data_format)
         if not math.prod(shape):
             return np.zeros(shape, images.dtype)
@@ -257,7 +256,7 @@ def _input_gradient_kernel(ctx: KernelContext) -> Kernel:
             images = _completed(ints(sizes), f, back, windows)
         else:
             images = shape_value(sizes, rank, "input_sizes")
-        slides, shape = sliding(windows, images, f.shape, op, _output_dims)
+        slides, shape = sliding(windows, images, f.shape, op, output_dims)
         check_back(back, shape)
         if not math.prod(images) or not back.size:
             return np.zeros(images, back.dtype)
@@ -281,7 +280,7 @@ def _filter_gradient_kernel(ctx: KernelContext) -> Kernel:
 
     def kernel(images: Any, sizes: Any, back: Any) -> Any:
         filter_size = shape_value(sizes, rank, "filter_sizes")
-        slides, shape = sliding(windows, images.shape, filter_size, op, _output_dims)
+        slides, shape = sliding(windows, images.shape, filter_size, op, output_dims)
         check_back(back, shape)
         if not math.prod(filter_size) or not back.size:
             return np.zeros(filter_size, back.dtype)

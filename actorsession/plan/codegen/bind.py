@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.graph.device_kernels import arrays_of, definition_of
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.graph.shared_arrays import empty
@@ -31,7 +32,7 @@ from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.rendezvous_key import parse_key
 from transports.host import current_host
 
-__all__ = ["GENERATED_CODE_NAMES", "BoundPartition", "BoundSegment", "kernel_of", "own"]
+__all__ = ["GENERATED_CODE_NAMES", "BoundPartition", "BoundSegment", "arrival", "kernel_of", "own"]
 
 _PLANS = itertools.count()
 # How many texts are kept with their code, and how long they may be: sessions that run the same graph have the same
@@ -56,6 +57,11 @@ def _out(value: Any) -> Any:
     if isinstance(value, np.ndarray) and not value.ndim:
         return value[()]
     return value
+
+
+def _shown(to_host: Callable[[Any], Any], value: Any) -> Any:
+    """Return the values of a node as those of the host, to be recorded."""
+    return tuple(map(to_host, value)) if type(value) is tuple else to_host(value)
 
 
 def _predicate(value: Any) -> bool:
@@ -230,6 +236,14 @@ class BoundPartition:
             "ZERO": np.int32(0),
             "empty": empty,
         }
+        arrays = arrays_of(self.device)
+        if arrays is not None:
+            namespace |= {
+                "on_device": arrays.to_device,
+                "on_host": arrays.to_host,
+                "own_on_device": arrays.own,
+                "shown": functools.partial(_shown, arrays.to_host),
+            }
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
             check_wanted()
@@ -250,7 +264,7 @@ class BoundPartition:
     def _blocks(self, segment: Segment) -> bool:
         contexts, own = self.compiled.contexts, len(self.compiled.partition.nodes)
         for number in segment.bindings.values():
-            op = lookup(contexts[number].op)
+            op = lookup(contexts[number].op)  # what is asked of it is the same on every device
             # In a loop or branch, the code waits for a node that suspends as for any other.
             if op.blocks or (op.suspends and number >= own):
                 return True
@@ -271,7 +285,7 @@ def kernel_of(context: KernelContext) -> Callable[..., Any]:
     The error is delayed until the node runs. Only then is it certain that the node runs at all, after which
     others, and which node and line the error should name.
     """
-    definition = lookup(context.op)
+    definition = definition_of(context)
     try:
         kernel = definition.kernel(context)
     except Exception:
@@ -288,14 +302,28 @@ def _locate(error: OpError, context: NodeContext) -> None:
 
 def _into(context: KernelContext) -> Callable[..., Any] | None:
     """Return the function of an elementwise node that writes to an array, if its op has one."""
-    into = lookup(context.op).into
+    into = definition_of(context).into
     return None if into is None else into(context)
 
 
 def _into_new(context: KernelContext) -> Callable[..., Any] | None:
     """Return the function of a node that writes to a new array, if its op has one."""
-    into = lookup(context.op).into_new
+    into = definition_of(context).into_new
     return _into(context) if into is None else into(context)
+
+
+def arrival(context: KernelContext) -> Callable[[Any], Any]:
+    """Return the function that converts what a node of a device gives some time after it was started."""
+    arrays = arrays_of(context.device)
+    assert arrays is not None
+    held = [arrays.holds(spec.dtype) for spec in context.outputs]
+
+    def convert(values: Any) -> Any:
+        if len(held) == 1:
+            return arrays.to_device(values) if held[0] else values
+        return tuple([arrays.to_device(v) if is_held else v for v, is_held in zip(values, held, strict=True)])
+
+    return convert
 
 
 # The value of a global name of the generated code, by the name's first letter; see ``Segment.bindings``.
@@ -304,7 +332,8 @@ _BINDERS: dict[str, Callable[[KernelContext], Any]] = {
     "k": kernel_of,
     "o": _into,
     "n": _into_new,
-    "j": lambda context: lookup(context.op).joins,
+    "j": lambda context: definition_of(context).joins,
+    "a": arrival,
 }
 
 

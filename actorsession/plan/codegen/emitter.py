@@ -156,7 +156,7 @@ class Emitter:
         arguments = [self.value(ref) for ref in flow.inputs[i]]
         if op is None:
             assert node.op == SEND, f"{node.op} cannot be a node of a segment"
-            value = arguments[0] if arguments else "TOKEN"
+            value = self.on_host(flow.inputs[i][0], arguments[0]) if arguments else "TOKEN"
             self.line(f"C.send({len(text.sends)}, {value}){comment}", number, "None")
             text.sends.append(node.attrs["key"])
             return
@@ -170,7 +170,8 @@ class Emitter:
             return
         for k in (*op.keeps, *op.borrows):
             if k < len(arguments) and not self._may_pass(op, k, flow.inputs[i][k]):
-                arguments[k] = f"own({arguments[k]})"
+                own = "own_on_device" if flow.is_of_device(flow.inputs[i][k]) else "own"
+                arguments[k] = f"{own}({arguments[k]})"
         expression = _expression(op, context, arguments, sent=flow.is_sent((i, 0)))
         if expression is None:
             expression = f"{self._bound('k', i, context)}({', '.join(arguments)})"
@@ -179,6 +180,8 @@ class Emitter:
             return
         if op.suspends:
             expression = f"C.wait_for({expression})"
+            if any(flow.is_of_device((i, output)) for output in range(len(node.outputs))):
+                expression = f"{self._bound('a', i, context)}({expression})"
         target = self._made(i)
         value = f"({target})" if len(node.outputs) > 1 else target or "None"
         self.line(f"{value} = {expression}{comment}" if target else expression + comment, number, value)
@@ -297,6 +300,10 @@ class Emitter:
         i = ref[0]
         return self._bound("c", i) if self.flow.once[i] else self.local(ref)
 
+    def on_host(self, ref: Ref, expression: str) -> str:
+        """Return the expression of a value as numpy has it."""
+        return f"on_host({expression})" if self.flow.is_of_device(ref) else expression
+
     def local(self, ref: Ref) -> str:
         """Return the local variable of a value that is made here or passed in."""
         i, output = ref
@@ -308,6 +315,8 @@ class Emitter:
     def line(self, text: str, number: int | None = None, value: str | None = None, traced: str | None = None) -> None:
         """Add a line; see ``Line``."""
         traced = None if traced is None else self.indent + traced
+        if value is not None and self.flow.arrays is not None:
+            value = f"shown({value})"
         self.text.code.append(Line(self.indent + text, number, value, traced))
 
     def comment(self, i: int) -> str:

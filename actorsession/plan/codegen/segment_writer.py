@@ -75,7 +75,9 @@ class SegmentWriter(Emitter):
             seen.add(ref)
         name, text = f"segment_{self._index}", self.text
         tail = Line(f"{INDENT}return ({''.join([e + ', ' for _, e in self._results])})")
-        function = outlined(name, list(self._parameters.values()), [*text.code, tail])
+        arriving = [f"{p} = on_device({p})" for ref, p in self._parameters.items() if self._arrives(ref)]
+        head = [Line(INDENT + "; ".join(arriving))] if arriving else []
+        function = outlined(name, list(self._parameters.values()), [*head, *text.code, tail])
         return Segment(
             name=name,
             code=(*text.functions, *function),
@@ -91,6 +93,10 @@ class SegmentWriter(Emitter):
             fed_cost=None if text.cost_known else FedCost.of(self.flow, nodes, [*self._parameters]),
             runs=tuple(text.runs),
         )
+
+    def _arrives(self, ref: Ref) -> bool:
+        """Return whether a value comes as numpy has it, and is needed as the device does."""
+        return (self.flow.outside[ref[0]] or self.flow.suspends[ref[0]]) and self.flow.is_of_device(ref)
 
     def _has_size(self, ref: Ref) -> bool:
         """Return whether the number of bytes of a value is static; for handles and variants it counts so."""
@@ -113,7 +119,7 @@ class SegmentWriter(Emitter):
         return self._segment_of[ref[0]] == self._index and super()._gives_away(ref)
 
     def _fetched(self, ref: Ref, *, again: bool) -> str:
-        flow, value = self.flow, self.value(ref)
+        flow, value = self.flow, self.on_host(ref, self.value(ref))
         if not self._own_fetches:
             return value
         if again or not flow.owned(ref) or flow.is_held(ref):

@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.device_kernels import arrays_of, definition_of
 from actorsession.graph.dtypes import resource, variant
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
 from actorsession.graph.node import NodeDef
@@ -44,7 +45,8 @@ class UseDef:
 
     Attributes:
         nodes: the partition's.
-        ops: definition of each node's type; ``None`` for the planner's own nodes.
+        arrays: those of the device; ``None`` if they are numpy's.
+        ops: definition of each node's type on the device; ``None`` for the planner's own nodes.
         inputs: values that each node reads.
         before: nodes that each node runs after, including the producers of its inputs.
         outside: whether each node's value is passed into the code as an argument: a feed or arrival.
@@ -76,7 +78,8 @@ class UseDef:
             (*[i for i, _ in refs], *[number[name] for name in n.control_inputs])
             for n, refs in zip(self.nodes, self.inputs, strict=True)
         ]
-        self.ops: list[OpDef | None] = [None if n.op in (ARG, SEND, RECV) else lookup(n.op) for n in self.nodes]
+        self.arrays = arrays_of(self._device)
+        self.ops: list[OpDef | None] = [self._definition(i) for i in range(len(self.nodes))]
         self.outside = [n.op in (ARG, RECV) for n in self.nodes]
         self.once = [op is not None and op.once for op in self.ops]
         self.suspends = [op is not None and op.suspends for op in self.ops]
@@ -85,6 +88,16 @@ class UseDef:
         self.uses = Counter([ref for refs in self.inputs for ref in refs])
         self._sends_any = any(n.op == SEND for n in self.nodes)
         self._sent = self._find_sent(own_fetches)
+
+    def _definition(self, i: int) -> OpDef | None:
+        op = self.nodes[i].op
+        if op in (ARG, SEND, RECV):
+            return None
+        return lookup(op) if self.arrays is None else definition_of(self.context(i))
+
+    def is_of_device(self, ref: Ref) -> bool:
+        """Return whether a value is an array that is not numpy's."""
+        return self.arrays is not None and self.arrays.holds(self.nodes[ref[0]].outputs[ref[1]].dtype)
 
     def context(self, i: int) -> NodeContext:
         """Return the context for the kernel factory of a node, before there is a device.

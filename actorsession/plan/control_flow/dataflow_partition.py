@@ -25,7 +25,7 @@ from actorsession.graph.control_flow_ops import (
 from actorsession.graph.function import CONSTRUCTS
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import ResourceHost
-from actorsession.plan.codegen.bind import BoundPartition, BoundSegment, kernel_of
+from actorsession.plan.codegen.bind import BoundPartition, BoundSegment, arrival, kernel_of
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.segment import CompiledPartition, Suspension
@@ -81,6 +81,8 @@ class NodePlan:
         pending: number of edges that it waits for; a Merge waits in its own way.
         control: number of these edges that carry no value.
         function: its kernel, or its value if it is a constant.
+        convert: for a value that comes to a device or leaves it, or values that arrive late, what makes it one of the
+            device or of the host; ``None`` if nothing has to.
         segment: for a functional control flow operation, its generated code; else ``None``.
         frame: for an Enter the loop that it leads into.
         is_constant: for an Enter, whether its value is available in every iteration.
@@ -111,6 +113,7 @@ class NodePlan:
     pending: int
     control: int
     function: Any = None
+    convert: Any = None
     segment: BoundSegment | None = None
     linked: BoundPartition | None = None
     frame: LoopFrame | None = None
@@ -185,6 +188,8 @@ class BoundDataflow(BoundPartition):
         plan.outputs = len(node.outputs)
         plan.is_enter, plan.is_merge = kind == ENTER, kind == MERGE
         plan.is_immortal = node.op == TRIGGER
+        if flow.arrays is not None:
+            plan.convert = self._conversion(i, kind, flow)
         if kind == FEED:
             plan.index = node.attrs["index"]
         elif kind in (RECEIVE, SENDING):
@@ -206,6 +211,16 @@ class BoundDataflow(BoundPartition):
                 plan.seconds = plan.linked.segments[0].segment.cost * 1e-6
                 plan.varies = plan.linked.segments[0].unpredictable
         return plan
+
+    def _conversion(self, i: int, kind: int, flow: UseDef) -> Any:
+        """Return what converts the value of a node that is passed in or out, or those of one that suspends."""
+        arrays = flow.arrays
+        assert arrays is not None
+        if kind in (FEED, RECEIVE):
+            return arrays.to_device if flow.is_of_device((i, 0)) else None
+        if kind == SENDING:
+            return arrays.to_host
+        return arrival(flow.context(i)) if flow.suspends[i] else None
 
     def _bind_construct(self, plan: NodePlan, context: NodeContext, host: ResourceHost, states: dict[str, Any]) -> None:
         """Compile a functional control flow operation as a partition of its own."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from actorsession.errors import InternalError, InvalidArgumentError, OpError, UnimplementedError, from_exception
 from actorsession.graph.completion import Completion
+from actorsession.graph.device_kernels import arrays_of
 from actorsession.plan.codegen.bind import own
 from actorsession.plan.codegen.segment_context import ControlFlowContext
 from actorsession.plan.control_flow.dataflow_partition import (
@@ -139,7 +140,8 @@ class DataflowEngine(Engine, ControlFlowContext):
                 stored = takes.uses.stored
                 self.step.takes.add(Taken(completion, takes.uses, lambda: stored))
             try:
-                self._propagation.give(plan, iteration, self._outputs(plan, completion.values, begin))
+                values = completion.values if plan.convert is None else plan.convert(completion.values)
+                self._propagation.give(plan, iteration, self._outputs(plan, values, begin))
             except Exception as exc:  # such as for another number of values than the node has outputs
                 error = exc
         if error is not None:
@@ -178,13 +180,14 @@ class DataflowEngine(Engine, ControlFlowContext):
     def _conclude(self) -> None:
         """End the partition with its fetched values."""
         self.remaining = 0
-        copy = own if self.bound.own_fetches else None
+        copy, arrays = own if self.bound.own_fetches else None, arrays_of(self.bound.device)
+        to_host = None if arrays is None else arrays.to_host
         values = self._propagation.fetched
         for position, name, output in self.bound.compiled.partition.fetches:
             if position not in values:
                 self.step.fail(self._dead_fetch(name, output))
                 return
-            value = values[position]
+            value = values[position] if to_host is None else to_host(values[position])
             if copy is not None:
                 value = copy(value)
             elif isinstance(value, np.ndarray) and not value.ndim:
@@ -222,7 +225,8 @@ class DataflowEngine(Engine, ControlFlowContext):
         elif kind == CONSTANT:
             self._propagation.give(plan, iteration, (plan.function,))
         elif kind == FEED:
-            self._propagation.give(plan, iteration, (self._feeds[plan.index],))
+            value = self._feeds[plan.index]
+            self._propagation.give(plan, iteration, (value if plan.convert is None else plan.convert(value),))
         elif kind == SENDING:
             self._send(plan, iteration, values, dead)
         elif kind == RECEIVE:
@@ -295,6 +299,8 @@ class DataflowEngine(Engine, ControlFlowContext):
     def _send(self, plan: NodePlan, iteration: Iteration, values: Any, dead: bool) -> None:
         key = key_of(plan, iteration)
         value = values[0] if values and not dead else CONTROL_TOKEN
+        if plan.convert is not None:
+            value = plan.convert(value)
         if self.step.collector is not None:
             self.step.collector.add_transfer("send", key, self.bound.device, value)
         self.step.rendezvous.send(key, value, dead)
@@ -306,7 +312,10 @@ class DataflowEngine(Engine, ControlFlowContext):
             return
         if self.step.collector is not None:
             self.step.collector.add_transfer("recv", key, self.bound.device, outcome.value)
-        self._propagation.give(plan, iteration, (DEAD if outcome.dead else outcome.value,), outcome.dead)
+        value = DEAD if outcome.dead else outcome.value
+        if plan.convert is not None and not outcome.dead:
+            value = plan.convert(value)
+        self._propagation.give(plan, iteration, (value,), outcome.dead)
         self._go_on()
         if not self._running:
             self.step.drain()

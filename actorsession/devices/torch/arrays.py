@@ -1,0 +1,100 @@
+"""The arrays of a torch device: tensors of floating-point, complex and bool types.
+
+Whole numbers stay numpy arrays of the host: most of them are shapes, axes and positions, which kernels have to know
+before they begin; those that a kernel needs on the device go there with the call.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from actorsession.graph.dtypes import DType, bfloat16, bool_, complex64, complex128, float16, float32, float64
+
+__all__ = ["TORCH_TYPES", "TorchArrays", "borrowed", "positions"]
+
+TORCH_TYPES: dict[DType, torch.dtype] = {
+    float16: torch.float16,
+    bfloat16: torch.bfloat16,
+    float32: torch.float32,
+    float64: torch.float64,
+    complex64: torch.complex64,
+    complex128: torch.complex128,
+    bool_: torch.bool,
+}
+"""The dtypes whose tensors a torch device holds."""
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+Tensor: TypeAlias = torch.Tensor
+
+
+class _Writable:
+    """Memory that is only read, for torch, which has no such arrays and warns of each."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._array = array  # keeps the memory
+        interface = dict(array.__array_interface__)
+        interface["data"] = (interface["data"][0], False)
+        self.__array_interface__ = interface
+
+
+def borrowed(value: Any) -> Tensor:
+    """Return a numpy array or scalar as a tensor on the CPU, which shares its memory where it can."""
+    array = np.asarray(value)
+    if array.dtype == _BFLOAT16:
+        return borrowed(array.view(np.int16)).view(torch.bfloat16)
+    if not array.flags.writeable:
+        array = np.asarray(_Writable(array)) if array.size else array.copy()
+    try:
+        return torch.from_numpy(array)
+    except ValueError:  # of negative strides, or in another byte order
+        return torch.from_numpy(np.array(array, array.dtype.newbyteorder("=")))
+
+
+class TorchArrays:
+    """The arrays of one torch device (the ``DeviceArrays`` protocol).
+
+    Args:
+        device: torch's name of the device.
+    """
+
+    def __init__(self, device: str = "cpu") -> None:
+        self.device = torch.device(device)
+        self._is_host = self.device.type == "cpu"
+
+    def holds(self, dtype: DType) -> bool:
+        """See ``DeviceArrays.holds``."""
+        return dtype in TORCH_TYPES
+
+    def to_device(self, value: Any) -> Tensor:
+        """See ``DeviceArrays.to_device``."""
+        if type(value) is Tensor:
+            return value
+        tensor = borrowed(value)
+        return tensor if self._is_host else tensor.to(self.device)
+
+    def to_host(self, value: Any) -> Any:
+        """See ``DeviceArrays.to_host``."""
+        if type(value) is not Tensor:
+            return getattr(value, "on_host", value)  # a variable has both faces
+        tensor = value if self._is_host else value.cpu()
+        if tensor.is_complex():
+            tensor = tensor.resolve_conj()
+        if tensor.dtype is torch.bfloat16:
+            array = tensor.contiguous().view(torch.int16).numpy().view(_BFLOAT16)
+        else:
+            array = tensor.numpy()
+        return array if array.ndim else array[()]
+
+    def own(self, value: Any) -> Tensor:
+        """See ``DeviceArrays.own``."""
+        return self.to_device(value).clone()
+
+
+def positions(value: Any, like: Tensor) -> Tensor:
+    """Return whole numbers of the host as a tensor of int64 beside another one."""
+    tensor = value if type(value) is Tensor else borrowed(value)
+    return tensor.to(like.device, torch.int64)

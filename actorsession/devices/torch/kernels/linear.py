@@ -1,0 +1,67 @@
+"""Torch kernels of products of matrices."""
+
+from __future__ import annotations
+
+import torch
+
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, plain, row
+from actorsession.graph.registry import Kernel, KernelContext
+
+__all__ = ["ROWS"]
+
+
+def _matmul(context: KernelContext) -> Kernel:
+    left, right = context.attrs["transpose_a"], context.attrs["transpose_b"]
+    product: Kernel = torch.mm
+    if left and right:
+        return lambda a, b: product(a.t(), b.t())
+    if left:
+        return lambda a, b: product(a.t(), b)
+    if right:
+        return lambda a, b: product(a, b.t())
+    return product
+
+
+def _of_matrices(context: KernelContext) -> bool:
+    """Whether shapes are known to fit."""
+    a, b = (spec.shape.sizes for spec in context.inputs)
+    if a is None or b is None or None in a or None in b:
+        return False
+    inner = a[0] if context.attrs["transpose_a"] else a[1]
+    return bool(inner == (b[1] if context.attrs["transpose_b"] else b[0]))
+
+
+def _batch_matmul(context: KernelContext) -> Kernel:
+    left, right = bool(context.attrs["adj_x"]), bool(context.attrs["adj_y"])
+    broadcasts = context.op != "BatchMatMul"
+
+    def kernel(a: Tensor, b: Tensor) -> Tensor:
+        fitting(a.ndim >= 2 <= b.ndim and (broadcasts or a.shape[:-2] == b.shape[:-2]))
+        return torch.matmul(a.mH if left else a, b.mH if right else b).resolve_conj()
+
+    return kernel
+
+
+def _checked(context: KernelContext) -> Kernel:
+    """Return the product for shapes that are known in a step only."""
+    multiply = _matmul(context)
+    left, right = context.attrs["transpose_a"], context.attrs["transpose_b"]
+
+    def kernel(a: Tensor, b: Tensor) -> Tensor:
+        fitting(a.ndim == b.ndim == 2 and a.shape[0 if left else 1] == b.shape[1 if right else 0])
+        return multiply(a, b)
+
+    return kernel
+
+
+def _half_of_squares(x: Tensor) -> Tensor:
+    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    return (torch.sum(wide * wide) * 0.5).to(x.dtype)
+
+
+ROWS: Rows = {
+    "MatMul": row(lambda context: _matmul(context) if _of_matrices(context) else _checked(context)),
+    "BatchMatMul": row(_batch_matmul),
+    "BatchMatMulV2": row(_batch_matmul),
+    "L2Loss": plain(_half_of_squares),
+}

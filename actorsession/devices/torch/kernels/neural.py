@@ -1,0 +1,81 @@
+"""Torch kernels of what layers of networks are made of: biases, softmax, losses, normalisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from actorsession.devices.torch.arrays import positions
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, plain, row
+from actorsession.graph.registry import Kernel, KernelContext
+
+__all__ = ["ROWS"]
+
+
+def _is_last(context: KernelContext) -> bool:
+    return not str(context.attrs["data_format"]).startswith("NC")
+
+
+def _bias_add(context: KernelContext) -> Kernel:
+    if _is_last(context):
+        add: Kernel = torch.add
+        return add
+    return lambda x, bias: x + bias.reshape(-1, *[1] * (x.ndim - 2))
+
+
+def _bias_add_grad(context: KernelContext) -> Kernel:
+    last = _is_last(context)
+
+    def kernel(back: Tensor) -> Tensor:
+        fitting(back.ndim >= 2)
+        channel = back.ndim - 1 if last else 1
+        return torch.sum(back, [axis for axis in range(back.ndim) if axis != channel])
+
+    return kernel
+
+
+def _has_bias(context: KernelContext) -> bool:
+    """Whether the bias has as many elements as there are channels, as far as is known; else the CPU's kernel says."""
+    x, bias = (spec.shape.sizes for spec in context.inputs)
+    return (
+        x is not None and bias is not None and len(x) >= 2 and x[-1 if _is_last(context) else 1] == bias[0] is not None
+    )
+
+
+def _softmax(x: Tensor) -> Tensor:
+    fitting(x.ndim > 0)
+    return torch.softmax(x, -1)
+
+
+def _log_softmax(x: Tensor) -> Tensor:
+    fitting(x.ndim > 0)
+    return torch.log_softmax(x, -1)
+
+
+def _cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    fitting(logits.ndim == 2 == labels.ndim and logits.shape[1] > 0)
+    logits, labels = torch.broadcast_tensors(logits, labels)
+    scaled = torch.log_softmax(logits, -1)
+    return -torch.sum(labels * scaled, -1), torch.exp(scaled) - labels
+
+
+def _sparse_cross_entropy(logits: Tensor, labels: Any) -> tuple[Tensor, Tensor]:
+    classes = logits.shape[1]
+    fitting(labels.shape == logits.shape[:1] and (not labels.size or (labels.min() >= 0 and labels.max() < classes)))
+    scaled, places = torch.log_softmax(logits, 1), positions(labels, logits)[:, None]
+    loss = -torch.gather(scaled, 1, places)[:, 0]
+    back = torch.exp(scaled)
+    back.scatter_add_(1, places, back.new_full((1, 1), -1.0).expand(len(back), 1))
+    return loss, back
+
+
+ROWS: Rows = {
+    "BiasAdd": row(_bias_add, takes=_has_bias),
+    "BiasAddV1": row(lambda context: torch.add),
+    "BiasAddGrad": row(_bias_add_grad),
+    "Softmax": plain(_softmax, takes=floats),
+    "LogSoftmax": plain(_log_softmax, takes=floats),
+    "SoftmaxCrossEntropyWithLogits": plain(_cross_entropy, checks=True),
+    "SparseSoftmaxCrossEntropyWithLogits": plain(_sparse_cross_entropy, host=[1], checks=True),
+}

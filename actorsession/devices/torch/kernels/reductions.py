@@ -1,0 +1,121 @@
+"""Torch kernels of reductions, and of what runs along an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, row
+from actorsession.graph.registry import Kernel, KernelContext
+
+__all__ = ["ROWS"]
+
+Reduce = Callable[[Tensor, list[int], bool], Tensor]
+
+
+def _reduction(reduce: Reduce) -> Callable[[KernelContext], Kernel]:
+    def make(context: KernelContext) -> Kernel:
+        keep = bool(context.attrs["keep_dims"])
+        known = context.constant(1)
+        if known is not None:
+            axes = ints(known)
+            return (lambda x, _: reduce(x, axes, keep)) if axes else (lambda x, _: x.clone())
+
+        def kernel(x: Tensor, where: Any) -> Tensor:
+            axes = ints(where)
+            return reduce(x, axes, keep) if axes else x.clone()
+
+        return kernel
+
+    return make
+
+
+def _product(x: Tensor, axes: list[int], keep: bool) -> Tensor:
+    fitting(len({axis % max(x.ndim, 1) for axis in axes}) == len(axes) and all(-x.ndim <= a < x.ndim for a in axes))
+    for axis in sorted([axis % max(x.ndim, 1) for axis in axes], reverse=True):
+        x = torch.prod(x, axis, keepdim=True)
+    return x if keep else x.reshape([n for k, n in enumerate(x.shape) if k not in {a % max(x.ndim, 1) for a in axes}])
+
+
+def _extremum(reduce: Any, without: float) -> Reduce:
+    def extremum(x: Tensor, axes: list[int], keep: bool) -> Tensor:
+        if not x.numel():
+            shape = [1 if k in {a % x.ndim for a in axes} else n for k, n in enumerate(x.shape)]
+            if not keep:
+                shape = [n for k, n in enumerate(x.shape) if k not in {a % x.ndim for a in axes}]
+            return torch.full(shape, without, dtype=x.dtype, device=x.device)
+        return reduce(x, axes, keep)
+
+    return extremum
+
+
+def _all_of(x: Tensor, axes: list[int], keep: bool) -> Tensor:
+    return torch.all(x, axes, keep)
+
+
+def _any_of(x: Tensor, axes: list[int], keep: bool) -> Tensor:
+    return torch.any(x, axes, keep)
+
+
+def _arg(function: Any) -> Callable[[KernelContext], Kernel]:
+    def make(context: KernelContext) -> Kernel:
+        dtype = context.outputs[0].dtype.np_dtype
+        without = -math.inf if function is torch.argmax else math.inf  # NaN is neither the largest nor the smallest
+
+        def kernel(x: Tensor, axis: Any) -> Any:
+            places = function(torch.where(torch.isnan(x), without, x), int(axis))
+            return places.cpu().numpy().astype(dtype)[()]
+
+        return kernel
+
+    return make
+
+
+def _cumulative(function: Any, start: int) -> Callable[[KernelContext], Kernel]:
+    def make(context: KernelContext) -> Kernel:
+        exclusive, reverse = bool(context.attrs["exclusive"]), bool(context.attrs["reverse"])
+
+        def kernel(x: Tensor, where: Any) -> Tensor:
+            axis = int(where)
+            fitting(x.ndim > 0)
+            x = torch.flip(x, [axis]) if reverse else x
+            if exclusive and x.shape[axis]:
+                first = torch.full_like(x.narrow(axis, 0, 1), start)
+                x = torch.cat([first, x.narrow(axis, 0, x.shape[axis] - 1)], axis)
+            out = function(x, axis)
+            return torch.flip(out, [axis]) if reverse else out
+
+        return kernel
+
+    return make
+
+
+def _has_elements(context: KernelContext) -> bool:
+    """Of an axis without elements there is no position, which the kernel of the CPU says."""
+    sizes = context.inputs[0].shape.sizes
+    if not context.inputs[0].dtype.is_floating:
+        return False
+    return sizes is not None and all(sizes)
+
+
+def _mean(x: Tensor, axes: list[int], keep: bool) -> Tensor:
+    return torch.mean(x, axes, keep)
+
+
+ROWS: Rows = {
+    "Sum": row(_reduction(lambda x, axes, keep: torch.sum(x, axes, keep)), host=[1]),
+    "Mean": row(_reduction(_mean), host=[1]),
+    "Prod": row(_reduction(_product), host=[1]),
+    "Max": row(_reduction(_extremum(torch.amax, -np.inf)), host=[1], takes=floats),
+    "Min": row(_reduction(_extremum(torch.amin, np.inf)), host=[1], takes=floats),
+    "All": row(_reduction(_all_of), host=[1]),
+    "Any": row(_reduction(_any_of), host=[1]),
+    "ArgMax": row(_arg(torch.argmax), host=[1], host_outputs=True, takes=_has_elements),
+    "ArgMin": row(_arg(torch.argmin), host=[1], host_outputs=True, takes=_has_elements),
+    "Cumsum": row(_cumulative(torch.cumsum, 0), host=[1]),
+    "Cumprod": row(_cumulative(torch.cumprod, 1), host=[1]),
+}

@@ -1,0 +1,169 @@
+"""Torch kernels of variables and of the updates of optimisers.
+
+State changes in place where nothing else holds it; see ``TorchVariable.change``. Formulas are those of the kernels of
+the CPU. The scalars of an update are tensors of rank 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, row
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.registry import Kernel, KernelContext
+
+__all__ = ["ROWS"]
+
+
+def _fits(op: str, tensor: Tensor, *others: Tensor) -> None:
+    for other in others:
+        if tensor.shape != other.shape:
+            raise InvalidArgumentError(
+                f"{op}: the variable has shape {list(tensor.shape)}, the update {list(other.shape)}; "
+                "the two must be the same"
+            )
+
+
+def _adding(sign: int) -> Callable[[KernelContext], Kernel]:
+    def make(context: KernelContext) -> Kernel:
+        op = context.op
+
+        def add(tensor: Tensor, value: Tensor) -> None:
+            _fits(op, tensor, value)
+            tensor.add_(value, alpha=sign)
+
+        return lambda variable, value: variable.change(add, value)
+
+    return make
+
+
+def _descent(context: KernelContext) -> Kernel:
+    op = context.op
+
+    def step(tensor: Tensor, rate: Tensor, delta: Tensor) -> None:
+        _fits(op, tensor, delta)
+        tensor.addcmul_(delta, rate, value=-1)
+
+    return lambda variable, rate, delta: variable.change(step, rate, delta)
+
+
+def _update(variable: Any, slots: list[Any], step: Callable[..., None]) -> None:
+    """Call ``step(tensor, *slots)``, which changes them all; they are locked in the order of the CPU's kernels."""
+
+    def locked(held: list[Tensor], left: list[Any]) -> None:
+        left[0].change(lambda tensor: locked([*held, tensor], left[1:]) if left[1:] else step(tensor, *held))
+
+    locked([], [*slots, variable])
+
+
+def _momentum(context: KernelContext) -> Kernel:
+    op, nesterov = context.op, bool(context.attrs["use_nesterov"])
+
+    def kernel(variable: Any, accumulator: Any, rate: Tensor, gradient: Tensor, momentum: Tensor) -> None:
+        def step(tensor: Tensor, speed: Tensor) -> None:
+            _fits(op, tensor, gradient, speed)
+            speed.mul_(momentum).add_(gradient)
+            if nesterov:
+                tensor.sub_(torch.addcmul(gradient, speed, momentum).mul_(rate))
+            else:
+                tensor.addcmul_(speed, rate, value=-1)
+
+        _update(variable, [accumulator], step)
+
+    return kernel
+
+
+def _adam(context: KernelContext) -> Kernel:
+    op, nesterov = context.op, bool(context.attrs["use_nesterov"])
+
+    def kernel(
+        variable: Any,
+        m: Any,
+        v: Any,
+        power1: Tensor,
+        power2: Tensor,
+        lr: Tensor,
+        beta1: Tensor,
+        beta2: Tensor,
+        epsilon: Tensor,
+        gradient: Tensor,
+    ) -> None:
+        # In double precision: near the start of training 1 - power2 has few digits.
+        rate = (lr.double() * (1 - power2.double()).sqrt() / (1 - power1.double())).to(lr.dtype)
+
+        def step(tensor: Tensor, first: Tensor, second: Tensor) -> None:
+            _fits(op, tensor, gradient, first, second)
+            first.lerp_(gradient, 1 - beta1)
+            second.lerp_(gradient * gradient, 1 - beta2)
+            below = torch.sqrt(second).add_(epsilon)
+            above = first * beta1 + (1 - beta1) * gradient if nesterov else first
+            tensor.sub_(torch.div(above, below).mul_(rate))
+
+        _update(variable, [m, v], step)
+
+    return kernel
+
+
+def _rms_prop(context: KernelContext) -> Kernel:
+    op = context.op
+
+    def kernel(
+        variable: Any, ms: Any, mom: Any, lr: Tensor, rho: Tensor, momentum: Tensor, epsilon: Tensor, gradient: Tensor
+    ) -> None:
+        def step(tensor: Tensor, squares: Tensor, speed: Tensor) -> None:
+            _fits(op, tensor, gradient, squares, speed)
+            squares.add_((gradient * gradient).sub_(squares).mul_(1 - rho))
+            speed.mul_(momentum).add_((lr * gradient).div_(torch.sqrt(squares + epsilon)))
+            tensor.sub_(speed)
+
+        _update(variable, [ms, mom], step)
+
+    return kernel
+
+
+def _adagrad(context: KernelContext) -> Kernel:
+    op, updates = context.op, bool(context.attrs["update_slots"])
+
+    def kernel(variable: Any, accumulator: Any, lr: Tensor, gradient: Tensor) -> None:
+        def step(tensor: Tensor, squares: Tensor) -> None:
+            _fits(op, tensor, gradient, squares)
+            if updates:
+                squares.addcmul_(gradient, gradient)
+            tensor.sub_((gradient * lr).div_(torch.sqrt(squares)))
+
+        _update(variable, [accumulator], step)
+
+    return kernel
+
+
+def _adadelta(context: KernelContext) -> Kernel:
+    op = context.op
+
+    def kernel(
+        variable: Any, accum: Any, accum_update: Any, lr: Tensor, rho: Tensor, epsilon: Tensor, gradient: Tensor
+    ) -> None:
+        def step(tensor: Tensor, squares: Tensor, updates: Tensor) -> None:
+            _fits(op, tensor, gradient, squares, updates)
+            squares.mul_(rho).add_((gradient * gradient).mul_(1 - rho))
+            moved = torch.sqrt(updates + epsilon).div_(torch.sqrt(squares + epsilon)).mul_(gradient)
+            updates.mul_(rho).add_((moved * moved).mul_(1 - rho))
+            tensor.sub_(moved.mul_(lr))
+
+        _update(variable, [accum, accum_update], step)
+
+    return kernel
+
+
+ROWS: Rows = {
+    "AssignAddVariableOp": row(_adding(1), host=[0]),
+    "AssignSubVariableOp": row(_adding(-1), host=[0]),
+    "ResourceApplyGradientDescent": row(_descent, host=[0]),
+    "ResourceApplyMomentum": row(_momentum, host=[0, 1]),
+    "ResourceApplyAdam": row(_adam, host=[0, 1, 2]),
+    "ResourceApplyRMSProp": row(_rms_prop, host=[0, 1, 2]),
+    "ResourceApplyAdagrad": row(_adagrad, host=[0, 1]),
+    "ResourceApplyAdadelta": row(_adadelta, host=[0, 1, 2]),
+}

@@ -1,0 +1,166 @@
+"""Variables of torch devices: tensors that are changed in place where nothing else holds them.
+
+Kernels of the device read and change the tensor; what runs with kernels of the CPU sees the same variable by its
+other face, ``on_host``, whose values are numpy arrays.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from actorsession.devices.torch.arrays import TORCH_TYPES, TorchArrays
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType
+from actorsession.graph.node import TensorSpec
+from actorsession.runtime.resources import Variable
+
+__all__ = ["TorchVariable"]
+
+_TYPE_OF: dict[torch.dtype, DType] = {known: dtype for dtype, known in TORCH_TYPES.items()}
+
+
+def _holders(tensor: torch.Tensor) -> tuple[int, int]:
+    """Return how many references there are to a tensor, and how many tensors and arrays share its memory."""
+    return sys.getrefcount(tensor), torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
+
+
+def _baseline() -> tuple[int, int]:
+    """Return ``_holders`` of a tensor that only a variable has, as it is measured in ``TorchVariable.change``."""
+    kept = [torch.zeros(1)]
+    tensor = kept[0]
+    return _holders(tensor)
+
+
+_ALONE = _baseline()
+
+
+class TorchVariable(Variable):
+    """A variable whose value is a tensor if the device holds its dtype, and else that of the host.
+
+    Args:
+        name: resource name, for messages.
+        spec: static type that assigned values must have.
+        arrays: those of the device.
+
+    Attributes:
+        on_host: the same variable with numpy arrays.
+    """
+
+    __slots__ = ("arrays", "on_host")
+
+    def __init__(self, name: str, spec: TensorSpec, arrays: TorchArrays) -> None:
+        super().__init__(name, spec)
+        self.arrays = arrays
+        self.on_host: Variable = _OnHost(self)
+
+    @property
+    def value(self) -> Any:
+        """The value as a numpy array; ``None`` when uninitialised."""
+        with self._lock:
+            return self.arrays.to_host(self._value)
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """See ``Variable.shape``."""
+        shape = super().shape
+        return None if shape is None else tuple(shape)
+
+    def assign(self, value: Any) -> None:
+        """Store a tensor or an array of the variable's type, which the variable owns from now on.
+
+        Raises:
+            InvalidArgumentError: if dtype or shape do not fit.
+        """
+        if type(value) is not torch.Tensor:
+            if not self.arrays.holds(self.spec.dtype):
+                super().assign(value)
+                return
+            value = self.arrays.to_device(value)
+        if TORCH_TYPES.get(self.spec.dtype) is not value.dtype or not self.spec.shape.is_compatible_with(value.shape):
+            raise InvalidArgumentError(
+                f"variable {self.name!r} holds {self.spec.dtype.name} of shape {self.spec.shape}; "
+                f"{_TYPE_OF[value.dtype].name} of shape {tuple(value.shape)} cannot be assigned"
+            )
+        with self._lock:
+            self.changes += 1
+            self._value = value.contiguous()
+
+    def change(self, function: Callable[..., Any], *operands: Any) -> None:
+        """Call ``function(tensor, *operands)``, which changes the tensor in place; it may be a copy of the old value.
+
+        Raises:
+            UninitializedVariableError: when uninitialised.
+        """
+        with self._lock:
+            tensor = self._value
+            if tensor is None:
+                raise self._without_value()
+            self.changes += 1
+            references, sharers = _holders(tensor)
+            if references > _ALONE[0] or sharers > _ALONE[1]:
+                tensor = self._value = tensor.clone()
+            function(tensor, *operands)
+
+
+class _OnHost(Variable):
+    """A variable of a torch device with numpy arrays: each change converts the whole value."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, variable: TorchVariable) -> None:
+        super().__init__(variable.name, variable.spec)
+        self._of = variable
+        self._lock = variable._lock
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        return self._of.shape
+
+    @property
+    def nbytes(self) -> int:
+        return self._of.nbytes
+
+    @property
+    def initialized(self) -> bool:
+        return self._of.initialized
+
+    @property
+    def value(self) -> Any:
+        return self._of.value
+
+    def declare(self, shape: tuple[int, ...]) -> None:
+        self.by_reference = True
+        self._of.declare(shape)
+
+    def read(self) -> Any:
+        return self._of.arrays.to_host(self._of.read())
+
+    def lend(self) -> Any:
+        return self.read()
+
+    def assign(self, value: Any) -> None:
+        self._of.assign(value)
+
+    def update(self, function: Callable[..., Any], *operands: Any) -> None:
+        self._replace(lambda value: function(value, *operands))
+
+    def access(self, function: Callable[[Any], Any]) -> None:
+        self._replace(lambda value: function(value.copy() if isinstance(value, np.ndarray) else value))
+
+    def _replace(self, function: Callable[[Any], Any]) -> None:
+        variable = self._of
+        with self._lock:
+            value = variable.arrays.to_host(variable._value)
+            if value is None:
+                raise variable._without_value()
+            variable.changes += 1
+            value = function(value)
+            variable._value = variable.arrays.to_device(value) if variable.arrays.holds(variable.spec.dtype) else value
+
+    def clear(self) -> None:
+        self._of.clear()

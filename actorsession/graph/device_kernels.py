@@ -1,0 +1,235 @@
+"""Kernels of devices whose tensors are not numpy arrays.
+
+A device type may bring ``DeviceKernels``: which dtypes its devices hold in arrays of their own, how these come from
+the host and go back, and a table of kernels by operation type. In code for such a device, every tensor of a dtype
+that it holds is an array of the device; all others (strings, handles and, usually, whole numbers) are numpy arrays.
+A node whose type has no row in the table, or whose dtypes the row does not take, runs with the kernel of the CPU,
+between two conversions: it is *hosted*.
+
+The registry maps device types to their kernels. ``runtime.devices`` fills it when a type is registered, and code
+generation asks ``definition_of``; neither the graph nor the placer looks at arrays.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from typing import Any, Protocol
+
+from actorsession.errors import OpError
+from actorsession.graph.device import device_name
+from actorsession.graph.dtypes import DType, resource
+from actorsession.graph.registry import Kernel, KernelContext, OpDef, lookup
+from actorsession.records import dataclass
+from actorsession.registrations import scoped
+
+__all__ = [
+    "DeviceArrays",
+    "DeviceKernel",
+    "DeviceKernels",
+    "arrays_of",
+    "definition_of",
+    "kernels_of",
+    "register_device_kernels",
+]
+
+
+class DeviceArrays(Protocol):
+    """The arrays of one device."""
+
+    def holds(self, dtype: DType) -> bool:
+        """Return whether tensors of a dtype are arrays of the device; never for strings, handles and variants."""
+
+    def to_device(self, value: Any) -> Any:
+        """Return a value as an array of the device; it is returned as it is if it is one.
+
+        Args:
+            value: a numpy array or scalar of a dtype that the device holds, or an array of the device. The result may
+                share its memory; nobody writes to it afterwards.
+        """
+
+    def to_host(self, value: Any) -> Any:
+        """Return an array of the device as a numpy array; anything else as it is.
+
+        The array may share memory with that of the device, which stays what it is as long as the array lives. A
+        variable of the device becomes one that has numpy arrays.
+        """
+
+    def own(self, value: Any) -> Any:
+        """Return an array of the device that shares memory with nothing."""
+
+
+def _all(context: KernelContext) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceKernel:
+    """The kernel of an operation type on devices of one type.
+
+    Attributes:
+        kernel: makes the function of a node, as ``OpDef.kernel`` does.
+        takes: whether it takes the dtypes, shapes and attributes of a node; every node by default.
+        aliases: whether an output may share memory with an input or with state.
+        emit: as ``OpDef.emit``.
+        checks: whether it refuses some values, by any exception: the kernel of the CPU is called then, and says why.
+    """
+
+    kernel: Callable[[KernelContext], Kernel]
+    takes: Callable[[KernelContext], bool] = _all
+    aliases: bool = False
+    checks: bool = False
+    emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceKernels:
+    """What a device type brings to the code of its devices.
+
+    Attributes:
+        arrays: returns the arrays of the device with a full name.
+        rows: its kernels by operation type.
+        transparent: operation types whose kernel for the CPU never looks into a tensor of a dtype that the device
+            holds, and so takes the arrays of any device, such as ``Identity``.
+    """
+
+    arrays: Callable[[str], DeviceArrays]
+    rows: Mapping[str, DeviceKernel]
+    transparent: frozenset[str] = field(default_factory=frozenset)
+
+
+_KERNELS: dict[str, DeviceKernels] = scoped({})
+# The device types and operation types of which it was said that there is no kernel.
+_TOLD: set[tuple[str, str]] = set()
+_log = logging.getLogger(__name__)
+
+
+def register_device_kernels(device_type: str, kernels: DeviceKernels) -> None:
+    """Set the kernels of a device type, in capitals."""
+    _KERNELS[device_type] = kernels
+
+
+def kernels_of(device: str) -> DeviceKernels | None:
+    """Return the kernels of the type of a device, given its full name; ``None`` for numpy's."""
+    if not _KERNELS:
+        return None
+    return _KERNELS.get(device.rpartition("/device:")[2].partition(":")[0])
+
+
+def arrays_of(device: str) -> DeviceArrays | None:
+    """Return the arrays of a device, given its full name; ``None`` if they are numpy's."""
+    kernels = kernels_of(device)
+    return None if kernels is None else kernels.arrays(device)
+
+
+def definition_of(context: KernelContext) -> OpDef:
+    """Return the definition of a node's type as it holds on the node's device."""
+    definition, kernels = lookup(context.op), kernels_of(context.device)
+    if kernels is None or context.op in kernels.transparent:
+        return definition
+    row = kernels.rows.get(context.op)
+    if row is None or not row.takes(context):
+        arrays = kernels.arrays(context.device)
+        if not any(arrays.holds(spec.dtype) for spec in (*context.inputs, *context.outputs)) and not any(
+            spec.dtype is resource for spec in context.inputs
+        ):
+            return definition  # it has nothing to do with the device
+        if row is None:
+            _tell(definition, context.device)
+        return replace(
+            definition,
+            kernel=_Hosted(definition, arrays),
+            emit=None,
+            emit_sent=None,
+            into=None,
+            into_new=None,
+            joins=None,
+        )
+    # The graph has checked shapes that it knows, so that an expression cannot fail for them.
+    is_known = all(spec.shape.is_fully_defined() for spec in context.inputs)
+    return replace(
+        definition,
+        kernel=row.kernel
+        if definition.stateful or (is_known and not row.checks)
+        else _Guarded(row, definition, kernels),
+        aliases=row.aliases,
+        emit=row.emit if is_known else None,
+        emit_sent=None,
+        into=None,
+        into_new=None,
+        joins=None,
+        sized_by=(),
+    )
+
+
+def _tell(definition: OpDef, device: str) -> None:
+    """Say once for each operation type that a device has no kernel for it; of what is the host's anyway, nothing."""
+    device_type = device.rpartition("/device:")[2].partition(":")[0]
+    told = device_type, definition.name
+    if definition.once or definition.stateful or told in _TOLD:
+        return
+    _TOLD.add(told)
+    _log.warning("%s has no kernel for %s: it runs with that of the CPU", *told)
+
+
+class _Hosted:
+    """The kernel of the CPU, between two conversions."""
+
+    def __init__(self, definition: OpDef, arrays: DeviceArrays) -> None:
+        self._definition = definition
+        self._arrays = arrays
+
+    def __call__(self, context: KernelContext) -> Kernel:
+        arrays, definition = self._arrays, self._definition
+        function = definition.kernel(_OnHost(context))
+        to_host, to_device = arrays.to_host, arrays.to_device
+        inputs = [k for k, spec in enumerate(context.inputs) if arrays.holds(spec.dtype) or spec.dtype is resource]
+        # What a node that suspends gives arrives later, where the code converts it.
+        outputs = [] if definition.suspends else [arrays.holds(spec.dtype) for spec in context.outputs]
+
+        def call(*values: Any) -> Any:
+            given = list(values)
+            for k in inputs:
+                given[k] = to_host(given[k])
+            result = function(*given)
+            if len(outputs) == 1:
+                return to_device(result) if outputs[0] else result
+            if True in outputs:
+                return tuple([to_device(v) if held else v for v, held in zip(result, outputs, strict=True)])
+            return result
+
+        return call
+
+
+class _Guarded:
+    """A kernel of a device; what it cannot do, the kernel of the CPU does, or says what is wrong."""
+
+    def __init__(self, row: DeviceKernel, definition: OpDef, kernels: DeviceKernels) -> None:
+        self._row = row
+        self._definition = definition
+        self._kernels = kernels
+
+    def __call__(self, context: KernelContext) -> Kernel:
+        function = self._row.kernel(context)
+
+        def guarded(*values: Any) -> Any:
+            try:
+                return function(*values)
+            except OpError:
+                raise
+            except Exception:
+                return _Hosted(self._definition, self._kernels.arrays(context.device))(context)(*values)
+
+        return guarded
+
+
+class _OnHost:
+    """The context of a node as the kernel of the CPU has it: functions that it compiles are for the CPU, too."""
+
+    def __init__(self, context: KernelContext) -> None:
+        self._context = context
+        self.device = device_name(context.device.rpartition("/device:")[0], "CPU:0")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)

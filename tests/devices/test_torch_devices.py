@@ -1,0 +1,264 @@
+"""Sessions on ``TORCH_CPU``: training, state, memory that is shared, and what surrounds a step."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import actorsession.compat.v1 as tf
+from actorsession import AsyncSession, ConfigProto, Graph, Server, ServerSettings, Session, TensorShape, as_dtype, ops
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from actorsession.extend import TensorSpec
+from tests.rows import for_each
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+TORCH = "/device:TORCH_CPU:0"
+ONE = {"TORCH_CPU": 1}
+CONFIG = ConfigProto(device_count=ONE)
+
+
+def on_both(build: Any, steps: int = 3) -> list[list[Any]]:
+    """What a program gives on numpy and on torch: ``build`` returns (initialiser, step, feeds, what is compared)."""
+    values = []
+    for device in ("/cpu:0", TORCH):
+        with tf.Graph().as_default() as graph, graph.device(device):
+            initialiser, step, feeds, compared = build()
+        with tf.Session(graph=graph, config=CONFIG) as session:
+            session.run(initialiser)
+            for _ in range(steps):
+                session.run(step, feeds)
+            values.append(session.run(compared, feeds))
+    return values
+
+
+def dense(optimizer: Any) -> Any:
+    """A network with a hidden layer that an optimiser trains."""
+    random = np.random.default_rng(1)
+    x, y = random.normal(size=(8, 5)).astype("f4"), random.integers(0, 3, 8)
+    first, second = (random.normal(size=size).astype("f4") for size in ((5, 7), (7, 3)))
+    images, labels = tf.placeholder(tf.float32, [None, 5]), tf.placeholder(tf.int64, [None])
+    weights = [tf.Variable(first), tf.Variable(np.zeros(7, "f4")), tf.Variable(second), tf.Variable(np.zeros(3, "f4"))]
+    hidden = tf.nn.relu(tf.matmul(images, weights[0]) + weights[1])
+    logits = tf.matmul(hidden, weights[2]) + weights[3]
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    step = optimizer.minimize(loss)
+    return tf.global_variables_initializer(), step, {images: x, labels: y}, [loss, *weights]
+
+
+OPTIMIZERS: dict[str, Any] = {
+    "gradient descent": lambda: tf.train.GradientDescentOptimizer(0.1),
+    "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+    "nesterov": lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+    "adam": lambda: tf.train.AdamOptimizer(0.01),
+    "rmsprop": lambda: tf.train.RMSPropOptimizer(0.01),
+    "centered rmsprop": lambda: tf.train.RMSPropOptimizer(0.01, centered=True),  # hosted
+    "adagrad": lambda: tf.train.AdagradOptimizer(0.1),
+    "adadelta": lambda: tf.train.AdadeltaOptimizer(0.1),
+    "ftrl": lambda: tf.train.FtrlOptimizer(0.1),  # hosted
+}
+
+
+@for_each("name", list(OPTIMIZERS))
+def test_an_optimiser_moves_weights_as_on_the_cpu(name: str) -> None:
+    for ours, torchs in zip(*on_both(lambda: dense(OPTIMIZERS[name]())), strict=True):
+        np.testing.assert_allclose(torchs, ours, rtol=2e-4, atol=2e-5)
+
+
+def convolutional() -> Any:
+    random = np.random.default_rng(2)
+    x = random.normal(size=(2, 9, 8, 3)).astype("f4")
+    images = tf.placeholder(tf.float32, x.shape)
+    layers = images
+    for channels, stride, padding in ((4, 1, "SAME"), (6, 2, "VALID"), (5, 2, "SAME")):
+        filters = tf.Variable(random.normal(size=(3, 3, int(layers.shape[-1]), channels)).astype("f4") * 0.3)
+        layers = tf.nn.relu(tf.nn.conv2d(layers, filters, [1, stride, stride, 1], padding))
+    layers = tf.nn.max_pool(layers, [1, 2, 2, 1], [1, 1, 1, 1], "SAME")
+    layers = tf.nn.avg_pool(layers, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    loss = tf.reduce_sum(tf.square(layers))
+    step = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    return tf.global_variables_initializer(), step, {images: x}, [loss, *tf.trainable_variables()]
+
+
+def recurrent() -> Any:
+    random = np.random.default_rng(3)
+    x = random.normal(size=(4, 6, 5)).astype("f4")
+    inputs = tf.placeholder(tf.float32, x.shape)
+    cell = tf.nn.rnn_cell.LSTMCell(7, initializer=tf.constant_initializer(0.05))
+    outputs, _ = tf.nn.dynamic_rnn(cell, inputs, dtype=tf.float32)
+    loss = tf.reduce_mean(tf.square(outputs - 0.3))
+    step = tf.train.AdamOptimizer(0.01).minimize(loss)
+    return tf.global_variables_initializer(), step, {inputs: x}, [loss, *tf.trainable_variables()]
+
+
+def embedded() -> Any:
+    table = tf.Variable(np.linspace(-1, 1, 60, dtype="f4").reshape(12, 5))
+    ids = tf.placeholder(tf.int32, [None])
+    loss = tf.reduce_sum(tf.square(tf.nn.embedding_lookup(table, ids)))
+    step = tf.train.AdagradOptimizer(0.1).minimize(loss)
+    return tf.global_variables_initializer(), step, {ids: [3, 1, 3, 11]}, [loss, table]
+
+
+def normalised() -> Any:
+    random = np.random.default_rng(4)
+    x = random.normal(2.0, 3.0, size=(6, 4, 4, 3)).astype("f4")
+    images = tf.placeholder(tf.float32, [None, 4, 4, 3])
+    layers = tf.layers.batch_normalization(images, training=True)
+    layers = tf.layers.dense(tf.layers.flatten(layers), 4, kernel_initializer=tf.constant_initializer(0.1))
+    loss = tf.reduce_mean(tf.square(layers - 1.0))
+    with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
+        step = tf.train.GradientDescentOptimizer(0.05).minimize(loss)
+    return tf.global_variables_initializer(), step, {images: x}, [loss, *tf.global_variables()]
+
+
+@for_each("build", [convolutional, recurrent, embedded, normalised], ids=lambda build: build.__name__)
+def test_a_network_learns_as_on_the_cpu(build: Any) -> None:
+    for ours, torchs in zip(*on_both(build), strict=True):
+        np.testing.assert_allclose(torchs, ours, rtol=1e-3, atol=1e-4)
+
+
+# -- state -----------------------------------------------------------------------------------------
+@pytest.fixture
+def variable() -> Any:
+    from actorsession.devices.torch.factories import TorchCpu
+
+    device = TorchCpu().device(f"/job:localhost/replica:0/task:0{TORCH}", "TORCH_CPU")
+    variable = device.resources.variable("", "v", TensorSpec(as_dtype("float32"), TensorShape([3])))
+    variable.assign(np.array([1, 2, 3], "f4"))
+    return variable
+
+
+def test_a_variable_is_a_tensor_for_its_kernels_and_an_array_for_the_others(variable: Any) -> None:
+    assert type(variable.read()) is torch.Tensor
+    assert type(variable.value) is type(variable.on_host.read()) is np.ndarray
+    variable.on_host.update(lambda old, delta, out=None: np.add(old, delta, out=out), np.float32(1))
+    np.testing.assert_array_equal(variable.value, [2, 3, 4])
+    variable.on_host.access(lambda array: np.multiply(array, 2, out=array))
+    np.testing.assert_array_equal(variable.read().numpy(), [4, 6, 8])
+    assert (variable.shape, variable.nbytes, variable.changes) == ((3,), 12, 3)
+
+
+@pytest.mark.parametrize("view", ["tensor", "part", "array", "array of the host"])
+def test_what_was_read_never_changes(view: str, variable: Any) -> None:
+    read = {
+        "tensor": lambda: variable.read(),
+        "part": lambda: variable.read()[1:],
+        "array": lambda: variable.read().numpy(),
+        "array of the host": lambda: variable.value,
+    }[view]()
+    before = read.tolist()
+    variable.change(lambda tensor: tensor.add_(5))
+    assert read.tolist() == before
+    np.testing.assert_array_equal(variable.value, [6, 7, 8])
+
+
+def test_a_variable_that_nobody_else_holds_changes_in_place(variable: Any) -> None:
+    where = variable.read().data_ptr()
+    for _ in range(3):
+        variable.change(lambda tensor: tensor.mul_(2))
+    assert variable.read().data_ptr() == where
+
+
+def test_a_variable_refuses_another_type_and_says_that_it_has_no_value(variable: Any) -> None:
+    for value in (torch.zeros(4), torch.zeros(3, dtype=torch.float64), np.zeros(4, "f4")):
+        with pytest.raises(InvalidArgumentError, match="'v' holds float32 of shape"):
+            variable.assign(value)
+    variable.clear()
+    assert variable.value is None
+    with pytest.raises(FailedPreconditionError):
+        variable.change(lambda tensor: tensor)
+    with pytest.raises(FailedPreconditionError):
+        variable.on_host.read()
+
+
+def test_variables_are_saved_and_restored_and_go_from_one_device_type_to_the_other(tmp_path: Path) -> None:
+    def program(device: str) -> tuple[Graph, Any, Any]:
+        with tf.Graph().as_default() as graph, graph.device(device):
+            v = tf.Variable(np.array([1, 2], "f4"), name="v")
+            saver = tf.train.Saver()
+        return graph, v, saver
+
+    path = ""
+    for device, expected in ((TORCH, [2.0, 4.0]), ("/cpu:0", [4.0, 8.0]), (TORCH, [8.0, 16.0])):
+        graph, v, saver = program(device)
+        with graph.as_default(), graph.device(device):
+            double = v.assign(v * 2.0)
+        with tf.Session(graph=graph, config=CONFIG) as session:
+            if path:
+                saver.restore(session, path)
+            else:
+                session.run(v.initializer)
+            session.run(double)
+            np.testing.assert_array_equal(session.run(v), expected)
+            path = saver.save(session, str(tmp_path / device.strip("/").replace(":", "-")))
+
+
+async def test_a_server_keeps_its_tensors_in_snapshots(tmp_path: Path) -> None:
+    settings = ServerSettings(config=CONFIG, snapshot_dir=tmp_path, snapshot_every=3600.0)
+    with Graph().as_default() as graph, graph.device("/job:worker/task:0" + TORCH):
+        v = ops.Variable([1.0, 2.0], name="v")
+        add = v.assign_add([1.0, 1.0])
+    async with Server({"worker": ["127.0.0.1:0"]}, "worker", settings=settings) as server:
+        async with AsyncSession(server.target, graph=graph) as session:
+            await session.run(v.initializer)
+            await asyncio.gather(*[session.run(add) for _ in range(5)])
+            np.testing.assert_array_equal(await session.run(v), [6.0, 7.0])
+    async with (
+        Server({"worker": ["127.0.0.1:0"]}, "worker", settings=settings) as server,
+        AsyncSession(server.target, graph=graph) as session,
+    ):
+        np.testing.assert_array_equal(await session.run(v), [6.0, 7.0])
+
+
+# -- values ----------------------------------------------------------------------------------------
+@for_each("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128", "bool", "int32", "string"])
+def test_a_value_of_each_type_comes_back_as_it_was_fed(dtype: str) -> None:
+    numpys = ml_dtypes.bfloat16 if dtype == "bfloat16" else object if dtype == "string" else dtype
+    for array in (np.array([1, 0, 1]).astype(numpys), np.array(1).astype(numpys), np.zeros((0, 2), numpys)):
+        given = (
+            np.array([b"a", b"", b"b"], object).reshape(-1)[: array.size].reshape(array.shape)
+            if dtype == "string"
+            else array
+        )
+        with Graph().as_default() as graph, graph.device(TORCH):
+            x = ops.placeholder(dtype, given.shape)
+            y = ops.reshape(ops.identity(x), given.shape)
+        with Session(graph=graph, config=CONFIG) as session:
+            got = np.asarray(session.run(y, {x: given}))
+        assert got.shape == given.shape
+        assert got.tolist() == given.tolist()
+
+
+def test_memory_that_is_only_read_or_turned_round_is_fed_as_it_is() -> None:
+    frozen = np.arange(4, dtype="f4")
+    frozen.flags.writeable = False
+    with Graph().as_default() as graph, graph.device(TORCH):
+        x = ops.placeholder("float32", [4])
+        y = x + x
+    with Session(graph=graph, config=CONFIG) as session:
+        for array in (frozen, np.arange(4, dtype="f4")[::-1], np.arange(8, dtype="f4")[::2], np.arange(4, dtype=">f4")):
+            np.testing.assert_array_equal(session.run(y, {x: array}), array + array)
+    np.testing.assert_array_equal(frozen, [0, 1, 2, 3])
+
+
+def test_a_fetched_array_is_the_caller_s_own() -> None:
+    with Graph().as_default() as graph, graph.device(TORCH):
+        v = ops.Variable([1.0, 2.0])
+        doubled = v + v
+    with Session(graph=graph, config=CONFIG) as session:
+        session.run(v.initializer)
+        for fetch in (v, doubled, v):
+            session.run(fetch)[:] = 9.0
+        np.testing.assert_array_equal(session.run(v), [1.0, 2.0])
+
+
+def test_a_type_that_is_not_asked_for_is_not_there() -> None:
+    with Session() as session:
+        assert [device.device_type for device in session.list_devices()] == ["CPU"]
+    with Session(config=CONFIG) as session:
+        assert [device.device_type for device in session.list_devices()] == ["CPU", "TORCH_CPU"]
