@@ -31,7 +31,7 @@ CONTENTS = {
     "Guide": (
         "docs/tutorial docs/layers docs/questions docs/errors docs/sessions docs/graphs docs/checkpoints "
         "docs/distributed docs/observability docs/tour docs/engines docs/ray docs/dask docs/slurm docs/kubernetes "
-        "docs/tensorflow1 docs/testing docs/extending"
+        "docs/tensorflow1 docs/testing docs/devices docs/extending"
     ),
     "Reference": "reference/index reference/errors/index docs/semantics docs/benchmarks examples",
     "The project": "docs/architecture docs/decisions/README CONTRIBUTING SECURITY CHANGELOG",

@@ -109,8 +109,8 @@ HOLDERS = names(
     AggregationMethod AttentionMechanism AutoTrackable Benchmark Bijector ByteProcessor
     CategoricalVocabulary CheckpointSaverListener ClusterResolver Composite ControlOutputs DataDecoder
     DataProvider DataSet Dataset DebugGraphDecoratorInterface DebugGraphDecoratorRegistry DebuggerState
-    DebuggerStateRegistry Decoder DecoupledWeightDecayExtension DescribedClusterResolver DeviceFactory
-    DeviceSet Distribution Estimator Experiment ExponentialMovingAverage ExportOutput Exporter
+    DebuggerStateRegistry Decoder DecoupledWeightDecayExtension DescribedClusterResolver DeviceArrays
+    DeviceFactory DeviceSet Distribution Estimator Experiment ExponentialMovingAverage ExportOutput Exporter
     ExternalOptimizerInterface FakeSummaryWriter FileWriterCache FusedRNNCell GraphKeys
     GreedyLoadBalancingStrategy HParams Helper Initializer InputPipelineConfig InputSpec ItemHandler KMeans
     KernelContext KeyValueTensorInitializer Layer LinearOperator MethodNameUpdater ModeKeys Optimizer

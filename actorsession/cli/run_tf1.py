@@ -52,6 +52,12 @@ def add_to(commands: Any) -> None:
         action="store_true",
         help="place on a processor what asks for a GPU, as if the program set allow_soft_placement",
     )
+    parser.add_argument(
+        "--device",
+        choices=["cpu", "torch-cpu"],
+        default="cpu",
+        help="where what asks for no device runs: with numpy, or with PyTorch on the processor (the torch extra)",
+    )
     parser.add_argument("script", metavar="SCRIPT", help="the file of the program")
     parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER, help="the program's own arguments")
     # What the program logs, and how, is its own matter.
@@ -73,6 +79,8 @@ def _run(options: argparse.Namespace) -> int:
     behavior.disable_v2_behavior()
     if options.soft_placement:
         place_softly()
+    if options.device == "torch-cpu":
+        _prefer_torch()
     restore_older_names()
     # Processes that the program starts, and those that multiprocessing spawns, look for it there.
     shim, inherited = str(shim_folder()), os.environ.get("PYTHONPATH")
@@ -96,6 +104,16 @@ def _run(options: argparse.Namespace) -> int:
             write_lines(sys.stderr, [str(missing_because())])
         return FAILURE
     return SUCCESS
+
+
+def _prefer_torch() -> None:
+    from actorsession.errors import FailedPreconditionError
+    from actorsession.runtime.devices import prefer_device_type
+
+    try:
+        prefer_device_type("TORCH_CPU")
+    except FailedPreconditionError as error:
+        raise UsageError(f"--device torch-cpu: {error.message}") from error
 
 
 def _run_file(path: str) -> None:

@@ -15,7 +15,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from actorsession.config import ConfigProto
 from actorsession.entry_points import entry_points, origin_of
@@ -37,6 +37,7 @@ __all__ = [
     "has_device_type",
     "make_devices",
     "new_incarnation",
+    "prefer_device_type",
     "register_device_factory",
     "registered_device_types",
 ]
@@ -198,6 +199,22 @@ def _register(device_type: str, factory: DeviceFactory, priority: int | None, *,
         _FACTORIES[device_type] = _Registered(factory, priority, everywhere, origin)
         if factory.kernels is not None:
             register_device_kernels(device_type, factory.kernels)
+
+
+def prefer_device_type(device_type: str) -> None:
+    """Give every session and server that is made from now on a type, and what asks for no device to it.
+
+    Args:
+        device_type: a registered type, or one of an entry point.
+
+    Raises:
+        NotFoundError: if there is none of that name.
+        FailedPreconditionError: if its plug-in is broken, or several distributions provide it.
+    """
+    if device_type not in registered_device_types():
+        _load(device_type)
+    with _LOCK:
+        _FACTORIES[device_type] = replace(_FACTORIES[device_type], priority=CPU_PRIORITY + 1, everywhere=True)
 
 
 def registered_device_types() -> tuple[str, ...]:

@@ -209,6 +209,24 @@ def test_arrays_are_converted_as_numpy_did_when_the_program_was_written(tmp_path
 
 
 @pytest.mark.process
+def test_what_asks_for_no_device_runs_on_the_one_that_is_given(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import tensorflow as tf\nx = tf.placeholder(tf.float32, [2])\ny = x * 2.0\n"
+        "with tf.device('/cpu:0'):\n    z = y + 1.0\n"
+        "with tf.Session() as session:\n"
+        "    print(*session.run([y, z], {x: [1, 2]}))\n"
+        "    print(*[session.placement()[t.op.name].device.rpartition(':')[0].rpartition(':')[2] for t in (y, z)])\n"
+    )
+    assert run(tmp_path, "program.py") == (0, "[2. 4.] [3. 5.]\nCPU CPU\n", "")
+    code, out, err = run(tmp_path, "--device", "torch-cpu", "program.py")
+    if importlib.util.find_spec("torch"):
+        assert (code, out, err) == (0, "[2. 4.] [3. 5.]\nTORCH_CPU CPU\n", "")
+    else:
+        assert (code, out) == (2, "")
+        assert "pip install 'actorsession[torch]'" in err
+
+
+@pytest.mark.process
 def test_what_asks_for_a_gpu_runs_where_soft_placement_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         "import tensorflow as tf\nwith tf.device('/gpu:0'):\n    x = tf.constant(2.0) * 3.0\n"

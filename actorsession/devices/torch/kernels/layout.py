@@ -17,13 +17,13 @@ from actorsession.graph.registry import Kernel, KernelContext
 __all__ = ["ROWS"]
 
 
-def _known_shape(context: KernelContext) -> bool:
-    return context.outputs[0].shape.is_fully_defined() and context.inputs[0].shape.is_fully_defined()
-
-
 def _reshape(context: KernelContext) -> Kernel:
-    sizes = context.outputs[0].shape.as_list()
-    return lambda x, *_: x.reshape(sizes)
+    # Not the static shape of the result: the sizes may be fed in place of a constant that it was inferred from.
+    known = context.constant(1)
+    if known is not None:
+        sizes = ints(known) if known.size else []
+        return lambda x, _: x.reshape(sizes)
+    return lambda x, sizes: x.reshape(ints(sizes) if np.size(sizes) else [])
 
 
 def _transpose(context: KernelContext) -> Kernel:
@@ -71,18 +71,21 @@ def _splits(context: KernelContext) -> bool:
 
 
 def _split_sizes(context: KernelContext) -> Kernel:
-    sizes = [spec.shape.as_list() for spec in context.outputs]
-    known = context.constant(2)
-    assert known is not None
-    axis = int(known)
-    widths = [shape[axis] for shape in sizes]
-    if len(widths) == 1:
-        return lambda x, *_: x.clone()
-    return lambda x, *_: torch.split(x, widths, axis)
+    widths, axis = context.constant(1), context.constant(2)
+    assert widths is not None
+    assert axis is not None
+    sizes, at = ints(widths), int(axis)
+
+    def kernel(x: Tensor, *_: Any) -> Any:
+        fitting(sum(sizes) == x.shape[at])
+        return x.clone() if len(sizes) == 1 else torch.split(x, sizes, at)
+
+    return kernel
 
 
 def _sizes_known(context: KernelContext) -> bool:
-    return context.constant(2) is not None and all(spec.shape.is_fully_defined() for spec in context.outputs)
+    widths = context.constant(1)
+    return widths is not None and context.constant(2) is not None and bool((widths >= 0).all())
 
 
 def _pack(context: KernelContext) -> Kernel:
@@ -92,24 +95,24 @@ def _pack(context: KernelContext) -> Kernel:
 
 def _unpack(context: KernelContext) -> Kernel:
     axis, number = int(context.attrs["axis"]), len(context.outputs)
-    if number == 1:
-        return lambda x: x.squeeze(axis)
-    return lambda x: x.unbind(axis)
 
+    def kernel(x: Tensor) -> Any:
+        fitting(x.shape[axis] == number)
+        return x.squeeze(axis) if number == 1 else x.unbind(axis)
 
-def _all_known(context: KernelContext) -> bool:
-    return all(spec.shape.is_fully_defined() for spec in (*context.inputs, *context.outputs))
+    return kernel
 
 
 def _slice(context: KernelContext) -> Kernel:
-    begins, sizes = context.constant(1), context.outputs[0].shape.as_tuple()
-    assert begins is not None
-    places = tuple([slice(b, b + n) for b, n in zip(ints(begins) if begins.size else [], sizes, strict=True)])
-    return lambda x, *_: x[places]
+    def kernel(x: Tensor, begins: Any, sizes: Any) -> Tensor:
+        places = []
+        for first, count, size in zip(*[v.tolist() for v in (begins, sizes)], x.shape, strict=True):
+            count = size - first if count == -1 else count
+            fitting(0 <= first <= first + count <= size)
+            places.append(slice(first, first + count))
+        return x[tuple(places)]
 
-
-def _slices(context: KernelContext) -> bool:
-    return context.constant(1) is not None and context.constant(2) is not None and _known_shape(context)
+    return kernel
 
 
 def _tile(context: KernelContext) -> Kernel:
@@ -159,12 +162,23 @@ def _gathers(context: KernelContext) -> bool:
 
 
 def _expand(context: KernelContext) -> Kernel:
-    return lambda x, axis: x.unsqueeze(int(np.asarray(axis).reshape(-1)[0]))
+    def kernel(x: Tensor, axis: Any) -> Tensor:
+        fitting(np.size(axis) == 1)
+        return x.unsqueeze(int(np.asarray(axis).reshape(-1)[0]))
+
+    return kernel
 
 
 def _squeeze(context: KernelContext) -> Kernel:
-    sizes = context.outputs[0].shape.as_list()
-    return lambda x: x.reshape(sizes)
+    axes = [int(axis) for axis in context.attrs["squeeze_dims"]]
+    if not axes:
+        return lambda x: x.squeeze()
+
+    def kernel(x: Tensor) -> Tensor:
+        fitting(all(x.shape[axis] == 1 for axis in axes))
+        return x.squeeze(sorted({axis % x.ndim for axis in axes}))
+
+    return kernel
 
 
 def _broadcast_to(context: KernelContext) -> Kernel:
@@ -172,13 +186,18 @@ def _broadcast_to(context: KernelContext) -> Kernel:
 
 
 def _fill(context: KernelContext) -> Kernel:
-    return lambda sizes, value: value.expand(ints(sizes) if np.size(sizes) else []).clone()
+    def kernel(sizes: Any, value: Tensor) -> Tensor:
+        fitting(not value.ndim and np.ndim(sizes) == 1 and min(ints(sizes), default=0) >= 0)
+        return value.expand(ints(sizes)).clone()
+
+    return kernel
 
 
 def _one_hot(context: KernelContext) -> Kernel:
     axis = int(context.attrs["axis"])
 
     def kernel(indices: Any, depth: Any, on: Tensor, off: Tensor) -> Tensor:
+        fitting(not (on.ndim or off.ndim or np.ndim(depth)) and int(depth) >= 0)
         places = positions(indices, on)
         steps = torch.arange(int(depth), device=on.device)
         at = places.ndim if axis == -1 else axis
@@ -207,7 +226,11 @@ def _shapes_of(context: KernelContext) -> Kernel:
 
 
 def _reverse(context: KernelContext) -> Kernel:
-    return lambda x, axes: torch.flip(x, ints(axes) if np.size(axes) else [])
+    def kernel(x: Tensor, axes: Any) -> Tensor:
+        fitting(np.ndim(axes) == 1)
+        return torch.flip(x, ints(axes))
+
+    return kernel
 
 
 def _segment_sum(data: Tensor, where: Any, count: Any) -> Tensor:
@@ -225,30 +248,30 @@ def _segment_sum(data: Tensor, where: Any, count: Any) -> Tensor:
 
 
 ROWS: Rows = {
-    "Reshape": row(_reshape, host=[1], aliases=True, takes=_known_shape),
-    "ExpandDims": row(_reshape, host=[1], aliases=True, takes=_known_shape),
-    "Squeeze": row(_squeeze, aliases=True, takes=_known_shape),
+    "Reshape": row(_reshape, host=[1], aliases=True, checks=True),
+    "ExpandDims": row(_expand, host=[1], aliases=True),
+    "Squeeze": row(_squeeze, aliases=True),
     "Transpose": row(_transpose, host=[1], aliases=True, takes=_is_permutation),
     "ConjugateTranspose": row(_conjugate_transpose, host=[1], aliases=True, takes=_is_permutation),
     "Concat": row(_concat, host=[0], takes=_joins),
     "ConcatV2": row(_concat, host=[-1], takes=_joins),
     "Split": row(_split, host=[0], aliases=True, takes=_splits),
-    "SplitV": row(_split_sizes, host=[1, 2], aliases=True, takes=_sizes_known),
-    "Pack": row(_pack, takes=_all_known),
-    "Unpack": row(_unpack, aliases=True, takes=_all_known),
-    "Slice": row(_slice, host=[1, 2], aliases=True, takes=_slices),
-    "Tile": row(_tile, host=[1], takes=_all_known),
+    "SplitV": row(_split_sizes, host=[1, 2], aliases=True, takes=_sizes_known, checks=True),
+    "Pack": row(_pack),
+    "Unpack": row(_unpack, aliases=True),
+    "Slice": row(_slice, host=[1, 2], aliases=True, checks=True),
+    "Tile": row(_tile, host=[1], checks=True),
     "Pad": row(_pad, host=[1], takes=_pads_forward),
     "PadV2": row(_pad, host=[1], takes=_pads_forward),
     "Gather": row(_gather, host=[1], takes=_gathers, checks=True),
     "GatherV2": row(_gather, host=[1, 2], takes=_gathers, checks=True),
-    "BroadcastTo": row(_broadcast_to, host=[1], takes=_all_known),
-    "Fill": row(_fill, host=[0], takes=_all_known),
-    "OneHot": row(_one_hot, host=[0, 1], takes=_all_known),
+    "BroadcastTo": row(_broadcast_to, host=[1], checks=True),
+    "Fill": row(_fill, host=[0], checks=True),
+    "OneHot": row(_one_hot, host=[0, 1], checks=True),
     "Shape": row(_shape_of, host_outputs=True),
     "ShapeN": row(_shapes_of, host_outputs=True),
     "Size": row(_shape_of, host_outputs=True),
     "Rank": row(_shape_of, host_outputs=True),
-    "ReverseV2": row(_reverse, host=[1], takes=_all_known),
+    "ReverseV2": row(_reverse, host=[1], checks=True),
     "UnsortedSegmentSum": plain(_segment_sum, host=[1, 2], checks=True),
 }
