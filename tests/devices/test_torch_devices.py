@@ -215,6 +215,15 @@ async def test_a_server_keeps_its_tensors_in_snapshots(tmp_path: Path) -> None:
         np.testing.assert_array_equal(await session.run(v), [6.0, 7.0])
 
 
+def test_variables_without_a_value_are_reported() -> None:
+    with tf.Graph().as_default() as graph, graph.device(TORCH):
+        _, b = (tf.Variable(np.zeros(2, "f4"), name=name) for name in "ab")
+        missing = tf.report_uninitialized_variables()
+    with tf.Session(graph=graph, config=CONFIG) as session:
+        session.run(b.initializer)
+        assert session.run(missing).tolist() == [b"a"]
+
+
 # -- values ----------------------------------------------------------------------------------------
 @for_each("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128", "bool", "int32", "string"])
 def test_a_value_of_each_type_comes_back_as_it_was_fed(dtype: str) -> None:

@@ -20,7 +20,7 @@ ROWS: Rows = {
 
 _TRANSPARENT = """
     AssignVariableOp DisableCopyOnRead Identity IdentityN NoOp PreventGradient ReadVariableOp Snapshot StopGradient
-    VarHandleOp VarIsInitializedOp
+    VarHandleOp
 """
 TRANSPARENT = frozenset(_TRANSPARENT.split())
 """Operation types whose kernels pass values on and never look into them."""
