@@ -41,6 +41,7 @@ _PEERS = {
     "tensorflow": ("--peer", "tensorflow"),
     "ray": ("--peer-ray", "ray and numpy"),
     "pyzmq": ("--peer-zmq", "pyzmq, msgpack, numpy and uvloop"),
+    "torch": ("--peer-torch", "torch and numpy"),
 }
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "CALLS",
     "HOPS",
     "ITERATIONS",
+    "ON_TORCH",
     "QUESTIONS",
     "STEPS_BEFORE_IDLE",
     "TRAINED_STEPS",
@@ -323,6 +324,9 @@ def _checkpoint() -> Question:
     return Question({"values": values}, [sum(v.sum() for v in values.values())], atol=1e-2)
 
 
+ON_TORCH = "products", "elementwise", "mlp-sgd", "mlp-adam", "cnn-sgd", "mnist-cnn", "lstm-128"
+"""The rows that are measured with torch's kernels too, under ``torch-`` and their names."""
+
 QUESTIONS: dict[str, Callable[[], Question]] = {
     "feed-add": _add,
     "callable-add": _add,
@@ -380,3 +384,4 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "memory-plan": lambda: plans(_SMALL),
     "memory-server": open_sessions,
 }
+QUESTIONS |= {f"torch-{name}": QUESTIONS[name] for name in ON_TORCH}

@@ -14,7 +14,7 @@ from .rows import ROWS, Budget
 __all__ = ["growth_lines", "head", "line", "list_rows", "machine"]
 
 _NAME = max(len(row.name) for row in ROWS)
-_TITLES = {"tensorflow": "TensorFlow", "ray": "Ray", "pyzmq": "pyzmq"}
+_TITLES = {"tensorflow": "TensorFlow", "ray": "Ray", "pyzmq": "pyzmq", "torch": "PyTorch"}
 
 
 def machine() -> dict[str, Any]:

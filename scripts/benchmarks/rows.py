@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from .questions import ON_TORCH
+
 __all__ = ["GROUPS", "OPT_IN", "ROWS", "SLOPES", "Budget", "Row", "Slope", "find"]
 
-GROUPS = ("local", "graph", "remote", "collective", "files", "start", "growth", "install")
-# Groups that are only measured when they are named: they take long, or are no times.
-OPT_IN = ("growth", "install")
+GROUPS = ("local", "graph", "remote", "collective", "files", "start", "torch", "growth", "install")
+# Groups that are only measured when they are named: they take long, need an extra, or are no times.
+OPT_IN = ("torch", "growth", "install")
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,10 @@ ROWS = (
     Row("raw-loop", "local", "the same of Switch, Merge, Enter and Exit", Budget(0.2)),
     Row("partial-run", "local", "partial run in two stages", Budget(0.2)),
     Row("graph-20000", "graph", "build a graph of 20,000 nodes, first run", Budget(0.15), whole=True),
+    *[
+        Row(f"torch-{name}", "torch", f"{name} with torch's kernels", Budget(1.1), others=(Budget(1.15, "torch"),))
+        for name in ON_TORCH
+    ],
     *_with_one_core(
         Row(
             "remote-step",

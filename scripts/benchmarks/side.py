@@ -20,7 +20,7 @@ from .files_rows import FilesRows
 from .growth_rows import GrowthRows
 from .install_size import installed_bytes
 from .local_rows import LocalRows
-from .questions import QUESTIONS, Question
+from .questions import ON_TORCH, QUESTIONS, Question
 from .watched_rows import WatchedRows
 
 if TYPE_CHECKING:
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["Side", "builders", "serve", "take_stdout"]
 
 
-def builders(library: Library, tf: Any = None) -> dict[str, Callable[[Question], Case]]:
+def builders(library: Library, tf: Any = None, torch: Any = None) -> dict[str, Callable[[Question], Case]]:
     """Return what builds the case of each row with a library of TensorFlow's names.
 
     Args:
         library: the side.
         tf: the module with all names of TensorFlow 1, where it is another than the library's.
+        torch: the module whose graphs are for torch's device; no rows of that group without it.
     """
     rows = (
         LocalRows(library.tf),
@@ -44,7 +45,10 @@ def builders(library: Library, tf: Any = None) -> dict[str, Callable[[Question],
         FilesRows(tf or library.tf),
         WatchedRows(library),
     )
-    return {name: build for kind in rows for name, build in kind.builders.items()}
+    on_torch = {} if torch is None else LocalRows(torch).builders
+    return {name: build for kind in rows for name, build in kind.builders.items()} | {
+        f"torch-{name}": build for name, build in on_torch.items() if name in ON_TORCH
+    }
 
 
 class Side:

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, TypeVar
 from unittest.mock import patch
 
@@ -324,7 +325,32 @@ def main(out: int) -> None:
 
 def builders(library: Library) -> dict[str, Callable[[Question], Case]]:
     """Return what builds the case of each row."""
-    return side.builders(library, actorsession.compat.v1) | {"raw-loop": _raw_loop}
+    torch = OnTorch(actorsession.compat.v1) if find_spec("torch") else None
+    return side.builders(library, actorsession.compat.v1, torch) | {"raw-loop": _raw_loop}
+
+
+class OnTorch:
+    """The module with the names of TensorFlow 1, for graphs that torch's kernels run."""
+
+    def __init__(self, tf: Any) -> None:
+        self._tf = tf
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tf, name)
+
+    def Graph(self) -> OnTorch:
+        """Return what makes a graph the default one, in which all nodes ask for the device."""
+        return self
+
+    @contextmanager
+    def as_default(self) -> Iterator[Any]:
+        """Make a new graph the default one."""
+        with self._tf.Graph().as_default() as graph, graph.device("/device:TORCH_CPU:0"):
+            yield graph
+
+    def Session(self, graph: Any) -> Any:
+        """Return a session that has the device."""
+        return self._tf.Session(graph=graph, config=acts.ConfigProto(device_count={"TORCH_CPU": 1}))
 
 
 def _describe() -> dict[str, str]:

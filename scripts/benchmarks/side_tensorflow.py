@@ -182,7 +182,7 @@ def main(out: int) -> None:
     """
     library: Any = Library()
     (distribution, *_) = metadata.packages_distributions()["tensorflow"]
-    side = Side((distribution, []), _describe, builders(library), library.close)
+    side = Side((distribution, []), _describe, builders(library, torch=tf), library.close)
     serve(side, sys.stdin, out)
 
 
