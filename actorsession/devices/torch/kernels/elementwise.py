@@ -201,7 +201,7 @@ _GRADIENTS: dict[str, Any] = {
     "ReciprocalGrad": lambda y, dy: _zero_where_zero(dy, -(torch.square(y.conj()) * dy)),
 }
 _FLOAT_GRADIENTS: dict[str, Any] = {
-    "ReluGrad": lambda g, x: g * (x > 0),
+    "ReluGrad": lambda g, x: torch.ops.aten.threshold_backward(g, x, 0),
     "Relu6Grad": lambda g, x: g * ((x > 0) & (x < 6)),
     "EluGrad": _elu_grad,
     "SeluGrad": _selu_grad,

@@ -6,6 +6,7 @@ the CPU. The scalars of an update are tensors of rank 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -40,12 +41,20 @@ def _adding(sign: int) -> Callable[[KernelContext], Kernel]:
     return make
 
 
+def _number(scalar: Tensor) -> Any:
+    """Return a scalar as torch's functions take it best: as a number, where reading it waits for nothing."""
+    return scalar.item() if scalar.is_cpu else scalar
+
+
 def _descent(context: KernelContext) -> Kernel:
     op = context.op
 
     def step(tensor: Tensor, rate: Tensor, delta: Tensor) -> None:
         _fits(op, tensor, delta)
-        tensor.addcmul_(delta, rate, value=-1)
+        if rate.is_cpu:
+            tensor.add_(delta, alpha=-rate.item())
+        else:
+            tensor.addcmul_(delta, rate, value=-1)
 
     return lambda variable, rate, delta: variable.change(step, rate, delta)
 
@@ -65,11 +74,10 @@ def _momentum(context: KernelContext) -> Kernel:
     def kernel(variable: Any, accumulator: Any, rate: Tensor, gradient: Tensor, momentum: Tensor) -> None:
         def step(tensor: Tensor, speed: Tensor) -> None:
             _fits(op, tensor, gradient, speed)
-            speed.mul_(momentum).add_(gradient)
-            if nesterov:
-                tensor.sub_(torch.addcmul(gradient, speed, momentum).mul_(rate))
-            else:
-                tensor.addcmul_(speed, rate, value=-1)
+            factor = _number(momentum)
+            speed.mul_(factor).add_(gradient)
+            ahead = gradient + speed * factor if nesterov else speed
+            tensor.sub_(ahead * _number(rate))
 
         _update(variable, [accumulator], step)
 
@@ -92,15 +100,22 @@ def _adam(context: KernelContext) -> Kernel:
         gradient: Tensor,
     ) -> None:
         # In double precision: near the start of training 1 - power2 has few digits.
-        rate = (lr.double() * (1 - power2.double()).sqrt() / (1 - power1.double())).to(lr.dtype)
+        if lr.is_cpu:
+            rate = lr.item() * math.sqrt(1.0 - power2.item()) / (1.0 - power1.item())
+        else:
+            rate = (lr.double() * (1 - power2.double()).sqrt() / (1 - power1.double())).to(lr.dtype)
+        decay1, decay2, least = _number(beta1), _number(beta2), _number(epsilon)
 
         def step(tensor: Tensor, first: Tensor, second: Tensor) -> None:
             _fits(op, tensor, gradient, first, second)
-            first.lerp_(gradient, 1 - beta1)
-            second.lerp_(gradient * gradient, 1 - beta2)
-            below = torch.sqrt(second).add_(epsilon)
-            above = first * beta1 + (1 - beta1) * gradient if nesterov else first
-            tensor.sub_(torch.div(above, below).mul_(rate))
+            first.lerp_(gradient, 1 - decay1)
+            second.lerp_(gradient * gradient, 1 - decay2)
+            below = torch.sqrt(second).add_(least)
+            above = first * decay1 + gradient * (1 - decay1) if nesterov else first
+            if lr.is_cpu:
+                tensor.addcdiv_(above, below, value=-rate)
+            else:
+                tensor.sub_(torch.div(above, below).mul_(rate))
 
         _update(variable, [m, v], step)
 
