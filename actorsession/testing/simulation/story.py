@@ -796,7 +796,7 @@ class Strike(NamedTuple):
     change: asyncio.Task[None] | None
 
     def ends(self, process: SimulatedProcess) -> bool:
-        """Whether it may be what has just ended a process."""
+        """Whether it may be what has ended a process now."""
         if self.change is None:
             return process is self.process
         return process.task == self.process.task and not self.change.done()
