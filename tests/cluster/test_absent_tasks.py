@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -513,6 +514,65 @@ async def test_a_task_that_is_found_by_two_at_once_begins_the_session_once() -> 
     await soon(following)
     assert len(fakes.workers[W1].of(CreateWorkerSession)) == 1
     assert not fakes.membership.missing
+    await soon(fakes.membership.leave())
+
+
+async def test_a_task_that_was_asked_in_vain_meanwhile_drops_the_session_before_it_begins_it() -> None:
+    """1. The cluster changes, and the session is to begin at a task, but a step has the lock. 2. The step asks it,
+    which does not answer in time: nobody knows whether it has begun the session."""
+    fakes = await without_w1()
+    worker = fakes.workers[W1]
+    async with fakes.members.opening[W1]:
+        fakes.version = 1
+        following = asyncio.create_task(fakes.membership.follow(Deadline.after(PATIENCE)))
+        await eventually(lambda: "waiters:1" in repr(fakes.members.opening[W1]))
+        opened = worker.hold(CreateWorkerSession)
+        with pytest.raises(errors.DeadlineExceededError):
+            await fakes.members.open_again(FoundTask(W1, status(W1)), fakes.addresses[W1], Deadline.after(0.01))
+        worker.answers.pop(CreateWorkerSession)
+    assert (await soon(following)).added == (W1,)
+    asked = [type(message) for message in worker.asked if not isinstance(message, GetStatus | UpdateWorkerSession)]
+    assert asked == [DeleteWorkerSession, CreateWorkerSession] * 2
+    opened.cancel()
+    await soon(fakes.membership.leave())
+
+
+async def begin_two_anew(fakes: Fakes, how: str) -> None:
+    """Let a session have two tasks at which it has to be begun."""
+    if how == "absent":
+        for task in (W1, W2):
+            fakes.workers[task].answers[GetStatus] = errors.UnavailableError("refused")
+    await fakes.join()
+    for task in (W1, W2):
+        fakes.workers[task].answers[GetStatus] = replace(status(task), incarnation=8 if how == "restarted" else 7)
+        if how == "lapsed":
+            fakes.lapses[task]()
+
+
+@pytest.mark.parametrize("how", ["absent", "restarted", "lapsed"])
+async def test_a_task_that_has_begun_the_session_is_used_while_another_one_is_waited_for(how: str) -> None:
+    """1. ``reattach`` begins the session at two tasks, of which one answers. 2. A step needs that one, and goes on with
+    what was begun: it would be lost to other steps if it were begun once more."""
+    fakes = Fakes()
+    await begin_two_anew(fakes, how)
+    before = len(fakes.workers[W1].of(CreateWorkerSession))
+    opened = fakes.workers[W2].hold(CreateWorkerSession)
+    reattaching = asyncio.create_task(fakes.membership.reattach([W1, W2], Deadline.after(PATIENCE)))
+    for task in (W1, W2):
+        await fakes.workers[task].until_asked(CreateWorkerSession, before + 1)
+    needs: dict[str, Callable[[Deadline], Coroutine[Any, Any, object]]] = {
+        "absent": lambda deadline: fakes.membership.bring_in([W1], deadline),
+        "restarted": lambda deadline: fakes.membership.rejoin(W1, deadline),
+        "lapsed": lambda deadline: fakes.members.renew(W1, deadline),
+    }
+    _ = await soon(needs[how](Deadline.after(PATIENCE)))
+    assert W1 in fakes.members.threads
+    assert not reattaching.done()
+    opened.set_result(Done())
+    changes = await soon(reattaching)
+    assert W2 in {"absent": changes.added, "restarted": changes.restarted, "lapsed": [W2]}[how]
+    assert len(fakes.workers[W1].of(CreateWorkerSession)) == before + 1
+    assert fakes.members.threads.keys() == {W0, W1, W2}
     await soon(fakes.membership.leave())
 
 

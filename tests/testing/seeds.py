@@ -27,6 +27,8 @@ MENDED = {
     "a-foreign-snapshot-that-came-back": "a fault that was over came back with a loss of power, its end not synced",
     "closed-while-it-takes": "a run took what its master put back, because its client had closed the session",
     "a-drop-that-was-given-up": "a task kept a session whose drop came together with its cancellation",
+    "begun-twice": "a session was begun at a task that may have begun it for somebody else, who had no answer in time",
+    "a-power-loss-beside-no-process": "a loss of power at a task that had left counted as a second loss of its memory",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""
 MENDED_IN_LONG = {

@@ -122,6 +122,30 @@ fault 5 join worker
     assert [d.ended > d.forgot > d.began for d in performance.history.disturbances if d.forgets] == [True]
 
 
+@pytest.mark.parametrize(
+    ("faults", "losses"),
+    [
+        (["1 leave worker-1", "1.5 power worker-1"], [0]),  # the task is away
+        (["1 power worker-1", "1.005 crash worker-1"], [0]),  # whose parent has not heard of its end
+        (["1 restart worker-1", "1.1 crash worker-1"], [0]),  # the next process is still starting
+        (["1 leave worker-1", "1.001 crash worker-1"], [0]),  # the process is about to end, as sessions know
+        (["1 leave worker-1", "5 crash worker-1"], [0, 1]),
+        # The second restart waits for the first one, and kills the process that this has started.
+        (["1 power worker-1", "1.002 restart worker-1", "1.004 restart worker-1"], [0, 2]),
+    ],
+)
+def test_a_process_loses_its_memory_once_and_one_that_has_not_served_had_none(
+    faults: list[str], losses: list[int]
+) -> None:
+    lines = "".join(f"fault {fault}\n" for fault in faults)
+    performance = performed(f"client 0.0: add v=1 k=0 via=-1 pause=8.0\n{lines}")
+    lost = performance.history.losses("/job:worker/replica:0/task:1")
+    assert [loss.what for loss in lost] == [faults[number] for number in losses]
+    ends = [float(line.split()[0]) for line in performance.loop.trace if line.endswith(" worker-1 crashes")]
+    # The parent of a process hears of its end within 5 s.
+    assert all(end - 1e-6 <= loss.forgot < end + 5.0 for loss, end in zip(lost, ends, strict=False))
+
+
 def test_a_client_restores_what_it_has_saved_also_after_a_loss_of_power() -> None:
     performance = performed(
         """

@@ -115,7 +115,8 @@ class Member:
         found: the status that the task reported.
         address: the address of the task.
         worker: the worker of the task.
-        lapsed: whether the worker's side of the session was lost with the link that it was opened over.
+        lapsed: whether the worker's side of the session is not open: not yet, or lost with the link that it was opened
+            over.
         unwatch: unregisters the callback for the end of that link.
     """
 

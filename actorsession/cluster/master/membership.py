@@ -167,7 +167,7 @@ class Membership:
                 try:
                     await self._admit(task, GRACE)
                 except OpError as error:
-                    _log.warning("session %s goes on without %s: %s", self._handle, task, error)
+                    _log.warning("session %s goes on without %s: %s", self._handle, task.task, error)
 
         async def wait_for_needed() -> None:
             try:
@@ -270,8 +270,7 @@ class Membership:
         for task in tasks:
             old = self.members.by_task.get(task.task)
             if old is None or old.lapsed or old.found.incarnation != task.incarnation:
-                begun = old is not None or task.task in self.members.unconfirmed
-                fresh[task.task] = self.members.member(task, addresses[task.task], lapsed=begun)
+                fresh[task.task] = self.members.member(task, addresses[task.task])
         self.cluster.devices_of(addresses, {**self.members.by_task, **fresh})
         away = await self.members.begin(fresh, addresses, needed, deadline)
         changes, moved = self._commit(addresses, {**fresh, **returned}, {**reasons, **away}, version)

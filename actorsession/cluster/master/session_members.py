@@ -60,7 +60,8 @@ class SessionMembers:
         workers: the worker of each task.
         devices: the devices that the session may use; before it is opened those that the cluster describes.
         opening: locks, one per task: whoever holds one may open the session there.
-        unconfirmed: tasks that may have opened the session and are no members: they gave no answer, or others refused.
+        unconfirmed: tasks that may have opened the session and are no members: they gave no answer, others refused, or
+            others are still waited for. Those that have opened it have not lapsed.
         departed: what tasks that have left were as members.
     """
 
@@ -115,10 +116,10 @@ class SessionMembers:
         before = self.departed.get(task.task)
         if before is None or not self.lost_state(before, task):
             return None
-        return self.member(before.found, address, lapsed=True)
+        return self.member(before.found, address)
 
-    def member(self, task: FoundTask, address: str, *, lapsed: bool = False) -> Member:
-        """Return a task that has answered as a member."""
+    def member(self, task: FoundTask, address: str, *, lapsed: bool = True) -> Member:
+        """Return a task that has answered as a member, at which the session is not open yet."""
         return Member(task, address, self._cluster.links.worker(task.task, task.incarnation), lapsed)
 
     def replace(self, tasks: Iterable[str], members: dict[str, Member], changes: Changes = _NO_CHANGES) -> None:
@@ -183,15 +184,31 @@ class SessionMembers:
             known = None if there is None or there.lapsed else there.found.incarnation
             if there is not None and known == member.found.incarnation:
                 return there
+            # Whoever had the lock may have asked it in vain.
+            begun = there is not None or member.found.task in self.unconfirmed
             self.unconfirmed[member.found.task] = member
-            await self._open(member.found.task, member, peers, deadline)
+            await self._open(member.found.task, member, peers, deadline, begun=begun)
         return member
 
     async def open_again(self, task: FoundTask, address: str, deadline: Deadline) -> Member:
         """Open the session at a worker that may have opened it before; its lock in ``opening`` is held."""
-        member = self.unconfirmed[task.task] = self.member(task, address, lapsed=True)
+        opened = self._take_opened(task.task, task.incarnation)
+        if opened is not None:
+            return opened
+        member = self.unconfirmed[task.task] = self.member(task, address)
         await self._open(task.task, member, self._cluster.wanted(), deadline)
         return member
+
+    def _take_opened(self, task: str, incarnation: int) -> Member | None:
+        """Return a task at which ``begin`` has opened the session, and which it does not drop any more.
+
+        It is no member yet while others are waited for. Were the session opened there once more, the steps that begin
+        meanwhile would lose it.
+        """
+        member = self.unconfirmed.get(task)
+        if member is None or member.lapsed or member.found.incarnation != incarnation:
+            return None
+        return self.unconfirmed.pop(task)
 
     async def renew(self, task: str, deadline: Deadline) -> None:
         """Open the session at a task again, if the worker's side of it was lost with the link.
@@ -214,12 +231,17 @@ class SessionMembers:
                     "session.reattach() goes on without",
                     task=task,
                 )
-            await self._open(task, member, self._cluster.wanted(), deadline)
+            if self._take_opened(task, member.found.incarnation) is None:
+                await self._open(task, member, self._cluster.wanted(), deadline)
+            else:
+                self._note_opened(member)
             await self.send_updates()
 
-    async def _open(self, task: str, member: Member, peers: Mapping[str, str], deadline: Deadline) -> None:
-        """Open the session at one worker."""
-        if member.lapsed:
+    async def _open(
+        self, task: str, member: Member, peers: Mapping[str, str], deadline: Deadline, *, begun: bool = True
+    ) -> None:
+        """Open the session at one worker, which may have opened it before if that was ``begun``."""
+        if begun:
             # The worker may not have noticed yet that the former link is lost.
             drop = DeleteWorkerSession(session_handle=self._handle)
             await member.worker.ask(drop, deadline)
@@ -232,6 +254,9 @@ class SessionMembers:
             task="" if self._cluster.own is None else task,
         )
         await member.worker.ask(message, deadline)
+        self._note_opened(member)
+
+    def _note_opened(self, member: Member) -> None:
         member.lapsed = False
         self._watch(member)
 

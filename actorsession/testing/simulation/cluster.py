@@ -127,6 +127,7 @@ class SimulatedProcess:
         loop: the loop of the simulation.
         machine: where it runs.
         parent: the host that starts it and is told of its end.
+        hear_loss: called with it when its parent hears of its end, if it has ever served.
         job: the job of its task.
         index: the index of the task in its job.
 
@@ -142,7 +143,13 @@ class SimulatedProcess:
     """
 
     def __init__(
-        self, loop: SimulatedLoop, machine: SimulatedMachine, parent: SimulatedHost, job: str, index: int
+        self,
+        loop: SimulatedLoop,
+        machine: SimulatedMachine,
+        parent: SimulatedHost,
+        hear_loss: Callable[[SimulatedProcess], object],
+        job: str,
+        index: int,
     ) -> None:
         self.job, self.index, self.task = job, index, task_name(job, index)
         self.address = self.sequel = self.lost = ""
@@ -151,6 +158,8 @@ class SimulatedProcess:
         self.host: SimulatedHost | None = None
         self._loop = loop
         self._parent = parent
+        self._hear_loss = hear_loss
+        self._has_served = False
         self._random = loop.random(f"process of {self.task}")
         self._children = Children(f"process of {self.task}")
         self._up, self._ready, self._ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -174,6 +183,7 @@ class SimulatedProcess:
         try:
             self.server = server = Server(cluster, self.job, self.index, settings)
             async with server:
+                self._has_served = True
                 self._tell_parent(_PIPE, self._hear_address, server.target)
                 await server.serve_forever()
             if lost := server.lost:
@@ -199,6 +209,8 @@ class SimulatedProcess:
 
     def _hear_end(self, code: int, lost: str) -> None:
         self.exit_code, self.lost = code, lost
+        if self._has_served:
+            self._hear_loss(self)
         for event in (self._up, self._ready, self._ended):
             event.set()
 
@@ -342,6 +354,7 @@ class SimulatedSpawner(Spawner[SimulatedProcess]):
         parent: the host of the cluster.
         settings: those of all servers.
         processes: returns those of all tasks, if servers ask a resolver for the tasks.
+        hear_loss: see ``SimulatedProcess``.
 
     Attributes:
         machines: the machine of each task that there ever was, by name.
@@ -354,12 +367,14 @@ class SimulatedSpawner(Spawner[SimulatedProcess]):
         parent: SimulatedHost,
         settings: ServerSettings,
         processes: Callable[[], Iterable[SimulatedProcess]] | None,
+        hear_loss: Callable[[SimulatedProcess], object],
     ) -> None:
         self._loop = loop
         self._network = network
         self._parent = parent
         self._settings = settings
         self._processes = processes
+        self._hear_loss = hear_loss
         self.machines: dict[str, SimulatedMachine] = {}
 
     def new_process(self, job: str, index: int, together: int) -> SimulatedProcess:
@@ -368,7 +383,7 @@ class SimulatedSpawner(Spawner[SimulatedProcess]):
         machine = self.machines.get(name)
         if machine is None:
             machine = self.machines[name] = SimulatedMachine(self._loop, self._network, name)
-        return SimulatedProcess(self._loop, machine, self._parent, job, index)
+        return SimulatedProcess(self._loop, machine, self._parent, self._hear_loss, job, index)
 
     def new_address(self, job: str, index: int) -> str:
         """See ``Spawner.new_address``."""
@@ -477,7 +492,7 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
                 settings = replace(settings, restart_wait=CONNECT_TIMEOUT)
             self._job = next(iter(jobs), "")
             processes = (lambda: self.processes.values()) if resolves else None
-            self._machines = SimulatedSpawner(self.loop, self.network, self.client, settings, processes)
+            self._machines = SimulatedSpawner(self.loop, self.network, self.client, settings, processes, self.hear_loss)
             of_cluster = ClusterSettings(
                 start_timeout=start_timeout,
                 security=None,
@@ -557,6 +572,9 @@ class SimulatedCluster(ManagedCluster[SimulatedProcess]):
     aclose = stop
 
     # -- faults --------------------------------------------------------------------------------
+
+    def hear_loss(self, process: SimulatedProcess) -> None:
+        """Hear that a process has ended which has served, and with it the state that it held; for subclasses."""
 
     def begin(self, schedule: Schedule) -> None:
         """Let the faults of a schedule strike, counted from now; ``heal`` ends them."""

@@ -76,8 +76,9 @@ _TRIES = 5
 # because its master was are kept for a minute.
 _SETTLE, _SETTLE_AFTER_LOSS = 10.0, 75.0
 _KEEPS_LINKS = frozenset({"slow", "fill", "fail", "lag", "drift", "jump"})
-# What a fault is that ends a process.
+# What a fault is that ends a process; and which of these do nothing but that, so that they do nothing to a dead one.
 _FORGETS = frozenset({"crash", "power", "end", "restart", "leave", "ghost"})
+_ENDS = frozenset({"crash", "power", "end"})
 # Leases after which a silent client is given up, those of clients being three times as long.
 _CLIENT_LEASES = 4
 # What a task counts that has to be 0 in the end.
@@ -780,6 +781,27 @@ KINDS: dict[str, Kind] = {
 """What clients do."""
 
 
+class Strike(NamedTuple):
+    """What a fault that ends a process has struck.
+
+    Attributes:
+        disturbance: what is written down of it.
+        process: the process that was there.
+        change: the change of the cluster that it is, if it is one. That may have to wait for another change, and end
+            the process which that has started.
+    """
+
+    disturbance: Disturbance
+    process: SimulatedProcess
+    change: asyncio.Task[None] | None
+
+    def ends(self, process: SimulatedProcess) -> bool:
+        """Whether it may be what has ended a process now."""
+        if self.change is None:
+            return process is self.process
+        return process.task == self.process.task and not self.change.done()
+
+
 class Performance(SimulatedCluster):
     """The cluster of a story, which writes down what was wrong with it and when.
 
@@ -806,6 +828,7 @@ class Performance(SimulatedCluster):
         self.history = History(tasks, tasks, _queue_tasks(tasks), setting.snapshot_every)
         self._watches = asyncio.TaskGroup()
         self._watched: list[asyncio.Task[None]] = []
+        self._strikes: list[Strike] = []
         self._actors: list[Client] = []
         self._deaths: dict[str, asyncio.Future[float]] = {}
 
@@ -813,26 +836,44 @@ class Performance(SimulatedCluster):
 
     def strike(self, fault: Fault) -> None:
         """See ``SimulatedCluster.strike``."""
-        if fault.kind == "tear":  # the loss of power that follows, if any, is what disturbs
+        process = self._struck(fault)
+        # Of a tear the loss of power that follows, if any, is what disturbs.
+        if fault.kind == "tear" or (fault.kind in _ENDS and (process is None or process.has_ended)):
             super().strike(fault)
             return
         hosts = tuple(self._named_host(host) for host in (fault.whom, fault.other) if host)
         now = self.loop.now
-        disturbance = Disturbance(
-            str(fault), hosts, now, now + fault.seconds, fault.kind in _FORGETS, fault.kind in _SPOILS
-        )
+        disturbance = Disturbance(str(fault), hosts, now, now + fault.seconds, spoils=fault.kind in _SPOILS)
         self.history.disturbances.append(disturbance)
-        if disturbance.forgets:
-            with suppress(ValueError):
-                before = self.process_on(fault.whom)
-                disturbance.ended = np.inf
-                if before.alive:
-                    disturbance.forgot = np.inf
-                    with on_host(self.client):
-                        self._watched.append(self._watches.create_task(self._watch(before, disturbance)))
+        changes = len(self._under_way)
         super().strike(fault)
+        if process is not None:
+            change = self._under_way[-1] if len(self._under_way) > changes else None
+            strike = Strike(disturbance, process, change)
+            self._strikes.append(strike)
+            disturbance.ended = np.inf
+            with on_host(self.client):
+                self._watched.append(self._watches.create_task(self._watch(strike)))
         if fault.kind == "kill":
             self._killed(fault)
+
+    def _struck(self, fault: Fault) -> SimulatedProcess | None:
+        """Return the process on the machine that a fault strikes, dead or alive, if the fault ends processes."""
+        if fault.kind in _FORGETS:
+            with suppress(ValueError):
+                return self.process_on(fault.whom)
+        return None
+
+    def hear_loss(self, process: SimulatedProcess) -> None:
+        """Note which fault has cost a task its memory.
+
+        A process loses it once, however many faults strike it, and one that has not served had none. Of several faults
+        it is the first, because sessions may be told of a task that is about to end before the others strike it.
+        """
+        for strike in self._strikes:
+            if strike.ends(process):
+                strike.disturbance.forgets, strike.disturbance.forgot = True, self.loop.now
+                return
 
     def _killed(self, fault: Fault) -> None:
         """Take it that a client saw no end of what it had under way; let its next process start after a while."""
@@ -843,16 +884,18 @@ class Performance(SimulatedCluster):
         if death is not None and not death.done():
             death.set_result(fault.seconds)
 
-    async def _watch(self, process: SimulatedProcess, disturbance: Disturbance) -> None:
-        """Note when the memory of a process is gone, and when its task is there again."""
-        await process.wait_ended()
-        disturbance.forgot = self.loop.now
+    async def _watch(self, strike: Strike) -> None:
+        """Note when a task is there again whose process was struck, and start it when nobody else does."""
+        if strike.change is None:
+            await strike.process.wait_ended()
+        else:
+            await asyncio.wait({strike.change})
         overdue = self.loop.now + self.story.setting.down
-        while not self.serves(process.task):
+        while not self.serves(strike.process.task):
             if self.loop.now >= overdue:
-                await self.bring_back(process.job, process.index)
+                await self.bring_back(strike.process.job, strike.process.index)
             await asyncio.sleep(_LOOK)
-        disturbance.ended = self.loop.now
+        strike.disturbance.ended = self.loop.now
 
     def _named_host(self, host: str) -> str:
         """Return the name of the task of a host, or that which joins a job, or that of the host of a client."""
