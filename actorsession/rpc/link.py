@@ -523,7 +523,7 @@ class Link:
         self.steps.pushes.on_push = partial(self._service.pushed, self.steps.pushes)
         self.steps.pushes.on_lost = self._service.push_lost
         self._reader = LinkReader(connection, self._end, self._liveness, self.steps, self._pending, self._service)
-        self._running = False
+        self._running = self._was_dropped = False
         self._tells_sent = 0
         _ = self._end.watch(self._release)
         current_host().own(ProcessTally).add_link(self)
@@ -599,8 +599,15 @@ class Link:
         try:
             self._connection.deliver(self._reader.dispatch, self._liveness.connection_ended)
             await self._end.wait()
+            if self._was_dropped:
+                await self._children.stop()
+                # Not at once: that resets the connection if something of the peer is unread, and a peer that writes
+                # then may never read why.
+                await self._connection.aclose()
         finally:
             self._end.give_up("its receive loop was cancelled")
+            if self._was_dropped:
+                self._connection.abort()
             await self._children.stop()
 
     async def ask(self, target: str, message: Any, deadline: Deadline | None = None) -> Any:
@@ -702,7 +709,9 @@ class Link:
             why: how that is known, as a sentence, which a peer that lives is told.
         """
         self.say_goodbye(why)
-        self._end.give_up(why, ours=False)
+        if not self.closed:
+            self._was_dropped = True  # so ``run`` ends the connection
+            self._end.set(self._end.told(f"was given up: {why}"), ours=False)
 
     def abandon(self) -> None:
         """Drop the connection when its loop has ended, which calls nobody any more; on any thread."""

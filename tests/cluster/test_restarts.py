@@ -162,6 +162,32 @@ async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_r
             await soon(run)
 
 
+@simulated(settings=WAITING)
+async def test_runs_that_wait_together_for_a_task_that_stays_away_end_together(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
+    """1. A session loses its master, and a task with state. 2. Its runs wait: one asks the new master for that task,
+    the others wait for what comes of that. 3. They have the same error, none after another wait of its own."""
+    kept = on(PS0, lambda: ops.Variable(5.0, name="kept"))
+    session: Any = cluster.session(graph)
+    await session.run(kept.initializer)
+    await crashed(cluster, "ps")
+    await crashed(cluster, "worker")
+    await eventually(lambda: session._session.connection.lost_master)
+    began = cluster.loop.now
+    running = [asyncio.create_task(session.run(kept)) for _ in range(5)]
+    await cluster.restart("worker")
+    for run in running:
+        with pytest.raises(errors.UnavailableError, match=f"{PS0} cannot be reached from there now") as info:
+            await run
+        assert info.value.task == PS0
+    assert PATIENCE < cluster.loop.now - began < 2 * PATIENCE
+    await cluster.restart("ps")
+    with pytest.raises(errors.WorkerRestartedError, match="what it kept on"):
+        await session.run(kept)
+    await session.close()
+
+
 # -- what new tasks are told -----------------------------------------------------------------------
 @simulated({"worker": 2}, restart=1)
 async def test_a_new_task_hears_which_tasks_are_given_up(cluster: SimulatedCluster) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import re
@@ -17,7 +18,7 @@ from actorsession import AsyncSession, Graph, LocalCluster, SecurityConfig, Serv
 from actorsession.actors import CallContext
 from actorsession.cluster import read_statistics, stop_server
 from actorsession.config import ConfigProto, RPCOptions
-from actorsession.errors import AbortedError, OpError, UnavailableError
+from actorsession.errors import AbortedError, CancelledError, OpError, UnavailableError
 from actorsession.messages import CloseSession
 from actorsession.rpc import exit_reports
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
@@ -163,6 +164,23 @@ class Calls:
         self.waiting = asyncio.create_task(self.session.run(self._taken))
         await eventually(lambda: self.session.statistics().steps > 0)
 
+    def long(self) -> dict[str, Callable[[], Awaitable[Any]]]:
+        """Those that ask the master more than once, because it does not know a node or the session."""
+        session = self.session
+        with self._graph.as_default():
+            new = self._y * 2.0
+        return {
+            "run": lambda: session.run(new, self._fed),
+            "callable": lambda: session.make_callable(new, [self._x])(1.0),
+            "setup": lambda: session.partial_run_setup([new], [self._x]),
+            "warm_up": lambda: session.warm_up(new, [self._x]),
+            "explain": lambda: session.explain(new, self._fed),
+            "placement": session.placement,
+            "list_devices": session.list_devices,
+            "wait_for": lambda: session.wait_for("/job:worker"),
+            "reattach": session.reattach,
+        }
+
     async def errors(self) -> dict[str, OpError]:
         """The error of each call but ``close`` and ``reattach``."""
         session = self.session
@@ -261,6 +279,33 @@ async def test_every_call_after_the_end_of_a_session_says_what_has_happened(
         await soon(calls.session.close())
         with pytest.raises(RuntimeError, match="closed Session"):
             await calls.session.run([])
+
+
+LONG = tuple(Calls("tcp://127.0.0.1:1", wire=False).long())
+
+
+@pytest.mark.parametrize("wire", [False, True], ids=["direct", "link"])
+@pytest.mark.parametrize("name", LONG)
+async def test_a_call_says_that_its_session_is_closed_meanwhile(name: str, wire: bool) -> None:
+    """1. A call begins, of a session that its master knows or not. 2. After so many turns of the loop the session is
+    closed. 3. The call has an answer, or says that the session is closed, and never that the master has lost it."""
+    async with Server({"worker": ["127.0.0.1:0"]}, "worker") as server:
+        for is_known in (True, False):
+            for turns in itertools.count(1, 3 if wire else 1):
+                calls = Calls(server.target, wire=wire)
+                if is_known:
+                    await soon(calls.session.list_devices())
+                call = asyncio.ensure_future(calls.long()[name]())
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                in_time = not call.done()
+                await soon(calls.session.close())
+                await soon(asyncio.wait([call]))
+                error = call.exception()
+                expected = error is None or (type(error), str(error)) == (CancelledError, "Session has been closed.")
+                assert expected, (is_known, turns, error)
+                if not in_time:
+                    break
 
 
 async def nothing_known(task: str | None) -> str:

@@ -134,6 +134,22 @@ async def test_a_peer_that_lives_is_told_why_its_link_is_dropped() -> None:
         assert error.message.startswith("the client has left: the connection to ")
 
 
+async def test_a_peer_that_writes_meanwhile_is_told_why_its_link_is_dropped() -> None:
+    """1. A peer writes at each turn of the loop. 2. The link is dropped, with something of that unread: to close the
+    connection at once would reset it. 3. The peer, whose write would then fail before it reads, has the reason."""
+    for count in range(20):
+        async with linked("tcp", serves={"desk": Desk().ref}) as (here, there):
+            for turn in itertools.count():
+                if turn == count:
+                    there.drop("the client has left")
+                if here.closed:
+                    break
+                here.tell("desk", Note(number=turn))
+                await asyncio.sleep(0)
+            error = await soon(here.wait_closed())
+            assert error.message.startswith("the client has left: the connection to "), count
+
+
 async def test_the_name_of_the_peer_may_be_given() -> None:
     async with connected("inproc") as (dialled, _):
         assert Link(dialled, serves={}).peer_name == SERVER

@@ -29,6 +29,10 @@ MENDED = {
     "a-drop-that-was-given-up": "a task kept a session whose drop came together with its cancellation",
     "begun-twice": "a session was begun at a task that may have begun it for somebody else, who had no answer in time",
     "a-power-loss-beside-no-process": "a loss of power at a task that had left counted as a second loss of its memory",
+    "a-restart-that-waited": "a restart that waited for another one ended a process and was no loss of its memory",
+    "left-without-a-word": "a peer's reason for dropping a link was lost with the reset that followed it",
+    "late-for-good": "each run that waited for a lost task waited as long as all before it together",
+    "closed-while-it-sets-up": "a session that its client closed told a call that its master had none",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""
 MENDED_IN_LONG = {

@@ -212,6 +212,23 @@ def test_a_task_hears_of_a_dead_process_when_its_successor_is_there(write: int) 
     assert held <= loss.forgot < loss.ended < held + 2.5 < late[-1]
 
 
+def test_a_fault_that_finds_no_process_that_introduces_itself_leaves_its_successor_alone() -> None:
+    performance = performed(
+        """
+client 0.0: compute a=0 b=1 x=3
+client 0.0: compute a=0 b=1 x=3 pause=2.0
+client 0.0: compute a=0 b=1 x=3 pause=2.0
+fault 1 power worker-0
+fault 1 power worker-1
+fault 1.1 ghost worker-1 worker-0 by 1 for 60
+"""
+    )
+    trace = performance.loop.trace
+    dialled = [float(line.split()[0]) for line in trace if " net worker-1 > worker-0:2222 is #" in line]
+    assert dialled[-1] > 2.0
+    assert not [line for line in trace if " is held for " in line]
+
+
 def test_a_story_that_fails_is_shortened_and_drawn() -> None:
     with planted("dropped abort") as defect:
         stories = (Story.draw(seed, 40) for seed in range(_TRIED))

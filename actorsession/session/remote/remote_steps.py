@@ -273,10 +273,12 @@ class RemoteSteps:
             partial: whether it is the plan of partial runs.
 
         Raises:
+            CancelledError: if the session was closed meanwhile.
             UnavailableError: if there is none, such as while it begins anew.
         """
         master, channel = self._master, self._master.channel
         if channel is None or not self._connection.handle:
+            self._connection.check_open()
             raise UnavailableError(f"there is no session at the master at {master.address}", task=master.known)
         key = plan_options = None
         if options is not None:
@@ -355,11 +357,7 @@ class RemoteSteps:
         self._connection.check_there()
         self._requests += 1
         try:
-            return await self._master.ask(message, Deadline.after(limit + ANSWER_MARGIN), reply)
-        except GONE as error:
-            if self._connection.closed:
-                raise CancelledError(SESSION_CLOSED) from error
-            raise
+            return await self._connection.ask(message, Deadline.after(limit + ANSWER_MARGIN), reply)
         finally:
             self._requests -= 1
 

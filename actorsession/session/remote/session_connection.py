@@ -260,8 +260,19 @@ class SessionConnection:
         return f"{self._request_prefix}-{next(self._requests)}"
 
     async def ask(self, message: object, deadline: Deadline, reply: type[T]) -> T:
-        """Send the master a message and return its answer; see ``MasterConnection.ask``."""
-        return await self.master.ask(message, deadline, reply)
+        """Send the master a message and return its answer; see ``MasterConnection.ask``.
+
+        Raises:
+            CancelledError: if the session is closed, also while the master has not answered.
+            OpError: as ``MasterConnection.ask`` does.
+        """
+        self.check_open()
+        try:
+            return await self.master.ask(message, deadline, reply)
+        except GONE as error:
+            if self.closed:
+                raise CancelledError(SESSION_CLOSED) from error
+            raise
 
     async def devices(self) -> list[DeviceAttributes]:
         """Return the devices of a session that exists at the master."""
@@ -314,4 +325,4 @@ class SessionConnection:
         if handle and self.master.reached:
             # The master may be gone or have dropped the session; then there is nothing to close there.
             with contextlib.suppress(*GONE):
-                await self.ask(CloseSession(session_handle=handle), Deadline.after(_CLOSE), Done)
+                await self.master.ask(CloseSession(session_handle=handle), Deadline.after(_CLOSE), Done)

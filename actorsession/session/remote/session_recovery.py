@@ -48,6 +48,7 @@ class SessionRecovery:
     __slots__ = (
         "_before",
         "_connection",
+        "_failed",
         "_graph",
         "_incarnations",
         "_loss",
@@ -74,6 +75,7 @@ class SessionRecovery:
         self.failure: OpError | None = None
         self._loss: OpError | None = None  # what had happened before ``reattach`` was called
         self._resuming = asyncio.Lock()
+        self._failed: OpError | None = None  # the last error of ``resume``
         self.wait = 0.0
 
     async def begin(self, wait: float) -> None:
@@ -103,16 +105,28 @@ class SessionRecovery:
             WorkerRestartedError: if the session has lost state, until ``reattach``.
             UnavailableError: if the master does not answer in time, or a task that may have lost state does not.
         """
+        before = self._failed
         async with self._resuming:  # of several runs, one does it
-            if self._connection.lost_master:
-                if self._before is None:
-                    self._before = self._incarnations
-                await self._connect_anew(self.wait)
-            if self._before is not None:
-                lost = await self._find_losses(self._before)
-                self._before, self._lost = None, tuple(sorted({*self._lost, *lost}))
-            if self._lost:
-                raise self._error()
+            failed = self._failed
+            if failed is not None and failed is not before and self.is_due:
+                # While this one has waited. If it tried again, the last of many would wait many times as long.
+                raise type(failed)(failed.message, task=failed.task)
+            try:
+                await self._go_on()
+            except OpError as error:
+                self._failed = type(error)(error.message, task=error.task)  # without the frames of a traceback
+                raise
+
+    async def _go_on(self) -> None:
+        if self._connection.lost_master:
+            if self._before is None:
+                self._before = self._incarnations
+            await self._connect_anew(self.wait)
+        if self._before is not None:
+            lost = await self._find_losses(self._before)
+            self._before, self._lost = None, tuple(sorted({*self._lost, *lost}))
+        if self._lost:
+            raise self._error()
 
     async def _connect_anew(self, limit: float = CONNECT_TIMEOUT) -> None:
         """Create a new session at the master for the same graph; errors say how the former one was lost, too."""

@@ -206,7 +206,9 @@ def _foreign(cluster: SimulatedCluster, fault: Fault) -> None:
 def _ghost(cluster: SimulatedCluster, fault: Fault) -> None:
     """Kill a process while it introduces itself to another task, which hears of that when a successor may be there."""
     process = cluster.process_on(fault.whom)
-    take_back = cluster.network.hold_dial(fault.whom, fault.other, int(fault.by), fault.seconds, process.crash)
+    # If it dies before that, its successor has a stream as any other: it would be late for good, and nobody killed.
+    by = process.host or fault.whom
+    take_back = cluster.network.hold_dial(by, fault.other, int(fault.by), fault.seconds, process.crash)
     cluster.network.cut(fault.whom, fault.other)  # so that it dials again
 
     def end() -> None:

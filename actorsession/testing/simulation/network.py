@@ -313,7 +313,7 @@ class SimulatedNetwork(ProcessBound):
         self._ways: dict[tuple[str, str], Way] = {}
         self._draw = loop.random("network")
         self._numbers = 0
-        self._late: dict[tuple[str, str], tuple[int, float, Callable[[], object]]] = {}
+        self._late: dict[tuple[str, str], tuple[Host | str, tuple[int, float, Callable[[], object]]]] = {}
 
     def of(self, host: Host | str) -> HostNetwork:
         """Return the network as a machine sees it.
@@ -423,7 +423,7 @@ class SimulatedNetwork(ProcessBound):
         """Let the next stream that one machine opens to another arrive late, even after its process has died.
 
         Args:
-            a: the machine that opens it.
+            a: the machine that opens it, or the only process that does.
             b: the other machine.
             writes: which write of its process is the first that is late.
             seconds: by how much.
@@ -433,12 +433,17 @@ class SimulatedNetwork(ProcessBound):
             What takes the order back.
         """
         ends = _name_of(a), _name_of(b)
-        self._late[ends] = writes, seconds, then
+        self._late[ends] = a, (writes, seconds, then)
         return lambda: self._late.pop(ends, None)
 
-    def take_late(self, a: str, b: str) -> tuple[int, float, Callable[[], object]] | None:
-        """Return how a new stream from one machine to another is late, once."""
-        return self._late.pop((a, b), None)
+    def take_late(self, process: Host, b: str) -> tuple[int, float, Callable[[], object]] | None:
+        """Return how a new stream from a process to another machine is late, once."""
+        ends = _name_of(process), b
+        who, late = self._late.get(ends, (None, None))
+        if late is None or not (isinstance(who, str) or who is process):
+            return None
+        del self._late[ends]
+        return late
 
     def crashed(self, host: Host, *, gone: bool | None = None) -> None:
         """End what a process had of the network, because it has died.
@@ -542,7 +547,7 @@ class _Dial:
         far = StreamEnd(server.context.copy(), number, SimulatedSocket(target, sock.process, self._family, *other))
         near.join(far)
         far.waits_at = sock
-        if (late := network.take_late(self._machine.name, self._to)) is not None:
+        if (late := network.take_late(self._process, self._to)) is not None:
             near.out.hold(*late)
         if self._process not in self._machine.processes:  # it has died meanwhile
             near.process_died(closes=not self._machine.is_gone)
