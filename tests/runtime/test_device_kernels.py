@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptio
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import register_device_factory
 from tests.rows import for_each
+from tests.runtime import own_arrays
 from tests.runtime.own_arrays import Boxes
+from tests.runtime.toy import write_distribution
 
 BOX = "/device:BOX:0"
 ONE = {"BOX": 1}
@@ -156,3 +160,14 @@ def test_a_type_without_a_kernel_is_told_once_by_name(caplog: pytest.LogCaptureF
         with session_of(graph) as session:
             session.run([y, count], {x: [1.0, 2.0]})
     assert [r.message for r in caplog.records] == ["BOX has no kernel for Asinh: it runs with that of the CPU"]
+
+
+def test_an_entry_point_of_another_distribution_brings_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_distribution(tmp_path, "toy_boxes", Path(own_arrays.__file__).read_text(), ["CRATE = toy_boxes:Boxes"])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with Graph().as_default() as graph, graph.device("/device:CRATE:0"):
+        x = ops.placeholder("float32", [2])
+        y = x * x + 1.0
+    with Session(graph=graph, config=ConfigProto(device_count={"CRATE": 1})) as session:
+        np.testing.assert_array_equal(session.run(y, {x: [2.0, 3.0]}), [5.0, 10.0])
+    assert sys.modules.pop("toy_boxes").Boxes is not Boxes
