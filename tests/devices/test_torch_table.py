@@ -20,8 +20,8 @@ TORCH = "/device:TORCH_CPU:0"
 CONFIG = ConfigProto(device_count={"TORCH_CPU": 1})
 # Of results of so many bytes an element: relative and absolute.
 TOLERANCE = {2: 8e-2, 4: 8e-5, 8: 2e-13, 16: 2e-12}
-# What differs on purpose: a maximum of torch is NaN where there is one, and TensorFlow's passes it over; the gradient of
-# a rectifier goes through where its input is NaN, and TensorFlow's does not.
+# What differs on purpose: a maximum of torch is NaN where there is one, and TensorFlow's passes it over; the gradient
+# of a rectifier goes through where its input is NaN, and TensorFlow's does not.
 DIFFERS = {("MaxPool", "NaN"), ("ReluGrad", "NaN")}
 # The CPU's kernel gets a number where the interpreter of the table gives it an array of rank 0.
 OTHER_WORDS = {"StridedSlice-position_refused"}
