@@ -12,15 +12,17 @@ from actorsession.extras import require
 
 require("torch", "torch", "devices of torch need PyTorch")
 
-# Read when torch is loaded, and not inherited by other programs. Threads of OpenMP wait for each other in a busy loop,
-# in which a machine that has other work to do spends a hundred times what the kernel takes.
-_POLICY = "OMP_WAIT_POLICY"
-_CHOSEN = os.environ.get(_POLICY)
-os.environ.setdefault(_POLICY, "passive")
+# Read when torch is loaded, and not inherited by other programs. By default threads of OpenMP wait for each other in a
+# busy loop of milliseconds: on a machine that has other work to do, a hundred times what the kernel takes. Without any
+# loop a product of small matrices takes ten times as long, because each wake costs some 50 us.
+_SPINS, _POLICY = "GOMP_SPINCOUNT", "OMP_WAIT_POLICY"
+_CHOSEN = _SPINS in os.environ or _POLICY in os.environ
+if not _CHOSEN:
+    os.environ[_SPINS] = "10000"
 try:
     import torch
 finally:
-    if _CHOSEN is None:
-        del os.environ[_POLICY]
+    if not _CHOSEN:
+        del os.environ[_SPINS]
 
 __all__ = ["torch"]

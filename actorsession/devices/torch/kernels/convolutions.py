@@ -7,8 +7,10 @@ kernels.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -20,6 +22,7 @@ from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.nodes import check_back, output_dims, shape_value, sliding, windows_of_node
 from actorsession.ops.convolutions.pooling_nodes import Pool, pool_of
+from actorsession.ops.shape_operands import Ints
 
 __all__ = ["ROWS"]
 
@@ -62,12 +65,22 @@ def _cropped(images: Tensor, around: list[int] | None, sizes: Sequence[int]) -> 
     return images
 
 
-def _convolution(context: KernelContext) -> Kernel:
+def _slides(context: KernelContext) -> tuple[str, Callable[[Sequence[int], Sequence[int]], tuple[Sliding, Ints]]]:
+    """Return the layout of a node's images, and what gives windows and result's shape for the shapes of its inputs."""
     windows, op = windows_of_node(context), context.op
-    data_format = windows.data_format
+
+    @functools.lru_cache(maxsize=8)
+    def slides(images: Ints, filters: Ints) -> tuple[Sliding, Ints]:
+        return sliding(windows, tuple(images), tuple(filters), op, output_dims)
+
+    return windows.data_format, slides
+
+
+def _convolution(context: KernelContext) -> Kernel:
+    data_format, slides_of = _slides(context)
 
     def kernel(images: Tensor, filters: Tensor) -> Tensor:
-        slides, shape = sliding(windows, tuple(images.shape), tuple(filters.shape), op, output_dims)
+        slides, shape = slides_of(images.shape, filters.shape)
         if not math.prod(shape):
             return images.new_zeros(shape)
         x = _channels_second(images, data_format)
@@ -104,12 +117,12 @@ def _back(
 
 
 def _input_gradient(context: KernelContext) -> Kernel:
-    windows, op = windows_of_node(context), context.op
-    data_format, rank = windows.data_format, len(windows.axes) + 2
+    data_format, slides_of = _slides(context)
+    rank = len(context.attrs["strides"])
 
     def kernel(sizes: Any, filters: Tensor, back: Tensor) -> Tensor:
         images = shape_value(sizes, rank, "input_sizes")
-        slides, shape = sliding(windows, images, tuple(filters.shape), op, output_dims)
+        slides, shape = slides_of(images, filters.shape)
         check_back(back, shape)
         if not math.prod(images) or not back.numel():
             return back.new_zeros(images)
@@ -130,12 +143,12 @@ def _all_sizes(context: KernelContext) -> bool:
 
 
 def _filter_gradient(context: KernelContext) -> Kernel:
-    windows, op = windows_of_node(context), context.op
-    data_format, rank = windows.data_format, len(windows.axes) + 2
+    data_format, slides_of = _slides(context)
+    rank = len(context.attrs["strides"])
 
     def kernel(images: Tensor, sizes: Any, back: Tensor) -> Tensor:
         filter_size = shape_value(sizes, rank, "filter_sizes")
-        slides, shape = sliding(windows, tuple(images.shape), filter_size, op, output_dims)
+        slides, shape = slides_of(images.shape, filter_size)
         check_back(back, shape)
         if not math.prod(filter_size) or not back.numel():
             return back.new_zeros(filter_size)
@@ -187,7 +200,10 @@ def _max_pool(context: KernelContext) -> Kernel:
         if not math.prod(shape):
             return images.new_zeros(shape)
         x, _ = _padded_low(x, slides)
-        return _restored(torch.max_pool2d(x, pool.window, pool.windows.strides), pool.windows.data_format)
+        largest, places = aten.max_pool2d_with_indices(x, pool.window, pool.windows.strides)
+        out = _restored(largest, pool.windows.data_format)
+        out.places = places, weakref.ref(images)  # for the gradient; torch finds them in any case
+        return out
 
     return kernel
 
@@ -205,7 +221,9 @@ def _max_pool_grad(context: KernelContext) -> Kernel:
         spatial = list(x.shape[2:])
         x, around = _padded_low(x, slides)
         strides = pool.windows.strides
-        _, places = aten.max_pool2d_with_indices(x, pool.window, strides)
+        places, images_of = getattr(result, "places", (None, None))
+        if images_of is None or images_of() is not images:
+            _, places = aten.max_pool2d_with_indices(x, pool.window, strides)
         g = _channels_second(back, pool.windows.data_format)
         out = aten.max_pool2d_with_indices_backward(g, x, pool.window, strides, [0, 0], [1, 1], False, places)
         return _restored(_cropped(out, around, spatial), pool.windows.data_format)

@@ -12,6 +12,8 @@ from actorsession.graph.registry import Kernel, KernelContext
 
 __all__ = ["ROWS"]
 
+aten = torch.ops.aten
+
 
 def _div_no_nan(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(y == 0, torch.zeros((), dtype=x.dtype, device=x.device), x / y)
@@ -193,15 +195,15 @@ _FLOAT_UNARY: dict[str, Any] = {
     "Lgamma": torch.lgamma,
 }
 _GRADIENTS: dict[str, Any] = {
-    "TanhGrad": lambda y, dy: (1 - y * y) * dy,
-    "SigmoidGrad": lambda y, dy: dy * y * (1 - y),
     "SqrtGrad": lambda y, dy: _zero_where_zero(dy, dy / y.conj() * 0.5),
     "RsqrtGrad": lambda y, dy: _zero_where_zero(dy, _cubed(y.conj()) * dy * -0.5),
     "InvGrad": lambda y, dy: _zero_where_zero(dy, -(torch.square(y.conj()) * dy)),
     "ReciprocalGrad": lambda y, dy: _zero_where_zero(dy, -(torch.square(y.conj()) * dy)),
 }
 _FLOAT_GRADIENTS: dict[str, Any] = {
-    "ReluGrad": lambda g, x: torch.ops.aten.threshold_backward(g, x, 0),
+    "ReluGrad": lambda g, x: aten.threshold_backward(g, x, 0),
+    "TanhGrad": lambda y, dy: aten.tanh_backward(dy, y),
+    "SigmoidGrad": lambda y, dy: aten.sigmoid_backward(dy, y),
     "Relu6Grad": lambda g, x: g * ((x > 0) & (x < 6)),
     "EluGrad": _elu_grad,
     "SeluGrad": _selu_grad,

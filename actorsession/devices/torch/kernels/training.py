@@ -109,7 +109,10 @@ def _adam(context: KernelContext) -> Kernel:
         def step(tensor: Tensor, first: Tensor, second: Tensor) -> None:
             _fits(op, tensor, gradient, first, second)
             first.lerp_(gradient, 1 - decay1)
-            second.lerp_(gradient * gradient, 1 - decay2)
+            if lr.is_cpu:
+                second.mul_(decay2).addcmul_(gradient, gradient, value=1 - decay2)
+            else:
+                second.lerp_(gradient * gradient, 1 - decay2)
             below = torch.sqrt(second).add_(least)
             above = first * decay1 + gradient * (1 - decay1) if nesterov else first
             if lr.is_cpu:
