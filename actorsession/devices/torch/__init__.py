@@ -1,28 +1,7 @@
 """Devices whose kernels are PyTorch's: ``TORCH_CPU``.
 
 ``arrays`` moves values between numpy and torch, ``variables`` keeps state in tensors, ``factories`` are the entry
-points, and ``kernels`` has one table for each family of operations. Importing any of them imports torch.
+points, and ``kernels`` has one table for each family of operations. ``loading`` imports torch for all of them.
 """
 
 from __future__ import annotations
-
-import os
-
-from actorsession.extras import require
-
-require("torch", "torch", "devices of torch need PyTorch")
-
-# Read when torch is loaded, and not inherited by other programs. By default threads of OpenMP wait for each other in a
-# busy loop of milliseconds: on a machine that has other work to do, a hundred times what the kernel takes. Without any
-# loop a product of small matrices takes ten times as long, because each wake costs some 50 us.
-_SPINS, _POLICY = "GOMP_SPINCOUNT", "OMP_WAIT_POLICY"
-_CHOSEN = _SPINS in os.environ or _POLICY in os.environ
-if not _CHOSEN:
-    os.environ[_SPINS] = "10000"
-try:
-    import torch
-finally:
-    if not _CHOSEN:
-        del os.environ[_SPINS]
-
-__all__ = ["torch"]

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
-import torch
 
+from actorsession.devices.torch.loading import torch
 from actorsession.graph.dtypes import DType, bfloat16, bool_, complex64, complex128, float16, float32, float64
 
 __all__ = ["TORCH_TYPES", "TorchArrays", "borrowed", "positions"]

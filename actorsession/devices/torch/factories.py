@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from actorsession.devices.torch.arrays import TorchArrays
-from actorsession.devices.torch.kernels import ROWS, TRANSPARENT
+from actorsession.devices.torch.kernels.tables import ROWS, TRANSPARENT
 from actorsession.devices.torch.variables import TorchVariable
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.device_kernels import DeviceKernels

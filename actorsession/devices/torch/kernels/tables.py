@@ -1,0 +1,26 @@
+"""All torch kernels, and the types that need none."""
+
+from __future__ import annotations
+
+from actorsession.devices.torch.kernels import convolutions, elementwise, layout, linear, neural, reductions, training
+from actorsession.devices.torch.kernels.rows import Rows
+
+__all__ = ["ROWS", "TRANSPARENT"]
+
+ROWS: Rows = {
+    **elementwise.ROWS,
+    **reductions.ROWS,
+    **linear.ROWS,
+    **neural.ROWS,
+    **convolutions.ROWS,
+    **layout.ROWS,
+    **training.ROWS,
+}
+"""The torch kernels by operation type."""
+
+_TRANSPARENT = """
+    AssignVariableOp DisableCopyOnRead Identity IdentityN NoOp PreventGradient ReadVariableOp Snapshot StopGradient
+    VarHandleOp
+"""
+TRANSPARENT = frozenset(_TRANSPARENT.split())
+"""Operation types whose kernels pass values on and never look into them."""

@@ -1,0 +1,24 @@
+"""The import of torch, which has to find settings of its threads; ``arrays`` does it before any other module."""
+
+from __future__ import annotations
+
+import os
+
+from actorsession.extras import require
+
+require("torch", "torch", "devices of torch need PyTorch")
+
+# Read when torch is loaded, and not inherited by other programs. By default threads of OpenMP wait for each other in a
+# busy loop of milliseconds: on a machine that has other work to do, a hundred times what the kernel takes. Without any
+# loop a product of small matrices takes ten times as long, because each wake costs some 50 us.
+_SPINS, _POLICY = "GOMP_SPINCOUNT", "OMP_WAIT_POLICY"
+_CHOSEN = _SPINS in os.environ or _POLICY in os.environ
+if not _CHOSEN:
+    os.environ[_SPINS] = "10000"
+try:
+    import torch
+finally:
+    if not _CHOSEN:
+        del os.environ[_SPINS]
+
+__all__ = ["torch"]
