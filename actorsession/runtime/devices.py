@@ -31,6 +31,7 @@ from transports.host import current_host
 __all__ = [
     "CPU_PRIORITY",
     "ENTRY_POINTS",
+    "CpuFactory",
     "Device",
     "DeviceFactory",
     "device_set",
@@ -123,8 +124,13 @@ class DeviceFactory:
                 device_type=device_type,
                 incarnation=new_incarnation() if incarnation is None else incarnation,
                 memory_limit=self.memory_limit(),
-            )
+            ),
+            self.resources(),
         )
+
+    def resources(self) -> ResourceManager:
+        """Return what keeps the state of a new device; one whose variables are numpy arrays by default."""
+        return ResourceManager()
 
     def memory_limit(self) -> int:
         """Return the bytes of memory that a device reports; 0 by default, for no limit."""
@@ -135,13 +141,17 @@ class DeviceFactory:
         return True
 
 
-class _CpuFactory(DeviceFactory):
+class CpuFactory(DeviceFactory):
+    """``CPU``: the processor, with numpy's kernels."""
+
     priority = CPU_PRIORITY
 
     def list_physical_devices(self) -> Sequence[str]:
+        """Return the one processor."""
         return ("/physical_device:CPU:0",)
 
     def memory_limit(self) -> int:
+        """Return the bytes of memory of the machine."""
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
@@ -362,4 +372,4 @@ def device_set(devices: Sequence[Device]) -> DeviceSet:
     )
 
 
-register_device_factory("CPU", _CpuFactory())
+register_device_factory("CPU", CpuFactory())

@@ -307,6 +307,10 @@ class ResourceManager:
         self._entries: dict[tuple[str, str, str], _Entry] = {}  # by (container, kind, name)
         self._cleared: set[tuple[str, str, str]] = set()  # and not asked for since
 
+    def anew(self) -> ResourceManager:
+        """Return a manager of the same kind for the same files, without resources."""
+        return ResourceManager(self.files, self._make_variable)
+
     def lookup_or_create(self, container: str, name: str, kind: str, make: Callable[[], R], spec: object = None) -> R:
         """Return the resource under (container, kind, name); make it if absent.
 

@@ -224,6 +224,19 @@ def test_variables_without_a_value_are_reported() -> None:
         assert session.run(missing).tolist() == [b"a"]
 
 
+async def test_a_session_with_a_state_of_its_own_keeps_tensors_too() -> None:
+    config = ConfigProto(device_count=ONE, isolate_session_state=True)
+    with Graph().as_default() as graph, graph.device("/job:worker/task:0" + TORCH):
+        v = ops.Variable([1.0, 2.0])
+        add = v.assign_add([1.0, 1.0])
+    async with (
+        Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(config=CONFIG)) as server,
+        AsyncSession(server.target, graph=graph, config=config) as session,
+    ):
+        await session.run(v.initializer)
+        np.testing.assert_array_equal(await session.run(add), [2.0, 3.0])
+
+
 # -- values ----------------------------------------------------------------------------------------
 @for_each("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128", "bool", "int32", "string"])
 def test_a_value_of_each_type_comes_back_as_it_was_fed(dtype: str) -> None:

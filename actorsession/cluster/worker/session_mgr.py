@@ -31,7 +31,6 @@ from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics, statistics_by_device
 from actorsession.runtime.inspection import HeldState, QueueRow, queue_rows
-from actorsession.runtime.resources import ResourceManager
 
 __all__ = ["LEGACY", "SessionMgr", "WorkerCounts"]
 
@@ -97,7 +96,7 @@ def _device_of_session(device: Device, task: str, *, isolated: bool) -> Device:
         isolated: whether the device has a state of its own, with the same file roots.
     """
     attributes = device.attributes.renamed(task) if task else device.attributes
-    return Device(attributes, ResourceManager(device.resources.files) if isolated else device.resources)
+    return Device(attributes, device.resources.anew() if isolated else device.resources)
 
 
 def _size_of(row: QueueRow) -> QueueSize:
