@@ -48,11 +48,16 @@ def _from_torch(filters: Tensor) -> Tensor:
     return filters.permute(*range(2, filters.ndim), 1, 0).contiguous()
 
 
+def _around(slides: Sliding) -> list[int] | None:
+    """Return the padding of windows as ``functional.pad`` takes it; ``None`` for none."""
+    return [n for pads in reversed(slides.pads) for n in pads] if any(map(any, slides.pads)) else None
+
+
 def _padding(slides: Sliding) -> tuple[list[int], list[int] | None]:
     """Return what a library pads on both sides, and what has to be padded before, for ``functional.pad``."""
     if all(before == after for before, after in slides.pads):
         return [before for before, _ in slides.pads], None
-    return [0] * len(slides.pads), [n for pads in reversed(slides.pads) for n in pads]
+    return [0] * len(slides.pads), _around(slides)
 
 
 def _cropped(images: Tensor, around: list[int] | None, sizes: Sequence[int]) -> Tensor:
@@ -186,10 +191,8 @@ def _shapes(pool: Pool, images: Tensor) -> tuple[Tensor, Sliding, tuple[int, ...
 
 def _padded_low(x: Tensor, slides: Sliding) -> tuple[Tensor, list[int] | None]:
     """Return images with padding that no maximum is taken of."""
-    if not any(map(any, slides.pads)):
-        return x, None
-    around = [n for pads in reversed(slides.pads) for n in pads]
-    return functional.pad(x, around, value=-math.inf), around
+    around = _around(slides)
+    return (x if around is None else functional.pad(x, around, value=-math.inf)), around
 
 
 def _max_pool(context: KernelContext) -> Kernel:
@@ -238,18 +241,19 @@ def _avg_pool(context: KernelContext) -> Kernel:
         x, slides, shape = _shapes(pool, images)
         if not math.prod(shape):
             return images.new_zeros(shape)
-        sums = _window_sums(x, slides, pool)
-        if any(map(any, slides.pads)):
-            sums = sums / _window_sums(torch.ones_like(x[:1, :1]), slides, pool)
-        return _restored(sums, pool.windows.data_format)
+        means = _window_means(x, slides, pool)
+        if _around(slides) is not None:
+            means = means / _window_means(torch.ones_like(x[:1, :1]), slides, pool)
+        return _restored(means, pool.windows.data_format)
 
     return kernel
 
 
-def _window_sums(x: Tensor, slides: Sliding, pool: Pool) -> Tensor:
+def _window_means(x: Tensor, slides: Sliding, pool: Pool) -> Tensor:
     """Return the mean of each window, padding counted as zeros."""
-    if any(map(any, slides.pads)):
-        x = functional.pad(x, [n for pads in reversed(slides.pads) for n in pads])
+    around = _around(slides)
+    if around is not None:
+        x = functional.pad(x, around)
     return functional.avg_pool2d(x, pool.window, pool.windows.strides)
 
 
@@ -263,10 +267,9 @@ def _avg_pool_grad(context: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"the gradient has shape {list(shape)}, got {list(back.shape)}")
         if not math.prod(shape):
             return torch.zeros_like(images)
-        g, spatial, around = _channels_second(back, pool.windows.data_format), list(x.shape[2:]), None
-        if any(map(any, slides.pads)):
-            g = g / _window_sums(torch.ones_like(x[:1, :1]), slides, pool)
-            around = [n for pads in reversed(slides.pads) for n in pads]
+        g, spatial, around = _channels_second(back, pool.windows.data_format), list(x.shape[2:]), _around(slides)
+        if around is not None:
+            g = g / _window_means(torch.ones_like(x[:1, :1]), slides, pool)
             x = functional.pad(x, around)
         out = aten.avg_pool2d_backward(g, x, pool.window, pool.windows.strides, [0, 0], False, True, None)
         return _restored(_cropped(out, around, spatial), pool.windows.data_format)

@@ -32,10 +32,6 @@ def _cubed(y: Tensor) -> Tensor:
     return y * y * y
 
 
-def _floor_mod(x: Tensor, y: Tensor) -> Tensor:
-    return torch.remainder(x, y)
-
-
 def _softplus(x: Tensor) -> Tensor:
     return torch.clamp(x, min=0) + torch.log1p(torch.exp(-torch.abs(x)))
 
@@ -126,7 +122,7 @@ _FLOAT_BINARY: dict[str, tuple[Any, str | None]] = {
     "DivNoNan": (_div_no_nan, None),
     "MulNoNan": (_times_no_nan, None),
     "FloorDiv": (lambda x, y: torch.floor(x / y), None),
-    "FloorMod": (_floor_mod, None),
+    "FloorMod": (torch.remainder, None),
     "Mod": (torch.fmod, None),
     "TruncateMod": (torch.fmod, None),
     "Maximum": (torch.maximum, None),
@@ -169,7 +165,7 @@ _UNARY: dict[str, Any] = {
     "Sign": _sign,
     "Abs": torch.abs,
     "ComplexAbs": torch.abs,
-    "Conj": lambda x: torch.conj_physical(x),
+    "Conj": torch.conj_physical,
     "ZerosLike": torch.zeros_like,
     "OnesLike": torch.ones_like,
     "LogicalNot": torch.logical_not,

@@ -53,14 +53,6 @@ def _extremum(reduce: Any, without: float) -> Reduce:
     return extremum
 
 
-def _all_of(x: Tensor, axes: list[int], keep: bool) -> Tensor:
-    return torch.all(x, axes, keep)
-
-
-def _any_of(x: Tensor, axes: list[int], keep: bool) -> Tensor:
-    return torch.any(x, axes, keep)
-
-
 def _arg(function: Any) -> Callable[[KernelContext], Kernel]:
     def make(context: KernelContext) -> Kernel:
         dtype = context.outputs[0].dtype.np_dtype
@@ -102,18 +94,14 @@ def _has_elements(context: KernelContext) -> bool:
     return sizes is not None and all(sizes)
 
 
-def _mean(x: Tensor, axes: list[int], keep: bool) -> Tensor:
-    return torch.mean(x, axes, keep)
-
-
 ROWS: Rows = {
-    "Sum": row(_reduction(lambda x, axes, keep: torch.sum(x, axes, keep)), host=[1]),
-    "Mean": row(_reduction(_mean), host=[1]),
+    "Sum": row(_reduction(torch.sum), host=[1]),
+    "Mean": row(_reduction(torch.mean), host=[1]),
     "Prod": row(_reduction(_product), host=[1]),
     "Max": row(_reduction(_extremum(torch.amax, -np.inf)), host=[1], takes=floats),
     "Min": row(_reduction(_extremum(torch.amin, np.inf)), host=[1], takes=floats),
-    "All": row(_reduction(_all_of), host=[1]),
-    "Any": row(_reduction(_any_of), host=[1]),
+    "All": row(_reduction(torch.all), host=[1]),
+    "Any": row(_reduction(torch.any), host=[1]),
     "ArgMax": row(_arg(torch.argmax), host=[1], host_outputs=True, takes=_has_elements),
     "ArgMin": row(_arg(torch.argmin), host=[1], host_outputs=True, takes=_has_elements),
     "Cumsum": row(_cumulative(torch.cumsum, 0), host=[1]),
