@@ -279,6 +279,24 @@ def test_a_fetched_array_is_the_caller_s_own() -> None:
         np.testing.assert_array_equal(session.run(v), [1.0, 2.0])
 
 
+@pytest.mark.parametrize(("dtype", "is_numpy_s"), [("float32", True), ("float64", True), ("bfloat16", False)])
+def test_runs_on_large_arrays_are_computed_block_by_block_but_in_half_precision(dtype: str, is_numpy_s: bool) -> None:
+    values = np.random.default_rng(1).random((1024, 1024)).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    with Graph().as_default() as graph, graph.device(TORCH):
+        x, v = ops.placeholder(dtype, [1024, 1024]), ops.Variable(ops.zeros([1024, 1024], dtype))
+        y = ops.tanh(x * 2.0 + 1.0)
+        stored, is_large = v.assign(y * x), ops.reduce_sum(ops.cast(y > 0.99, dtype) * 0.0 + y) > 0.0
+    with Session(graph=graph, config=CONFIG) as session:
+        session.run(v.initializer)
+        step = session.explain([y, stored, is_large], [x])
+        assert any("Blockwise" in segment.source for part in step.partitions for segment in part.segments) == is_numpy_s
+        got, kept, is_large_here = session.run([y, stored, is_large], {x: values})
+        expected = np.tanh(values * values.dtype.type(2) + values.dtype.type(1))
+        np.testing.assert_allclose(got.astype("f8"), expected.astype("f8"), rtol=1e-2 if dtype == "bfloat16" else 1e-6)
+        np.testing.assert_array_equal(session.run(v), kept)
+        assert is_large_here
+
+
 def test_a_type_that_is_not_asked_for_is_not_there() -> None:
     with Session() as session:
         assert [device.device_type for device in session.list_devices()] == ["CPU"]
