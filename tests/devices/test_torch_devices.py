@@ -297,6 +297,24 @@ def test_runs_on_large_arrays_are_computed_block_by_block_but_in_half_precision(
         assert is_large_here
 
 
+def test_small_products_leave_the_number_of_torch_s_threads_as_it_was() -> None:
+    before, seen = torch.get_num_threads(), []
+
+    def look(value: Any) -> Any:
+        seen.append(torch.get_num_threads())
+        return value
+
+    with Graph().as_default() as graph, graph.device(TORCH):
+        x = ops.placeholder("float32", None)
+        product = ops.matmul(x, x)
+        seen_between = ops.py_func(look, [product], "float32")
+    with Session(graph=graph, config=CONFIG) as session:
+        session.run(seen_between, {x: np.ones((4, 4))})
+        with pytest.raises(InvalidArgumentError):
+            session.run(product, {x: np.ones((4, 5))})
+        assert [*seen, torch.get_num_threads()] == [before, before]
+
+
 def test_a_type_that_is_not_asked_for_is_not_there() -> None:
     with Session() as session:
         assert [device.device_type for device in session.list_devices()] == ["CPU"]

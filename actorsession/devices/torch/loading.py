@@ -21,4 +21,7 @@ finally:
     if not _CHOSEN:
         del os.environ[_SPINS]
 
-__all__ = ["torch"]
+__all__ = ["USUAL_THREADS", "torch"]
+
+USUAL_THREADS = torch.get_num_threads()
+"""The threads of kernels that are not too small for more than one."""
