@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, plain, row
-from actorsession.devices.torch.loading import USUAL_THREADS
+from actorsession.devices.torch.loading import USUAL_THREADS, in_one_thread
 from actorsession.graph.registry import Kernel, KernelContext
 
 __all__ = ["ROWS"]
@@ -18,11 +18,7 @@ _FOR_ONE_THREAD = 1 << 21
 
 def _alone(a: Tensor, b: Tensor) -> Tensor:
     """Return a product that one thread makes."""
-    torch.set_num_threads(1)  # of this thread, as the next
-    try:
-        return torch.mm(a, b)
-    finally:
-        torch.set_num_threads(USUAL_THREADS)
+    return in_one_thread(torch.mm, a, b)
 
 
 def _of_any_size(a: Tensor, b: Tensor) -> Tensor:
