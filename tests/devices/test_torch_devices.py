@@ -74,8 +74,7 @@ def turned() -> Any:
     """A variable larger than what one thread updates, whose gradient is a view that is turned round."""
     weights = tf.Variable(np.linspace(-1, 1, 600 * 500, dtype="f4").reshape(600, 500))
     scale = tf.placeholder(tf.float32, [500, 600])
-    loss = tf.reduce_sum(tf.transpose(weights) * scale)
-    step = tf.train.AdamOptimizer(0.01).minimize(loss)
+    step = tf.train.AdamOptimizer(0.01).apply_gradients([(tf.transpose(scale), weights)])
     scales = np.random.default_rng(5).normal(size=(500, 600)).astype("f4")
     return tf.global_variables_initializer(), step, {scale: scales}, tf.global_variables()
 
