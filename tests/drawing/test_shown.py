@@ -15,7 +15,6 @@ from actorsession.config import NodeStats, PartRecord, StepRecord, StepStats, Tr
 from actorsession.drawing import counters, picture
 from actorsession.graph import GraphDef, NodeDef
 from actorsession.observe import critical_path
-from actorsession.runtime.hang_report import HangReport
 from actorsession.train import FitReport, FitResult
 from tests.drawing.test_html import read
 
@@ -158,8 +157,9 @@ def test_live_objects_stay_a_line_in_messages_and_values_are_printed_whole() -> 
     assert "\n" not in repr(graph)
     with Session(graph=graph) as session:
         assert "\n" not in repr(session)
+        why = session.why()
     assert re.fullmatch(r"<StepRecord \d+: z:0, [\d.]+ [mu]?s>", repr(step_record()))
-    for value in (metadata(), step_stats(), critical_path(step_stats()), explanation(), HangReport(), fit_result()):
+    for value in (metadata(), step_stats(), critical_path(step_stats()), explanation(), why, fit_result()):
         assert repr(value) == str(value)
 
 
