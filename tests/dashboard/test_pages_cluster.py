@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, Graph
 from tests.cluster.kit import in_process, patient_cluster
+from tests.cluster.script import ROOT, environment, running
 from tests.dashboard.chromium import EXECUTABLE, Page, connected
 from tests.dashboard.kit import opened
 from tests.dashboard.test_pages_views import LOOKS
@@ -141,6 +143,34 @@ async def click_through(page: Page, *, phone: bool) -> None:
 async def fits(page: Page) -> None:
     """Check that nothing is wider than the window."""
     assert await page.value("document.documentElement.scrollWidth <= innerWidth"), await page.value("location.hash")
+
+
+async def test_the_example_that_is_slow_on_purpose_is_understood_from_the_page_alone(chromium: str) -> None:
+    """An expensive node, a link of 50 ms each way, and a tensor that crosses it to and fro: the first view says each,
+    with the line that built it, and again of one step."""
+    program = [sys.executable, str(ROOT / "examples" / "operate" / "slow_cluster.py"), "--hold", "--delay", "0.05"]
+    with running(program, env=environment(PYTHONUNBUFFERED="1")) as process:
+        assert process.stdout is not None
+        said = iter(process.stdout.readline, "")
+        address = await asyncio.to_thread(next, (line.split()[-1] for line in said if line.startswith("the cluster: ")))
+        async with opened(address, **AWAKE) as served, connected(chromium) as browser:
+            page = await browser.page()
+            await page.open(served.server.link)
+            for finding in ("worker:0: its kernels take", "worker:1: it answers in"):
+                await page.wait_for_text(finding, ".findings")
+            for words in (
+                "Most time of the last steps: loss:0",
+                "at worker:0 CPU:0: expensive (MatMul) [",
+                "slow_cluster.py:36",
+                "hidden:0 goes from worker:0/CPU:0 to worker:1/CPU:0, and activation:0",
+                "slow_cluster.py:32",
+                "the link to worker:1 answers after",
+            ):
+                await page.wait_for_text(words)
+            await page.click(".callout.calm a")
+            await page.wait_for_text("back: hidden:0 there, activation:0 back. On one device they would not cross.")
+            await page.wait_for_text("Tensors take ", ".callout")
+            assert page.complaints == []
 
 
 async def test_a_partial_run_shows_what_was_fed_and_fetched_so_far(chromium: str) -> None:
