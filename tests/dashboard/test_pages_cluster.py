@@ -197,4 +197,9 @@ async def test_a_partial_run_shows_what_was_fed_and_fetched_so_far(chromium: str
         assert "b:0 not fed yet" in await page.text(".partial")
         assert await session.partial_run(handle, whole, {second: 3.0}) == 5.0
         await page.wait("!document.querySelector('h2').textContent.includes('runs for')")
+        await page.wait_for_text("until b:0 is fed", ".callout")
+        assert "would not cross" not in await page.text()
+        boxes = await page.value("[...document.querySelectorAll('.drawing .box')].map((box) => box.textContent)")
+        for box, name in zip(boxes, ("client", "worker:0 CPU:0", "worker:1 CPU:0"), strict=True):
+            assert box.startswith(name)
         assert page.complaints == []
