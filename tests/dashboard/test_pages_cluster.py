@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from typing import Any
 
@@ -87,6 +88,8 @@ async def click_through(page: Page, *, phone: bool) -> None:
     await page.wait_for_text("Partitions and what they send")
     await page.wait_for_text("worker:1 CPU:0", ".over-time")
     await page.wait("document.querySelectorAll('.drawing .box').length >= 2")
+    tips = await page.value("[...document.querySelectorAll('.drawing .edge title')].map((tip) => tip.textContent)")
+    assert any(re.search(r"first:0 .*\n/job:worker/.*;edge_\d+_first:0;0:0", tip) for tip in tips)
     await page.wait_for_text("The generated code of each part")
     await page.click(".play")
     await page.wait("document.querySelector('.play').textContent.includes('Pause')")
@@ -106,8 +109,9 @@ async def click_through(page: Page, *, phone: bool) -> None:
     await page.press("Enter")
     await page.wait_for_text("test_pages_cluster.py", ".details")
     colours = "document.querySelectorAll('select')[1]"
-    await page.value(f"{colours}.value = 'time'; {colours}.dispatchEvent(new Event('change'))")
-    await page.wait_for_text("of a step, measured or else expected")
+    for kind, shown in (("op", "MatMul"), ("device", "worker:1 CPU:0"), ("time", "measured or else expected")):
+        await page.value(f"{colours}.value = '{kind}'; {colours}.dispatchEvent(new Event('change'))")
+        await page.wait_for_text(shown, ".legend")
     await page.wait("document.querySelector('.box.heat') !== null")
     await fits(page)
 
