@@ -123,7 +123,7 @@ def save_and_restore_here(terminal: Terminal, folder: Path, save: bool) -> None:
     with Graph().as_default(), Session() as session:
         session.run(acts.Variable(1.0).initializer)
         saver, slow = acts.train.Saver(), Slow(session, terminal)
-        path = saver.save(slow if save else session, folder / "model")
+        path = saver.save(slow if save else session, str(folder / "model"))
         saver.restore(session if save else slow, path)
 
 
@@ -137,7 +137,7 @@ async def save_and_restore_async(terminal: Terminal, folder: Path, save: bool) -
         async with AsyncSession() as session:
             await session.run(v.initializer)
             slow = SlowAsync(session, terminal)
-            path = await saver.save_async(slow if save else session, folder / "model")
+            path = await saver.save_async(slow if save else session, str(folder / "model"))
             await saver.restore_async(session if save else slow, path)
 
 
