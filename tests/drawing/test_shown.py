@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -217,6 +217,21 @@ async def test_a_cluster_shows_its_tasks() -> None:
 )
 def test_a_counter_has_the_unit_that_its_name_tells(name: str, value: object, expected: object) -> None:
     assert counters.quantity(name, value) == expected
+
+
+def test_counters_within_counters_are_a_line_of_those_that_have_counted() -> None:
+    @dataclass
+    class Link:
+        peer: str = "a"
+        calls_sent: int = 0
+        bytes_sent: int = 2048
+
+    @dataclass
+    class Whole:
+        link: Link | None = None
+
+    assert counters.counters_sheet(Whole(Link())).facts == {"link": "peer a, bytes sent 2.0 KiB"}
+    assert counters.counters_sheet(Whole()).facts == {}
 
 
 # -- pictures of graphs ----------------------------------------------------------------------------
