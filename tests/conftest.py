@@ -60,6 +60,7 @@ WHOLE = (
     "demo",
     "engines",
     "examples",
+    "observe/test_perfetto.py",
     "test_bench.py",
     "test_crash_points.py",
     "test_differential.py",

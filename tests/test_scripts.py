@@ -317,10 +317,11 @@ def test_the_first_run_makes_the_environment_and_says_so_on_stdout_only_and_a_se
 def engines(checkout: Checkout) -> list[str]:
     """How the groups are installed that are no part of the others."""
     index = "--extra-index-url https://download.pytorch.org/whl/cpu "
-    beside = f"--no-deps --upgrade --target {checkout.root}/.venv/keras "
+    beside = f"--no-deps --upgrade --target {checkout.root}/.venv/"
+    apart = {"torch": index, "keras": f"{beside}keras ", "perfetto": f"{beside}perfetto "}
     return [
-        f"-m pip install --no-compile --only-binary :all: {apart}--group {group} {HELD}"
-        for group, apart in (("ray", ""), ("dask", ""), ("kubernetes", ""), ("torch", index), ("keras", beside))
+        f"-m pip install --no-compile --only-binary :all: {apart.get(group, '')}--group {group} {HELD}"
+        for group in ("ray", "dask", "kubernetes", "torch", "keras", "perfetto")
     ]
 
 

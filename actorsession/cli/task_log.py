@@ -11,8 +11,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from actorsession.cli.console import SUCCESS, UsageError, add_address, fail, positive, print_json, print_line, raw
-from actorsession.cli.tasks import add_timeout, short_task
-from actorsession.drawing.text import table
+from actorsession.cli.tasks import add_timeout
+from actorsession.drawing.text import device_label, table
 
 if TYPE_CHECKING:
     from actorsession.cluster import TaskErrors
@@ -126,7 +126,7 @@ async def _errors(options: argparse.Namespace) -> int:
 
 def _error_lines(answer: TaskErrors, most: int) -> list[str]:
     rows = [
-        (_when(error.when), error.subject, short_task(error.task), error.code, error.step_id or "-", error.message)
+        (_when(error.when), error.subject, device_label(error.task), error.code, error.step_id or "-", error.message)
         for error in answer.errors[-most:]
     ]
     lines = table([("WHEN", "OF", "TASK", "ERROR", "STEP", "MESSAGE"), *rows], names=6) if rows else []

@@ -11,7 +11,7 @@ from actorsession.cli.console import fail, seconds
 from actorsession.errors import OpError
 from actorsession.records import dataclass
 
-__all__ = ["TaskAnswer", "add_timeout", "ask_tasks", "report_silent", "short_task"]
+__all__ = ["TaskAnswer", "add_timeout", "ask_tasks", "report_silent"]
 
 T = TypeVar("T")
 # Seconds to wait for answers, which need no work.
@@ -90,12 +90,3 @@ def report_silent(command: str, answers: Iterable[TaskAnswer[Any]]) -> bool:
     for row in silent:
         fail(command, f"{row.task or row.address}: {row.fault}")
     return bool(silent)
-
-
-def short_task(device_or_task: str) -> str:
-    """Return the name of a task or device without what is the same everywhere: ``worker/0``, ``worker/0 CPU:1``."""
-    parts = dict(part.partition(":")[::2] for part in device_or_task.strip("/").split("/"))
-    job, task, device = parts.get("job", ""), parts.get("task", ""), parts.get("device", "")
-    if not job or not task:
-        return device_or_task
-    return f"{job}/{task} {device}" if device and device != "CPU:0" else f"{job}/{task}"

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from actorsession.cli.console import FAILURE, SUCCESS, UsageError, add_address, positive, print_json, print_line, raw
-from actorsession.cli.tasks import add_timeout, ask_tasks, report_silent, short_task
-from actorsession.drawing.text import byte_size, duration, table
+from actorsession.cli.tasks import add_timeout, ask_tasks, report_silent
+from actorsession.drawing.text import byte_size, device_label, duration, table
 from actorsession.terminal_text import visible
 
 if TYPE_CHECKING:
@@ -177,13 +177,13 @@ def step_lines(step: StepRecord) -> list[str]:
     kind = "partial run" if step.kind == "partial" else "run"
     lines = [
         f"step {step.step_id}, a {kind} of session {step.session}, began at {_clock(step.began)} and {took}",
-        f"at {short_task(step.task)}: {_what(step, most=10 * _RUN)}",
+        f"at {device_label(step.task)}: {_what(step, most=10 * _RUN)}",
     ]
     if step.feeds:
         lines.append(f"fed: {', '.join(step.feeds)}")
     parts = [
         (
-            short_task(part.device),
+            device_label(part.device),
             duration(part.began - step.began),
             duration(_seconds(part)),
             duration(part.waited),
@@ -193,7 +193,7 @@ def step_lines(step: StepRecord) -> list[str]:
     ]
     lines += ["", *table([("DEVICE", "BEGAN AFTER", "TOOK", "WAITED", "WORKED"), *parts])]
     transfers = [
-        (f"{when}", kind, short_task(device), other, tensor, byte_size(nbytes))
+        (f"{when}", kind, device_label(device), other, tensor, byte_size(nbytes))
         for when, kind, device, other, tensor, nbytes in _transfers(step)
     ]
     if transfers:
@@ -210,7 +210,7 @@ def _transfers(step: StepRecord) -> list[tuple[str, str, str, str, str, int]]:
     rows = []
     for transfer in step.transfers:
         key = parse_key(transfer.key)
-        other = short_task(key.dst_device if transfer.kind == "send" else key.src_device)
+        other = device_label(key.dst_device if transfer.kind == "send" else key.src_device)
         after = duration(transfer.time - step.began)
         rows.append((after, transfer.kind, transfer.device, other, key.tensor or key.edge_name, transfer.nbytes))
     return rows
@@ -224,7 +224,7 @@ def _most(parts: Sequence[PartRecord], *, worked: bool) -> str:
     """Return the device that worked or waited longest, with how long."""
     times = [(_seconds(part) - part.waited if worked else part.waited, part.device) for part in parts]
     seconds, device = max(times, default=(0.0, ""))
-    return f"{short_task(device)} {duration(seconds)}" if seconds > 0.0 else "-"
+    return f"{device_label(device)} {duration(seconds)}" if seconds > 0.0 else "-"
 
 
 def _sent(step: StepRecord) -> int:

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from actorsession.cli.console import FAILURE, SUCCESS, add_address, print_json, print_line, raw
-from actorsession.cli.tasks import add_timeout, ask_tasks, report_silent, short_task
-from actorsession.drawing.text import byte_size, table
+from actorsession.cli.tasks import add_timeout, ask_tasks, report_silent
+from actorsession.drawing.text import byte_size, device_label, table
 
 if TYPE_CHECKING:
     from actorsession.cluster import TaskVariable
@@ -63,7 +63,7 @@ def _lines(variables: Sequence[TaskVariable], tasks: int) -> list[str]:
     rows = [
         (
             variable.name,
-            short_task(variable.device),
+            device_label(variable.device),
             variable.dtype,
             "?" if variable.shape is None else str(list(variable.shape)),
             variable.container,

@@ -14,8 +14,11 @@ from actorsession.drawing.text import byte_size, duration, percent
 
 if TYPE_CHECKING:
     from actorsession.config.stats import RunMetadata, StepStats, TransferStats
+    from actorsession.config.step_record import StepRecord
 
-__all__ = ["metadata_sheet", "step_picture", "step_sheet"]
+__all__ = ["metadata_sheet", "record_sheet", "step_picture", "step_sheet"]
+
+_TRANSFER_HEADINGS = ("key", "to", "sent after", "received after", "bytes")
 
 
 def step_sheet(stats: StepStats) -> Sheet:
@@ -53,7 +56,7 @@ def step_sheet(stats: StepStats) -> Sheet:
     tables = [
         Table("devices", ("device", "time of nodes", "of the step"), devices),
         Table("nodes", ("node", "type", "device", "took", "of the step", "began after", "bytes"), nodes, 3),
-        Table("transfers", ("key", "to", "sent after", "received after", "bytes"), list(_transfers(stats, start)), 2),
+        Table("transfers", _TRANSFER_HEADINGS, list(_transfers(stats, start)), 2),
         Table("messages", ("message", "from", "to", "sent after", "on the way", "bytes"), frames, 3),
         Table("clocks", ("task", "offset", "error"), clocks),
     ]
@@ -122,3 +125,33 @@ def metadata_sheet(metadata: RunMetadata) -> Sheet:
     tables = [*step.tables, Table("partitions", ("device", "nodes"), partitions)]
     title = f"RunMetadata of {step.title[0].lower()}{step.title[1:]}" if step.title else "RunMetadata"
     return Sheet(title, facts, tables, drawings)
+
+
+def record_sheet(record: StepRecord) -> Sheet:
+    """Return what is remembered of a step: the part of each device, with what it waited, and what was sent."""
+    stats = record.step_stats()
+    parts = [
+        (
+            part.device,
+            duration(part.began - record.began),
+            duration(part.ended - part.began) if part.ended else "-",
+            duration(part.waited),
+        )
+        for part in record.parts
+    ]
+    facts = {
+        "took": duration(record.took) if record.took else "it runs",
+        "error": record.error,
+        "fetches": ", ".join(record.fetches),
+        "feeds": ", ".join(record.feeds),
+        "at": record.task,
+        "session": record.session,
+        "trace": record.trace_id,
+        "left out": record.left_out or None,
+    }
+    tables = [
+        Table("parts", ("device", "began after", "took", "waited"), parts),
+        Table("transfers", _TRANSFER_HEADINGS, list(_transfers(stats, record.began)), 2),
+    ]
+    kind = "partial run" if record.kind == "partial" else "run"
+    return Sheet(f"Step {record.step_id}, a {kind}", facts, tables, step_sheet(stats).drawings)

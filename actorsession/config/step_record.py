@@ -9,11 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from actorsession.config.stats import NodeStats, StepStats, TransferStats
+from actorsession.drawing.shown import Shown
+from actorsession.drawing.text import duration
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
+from actorsession.terminal_text import visible
+
+if TYPE_CHECKING:
+    from actorsession.drawing.sheet import Sheet
 
 __all__ = ["ErrorRecord", "PartRecord", "StepKind", "StepRecord", "merge_records", "without_fragments"]
 
@@ -39,8 +45,8 @@ class PartRecord:
     waited: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepRecord:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StepRecord(Shown):
     """One step that has ended or runs, as a task or a session has seen it.
 
     Attributes:
@@ -88,6 +94,16 @@ class StepRecord:
     def ended(self) -> float:
         """Wall-clock seconds at its end; at its begin while it runs."""
         return self.began + self.took
+
+    def __repr__(self) -> str:
+        took = "running" if self.is_running else duration(self.took)
+        words = [", ".join(self.fetches), took, self.error]
+        return visible(f"<StepRecord {self.step_id}: {', '.join(filter(None, words))}>")
+
+    def _sheet(self) -> Sheet:
+        from actorsession.config.stats_sheet import record_sheet
+
+        return record_sheet(self)
 
     def step_stats(self) -> StepStats:
         """Return the record in the form of a traced step, of which a trace can be drawn.

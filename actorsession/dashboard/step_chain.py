@@ -2,7 +2,8 @@
 
 A ``StepRecord`` has the times of parts on devices and of the ends of transfers, and not of nodes. The chain is
 followed from the end: a part that waited has waited for the last value that came, so the time before belongs to
-that value's way and to the part that sent it. A part that did not wait has worked since its begin.
+that value's way and to the part that sent it. A part that did not wait has worked since its begin. What a partial
+run waits for is often its client: from a fetch that it has got to the next feed.
 ``observe.critical_path`` does the same for a traced step, node by node.
 """
 
@@ -24,12 +25,17 @@ __all__ = ["critical_parts", "transfers_of"]
 _LEAST_WAIT = 0.02
 # Share of a time that the estimate of a node must reach to be its reason, and nodes that are named where none does.
 _EXPLAINED, _NAMED = 0.1, 4
+# The other end of what the client of a partial run feeds and fetches.
+_CLIENT = "client"
 # Transfers that are followed; a loop over two devices has as many as iterations.
 _FOLLOWED = 200
 
 
 def transfers_of(transfers: Iterable[TransferStats]) -> list[dict[str, Any]]:
-    """Return the transfers of both ends, in the order in which they were seen first."""
+    """Return the transfers with both ends, in the order in which they were seen first.
+
+    What a partial run is fed comes from its client, and what is fetched goes there, whichever device its key names.
+    """
     ends: defaultdict[str, dict[str, TransferStats]] = defaultdict(dict)
     for transfer in sorted(transfers, key=lambda transfer: transfer.time):
         ends[transfer.key].setdefault(transfer.kind, transfer)
@@ -44,8 +50,8 @@ def transfers_of(transfers: Iterable[TransferStats]) -> list[dict[str, Any]]:
             {
                 "key": key,
                 "edge": parsed.edge_name,
-                "source": parsed.src_device,
-                "target": parsed.dst_device,
+                "source": _CLIENT if parsed.edge_name.startswith("feed_") else parsed.src_device,
+                "target": _CLIENT if parsed.edge_name.startswith("fetch_") else parsed.dst_device,
                 "bytes": max(end.nbytes for end in by_kind.values()),
                 "sent": None if sent is None else sent.time,
                 "received": None if received is None else received.time,
@@ -64,10 +70,14 @@ def critical_parts(record: StepRecord, plan: Mapping[str, Any]) -> list[dict[str
     parts = {part.device: part for part in record.parts if part.ended}
     if record.is_running or not parts:
         return []
-    crossings = [t for t in transfers_of(record.transfers) if t["sent"] is not None and t["received"] is not None]
+    seen = transfers_of(record.transfers)
+    fetched = [t for t in seen if t["target"] == _CLIENT and t["source"] in parts and t["sent"] is not None]
+    crossings = [t for t in seen if t["received"] is not None and (t["sent"] is not None or t["source"] == _CLIENT)]
     # A part ends a moment after it has sent its last value, which the end of the step does not wait for.
     sending = {crossing["source"] for crossing in crossings}
     last = [part for part in parts.values() if part.device not in sending] or parts.values()
+    if fetched:
+        last = [parts[max(fetched, key=_sent)["source"]]]
     now = max(last, key=lambda part: part.ended)
     planned, edge = _Planned(plan), ""
 
@@ -78,10 +88,19 @@ def critical_parts(record: StepRecord, plan: Mapping[str, Any]) -> list[dict[str
     ended, chain = now.ended, list[dict[str, Any]]()
     for _ in range(_FOLLOWED):
         crossing = _last_awaited(now, ended, crossings)
-        if crossing is None or crossing["source"] not in parts:
+        if crossing is None or crossing["source"] not in (_CLIENT, *parts):
             break
         arrived = crossing["received"]
         chain.append(worked(arrived, ended, crossing["edge"], edge))
+        if crossing["source"] == _CLIENT:
+            before = max([fetch for fetch in fetched if _sent(fetch) < arrived], key=_sent, default=None)
+            since = min(now.began, arrived) if before is None else _sent(before)
+            chain.append(_piece("wait", _CLIENT, f"until {tensor(crossing['edge'])} is fed", since, arrived))
+            ended = since
+            if before is None:
+                break
+            now, edge = parts[before["source"]], before["edge"]
+            continue
         where = f"{crossing['source']} to {now.device}"
         sent = min(crossing["sent"], arrived)  # clocks of two hosts differ
         chain.append(_piece("wire", where, tensor(crossing["edge"]), sent, arrived))
@@ -100,7 +119,12 @@ def _last_awaited(part: PartRecord, ended: float, crossings: Iterable[dict[str, 
     until = ended if part.waited > moment else part.began + moment
     arrived = [c for c in crossings if c["target"] == part.device and part.began - moment <= c["received"] <= until]
     # Of those that came together, the one that was sent last.
-    return max(arrived, key=lambda c: (c["received"], c["sent"]), default=None)
+    return max(arrived, key=lambda c: (c["received"], c["sent"] or 0.0), default=None)
+
+
+def _sent(crossing: Mapping[str, Any]) -> float:
+    sent: float = crossing["sent"]
+    return sent
 
 
 def _piece(kind: str, where: str, what: str, began: float, ended: float) -> dict[str, Any]:

@@ -20,6 +20,8 @@ _BYTES = frozenset({"bytes", "nbytes", "memory", "buffer"})
 _SECONDS = frozenset(
     {"seconds", "lag", "uptime", "age", "every", "median", "p50", "p90", "p99", "most", "took", "waited"}
 )
+# What is not worth a word.
+_NOTHING: tuple[object, ...] = (0, "", None, ())
 _SHARES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 
 
@@ -50,7 +52,7 @@ def _table(title: str, rows: Sequence[Any]) -> Table:
         field
         for field in dataclasses.fields(rows[0])
         if not all(is_default(field, getattr(row, field.name)) for row in rows)
-        and any(getattr(row, field.name) not in (0, "", None, ()) for row in rows)
+        and any(getattr(row, field.name) not in _NOTHING for row in rows)
     ]
     cells = [[_shown(field.name, getattr(row, field.name)) for field in fields] for row in rows]
     names = len(list(takewhile(lambda field: isinstance(getattr(rows[0], field.name), str), fields)))
@@ -63,7 +65,8 @@ def _shown(name: str, value: Any) -> object:
         return f"{value.total}, {shares}" if value.total else ""
     if dataclasses.is_dataclass(value):
         parts = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return ", ".join(f"{part.replace('_', ' ')} {quantity(part, number)}" for part, number in parts)
+        told = ((part.replace("_", " "), quantity(part, number)) for part, number in parts if number not in _NOTHING)
+        return ", ".join(f"{part} {number}" for part, number in told)
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {number}" for key, number in value.items())
     return quantity(name, value)

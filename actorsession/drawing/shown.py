@@ -46,12 +46,12 @@ class Shown:
 
 
 class ShownValue(Shown):
-    """Base of values that people print by themselves, such as counters: their ``repr`` is the sheet."""
+    """Base of values that people print by themselves, such as counters: their ``repr`` is what ``print`` shows."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return self._sheet().text()
+        return str(self)
 
 
 class Counters(ShownValue):

@@ -1,4 +1,4 @@
-"""Tables and quantities as text, for terminals and for what ``repr`` shows."""
+"""Tables, quantities and short names as text, for terminals and for what ``repr`` shows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from actorsession.terminal_text import visible
 
-__all__ = ["byte_size", "duration", "fit", "percent", "table"]
+__all__ = ["byte_size", "device_label", "duration", "fit", "percent", "table"]
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -66,3 +66,12 @@ def duration(seconds: float) -> str:
 def percent(part: float, whole: float) -> str:
     """Return a part as a percentage; "-" of nothing."""
     return f"{100 * part / whole:.0f} %" if whole else "-"
+
+
+def device_label(device_or_task: str) -> str:
+    """Return the name of a task or device without what is the same everywhere: ``worker/0``, ``worker/0 CPU:1``."""
+    parts = dict(part.partition(":")[::2] for part in device_or_task.strip("/").split("/"))
+    job, task, device = parts.get("job", ""), parts.get("task", ""), parts.get("device", "")
+    if not job or not task:
+        return device_or_task
+    return f"{job}/{task} {device}" if device and device != "CPU:0" else f"{job}/{task}"

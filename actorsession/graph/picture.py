@@ -20,7 +20,7 @@ from actorsession.graph.operation import Operation
 from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
 
-__all__ = ["PictureNode", "graph_picture", "nodes_of", "nodes_sheet", "partitions_picture"]
+__all__ = ["PictureNode", "Scope", "graph_picture", "nodes_of", "nodes_sheet", "open_scopes", "partitions_picture"]
 
 # Boxes that a reader takes in without scrolling far.
 _MOST = 18
@@ -64,8 +64,16 @@ class PictureNode:
 
 
 @dataclass(slots=True, eq=False)
-class _Scope:
-    """Nodes that one box stands for: a node, a scope, or nodes of one type that are alike."""
+class Scope:
+    """Nodes that one box stands for: a node, a scope, or nodes of one type that are alike.
+
+    Attributes:
+        label: what the box says.
+        nodes: its nodes.
+        path: of a scope, its name by parts.
+        opens: of a scope that may be opened, its last part.
+        group: the open scopes around it.
+    """
 
     label: str
     nodes: list[PictureNode]
@@ -141,7 +149,7 @@ def _drawn(
     boxes: list[Box] = []
     home: dict[_Place, int] = {}
     for number, (frame, nodes) in enumerate(parts):
-        for scope in _opened(nodes, most):
+        for scope in open_scopes(nodes, most):
             home |= {(number, node.name): len(boxes) for node in scope.nodes}
             boxes.append(_box(str(len(boxes)), scope, frame))
     between: dict[tuple[int, int], list[tuple[str, str]]] = {}
@@ -182,12 +190,12 @@ def _listed(names: Sequence[str]) -> str:
     return f"{len(names)}: {', '.join(names[:_NAMES])}{more}" if names else ""
 
 
-def _opened(nodes: Sequence[PictureNode], most: int) -> list[_Scope]:
-    """Return what the boxes stand for, after scopes were opened while there are few enough."""
+def open_scopes(nodes: Sequence[PictureNode], most: int) -> list[Scope]:
+    """Return what the boxes stand for, at most ``most``, after scopes were opened while there are few enough."""
     count = 0
-    closed: list[tuple[int, int, _Scope]] = []  # by size; the number decides between equal ones
-    final: list[_Scope] = []
-    waiting = _split(_Scope("", list(nodes)), most)
+    closed: list[tuple[int, int, Scope]] = []  # by size; the number decides between equal ones
+    final: list[Scope] = []
+    waiting = _split(Scope("", list(nodes)), most)
     number = 0
     while True:
         for scope in waiting:
@@ -211,7 +219,7 @@ def _opened(nodes: Sequence[PictureNode], most: int) -> list[_Scope]:
             return sorted(final, key=lambda scope: order[id(scope.nodes[0])])
 
 
-def _split(scope: _Scope, most: int) -> list[_Scope]:
+def _split(scope: Scope, most: int) -> list[Scope]:
     """Return the parts of a scope: nodes and scopes in it; where they are many, some in one."""
     depth = len(scope.path)
     parts: dict[str, list[PictureNode]] = {}
@@ -223,26 +231,26 @@ def _split(scope: _Scope, most: int) -> list[_Scope]:
     for name, inside in parts.items():
         if len(inside) == 1:
             label = "/".join(inside[0].name.split("/")[depth:]) or scope.path[-1]
-            scopes.append(_Scope(label, inside, (), "", group))
+            scopes.append(Scope(label, inside, (), "", group))
         else:
-            scopes.append(_Scope(name, inside, (*scope.path, name), name, group))
+            scopes.append(Scope(name, inside, (*scope.path, name), name, group))
     if len(scopes) <= most:
         return scopes
-    alike: dict[str, list[_Scope]] = {}
+    alike: dict[str, list[Scope]] = {}
     for one in scopes:
         alike.setdefault(_DIGITS.sub("#", one.label) if one.opens else one.nodes[0].op, []).append(one)
     merged = []
     for name, ones in alike.items():
         nodes = [node for one in ones for node in one.nodes]
-        merged.append(ones[0] if len(ones) == 1 else _Scope(f"{len(ones)} x {name}", nodes, group=group))
+        merged.append(ones[0] if len(ones) == 1 else Scope(f"{len(ones)} x {name}", nodes, group=group))
     if len(merged) <= most:
         return merged
     merged.sort(key=lambda one: -len(one.nodes))
     others = [node for one in merged[most - 1 :] for node in one.nodes]
-    return [*merged[: most - 1], _Scope("others", others, (), "", group)]
+    return [*merged[: most - 1], Scope("others", others, (), "", group)]
 
 
-def _box(name: str, scope: _Scope, frame: tuple[str, ...]) -> Box:
+def _box(name: str, scope: Scope, frame: tuple[str, ...]) -> Box:
     node = scope.nodes[0]
     if len(scope.nodes) == 1:
         lines = (*(() if node.op == scope.label.rpartition("/")[2] else (node.op,)), *node.lines)

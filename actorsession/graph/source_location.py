@@ -11,9 +11,9 @@ from types import FrameType
 __all__ = ["stack_level", "user_line"]
 
 # Modules between the user and the graph: the library, and modules through which it calls itself. The demo
-# counts as a user of the library.
+# and the program of the tour count as users of the library.
 _OURS = ("actorsession.", "contextlib", "functools")
-_USERS = ("actorsession.demo",)
+_USERS = ("actorsession.demo", "actorsession.cli.tour")
 # What calls the callbacks of a loop: who has started the loop did not ask for what they build.
 _LOOPS = ("asyncio.events", "actorsession.testing.simulation.schedule")
 _MAX_FRAMES = 40  # longer call chains in user code are not searched

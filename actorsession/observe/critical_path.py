@@ -20,7 +20,7 @@ from actorsession.config import FrameStats, NodeStats, PhaseStats, StepStats, Tr
 from actorsession.drawing import text
 from actorsession.drawing.chart import Lane, Span, lanes
 from actorsession.drawing.sheet import Sheet, Table
-from actorsession.drawing.shown import Shown
+from actorsession.drawing.shown import ShownValue
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import device_in_task, device_task
 from actorsession.observe.labels import parse_label
@@ -68,8 +68,8 @@ class PathRow:
         return self.ended - self.began
 
 
-@dataclass(frozen=True, slots=True)
-class CriticalPath(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class CriticalPath(ShownValue):
     """The critical path of a step; prints as a table of what took at least a hundredth of the time.
 
     Attributes:

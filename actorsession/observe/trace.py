@@ -28,7 +28,7 @@ from actorsession.config import FrameStats, NodeStats, PhaseStats, StepStats, Tr
 from actorsession.config.file_roots import path_text
 from actorsession.drawing import text
 from actorsession.graph.device import device_in_task, device_task
-from actorsession.observe.critical_path import critical_path, short_task
+from actorsession.observe.critical_path import critical_path
 from actorsession.observe.events import Event, event, naming, region
 from actorsession.observe.lanes import Span, spread
 from actorsession.plan.rendezvous_key import parse_key
@@ -80,7 +80,8 @@ def write_trace(path: str | os.PathLike[str], stats: StepStats) -> None:
     Raises:
         OpError: if the file cannot be written.
     """
-    content = (json.dumps(chrome_trace(stats), indent=1) + "\n").encode()
+    # Perfetto shows escapes such as ``\u00b1`` as they stand; half of a pair, which is no UTF-8, must stay one.
+    content = (json.dumps(chrome_trace(stats), indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
     write_whole(path_text(path), lambda file: file.writelines([content]))
 
 
@@ -115,7 +116,7 @@ class _Trace:
         for phase in self._stats.phases:
             self._spans[phase.task]["", phase.kind].append(self._phase_span(phase))
         for frame in self._stats.frames:
-            link = f"{short_task(frame.source)} > {short_task(frame.target)}"
+            link = f"{text.device_label(frame.source)} > {text.device_label(frame.target)}"
             self._spans[_LINKS][link, ""].append(self._frame_span(frame))
         for row in self._path.rows:
             share = f"{100 * self._path.share(row):.1f} %"
@@ -222,7 +223,8 @@ class _Trace:
         tids = itertools.count(1)
         for pid, process in enumerate(processes, start=1):
             error = errors.get(process)
-            yield naming("process_name", pid, f"{process} (±{text.duration(error)})" if error else process)
+            task = text.device_label(process)
+            yield naming("process_name", pid, f"{task} (±{text.duration(error)})" if error else task)
             for label, kind in sorted(self._spans[process]):
                 lanes = spread(self._spans[process][label, kind])
                 for number, lane in enumerate(lanes, start=1):

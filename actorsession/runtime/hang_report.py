@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any
 
-from actorsession.drawing.shown import Shown
+from actorsession.drawing.shown import ShownValue
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import short_device
 from actorsession.plan.rendezvous_key import RendezvousKey, parse_key
@@ -143,8 +143,8 @@ class StuckStep:
     moves: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HangReport(Shown):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HangReport(ShownValue):
     """What the steps of a session or of a cluster wait for. Its text begins with the root cause.
 
     Attributes:

@@ -45,8 +45,10 @@ def test_the_page_shows_the_tasks_and_the_session_until_a_signal_ends_the_tour()
         tasks = answer_of(link, "api/cluster")["tasks"]
         assert [task["task"] for task in tasks] == [f"/job:worker/replica:0/task:{number}" for number in (0, 1)]
         deadline = Deadline.after(PATIENCE)
-        while "tour" not in [session["name"] for session in answer_of(link, "api/sessions")]:
+        while "tour" not in (handles := {one["name"]: one["handle"] for one in answer_of(link, "api/sessions")}):
             assert not deadline.expired
             answer_of(link, "api/cluster")  # which asks the tasks
+        nodes = answer_of(link, f"api/graphs/{handles['tour']}")["nodes"]
+        assert all("/cli/tour.py:" in node["line"] for node in nodes)
         process.send_signal(signal.SIGINT)
         assert rest(process) == (0, "", "")

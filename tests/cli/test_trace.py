@@ -108,7 +108,7 @@ def test_the_trace_of_a_step_is_a_file_that_perfetto_opens(address: str, tmp_pat
     assert f"is in {path}" in out
     events = json.loads(path.read_text())["traceEvents"]
     names = {event["args"]["name"] for event in events if event["name"] == "process_name"}
-    assert {W0, W1} <= names
+    assert {"worker/0", "worker/1"} <= names
     assert {f"step {step['step_id']}", "waited"} <= {event["name"] for event in events if event["ph"] == "X"}
     assert {event["ph"] for event in events} >= {"s", "f"}
 

@@ -183,8 +183,10 @@ def test_the_trace_has_the_errors_of_clocks_an_arrow_per_transfer_and_lanes_of_l
     clocks = trace["otherData"]["clocks"]
     assert abs(clocks[W1]["offset"] + SHIFT) <= clocks[W1]["error"]
     names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
-    assert [n.partition(" (±")[0] for n in names.values()] == [W0, W1, "client", "links", "critical path"]
-    assert all(" (±" in name for name in names.values() if name.startswith("/job"))
+    assert [n.partition(" (±")[0] for n in names.values()] == [
+        *("worker/0", "worker/1", "client", "links", "critical path")
+    ]
+    assert all(" (±" in name for name in names.values() if name.startswith("worker"))
     starts = {e["id"]: e for e in events if e["ph"] == "s"}
     ends = {e["id"]: e for e in events if e["ph"] == "f"}
     assert len(starts) == len(ends) == 2
@@ -198,7 +200,7 @@ def test_the_trace_has_the_errors_of_clocks_an_arrow_per_transfer_and_lanes_of_l
     for span in spans:
         by_process.setdefault(names[span["pid"]].partition(" (±")[0], set()).add(span["name"])
     assert by_process["links"] == {"RunStep", "RunGraph", "push", "done"}
-    assert "wait for b:0" in by_process[W0]
+    assert "wait for b:0" in by_process["worker/0"]
     assert "work: b (TestSlow)" in by_process["critical path"]
 
 

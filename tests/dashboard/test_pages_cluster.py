@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, Graph
 from tests.cluster.kit import in_process, patient_cluster
+from tests.cluster.script import ROOT, environment, running
 from tests.dashboard.chromium import EXECUTABLE, Page, connected
 from tests.dashboard.kit import opened
 from tests.dashboard.test_pages_views import LOOKS
@@ -85,6 +88,8 @@ async def click_through(page: Page, *, phone: bool) -> None:
     await page.wait_for_text("Partitions and what they send")
     await page.wait_for_text("worker:1 CPU:0", ".over-time")
     await page.wait("document.querySelectorAll('.drawing .box').length >= 2")
+    tips = await page.value("[...document.querySelectorAll('.drawing .edge title')].map((tip) => tip.textContent)")
+    assert any(re.search(r"first:0 .*\n/job:worker/.*;edge_\d+_first:0;0:0", tip) for tip in tips)
     await page.wait_for_text("The generated code of each part")
     await page.click(".play")
     await page.wait("document.querySelector('.play').textContent.includes('Pause')")
@@ -104,8 +109,9 @@ async def click_through(page: Page, *, phone: bool) -> None:
     await page.press("Enter")
     await page.wait_for_text("test_pages_cluster.py", ".details")
     colours = "document.querySelectorAll('select')[1]"
-    await page.value(f"{colours}.value = 'time'; {colours}.dispatchEvent(new Event('change'))")
-    await page.wait_for_text("of a step, measured or else expected")
+    for kind, shown in (("op", "MatMul"), ("device", "worker:1 CPU:0"), ("time", "measured or else expected")):
+        await page.value(f"{colours}.value = '{kind}'; {colours}.dispatchEvent(new Event('change'))")
+        await page.wait_for_text(shown, ".legend")
     await page.wait("document.querySelector('.box.heat') !== null")
     await fits(page)
 
@@ -143,6 +149,34 @@ async def fits(page: Page) -> None:
     assert await page.value("document.documentElement.scrollWidth <= innerWidth"), await page.value("location.hash")
 
 
+async def test_the_example_that_is_slow_on_purpose_is_understood_from_the_page_alone(chromium: str) -> None:
+    """An expensive node, a link of 50 ms each way, and a tensor that crosses it to and fro: the first view says each,
+    with the line that built it, and again of one step."""
+    program = [sys.executable, str(ROOT / "examples" / "operate" / "slow_cluster.py"), "--hold", "--delay", "0.05"]
+    with running(program, env=environment(PYTHONUNBUFFERED="1")) as process:
+        assert process.stdout is not None
+        said = iter(process.stdout.readline, "")
+        address = await asyncio.to_thread(next, (line.split()[-1] for line in said if line.startswith("the cluster: ")))
+        async with opened(address, **AWAKE) as served, connected(chromium) as browser:
+            page = await browser.page()
+            await page.open(served.server.link)
+            for finding in ("worker:0: its kernels take", "worker:1: it answers in"):
+                await page.wait_for_text(finding, ".findings")
+            for words in (
+                "Most time of the last steps: loss:0",
+                "at worker:0 CPU:0: expensive (MatMul) [",
+                "slow_cluster.py:36",
+                "hidden:0 goes from worker:0/CPU:0 to worker:1/CPU:0, and activation:0",
+                "slow_cluster.py:32",
+                "the link to worker:1 answers after",
+            ):
+                await page.wait_for_text(words)
+            await page.click(".callout.calm a")
+            await page.wait_for_text("back: hidden:0 there, activation:0 back. On one device they would not cross.")
+            await page.wait_for_text("Tensors take ", ".callout")
+            assert page.complaints == []
+
+
 async def test_a_partial_run_shows_what_was_fed_and_fetched_so_far(chromium: str) -> None:
     with Graph().as_default() as graph:
         first, second = acts.placeholder(acts.float32, [], name="a"), acts.placeholder(acts.float32, [], name="b")
@@ -167,4 +201,9 @@ async def test_a_partial_run_shows_what_was_fed_and_fetched_so_far(chromium: str
         assert "b:0 not fed yet" in await page.text(".partial")
         assert await session.partial_run(handle, whole, {second: 3.0}) == 5.0
         await page.wait("!document.querySelector('h2').textContent.includes('runs for')")
+        await page.wait_for_text("until b:0 is fed", ".callout")
+        assert "would not cross" not in await page.text()
+        boxes = await page.value("[...document.querySelectorAll('.drawing .box')].map((box) => box.textContent)")
+        for box, name in zip(boxes, ("client", "worker:0 CPU:0", "worker:1 CPU:0"), strict=True):
+            assert box.startswith(name)
         assert page.complaints == []

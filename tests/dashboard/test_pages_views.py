@@ -104,6 +104,17 @@ async def test_a_step_is_opened_and_played_by_the_keyboard(chromium: str) -> Non
         await page.wait("document.querySelector('.play').textContent.includes('Play')")
 
 
+async def test_steps_that_run_are_lanes_that_move_between_two_answers(chromium: str) -> None:
+    async with opened(Synthetic(), chromium) as page:
+        await go(page, "steps")
+        await page.wait_for_text("2 steps running")
+        await page.value("void (window.fetch = () => new Promise(() => {}))")
+        picture = "document.querySelector('canvas.lanes').toDataURL()"
+        for _ in range(5):  # an answer that is under way draws them, too
+            before = await page.value(picture)
+            await page.wait(f"{picture} !== {json.dumps(before)}")
+
+
 async def test_a_task_that_is_chosen_shows_its_log_and_its_lines_alone(chromium: str) -> None:
     async with opened(Synthetic(), chromium) as page:
         await page.wait_for_text("worker:1")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import pytest
+
 from actorsession.config import StepRecord
 from actorsession.dashboard import critical_parts
 
@@ -108,6 +110,24 @@ def test_of_values_that_came_together_the_last_one_sent_counts() -> None:
     parts = [(A, 0.0, 10.0, 8.0), (B, 0.0, 5.0, 0.0), (C, 0.0, 7.0, 0.0)]
     pieces = chain(parts, [(B, A, "early", 4.0, 8.0), (C, A, "late", 6.0, 8.0)])
     assert ("wire", f"{C} to {A}", 6.0, 8.0) in pieces
+
+
+def test_a_partial_run_waits_for_its_client_between_what_that_has_fetched_and_what_it_feeds() -> None:
+    """A is fed x, sends h to B, and its client fetches it; B is fed f much later, and then has what is fetched last."""
+    parts = [(A, 0.0, 1.1, 0.8), (B, 0.2, 9.0, 8.6)]
+    fed = [(A, A, "feed_0_x:0", 0.9, 0.9), (A, B, "feed_1_f:0", None, 8.5)]
+    fetched = [(A, A, "fetch_0_h:0", 1.0, 1.0), (B, A, "fetch_1_end:0", 9.0, None)]
+    crossings = [(A, B, "edge_0_h:0", 1.0, 1.2), *fed, *fetched]
+    pieces = critical_parts(record(parts, crossings), {})
+    assert [(p["kind"], p["where"], p["began"] - 100.0, p["what"]) for p in pieces if p["kind"] != "work"] == [
+        ("wait", "client", pytest.approx(0.0), "until x:0 is fed"),
+        ("wait", "client", pytest.approx(1.0), "until f:0 is fed"),
+    ]
+    assert [(p["where"], p["ended"] - 100.0) for p in pieces if p["kind"] == "work"][1:] == [
+        (A, pytest.approx(1.0)),
+        (B, pytest.approx(9.0)),
+    ]
+    assert all(one["ended"] == other["began"] for one, other in itertools.pairwise(pieces))
 
 
 def test_the_pieces_are_in_order_although_clocks_differ() -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 import actorsession as acts
-from actorsession import AsyncSession, ConfigProto, Graph, LocalCluster, RunMetadata, RunOptions, Session
-from actorsession.config import NodeStats, StepStats, TransferStats
+from actorsession import AsyncSession, ConfigProto, Explanation, Graph, LocalCluster, RunMetadata, RunOptions, Session
+from actorsession.config import NodeStats, PartRecord, StepRecord, StepStats, TransferStats
 from actorsession.drawing import counters, picture
 from actorsession.graph import GraphDef, NodeDef
+from actorsession.observe import critical_path
 from actorsession.train import FitReport, FitResult
 from tests.drawing.test_html import read
 
@@ -72,6 +73,29 @@ def fit_result() -> FitResult:
     return FitResult(reports=reports, best=reports[-1], stopped_early=False)
 
 
+def step_stats() -> StepStats:
+    stats = metadata().step_stats
+    assert stats is not None
+    return stats
+
+
+def step_record() -> StepRecord:
+    with Session(graph=small_graph(), config=ConfigProto(device_count={"CPU": 2}, kept_steps=1)) as session:
+        session.run("z:0", {"x:0": [1.0, 2.0]})
+        (record,) = session.last_steps()
+    return record
+
+
+def explanation() -> Explanation:
+    with Session(graph=small_graph(), config=ConfigProto(device_count={"CPU": 2})) as session:
+        return session.explain("z:0", ["x:0"])
+
+
+def hostile_record() -> StepRecord:
+    parts = (PartRecord(HOSTILE, 1.0, 2.0, 0.5),)
+    return StepRecord(step_id=7, session=HOSTILE, task=HOSTILE, began=1.0, took=1.0, fetches=(HOSTILE,), parts=parts)
+
+
 def hostile_graph() -> GraphDef:
     nodes = [NodeDef(name=f"{HOSTILE}/{n}", op=HOSTILE, device=HOSTILE, source=HOSTILE) for n in range(3)]
     return GraphDef((*nodes, NodeDef(name="a", op="b", inputs=((nodes[0].name, 0),), control_inputs=(nodes[1].name,))))
@@ -97,6 +121,9 @@ SHOWN: dict[str, tuple[Callable[[], Any], str, int]] = {
     "session": (lambda: Session(graph=small_graph()), r"Session\n  target: +this process\n  state: +open\n", 1),
     "statistics": (statistics, r"SessionStatistics\n  runs: +1\n.*devices:\n    device .*seconds\n", 0),
     "step": (metadata, r"RunMetadata of step \d+\n  took: .*Mul .*transfers:.*partitions:.*CPU:1 +4", 2),
+    "critical path": (lambda: critical_path(step_stats()), r"critical path of .*\nkind +where", 1),
+    "step that was kept": (step_record, r"Step \d+, a run\n  took: .*fetches: +z:0\n.*parts:.*CPU:1 .*transfers:", 1),
+    "explanation": (explanation, r"A step that fetches z:0, fed with x:0 float32\[2\]\n.*Generated source\n", 1),
     "no step": (RunMetadata, r"RunMetadata$", 0),
     "fit": (fit_result, r"FitResult of 30 steps\n  best: +epoch 1, step 30.*reports:", 2),
     "hostile graph": (hostile_graph, r"GraphDef of 4 nodes\n.*<script>alert\(1\)</script>\\x1b", 1),
@@ -105,6 +132,7 @@ SHOWN: dict[str, tuple[Callable[[], Any], str, int]] = {
         r"SessionStatistics\n.*errors: +<script>alert\(1\)</script>\\x1b.* 2\n",
         0,
     ),
+    "hostile kept step": (hostile_record, r"Step 7, a run\n.*<script>alert\(1\)</script>\\x1b", 1),
     "hostile step": (hostile_step, r"RunMetadata of step 7\n.*<script>alert\(1\)</script>\\x1b", 2),
 }
 
@@ -129,8 +157,10 @@ def test_live_objects_stay_a_line_in_messages_and_values_are_printed_whole() -> 
     assert "\n" not in repr(graph)
     with Session(graph=graph) as session:
         assert "\n" not in repr(session)
-    assert re.match(r"RunMetadata of step \d+\n  took:", repr(metadata()))
-    assert repr(fit_result()) == str(fit_result())
+        why = session.why()
+    assert re.fullmatch(r"<StepRecord \d+: z:0, [\d.]+ [mu]?s>", repr(step_record()))
+    for value in (metadata(), step_stats(), critical_path(step_stats()), explanation(), why, fit_result()):
+        assert repr(value) == str(value)
 
 
 def test_the_drawing_of_an_object_is_svg_of_its_own() -> None:
@@ -187,6 +217,21 @@ async def test_a_cluster_shows_its_tasks() -> None:
 )
 def test_a_counter_has_the_unit_that_its_name_tells(name: str, value: object, expected: object) -> None:
     assert counters.quantity(name, value) == expected
+
+
+def test_counters_within_counters_are_a_line_of_those_that_have_counted() -> None:
+    @dataclass
+    class Link:
+        peer: str = "a"
+        calls_sent: int = 0
+        bytes_sent: int = 2048
+
+    @dataclass
+    class Whole:
+        link: Link | None = None
+
+    assert counters.counters_sheet(Whole(Link())).facts == {"link": "peer a, bytes sent 2.0 KiB"}
+    assert counters.counters_sheet(Whole()).facts == {}
 
 
 # -- pictures of graphs ----------------------------------------------------------------------------

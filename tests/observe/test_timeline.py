@@ -387,10 +387,10 @@ def test_both_ends_of_a_transfer_tell_the_bytes_and_the_other_device() -> None:
 def test_processes_are_named_after_tasks_and_lanes_after_devices() -> None:
     names = [(e["name"], e["args"]["name"]) for e in events(parameter_server_step(), "M")]
     assert names == [
-        ("process_name", "/job:ps/replica:0/task:0"),
+        ("process_name", "ps/0"),
         ("thread_name", "CPU:0"),
         ("thread_name", "CPU:0 arrivals"),
-        ("process_name", "/job:worker/replica:0/task:1"),
+        ("process_name", "worker/1"),
         ("thread_name", "CPU:0"),
         ("thread_name", "CPU:0 arrivals"),
         ("process_name", "critical path"),

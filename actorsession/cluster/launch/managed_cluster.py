@@ -111,7 +111,7 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         open_standard_descriptors()  # the loop may be the caller's own
         if self._snapshots_of is not None:
             self._spawner.cluster_id = await _stored_id(self._snapshots_of) or self._spawner.cluster_id
-        with shown_while("starting the tasks of the cluster", lambda: (_running(self), sum(self._jobs.values()))):
+        with shown_while("starting the tasks of the cluster", lambda: (_up(self), sum(self._jobs.values()))):
             await self._tasks.start_all(self._jobs)
         if self._life.state is State.STARTING:
             self._restarts.watch(self.processes.values())
@@ -395,6 +395,11 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._jobs}, {_running(self)} of {len(self.processes)} processes alive>"
+
+
+def _up(cluster: ManagedCluster[Any]) -> int:
+    """Return how many processes have said where they listen; another thread may ask."""
+    return sum(bool(process.address) for process in list(cluster.processes.values()))
 
 
 def _running(cluster: ManagedCluster[Any]) -> int:

@@ -73,6 +73,7 @@ export const on_the_way = (transfer) =>
 export function of_transfers(step, to_and_fro = true) {
   const pairs = new Map();
   for (const transfer of step.transfers ?? []) {
+    if ([transfer.source, transfer.target].includes("client")) continue; // what a partial run is fed, and fetches
     const pair = [transfer.source, transfer.target].join("\n");
     pairs.set(pair, [...(pairs.get(pair) ?? []), transfer]);
   }

@@ -76,8 +76,8 @@ export const plural = (number, word) => `${count(number)} ${word}${number === 1 
 /** Return the end of the number of a step, which is long and random where a master gives it. */
 export const step_name = (id) => (String(id).length > 8 ? `…${String(id).slice(-6)}` : String(id));
 
-/** Return the name of a tensor that a partition sends: without the number that its edge has. */
-export const tensor = (edge) => edge.replace(/^edge_\d+_/, "");
+/** Return the name of a tensor that a partition sends, or a client of a partial run: without the number of its edge. */
+export const tensor = (edge) => edge.replace(/^(edge|feed|fetch)_\d+_/, "");
 
 /** Return a device or task without what all names of a cluster share. */
 export const short = (name) =>

@@ -14,6 +14,7 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+from actorsession.drawing.shown import ShownValue
 from actorsession.errors import RequestValueError
 from actorsession.json_text import read_json_object
 from actorsession.records import dataclass
@@ -303,8 +304,8 @@ class TaskLink:
     round_trip: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Explanation(ShownValue):
     """One step before it runs.
 
     ``print(explanation)`` is a page of text, and a notebook shows it with its picture.

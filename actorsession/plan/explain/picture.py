@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from actorsession.drawing import Arrow, Box, Picture, html
 from actorsession.drawing.text import byte_size, duration
 from actorsession.graph.device import short_device
+from actorsession.graph.picture import PictureNode, Scope, open_scopes
 from actorsession.plan.explain.explanation import ExplainedNode, Explanation
 from actorsession.plan.explain.text import shape_text, summary
 
@@ -18,6 +20,8 @@ __all__ = ["html_document", "html_page", "picture"]
 
 # Boxes of a drawing that can still be read; above it nodes are gathered by name scope.
 _BOXES = 30
+# A device, and what is drawn there.
+_Place: TypeAlias = "tuple[str, Scope]"
 # Outputs whose types a box shows, and lines of the text at the pointer.
 _TYPES = 2
 _TITLES = 20
@@ -26,7 +30,7 @@ _TITLES = 20
 def picture(explanation: Explanation) -> Picture:
     """Return the drawing of an explanation."""
     places = _places(explanation)
-    gathered: dict[tuple[str, str], list[ExplainedNode]] = {}
+    gathered: dict[_Place, list[ExplainedNode]] = {}
     for node in explanation.nodes:
         gathered.setdefault(places[node.name], []).append(node)
     slow = {finding.node for finding in explanation.findings}
@@ -51,23 +55,24 @@ def _joined(arrows: list[Arrow], sizes: Mapping[str, int]) -> Arrow:
     return replace(first, label=f"{len(arrows)} values, {byte_size(nbytes)}" if nbytes else "", title=title)
 
 
-def _places(explanation: Explanation) -> Mapping[str, tuple[str, str]]:
-    """Return the device and the scope under which each node is drawn; without scopes, it is the device alone."""
-    depth = max([node.name.count("/") for node in explanation.nodes], default=0) + 1
-    while True:
-        places = {n.name: (n.device, "/".join(n.name.split("/")[:depth])) for n in explanation.nodes}
-        if not depth or len(set(places.values())) <= _BOXES:
-            return places
-        depth -= 1
+def _places(explanation: Explanation) -> Mapping[str, _Place]:
+    """Return the device of each node, and what it is drawn as there: a node or, of many, a scope."""
+    by_device: dict[str, list[PictureNode]] = {}
+    for node in explanation.nodes:
+        by_device.setdefault(node.device, []).append(PictureNode(node.name, node.op))
+    if len(explanation.nodes) <= _BOXES:
+        return {n.name: (d, Scope(n.name, [n])) for d, nodes in by_device.items() for n in nodes}
+    most = max(1, _BOXES // len(by_device))
+    return {n.name: (d, s) for d, nodes in by_device.items() for s in open_scopes(nodes, most) for n in s.nodes}
 
 
-def _name(place: tuple[str, str]) -> str:
-    return f"{place[1]} on {place[0]}"
+def _name(place: _Place) -> str:
+    return f"{place[1].nodes[0].name} on {place[0]}"
 
 
-def _box(device: str, scope: str, nodes: list[ExplainedNode], slow: set[str]) -> Box:
+def _box(device: str, scope: Scope, nodes: list[ExplainedNode], slow: set[str]) -> Box:
     task, _, name = device.rpartition("/device:")
-    frames = (short_device(task), name)
+    frames = (short_device(task), name, *scope.group)
     seconds = sum(node.seconds for node in nodes)
     kind = "slow" if any(node.name in slow for node in nodes) else ""
     first = nodes[0]
@@ -75,13 +80,13 @@ def _box(device: str, scope: str, nodes: list[ExplainedNode], slow: set[str]) ->
         kind = kind or ("constant" if first.op == "Const" else "variable" if first.op == "VarHandleOp" else "")
         types = tuple(map(shape_text, first.outputs[:_TYPES]))
         title = f"{first.name} ({first.op})\n{first.line}\n{first.reason}\n{duration(seconds)} expected"
-        return Box(_name((device, scope)), (first.op, *types), frames, kind, title, first.name)
+        return Box(_name((device, scope)), (first.op, *types), frames, kind, title, scope.label)
     lines = (f"{len(nodes)} nodes", duration(seconds))
-    title = "\n".join([f"{scope}: {', '.join(node.name for node in nodes[:20])}", first.line])
-    return Box(_name((device, scope)), lines, frames, kind, title, f"{scope}/..." if scope else "all of it")
+    title = "\n".join([", ".join([node.name for node in nodes[:_TITLES]]), first.line])
+    return Box(_name((device, scope)), lines, frames, kind, title, scope.label)
 
 
-def _arrows(explanation: Explanation, places: Mapping[str, tuple[str, str]]) -> Iterator[Arrow]:
+def _arrows(explanation: Explanation, places: Mapping[str, _Place]) -> Iterator[Arrow]:
     fed = {tensor.name for tensor in explanation.feeds}
     sent = {}
     for transfer in explanation.transfers:

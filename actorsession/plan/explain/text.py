@@ -11,7 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from actorsession.drawing.text import byte_size, duration, table
 from actorsession.graph.device import short_device
-from actorsession.plan.explain.explanation import ExplainedPartition, ExplainedTensor, Explanation, Finding, Refused
+from actorsession.plan.explain.explanation import (
+    ExplainedPartition,
+    ExplainedTensor,
+    Explanation,
+    Finding,
+    Missing,
+    Refused,
+)
 from actorsession.terminal_text import visible
 
 __all__ = ["page", "shape_text", "source", "summary"]
@@ -98,16 +105,24 @@ def _shortened(lines: Iterable[str], limit: int, what: str) -> list[str]:
 
 
 def _missing(explanation: Explanation) -> Iterator[str]:
+    by_kind: dict[str, list[Missing]] = {}
     for missing in explanation.missing:
-        where = f" ({missing.line})" if missing.line else ""
-        yield from _wrapped(f"{missing.what}{where}", f"{missing.kind}: ", _INDENT)
+        by_kind.setdefault(missing.kind, []).append(missing)
+    for kind, alike in by_kind.items():
+        for missing in alike[:_NAMES]:
+            where = f" ({missing.line})" if missing.line else ""
+            yield from _wrapped(f"{missing.what}{where}", f"{kind}: ", _INDENT)
+        if len(alike) > _NAMES:
+            yield f"{kind}: ... and {len(alike) - _NAMES} more: explanation.missing has all"
 
 
 def _findings(ranked: Sequence[Finding]) -> Iterator[str]:
-    for number, finding in enumerate(ranked, 1):
+    for number, finding in enumerate(ranked[:_ROWS], 1):
         where = f" ({finding.line})" if finding.line else ""
         yield from _wrapped(f"{finding.what}{where}", f"{number}. ", "   ")
         yield from _wrapped(finding.advice, "   -> ", "      ")
+    if len(ranked) > _ROWS:
+        yield f"... and {len(ranked) - _ROWS} more, which cost less: explanation.findings has all"
 
 
 def _chain(explanation: Explanation) -> Iterator[str]:

@@ -588,6 +588,9 @@ class Boxes {
         .slice(0, 30)
         .join("\n")}`,
     }));
+    // Of a partial run, whose values come and go one by one.
+    if (step.transfers.some((each) => [each.source, each.target].includes("client")))
+      boxes.unshift({ id: "client", title: "client", lines: [], group: [], tip: "the program" });
     const pairs = new Map();
     for (const transfer of step.transfers) {
       const pair = `${transfer.source}\n${transfer.target}`;
