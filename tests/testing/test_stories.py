@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,9 @@ from actorsession.testing import Schedule
 from actorsession.testing.simulation.explore import play, shorten, trace
 from actorsession.testing.simulation.history import Outcome
 from actorsession.testing.simulation.story import KINDS, Performance, Story
+from tests.dashboard.chromium import EXECUTABLE
+from tests.dashboard.conftest import chromium as chromium
+from tests.observe.test_perfetto import FAULTS, PACKAGE, opened, rows
 from tests.testing.planted import planted
 from tests.testing.seeds import FEW, MENDED, assert_all_hold, assert_mended
 
@@ -239,5 +244,27 @@ def test_a_story_that_fails_is_shortened_and_drawn() -> None:
     assert again.failed & defect.checks
     drawn = json.loads(json.dumps(trace(performance)))
     names = {event["args"]["name"] for event in drawn["traceEvents"] if event["ph"] == "M"}
-    assert names >= {"client-0", *performance.history.tasks, "simulation"}
+    assert names >= {"client-0", *[f"worker/{task}" for task, _ in enumerate(performance.history.tasks)], "simulation"}
     assert sum(event["ph"] == "X" and event["cat"] == "operation" for event in drawn["traceEvents"]) == again.steps
+
+
+@pytest.fixture
+def drawn() -> dict[str, Any]:
+    """The trace of a story, which has a loop of its own."""
+    return trace(play(Story.draw(3, 200))[1])
+
+
+@pytest.mark.process
+@pytest.mark.skipif(PACKAGE is None or EXECUTABLE is None, reason="needs Perfetto's page and a browser")
+async def test_perfetto_shows_all_operations_and_faults_of_a_story(
+    drawn: dict[str, Any], chromium: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "story.json"
+    path.write_text(json.dumps(drawn), encoding="utf-8")
+    async with opened(path, chromium) as page:
+        assert await rows(page, FAULTS) == []
+        spans = await rows(page, "select category, count() from slice where dur > 0 group by 1 order by 1")
+        processes = await rows(page, "select name from process where name != ''")
+    counts = Counter(event["cat"] for event in drawn["traceEvents"] if event["ph"] == "X" and event["dur"])
+    assert spans == sorted(map(list, counts.items()))
+    assert {"worker/0", "ps/0", "client-0", "simulation"} <= {name for (name,) in processes}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
@@ -16,6 +17,7 @@ from itertools import islice
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
+from actorsession.drawing.text import device_label
 from actorsession.observe.events import Event, event, naming, region
 from actorsession.records import dataclass
 from actorsession.session.graph_mutation_warnings import GraphGrowthWarning
@@ -30,6 +32,8 @@ T = TypeVar("T")
 
 # Seeds that a process takes at a time, and how often it does: caches and scattered memory grow by 1 to 4 MB a story.
 _AT_ONCE, _TIMES = 20, 10
+# The first lane of faults, below those of operations.
+_FAULTS = 1000
 # The check that a story fails which does not come to its end.
 _BROKEN = "the end"
 
@@ -158,16 +162,10 @@ def trace(performance: Performance) -> dict[str, Any]:
     history = performance.history
     clients = sorted({record.operation.client for record in history.records})
     pids = {name: pid for pid, name in enumerate([*map(client_host, clients), *history.tasks], start=1)}
-    events = [naming("process_name", pid, name) for name, pid in pids.items()]
+    events = [naming("process_name", pid, device_label(name)) for name, pid in pids.items()]
     end = performance.loop.now
     events += _operations(history, pids, end)
-    for disturbance in history.disturbances:
-        for host in disturbance.hosts:
-            began, ended = disturbance.began, min(disturbance.ended, end)
-            events.append(_instant(disturbance.what, pids.get(host, 0), began))
-            events.append(
-                region("fault", disturbance.what, pids.get(host, 0), 0, began * 1e6, (ended - began) * 1e6, {})
-            )
+    events += _disturbances(history, pids, end)
     events.append(naming("process_name", len(pids) + 1, "simulation"))
     for line in performance.loop.trace:
         when, _, what = line.partition(" ")
@@ -179,9 +177,28 @@ def _operations(history: History, pids: dict[str, int], end: float) -> Iterator[
     for record in history.records:
         operation = record.operation
         args = {"operation": str(operation), "outcome": record.outcome.value, "error": str(record.error or "")}
-        took = min(record.ended, end) - record.began
-        pid = pids[client_host(operation.client)]
-        yield region("operation", operation.kind, pid, operation.lane + 1, record.began * 1e6, took * 1e6, args)
+        lane, ended = (pids[client_host(operation.client)], operation.lane + 1), min(record.ended, end)
+        yield _span("operation", operation.kind, lane, record.began, ended, args)
+
+
+def _disturbances(history: History, pids: dict[str, int], end: float) -> Iterator[Event]:
+    busy: defaultdict[int, list[float]] = defaultdict(list)  # until when, by process and lane
+    for disturbance in sorted(history.disturbances, key=lambda each: each.began):
+        began, ended = disturbance.began, min(disturbance.ended, end)
+        for host in disturbance.hosts:
+            pid = pids.get(host, 0)
+            lanes = busy[pid]
+            # A viewer drops what overlaps in part: those of one time are in several lanes.
+            lane = next((k for k, until in enumerate(lanes) if until <= began), len(lanes))
+            lanes[lane : lane + 1] = [ended]
+            yield _instant(disturbance.what, pid, began)
+            yield _span("fault", disturbance.what, (pid, _FAULTS + lane), began, ended, {})
+
+
+def _span(category: str, name: str, lane: tuple[int, int], began: float, ended: float, args: dict[str, Any]) -> Event:
+    """Return a span whose ends are whole nanoseconds: those that adjoin overlap by nothing."""
+    first, last = round(began * 1e9), round(ended * 1e9)
+    return region(category, name, *lane, first / 1000, (last - first) / 1000, args)
 
 
 def _instant(what: str, pid: int, when: float) -> Event:
