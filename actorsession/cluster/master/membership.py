@@ -25,7 +25,7 @@ from actorsession.cluster.master.env import Changes, ClusterMembership, Member
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, NotFoundError, OpError
 from actorsession.messages.worker import GetStatus
 from actorsession.runtime.device_filters import DeviceFilters
 
@@ -151,7 +151,7 @@ class Membership:
         soon = Deadline.after(GRACE).earliest(deadline)
         answered, absent = await look_for_tasks(asked, self.cluster.links.worker, deadline, (), soon)
         for task in answered:
-            with contextlib.suppress(*AWAY):  # lost again; its next status says so
+            with contextlib.suppress(*AWAY, NotFoundError):  # lost again, or it has left; its next status says so
                 await self._admit(task, GRACE)
         return [task for task in tasks if task not in absent], absent
 
@@ -203,8 +203,10 @@ class Membership:
         async with self.members.opening[task]:
             if task not in self.missing:
                 return
-            # The worker may have opened the session when it was asked before.
-            address = self.cluster.wanted()[task]
+            # The worker may have opened the session when it was asked before, or have left the cluster since.
+            address = self.cluster.wanted().get(task)
+            if address is None:
+                raise NotFoundError(f"{task} has left the cluster", task=task)
             member = self.members.returned(answered, address)
             if member is None:
                 member = await self.members.open_again(answered, address, Deadline.after(limit))

@@ -164,12 +164,22 @@ class SessionMembers:
             if error is not None:
                 raise error
         except BaseException:
-            await self.drop([m for task, m in members.items() if self.unconfirmed.get(task) is m])
+            given_back = [self._children.start(self._give_back(m), name="drop a session") for m in members.values()]
+            if given_back:
+                await asyncio.wait(given_back, timeout=GRACE)
             raise
         for task in away:
             del members[task]
         members.update({o.found.task: o for o in outcomes if isinstance(o, Member)})
         return {task: f"{task} at {peers[task]} ({e.message})" for task, e in away.items()}
+
+    async def _give_back(self, member: Member) -> None:
+        """End the session at a worker at which it was opened in vain, unless somebody has taken it from there."""
+        task = member.found.task
+        async with self.opening[task]:
+            if self.unconfirmed.get(task) is member:
+                member.lapsed = True  # before it is asked: nobody takes what is being dropped
+                await self.drop([member])
 
     async def _enter(self, member: Member, peers: Mapping[str, str], deadline: Deadline) -> Member:
         """Open the session at a worker, unless a step has done so meanwhile, and return the current member.
