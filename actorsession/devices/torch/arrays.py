@@ -59,11 +59,14 @@ class TorchArrays:
 
     Args:
         device: torch's name of the device.
+
+    Attributes:
+        is_host: whether the arrays are in the memory of the host, and so are numpy's as well.
     """
 
     def __init__(self, device: str = "cpu") -> None:
         self.device = torch.device(device)
-        self._is_host = self.device.type == "cpu"
+        self.is_host = self.device.type == "cpu"
 
     def holds(self, dtype: DType) -> bool:
         """See ``DeviceArrays.holds``."""
@@ -74,13 +77,13 @@ class TorchArrays:
         if type(value) is Tensor:
             return value
         tensor = borrowed(value)
-        return tensor if self._is_host else tensor.to(self.device)
+        return tensor if self.is_host else tensor.to(self.device)
 
     def to_host(self, value: Any) -> Any:
         """See ``DeviceArrays.to_host``."""
         if type(value) is not Tensor:
             return getattr(value, "on_host", value)  # a variable has both faces
-        tensor = value if self._is_host else value.cpu()
+        tensor = value if self.is_host else value.cpu()
         if tensor.is_complex():
             tensor = tensor.resolve_conj()
         if tensor.dtype is torch.bfloat16:

@@ -108,7 +108,7 @@ class TorchVariable(Variable):
 
 
 class _OnHost(Variable):
-    """A variable of a torch device with numpy arrays: each change converts the whole value."""
+    """A variable of a torch device with numpy arrays, which are changed in place where they are the tensor's memory."""
 
     __slots__ = ("_of",)
 
@@ -147,20 +147,30 @@ class _OnHost(Variable):
         self._of.assign(value)
 
     def update(self, function: Callable[..., Any], *operands: Any) -> None:
-        self._replace(lambda value: function(value, *operands))
+        def step(value: Any) -> Any:
+            if not isinstance(value, np.ndarray):
+                return function(value, *operands)
+            function(value, *operands, out=value)
+            return value
+
+        if self._of.arrays.holds(self.spec.dtype):
+            self.access(step)
+        else:
+            Variable.update(self._of, function, *operands)
 
     def access(self, function: Callable[[Any], Any]) -> None:
-        self._replace(lambda value: function(value.copy() if isinstance(value, np.ndarray) else value))
+        arrays = self._of.arrays
 
-    def _replace(self, function: Callable[[Any], Any]) -> None:
-        variable = self._of
-        with self._lock:
-            value = variable.arrays.to_host(variable._value)
-            if value is None:
-                raise variable._without_value()
-            variable.changes += 1
-            value = function(value)
-            variable._value = variable.arrays.to_device(value) if variable.arrays.holds(variable.spec.dtype) else value
+        def step(tensor: torch.Tensor) -> None:
+            value = arrays.to_host(tensor)
+            result = function(value)
+            if result is not value or not arrays.is_host:
+                tensor.copy_(arrays.to_device(result))
+
+        if arrays.holds(self.spec.dtype):
+            self._of.change(step)
+        else:
+            Variable.access(self._of, function)
 
     def clear(self) -> None:
         self._of.clear()
