@@ -33,17 +33,18 @@ from actorsession.ops.convolutions.pooling_nodes import Pool, pool_of
 from actorsession.ops.shape_operands import Ints
 from actorsession.records import dataclass
 
-__all__ = ["ROWS"]
+__all__ = ["ROWS", "channels_second", "restored"]
 
 aten = torch.ops.aten
 
 
-def _channels_second(images: Tensor, data_format: str) -> Tensor:
+def channels_second(images: Tensor, data_format: str) -> Tensor:
     """Return images as torch takes them, without a copy."""
     return images if data_format.startswith("NC") else images.movedim(-1, 1)
 
 
-def _restored(images: Tensor, data_format: str) -> Tensor:
+def restored(images: Tensor, data_format: str) -> Tensor:
+    """Return images of torch in a node's layout, without a copy where torch kept it."""
     return images.contiguous() if data_format.startswith("NC") else images.movedim(1, -1).contiguous()
 
 
@@ -129,7 +130,7 @@ def _convolution(context: KernelContext) -> Kernel:
         slides, shape = slides_of(images.shape, filters.shape)
         if not math.prod(shape):
             return images.new_zeros(shape)
-        x = _channels_second(images, data_format)
+        x = channels_second(images, data_format)
         pads, around = _padding(slides)
         if around is not None:
             x = functional.pad(x, around)
@@ -138,7 +139,7 @@ def _convolution(context: KernelContext) -> Kernel:
         out = torch.convolution(
             x, weights, None, slides.strides, pads, slides.dilations, False, [0] * len(pads), groups
         )
-        return _restored(out, data_format)
+        return restored(out, data_format)
 
     return kernel
 
@@ -176,12 +177,12 @@ def _input_gradient(context: KernelContext) -> Kernel:
         if not math.prod(images) or not back.numel():
             return back.new_zeros(images)
         pads, around = _padding(slides)
-        x = _channels_second(back.new_empty(images), data_format)
+        x = channels_second(back.new_empty(images), data_format)
         spatial = list(x.shape[2:])
         if around is not None:
             x = functional.pad(x, around)
-        out, _ = _back(x, form.as_torch(filters), _channels_second(back, data_format), slides, pads, [True, False])
-        return _restored(_cropped(out, around, spatial), data_format)
+        out, _ = _back(x, form.as_torch(filters), channels_second(back, data_format), slides, pads, [True, False])
+        return restored(_cropped(out, around, spatial), data_format)
 
     return kernel
 
@@ -196,12 +197,12 @@ def _filter_gradient(context: KernelContext) -> Kernel:
         check_back(back, shape)
         if not math.prod(filter_size) or not back.numel():
             return back.new_zeros(filter_size)
-        x = _channels_second(images, data_format)
+        x = channels_second(images, data_format)
         pads, around = _padding(slides)
         if around is not None:
             x = functional.pad(x, around)
         weights = form.as_torch(back.new_empty(filter_size))
-        _, out = _back(x, weights, _channels_second(back, data_format), slides, pads, [False, True])
+        _, out = _back(x, weights, channels_second(back, data_format), slides, pads, [False, True])
         return form.from_torch(out, filter_size)
 
     return kernel
@@ -250,7 +251,7 @@ def _shapes(pool: Pool, images: Tensor) -> tuple[Tensor, Sliding, tuple[int, ...
     if images.ndim != pool.rank:
         raise InvalidArgumentError(f"images have rank {pool.rank}, got shape {list(images.shape)}")
     shape = tuple([int(n or 0) for n in pool.output_dims(tuple(images.shape), InvalidArgumentError)])
-    x = _channels_second(images, pool.windows.data_format)
+    x = channels_second(images, pool.windows.data_format)
     return x, pool.sliding((x.shape[0], *x.shape[2:], x.shape[1])), shape
 
 
@@ -270,7 +271,7 @@ def _max_pool(context: KernelContext) -> Kernel:
             return images.new_zeros(shape)
         x, _ = _padded_low(x, slides)
         largest, places = largest_of(x, pool.window, pool.windows.strides)
-        out = _restored(largest, pool.windows.data_format)
+        out = restored(largest, pool.windows.data_format)
         out.places = places, weakref.ref(images)  # for the gradient; torch finds them in any case
         return out
 
@@ -296,7 +297,7 @@ def _max_pool_grad(context: KernelContext) -> Kernel:
         places, images_of = getattr(result, "places", (None, None))
         if images_of is None or images_of() is not images:
             _, places = calls.largest(x, pool.window, strides)
-        g = _channels_second(back, pool.windows.data_format)
+        g = channels_second(back, pool.windows.data_format)
         if forward:
             g = g if around is None else functional.pad(g, around)
             out = torch.gather(g.flatten(2), 2, places.flatten(2)).reshape(places.shape)
@@ -304,7 +305,7 @@ def _max_pool_grad(context: KernelContext) -> Kernel:
             none, ones = [0] * len(spatial), [1] * len(spatial)
             out = calls.largest_back(g, x, pool.window, strides, none, ones, False, places)
             out = _cropped(out, around, spatial)
-        return _restored(out, pool.windows.data_format)
+        return restored(out, pool.windows.data_format)
 
     return kernel
 
@@ -319,7 +320,7 @@ def _avg_pool(context: KernelContext) -> Kernel:
         means = _window_means(x, slides, pool)
         if _around(slides) is not None:
             means = means / _window_means(torch.ones_like(x[:1, :1]), slides, pool)
-        return _restored(means, pool.windows.data_format)
+        return restored(means, pool.windows.data_format)
 
     return kernel
 
@@ -344,12 +345,12 @@ def _avg_pool_grad(context: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"the gradient has shape {list(shape)}, got {list(back.shape)}")
         if not math.prod(shape):
             return torch.zeros_like(images)
-        g, spatial, around = _channels_second(back, pool.windows.data_format), list(x.shape[2:]), _around(slides)
+        g, spatial, around = channels_second(back, pool.windows.data_format), list(x.shape[2:]), _around(slides)
         if around is not None:
             g = g / _window_means(torch.ones_like(x[:1, :1]), slides, pool)
             x = functional.pad(x, around)
         out = mean_back(g, x, pool.window, pool.windows.strides, [0] * len(spatial), False, True, None)
-        return _restored(_cropped(out, around, spatial), pool.windows.data_format)
+        return restored(_cropped(out, around, spatial), pool.windows.data_format)
 
     return kernel
 

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from actorsession.devices.torch.kernels import convolutions, elementwise, layout, linear, neural, reductions, training
+from actorsession.devices.torch.kernels import (
+    convolutions,
+    elementwise,
+    images,
+    indexing,
+    layout,
+    linear,
+    neural,
+    normalisation,
+    recurrent,
+    reductions,
+    signals,
+    training,
+)
 from actorsession.devices.torch.kernels.rows import Rows
 
 __all__ = ["ROWS", "TRANSPARENT"]
@@ -12,8 +25,13 @@ ROWS: Rows = {
     **reductions.ROWS,
     **linear.ROWS,
     **neural.ROWS,
+    **normalisation.ROWS,
     **convolutions.ROWS,
+    **recurrent.ROWS,
+    **images.ROWS,
+    **signals.ROWS,
     **layout.ROWS,
+    **indexing.ROWS,
     **training.ROWS,
 }
 """The torch kernels by operation type."""
