@@ -6,14 +6,15 @@ The pixels that each new pixel is made of, and their weights, are those of the C
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from actorsession.devices.torch.arrays import positions
+from actorsession.devices.torch.arrays import TORCH_TYPES, positions
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, row, widened
 from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.opsets.images.crops import sampled
 from actorsession.opsets.images.resampling import Taps, area_taps, bicubic_taps, bilinear_taps, nearest_taps
 
 __all__ = ["ROWS"]
@@ -108,9 +109,124 @@ def _nearest_back(context: KernelContext) -> Kernel:
     return kernel
 
 
+# -- boxes -----------------------------------------------------------------------------------------
+
+
+class _Crops:
+    """The pixels that boxes of images are made of, as positions in all images laid one behind the other.
+
+    Args:
+        op: operation type.
+        boxes: the boxes.
+        which: the image of each.
+        images: the shape of the images.
+        size: height and width of the crops.
+    """
+
+    def __init__(self, op: str, boxes: Tensor, which: Any, images: Sequence[int], size: Sequence[int]) -> None:
+        fitting(len(images) == 4 and all(images[1:3]) and boxes.ndim == 2 and boxes.shape[1] == 4)
+        fitting(which.shape == boxes.shape[:1] and bool(((which >= 0) & (which < images[0])).all()))
+        height, width = images[1:3]
+        self.rows, self.columns = sampled(boxes.cpu().numpy(), (height, width), (size[0], size[1]))
+        self._first, self._width = which[:, None, None] * (height * width), width
+        self._like = boxes
+        self.shape = (len(boxes), *size)
+
+    def pixels(self, images: Tensor, rows: Any, columns: Any) -> Tensor:
+        """Return the pixels at some rows and columns of each box, as float32."""
+        flat = images.reshape(-1, images.shape[3])
+        return flat.index_select(0, self.places(rows, columns)).reshape(*self.shape, -1).float()
+
+    def places(self, rows: Any, columns: Any) -> Tensor:
+        """Return the positions of pixels."""
+        places = self._first + rows[:, :, None] * self._width + columns[:, None, :]
+        return positions(places.reshape(-1), self._like)
+
+    def inside(self) -> Tensor:
+        """Return which pixels of a crop are within their image."""
+        return self.on_device(self.rows.inside[:, :, None, None] & self.columns.inside[:, None, :, None])
+
+    def parts(self) -> tuple[Tensor, Tensor]:
+        """Return how far each pixel of a crop is from those above and to the left of it."""
+        return self.on_device(self.rows.part[:, :, None, None]), self.on_device(self.columns.part[:, None, :, None])
+
+    def on_device(self, array: Any) -> Tensor:
+        """Return an array beside the boxes."""
+        return torch.from_numpy(array).to(self._like.device)
+
+
+def _crop(context: KernelContext) -> Kernel:
+    beyond, smooth = float(context.attrs["extrapolation_value"]), context.attrs["method"] == "bilinear"
+
+    def kernel(images: Tensor, boxes: Tensor, which: Any, size: Any) -> Tensor:
+        sizes = ints(size)
+        fitting(len(sizes) == 2 and min(sizes) > 0)
+        crops = _Crops(context.op, boxes, which, images.shape, sizes)
+        rows, columns = crops.rows, crops.columns
+        if smooth:
+            below, right = crops.parts()
+            top, bottom = [
+                torch.lerp(crops.pixels(images, line, columns.low), crops.pixels(images, line, columns.high), right)
+                for line in (rows.low, rows.high)
+            ]
+            out = torch.lerp(top, bottom, below)
+        else:
+            out = crops.pixels(images, rows.near, columns.near)
+        return out.masked_fill_(~crops.inside(), beyond)
+
+    return kernel
+
+
+def _crop_back(context: KernelContext) -> Kernel:
+    dtype, smooth = TORCH_TYPES[context.outputs[0].dtype], context.attrs["method"] == "bilinear"
+
+    def kernel(back: Tensor, boxes: Tensor, which: Any, size: Any) -> Tensor:
+        shape = ints(size)
+        fitting(len(shape) == 4 and min(shape) >= 0 and back.ndim == 4 and back.shape[3] == shape[3])
+        crops = _Crops(context.op, boxes, which, shape, back.shape[1:3])
+        rows, columns, channels = crops.rows, crops.columns, shape[3]
+        out = back.new_zeros(shape[0] * shape[1] * shape[2], channels, dtype=torch.promote_types(dtype, torch.float32))
+        flow = back.masked_fill(~crops.inside(), 0).to(out.dtype)
+        if smooth:
+            below, right = crops.parts()
+            for line, tall in ((rows.low, 1 - below), (rows.high, below)):
+                for place, wide in ((columns.low, 1 - right), (columns.high, right)):
+                    out.index_add_(0, crops.places(line, place), (flow * (tall * wide)).reshape(-1, channels))
+        else:
+            out.index_add_(0, crops.places(rows.near, columns.near), flow.reshape(-1, channels))
+        return out.reshape(shape).to(dtype)
+
+    return kernel
+
+
+def _boxes_back(context: KernelContext) -> Kernel:
+    def kernel(back: Tensor, images: Tensor, boxes: Tensor, which: Any) -> Tensor:
+        fitting(back.ndim == 4 == images.ndim and len(back) == len(boxes) and back.shape[3] == images.shape[3])
+        crops = _Crops(context.op, boxes, which, images.shape, back.shape[1:3])
+        rows, columns = crops.rows, crops.columns
+        top_left, top_right, bottom_left, bottom_right = [
+            crops.pixels(images, line, place) for line in (rows.low, rows.high) for place in (columns.low, columns.high)
+        ]
+        below, right = crops.parts()
+        flow = back.masked_fill(~crops.inside(), 0)
+        # The derivative of the value at each position along an axis of the image.
+        down = torch.lerp(bottom_left - top_left, bottom_right - top_right, right)
+        across = torch.lerp(top_right - top_left, bottom_right - bottom_left, below)
+        by_row = (flow * down).sum((2, 3)) * (images.shape[1] - 1)
+        by_column = (flow * across).sum((1, 3)) * (images.shape[2] - 1)
+        tall, wide = crops.on_device(rows.scale), crops.on_device(columns.scale)
+        parts = by_row * (1 - tall), by_column * (1 - wide), by_row * tall, by_column * wide
+        return torch.stack([part.sum(1) for part in parts], 1).float()
+
+    return kernel
+
+
 ROWS: Rows = {
     **{f"Resize{kind}": row(_resize, host=[1], checks=True, takes=floats) for kind in ("Area", "Bicubic", "Bilinear")},
     **{f"Resize{kind}Grad": row(_resize_back, checks=True) for kind in ("Bicubic", "Bilinear")},
     "ResizeNearestNeighbor": row(_nearest, host=[1], checks=True),
     "ResizeNearestNeighborGrad": row(_nearest_back, host=[1], checks=True),
+    "CropAndResize": row(_crop, host=[2, 3], checks=True),
+    "CropAndResizeGradImage": row(_crop_back, host=[2, 3], checks=True),
+    "CropAndResizeGradBoxes": row(_boxes_back, host=[3], checks=True),
 }

@@ -89,7 +89,8 @@ def _gather(context: KernelContext) -> Kernel:
         if shared:  # one part of the batch behind the other, and the axis before what is between
             count, shape = math.prod(front), places.shape
             x = x.movedim(at, shared).reshape(count * size, *between, *behind)
-            places = places.reshape(count, -1) + np.arange(0, count * size, size)[:, None]
+            each = math.prod(shape[shared:])
+            places = places.reshape(count, each) + np.arange(count)[:, None] * size
             rows = torch.index_select(x, 0, positions(places.reshape(-1), x))
             rows, more = rows.reshape(*shape, *between, *behind), len(shape) - shared
             return rows.movedim(tuple(range(shared, len(shape))), tuple(range(at, at + more))).contiguous()
@@ -101,7 +102,8 @@ def _gather(context: KernelContext) -> Kernel:
 
 def _places_in(indices: Any, front: Sequence[int]) -> Any:
     """Return positions of several coordinates as positions in those axes laid one behind the other."""
-    coordinates = indices.reshape(-1, indices.shape[-1]).astype(np.int64, copy=False)
+    count = math.prod(indices.shape[:-1])
+    coordinates = indices.reshape(count, indices.shape[-1]).astype(np.int64, copy=False)
     if coordinates.size:
         fitting(bool((coordinates >= 0).all() and (coordinates < np.array(front, np.int64)).all()))
     steps = [math.prod(front[k + 1 :]) for k in range(len(front))]
@@ -187,7 +189,16 @@ def _tensor_scatter(change: Change) -> Callable[[KernelContext], Kernel]:
     return make
 
 
+def _replace(out: Tensor, places: Tensor, rows: Tensor) -> None:
+    """Replace rows; of several for one place the last one counts."""
+    distinct, last = np.unique(places.cpu().numpy()[::-1], return_index=True)
+    if distinct.size < len(places):
+        places, rows = positions(distinct, rows), rows.index_select(0, positions(len(places) - 1 - last, rows))
+    out.index_copy_(0, places, rows)
+
+
 _SCATTERS: dict[str, Change] = {
+    "Update": _replace,
     "Add": lambda out, places, rows: out.index_add_(0, places, rows),
     "Sub": lambda out, places, rows: out.index_add_(0, places, rows, alpha=-1),
     "Max": _extreme("amax"),

@@ -65,22 +65,13 @@ def _split(context: KernelContext) -> Kernel:
     return kernel
 
 
-def _split_sizes(context: KernelContext) -> Kernel:
-    widths, axis = context.constant(1), context.constant(2)
-    assert widths is not None
-    assert axis is not None
-    sizes, at = ints(widths), int(axis)
-
-    def kernel(x: Tensor, *_: Any) -> Any:
-        fitting(sum(sizes) == x.shape[at])
-        return x.clone() if len(sizes) == 1 else torch.split(x, sizes, at)
-
-    return kernel
-
-
-def _sizes_known(context: KernelContext) -> bool:
-    widths = context.constant(1)
-    return widths is not None and context.constant(2) is not None and bool((widths >= 0).all())
+def _split_sizes(x: Tensor, widths: Any, where: Any) -> Any:
+    sizes, axis = ints(widths), int(where)
+    fitting(np.ndim(where) == 0 and np.ndim(widths) == 1 and -x.ndim <= axis < x.ndim and sizes.count(-1) <= 1)
+    rest = x.shape[axis] - sum(size for size in sizes if size != -1)
+    sizes = [rest if size == -1 else size for size in sizes]
+    fitting(min(sizes) >= 0 and sum(sizes) == x.shape[axis])
+    return x.clone() if len(sizes) == 1 else torch.split(x, sizes, axis)
 
 
 def _pack(context: KernelContext) -> Kernel:
@@ -322,7 +313,7 @@ ROWS: Rows = {
     "Concat": row(_concat, host=[0], checks=True),
     "ConcatV2": row(_concat, host=[-1], checks=True),
     "Split": row(_split, host=[0], aliases=True, checks=True),
-    "SplitV": row(_split_sizes, host=[1, 2], aliases=True, takes=_sizes_known, checks=True),
+    "SplitV": plain(_split_sizes, host=[1, 2], aliases=True, checks=True),
     "Pack": row(_pack),
     "Unpack": row(_unpack, aliases=True),
     "Slice": row(_slice, host=[1, 2], aliases=True, checks=True),

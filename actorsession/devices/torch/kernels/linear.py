@@ -73,10 +73,10 @@ def _einsum(context: KernelContext) -> Kernel:
     return kernel
 
 
-def _sums_products(context: KernelContext) -> bool:
-    """Whether an equation is one of torch's: a label that the result has twice, which makes a diagonal, it has not."""
-    _, arrow, output = str(context.attrs["equation"]).replace(" ", "").replace("...", ".").partition("->")
-    return bool(arrow) and len(set(output)) == len(output)
+def _contracts(context: KernelContext) -> bool:
+    """Whether an equation is one of torch's: it adds up no axes of an ellipsis, and makes no diagonals."""
+    operands, arrow, output = str(context.attrs["equation"]).replace(" ", "").replace("...", ".").partition("->")
+    return bool(arrow) and len(set(output)) == len(output) and ("." in output or "." not in operands)
 
 
 def _band_part(x: Tensor, low: Any, high: Any) -> Tensor:
@@ -92,7 +92,7 @@ ROWS: Rows = {
     "BatchMatMul": row(_batch_matmul),
     "BatchMatMulV2": row(_batch_matmul),
     "BatchMatMulV3": row(_batch_matmul, takes=lambda context: context.inputs[0].dtype is context.outputs[0].dtype),
-    "Einsum": row(_einsum, checks=True, takes=_sums_products),
+    "Einsum": row(_einsum, checks=True, takes=_contracts),
     "MatrixBandPart": plain(_band_part, host=[1, 2], checks=True),
     "L2Loss": plain(_half_of_squares),
 }
