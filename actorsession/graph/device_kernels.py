@@ -92,11 +92,13 @@ class DeviceKernels:
         rows: its kernels by operation type.
         transparent: operation types whose kernel for the CPU never looks into a tensor of a dtype that the device
             holds, and so takes the arrays of any device, such as ``Identity``.
+        hosted: operation types that are left to the kernel of the CPU on purpose, of which nothing is said.
     """
 
     arrays: Callable[[str], DeviceArrays]
     rows: Mapping[str, DeviceKernel]
     transparent: frozenset[str] = field(default_factory=frozenset)
+    hosted: frozenset[str] = field(default_factory=frozenset)
 
 
 _KERNELS: dict[str, DeviceKernels] = scoped({})
@@ -135,7 +137,7 @@ def definition_of(context: KernelContext) -> OpDef:
             spec.dtype is resource for spec in context.inputs
         ):
             return definition  # it has nothing to do with the device
-        if row is None:
+        if row is None and context.op not in kernels.hosted:
             _tell(definition, context.device)
         return replace(
             definition,

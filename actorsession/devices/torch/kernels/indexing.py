@@ -18,7 +18,7 @@ from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops.arrays.strided import fixed_index, index_text, numpy_index
 from actorsession.ops.reductions.segment_kernels import check_sorted, highest, lowest
 
-__all__ = ["ROWS"]
+__all__ = ["ROWS", "SCATTERS"]
 
 
 # -- slices ----------------------------------------------------------------------------------------
@@ -197,13 +197,14 @@ def _replace(out: Tensor, places: Tensor, rows: Tensor) -> None:
     out.index_copy_(0, places, rows)
 
 
-_SCATTERS: dict[str, Change] = {
+SCATTERS: dict[str, Change] = {
     "Update": _replace,
     "Add": lambda out, places, rows: out.index_add_(0, places, rows),
     "Sub": lambda out, places, rows: out.index_add_(0, places, rows, alpha=-1),
     "Max": _extreme("amax"),
     "Min": _extreme("amin"),
 }
+"""What changes rows at some places of a tensor, by the end of the names of operation types."""
 
 
 def _refuses(context: KernelContext) -> bool:
@@ -410,7 +411,7 @@ ROWS: Rows = {
     "ScatterNd": plain(_scatter_nd, host=[0, 2], checks=True),
     **{
         f"TensorScatter{kind}": row(_tensor_scatter(change), host=[1], checks=True, takes=_refuses)
-        for kind, change in _SCATTERS.items()
+        for kind, change in SCATTERS.items()
     },
     "UnsortedSegmentSum": plain(_unsorted_sum, host=[1, 2], checks=True),
     "UnsortedSegmentProd": row(_unsorted("prod", lambda dtype: 1), host=[1, 2], checks=True, takes=floats),
