@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import ConfigProto, Graph, Session, as_dtype, constant, placeholder
 from actorsession.errors import InvalidArgumentError
+from actorsession.extend import DeviceKernel, register_device_factory
+from actorsession.graph.registry import is_registered
+from actorsession.ops import raw
+from tests.ops.table.elsewhere import ELSEWHERE
 from tests.ops.table.row import Row
-from tests.ops.test_table import CONSTANT, EVERY, FAULTY, HIDDEN, KNOWN, noted, skip_without, whole_numbers
+from tests.ops.test_table import (
+    CONSTANT,
+    EVERY,
+    FAMILIES,
+    FAULTY,
+    HIDDEN,
+    KNOWN,
+    ONCE,
+    ROWS_OF,
+    SMOOTH,
+    noted,
+    skip_without,
+    slopes,
+    whole_numbers,
+)
+from tests.rows import for_each
 
 pytest.importorskip("torch", reason="torch is not installed")
+
+from actorsession.devices.torch.factories import TorchCpu
+from actorsession.devices.torch.kernels.tables import HOSTED, TRANSPARENT
+from actorsession.devices.torch.kernels.tables import ROWS as KERNELS
 
 TORCH = "/device:TORCH_CPU:0"
 CONFIG = ConfigProto(device_count={"TORCH_CPU": 1})
@@ -27,10 +55,10 @@ DIFFERS = {("MaxPool", "NaN"), ("ReluGrad", "NaN")}
 OTHER_WORDS = {"StridedSlice-position_refused"}
 
 
-def arrays_of(row: Row, inputs: tuple[Any, ...], early: str) -> list[Any]:
-    """What a node of the row gives on the device."""
+def arrays_of(build: Any, inputs: Any, early: str, device: str = TORCH) -> list[Any]:
+    """What is built of tensors for some arrays, as it is on a device."""
     known = whole_numbers(inputs) if early == CONSTANT else set()
-    with Graph().as_default() as graph, graph.device(TORCH):
+    with Graph().as_default() as graph, graph.device(device):
         tensors, feeds = [], {}
         for k, array in enumerate(map(np.asarray, inputs)):
             if k in known:
@@ -38,7 +66,7 @@ def arrays_of(row: Row, inputs: tuple[Any, ...], early: str) -> list[Any]:
             else:
                 tensors.append(placeholder(as_dtype(array.dtype), None if early == HIDDEN else array.shape))
                 feeds[tensors[-1]] = array
-        outputs = row.build(*tensors)
+        outputs = build(*tensors)
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         with Session(graph=graph, config=CONFIG) as session:
             return session.run(outputs, feeds)
@@ -49,7 +77,7 @@ def is_left_out(row: Row, inputs: tuple[Any, ...]) -> bool:
     return (row.op, "NaN") in DIFFERS and any(np.isnan(a.astype(float)).any() for a in floats)
 
 
-def compare(got: Any, expected: Any, row: Row) -> None:
+def compare(got: Any, expected: Any, rtol: float) -> None:
     got, expected = np.asarray(got), np.asarray(expected)
     assert got.shape == expected.shape
     if got.dtype.kind in "SO":
@@ -61,7 +89,7 @@ def compare(got: Any, expected: Any, row: Row) -> None:
         np.testing.assert_array_equal(got, expected)
     else:
         bound = TOLERANCE[4 if got.dtype == np.complex64 else got.dtype.itemsize]
-        np.testing.assert_allclose(got.astype(wide), expected.astype(wide), rtol=max(10 * row.rtol, bound), atol=bound)
+        np.testing.assert_allclose(got.astype(wide), expected.astype(wide), rtol=max(10 * rtol, bound), atol=bound)
 
 
 @EVERY
@@ -74,13 +102,13 @@ def test_an_op_computes_what_numpy_does(row: Row) -> None:
             with np.errstate(all="ignore"):
                 expected = row.numpy(*inputs)
             try:
-                got = arrays_of(row, inputs, early)
+                got = arrays_of(row.build, inputs, early)
             except (TypeError, ValueError):
                 assert early == HIDDEN  # it is not built where shapes are not known
                 continue
             expected = list(expected) if isinstance(expected, (list, tuple)) else [expected]
             for pair in zip(got, expected, strict=True):
-                compare(*pair, row)
+                compare(*pair, row.rtol)
 
 
 @FAULTY
@@ -91,7 +119,127 @@ def test_values_that_do_not_fit_are_refused_in_the_words_of_the_cpu(row: Row) ->
     for fault in row.faults:
         with noted(*fault.inputs), np.errstate(all="ignore"):
             with pytest.raises((InvalidArgumentError, TypeError, ValueError)) as refused:
-                arrays_of(row, fault.inputs, HIDDEN)
+                arrays_of(row.build, fault.inputs, HIDDEN)
             # Others come from the line that builds.
             if isinstance(refused.value, InvalidArgumentError):
                 assert re.search(fault.match, str(refused.value))
+
+
+@SMOOTH
+def test_gradients_of_both_orders_are_those_of_the_cpu(row: Row, whole: bool) -> None:
+    """Which are compared with finite differences, in double precision."""
+    skip_without(row)
+    first = partial(slopes, row.build, row.wrt)
+    orders = [first] if row.op in ONCE.split() else [first, partial(slopes, first, row.wrt)]
+    for given, build in itertools.product(row.smooth if whole else row.smooth[:1], orders):
+        inputs = [a.astype(float) if a.dtype.kind == "f" else a for a in map(np.asarray, given)]
+        with noted(*inputs), np.errstate(all="ignore"):
+            devices = [arrays_of(build, inputs, KNOWN, device) for device in (TORCH, "/cpu:0")]
+            for pair in zip(*devices, strict=True):
+                compare(*pair, max(1e-10, row.rtol))
+
+
+# -- which kernels ran -----------------------------------------------------------------------------
+
+
+def recorded(ran: set[str]) -> Any:
+    """A device type with torch's kernels that notes which of them have computed something."""
+
+    def note(op: str, row: DeviceKernel) -> DeviceKernel:
+        def make(context: Any) -> Any:
+            function = row.kernel(context)
+
+            def kernel(*values: Any) -> Any:
+                result = function(*values)
+                ran.add(op)
+                return result
+
+            return kernel
+
+        return replace(row, kernel=make, emit=None)
+
+    class Recorded(TorchCpu):
+        kernels = replace(TorchCpu.kernels, rows={op: note(op, row) for op, row in KERNELS.items()})
+
+        def list_physical_devices(self) -> tuple[str, ...]:
+            return ("/physical_device:RECORDED:0",)
+
+    return Recorded()
+
+
+@for_each("family", FAMILIES, by=str)
+def test_no_kernel_leaves_all_cases_to_the_cpu(family: str) -> None:
+    ran: set[str] = set()
+    register_device_factory("RECORDED", recorded(ran))
+    ops = {row.op for row in ROWS_OF[family] if row.op in KERNELS}
+    rows = [row for row in itertools.chain(*ROWS_OF.values()) if row.op in ops]
+    for row, early in itertools.product(rows, (KNOWN, CONSTANT, HIDDEN)):
+        for inputs in row.inputs:
+            if row.op not in ran:
+                with np.errstate(all="ignore"), contextlib.suppress(TypeError, ValueError):
+                    arrays_of(row.build, inputs, early, "/device:RECORDED:0")
+    assert sorted(ops - ran) == []
+
+
+def test_every_kernel_has_cases() -> None:
+    assert sorted(set(KERNELS) - {row.op for rows in ROWS_OF.values() for row in rows} - set(ELSEWHERE)) == []
+    assert [op for op in HOSTED if op in KERNELS or op in TRANSPARENT or not is_registered(op)] == []
+
+
+# -- sums of 16-bit floats -------------------------------------------------------------------------
+
+# So many numbers near 1 that their sum is far from what it would be in 16 bits: bfloat16 cannot count beyond 256.
+MANY = 3000
+SPAN = np.arange(MANY) % 7 / 8 + 0.25
+ZEROS = np.zeros(MANY, "i4")
+
+
+def _patches(x: Any) -> Any:
+    return acts.reshape(x, [1, 50, 60, 1])
+
+
+SUMS: dict[str, tuple[Any, Any]] = {
+    "Sum": (acts.reduce_sum, np.sum),
+    "Mean": (acts.reduce_mean, np.mean),
+    "Cumsum": (acts.math.cumsum, np.cumsum),
+    "EuclideanNorm": (acts.math.reduce_euclidean_norm, np.linalg.norm),
+    "L2Loss": (acts.nn.l2_loss, lambda x: (x * x).sum() / 2),
+    "MatMul": (lambda x: acts.matmul(x[None], x[:, None]), lambda x: [[x @ x]]),
+    "BatchMatMulV2": (lambda x: acts.matmul(x[None, None], x[None, :, None]), lambda x: [[[x @ x]]]),
+    "Einsum": (lambda x: acts.einsum("i,i->", x, x), lambda x: x @ x),
+    "BiasAddGrad": (lambda x: raw.BiasAddGrad(x[:, None]), lambda x: [x.sum()]),
+    "SegmentSum": (lambda x: acts.math.segment_sum(x, ZEROS), lambda x: [x.sum()]),
+    "UnsortedSegmentSum": (lambda x: acts.math.unsorted_segment_sum(x, ZEROS, 1), lambda x: [x.sum()]),
+    "SparseSegmentSum": (lambda x: acts.sparse.segment_sum(x, np.arange(MANY), ZEROS), lambda x: [x.sum()]),
+    "ScatterNd": (lambda x: acts.arrays.scatter_nd(ZEROS[:, None], x, [1]), lambda x: [x.sum()]),
+    "SparseTensorDenseMatMul": (
+        lambda x: acts.sparse.sparse_dense_matmul(
+            acts.SparseTensor(np.stack([ZEROS, np.arange(MANY)], 1).astype("i8"), x, [1, MANY]), x[:, None]
+        ),
+        lambda x: [[x @ x]],
+    ),
+    "Conv2D": (
+        lambda x: acts.nn.conv2d(_patches(x), acts.reshape(x, [50, 60, 1, 1]), 1, "VALID"),
+        lambda x: [[[[x @ x]]]],
+    ),
+    "DepthwiseConv2dNative": (
+        lambda x: acts.nn.depthwise_conv2d(_patches(x), acts.reshape(x, [50, 60, 1, 1]), [1] * 4, "VALID"),
+        lambda x: [[[[x @ x]]]],
+    ),
+    "Conv2DBackpropFilter": (
+        lambda x: raw.Conv2DBackpropFilter(_patches(x), [1] * 4, _patches(x), strides=[1] * 4, padding="VALID"),
+        lambda x: [[[[x @ x]]]],
+    ),
+    "AvgPool": (lambda x: acts.nn.avg_pool(_patches(x), [1, 50, 60, 1], 1, "VALID"), lambda x: [[[[x.mean()]]]]),
+}
+
+
+@for_each("op", list(SUMS))
+def test_sums_of_16_bit_floats_are_made_in_32(op: str) -> None:
+    build, numpy = SUMS[op]
+    for dtype, digits in ((np.float16, 2e-3), (ml_dtypes.bfloat16, 1e-2)):
+        x = SPAN.astype(dtype)
+        [got] = arrays_of(build, [x], KNOWN)
+        with noted(dtype):
+            assert got.dtype == dtype
+            np.testing.assert_allclose(got.astype(float), numpy(x.astype(float)), rtol=digits)

@@ -13,10 +13,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.nn import functional
 
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, ints, row
+from actorsession.devices.torch.arrays import positions
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, ints, row, widened
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops.convolutions.depthwise_nodes import depthwise_dims
@@ -310,6 +312,44 @@ def _max_pool_grad(context: KernelContext) -> Kernel:
     return kernel
 
 
+def _max_pool_places(context: KernelContext) -> Kernel:
+    """Return the kernel that gives maxima with their positions, counted over channels as well."""
+    pool, dtype = _pool(context), context.outputs[1].dtype.np_dtype
+    whole = bool(context.attrs["include_batch_in_index"])
+
+    def kernel(images: Tensor) -> tuple[Tensor, Any]:
+        x, slides, shape = _shapes(pool, images)
+        fitting(math.prod(shape) > 0 and not bool(torch.isnan(images).any()))
+        batch, height, width, channels = images.shape
+        padded, _ = _padded_low(x, slides)
+        largest, places = _CALLS[4].largest(padded, pool.window, pool.windows.strides)
+        rows, columns = places // padded.shape[3] - slides.pads[0][0], places % padded.shape[3] - slides.pads[1][0]
+        flat = restored((rows * width + columns) * channels, "NHWC") + torch.arange(channels, device=images.device)
+        if whole:
+            starts = torch.arange(batch, device=images.device) * (height * width * channels)
+            flat = flat + starts.reshape(-1, 1, 1, 1)
+        return restored(largest, "NHWC"), flat.cpu().numpy().astype(dtype, copy=False)
+
+    return kernel
+
+
+def _max_pool_places_grad(context: KernelContext) -> Kernel:
+    pool, whole = _pool(context), bool(context.attrs["include_batch_in_index"])
+
+    def kernel(images: Tensor, back: Tensor, places: Any) -> Tensor:
+        _, _, shape = _shapes(pool, images)
+        fitting(tuple(back.shape) == shape == places.shape)
+        flat = places.astype(np.int64)
+        if not whole:
+            flat += (np.arange(len(images)) * math.prod(images.shape[1:]))[:, None, None, None]
+        fitting(not flat.size or (flat.min() >= 0 and flat.max() < images.numel()))
+        wide = widened(back).reshape(-1)
+        out = wide.new_zeros(images.numel()).index_add_(0, positions(flat.reshape(-1), back), wide)
+        return out.reshape(images.shape).to(images.dtype)
+
+    return kernel
+
+
 def _avg_pool(context: KernelContext) -> Kernel:
     pool = _pool(context)
 
@@ -368,6 +408,8 @@ ROWS: Rows = {
     **{f"MaxPool{kind}": row(_max_pool, takes=_plain_pool) for kind in ("", "3D")},
     # TensorFlow's gradient of the three-dimensional one goes to all maxima of a window: the CPU's kernel has it.
     **{f"MaxPool{kind}": row(_max_pool_grad, takes=_plain_pool) for kind in ("Grad", "GradGrad", "3DGradGrad")},
+    "MaxPoolWithArgmax": row(_max_pool_places, host_outputs=True, checks=True, takes=_plain_pool),
+    "MaxPoolGradWithArgmax": row(_max_pool_places_grad, host=[2], checks=True, takes=_plain_pool),
     **{f"AvgPool{kind}": row(_avg_pool, takes=_plain_pool) for kind in ("", "3D")},
     **{f"AvgPool{kind}Grad": row(_avg_pool_grad, host=[0], takes=_plain_pool) for kind in ("", "3D")},
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from actorsession.devices.torch.arrays import positions
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, plain, row, widened
@@ -18,7 +19,7 @@ from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops.arrays.strided import fixed_index, index_text, numpy_index
 from actorsession.ops.reductions.segment_kernels import check_sorted, highest, lowest
 
-__all__ = ["ROWS", "SCATTERS"]
+__all__ = ["ROWS", "SCATTERS", "weighted_rows"]
 
 
 # -- slices ----------------------------------------------------------------------------------------
@@ -281,6 +282,25 @@ def _row_counts(ids: Any, total: Tensor) -> Tensor:
 _DIVISORS: dict[str, Callable[[Tensor], Tensor] | None] = {"Sum": None, "Mean": lambda n: n, "SqrtN": torch.sqrt}
 
 
+def weighted_rows(table: Tensor, indices: Any, ids: Any, count: int, weights: Tensor | None = None) -> Tensor:
+    """Return the sums of the rows of a table that each number picks, without a copy of the rows.
+
+    Args:
+        table: rows of any rank.
+        indices: the rows that are picked.
+        ids: the sum that each is for, in [0, count) and rising.
+        count: number of sums.
+        weights: a factor for each picked row.
+    """
+    behind, wide = table.shape[1:], widened(table)
+    flat = wide.reshape(len(table), math.prod(behind))
+    if not (len(indices) and count and flat.shape[1]):
+        return table.new_zeros(count, *behind)
+    starts = positions(np.searchsorted(ids, np.arange(count)), table)
+    sums = functional.embedding_bag(positions(indices, table), flat, starts, mode="sum", per_sample_weights=weights)
+    return sums.reshape(count, *behind).to(table.dtype)
+
+
 def _in_rows(indices: Any, rows: int) -> bool:
     return indices.ndim == 1 and (not indices.size or bool(indices.min() >= 0 and indices.max() < rows))
 
@@ -296,8 +316,7 @@ def _sparse_segments(kind: str) -> Callable[[KernelContext], Kernel]:
             check_sorted(op, ids, len(indices))
             count = int(ids[-1]) + 1 if ids.size else 0
             fitting(segments is None or (not np.ndim(segments) and int(segments) >= count))
-            rows = torch.index_select(data, 0, positions(indices, data))
-            total = _sums(ids, rows, [count if segments is None else int(segments)])
+            total = weighted_rows(data, indices, ids, count if segments is None else int(segments))
             return total if divisor is None else total / divisor(_row_counts(ids, total))
 
         return kernel

@@ -299,6 +299,17 @@ def _batch_to_space(x: Tensor, block_shape: Any, crops: Any) -> Tensor:
     return out.clone(memory_format=torch.contiguous_format)
 
 
+def _diagonal(x: Tensor) -> Tensor:
+    fitting(x.ndim > 0)
+    return torch.diag(x.reshape(-1)).reshape(*x.shape, *x.shape)
+
+
+def _diagonal_part(x: Tensor) -> Tensor:
+    half = x.shape[: x.ndim // 2]
+    fitting(bool(half) and (*half, *half) == tuple(x.shape))
+    return x.reshape(math.prod(half), -1).diagonal().reshape(half).clone()
+
+
 def _roll(x: Tensor, shift: Any, axis: Any) -> Tensor:
     fitting(x.ndim > 0 and np.shape(shift) == np.shape(axis) and np.ndim(shift) <= 1)
     return torch.roll(x, ints(shift), ints(axis))
@@ -334,5 +345,7 @@ ROWS: Rows = {
     "SpaceToDepth": row(_depth_blocks, checks=True),
     "SpaceToBatchND": plain(_space_to_batch, host=[1, 2], checks=True),
     "BatchToSpaceND": plain(_batch_to_space, host=[1, 2], checks=True),
+    "Diag": plain(_diagonal, checks=True),
+    "DiagPart": plain(_diagonal_part, checks=True),
     "Roll": plain(_roll, host=[1, 2], checks=True),
 }

@@ -1,8 +1,8 @@
 """Torch kernels of variables and of the updates of optimisers.
 
 State changes in place where nothing else holds it; see ``TorchVariable.change``. Formulas are those of the kernels of
-the CPU. The scalars of an update are tensors of rank 0. Optimisers that have no row here run with the kernels of the CPU, which
-change the same memory in place, block by block.
+the CPU. The scalars of an update are tensors of rank 0. Optimisers that have no row here run with the kernels of the
+CPU, which change the same memory in place, block by block.
 """
 
 from __future__ import annotations
@@ -200,9 +200,7 @@ def _adadelta(context: KernelContext) -> Kernel:
 ROWS: Rows = {
     "AssignAddVariableOp": row(_adding(1), host=[0]),
     "AssignSubVariableOp": row(_adding(-1), host=[0]),
-    **{
-        f"ResourceScatter{kind}": row(_scattered(SCATTERS[kind]), host=[0, 1]) for kind in ("Update", "Add", "Sub")
-    },
+    **{f"ResourceScatter{kind}": row(_scattered(SCATTERS[kind]), host=[0, 1]) for kind in ("Update", "Add", "Sub")},
     "ResourceApplyGradientDescent": row(_descent, host=[0]),
     "ResourceApplyMomentum": row(_momentum, host=[0, 1]),
     "ResourceApplyAdam": row(_adam, host=[0, 1, 2]),
