@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 from actorsession.devices.torch.arrays import positions
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, plain, row, widened
@@ -19,7 +18,7 @@ from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops.arrays.strided import fixed_index, index_text, numpy_index
 from actorsession.ops.reductions.segment_kernels import check_sorted, highest, lowest
 
-__all__ = ["ROWS", "SCATTERS", "weighted_rows"]
+__all__ = ["ROWS", "SCATTERS", "row_counts", "sums_of_rows"]
 
 
 # -- slices ----------------------------------------------------------------------------------------
@@ -144,7 +143,7 @@ def _reverse_sequence(context: KernelContext) -> Kernel:
 # -- sums by position ------------------------------------------------------------------------------
 
 
-def _sums(places: Any, rows: Tensor, front: Sequence[int]) -> Tensor:
+def sums_of_rows(places: Any, rows: Tensor, front: Sequence[int]) -> Tensor:
     """Return the sums of the rows with the same place; 16-bit floats are rounded once."""
     wide, behind = widened(rows), rows.shape[1:]
     out = wide.new_zeros(math.prod(front), *behind)
@@ -157,7 +156,7 @@ def _scatter_nd(indices: Any, updates: Tensor, sizes: Any) -> Tensor:
     shape, depth = ints(sizes) if np.size(sizes) else [], indices.shape[-1]
     fitting(depth <= len(shape) and tuple(updates.shape) == (*indices.shape[:-1], *shape[depth:]))
     places = _places_in(indices, shape[:depth])
-    return _sums(places, updates.reshape(places.size, *shape[depth:]), shape[:depth])
+    return sums_of_rows(places, updates.reshape(places.size, *shape[depth:]), shape[:depth])
 
 
 Change = Callable[[Tensor, Tensor, Tensor], Any]
@@ -230,7 +229,7 @@ def _kept(data: Tensor, where: Any, count: Any) -> tuple[Any, Tensor]:
 
 def _unsorted_sum(data: Tensor, where: Any, count: Any) -> Tensor:
     numbers, rows = _kept(data, where, count)
-    return _sums(numbers, rows, [int(count)])
+    return sums_of_rows(numbers, rows, [int(count)])
 
 
 def _reduced(numbers: Any, rows: Tensor, count: int, reduce: str, empty: Any) -> Tensor:
@@ -264,8 +263,8 @@ def _sorted(reduce: str, empty: float = 0) -> Callable[[KernelContext], Kernel]:
             check_sorted(op, ids, len(data))
             count = int(ids[-1]) + 1 if ids.size else 0
             if reduce in ("sum", "mean"):
-                total = _sums(ids, data, [count])
-                return total / _row_counts(ids, total) if reduce == "mean" else total
+                total = sums_of_rows(ids, data, [count])
+                return total / row_counts(ids, total) if reduce == "mean" else total
             return _reduced(ids, data, count, reduce, empty)
 
         return kernel
@@ -273,70 +272,10 @@ def _sorted(reduce: str, empty: float = 0) -> Callable[[KernelContext], Kernel]:
     return make
 
 
-def _row_counts(ids: Any, total: Tensor) -> Tensor:
+def row_counts(ids: Any, total: Tensor) -> Tensor:
     """Return how many rows each segment has, at least 1, beside its sum."""
     number = torch.bincount(positions(ids, total), minlength=len(total)).clamp_(min=1)
     return number.to(total.dtype).reshape(-1, *[1] * (total.ndim - 1))
-
-
-_DIVISORS: dict[str, Callable[[Tensor], Tensor] | None] = {"Sum": None, "Mean": lambda n: n, "SqrtN": torch.sqrt}
-
-
-def weighted_rows(table: Tensor, indices: Any, ids: Any, count: int, weights: Tensor | None = None) -> Tensor:
-    """Return the sums of the rows of a table that each number picks, without a copy of the rows.
-
-    Args:
-        table: rows of any rank.
-        indices: the rows that are picked.
-        ids: the sum that each is for, in [0, count) and rising.
-        count: number of sums.
-        weights: a factor for each picked row.
-    """
-    behind, wide = table.shape[1:], widened(table)
-    flat = wide.reshape(len(table), math.prod(behind))
-    if not (len(indices) and count and flat.shape[1]):
-        return table.new_zeros(count, *behind)
-    starts = positions(np.searchsorted(ids, np.arange(count)), table)
-    sums = functional.embedding_bag(positions(indices, table), flat, starts, mode="sum", per_sample_weights=weights)
-    return sums.reshape(count, *behind).to(table.dtype)
-
-
-def _in_rows(indices: Any, rows: int) -> bool:
-    return indices.ndim == 1 and (not indices.size or bool(indices.min() >= 0 and indices.max() < rows))
-
-
-def _sparse_segments(kind: str) -> Callable[[KernelContext], Kernel]:
-    divisor = _DIVISORS[kind]
-
-    def make(context: KernelContext) -> Kernel:
-        op = context.op
-
-        def kernel(data: Tensor, indices: Any, ids: Any, segments: Any = None) -> Tensor:
-            fitting(data.ndim > 0 and _in_rows(indices, len(data)))
-            check_sorted(op, ids, len(indices))
-            count = int(ids[-1]) + 1 if ids.size else 0
-            fitting(segments is None or (not np.ndim(segments) and int(segments) >= count))
-            total = weighted_rows(data, indices, ids, count if segments is None else int(segments))
-            return total if divisor is None else total / divisor(_row_counts(ids, total))
-
-        return kernel
-
-    return make
-
-
-def _sparse_segments_back(kind: str) -> Callable[[KernelContext], Kernel]:
-    divisor = _DIVISORS[kind]
-
-    def make(context: KernelContext) -> Kernel:
-        def kernel(back: Tensor, indices: Any, ids: Any, rows: Any) -> Tensor:
-            fitting(back.ndim > 0 and not np.ndim(rows) and ids.shape == indices.shape and _in_rows(ids, len(back)))
-            fitting(_in_rows(indices, int(rows)))
-            share = back if divisor is None else back / divisor(_row_counts(ids, back))
-            return _sums(indices, torch.index_select(share, 0, positions(ids, back)), [int(rows)])
-
-        return kernel
-
-    return make
 
 
 # -- rows dealt out and put together ---------------------------------------------------------------
@@ -441,12 +380,6 @@ ROWS: Rows = {
     "SegmentProd": row(_sorted("prod", 1), host=[1], checks=True, takes=floats),
     "SegmentMin": row(_sorted("amin"), host=[1], checks=True, takes=floats),
     "SegmentMax": row(_sorted("amax"), host=[1], checks=True, takes=floats),
-    **{
-        f"SparseSegment{kind}{end}": row(_sparse_segments(kind), host=[1, 2, 3], checks=True)
-        for kind in _DIVISORS
-        for end in ("", "WithNumSegments")
-    },
-    **{f"SparseSegment{kind}Grad": row(_sparse_segments_back(kind), host=[1, 2, 3], checks=True) for kind in _DIVISORS},
     "DynamicPartition": row(_dynamic_partition, host=[1], checks=True),
     **{f"{kind}DynamicStitch": row(_dynamic_stitch, host=_halves, checks=True) for kind in ("", "Parallel")},
     "TopKV2": row(_top_k, host=[1], host_outputs=True, checks=True, takes=floats),

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from actorsession.devices.torch.arrays import positions
-from actorsession.devices.torch.kernels.indexing import weighted_rows
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, plain, row, widened
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, plain, row
 from actorsession.graph.registry import Kernel, KernelContext
 
 __all__ = ["ROWS"]
@@ -89,24 +87,6 @@ def _band_part(x: Tensor, low: Any, high: Any) -> Tensor:
     return out if high < 0 else torch.tril(out, int(high))
 
 
-def _sparse_product(context: KernelContext) -> Kernel:
-    left, right = bool(context.attrs["adjoint_a"]), bool(context.attrs["adjoint_b"])
-
-    def kernel(indices: Any, values: Tensor, shape: Any, b: Tensor) -> Tensor:
-        fitting(np.shape(shape) == (2,) and indices.ndim == 2 == b.ndim and indices.shape == (len(values), 2))
-        fitting(values.ndim == 1 and bool(((indices >= 0) & (indices < shape)).all()))
-        (rows, inner), columns = shape.tolist()[:: -1 if left else 1], indices[:, :: -1 if left else 1]
-        b = b.t().contiguous() if right else b
-        fitting(inner == len(b))
-        ids, picked = columns[:, 0], columns[:, 1]
-        if (ids[1:] < ids[:-1]).any():
-            order = np.argsort(ids, kind="stable")
-            ids, picked, values = ids[order], picked[order], values[positions(order, values)]
-        return weighted_rows(b, picked, ids, rows, widened(values))
-
-    return kernel
-
-
 ROWS: Rows = {
     "MatMul": row(lambda context: _matmul(context) if _of_matrices(context) else _checked(context)),
     "BatchMatMul": row(_batch_matmul),
@@ -114,6 +94,5 @@ ROWS: Rows = {
     "BatchMatMulV3": row(_batch_matmul, takes=lambda context: context.inputs[0].dtype is context.outputs[0].dtype),
     "Einsum": row(_einsum, checks=True, takes=_contracts),
     "MatrixBandPart": plain(_band_part, host=[1, 2], checks=True),
-    "SparseTensorDenseMatMul": row(_sparse_product, host=[0, 2], checks=True, takes=floats),
     "L2Loss": plain(_half_of_squares),
 }

@@ -14,6 +14,7 @@ from actorsession.devices.torch.kernels import (
     recurrent,
     reductions,
     signals,
+    sparse,
     training,
 )
 from actorsession.devices.torch.kernels.rows import Rows
@@ -32,6 +33,7 @@ ROWS: Rows = {
     **signals.ROWS,
     **layout.ROWS,
     **indexing.ROWS,
+    **sparse.ROWS,
     **training.ROWS,
 }
 """The torch kernels by operation type."""
