@@ -53,25 +53,6 @@ def _emit_strided(context: KernelContext, arguments: Sequence[str]) -> str | Non
     return f"{arguments[0]}[{index_text(index)}]"
 
 
-def _strided_gradient(context: KernelContext) -> Kernel:
-    index_of = _index_of(context)
-
-    def kernel(sizes: Any, begin: Any, end: Any, strides: Any, back: Tensor) -> Tensor:
-        index, shape = index_of(begin, end, strides), ints(sizes) if np.size(sizes) else []
-        out = back.new_zeros(shape)
-        if any(isinstance(k, slice) and k.step is not None and k.step < 0 for k in index):
-            places = np.arange(out.numel()).reshape(shape)[index]
-            fitting(places.shape == back.shape)
-            out.view(-1)[positions(np.ascontiguousarray(places), out)] = back
-            return out
-        view = out[index]
-        fitting(view.shape == back.shape)
-        view.copy_(back)
-        return out
-
-    return kernel
-
-
 # -- gathers ---------------------------------------------------------------------------------------
 
 
@@ -131,11 +112,10 @@ def _reverse_sequence(context: KernelContext) -> Kernel:
         size = x.shape[along]
         fitting(not lengths.size or (lengths.min() >= 0 and lengths.max() <= size))
         steps, ends = np.arange(size), lengths.astype(np.int64)[:, None]
-        places = np.where(steps < ends, ends - 1 - steps, steps)
-        turned = places if batch < along else places.T
-        shape = [1] * x.ndim
-        shape[batch], shape[along] = places.shape
-        return torch.gather(x, along, positions(turned, x).reshape(shape).expand(x.shape))
+        places = np.where(steps < ends, ends - 1 - steps, steps) + np.arange(x.shape[batch])[:, None] * size
+        moved = x.movedim((batch, along), (0, 1))
+        rows = moved.flatten(0, 1).index_select(0, positions(places.reshape(-1), x))
+        return rows.reshape(moved.shape).movedim((0, 1), (batch, along)).contiguous()
 
     return kernel
 
@@ -189,16 +169,7 @@ def _tensor_scatter(change: Change) -> Callable[[KernelContext], Kernel]:
     return make
 
 
-def _replace(out: Tensor, places: Tensor, rows: Tensor) -> None:
-    """Replace rows; of several for one place the last one counts."""
-    distinct, last = np.unique(places.cpu().numpy()[::-1], return_index=True)
-    if distinct.size < len(places):
-        places, rows = positions(distinct, rows), rows.index_select(0, positions(len(places) - 1 - last, rows))
-    out.index_copy_(0, places, rows)
-
-
 SCATTERS: dict[str, Change] = {
-    "Update": _replace,
     "Add": lambda out, places, rows: out.index_add_(0, places, rows),
     "Sub": lambda out, places, rows: out.index_add_(0, places, rows, alpha=-1),
     "Max": _extreme("amax"),
@@ -278,51 +249,6 @@ def row_counts(ids: Any, total: Tensor) -> Tensor:
     return number.to(total.dtype).reshape(-1, *[1] * (total.ndim - 1))
 
 
-# -- rows dealt out and put together ---------------------------------------------------------------
-
-
-def _dynamic_partition(context: KernelContext) -> Kernel:
-    number = int(context.attrs["num_partitions"])
-
-    def kernel(data: Tensor, where: Any) -> Any:
-        places = np.asarray(where)
-        fitting(tuple(data.shape[: places.ndim]) == places.shape)
-        fitting(not places.size or (places.min() >= 0 and places.max() < number))
-        rows, parts = data.reshape(places.size, *data.shape[places.ndim :]), places.reshape(-1)
-        dealt = [rows.index_select(0, positions(np.flatnonzero(parts == part), data)) for part in range(number)]
-        return tuple(dealt) if number > 1 else dealt[0]
-
-    return kernel
-
-
-def _dynamic_stitch(context: KernelContext) -> Kernel:
-    number = len(context.inputs) // 2
-
-    def kernel(*operands: Any) -> Tensor:
-        indices, data = [np.asarray(where) for where in operands[:number]], operands[number:]
-        rest = tuple(data[0].shape[indices[0].ndim :])
-        for where, rows in zip(indices, data, strict=True):
-            fitting(tuple(rows.shape) == (*where.shape, *rest) and (not where.size or where.min() >= 0))
-        places = np.concatenate([where.reshape(-1) for where in indices])
-        rows = torch.cat([rows.reshape(where.size, *rest) for where, rows in zip(indices, data, strict=True)])
-        size = int(places.max()) + 1 if places.size else 0
-        # Of several rows for one place the last one counts.
-        last = np.full(size, -1, np.int64)
-        last[places] = np.arange(places.size)
-        if (last >= 0).all():
-            return rows.index_select(0, positions(last, rows))
-        out = rows.new_zeros(size, *rest)
-        taken = np.flatnonzero(last >= 0)
-        return out.index_copy_(0, positions(taken, rows), rows.index_select(0, positions(last[taken], rows)))
-
-    return kernel
-
-
-def _halves(context: KernelContext) -> range:
-    """Return which inputs of a stitch are positions."""
-    return range(len(context.inputs) // 2)
-
-
 # -- order -----------------------------------------------------------------------------------------
 
 
@@ -360,7 +286,6 @@ def _in_top_k(predictions: Tensor, targets: Any, k: Any) -> Tensor:
 
 ROWS: Rows = {
     "StridedSlice": row(_strided_slice, host=[1, 2, 3], aliases=True, checks=True, emit=_emit_strided),
-    "StridedSliceGrad": row(_strided_gradient, host=[0, 1, 2, 3], checks=True),
     "Gather": row(_gather, host=[1], checks=True),
     "GatherV2": row(_gather, host=[1, 2], checks=True),
     "GatherNd": plain(_gather_nd, host=[1], checks=True),
@@ -380,8 +305,6 @@ ROWS: Rows = {
     "SegmentProd": row(_sorted("prod", 1), host=[1], checks=True, takes=floats),
     "SegmentMin": row(_sorted("amin"), host=[1], checks=True, takes=floats),
     "SegmentMax": row(_sorted("amax"), host=[1], checks=True, takes=floats),
-    "DynamicPartition": row(_dynamic_partition, host=[1], checks=True),
-    **{f"{kind}DynamicStitch": row(_dynamic_stitch, host=_halves, checks=True) for kind in ("", "Parallel")},
     "TopKV2": row(_top_k, host=[1], host_outputs=True, checks=True, takes=floats),
     "InTopKV2": plain(_in_top_k, host=[1, 2], checks=True, takes=floats),
 }

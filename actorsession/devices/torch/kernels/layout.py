@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional
 
 from actorsession.devices.torch.arrays import positions
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, ints, plain, row, widened
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, ints, plain, row
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.registry import Kernel, KernelContext
 
@@ -198,50 +198,6 @@ def _reverse(context: KernelContext) -> Kernel:
     return kernel
 
 
-def _mirror(context: KernelContext) -> Callable[[Any, Any], list[tuple[int, Any]]]:
-    """Return the function from sizes and paddings to the axes that have any, with the position of each element."""
-    mode: Any = str(context.attrs["mode"]).lower()
-    edge = int(mode == "reflect")
-
-    def places(sizes: Sequence[int], paddings: Any) -> list[tuple[int, Any]]:
-        margins = np.asarray(paddings)
-        fitting(margins.shape == (len(sizes), 2) and bool((margins >= 0).all()))
-        fitting(all(max(pair) <= max(size - edge, 0) for size, pair in zip(sizes, margins.tolist(), strict=True)))
-        return [(axis, np.pad(np.arange(sizes[axis]), margins[axis], mode)) for axis in np.flatnonzero(margins.any(1))]
-
-    return places
-
-
-def _mirror_pad(context: KernelContext) -> Kernel:
-    places_of = _mirror(context)
-
-    def kernel(x: Tensor, paddings: Any) -> Tensor:
-        out = x
-        for axis, places in places_of(x.shape, paddings):
-            out = out.index_select(int(axis), positions(places, x))
-        return x.clone() if out is x else out
-
-    return kernel
-
-
-def _mirror_pad_grad(context: KernelContext) -> Kernel:
-    places_of = _mirror(context)
-
-    def kernel(x: Tensor, paddings: Any) -> Tensor:
-        margins = np.asarray(paddings)
-        fitting(margins.shape == (x.ndim, 2))
-        sizes = [size - before - after for size, (before, after) in zip(x.shape, margins.tolist(), strict=True)]
-        fitting(min(sizes, default=0) >= 0)
-        out = widened(x)
-        for axis, places in places_of(sizes, paddings):
-            shape = list(out.shape)
-            shape[axis] = sizes[axis]
-            out = out.new_zeros(shape).index_add_(int(axis), positions(places, x), out)
-        return out.to(x.dtype, copy=True)
-
-    return kernel
-
-
 def _depth_blocks(context: KernelContext) -> Kernel:
     side, grows = int(context.attrs["block_size"]), context.op == "DepthToSpace"
     first = str(context.attrs["data_format"]).startswith("NC")
@@ -280,8 +236,9 @@ def _space_to_batch(x: Tensor, block_shape: Any, paddings: Any) -> Tensor:
     rest = x.shape[count + 1 :]
     parts = x.reshape(x.shape[0], *[n for size, side in sides for n in (size // side, side)], *rest)
     within, counts = range(2, 2 * count + 1, 2), range(1, 2 * count + 1, 2)
-    parts = parts.permute(*within, 0, *counts, *range(2 * count + 1, parts.ndim)).contiguous()
-    return parts.reshape(x.shape[0] * math.prod(block), *[size // side for size, side in sides], *rest)
+    parts = parts.permute(*within, 0, *counts, *range(2 * count + 1, parts.ndim))
+    out = parts.reshape(x.shape[0] * math.prod(block), *[size // side for size, side in sides], *rest)
+    return out if math.prod(block) > 1 or any(around) else out.clone()
 
 
 def _batch_to_space(x: Tensor, block_shape: Any, crops: Any) -> Tensor:
@@ -296,7 +253,7 @@ def _batch_to_space(x: Tensor, block_shape: Any, crops: Any) -> Tensor:
     for axis, (size, (before, after)) in enumerate(zip(sizes, margins, strict=True), 1):
         fitting(before + after <= size)
         out = out.narrow(axis, before, size - before - after)
-    return out.clone(memory_format=torch.contiguous_format)
+    return out.contiguous() if any(map(any, margins)) else out.clone() if whole == 1 else out
 
 
 def _diagonal(x: Tensor) -> Tensor:
@@ -339,8 +296,6 @@ ROWS: Rows = {
     "Size": row(_shape_of, host_outputs=True),
     "Rank": row(_shape_of, host_outputs=True),
     "ReverseV2": row(_reverse, host=[1], checks=True),
-    "MirrorPad": row(_mirror_pad, host=[1], checks=True),
-    "MirrorPadGrad": row(_mirror_pad_grad, host=[1], checks=True),
     "DepthToSpace": row(_depth_blocks, checks=True),
     "SpaceToDepth": row(_depth_blocks, checks=True),
     "SpaceToBatchND": plain(_space_to_batch, host=[1, 2], checks=True),

@@ -48,17 +48,28 @@ class _Cell:
     def step(self, x: Tensor, state: Tensor, h: Tensor, weights: _Weights) -> Sequence[Tensor]:
         """Return i, cs, f, o, ci, co and h."""
         w, wci, wcf, wco, b = weights
-        parts = torch.addmm(b, torch.cat([x, h], 1), w).chunk(4, 1)
-        i, ci, f, o = (parts[0], parts[2], parts[1], parts[3]) if self._swapped else parts
+        gates = torch.addmm(b, torch.cat([x, h], 1), w)
+        i, ci, f, o = self._split(gates)
+        ci = torch.tanh(ci)
+        f.add_(self._bias)
         if self._peeps:
-            i, f = i + state * wci, f + state * wcf
-        i, f, ci = torch.sigmoid(i), torch.sigmoid(f + self._bias), torch.tanh(ci)
+            i.addcmul_(state, wci)
+            f.addcmul_(state, wcf)
+            i, f = torch.sigmoid(i), torch.sigmoid(f)
+        else:  # one call for all gates
+            i, _, f, o = self._split(gates.sigmoid_())
         cs = torch.addcmul(state * f, ci, i)
         if self._clip > 0:
-            cs = cs.clamp_(-self._clip, self._clip)
-        o = torch.sigmoid(o + cs * wco if self._peeps else o)
+            cs.clamp_(-self._clip, self._clip)
+        if self._peeps:
+            o = torch.sigmoid(o.addcmul_(cs, wco))
         co = torch.tanh(cs)
         return i, cs, f, o, ci, co, co * o
+
+    def _split(self, gates: Tensor) -> Sequence[Tensor]:
+        """Return the parts for i, c, f and o."""
+        first, second, third, last = gates.chunk(4, 1)
+        return (first, third, second, last) if self._swapped else (first, second, third, last)
 
     def back(
         self, state: Tensor, weights: _Weights, outputs: Sequence[Tensor], cs_grad: Tensor, h_grad: Tensor

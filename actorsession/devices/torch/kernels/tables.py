@@ -45,8 +45,8 @@ _TRANSPARENT = """
 TRANSPARENT = frozenset(_TRANSPARENT.split())
 """Operation types whose kernels pass values on and never look into them."""
 
-# What is made of values and not of arrays, what must give the same numbers on every device, and what LAPACK does for
-# numpy as it does for torch.
+# What is made of values and not of arrays; what must give the same numbers on every device; what LAPACK does for numpy
+# as it does for torch; and what only moves memory, in which numpy is as fast or faster.
 _HOSTED = """
     AsString AudioSummary AudioSummaryV2 DecodeAndCropJpeg DecodeBmp DecodeCSV DecodeGif DecodeImage DecodeJpeg
     DecodePaddedRaw DecodePng DecodeRaw DecodeWav EmptyTensorList EncodeJpeg EncodePng EncodeWav HistogramSummary
@@ -65,6 +65,8 @@ _HOSTED = """
     BatchSelfAdjointEig Cholesky CholeskyGrad LogMatrixDeterminant Lu MatrixDeterminant MatrixInverse MatrixLogarithm
     MatrixSolve MatrixSolveLs MatrixSquareRoot MatrixTriangularSolve Qr SelfAdjointEig SelfAdjointEigV2 Svd
     TridiagonalSolve
+
+    DynamicPartition DynamicStitch MirrorPad MirrorPadGrad ParallelDynamicStitch StridedSliceGrad TensorScatterUpdate
 """
 HOSTED = frozenset(_HOSTED.split())
 """Operation types that have the kernels of the CPU on purpose: they work on the same memory."""

@@ -200,7 +200,7 @@ def _adadelta(context: KernelContext) -> Kernel:
 ROWS: Rows = {
     "AssignAddVariableOp": row(_adding(1), host=[0]),
     "AssignSubVariableOp": row(_adding(-1), host=[0]),
-    **{f"ResourceScatter{kind}": row(_scattered(SCATTERS[kind]), host=[0, 1]) for kind in ("Update", "Add", "Sub")},
+    **{f"ResourceScatter{kind}": row(_scattered(SCATTERS[kind]), host=[0, 1]) for kind in ("Add", "Sub")},
     "ResourceApplyGradientDescent": row(_descent, host=[0]),
     "ResourceApplyMomentum": row(_momentum, host=[0, 1]),
     "ResourceApplyAdam": row(_adam, host=[0, 1, 2]),
