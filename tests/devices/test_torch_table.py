@@ -19,6 +19,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.extend import DeviceKernel, register_device_factory
 from actorsession.graph.registry import is_registered
 from actorsession.ops import raw
+from actorsession.runtime.devices import prefer_device_type
 from tests.ops.table.elsewhere import ELSEWHERE
 from tests.ops.table.row import Row
 from tests.ops.test_table import (
@@ -37,6 +38,8 @@ from tests.ops.test_table import (
     whole_numbers,
 )
 from tests.rows import for_each
+from tests.test_recorded import FAMILIES as RECORDED
+from tests.test_recorded import Outcome, outcomes_of
 
 pytest.importorskip("torch", reason="torch is not installed")
 
@@ -137,6 +140,14 @@ def test_gradients_of_both_orders_are_those_of_the_cpu(row: Row, whole: bool) ->
             devices = [arrays_of(build, inputs, KNOWN, device) for device in (TORCH, "/cpu:0")]
             for pair in zip(*devices, strict=True):
                 compare(*pair, max(1e-10, row.rtol))
+
+
+@for_each("family", RECORDED, by=str)
+def test_programs_give_what_tensorflow_gave(family: str, whole: bool) -> None:
+    """Those whose results are written down, with the device for all that asks for none."""
+    prefer_device_type("TORCH_CPU")
+    outcomes = outcomes_of(family, 1 if whole else 5)
+    assert [each.told() for each in outcomes if each.verdict == Outcome.DIFFERS] == []
 
 
 # -- which kernels ran -----------------------------------------------------------------------------

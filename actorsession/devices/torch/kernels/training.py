@@ -106,6 +106,10 @@ def _momentum(context: KernelContext) -> Kernel:
     return kernel
 
 
+# The root of float32's smallest normal number changes nothing in a sum with this, or with anything larger.
+_FELT = 1e-11
+
+
 def _adam(context: KernelContext) -> Kernel:
     op, nesterov = context.op, bool(context.attrs["use_nesterov"])
 
@@ -135,7 +139,10 @@ def _adam(context: KernelContext) -> Kernel:
                 second.mul_(decay2).addcmul_(gradient, gradient, value=1 - decay2)
             else:
                 second.lerp_(gradient * gradient, 1 - decay2)
-            below = torch.sqrt(second).add_(least)
+            # The root of a zero takes MKL six times as long as that of another number, and where no gradient comes
+            # there are only zeros. What stands for them is lost in epsilon.
+            tiny = torch.finfo(second.dtype).tiny if lr.is_cpu and least > _FELT else 0
+            below = (second.clamp(min=tiny).sqrt_() if tiny else torch.sqrt(second)).add_(least)
             above = first * decay1 + gradient * (1 - decay1) if nesterov else first
             if lr.is_cpu:
                 tensor.addcdiv_(above, below, value=-rate)
