@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import ConfigProto, Graph, Session, as_dtype, constant, placeholder
+from actorsession import ConfigProto, Graph, Session, as_dtype, constant, gradients, placeholder
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import DeviceKernel, register_device_factory
 from actorsession.graph.registry import is_registered
 from actorsession.ops import raw
 from actorsession.runtime.devices import prefer_device_type
+from tests.nodes import make
 from tests.ops.table.elsewhere import ELSEWHERE
 from tests.ops.table.row import Row
 from tests.ops.test_table import (
@@ -148,6 +149,35 @@ def test_programs_give_what_tensorflow_gave(family: str, whole: bool) -> None:
     prefer_device_type("TORCH_CPU")
     outcomes = outcomes_of(family, 1 if whole else 5)
     assert [each.told() for each in outcomes if each.verdict == Outcome.DIFFERS] == []
+
+
+# Inputs of three steps, state, output, weights, peepholes and bias.
+LSTM = [(3, 2, 3), (2, 2), (2, 2), (5, 8), (2,), (2,), (2,), (8,)]
+X = np.float32([[1, -2, 3], [4, 5, -6]])
+# Types that neither of the tables has: what is built of some arrays.
+REST: dict[str, tuple[Any, list[Any]]] = {
+    "AccumulateNV2": (lambda *xs: _node("AccumulateNV2", xs, shape=[2, 3]), [X, X, X]),
+    "BiasAddV1": (lambda *xs: _node("BiasAddV1", xs), [X, X[0]]),
+    "Concat": (lambda *xs: _node("Concat", xs), [np.int32(1), X, X]),
+    "Gather": (lambda *xs: _node("Gather", xs), [X, np.int32([1, 0, 1])]),
+    "Mod": (lambda *xs: _node("Mod", xs), [X, X[0]]),
+    "BlockLSTMGradV2": (
+        lambda x, *xs: gradients(_node("BlockLSTMV2", [constant(np.int64(3)), x, *xs], use_peephole=True)[6], [x, *xs]),
+        [np.sin(np.arange(np.prod(size)) * 0.7).reshape(size).astype("f4") for size in LSTM],
+    ),
+}
+
+
+def _node(op: str, inputs: Any, **attrs: Any) -> Any:
+    outputs = make(op, inputs, attrs).outputs
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+@for_each("op", list(REST))
+def test_other_types_give_what_the_cpu_gives(op: str) -> None:
+    build, inputs = REST[op]
+    for pair in zip(*[arrays_of(build, inputs, KNOWN, device) for device in (TORCH, "/cpu:0")], strict=True):
+        compare(*pair, 1e-5)
 
 
 # -- which kernels ran -----------------------------------------------------------------------------
