@@ -18,6 +18,7 @@ from actorsession.devices.torch.kernels import (
     training,
 )
 from actorsession.devices.torch.kernels.rows import Rows
+from actorsession.graph.op_signatures import opsets
 
 __all__ = ["HOSTED", "ROWS", "TRANSPARENT"]
 
@@ -45,28 +46,25 @@ _TRANSPARENT = """
 TRANSPARENT = frozenset(_TRANSPARENT.split())
 """Operation types whose kernels pass values on and never look into them."""
 
-# What is made of values and not of arrays; what must give the same numbers on every device; what LAPACK does for numpy
-# as it does for torch; and what only moves memory, in which numpy is as fast or faster.
-_HOSTED = """
-    AsString AudioSummary AudioSummaryV2 DecodeAndCropJpeg DecodeBmp DecodeCSV DecodeGif DecodeImage DecodeJpeg
-    DecodePaddedRaw DecodePng DecodeRaw DecodeWav EmptyTensorList EncodeJpeg EncodePng EncodeWav HistogramSummary
-    ImageSummary LinSpace MergeSummary ParseExample ParseExampleV2 ParseSequenceExample ParseSequenceExampleV2
-    ParseSingleExample ParseSingleSequenceExample ParseTensor Range ScalarSummary SerializeManySparse SerializeSparse
-    SerializeTensor SparseToDense StringFormat StringToNumber TensorListConcat TensorListConcatLists
-    TensorListConcatV2 TensorListElementShape TensorListFromTensor TensorListGather TensorListGetItem TensorListLength
-    TensorListPopBack TensorListPushBack TensorListPushBackBatch TensorListReserve TensorListResize TensorListScatter
-    TensorListScatterIntoExistingList TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack
-    TensorSummary TensorSummaryV2
-
-    RandomGammaGrad StatelessMultinomial StatelessParameterizedTruncatedNormal StatelessRandomBinomial
-    StatelessRandomGammaV2 StatelessRandomGammaV3 StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomPoisson
-    StatelessRandomUniform StatelessRandomUniformV2 StatelessShuffle StatelessTruncatedNormal StatelessTruncatedNormalV2
-
+# What is made of values and not of arrays, and random numbers, which are the same on every device.
+_SUBJECTS = "accumulators datasets flow lists parsing queues randomness staging summaries tables text"
+# What LAPACK does for numpy as it does for torch; what only moves memory, in which numpy is as fast; and files of
+# images and of sound.
+_OTHERS = """
     BatchSelfAdjointEig Cholesky CholeskyGrad LogMatrixDeterminant Lu MatrixDeterminant MatrixInverse MatrixLogarithm
     MatrixSolve MatrixSolveLs MatrixSquareRoot MatrixTriangularSolve Qr SelfAdjointEig SelfAdjointEigV2 Svd
     TridiagonalSolve
 
-    DynamicPartition DynamicStitch MirrorPad MirrorPadGrad ParallelDynamicStitch StridedSliceGrad TensorScatterUpdate
+    DynamicPartition DynamicStitch ExtractImagePatches LinSpace MirrorPad MirrorPadGrad ParallelDynamicStitch Range
+    SparseConcat SparseReorder SparseToDense StridedSliceGrad TensorListConcat TensorListScatter TensorScatterUpdate
+
+    DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage DecodeJpeg DecodePng DecodeWav DeserializeManySparse
+    DeserializeSparse EncodeJpeg EncodeJpegVariableQuality EncodePng EncodeWav RandomGammaGrad SerializeManySparse
+    SerializeSparse
 """
-HOSTED = frozenset(_HOSTED.split())
+HOSTED = (
+    frozenset(op for subject in _SUBJECTS.split() for op in opsets()[subject])
+    .union(_OTHERS.split())
+    .difference(ROWS, TRANSPARENT)
+)
 """Operation types that have the kernels of the CPU on purpose: they work on the same memory."""
