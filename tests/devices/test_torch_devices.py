@@ -85,10 +85,12 @@ def test_an_optimiser_moves_weights_as_on_the_cpu(name: str) -> None:
             np.testing.assert_allclose(torchs, ours, rtol=2e-4, atol=2e-5)
 
 
-NEW = np.float32([[1, 2], [3, 4], [5, 6]])
+NEW: Any = np.array([[1, 2], [3, 4], [5, 6]], "f4")
 CHANGES: dict[str, Any] = {
     **{
-        f"scatter_{kind}": lambda v, kind=kind: getattr(v, f"scatter_{kind}")(tf.IndexedSlices(NEW, [2, 0, 2]))
+        f"scatter_{kind}": lambda v, kind=kind: getattr(v, f"scatter_{kind}")(
+            tf.IndexedSlices(tf.constant(NEW), tf.constant([2, 0, 2]))
+        )
         for kind in ("add", "sub", "update", "max", "min", "mul", "div")
     },
     "a scalar for all rows": lambda v: tf.scatter_add(v, [1, 3], 5.0),

@@ -20,6 +20,7 @@ from actorsession.extend import DeviceKernel, register_device_factory
 from actorsession.graph.registry import is_registered
 from actorsession.ops import raw
 from actorsession.runtime.devices import prefer_device_type
+from scripts.differentials.report import Outcome
 from tests.nodes import make
 from tests.ops.table.elsewhere import ELSEWHERE
 from tests.ops.table.row import Row
@@ -40,7 +41,7 @@ from tests.ops.test_table import (
 )
 from tests.rows import for_each
 from tests.test_recorded import FAMILIES as RECORDED
-from tests.test_recorded import Outcome, outcomes_of
+from tests.test_recorded import outcomes_of
 
 pytest.importorskip("torch", reason="torch is not installed")
 
@@ -140,7 +141,7 @@ def test_gradients_of_both_orders_are_those_of_the_cpu(row: Row, whole: bool) ->
         with noted(*inputs), np.errstate(all="ignore"):
             devices = [arrays_of(build, inputs, KNOWN, device) for device in (TORCH, "/cpu:0")]
             for pair in zip(*devices, strict=True):
-                compare(*pair, max(1e-10, row.rtol))
+                compare(pair[0], pair[1], max(1e-10, row.rtol))
 
 
 @for_each("family", RECORDED, by=str)
@@ -153,13 +154,13 @@ def test_programs_give_what_tensorflow_gave(family: str, whole: bool) -> None:
 
 # Inputs of three steps, state, output, weights, peepholes and bias.
 LSTM = [(3, 2, 3), (2, 2), (2, 2), (5, 8), (2,), (2,), (2,), (8,)]
-X = np.float32([[1, -2, 3], [4, 5, -6]])
+X: Any = np.array([[1, -2, 3], [4, 5, -6]], "f4")
 # Types that neither of the tables has: what is built of some arrays.
 REST: dict[str, tuple[Any, list[Any]]] = {
     "AccumulateNV2": (lambda *xs: _node("AccumulateNV2", xs, shape=[2, 3]), [X, X, X]),
     "BiasAddV1": (lambda *xs: _node("BiasAddV1", xs), [X, X[0]]),
     "Concat": (lambda *xs: _node("Concat", xs), [np.int32(1), X, X]),
-    "Gather": (lambda *xs: _node("Gather", xs), [X, np.int32([1, 0, 1])]),
+    "Gather": (lambda *xs: _node("Gather", xs), [X, np.array([1, 0, 1], "i4")]),
     "Mod": (lambda *xs: _node("Mod", xs), [X, X[0]]),
     "BlockLSTMGradV2": (
         lambda x, *xs: gradients(_node("BlockLSTMV2", [constant(np.int64(3)), x, *xs], use_peephole=True)[6], [x, *xs]),
@@ -177,7 +178,7 @@ def _node(op: str, inputs: Any, **attrs: Any) -> Any:
 def test_other_types_give_what_the_cpu_gives(op: str) -> None:
     build, inputs = REST[op]
     for pair in zip(*[arrays_of(build, inputs, KNOWN, device) for device in (TORCH, "/cpu:0")], strict=True):
-        compare(*pair, 1e-5)
+        compare(pair[0], pair[1], 1e-5)
 
 
 # -- which kernels ran -----------------------------------------------------------------------------
@@ -272,7 +273,7 @@ SUMS: dict[str, tuple[Any, Any]] = {
         lambda x: [[[[x @ x]]]],
     ),
     "FusedBatchNormV3": (
-        lambda x: acts.nn.fused_batch_norm(_patches(x), np.float32([1]), np.float32([3]), epsilon=0.5)[0],
+        lambda x: acts.nn.fused_batch_norm(_patches(x), [1.0], [3.0], epsilon=0.5)[0],
         lambda x: np.reshape((x - x.mean()) / np.sqrt(x.var() + 0.5) + 3, [1, 50, 60, 1]),
     ),
     "AvgPool": (lambda x: acts.nn.avg_pool(_patches(x), [1, 50, 60, 1], 1, "VALID"), lambda x: [[[[x.mean()]]]]),

@@ -171,7 +171,7 @@ def _input_gradient(context: KernelContext) -> Kernel:
 
     def kernel(sizes: Any, filters: Tensor, back: Tensor) -> Tensor:
         if sizes.size == rank - 2:
-            images = completed_sizes(ints(sizes), filters, back, windows)
+            images = completed_sizes(tuple(ints(sizes)), filters, back, windows)
         else:
             images = shape_value(sizes, rank, "input_sizes")
         slides, shape = slides_of(images, filters.shape)
@@ -296,8 +296,8 @@ def _max_pool_grad(context: KernelContext) -> Kernel:
         spatial = list(x.shape[2:])
         x, around = _padded_low(x, slides)
         strides = pool.windows.strides
-        places, images_of = getattr(result, "places", (None, None))
-        if images_of is None or images_of() is not images:
+        places, images_of = getattr(result, "places", (x, lambda: None))
+        if images_of() is not images:
             _, places = calls.largest(x, pool.window, strides)
         g = channels_second(back, pool.windows.data_format)
         if forward:

@@ -23,8 +23,13 @@ __all__ = ["ROWS"]
 def _taps_of(context: KernelContext) -> Callable[[int, int], Taps]:
     """Return the function from an old and a new size to the pixels that each new one is made of."""
     align, half = bool(context.attrs["align_corners"]), bool(context.attrs.get("half_pixel_centers", False))
-    kinds = {"Area": area_taps, "Bicub": bicubic_taps, "Bilin": bilinear_taps, "Neare": nearest_taps}
-    taps = kinds[context.op.removeprefix("Resize")[:5]]
+    kinds: dict[str, Callable[..., Taps]] = {
+        "A": area_taps,
+        "Bic": bicubic_taps,
+        "Bil": bilinear_taps,
+        "N": nearest_taps,
+    }
+    taps = next(kinds[start] for start in kinds if context.op.startswith(f"Resize{start}"))
     more = () if taps is area_taps else (half,)
     return functools.lru_cache(maxsize=16)(lambda old, new: taps(old, new, align, *more))
 

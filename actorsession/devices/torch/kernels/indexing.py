@@ -29,7 +29,7 @@ def _index_of(context: KernelContext) -> Callable[[Any, Any, Any], tuple[Any, ..
     known, masks = fixed_index(context), context.attrs
     if known is not None:
         return lambda *bounds: known
-    return lambda begin, end, strides: numpy_index(ints(begin), ints(end), ints(strides), masks)
+    return lambda begin, end, strides: numpy_index(tuple(ints(begin)), tuple(ints(end)), tuple(ints(strides)), masks)
 
 
 def _sliced(x: Tensor, index: tuple[Any, ...]) -> Tensor:
