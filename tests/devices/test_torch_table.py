@@ -7,6 +7,7 @@ import itertools
 import re
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import entry_points
 from typing import Any
 
 import ml_dtypes
@@ -16,10 +17,7 @@ import pytest
 import actorsession as acts
 from actorsession import ConfigProto, Graph, Session, as_dtype, constant, gradients, placeholder
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import DeviceKernel, register_device_factory
-from actorsession.graph.registry import is_registered
-from actorsession.ops import raw
-from actorsession.runtime.devices import prefer_device_type
+from actorsession.extend import DeviceKernel, register_device_factory, registered_ops
 from scripts.differentials.report import Outcome
 from tests.nodes import make
 from tests.ops.table.elsewhere import ELSEWHERE
@@ -45,9 +43,8 @@ from tests.test_recorded import outcomes_of
 
 pytest.importorskip("torch", reason="torch is not installed")
 
-from actorsession.devices.torch.factories import TorchCpu
-from actorsession.devices.torch.kernels.tables import HOSTED, TRANSPARENT
-from actorsession.devices.torch.kernels.tables import ROWS as KERNELS
+[TorchCpu] = [entry.load() for entry in entry_points(group="actorsession.device_factories", name="TORCH_CPU")]
+KERNELS = TorchCpu.kernels.rows
 
 TORCH = "/device:TORCH_CPU:0"
 CONFIG = ConfigProto(device_count={"TORCH_CPU": 1})
@@ -75,6 +72,18 @@ def arrays_of(build: Any, inputs: Any, early: str, device: str = TORCH) -> list[
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         with Session(graph=graph, config=CONFIG) as session:
             return session.run(outputs, feeds)
+
+
+def named(device_type: str, **more: Any) -> Any:
+    """The factory of torch's devices under another name, with other kernels if they are given."""
+
+    class Named(TorchCpu):  # type: ignore[misc,valid-type]
+        kernels = replace(TorchCpu.kernels, **more)
+
+        def list_physical_devices(self) -> tuple[str, ...]:
+            return (f"/physical_device:{device_type}:0",)
+
+    return Named()
 
 
 def is_left_out(row: Row, inputs: tuple[Any, ...]) -> bool:
@@ -147,7 +156,7 @@ def test_gradients_of_both_orders_are_those_of_the_cpu(row: Row, whole: bool) ->
 @for_each("family", RECORDED, by=str)
 def test_programs_give_what_tensorflow_gave(family: str, whole: bool) -> None:
     """Those whose results are written down, with the device for all that asks for none."""
-    prefer_device_type("TORCH_CPU")
+    register_device_factory("PREFERRED", named("PREFERRED"), priority=1000)
     outcomes = outcomes_of(family, 1 if whole else 5)
     assert [each.told() for each in outcomes if each.verdict == Outcome.DIFFERS] == []
 
@@ -200,13 +209,7 @@ def recorded(ran: set[str]) -> Any:
 
         return replace(row, kernel=make, emit=None)
 
-    class Recorded(TorchCpu):
-        kernels = replace(TorchCpu.kernels, rows={op: note(op, row) for op, row in KERNELS.items()})
-
-        def list_physical_devices(self) -> tuple[str, ...]:
-            return ("/physical_device:RECORDED:0",)
-
-    return Recorded()
+    return named("RECORDED", rows={op: note(op, row) for op, row in KERNELS.items()})
 
 
 @for_each("family", FAMILIES, by=str)
@@ -225,7 +228,8 @@ def test_no_kernel_leaves_all_cases_to_the_cpu(family: str) -> None:
 
 def test_every_kernel_has_cases() -> None:
     assert sorted(set(KERNELS) - {row.op for rows in ROWS_OF.values() for row in rows} - set(ELSEWHERE)) == []
-    assert [op for op in HOSTED | TRANSPARENT if op in KERNELS or not is_registered(op)] == []
+    without = TorchCpu.kernels.hosted | TorchCpu.kernels.transparent
+    assert sorted(without - (set(registered_ops()) - set(KERNELS))) == []
 
 
 # -- sums of 16-bit floats -------------------------------------------------------------------------
@@ -249,7 +253,7 @@ SUMS: dict[str, tuple[Any, Any]] = {
     "MatMul": (lambda x: acts.matmul(x[None], x[:, None]), lambda x: [[x @ x]]),
     "BatchMatMulV2": (lambda x: acts.matmul(x[None, None], x[None, :, None]), lambda x: [[[x @ x]]]),
     "Einsum": (lambda x: acts.einsum("i,i->", x, x), lambda x: x @ x),
-    "BiasAddGrad": (lambda x: raw.BiasAddGrad(x[:, None]), lambda x: [x.sum()]),
+    "BiasAddGrad": (lambda x: _node("BiasAddGrad", [x[:, None]]), lambda x: [x.sum()]),
     "SegmentSum": (lambda x: acts.math.segment_sum(x, ZEROS), lambda x: [x.sum()]),
     "UnsortedSegmentSum": (lambda x: acts.math.unsorted_segment_sum(x, ZEROS, 1), lambda x: [x.sum()]),
     "SparseSegmentSum": (lambda x: acts.sparse.segment_sum(x, np.arange(MANY), ZEROS), lambda x: [x.sum()]),
@@ -269,7 +273,9 @@ SUMS: dict[str, tuple[Any, Any]] = {
         lambda x: [[[[x @ x]]]],
     ),
     "Conv2DBackpropFilter": (
-        lambda x: raw.Conv2DBackpropFilter(_patches(x), [1] * 4, _patches(x), strides=[1] * 4, padding="VALID"),
+        lambda x: _node(
+            "Conv2DBackpropFilter", [_patches(x), constant([1] * 4), _patches(x)], strides=[1] * 4, padding="VALID"
+        ),
         lambda x: [[[[x @ x]]]],
     ),
     "FusedBatchNormV3": (

@@ -20,16 +20,18 @@ from actorsession.opsets.images.resampling import Taps, area_taps, bicubic_taps,
 __all__ = ["ROWS"]
 
 
+_TAPS: dict[str, Callable[..., Taps]] = {
+    "Area": area_taps,
+    "Bicubic": bicubic_taps,
+    "Bilinear": bilinear_taps,
+    "NearestNeighbor": nearest_taps,
+}
+
+
 def _taps_of(context: KernelContext) -> Callable[[int, int], Taps]:
     """Return the function from an old and a new size to the pixels that each new one is made of."""
     align, half = bool(context.attrs["align_corners"]), bool(context.attrs.get("half_pixel_centers", False))
-    kinds: dict[str, Callable[..., Taps]] = {
-        "A": area_taps,
-        "Bic": bicubic_taps,
-        "Bil": bilinear_taps,
-        "N": nearest_taps,
-    }
-    taps = next(kinds[start] for start in kinds if context.op.startswith(f"Resize{start}"))
+    taps = _TAPS[context.op.removeprefix("Resize").removesuffix("Grad")]
     more = () if taps is area_taps else (half,)
     return functools.lru_cache(maxsize=16)(lambda old, new: taps(old, new, align, *more))
 
