@@ -15,6 +15,7 @@ import actorsession.compat.v1 as tf
 from actorsession import AsyncSession, ConfigProto, Graph, Server, ServerSettings, Session, TensorShape, as_dtype, ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.extend import TensorSpec
+from tests.nodes import make
 from tests.rows import for_each
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -169,6 +170,24 @@ def normalised() -> Any:
 def test_a_network_learns_as_on_the_cpu(build: Any) -> None:
     for ours, torchs in zip(*on_both(build), strict=True):
         np.testing.assert_allclose(torchs, ours, rtol=1e-3, atol=1e-4)
+
+
+def test_references_to_variables_of_a_step_or_of_a_feed_take_tensors() -> None:
+    with tf.Graph().as_default() as graph, graph.device(TORCH):
+        x = tf.constant([1.0, 2.0])
+        temporary = make("TemporaryVariable", [], {"shape": [2], "dtype": tf.float32, "var_name": "t"}).outputs[0]
+        added = tf.assign_add(tf.assign_add(temporary, x), x * 10.0)
+        total = make("DestroyTemporaryVariable", [added], {"var_name": "t"}).outputs[0]
+        v = tf.get_variable("v", initializer=[1.0, 2.0], use_resource=False)
+        loop = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + tf.gather(v, [1, 0])), [0, x])[1]
+        change = tf.cond(tf.constant(True), lambda: v.assign_add(x), lambda: v + 0.0)
+    with tf.Session(graph=graph, config=CONFIG) as session:
+        for _ in range(2):
+            np.testing.assert_array_equal(session.run(total), [11, 22])
+        session.run(v.initializer)
+        np.testing.assert_array_equal(session.run(loop, {v: [5.0, 6.0]}), [19, 17])
+        with pytest.raises(InvalidArgumentError, match="is fed cannot be changed"):
+            session.run(change, {v: [5.0, 6.0]})
 
 
 # -- state -----------------------------------------------------------------------------------------

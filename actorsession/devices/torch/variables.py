@@ -19,7 +19,7 @@ from actorsession.graph.dtypes import DType
 from actorsession.graph.node import TensorSpec
 from actorsession.runtime.resources import Variable
 
-__all__ = ["TorchVariable"]
+__all__ = ["FedVariable", "TorchVariable"]
 
 _TYPE_OF: dict[torch.dtype, DType] = {known: dtype for dtype, known in TORCH_TYPES.items()}
 
@@ -105,6 +105,29 @@ class TorchVariable(Variable):
             if references > _ALONE[0] or sharers > _ALONE[1]:
                 tensor = self._value = tensor.clone()
             function(tensor, *operands)
+
+
+class FedVariable(TorchVariable):
+    """What loops and branches see of a variable whose reference is fed: a value that stays.
+
+    Args:
+        name: for messages.
+        spec: static type of the value.
+        arrays: those of the device.
+        value: the value.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, spec: TensorSpec, arrays: TorchArrays, value: Any) -> None:
+        super().__init__(name, spec, arrays)
+        self._value = value
+
+    def assign(self, *args: Any) -> None:
+        """Refuse the change."""
+        raise InvalidArgumentError("a variable that is fed cannot be changed in the same step")
+
+    change = assign
 
 
 class _OnHost(Variable):

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from actorsession.devices.torch.arrays import positions
+from actorsession.devices.torch.arrays import TorchArrays, positions
 from actorsession.devices.torch.kernels.indexing import SCATTERS
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, row
+from actorsession.devices.torch.variables import FedVariable, TorchVariable
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.device_kernels import arrays_of
 from actorsession.graph.registry import Kernel, KernelContext
-from actorsession.ops.variables.state import flat_rows
+from actorsession.ops.variables.state import flat_rows, variable_spec
 
 __all__ = ["ROWS"]
 
@@ -204,7 +206,27 @@ def _adadelta(context: KernelContext) -> Kernel:
     return kernel
 
 
+def _temporary(context: KernelContext) -> Kernel:
+    spec, arrays = variable_spec(context.attrs), arrays_of(context.device)
+    assert isinstance(arrays, TorchArrays)
+
+    def kernel() -> TorchVariable:
+        variable = TorchVariable(context.name, spec, arrays)
+        variable.assign(np.zeros(spec.shape.as_tuple(), spec.dtype.np_dtype))
+        return variable
+
+    return kernel
+
+
+def _fed(context: KernelContext) -> Kernel:
+    spec, arrays = context.inputs[0], arrays_of(context.device)
+    assert isinstance(arrays, TorchArrays)
+    return lambda value: FedVariable(context.name, spec, arrays, value)
+
+
 ROWS: Rows = {
+    "TemporaryHandle": row(_temporary, host_outputs=True),
+    "ReferenceHandle": row(_fed, host_outputs=True),
     "AssignAddVariableOp": row(_adding(1), host=[0]),
     "AssignSubVariableOp": row(_adding(-1), host=[0]),
     **{f"ResourceScatter{kind}": row(_scattered(SCATTERS[kind]), host=[0, 1]) for kind in ("Add", "Sub")},
