@@ -237,8 +237,7 @@ def _space_to_batch(x: Tensor, block_shape: Any, paddings: Any) -> Tensor:
     parts = x.reshape(x.shape[0], *[n for size, side in sides for n in (size // side, side)], *rest)
     within, counts = range(2, 2 * count + 1, 2), range(1, 2 * count + 1, 2)
     parts = parts.permute(*within, 0, *counts, *range(2 * count + 1, parts.ndim))
-    out = parts.reshape(x.shape[0] * math.prod(block), *[size // side for size, side in sides], *rest)
-    return out if math.prod(block) > 1 or any(around) else out.clone()
+    return parts.reshape(x.shape[0] * math.prod(block), *[size // side for size, side in sides], *rest)
 
 
 def _batch_to_space(x: Tensor, block_shape: Any, crops: Any) -> Tensor:
@@ -253,7 +252,7 @@ def _batch_to_space(x: Tensor, block_shape: Any, crops: Any) -> Tensor:
     for axis, (size, (before, after)) in enumerate(zip(sizes, margins, strict=True), 1):
         fitting(before + after <= size)
         out = out.narrow(axis, before, size - before - after)
-    return out.contiguous() if any(map(any, margins)) else out.clone() if whole == 1 else out
+    return out.contiguous()
 
 
 def _diagonal(x: Tensor) -> Tensor:
@@ -296,10 +295,10 @@ ROWS: Rows = {
     "Size": row(_shape_of, host_outputs=True),
     "Rank": row(_shape_of, host_outputs=True),
     "ReverseV2": row(_reverse, host=[1], checks=True),
-    "DepthToSpace": row(_depth_blocks, checks=True),
-    "SpaceToDepth": row(_depth_blocks, checks=True),
-    "SpaceToBatchND": plain(_space_to_batch, host=[1, 2], checks=True),
-    "BatchToSpaceND": plain(_batch_to_space, host=[1, 2], checks=True),
+    "DepthToSpace": row(_depth_blocks, aliases=True, checks=True),
+    "SpaceToDepth": row(_depth_blocks, aliases=True, checks=True),
+    "SpaceToBatchND": plain(_space_to_batch, host=[1, 2], aliases=True, checks=True),
+    "BatchToSpaceND": plain(_batch_to_space, host=[1, 2], aliases=True, checks=True),
     "Diag": plain(_diagonal, checks=True),
     "DiagPart": plain(_diagonal_part, checks=True),
     "Roll": plain(_roll, host=[1, 2], checks=True),

@@ -64,13 +64,7 @@ def _half_of_squares(x: Tensor) -> Tensor:
 
 def _einsum(context: KernelContext) -> Kernel:
     equation = str(context.attrs["equation"])
-
-    def kernel(*operands: Tensor) -> Tensor:
-        out = torch.einsum(equation, *operands)
-        shares = any(out.untyped_storage().data_ptr() == x.untyped_storage().data_ptr() for x in operands)
-        return (out.clone() if shares else out).resolve_conj().contiguous()
-
-    return kernel
+    return lambda *operands: torch.einsum(equation, *operands).resolve_conj().contiguous()
 
 
 def _contracts(context: KernelContext) -> bool:
@@ -92,7 +86,7 @@ ROWS: Rows = {
     "BatchMatMul": row(_batch_matmul),
     "BatchMatMulV2": row(_batch_matmul),
     "BatchMatMulV3": row(_batch_matmul, takes=lambda context: context.inputs[0].dtype is context.outputs[0].dtype),
-    "Einsum": row(_einsum, checks=True, takes=_contracts),
+    "Einsum": row(_einsum, aliases=True, checks=True, takes=_contracts),
     "MatrixBandPart": plain(_band_part, host=[1, 2], checks=True),
     "L2Loss": plain(_half_of_squares),
 }
