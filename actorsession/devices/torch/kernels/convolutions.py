@@ -203,7 +203,7 @@ def _filter_gradient(context: KernelContext) -> Kernel:
         pads, around = _padding(slides)
         if around is not None:
             x = functional.pad(x, around)
-        weights = form.as_torch(back.new_empty(filter_size))
+        weights = form.as_torch(back.new_empty(filter_size)).contiguous()
         _, out = _back(x, weights, channels_second(back, data_format), slides, pads, [False, True])
         return form.from_torch(out, filter_size)
 
@@ -396,20 +396,23 @@ def _avg_pool_grad(context: KernelContext) -> Kernel:
 
 
 ROWS: Rows = {
-    "Conv2D": row(_convolution),
-    "Conv3D": row(_convolution),
-    "Conv2DBackpropInput": row(_input_gradient, host=[0]),
-    "Conv3DBackpropInputV2": row(_input_gradient, host=[0]),
-    "Conv2DBackpropFilter": row(_filter_gradient, host=[1]),
-    "Conv3DBackpropFilterV2": row(_filter_gradient, host=[1]),
-    "DepthwiseConv2dNative": row(_convolution),
-    "DepthwiseConv2dNativeBackpropInput": row(_input_gradient, host=[0]),
-    "DepthwiseConv2dNativeBackpropFilter": row(_filter_gradient, host=[1]),
-    **{f"MaxPool{kind}": row(_max_pool, takes=_plain_pool) for kind in ("", "3D")},
+    "Conv2D": row(_convolution, checks=True),
+    "Conv3D": row(_convolution, checks=True),
+    "Conv2DBackpropInput": row(_input_gradient, host=[0], checks=True),
+    "Conv3DBackpropInputV2": row(_input_gradient, host=[0], checks=True),
+    "Conv2DBackpropFilter": row(_filter_gradient, host=[1], checks=True),
+    "Conv3DBackpropFilterV2": row(_filter_gradient, host=[1], checks=True),
+    "DepthwiseConv2dNative": row(_convolution, checks=True),
+    "DepthwiseConv2dNativeBackpropInput": row(_input_gradient, host=[0], checks=True),
+    "DepthwiseConv2dNativeBackpropFilter": row(_filter_gradient, host=[1], checks=True),
+    **{f"MaxPool{kind}": row(_max_pool, checks=True, takes=_plain_pool) for kind in ("", "3D")},
     # TensorFlow's gradient of the three-dimensional one goes to all maxima of a window: the CPU's kernel has it.
-    **{f"MaxPool{kind}": row(_max_pool_grad, takes=_plain_pool) for kind in ("Grad", "GradGrad", "3DGradGrad")},
+    **{
+        f"MaxPool{kind}": row(_max_pool_grad, checks=True, takes=_plain_pool)
+        for kind in ("Grad", "GradGrad", "3DGradGrad")
+    },
     "MaxPoolWithArgmax": row(_max_pool_places, host_outputs=True, checks=True, takes=_plain_pool),
     "MaxPoolGradWithArgmax": row(_max_pool_places_grad, host=[2], checks=True, takes=_plain_pool),
-    **{f"AvgPool{kind}": row(_avg_pool, takes=_plain_pool) for kind in ("", "3D")},
-    **{f"AvgPool{kind}Grad": row(_avg_pool_grad, host=[0], takes=_plain_pool) for kind in ("", "3D")},
+    **{f"AvgPool{kind}": row(_avg_pool, checks=True, takes=_plain_pool) for kind in ("", "3D")},
+    **{f"AvgPool{kind}Grad": row(_avg_pool_grad, host=[0], checks=True, takes=_plain_pool) for kind in ("", "3D")},
 }

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, plain, row
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, narrowed, plain, row
 from actorsession.graph.registry import Kernel, KernelContext
 
 __all__ = ["ROWS"]
@@ -217,7 +217,7 @@ _FLOAT_UNARY: dict[str, Any] = {
     "Erf": torch.erf,
     "Erfc": torch.erfc,
     "Erfinv": torch.erfinv,
-    "Ndtri": torch.special.ndtri,
+    "Ndtri": narrowed(torch.special.ndtri),
     "Lgamma": torch.lgamma,
     "Digamma": _digamma,
     "BesselI0": torch.special.i0,
@@ -250,7 +250,7 @@ ROWS: Rows = {
     "LeakyRelu": row(_leaky),
     "LeakyReluGrad": row(_leaky_grad),
     "ApproximateEqual": row(_near, checks=True, takes=floats),
-    "Cast": row(_cast),
+    "Cast": row(_cast, takes=lambda context: not context.attrs.get("Truncate")),
     "AddN": plain(_add_n),
     "AccumulateNV2": plain(_add_n),
     "Select": plain(_select),

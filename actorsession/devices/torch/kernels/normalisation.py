@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.devices.torch.kernels.convolutions import channels_second, restored
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, narrowed, row
 from actorsession.graph.registry import Kernel, KernelContext
@@ -24,7 +25,7 @@ def _fits(images: Tensor, rank: int, x: Tensor, *vectors: Tensor) -> None:
 def _batch_norm(context: KernelContext) -> Kernel:
     data_format, training = str(context.attrs["data_format"]), bool(context.attrs["is_training"])
     epsilon, factor = float(context.attrs["epsilon"]), float(context.attrs["exponential_avg_factor"])
-    more = len(context.outputs) == 6
+    more, wide = len(context.outputs) == 6, TORCH_TYPES[context.outputs[1].dtype]
 
     def normalised(x: Tensor, scale: Tensor, offset: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return images, mean, variance, and the variance that a larger sample would have."""
@@ -35,8 +36,9 @@ def _batch_norm(context: KernelContext) -> Kernel:
         y, _, _ = torch.native_batch_norm(x, scale, offset, mean, fresh, True, 1.0, epsilon)
         return y, mean, fresh * ((number - 1) / number), fresh
 
-    def kernel(images: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor) -> tuple[Tensor, ...]:
+    def kernel(images: Tensor, *vectors: Tensor) -> tuple[Tensor, ...]:
         x = channels_second(images, data_format)
+        scale, offset, mean, variance = [vector.to(wide) for vector in vectors]
         kept = (mean, variance) if not training or factor != 1 else ()
         _fits(images, len(data_format), x, scale, offset, *kept)
         if training:
@@ -56,9 +58,10 @@ def _batch_norm(context: KernelContext) -> Kernel:
 
 def _batch_norm_back(context: KernelContext) -> Kernel:
     data_format, training = str(context.attrs["data_format"]), bool(context.attrs["is_training"])
-    epsilon = float(context.attrs["epsilon"])
+    epsilon, wide = float(context.attrs["epsilon"]), TORCH_TYPES[context.outputs[1].dtype]
 
-    def kernel(back: Tensor, images: Tensor, scale: Tensor, mean: Tensor, spread: Tensor, *_: Tensor) -> Any:
+    def kernel(back: Tensor, images: Tensor, *vectors: Tensor) -> Any:
+        scale, mean, spread = [vector.to(wide) for vector in vectors[:3]]
         x, g = channels_second(images, data_format), channels_second(back, data_format)
         _fits(images, len(data_format), x, scale, mean, spread)
         fitting(back.shape == images.shape)
