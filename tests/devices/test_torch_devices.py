@@ -327,6 +327,33 @@ def test_a_value_of_each_type_comes_back_as_it_was_fed(dtype: str) -> None:
         assert got.tolist() == given.tolist()
 
 
+@for_each("dtype", ["float32", "bfloat16", "bool", "int32", "string"])
+@for_each("devices", [(TORCH, "/cpu:0"), ("/cpu:0", TORCH), (TORCH, TORCH)])
+def test_lists_go_from_device_to_device(devices: Any, dtype: str) -> None:
+    values: Any = np.array([[1, 0], [1, 1], [0, 1]]).astype("S1" if dtype == "string" else "f4")
+    first, second = devices
+    with tf.Graph().as_default() as graph:
+        with graph.device(first):
+            x = tf.constant(values.astype(object)) if dtype == "string" else tf.cast(tf.constant(values), dtype)
+            attrs = {"element_dtype": x.dtype}
+            items = make("TensorListFromTensor", [x, tf.constant([2])], attrs).outputs[0]
+            longer = make("TensorListPushBack", [items, x[0]], attrs).outputs[0]
+        with graph.device(second):
+            whole = make("TensorListStack", [longer, tf.constant([2])], attrs).outputs[0]
+            some = make("TensorListGather", [longer, tf.constant([3, 1]), tf.constant([2])], attrs).outputs[0]
+            rest, last = make("TensorListPopBack", [longer, tf.constant([2])], attrs).outputs
+            one = make("TensorListGetItem", [rest, tf.constant(1), tf.constant([2])], attrs).outputs[0]
+            resized = make("TensorListResize", [longer, tf.constant(5)]).outputs[0]
+            unset = make("TensorListStack", [resized, tf.constant([2])], attrs).outputs[0]
+    with tf.Session(graph=graph, config=CONFIG) as session:
+        x, *got = session.run([x, whole, some, last, one, unset])
+    rows = np.stack([*x, x[0]])
+    nothing = np.full((1, 2), b"") if dtype == "string" else np.zeros((1, 2))
+    for value, expected in zip(got, [rows, rows[[3, 1]], x[0], x[1], [*rows, *nothing]], strict=True):
+        assert value.dtype == x.dtype
+        assert value.tolist() == np.asarray(expected, x.dtype).tolist()
+
+
 def test_memory_that_is_only_read_or_turned_round_is_fed_as_it_is() -> None:
     frozen = np.arange(4, dtype="f4")
     frozen.flags.writeable = False

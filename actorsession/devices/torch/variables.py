@@ -77,7 +77,7 @@ class TorchVariable(Variable):
             InvalidArgumentError: if dtype or shape do not fit.
         """
         if type(value) is not torch.Tensor:
-            if not self.arrays.holds(self.spec.dtype):
+            if self.spec.dtype not in TORCH_TYPES:
                 super().assign(value)
                 return
             value = self.arrays.to_device(value)
@@ -176,7 +176,7 @@ class _OnHost(Variable):
             function(value, *operands, out=value)
             return value
 
-        if self._of.arrays.holds(self.spec.dtype):
+        if self.spec.dtype in TORCH_TYPES:
             self.access(step)
         else:
             Variable.update(self._of, function, *operands)
@@ -190,7 +190,7 @@ class _OnHost(Variable):
             if result is not value or not arrays.is_host:
                 tensor.copy_(arrays.to_device(result))
 
-        if arrays.holds(self.spec.dtype):
+        if self.spec.dtype in TORCH_TYPES:
             self._of.change(step)
         else:
             Variable.access(self._of, function)

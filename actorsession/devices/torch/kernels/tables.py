@@ -9,6 +9,7 @@ from actorsession.devices.torch.kernels import (
     indexing,
     layout,
     linear,
+    lists,
     neural,
     normalisation,
     recurrent,
@@ -34,14 +35,17 @@ ROWS: Rows = {
     **signals.ROWS,
     **layout.ROWS,
     **indexing.ROWS,
+    **lists.ROWS,
     **sparse.ROWS,
     **training.ROWS,
 }
 """The torch kernels by operation type."""
 
 _TRANSPARENT = """
-    AssignVariableOp DisableCopyOnRead EnsureShape GuaranteeConst Identity IdentityN NoOp PlaceholderWithDefault
-    PreventGradient ReadVariableOp Snapshot StopGradient VarHandleOp
+    AssignVariableOp DisableCopyOnRead EmptyTensorList EnsureShape GuaranteeConst Identity IdentityN NoOp
+    PlaceholderWithDefault PreventGradient ReadVariableOp Snapshot StopGradient TensorListElementShape
+    TensorListFromTensor TensorListLength TensorListPushBack TensorListReserve TensorListResize TensorListScatter
+    TensorListScatterIntoExistingList TensorListScatterV2 TensorListSetItem VarHandleOp
 """
 TRANSPARENT = frozenset(_TRANSPARENT.split())
 """Operation types whose kernels pass values on and never look into them."""
@@ -56,7 +60,7 @@ _OTHERS = """
     TridiagonalSolve
 
     DynamicPartition DynamicStitch ExtractImagePatches LinSpace MirrorPad MirrorPadGrad ParallelDynamicStitch Range
-    SparseConcat SparseReorder SparseToDense StridedSliceGrad TensorListConcat TensorListScatter TensorScatterUpdate
+    SparseConcat SparseReorder SparseToDense StridedSliceGrad TensorListConcat TensorScatterUpdate
 
     DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage DecodeJpeg DecodePng DecodeWav DeserializeManySparse
     DeserializeSparse EncodeJpeg EncodeJpegVariableQuality EncodePng EncodeWav RandomGammaGrad SerializeManySparse
