@@ -123,11 +123,13 @@ class FedVariable(TorchVariable):
         super().__init__(name, spec, arrays)
         self._value = value
 
-    def assign(self, *args: Any) -> None:
+    def assign(self, value: Any) -> None:
+        """Refuse another value."""
+        self.change(self.assign, value)
+
+    def change(self, function: Callable[..., Any], *operands: Any) -> None:
         """Refuse the change."""
         raise InvalidArgumentError("a variable that is fed cannot be changed in the same step")
-
-    change = assign
 
 
 class _OnHost(Variable):
