@@ -39,7 +39,10 @@ class DeviceArrays(Protocol):
     """The arrays of one device."""
 
     def holds(self, dtype: DType) -> bool:
-        """Return whether tensors of a dtype are arrays of the device; never for strings, handles and variants."""
+        """Return whether tensors of a dtype are arrays of the device; never for strings and handles.
+
+        For variants if lists of tensors may hold arrays of the device, which ``to_host`` makes numpy's then.
+        """
 
     def to_device(self, value: Any) -> Any:
         """Return a value as an array of the device; it is returned as it is if it is one.
