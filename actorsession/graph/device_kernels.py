@@ -39,7 +39,10 @@ class DeviceArrays(Protocol):
     """The arrays of one device."""
 
     def holds(self, dtype: DType) -> bool:
-        """Return whether tensors of a dtype are arrays of the device; never for strings, handles and variants."""
+        """Return whether tensors of a dtype are arrays of the device; never for strings and handles.
+
+        For variants if lists of tensors may hold arrays of the device, which ``to_host`` makes numpy's then.
+        """
 
     def to_device(self, value: Any) -> Any:
         """Return a value as an array of the device; it is returned as it is if it is one.
@@ -95,12 +98,14 @@ class DeviceKernels:
         shares_memory: whether its arrays always share their memory with those of the host, both ways. Runs of
             elementwise operations on large arrays are computed by numpy then, block by block: a device that runs one
             kernel after the other passes over memory once for each.
+        hosted: operation types that are left to the kernel of the CPU on purpose, of which nothing is said.
     """
 
     arrays: Callable[[str], DeviceArrays]
     rows: Mapping[str, DeviceKernel]
     transparent: frozenset[str] = field(default_factory=frozenset)
     shares_memory: bool = False
+    hosted: frozenset[str] = field(default_factory=frozenset)
 
 
 _KERNELS: dict[str, DeviceKernels] = scoped({})
@@ -139,7 +144,7 @@ def definition_of(context: KernelContext) -> OpDef:
             spec.dtype is resource for spec in context.inputs
         ):
             return definition  # it has nothing to do with the device
-        if row is None:
+        if row is None and context.op not in kernels.hosted:
             _tell(definition, context.device)
         return replace(
             definition,

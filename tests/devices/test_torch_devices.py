@@ -10,10 +10,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import actorsession as acts
 import actorsession.compat.v1 as tf
 from actorsession import AsyncSession, ConfigProto, Graph, Server, ServerSettings, Session, TensorShape, as_dtype, ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.extend import TensorSpec
+from tests.nodes import make
 from tests.rows import for_each
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -51,23 +53,79 @@ def dense(optimizer: Any) -> Any:
     return tf.global_variables_initializer(), step, {images: x, labels: y}, [loss, *weights]
 
 
+def embedded(optimizer: Any) -> Any:
+    """A table of which an optimiser moves the rows that were looked up, one of them twice."""
+    table = tf.Variable(np.linspace(-1, 1, 60, dtype="f4").reshape(12, 5))
+    ids = tf.placeholder(tf.int32, [None])
+    loss = tf.reduce_sum(tf.square(tf.nn.embedding_lookup(table, ids)))
+    step = optimizer.minimize(loss)
+    return tf.global_variables_initializer(), step, {ids: [3, 1, 3, 11]}, [loss, table]
+
+
+# Those without a kernel of torch change the same memory with that of the CPU.
 OPTIMIZERS: dict[str, Any] = {
     "gradient descent": lambda: tf.train.GradientDescentOptimizer(0.1),
     "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
     "nesterov": lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
     "adam": lambda: tf.train.AdamOptimizer(0.01),
     "rmsprop": lambda: tf.train.RMSPropOptimizer(0.01),
-    "centered rmsprop": lambda: tf.train.RMSPropOptimizer(0.01, centered=True),  # hosted
+    "centered rmsprop": lambda: tf.train.RMSPropOptimizer(0.01, centered=True),
     "adagrad": lambda: tf.train.AdagradOptimizer(0.1),
     "adadelta": lambda: tf.train.AdadeltaOptimizer(0.1),
-    "ftrl": lambda: tf.train.FtrlOptimizer(0.1),  # hosted
+    "ftrl": lambda: tf.train.FtrlOptimizer(0.1),
+    "adagrad da": lambda: tf.train.AdagradDAOptimizer(0.1, tf.train.get_or_create_global_step()),
+    "proximal": lambda: tf.train.ProximalGradientDescentOptimizer(0.1, 0.01, 0.01),
+    "proximal adagrad": lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.01, 0.01),
 }
 
 
 @for_each("name", list(OPTIMIZERS))
 def test_an_optimiser_moves_weights_as_on_the_cpu(name: str) -> None:
-    for ours, torchs in zip(*on_both(lambda: dense(OPTIMIZERS[name]())), strict=True):
-        np.testing.assert_allclose(torchs, ours, rtol=2e-4, atol=2e-5)
+    for program in (dense, embedded):
+        for ours, torchs in zip(*on_both(lambda program=program: program(OPTIMIZERS[name]())), strict=True):
+            np.testing.assert_allclose(torchs, ours, rtol=2e-4, atol=2e-5)
+
+
+NEW: Any = np.array([[1, 2], [3, 4], [5, 6]], "f4")
+CHANGES: dict[str, Any] = {
+    **{
+        f"scatter_{kind}": lambda v, kind=kind: getattr(v, f"scatter_{kind}")(
+            tf.IndexedSlices(tf.constant(NEW), tf.constant([2, 0, 2]))
+        )
+        for kind in ("add", "sub", "update", "max", "min", "mul", "div")
+    },
+    "a scalar for all rows": lambda v: tf.scatter_add(v, [1, 3], 5.0),
+    "scatter_nd_add": lambda v: v.scatter_nd_add([[0, 1], [3, 0], [0, 1]], [1.0, 2.0, 3.0]),
+    "scatter_nd_update": lambda v: v.scatter_nd_update([[2], [0]], NEW[:2]),
+    "a slice": lambda v: v[1:3, ::-1].assign(NEW[:2]),
+    "random numbers": lambda v: v.assign(tf.random.normal([4, 2], seed=7)),
+    "stateless random numbers": lambda v: v.assign(tf.random.stateless_uniform([4, 2], [1, 2])),
+    "a shuffle": lambda v: v.assign(tf.random.shuffle(v, seed=3)),
+}
+
+
+@for_each("change", list(CHANGES))
+def test_a_variable_changes_as_on_the_cpu(change: str) -> None:
+    def build() -> Any:
+        tf.set_random_seed(5)
+        variable = tf.get_variable("v", initializer=np.arange(8, dtype="f4").reshape(4, 2), use_resource=True)
+        return variable.initializer, CHANGES[change](variable), {}, [variable]
+
+    (ours,), (torchs,) = on_both(build, 2)
+    np.testing.assert_array_equal(torchs, ours)
+
+
+@for_each("where, match", [([4], r"indices\[0\] = 4 is not in \[0, 4\)"), ([-1], "-1 is not in"), ([0, 1], "need")])
+def test_rows_that_there_are_not_are_refused_in_the_words_of_the_cpu(where: Any, match: str) -> None:
+    with Graph().as_default() as graph, graph.device(TORCH):
+        v = ops.Variable(np.zeros((4, 2), "f4"))
+        places = ops.placeholder("int32", None)
+        add = v.scatter_add(acts.IndexedSlices(ops.placeholder_with_default(NEW[:1], None), places))
+    with Session(graph=graph, config=CONFIG) as session:
+        session.run(v.initializer)
+        with pytest.raises(InvalidArgumentError, match=match):
+            session.run(add, {places: where})
+        np.testing.assert_array_equal(session.run(v), np.zeros((4, 2)))
 
 
 def strided() -> Any:
@@ -105,14 +163,6 @@ def recurrent() -> Any:
     return tf.global_variables_initializer(), step, {inputs: x}, [loss, *tf.trainable_variables()]
 
 
-def embedded() -> Any:
-    table = tf.Variable(np.linspace(-1, 1, 60, dtype="f4").reshape(12, 5))
-    ids = tf.placeholder(tf.int32, [None])
-    loss = tf.reduce_sum(tf.square(tf.nn.embedding_lookup(table, ids)))
-    step = tf.train.AdagradOptimizer(0.1).minimize(loss)
-    return tf.global_variables_initializer(), step, {ids: [3, 1, 3, 11]}, [loss, table]
-
-
 def normalised() -> Any:
     random = np.random.default_rng(4)
     x = random.normal(2.0, 3.0, size=(6, 4, 4, 3)).astype("f4")
@@ -125,10 +175,28 @@ def normalised() -> Any:
     return tf.global_variables_initializer(), step, {images: x}, [loss, *tf.global_variables()]
 
 
-@for_each("build", [strided, convolutional, recurrent, embedded, normalised], ids=lambda build: build.__name__)
+@for_each("build", [strided, convolutional, recurrent, normalised], ids=lambda build: build.__name__)
 def test_a_network_learns_as_on_the_cpu(build: Any) -> None:
     for ours, torchs in zip(*on_both(build), strict=True):
         np.testing.assert_allclose(torchs, ours, rtol=1e-3, atol=1e-4)
+
+
+def test_references_to_variables_of_a_step_or_of_a_feed_take_tensors() -> None:
+    with tf.Graph().as_default() as graph, graph.device(TORCH):
+        x = tf.constant([1.0, 2.0])
+        temporary = make("TemporaryVariable", [], {"shape": [2], "dtype": tf.float32, "var_name": "t"}).outputs[0]
+        added = tf.assign_add(tf.assign_add(temporary, x), x * 10.0)
+        total = make("DestroyTemporaryVariable", [added], {"var_name": "t"}).outputs[0]
+        v = tf.get_variable("v", initializer=[1.0, 2.0], use_resource=False)
+        loop = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + tf.gather(v, [1, 0])), [0, x])[1]
+        change = tf.cond(tf.constant(True), lambda: v.assign_add(x), lambda: v + 0.0)
+    with tf.Session(graph=graph, config=CONFIG) as session:
+        for _ in range(2):
+            np.testing.assert_array_equal(session.run(total), [11, 22])
+        session.run(v.initializer)
+        np.testing.assert_array_equal(session.run(loop, {v: [5.0, 6.0]}), [19, 17])
+        with pytest.raises(InvalidArgumentError, match="is fed cannot be changed"):
+            session.run(change, {v: [5.0, 6.0]})
 
 
 # -- state -----------------------------------------------------------------------------------------
@@ -170,7 +238,10 @@ def test_a_variable_that_nobody_else_holds_changes_in_place(variable: Any) -> No
     where = variable.read().data_ptr()
     for _ in range(3):
         variable.change(lambda tensor: tensor.mul_(2))
+        variable.on_host.update(np.multiply, np.float32(2))
+        variable.on_host.access(lambda array: np.negative(array, out=array))
     assert variable.read().data_ptr() == where
+    np.testing.assert_array_equal(variable.value, [-64, -128, -192])
 
 
 def test_a_variable_refuses_another_type_and_says_that_it_has_no_value(variable: Any) -> None:
@@ -263,6 +334,33 @@ def test_a_value_of_each_type_comes_back_as_it_was_fed(dtype: str) -> None:
             got = np.asarray(session.run(y, {x: given}))
         assert got.shape == given.shape
         assert got.tolist() == given.tolist()
+
+
+@for_each("dtype", ["float32", "bfloat16", "bool", "int32", "string"])
+@for_each("devices", [(TORCH, "/cpu:0"), ("/cpu:0", TORCH), (TORCH, TORCH)])
+def test_lists_go_from_device_to_device(devices: Any, dtype: str) -> None:
+    values: Any = np.array([[1, 0], [1, 1], [0, 1]]).astype("S1" if dtype == "string" else "f4")
+    first, second = devices
+    with tf.Graph().as_default() as graph:
+        with graph.device(first):
+            x = tf.constant(values.astype(object)) if dtype == "string" else tf.cast(tf.constant(values), dtype)
+            attrs = {"element_dtype": x.dtype}
+            items = make("TensorListFromTensor", [x, tf.constant([2])], attrs).outputs[0]
+            longer = make("TensorListPushBack", [items, x[0]], attrs).outputs[0]
+        with graph.device(second):
+            whole = make("TensorListStack", [longer, tf.constant([2])], attrs).outputs[0]
+            some = make("TensorListGather", [longer, tf.constant([3, 1]), tf.constant([2])], attrs).outputs[0]
+            rest, last = make("TensorListPopBack", [longer, tf.constant([2])], attrs).outputs
+            one = make("TensorListGetItem", [rest, tf.constant(1), tf.constant([2])], attrs).outputs[0]
+            resized = make("TensorListResize", [longer, tf.constant(5)]).outputs[0]
+            unset = make("TensorListStack", [resized, tf.constant([2])], attrs).outputs[0]
+    with tf.Session(graph=graph, config=CONFIG) as session:
+        x, *got = session.run([x, whole, some, last, one, unset])
+    rows = np.stack([*x, x[0]])
+    nothing = np.full((1, 2), b"") if dtype == "string" else np.zeros((1, 2))
+    for value, expected in zip(got, [rows, rows[[3, 1]], x[0], x[1], [*rows, *nothing]], strict=True):
+        assert value.dtype == x.dtype
+        assert value.tolist() == np.asarray(expected, x.dtype).tolist()
 
 
 def test_memory_that_is_only_read_or_turned_round_is_fed_as_it_is() -> None:

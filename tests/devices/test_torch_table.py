@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import entry_points
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import ConfigProto, Graph, Session, as_dtype, constant, placeholder
+import actorsession as acts
+from actorsession import ConfigProto, Graph, Session, as_dtype, constant, gradients, placeholder
 from actorsession.errors import InvalidArgumentError
+from actorsession.extend import DeviceKernel, register_device_factory, registered_ops
+from scripts.differentials.report import Outcome
+from tests.nodes import make
+from tests.ops.table.elsewhere import ELSEWHERE
 from tests.ops.table.row import Row
-from tests.ops.test_table import CONSTANT, EVERY, FAULTY, HIDDEN, KNOWN, noted, skip_without, whole_numbers
+from tests.ops.test_table import (
+    CONSTANT,
+    EVERY,
+    FAMILIES,
+    FAULTY,
+    HIDDEN,
+    KNOWN,
+    ONCE,
+    ROWS_OF,
+    SMOOTH,
+    noted,
+    skip_without,
+    slopes,
+    whole_numbers,
+)
+from tests.rows import for_each
+from tests.test_recorded import FAMILIES as RECORDED
+from tests.test_recorded import outcomes_of
 
-pytest.importorskip("torch", reason="torch is not installed")
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+[TorchCpu] = [entry.load() for entry in entry_points(group="actorsession.device_factories", name="TORCH_CPU")]
+KERNELS = TorchCpu.kernels.rows
 
 TORCH = "/device:TORCH_CPU:0"
 CONFIG = ConfigProto(device_count={"TORCH_CPU": 1})
@@ -27,10 +57,10 @@ DIFFERS = {("MaxPool", "NaN"), ("ReluGrad", "NaN")}
 OTHER_WORDS = {"StridedSlice-position_refused"}
 
 
-def arrays_of(row: Row, inputs: tuple[Any, ...], early: str) -> list[Any]:
-    """What a node of the row gives on the device."""
+def arrays_of(build: Any, inputs: Any, early: str, device: str = TORCH) -> list[Any]:
+    """What is built of tensors for some arrays, as it is on a device."""
     known = whole_numbers(inputs) if early == CONSTANT else set()
-    with Graph().as_default() as graph, graph.device(TORCH):
+    with Graph().as_default() as graph, graph.device(device):
         tensors, feeds = [], {}
         for k, array in enumerate(map(np.asarray, inputs)):
             if k in known:
@@ -38,10 +68,22 @@ def arrays_of(row: Row, inputs: tuple[Any, ...], early: str) -> list[Any]:
             else:
                 tensors.append(placeholder(as_dtype(array.dtype), None if early == HIDDEN else array.shape))
                 feeds[tensors[-1]] = array
-        outputs = row.build(*tensors)
+        outputs = build(*tensors)
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         with Session(graph=graph, config=CONFIG) as session:
             return session.run(outputs, feeds)
+
+
+def named(device_type: str, **more: Any) -> Any:
+    """The factory of torch's devices under another name, with other kernels if they are given."""
+
+    class Named(TorchCpu):  # type: ignore[misc,valid-type]
+        kernels = replace(TorchCpu.kernels, **more)
+
+        def list_physical_devices(self) -> tuple[str, ...]:
+            return (f"/physical_device:{device_type}:0",)
+
+    return Named()
 
 
 def is_left_out(row: Row, inputs: tuple[Any, ...]) -> bool:
@@ -49,7 +91,7 @@ def is_left_out(row: Row, inputs: tuple[Any, ...]) -> bool:
     return (row.op, "NaN") in DIFFERS and any(np.isnan(a.astype(float)).any() for a in floats)
 
 
-def compare(got: Any, expected: Any, row: Row) -> None:
+def compare(got: Any, expected: Any, rtol: float, bound: float = 0.0) -> None:
     got, expected = np.asarray(got), np.asarray(expected)
     assert got.shape == expected.shape
     if got.dtype.kind in "SO":
@@ -60,8 +102,8 @@ def compare(got: Any, expected: Any, row: Row) -> None:
     if got.dtype.kind in "iub":
         np.testing.assert_array_equal(got, expected)
     else:
-        bound = TOLERANCE[4 if got.dtype == np.complex64 else got.dtype.itemsize]
-        np.testing.assert_allclose(got.astype(wide), expected.astype(wide), rtol=max(10 * row.rtol, bound), atol=bound)
+        bound = bound or TOLERANCE[4 if got.dtype == np.complex64 else got.dtype.itemsize]
+        np.testing.assert_allclose(got.astype(wide), expected.astype(wide), rtol=max(10 * rtol, bound), atol=bound)
 
 
 @EVERY
@@ -74,13 +116,13 @@ def test_an_op_computes_what_numpy_does(row: Row) -> None:
             with np.errstate(all="ignore"):
                 expected = row.numpy(*inputs)
             try:
-                got = arrays_of(row, inputs, early)
+                got = arrays_of(row.build, inputs, early)
             except (TypeError, ValueError):
                 assert early == HIDDEN  # it is not built where shapes are not known
                 continue
             expected = list(expected) if isinstance(expected, (list, tuple)) else [expected]
             for pair in zip(got, expected, strict=True):
-                compare(*pair, row)
+                compare(*pair, row.rtol)
 
 
 @FAULTY
@@ -91,7 +133,197 @@ def test_values_that_do_not_fit_are_refused_in_the_words_of_the_cpu(row: Row) ->
     for fault in row.faults:
         with noted(*fault.inputs), np.errstate(all="ignore"):
             with pytest.raises((InvalidArgumentError, TypeError, ValueError)) as refused:
-                arrays_of(row, fault.inputs, HIDDEN)
+                arrays_of(row.build, fault.inputs, HIDDEN)
             # Others come from the line that builds.
             if isinstance(refused.value, InvalidArgumentError):
                 assert re.search(fault.match, str(refused.value))
+
+
+@SMOOTH
+def test_gradients_of_both_orders_are_those_of_the_cpu(row: Row, whole: bool) -> None:
+    """Which are compared with finite differences, in double precision."""
+    skip_without(row)
+    first = partial(slopes, row.build, row.wrt)
+    orders = [first] if row.op in ONCE.split() else [first, partial(slopes, first, row.wrt)]
+    for given, build in itertools.product(row.smooth, orders) if whole else [(row.smooth[0], orders[-1])]:
+        inputs = [a.astype(float) if a.dtype.kind == "f" else a for a in map(np.asarray, given)]
+        with noted(*inputs), np.errstate(all="ignore"):
+            devices = [arrays_of(build, inputs, KNOWN, device) for device in (TORCH, "/cpu:0")]
+            for pair in zip(*devices, strict=True):
+                compare(pair[0], pair[1], max(1e-10, row.rtol))
+
+
+@for_each("family", RECORDED, by=str)
+def test_programs_give_what_tensorflow_gave(family: str, whole: bool) -> None:
+    """Those whose results are written down, with the device for all that asks for none."""
+    register_device_factory("PREFERRED", named("PREFERRED"), priority=1000)
+    outcomes = outcomes_of(family, 1 if whole else 5)
+    assert [each.told() for each in outcomes if each.verdict == Outcome.DIFFERS] == []
+
+
+# Inputs of three steps, state, output, weights, peepholes and bias.
+LSTM = [(3, 2, 3), (2, 2), (2, 2), (5, 8), (2,), (2,), (2,), (8,)]
+X: Any = np.array([[1, -2, 3], [4, 5, -6]], "f4")
+# Types that neither of the tables has: what is built of some arrays.
+REST: dict[str, tuple[Any, list[Any]]] = {
+    "AccumulateNV2": (lambda *xs: _node("AccumulateNV2", xs, shape=[2, 3]), [X, X, X]),
+    "BiasAddV1": (lambda *xs: _node("BiasAddV1", xs), [X, X[0]]),
+    "Concat": (lambda *xs: _node("Concat", xs), [np.int32(1), X, X]),
+    "Gather": (lambda *xs: _node("Gather", xs), [X, np.array([1, 0, 1], "i4")]),
+    "Mod": (lambda *xs: _node("Mod", xs), [X, X[0]]),
+    "BlockLSTMGradV2": (
+        lambda x, *xs: gradients(_node("BlockLSTMV2", [constant(np.int64(3)), x, *xs], use_peephole=True)[6], [x, *xs]),
+        [np.sin(np.arange(np.prod(size)) * 0.7).reshape(size).astype("f4") for size in LSTM],
+    ),
+}
+
+
+def _node(op: str, inputs: Any, **attrs: Any) -> Any:
+    outputs = make(op, inputs, attrs).outputs
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+@for_each("op", list(REST))
+def test_other_types_give_what_the_cpu_gives(op: str) -> None:
+    build, inputs = REST[op]
+    for pair in zip(*[arrays_of(build, inputs, KNOWN, device) for device in (TORCH, "/cpu:0")], strict=True):
+        compare(pair[0], pair[1], 1e-5)
+
+
+# -- which kernels ran -----------------------------------------------------------------------------
+
+
+def recorded(ran: set[str], sharing: set[str]) -> Any:
+    """The device with kernels that note which of them have given any numbers, and which their inputs' memory."""
+
+    def note(op: str, row: DeviceKernel) -> DeviceKernel:
+        def make(context: Any) -> Any:
+            function = row.kernel(context)
+
+            def kernel(*values: Any) -> Any:
+                result = function(*values)
+                parts = result if isinstance(result, (list, tuple)) else [result]
+                if any(0 not in np.shape(part) for part in parts):
+                    ran.add(op)
+                if not row.aliases and memory_of(parts) & memory_of(values):
+                    sharing.add(op)
+                return result
+
+            return kernel
+
+        return replace(row, kernel=make, emit=None)
+
+    return named("RECORDED", rows={op: note(op, row) for op, row in KERNELS.items()})
+
+
+def memory_of(values: Any) -> set[int]:
+    """Where the tensors among some values have their elements."""
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
+    return {tensor.untyped_storage().data_ptr() for tensor in tensors if tensor.numel()}
+
+
+@for_each("family", FAMILIES, by=str)
+def test_no_kernel_leaves_all_cases_to_the_cpu_or_gives_the_memory_of_an_input(family: str, whole: bool) -> None:
+    ran: set[str] = set()
+    sharing: set[str] = set()
+    register_device_factory("RECORDED", recorded(ran, sharing))
+    ops = {row.op for row in ROWS_OF[family] if row.op in KERNELS}
+    rows = [row for row in itertools.chain(*ROWS_OF.values()) if row.op in ops]
+    for row, early in itertools.product(rows, (KNOWN, CONSTANT, HIDDEN)):
+        for inputs in row.inputs:
+            if whole or row.op not in ran:
+                with np.errstate(all="ignore"), contextlib.suppress(TypeError, ValueError):
+                    arrays_of(row.build, inputs, early, "/device:RECORDED:0")
+    assert (sorted(ops - ran), sharing) == ([], set())
+
+
+def test_every_kernel_has_cases() -> None:
+    assert sorted(set(KERNELS) - {row.op for rows in ROWS_OF.values() for row in rows} - set(ELSEWHERE)) == []
+    without = TorchCpu.kernels.hosted | TorchCpu.kernels.transparent
+    assert sorted(without - (set(registered_ops()) - set(KERNELS))) == []
+
+
+# -- sums of 16-bit floats -------------------------------------------------------------------------
+
+# With the tolerance of results, relative and absolute.
+HALVES = [(np.dtype(np.float16), 4e-3), (np.dtype(ml_dtypes.bfloat16), 3e-2)]
+# So many numbers near 1 that their sum is far from what it would be in 16 bits: bfloat16 cannot count beyond 256.
+MANY = 3000
+SPAN = np.arange(MANY) % 7 / 8 + 0.25
+ZEROS = np.zeros(MANY, "i4")
+
+
+def _patches(x: Any) -> Any:
+    return acts.reshape(x, [1, 50, 60, 1])
+
+
+SUMS: dict[str, tuple[Any, Any]] = {
+    "Sum": (acts.reduce_sum, np.sum),
+    "Mean": (acts.reduce_mean, np.mean),
+    "Cumsum": (acts.math.cumsum, np.cumsum),
+    "EuclideanNorm": (acts.math.reduce_euclidean_norm, np.linalg.norm),
+    "L2Loss": (acts.nn.l2_loss, lambda x: (x * x).sum() / 2),
+    "MatMul": (lambda x: acts.matmul(x[None], x[:, None]), lambda x: [[x @ x]]),
+    "BatchMatMulV2": (lambda x: acts.matmul(x[None, None], x[None, :, None]), lambda x: [[[x @ x]]]),
+    "Einsum": (lambda x: acts.einsum("i,i->", x, x), lambda x: x @ x),
+    "BiasAddGrad": (lambda x: _node("BiasAddGrad", [x[:, None]]), lambda x: [x.sum()]),
+    "SegmentSum": (lambda x: acts.math.segment_sum(x, ZEROS), lambda x: [x.sum()]),
+    "UnsortedSegmentSum": (lambda x: acts.math.unsorted_segment_sum(x, ZEROS, 1), lambda x: [x.sum()]),
+    "SparseSegmentSum": (lambda x: acts.sparse.segment_sum(x, np.arange(MANY), ZEROS), lambda x: [x.sum()]),
+    "ScatterNd": (lambda x: acts.arrays.scatter_nd(ZEROS[:, None], x, [1]), lambda x: [x.sum()]),
+    "SparseTensorDenseMatMul": (
+        lambda x: acts.sparse.sparse_dense_matmul(
+            acts.SparseTensor(np.stack([ZEROS, np.arange(MANY)], 1).astype("i8"), x, [1, MANY]), x[:, None]
+        ),
+        lambda x: [[x @ x]],
+    ),
+    "Conv2D": (
+        lambda x: acts.nn.conv2d(_patches(x), acts.reshape(x, [50, 60, 1, 1]), 1, "VALID"),
+        lambda x: [[[[x @ x]]]],
+    ),
+    "DepthwiseConv2dNative": (
+        lambda x: acts.nn.depthwise_conv2d(_patches(x), acts.reshape(x, [50, 60, 1, 1]), [1] * 4, "VALID"),
+        lambda x: [[[[x @ x]]]],
+    ),
+    "Conv2DBackpropFilter": (
+        lambda x: _node(
+            "Conv2DBackpropFilter", [_patches(x), constant([1] * 4), _patches(x)], strides=[1] * 4, padding="VALID"
+        ),
+        lambda x: [[[[x @ x]]]],
+    ),
+    "FusedBatchNormV3": (
+        lambda x: acts.nn.fused_batch_norm(_patches(x), [1.0], [3.0], epsilon=0.5)[0],
+        lambda x: np.reshape((x - x.mean()) / np.sqrt(x.var() + 0.5) + 3, [1, 50, 60, 1]),
+    ),
+    "AvgPool": (lambda x: acts.nn.avg_pool(_patches(x), [1, 50, 60, 1], 1, "VALID"), lambda x: [[[[x.mean()]]]]),
+}
+
+
+@EVERY
+def test_an_op_computes_of_16_bit_floats_what_it_does_on_the_cpu(row: Row, whole: bool) -> None:
+    skip_without(row)
+    if row.op not in KERNELS or row.op.startswith("FusedBatchNorm"):  # whose statistics have 32 bits
+        return
+    for given, (dtype, bound) in itertools.product(row.inputs, HALVES if whole else HALVES[1:]):
+        with np.errstate(all="ignore"):
+            inputs = [a.astype(dtype) if a.dtype == np.float32 else a for a in map(np.asarray, given)]
+        if is_left_out(row, given) or not any(a.dtype == dtype for a in inputs):
+            continue
+        with noted(*inputs), np.errstate(all="ignore"):
+            try:
+                expected = arrays_of(row.build, inputs, KNOWN, "/cpu:0")
+            except (TypeError, ValueError, InvalidArgumentError):
+                continue  # it does not take these
+            for pair in zip(arrays_of(row.build, inputs, KNOWN), expected, strict=True):
+                compare(*pair, row.rtol, bound)
+
+
+@for_each("op", list(SUMS))
+def test_sums_of_16_bit_floats_are_made_in_32(op: str) -> None:
+    build, numpy = SUMS[op]
+    for dtype, bound in HALVES:
+        x = SPAN.astype(dtype)
+        [got] = arrays_of(build, [x], KNOWN)
+        with noted(dtype):
+            assert got.dtype == dtype
+            np.testing.assert_allclose(got.astype(float), numpy(x.astype(float)), rtol=bound / 2)

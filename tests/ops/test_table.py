@@ -156,7 +156,7 @@ def test_a_second_gradient_is_that_of_finite_differences(row: Row) -> None:
     skip_without(row)
     with noted(*row.smooth[0]):
         check_gradient(
-            partial(_slopes, row),
+            partial(slopes, row.build, row.wrt),
             *row.smooth[0],
             wrt=row.wrt,
             step=row.step,
@@ -166,10 +166,11 @@ def test_a_second_gradient_is_that_of_finite_differences(row: Row) -> None:
         )
 
 
-def _slopes(row: Row, *xs: Tensor) -> list[Tensor]:
-    made = row.build(*xs)
+def slopes(build: Callable[..., Any], wrt: Sequence[int] | None, *xs: Tensor) -> list[Tensor]:
+    """The gradients of what is built by its arguments, where what flows into it is the result itself."""
+    made = build(*xs)
     ys = [y for y in (made if isinstance(made, (list, tuple)) else [made]) if y.dtype.is_floating]
-    chosen = [x for i, x in enumerate(xs) if (x.dtype.is_floating if row.wrt is None else i in row.wrt)]
+    chosen = [x for i, x in enumerate(xs) if (x.dtype.is_floating if wrt is None else i in wrt)]
     return [to_dense(slope) for slope in gradients(ys, chosen, ys) if slope is not None]
 
 

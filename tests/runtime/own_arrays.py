@@ -58,7 +58,12 @@ class Boxes(DeviceFactory):
     """Devices with boxes."""
 
     rows = {"AddV2": computed(np.add), "Mul": computed(np.multiply), "MatMul": computed(np.matmul)}
-    kernels = DeviceKernels(arrays=lambda device: BoxArrays(), rows=rows, transparent=frozenset({"Identity", "NoOp"}))
+    kernels = DeviceKernels(
+        arrays=lambda device: BoxArrays(),
+        rows=rows,
+        transparent=frozenset({"Identity", "NoOp"}),
+        hosted=frozenset({"Atanh"}),
+    )
 
     def list_physical_devices(self) -> list[str]:
         return ["/physical_device:BOX:0"]

@@ -14,6 +14,7 @@ import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Server, ServerSettings, Session, ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import register_device_factory
+from tests.nodes import make
 from tests.rows import for_each
 from tests.runtime import own_arrays
 from tests.runtime.own_arrays import Boxes
@@ -119,6 +120,18 @@ def test_control_flow_of_single_nodes_takes_its_values() -> None:
         assert session.run(y, {x: 1.0}) == 31.0
 
 
+def test_functions_beside_control_flow_of_single_nodes_give_its_values() -> None:
+    with Graph().as_default() as graph, graph.device(BOX):
+        x = ops.placeholder("float32", [2])
+        one = ops.cond(ops.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: x)
+        _, *two = ops.while_loop(lambda i, y, z: i < 3, lambda i, y, z: (i + 1, y * 2.0, z + y), [0, x, x])
+        taken = make("Switch", [one, ops.constant(True)]).outputs[1]
+        sums = [y + taken * 1.0 for y in (one, *two)]
+    with session_of(graph) as session:
+        got = session.run(sums, {x: [1.0, 2.0]})
+    np.testing.assert_array_equal(got, [[4.0, 8.0], [10.0, 20.0], [10.0, 20.0]])
+
+
 async def test_a_server_has_it_and_passes_its_values_on() -> None:
     with Graph().as_default() as graph:
         x = ops.placeholder("float32", [2])
@@ -156,10 +169,11 @@ def test_a_type_without_a_kernel_is_told_once_by_name(caplog: pytest.LogCaptureF
     with Graph().as_default() as graph, graph.device(BOX):
         x = ops.placeholder("float32", [2])
         y = ops.asinh(x) + ops.asinh(x * 2.0)
+        left = ops.atanh(x)  # is left to the CPU on purpose
         count = ops.constant([1]) + 1  # is the host's anyway
     for _ in range(2):
         with session_of(graph) as session:
-            session.run([y, count], {x: [1.0, 2.0]})
+            session.run([y, left, count], {x: [0.5, 0.25]})
     assert [r.message for r in caplog.records] == ["BOX has no kernel for Asinh: it runs with that of the CPU"]
 
 

@@ -12,7 +12,9 @@ import ml_dtypes
 import numpy as np
 
 from actorsession.devices.torch.loading import torch
-from actorsession.graph.dtypes import DType, bfloat16, bool_, complex64, complex128, float16, float32, float64
+from actorsession.graph.dtypes import DType, bfloat16, bool_, complex64, complex128, float16, float32, float64, variant
+from actorsession.ops.lists.persistent_vector import PersistentVector
+from actorsession.ops.lists.values import TensorList
 
 __all__ = ["TORCH_TYPES", "TorchArrays", "borrowed", "positions"]
 
@@ -58,49 +60,64 @@ def borrowed(value: Any) -> Tensor:
         return torch.from_numpy(np.array(array, array.dtype.newbyteorder("=")))
 
 
+_NUMBERS = (np.ndarray, np.generic, int, float, complex)
+
+
+def _is_object(value: Any) -> bool:
+    return type(value) is np.ndarray and value.dtype.hasobject
+
+
 class TorchArrays:
     """The arrays of one torch device (the ``DeviceArrays`` protocol).
 
     Args:
         device: torch's name of the device.
+
+    Attributes:
+        is_host: whether the arrays are in the memory of the host, and so are numpy's as well.
     """
 
     def __init__(self, device: str = "cpu") -> None:
         self.device = torch.device(device)
-        self._is_host = self.device.type == "cpu"
+        self.is_host = self.device.type == "cpu"
 
     def holds(self, dtype: DType) -> bool:
-        """See ``DeviceArrays.holds``."""
-        return dtype in TORCH_TYPES
+        """See ``DeviceArrays.holds``: lists of tensors are the device's, too."""
+        return dtype in TORCH_TYPES or dtype is variant
 
-    def to_device(self, value: Any) -> Tensor:
-        """See ``DeviceArrays.to_device``."""
+    def to_device(self, value: Any) -> Any:
+        """See ``DeviceArrays.to_device``; a list and other variants are returned as they are."""
         if type(value) is Tensor:
             return value
-        if self._is_host:
+        if self.is_host and isinstance(value, _NUMBERS):
             array = np.asarray(value)
             if array.dtype in _ALIKE and array.flags.writeable:
                 try:
                     return _from_numpy(array)  # most values; what ``borrowed`` does beside takes longer
                 except ValueError:
                     pass
+        if not isinstance(value, _NUMBERS) or _is_object(value):
+            return value
         tensor = borrowed(value)
-        return tensor if self._is_host else tensor.to(self.device)
+        return tensor if self.is_host else tensor.to(self.device)
 
     def to_host(self, value: Any) -> Any:
         """See ``DeviceArrays.to_host``."""
+        if type(value) is TensorList:
+            return value.like(PersistentVector.of([self.to_host(item) for item in value.items]))
         if type(value) is not Tensor:
             return getattr(value, "on_host", value)  # a variable has both faces
-        tensor = value if self._is_host else value.cpu()
+        tensor = value if self.is_host else value.cpu()
         if tensor.dtype is torch.bfloat16:
             array = tensor.contiguous().view(torch.int16).numpy().view(_BFLOAT16)
         else:
             array = (tensor.resolve_conj() if tensor.dtype in _CONJUGATED else tensor).numpy()
         return array if array.ndim else array[()]
 
-    def own(self, value: Any) -> Tensor:
-        """See ``DeviceArrays.own``."""
-        return self.to_device(value).clone()
+    def own(self, value: Any) -> Any:
+        """See ``DeviceArrays.own``; what is in a list never changes."""
+        value = self.to_device(value)
+        return value.clone() if type(value) is Tensor else value
 
 
 def positions(value: Any, like: Tensor) -> Tensor:

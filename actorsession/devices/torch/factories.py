@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from actorsession.devices.torch.arrays import TorchArrays
-from actorsession.devices.torch.kernels.tables import ROWS, TRANSPARENT
+from actorsession.devices.torch.kernels.tables import HOSTED, ROWS, TRANSPARENT
 from actorsession.devices.torch.variables import TorchVariable
 from actorsession.graph.device_kernels import DeviceKernels
 from actorsession.runtime.devices import CpuFactory, DeviceFactory
@@ -22,7 +22,9 @@ class TorchCpu(CpuFactory):
     """``TORCH_CPU``: the processor, with torch's kernels."""
 
     priority = DeviceFactory.priority
-    kernels = DeviceKernels(arrays=lambda device: _CPU, rows=ROWS, transparent=TRANSPARENT, shares_memory=True)
+    kernels = DeviceKernels(
+        arrays=lambda device: _CPU, rows=ROWS, transparent=TRANSPARENT, hosted=HOSTED, shares_memory=True
+    )
 
     def list_physical_devices(self) -> Sequence[str]:
         """Return the one processor."""

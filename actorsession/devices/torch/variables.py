@@ -19,7 +19,7 @@ from actorsession.graph.dtypes import DType
 from actorsession.graph.node import TensorSpec
 from actorsession.runtime.resources import Variable
 
-__all__ = ["TorchVariable"]
+__all__ = ["FedVariable", "TorchVariable"]
 
 _TYPE_OF: dict[torch.dtype, DType] = {known: dtype for dtype, known in TORCH_TYPES.items()}
 
@@ -77,7 +77,7 @@ class TorchVariable(Variable):
             InvalidArgumentError: if dtype or shape do not fit.
         """
         if type(value) is not torch.Tensor:
-            if not self.arrays.holds(self.spec.dtype):
+            if self.spec.dtype not in TORCH_TYPES:
                 super().assign(value)
                 return
             value = self.arrays.to_device(value)
@@ -107,8 +107,33 @@ class TorchVariable(Variable):
             function(tensor, *operands)
 
 
+class FedVariable(TorchVariable):
+    """What loops and branches see of a variable whose reference is fed: a value that stays.
+
+    Args:
+        name: for messages.
+        spec: static type of the value.
+        arrays: those of the device.
+        value: the value.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, spec: TensorSpec, arrays: TorchArrays, value: Any) -> None:
+        super().__init__(name, spec, arrays)
+        self._value = value
+
+    def assign(self, value: Any) -> None:
+        """Refuse another value."""
+        self.change(self.assign, value)
+
+    def change(self, function: Callable[..., Any], *operands: Any) -> None:
+        """Refuse the change."""
+        raise InvalidArgumentError("a variable that is fed cannot be changed in the same step")
+
+
 class _OnHost(Variable):
-    """A variable of a torch device with numpy arrays: each change converts the whole value."""
+    """A variable of a torch device with numpy arrays, which are changed in place where they are the tensor's memory."""
 
     __slots__ = ("_of",)
 
@@ -147,20 +172,30 @@ class _OnHost(Variable):
         self._of.assign(value)
 
     def update(self, function: Callable[..., Any], *operands: Any) -> None:
-        self._replace(lambda value: function(value, *operands))
+        def step(value: Any) -> Any:
+            if not isinstance(value, np.ndarray):
+                return function(value, *operands)
+            function(value, *operands, out=value)
+            return value
+
+        if self.spec.dtype in TORCH_TYPES:
+            self.access(step)
+        else:
+            Variable.update(self._of, function, *operands)
 
     def access(self, function: Callable[[Any], Any]) -> None:
-        self._replace(lambda value: function(value.copy() if isinstance(value, np.ndarray) else value))
+        arrays = self._of.arrays
 
-    def _replace(self, function: Callable[[Any], Any]) -> None:
-        variable = self._of
-        with self._lock:
-            value = variable.arrays.to_host(variable._value)
-            if value is None:
-                raise variable._without_value()
-            variable.changes += 1
-            value = function(value)
-            variable._value = variable.arrays.to_device(value) if variable.arrays.holds(variable.spec.dtype) else value
+        def step(tensor: torch.Tensor) -> None:
+            value = arrays.to_host(tensor)
+            result = function(value)
+            if result is not value or not arrays.is_host:
+                tensor.copy_(arrays.to_device(result))
+
+        if self.spec.dtype in TORCH_TYPES:
+            self._of.change(step)
+        else:
+            Variable.access(self._of, function)
 
     def clear(self) -> None:
         self._of.clear()

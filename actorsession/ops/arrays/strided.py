@@ -29,7 +29,7 @@ from actorsession.ops.shape_operands import (
     vector_length,
 )
 
-__all__ = ["MASKS", "index_text", "numpy_index", "strided_shape", "strided_slice"]
+__all__ = ["MASKS", "fixed_index", "index_text", "numpy_index", "strided_shape", "strided_slice"]
 
 Entries: TypeAlias = "Sequence[int | None] | None"
 
@@ -122,7 +122,7 @@ def _infer_strided(ctx: InferContext) -> list[TensorShape]:
     if ctx.attrs["ellipsis_mask"].bit_count() > 1:
         raise ValueError("StridedSlice: only one ellipsis is allowed")
     try:
-        _fixed_index(ctx)
+        fixed_index(ctx)
     except InvalidArgumentError as exc:
         raise ValueError(f"StridedSlice: {exc.message}") from None
     known = [partial_ints(ctx, i) for i in (1, 2, 3)]
@@ -192,7 +192,7 @@ def _range_dim(dim: Dim, lower: tuple[int | None] | None, upper: tuple[int | Non
     return len(range(*bounds.indices(dim)))
 
 
-def _fixed_index(ctx: KernelContext | InferContext, first: int = 1) -> tuple[Any, ...] | None:
+def fixed_index(ctx: KernelContext | InferContext, first: int = 1) -> tuple[Any, ...] | None:
     """Return the numpy index if all bounds are statically known."""
     begin, end, strides = (constant_ints(ctx, first + i) for i in range(3))
     if begin is None or end is None or strides is None:
@@ -208,7 +208,7 @@ def _taken(x: Any, index: tuple[Any, ...]) -> Any:
 
 
 def _strided_kernel(ctx: KernelContext) -> Kernel:
-    index = _fixed_index(ctx)
+    index = fixed_index(ctx)
     masks = ctx.attrs
     if index is None:
         return lambda x, begin, end, strides: _taken(x, numpy_index(ints(begin), ints(end), ints(strides), masks))
@@ -218,7 +218,7 @@ def _strided_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _emit_strided(ctx: KernelContext, args: Sequence[str]) -> str | None:
-    if not ctx.inputs[0].shape.is_fully_defined() or not (index := _fixed_index(ctx)):
+    if not ctx.inputs[0].shape.is_fully_defined() or not (index := fixed_index(ctx)):
         return None
     return f"{args[0]}[{index_text(index)}]"
 
@@ -236,7 +236,7 @@ def index_text(index: tuple[Any, ...]) -> str:
 
 
 def _strided_static(ctx: InferContext) -> Array | None:
-    value, index = ctx.constants[0], _fixed_index(ctx)
+    value, index = ctx.constants[0], fixed_index(ctx)
     return None if value is None or index is None else np.asarray(value[index])
 
 
@@ -267,11 +267,11 @@ def _infer_strided_grad(ctx: InferContext) -> list[TensorShape]:
 
 def _strided_grad_kernel(ctx: KernelContext) -> Kernel:
     dtype, masks = ctx.outputs[0].dtype.np_dtype, ctx.attrs
-    fixed_index, fixed_shape = _fixed_index(ctx), constant_ints(ctx, 0)
+    known, fixed_shape = fixed_index(ctx), constant_ints(ctx, 0)
 
     def spread(shape: Any, begin: Any, end: Any, strides: Any, grad: Any) -> Any:
         out = np.zeros(ints(shape) if fixed_shape is None else fixed_shape, dtype)
-        index = fixed_index
+        index = known
         if index is None:
             index = numpy_index(ints(begin), ints(end), ints(strides), masks)
         view = _taken(out, index)

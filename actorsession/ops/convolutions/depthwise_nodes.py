@@ -40,7 +40,7 @@ from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import Ints, elements
 from actorsession.records import dataclass
 
-__all__: list[str] = []
+__all__ = ["depthwise_dims"]
 
 _R = TypeVar("_R")
 
@@ -48,9 +48,10 @@ _R = TypeVar("_R")
 # -- static types --------------------------------------------------------------------------------
 
 
-def _result_dims(
+def depthwise_dims(
     images: Sequence[Dim], kernel: Sequence[Dim], w: Windows, op: str, error: Any = ValueError
 ) -> list[Dim]:
+    """Return the dimensions of a convolution's result, from those of images and filter."""
     channel = channel_axis(w.data_format, 4)
     have, taken, times = images[channel], kernel[2], kernel[3]
     if have is not None and taken is not None and have != taken:
@@ -66,18 +67,18 @@ def _result_dims(
 
 def _convolved(ctx: InferContext) -> Sequence[TensorShape]:
     images, kernel = known_dims(ctx, 0, 4), known_dims(ctx, 1, 4)
-    return [TensorShape(_result_dims(images, kernel, windows_of_node(ctx), ctx.op))]
+    return [TensorShape(depthwise_dims(images, kernel, windows_of_node(ctx), ctx.op))]
 
 
 def _like_images(ctx: InferContext) -> Sequence[TensorShape]:
     dims, kernel = known_sizes(ctx, 0, 4), known_dims(ctx, 1, 4)
-    merged(ctx, 2, _result_dims(dims, kernel, windows_of_node(ctx), ctx.op))
+    merged(ctx, 2, depthwise_dims(dims, kernel, windows_of_node(ctx), ctx.op))
     return [TensorShape(dims)]
 
 
 def _like_filter(ctx: InferContext) -> Sequence[TensorShape]:
     images, dims = known_dims(ctx, 0, 4), known_sizes(ctx, 1, 4)
-    merged(ctx, 2, _result_dims(images, dims, windows_of_node(ctx), ctx.op))
+    merged(ctx, 2, depthwise_dims(images, dims, windows_of_node(ctx), ctx.op))
     return [TensorShape(dims)]
 
 
@@ -265,7 +266,7 @@ def _forward_kernel(ctx: KernelContext) -> Kernel:
     w, op = windows_of_node(ctx), ctx.op
 
     def kernel(images: Any, f: Any) -> Any:
-        slides, shape = sliding(w, images.shape, f.shape, op, _result_dims)
+        slides, shape = sliding(w, images.shape, f.shape, op, depthwise_dims)
         if not math.prod(shape):
             return np.zeros(shape, images.dtype)
         return restored(_forward(channels_last(images, w.data_format), f, slides), w.data_format)
@@ -278,7 +279,7 @@ def _by_input_kernel(ctx: KernelContext) -> Kernel:
 
     def kernel(sizes: Any, f: Any, back: Any) -> Any:
         images = shape_value(sizes, 4, "input_sizes")
-        slides, shape = sliding(w, images, f.shape, op, _result_dims)
+        slides, shape = sliding(w, images, f.shape, op, depthwise_dims)
         check_back(back, shape)
         if not math.prod(images) or not back.size:
             return np.zeros(images, back.dtype)
@@ -293,7 +294,7 @@ def _by_filter_kernel(ctx: KernelContext) -> Kernel:
 
     def kernel(images: Any, sizes: Any, back: Any) -> Any:
         filter_size = shape_value(sizes, 4, "filter_sizes")
-        slides, shape = sliding(w, images.shape, filter_size, op, _result_dims)
+        slides, shape = sliding(w, images.shape, filter_size, op, depthwise_dims)
         check_back(back, shape)
         if not math.prod(filter_size) or not back.size:
             return np.zeros(filter_size, back.dtype)

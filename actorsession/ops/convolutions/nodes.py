@@ -31,6 +31,7 @@ __all__ = [
     "by_filter_gradient",
     "by_input_gradient",
     "check_back",
+    "completed_sizes",
     "convolution_gradient",
     "halves_widened",
     "known_dims",
@@ -238,7 +239,7 @@ def shape_value(sizes: Any, rank: int, what: str) -> Ints:
     return numbers
 
 
-def _completed(spatial: Ints, f: Array, back: Array, w: Windows) -> Ints:
+def completed_sizes(spatial: Ints, f: Array, back: Array, w: Windows) -> Ints:
     """Return the full shape of images of which only the spatial sizes were given."""
     images = [back.shape[0]] * (len(w.axes) + 2)
     images[channel_axis(w.data_format, len(images))] = f.shape[-2]
@@ -253,7 +254,7 @@ def _input_gradient_kernel(ctx: KernelContext) -> Kernel:
 
     def kernel(sizes: Any, f: Any, back: Any) -> Any:
         if sizes.size == rank - 2:
-            images = _completed(ints(sizes), f, back, windows)
+            images = completed_sizes(ints(sizes), f, back, windows)
         else:
             images = shape_value(sizes, rank, "input_sizes")
         slides, shape = sliding(windows, images, f.shape, op, output_dims)

@@ -2,7 +2,7 @@
 
 Owns ``CropAndResize``, ``CropAndResizeGradImage`` and ``CropAndResizeGradBoxes``. A box is given in fractions
 of the image and may extend beyond its edges. The kernels process all boxes at once, through the positions at
-which each box samples its image (``_Places``).
+which each box samples its image (``Places``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import Ints, constant_ints, ints
 from actorsession.records import dataclass
 
-__all__ = ["crop_and_resize"]
+__all__ = ["Places", "crop_and_resize", "sampled"]
 
 
 def crop_and_resize(
@@ -132,7 +132,7 @@ def _whole_boxes(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class Places:
     """The sampling positions of boxes along one axis, as arrays of shape ``[boxes, pixels of a crop]``.
 
     Attributes:
@@ -152,7 +152,7 @@ class _Places:
     scale: Array
 
 
-def _places(first: Any, last: Any, old: int, new: int) -> _Places:
+def _places(first: Any, last: Any, old: int, new: int) -> Places:
     """Return the positions between the first and last edge of boxes, in an image of ``old`` pixels."""
     span = np.float32(old - 1)
     steps = np.arange(new, dtype=np.float32)
@@ -166,7 +166,7 @@ def _places(first: Any, last: Any, old: int, new: int) -> _Places:
     inside = (at >= 0) & (at <= span)
     at = np.where(inside, at, 0)
     low = np.floor(at)
-    return _Places(
+    return Places(
         inside,
         low.astype(np.intp),
         np.ceil(at).astype(np.intp),
@@ -189,7 +189,8 @@ def _checked(op: str, images: Any, boxes: Any, box_indices: Any, batch: int) -> 
     return box_indices[:, None, None]
 
 
-def _sampled(boxes: Any, old: tuple[int, int], new: tuple[int, int]) -> tuple[_Places, _Places]:
+def sampled(boxes: Any, old: tuple[int, int], new: tuple[int, int]) -> tuple[Places, Places]:
+    """Return the positions along height and width at which boxes of shape ``[n, 4]`` sample an image."""
     rows = _places(boxes[:, 0], boxes[:, 2], old[0], new[0])
     return rows, _places(boxes[:, 1], boxes[:, 3], old[1], new[1])
 
@@ -211,7 +212,7 @@ def _crops_kernel(ctx: KernelContext) -> Kernel:
         if len(crop) != 2 or min(crop) <= 0:
             raise InvalidArgumentError(f"{ctx.op}: crop_size is two positive numbers, got {list(crop)}")
         which = _checked(ctx.op, images, boxes, box_indices, len(images))
-        rows, columns = _sampled(boxes, images.shape[1:3], (crop[0], crop[1]))
+        rows, columns = sampled(boxes, images.shape[1:3], (crop[0], crop[1]))
         if smooth:
             crops = _blended(images, which, rows, columns)
         else:
@@ -224,7 +225,7 @@ def _crops_kernel(ctx: KernelContext) -> Kernel:
     return cropped
 
 
-def _blended(images: Any, which: Any, rows: _Places, columns: _Places) -> Any:
+def _blended(images: Any, which: Any, rows: Places, columns: Places) -> Any:
     """Return the interpolation of the four pixels around each position."""
     right = columns.part[:, None, :, None]
     lines = []
@@ -248,7 +249,7 @@ def _image_gradient_kernel(ctx: KernelContext) -> Kernel:
             )
         out = np.zeros(shape, np.float32 if dtype == np.float16 else dtype)
         which = _checked(ctx.op, out, boxes, box_indices, shape[0])
-        rows, columns = _sampled(boxes, shape[1:3], grads.shape[1:3])
+        rows, columns = sampled(boxes, shape[1:3], grads.shape[1:3])
         inside = rows.inside[:, :, None] & columns.inside[:, None, :]
         flow = np.where(inside[..., None], grads, 0).astype(out.dtype)
         if smooth:
@@ -272,7 +273,7 @@ def _boxes_gradient(grads: Any, images: Any, boxes: Any, box_indices: Any) -> An
             f"for {len(boxes)} boxes of images of shape {list(images.shape)}"
         )
     height, width = images.shape[1:3]
-    rows, columns = _sampled(boxes, (height, width), grads.shape[1:3])
+    rows, columns = sampled(boxes, (height, width), grads.shape[1:3])
     corners = [
         images[which, *_grid(line, place)].astype(np.float32)
         for line in (rows.low, rows.high)

@@ -81,8 +81,8 @@ class NodePlan:
         pending: number of edges that it waits for; a Merge waits in its own way.
         control: number of these edges that carry no value.
         function: its kernel, or its value if it is a constant.
-        convert: for a value that comes to a device or leaves it, or values that arrive late, what makes it one of the
-            device or of the host; ``None`` if nothing has to.
+        convert: for a value that comes to a device or leaves it, or values that arrive late or from ``segment``, what
+            makes it one of the device or of the host; ``None`` if nothing has to.
         segment: for a functional control flow operation, its generated code; else ``None``.
         frame: for an Enter the loop that it leads into.
         is_constant: for an Enter, whether its value is available in every iteration.
@@ -213,14 +213,14 @@ class BoundDataflow(BoundPartition):
         return plan
 
     def _conversion(self, i: int, kind: int, flow: UseDef) -> Any:
-        """Return what converts the value of a node that is passed in or out, or those of one that suspends."""
+        """Return what converts the value of a node that is passed in or out, or all of one that suspends or is code."""
         arrays = flow.arrays
         assert arrays is not None
         if kind in (FEED, RECEIVE):
             return arrays.to_device if flow.is_of_device((i, 0)) else None
         if kind == SENDING:
             return arrays.to_host
-        return arrival(flow.context(i)) if flow.suspends[i] else None
+        return arrival(flow.context(i)) if flow.suspends[i] or flow.nodes[i].op in CONSTRUCTS else None
 
     def _bind_construct(self, plan: NodePlan, context: NodeContext, host: ResourceHost, states: dict[str, Any]) -> None:
         """Compile a functional control flow operation as a partition of its own."""

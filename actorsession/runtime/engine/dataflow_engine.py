@@ -276,7 +276,11 @@ class DataflowEngine(Engine, ControlFlowContext):
         assert plan.segment is not None
         order, results = plan.index
         outputs = plan.segment.function(self, *[values[i] for i in order])
-        return [outputs[i] for i in results]
+        fetched = [outputs[i] for i in results]
+        if plan.convert is None or not fetched:
+            return fetched
+        converted = plan.convert(fetched if len(fetched) > 1 else fetched[0])
+        return converted if len(fetched) > 1 else (converted,)
 
     def _outputs(self, plan: NodePlan, result: Any, begin: int) -> Sequence[Any]:
         """Return the results of a kernel as one value per output; record them if the step is traced."""

@@ -13,28 +13,40 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.nn import functional
 
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, row
+from actorsession.devices.torch.arrays import positions
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, ints, row, widened
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.ops.convolutions.depthwise_nodes import depthwise_dims
 from actorsession.ops.convolutions.kernels import Sliding
-from actorsession.ops.convolutions.nodes import check_back, output_dims, shape_value, sliding, windows_of_node
+from actorsession.ops.convolutions.nodes import (
+    check_back,
+    completed_sizes,
+    output_dims,
+    shape_value,
+    sliding,
+    windows_of_node,
+)
 from actorsession.ops.convolutions.pooling_nodes import Pool, pool_of
 from actorsession.ops.shape_operands import Ints
+from actorsession.records import dataclass
 
-__all__ = ["ROWS"]
+__all__ = ["ROWS", "channels_second", "restored"]
 
 aten = torch.ops.aten
 
 
-def _channels_second(images: Tensor, data_format: str) -> Tensor:
+def channels_second(images: Tensor, data_format: str) -> Tensor:
     """Return images as torch takes them, without a copy."""
     return images if data_format.startswith("NC") else images.movedim(-1, 1)
 
 
-def _restored(images: Tensor, data_format: str) -> Tensor:
+def restored(images: Tensor, data_format: str) -> Tensor:
+    """Return images of torch in a node's layout, without a copy where torch kept it."""
     return images.contiguous() if data_format.startswith("NC") else images.movedim(1, -1).contiguous()
 
 
@@ -44,8 +56,39 @@ def _as_torch(filters: Tensor) -> Tensor:
     return filters.permute(rank - 1, rank - 2, *range(rank - 2))
 
 
-def _from_torch(filters: Tensor) -> Tensor:
+def _from_torch(filters: Tensor, shape: Sequence[int]) -> Tensor:
     return filters.permute(*range(2, filters.ndim), 1, 0).contiguous()
+
+
+def _depthwise_as_torch(filters: Tensor) -> Tensor:
+    """Return filters for each channel by itself: in torch each of them makes a group of output channels."""
+    return filters.permute(2, 3, 0, 1).flatten(0, 1).unsqueeze(1)
+
+
+def _depthwise_from_torch(filters: Tensor, shape: Sequence[int]) -> Tensor:
+    return filters.reshape(shape[2], shape[3], *shape[:2]).permute(2, 3, 0, 1).contiguous()
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How the filters of a family of operation types lie.
+
+    Attributes:
+        dims: gives the shape of the result, as ``output_dims``.
+        as_torch: turns filters into torch's, with output channels and those of a group's input first.
+        from_torch: turns them back, given their shape.
+    """
+
+    dims: Callable[..., Any] = output_dims
+    as_torch: Callable[[Tensor], Tensor] = _as_torch
+    from_torch: Callable[[Tensor, Sequence[int]], Tensor] = _from_torch
+
+
+_DEPTHWISE = _Form(depthwise_dims, _depthwise_as_torch, _depthwise_from_torch)
+
+
+def _form(context: KernelContext) -> _Form:
+    return _DEPTHWISE if context.op.startswith("Depthwise") else _Form()
 
 
 def _around(slides: Sliding) -> list[int] | None:
@@ -72,50 +115,51 @@ def _cropped(images: Tensor, around: list[int] | None, sizes: Sequence[int]) -> 
 
 def _slides(context: KernelContext) -> tuple[str, Callable[[Sequence[int], Sequence[int]], tuple[Sliding, Ints]]]:
     """Return the layout of a node's images, and what gives windows and result's shape for the shapes of its inputs."""
-    windows, op = windows_of_node(context), context.op
+    windows, op, dims = windows_of_node(context), context.op, _form(context).dims
 
     @functools.lru_cache(maxsize=8)
     def slides(images: Ints, filters: Ints) -> tuple[Sliding, Ints]:
-        return sliding(windows, tuple(images), tuple(filters), op, output_dims)
+        return sliding(windows, tuple(images), tuple(filters), op, dims)
 
     return windows.data_format, slides
 
 
 def _convolution(context: KernelContext) -> Kernel:
     data_format, slides_of = _slides(context)
+    as_torch = _form(context).as_torch
 
     def kernel(images: Tensor, filters: Tensor) -> Tensor:
         slides, shape = slides_of(images.shape, filters.shape)
         if not math.prod(shape):
             return images.new_zeros(shape)
-        x = _channels_second(images, data_format)
+        x = channels_second(images, data_format)
         pads, around = _padding(slides)
         if around is not None:
             x = functional.pad(x, around)
-        groups = x.shape[1] // filters.shape[-2]
+        weights = as_torch(filters)
+        groups = x.shape[1] // weights.shape[1]
         out = torch.convolution(
-            x, _as_torch(filters), None, slides.strides, pads, slides.dilations, False, [0] * len(pads), groups
+            x, weights, None, slides.strides, pads, slides.dilations, False, [0] * len(pads), groups
         )
-        return _restored(out, data_format)
+        return restored(out, data_format)
 
     return kernel
 
 
 def _back(
-    x: Tensor, filters: Tensor, back: Tensor, slides: Sliding, pads: list[int], masks: list[bool]
+    x: Tensor, weights: Tensor, back: Tensor, slides: Sliding, pads: list[int], masks: list[bool]
 ) -> tuple[Tensor, Tensor]:
-    groups = x.shape[1] // filters.shape[-2]
     by_images, by_filters, _ = aten.convolution_backward(
         back,
         x,
-        _as_torch(filters),
+        weights,
         None,
         slides.strides,
         pads,
         slides.dilations,
         False,
         [0] * len(pads),
-        groups,
+        x.shape[1] // weights.shape[1],
         [*masks, False],
     )
     return by_images, by_filters
@@ -123,33 +167,31 @@ def _back(
 
 def _input_gradient(context: KernelContext) -> Kernel:
     data_format, slides_of = _slides(context)
-    rank = len(context.attrs["strides"])
+    form, rank, windows = _form(context), len(context.attrs["strides"]), windows_of_node(context)
 
     def kernel(sizes: Any, filters: Tensor, back: Tensor) -> Tensor:
-        images = shape_value(sizes, rank, "input_sizes")
+        if sizes.size == rank - 2:
+            images = completed_sizes(tuple(ints(sizes)), filters, back, windows)
+        else:
+            images = shape_value(sizes, rank, "input_sizes")
         slides, shape = slides_of(images, filters.shape)
         check_back(back, shape)
         if not math.prod(images) or not back.numel():
             return back.new_zeros(images)
         pads, around = _padding(slides)
-        x = _channels_second(back.new_empty(images), data_format)
+        x = channels_second(back.new_empty(images), data_format)
         spatial = list(x.shape[2:])
         if around is not None:
             x = functional.pad(x, around)
-        out, _ = _back(x, filters, _channels_second(back, data_format), slides, pads, [True, False])
-        return _restored(_cropped(out, around, spatial), data_format)
+        out, _ = _back(x, form.as_torch(filters), channels_second(back, data_format), slides, pads, [True, False])
+        return restored(_cropped(out, around, spatial), data_format)
 
     return kernel
 
 
-def _all_sizes(context: KernelContext) -> bool:
-    """Whether the sizes of the images are given, and not those of their spatial axes alone."""
-    return context.inputs[0].shape.sizes == (len(context.attrs["strides"]),)
-
-
 def _filter_gradient(context: KernelContext) -> Kernel:
     data_format, slides_of = _slides(context)
-    rank = len(context.attrs["strides"])
+    form, rank = _form(context), len(context.attrs["strides"])
 
     def kernel(images: Tensor, sizes: Any, back: Tensor) -> Tensor:
         filter_size = shape_value(sizes, rank, "filter_sizes")
@@ -157,13 +199,13 @@ def _filter_gradient(context: KernelContext) -> Kernel:
         check_back(back, shape)
         if not math.prod(filter_size) or not back.numel():
             return back.new_zeros(filter_size)
-        x = _channels_second(images, data_format)
+        x = channels_second(images, data_format)
         pads, around = _padding(slides)
         if around is not None:
             x = functional.pad(x, around)
-        filters = back.new_empty(filter_size)
-        _, out = _back(x, filters, _channels_second(back, data_format), slides, pads, [False, True])
-        return _from_torch(out)
+        weights = form.as_torch(back.new_empty(filter_size)).contiguous()
+        _, out = _back(x, weights, channels_second(back, data_format), slides, pads, [False, True])
+        return form.from_torch(out, filter_size)
 
     return kernel
 
@@ -171,21 +213,47 @@ def _filter_gradient(context: KernelContext) -> Kernel:
 # -- pools -----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """What pools of so many spatial axes are called."""
+
+    largest: Any
+    largest_back: Any
+    mean: Any
+    mean_back: Any
+
+
+_CALLS = {
+    4: _Calls(
+        aten.max_pool2d_with_indices,
+        aten.max_pool2d_with_indices_backward,
+        functional.avg_pool2d,
+        aten.avg_pool2d_backward,
+    ),
+    5: _Calls(
+        aten.max_pool3d_with_indices,
+        aten.max_pool3d_with_indices_backward,
+        functional.avg_pool3d,
+        aten.avg_pool3d_backward,
+    ),
+}
+
+
 def _pool(context: KernelContext) -> Pool:
-    return pool_of(context.attrs, 4, context.op)
+    return pool_of(context.attrs, len(context.attrs["ksize"]), context.op)
 
 
 def _plain_pool(context: KernelContext) -> bool:
-    """Whether a pool is one of torch's: over height and width, without holes."""
+    """Whether a pool is one of torch's: over spatial axes, without holes."""
     pool = _pool(context)
-    return pool.depth == (1, 1) and pool.rank == 4 and all(n == 1 for n in pool.windows.dilations)
+    return pool.depth == (1, 1) and all(n == 1 for n in pool.windows.dilations)
 
 
 def _shapes(pool: Pool, images: Tensor) -> tuple[Tensor, Sliding, tuple[int, ...]]:
-    if images.ndim != 4:
-        raise InvalidArgumentError(f"images have rank 4, got shape {list(images.shape)}")
+    if images.ndim != pool.rank:
+        raise InvalidArgumentError(f"images have rank {pool.rank}, got shape {list(images.shape)}")
     shape = tuple([int(n or 0) for n in pool.output_dims(tuple(images.shape), InvalidArgumentError)])
-    x = _channels_second(images, pool.windows.data_format)
+    x = channels_second(images, pool.windows.data_format)
     return x, pool.sliding((x.shape[0], *x.shape[2:], x.shape[1])), shape
 
 
@@ -197,14 +265,15 @@ def _padded_low(x: Tensor, slides: Sliding) -> tuple[Tensor, list[int] | None]:
 
 def _max_pool(context: KernelContext) -> Kernel:
     pool = _pool(context)
+    largest_of = _CALLS[pool.rank].largest
 
     def kernel(images: Tensor) -> Tensor:
         x, slides, shape = _shapes(pool, images)
         if not math.prod(shape):
             return images.new_zeros(shape)
         x, _ = _padded_low(x, slides)
-        largest, places = aten.max_pool2d_with_indices(x, pool.window, pool.windows.strides)
-        out = _restored(largest, pool.windows.data_format)
+        largest, places = largest_of(x, pool.window, pool.windows.strides)
+        out = restored(largest, pool.windows.data_format)
         out.places = places, weakref.ref(images)  # for the gradient; torch finds them in any case
         return out
 
@@ -212,24 +281,71 @@ def _max_pool(context: KernelContext) -> Kernel:
 
 
 def _max_pool_grad(context: KernelContext) -> Kernel:
+    """Return the kernel of a gradient, or of the gradient of that, which takes what stands at the maxima."""
     pool = _pool(context)
+    calls, forward = _CALLS[pool.rank], context.op.endswith("GradGrad")
 
     def kernel(images: Tensor, result: Tensor, back: Tensor) -> Tensor:
         x, slides, shape = _shapes(pool, images)
-        for what, given in (("the result", result), ("the gradient", back)):
-            if tuple(given.shape) != shape:
-                raise InvalidArgumentError(f"{what} has shape {list(shape)}, got {list(given.shape)}")
+        expected = images.shape if forward else shape
+        for what, given, size in (("the result", result, shape), ("the gradient", back, expected)):
+            if given.shape != size:
+                raise InvalidArgumentError(f"{what} has shape {list(size)}, got {list(given.shape)}")
         if not math.prod(shape):
-            return torch.zeros_like(images)
+            return torch.zeros_like(result if forward else images)
         spatial = list(x.shape[2:])
         x, around = _padded_low(x, slides)
         strides = pool.windows.strides
-        places, images_of = getattr(result, "places", (None, None))
-        if images_of is None or images_of() is not images:
-            _, places = aten.max_pool2d_with_indices(x, pool.window, strides)
-        g = _channels_second(back, pool.windows.data_format)
-        out = aten.max_pool2d_with_indices_backward(g, x, pool.window, strides, [0, 0], [1, 1], False, places)
-        return _restored(_cropped(out, around, spatial), pool.windows.data_format)
+        places, images_of = getattr(result, "places", (x, lambda: None))
+        if images_of() is not images:
+            _, places = calls.largest(x, pool.window, strides)
+        g = channels_second(back, pool.windows.data_format)
+        if forward:
+            g = g if around is None else functional.pad(g, around)
+            out = torch.gather(g.flatten(2), 2, places.flatten(2)).reshape(places.shape)
+        else:
+            none, ones = [0] * len(spatial), [1] * len(spatial)
+            out = calls.largest_back(g, x, pool.window, strides, none, ones, False, places)
+            out = _cropped(out, around, spatial)
+        return restored(out, pool.windows.data_format)
+
+    return kernel
+
+
+def _max_pool_places(context: KernelContext) -> Kernel:
+    """Return the kernel that gives maxima with their positions, counted over channels as well."""
+    pool, dtype = _pool(context), context.outputs[1].dtype.np_dtype
+    whole = bool(context.attrs["include_batch_in_index"])
+
+    def kernel(images: Tensor) -> tuple[Tensor, Any]:
+        x, slides, shape = _shapes(pool, images)
+        fitting(math.prod(shape) > 0 and not bool(torch.isnan(images).any()))
+        batch, height, width, channels = images.shape
+        padded, _ = _padded_low(x, slides)
+        largest, places = _CALLS[4].largest(padded, pool.window, pool.windows.strides)
+        rows, columns = places // padded.shape[3] - slides.pads[0][0], places % padded.shape[3] - slides.pads[1][0]
+        flat = restored((rows * width + columns) * channels, "NHWC") + torch.arange(channels, device=images.device)
+        if whole:
+            starts = torch.arange(batch, device=images.device) * (height * width * channels)
+            flat = flat + starts.reshape(-1, 1, 1, 1)
+        return restored(largest, "NHWC"), flat.cpu().numpy().astype(dtype, copy=False)
+
+    return kernel
+
+
+def _max_pool_places_grad(context: KernelContext) -> Kernel:
+    pool, whole = _pool(context), bool(context.attrs["include_batch_in_index"])
+
+    def kernel(images: Tensor, back: Tensor, places: Any) -> Tensor:
+        _, _, shape = _shapes(pool, images)
+        fitting(tuple(back.shape) == shape == places.shape)
+        flat = places.astype(np.int64)
+        if not whole:
+            flat += (np.arange(len(images)) * math.prod(images.shape[1:]))[:, None, None, None]
+        fitting(not flat.size or (flat.min() >= 0 and flat.max() < images.numel()))
+        wide = widened(back).reshape(-1)
+        out = wide.new_zeros(images.numel()).index_add_(0, positions(flat.reshape(-1), back), wide)
+        return out.reshape(images.shape).to(images.dtype)
 
     return kernel
 
@@ -244,7 +360,7 @@ def _avg_pool(context: KernelContext) -> Kernel:
         means = _window_means(x, slides, pool)
         if _around(slides) is not None:
             means = means / _window_means(torch.ones_like(x[:1, :1]), slides, pool)
-        return _restored(means, pool.windows.data_format)
+        return restored(means, pool.windows.data_format)
 
     return kernel
 
@@ -254,11 +370,13 @@ def _window_means(x: Tensor, slides: Sliding, pool: Pool) -> Tensor:
     around = _around(slides)
     if around is not None:
         x = functional.pad(x, around)
-    return functional.avg_pool2d(x, pool.window, pool.windows.strides)
+    means: Tensor = _CALLS[pool.rank].mean(x, pool.window, pool.windows.strides)
+    return means
 
 
 def _avg_pool_grad(context: KernelContext) -> Kernel:
     pool = _pool(context)
+    mean_back = _CALLS[pool.rank].mean_back
 
     def kernel(sizes: Any, back: Tensor) -> Tensor:
         images = back.new_ones(shape_value(sizes, pool.rank, "the shape of the images"))
@@ -267,25 +385,34 @@ def _avg_pool_grad(context: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"the gradient has shape {list(shape)}, got {list(back.shape)}")
         if not math.prod(shape):
             return torch.zeros_like(images)
-        g, spatial, around = _channels_second(back, pool.windows.data_format), list(x.shape[2:]), _around(slides)
+        g, spatial, around = channels_second(back, pool.windows.data_format), list(x.shape[2:]), _around(slides)
         if around is not None:
             g = g / _window_means(torch.ones_like(x[:1, :1]), slides, pool)
             x = functional.pad(x, around)
-        out = aten.avg_pool2d_backward(g, x, pool.window, pool.windows.strides, [0, 0], False, True, None)
-        return _restored(_cropped(out, around, spatial), pool.windows.data_format)
+        out = mean_back(g, x, pool.window, pool.windows.strides, [0] * len(spatial), False, True, None)
+        return restored(_cropped(out, around, spatial), pool.windows.data_format)
 
     return kernel
 
 
 ROWS: Rows = {
-    "Conv2D": row(_convolution),
-    "Conv3D": row(_convolution),
-    "Conv2DBackpropInput": row(_input_gradient, host=[0], takes=_all_sizes),
-    "Conv3DBackpropInputV2": row(_input_gradient, host=[0], takes=_all_sizes),
-    "Conv2DBackpropFilter": row(_filter_gradient, host=[1]),
-    "Conv3DBackpropFilterV2": row(_filter_gradient, host=[1]),
-    "MaxPool": row(_max_pool, takes=_plain_pool),
-    "MaxPoolGrad": row(_max_pool_grad, takes=_plain_pool),
-    "AvgPool": row(_avg_pool, takes=_plain_pool),
-    "AvgPoolGrad": row(_avg_pool_grad, host=[0], takes=_plain_pool),
+    "Conv2D": row(_convolution, checks=True),
+    "Conv3D": row(_convolution, checks=True),
+    "Conv2DBackpropInput": row(_input_gradient, host=[0], checks=True),
+    "Conv3DBackpropInputV2": row(_input_gradient, host=[0], checks=True),
+    "Conv2DBackpropFilter": row(_filter_gradient, host=[1], checks=True),
+    "Conv3DBackpropFilterV2": row(_filter_gradient, host=[1], checks=True),
+    "DepthwiseConv2dNative": row(_convolution, checks=True),
+    "DepthwiseConv2dNativeBackpropInput": row(_input_gradient, host=[0], checks=True),
+    "DepthwiseConv2dNativeBackpropFilter": row(_filter_gradient, host=[1], checks=True),
+    **{f"MaxPool{kind}": row(_max_pool, checks=True, takes=_plain_pool) for kind in ("", "3D")},
+    # TensorFlow's gradient of the three-dimensional one goes to all maxima of a window: the CPU's kernel has it.
+    **{
+        f"MaxPool{kind}": row(_max_pool_grad, checks=True, takes=_plain_pool)
+        for kind in ("Grad", "GradGrad", "3DGradGrad")
+    },
+    "MaxPoolWithArgmax": row(_max_pool_places, host_outputs=True, checks=True, takes=_plain_pool),
+    "MaxPoolGradWithArgmax": row(_max_pool_places_grad, host=[2], checks=True, takes=_plain_pool),
+    **{f"AvgPool{kind}": row(_avg_pool, checks=True, takes=_plain_pool) for kind in ("", "3D")},
+    **{f"AvgPool{kind}Grad": row(_avg_pool_grad, host=[0], checks=True, takes=_plain_pool) for kind in ("", "3D")},
 }

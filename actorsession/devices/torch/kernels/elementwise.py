@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, plain, row
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, narrowed, plain, row
 from actorsession.graph.registry import Kernel, KernelContext
 
 __all__ = ["ROWS"]
@@ -100,6 +101,29 @@ def _clip(x: Tensor, low: Tensor, high: Tensor) -> Tensor:
     return torch.maximum(torch.minimum(x, high), low)
 
 
+def _near(context: KernelContext) -> Kernel:
+    tolerance = float(context.attrs["tolerance"])
+
+    def kernel(x: Tensor, y: Tensor) -> Tensor:
+        fitting(x.shape == y.shape)
+        return (x - y).abs_() < tolerance
+
+    return kernel
+
+
+def _digamma(x: Tensor) -> Tensor:
+    return torch.where((x <= 0) & (x == torch.floor(x)), math.nan, torch.digamma(x))
+
+
+def _incomplete(function: Any, at_zero: float) -> Kernel:
+    def kernel(a: Tensor, x: Tensor) -> Tensor:
+        # Numbers as TensorFlow has them where the function has none.
+        values = torch.where(a > 0, function(a, x), torch.where(x == 0, at_zero, math.nan).to(x.dtype))
+        return torch.where((a == math.inf) & (x == math.inf), 0.0, values)
+
+    return kernel
+
+
 def _sign(x: Tensor) -> Tensor:
     # Of NaN it is NaN, and of a complex number that of its length 1.
     return torch.sgn(x) if x.is_complex() else torch.where(torch.isnan(x), x, torch.sign(x))
@@ -115,6 +139,7 @@ _BINARY: dict[str, tuple[Any, str | None]] = {
     "Pow": (torch.pow, None),
     "Equal": (torch.eq, "({0} == {1})"),
     "NotEqual": (torch.ne, "({0} != {1})"),
+    "Complex": (lambda x, y: torch.complex(*torch.broadcast_tensors(x, y)), None),
     "LogicalAnd": (torch.logical_and, None),
     "LogicalOr": (torch.logical_or, None),
 }
@@ -137,6 +162,8 @@ _FLOAT_BINARY: dict[str, tuple[Any, str | None]] = {
     "Xdivy": (lambda x, y: torch.where(x == 0, torch.zeros_like(x), x / y), None),
     "SquaredDifference": (lambda x, y: (x - y).square_(), None),
     "NextAfter": (torch.nextafter, None),
+    "Igamma": (_incomplete(torch.special.gammainc, 0.0), None),
+    "Igammac": (_incomplete(torch.special.gammaincc, math.nan), None),
 }
 _UNARY: dict[str, Any] = {
     "Neg": torch.neg,
@@ -166,6 +193,9 @@ _UNARY: dict[str, Any] = {
     "Abs": torch.abs,
     "ComplexAbs": torch.abs,
     "Conj": torch.conj_physical,
+    "Real": lambda x: x.real.clone(),
+    "Imag": lambda x: x.imag.clone(),
+    "Angle": lambda x: torch.atan2(x.imag, x.real),
     "ZerosLike": torch.zeros_like,
     "OnesLike": torch.ones_like,
     "LogicalNot": torch.logical_not,
@@ -187,8 +217,13 @@ _FLOAT_UNARY: dict[str, Any] = {
     "Erf": torch.erf,
     "Erfc": torch.erfc,
     "Erfinv": torch.erfinv,
-    "Ndtri": torch.special.ndtri,
+    "Ndtri": narrowed(torch.special.ndtri),
     "Lgamma": torch.lgamma,
+    "Digamma": _digamma,
+    "BesselI0": torch.special.i0,
+    "BesselI0e": torch.special.i0e,
+    "BesselI1": torch.special.i1,
+    "BesselI1e": torch.special.i1e,
 }
 _GRADIENTS: dict[str, Any] = {
     "SqrtGrad": lambda y, dy: _zero_where_zero(dy, dy / y.conj() * 0.5),
@@ -214,7 +249,8 @@ ROWS: Rows = {
     **{name: plain(function, takes=floats) for name, function in {**_FLOAT_UNARY, **_FLOAT_GRADIENTS}.items()},
     "LeakyRelu": row(_leaky),
     "LeakyReluGrad": row(_leaky_grad),
-    "Cast": row(_cast),
+    "ApproximateEqual": row(_near, checks=True, takes=floats),
+    "Cast": row(_cast, takes=lambda context: not context.attrs.get("Truncate")),
     "AddN": plain(_add_n),
     "AccumulateNV2": plain(_add_n),
     "Select": plain(_select),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -41,51 +42,36 @@ def _is_permutation(context: KernelContext) -> bool:
 
 def _concat(context: KernelContext) -> Kernel:
     first = context.op == "Concat"
-    known = context.constant(0 if first else len(context.inputs) - 1)
-    assert known is not None
-    axis = int(known)
-    if first:
-        return lambda _, *values: torch.cat(values, axis)
-    return lambda *values: torch.cat(values[:-1], axis)
 
-
-def _joins(context: KernelContext) -> bool:
-    """Whether shapes are known, so that the graph has checked them."""
-    place = 0 if context.op == "Concat" else len(context.inputs) - 1
-    values = [spec for k, spec in enumerate(context.inputs) if k != place]
-    return context.constant(place) is not None and all(spec.shape.is_fully_defined() for spec in values)
-
-
-def _split(context: KernelContext) -> Kernel:
-    number, known = int(context.attrs["num_split"]), context.constant(0)
-    assert known is not None
-    axis = int(known)
-    if number == 1:
-        return lambda _, x: x.clone()
-
-    return lambda _, x: x.chunk(number, axis)
-
-
-def _splits(context: KernelContext) -> bool:
-    return context.constant(0) is not None and context.inputs[1].shape.is_fully_defined()
-
-
-def _split_sizes(context: KernelContext) -> Kernel:
-    widths, axis = context.constant(1), context.constant(2)
-    assert widths is not None
-    assert axis is not None
-    sizes, at = ints(widths), int(axis)
-
-    def kernel(x: Tensor, *_: Any) -> Any:
-        fitting(sum(sizes) == x.shape[at])
-        return x.clone() if len(sizes) == 1 else torch.split(x, sizes, at)
+    def kernel(*values: Any) -> Tensor:
+        axis, parts = (values[0], values[1:]) if first else (values[-1], values[:-1])
+        # torch passes over vectors without elements beside tensors of any rank.
+        fitting(np.ndim(axis) == 0 and len({part.ndim for part in parts}) == 1)
+        return torch.cat(parts, int(axis))
 
     return kernel
 
 
-def _sizes_known(context: KernelContext) -> bool:
-    widths = context.constant(1)
-    return widths is not None and context.constant(2) is not None and bool((widths >= 0).all())
+def _split(context: KernelContext) -> Kernel:
+    number = int(context.attrs["num_split"])
+
+    def kernel(where: Any, x: Tensor) -> Any:
+        axis = int(where)
+        fitting(np.ndim(where) == 0 and -x.ndim <= axis < x.ndim and x.shape[axis] % number == 0)
+        if number == 1:
+            return x.clone()
+        return x.split(x.shape[axis] // number, axis) if x.shape[axis] else (x,) * number
+
+    return kernel
+
+
+def _split_sizes(x: Tensor, widths: Any, where: Any) -> Any:
+    sizes, axis = ints(widths), int(where)
+    fitting(np.ndim(where) == 0 and np.ndim(widths) == 1 and -x.ndim <= axis < x.ndim and sizes.count(-1) <= 1)
+    rest = x.shape[axis] - sum(size for size in sizes if size != -1)
+    sizes = [rest if size == -1 else size for size in sizes]
+    fitting(min(sizes) >= 0 and sum(sizes) == x.shape[axis])
+    return x.clone() if len(sizes) == 1 else torch.split(x, sizes, axis)
 
 
 def _pack(context: KernelContext) -> Kernel:
@@ -138,27 +124,6 @@ def _pads_forward(context: KernelContext) -> bool:
     if known is None or rank is None or context.inputs[0].dtype.is_complex:
         return False
     return known.shape == (rank, 2) and bool((known >= 0).all())
-
-
-def _gather(context: KernelContext) -> Kernel:
-    known = context.constant(2) if len(context.inputs) > 2 else np.int32(0)
-    assert known is not None
-    fixed = int(known)
-
-    def kernel(x: Tensor, where: Any, *_: Any) -> Tensor:
-        axis = fixed % max(x.ndim, 1)
-        size, places = x.shape[axis], np.asarray(where)
-        fitting(not places.size or (places.min() >= 0 and places.max() < size))
-        rows = torch.index_select(x, axis, positions(places.reshape(-1), x))
-        return rows.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
-
-    return kernel
-
-
-def _gathers(context: KernelContext) -> bool:
-    if len(context.inputs) > 2 and context.constant(2) is None:
-        return False
-    return not context.attrs.get("batch_dims") and bool(context.inputs[0].shape.rank)
 
 
 def _expand(context: KernelContext) -> Kernel:
@@ -233,18 +198,77 @@ def _reverse(context: KernelContext) -> Kernel:
     return kernel
 
 
-def _segment_sum(data: Tensor, where: Any, count: Any) -> Tensor:
-    """Return the sums of the rows that have the same number."""
-    places = np.asarray(where)
-    size = int(count)
-    fitting(tuple(data.shape[: places.ndim]) == places.shape and not (places.size and places.max() >= size))
-    flat = data.reshape(places.size, *data.shape[places.ndim :])
-    numbers = places.reshape(-1)
-    kept = numbers >= 0
-    if not kept.all():  # negative numbers leave their rows out
-        flat, numbers = flat[torch.from_numpy(kept).to(data.device)], numbers[kept]
-    out = data.new_zeros(size, *flat.shape[1:])
-    return out.index_add_(0, positions(numbers, data), flat)
+def _depth_blocks(context: KernelContext) -> Kernel:
+    side, grows = int(context.attrs["block_size"]), context.op == "DepthToSpace"
+    first = str(context.attrs["data_format"]).startswith("NC")
+
+    def kernel(x: Tensor) -> Tensor:
+        fitting(x.ndim == 4)
+        batch, height, width, depth = (images := x.permute(0, 2, 3, 1) if first else x).shape
+        fitting(depth % side**2 == 0 if grows else height % side == width % side == 0)
+        if grows:
+            sizes, shape = (height, width, side, side), (height * side, width * side)
+        else:
+            sizes, shape = (height // side, side, width // side, side), (height // side, width // side)
+        channels = depth // side**2 if grows else depth
+        parts = images.reshape(batch, *sizes, channels).permute(0, 1, 3, 2, 4, 5)
+        out = parts.reshape(batch, *shape, channels if grows else side**2 * depth)
+        return out.permute(0, 3, 1, 2).contiguous() if first else out
+
+    return kernel
+
+
+def _blocks(x: Tensor, block_shape: Any, margins: Any) -> tuple[list[int], list[list[int]]]:
+    block = ints(block_shape) if np.size(block_shape) else []
+    pairs = np.asarray(margins)
+    fitting(x.ndim > len(block) and pairs.shape == (len(block), 2))
+    fitting(min(block, default=1) >= 1 and bool((pairs >= 0).all()))
+    return block, pairs.tolist()
+
+
+def _space_to_batch(x: Tensor, block_shape: Any, paddings: Any) -> Tensor:
+    block, margins = _blocks(x, block_shape, paddings)
+    count = len(block)
+    around = [0, 0] * (x.ndim - count - 1) + [n for pair in reversed(margins) for n in pair]
+    x = functional.pad(x, around) if any(around) else x
+    sides = list(zip(x.shape[1:], block, strict=False))
+    fitting(all(size % side == 0 for size, side in sides))
+    rest = x.shape[count + 1 :]
+    parts = x.reshape(x.shape[0], *[n for size, side in sides for n in (size // side, side)], *rest)
+    within, counts = range(2, 2 * count + 1, 2), range(1, 2 * count + 1, 2)
+    parts = parts.permute(*within, 0, *counts, *range(2 * count + 1, parts.ndim))
+    return parts.reshape(x.shape[0] * math.prod(block), *[size // side for size, side in sides], *rest)
+
+
+def _batch_to_space(x: Tensor, block_shape: Any, crops: Any) -> Tensor:
+    block, margins = _blocks(x, block_shape, crops)
+    count, whole = len(block), math.prod(block)
+    fitting(x.shape[0] % whole == 0)
+    parts = x.reshape(*block, x.shape[0] // whole, *x.shape[1:])
+    inner = [axis for k in range(count) for axis in (count + 1 + k, k)]
+    parts = parts.permute(count, *inner, *range(2 * count + 1, parts.ndim))
+    sizes = [size * side for size, side in zip(x.shape[1:], block, strict=False)]
+    out = parts.reshape(parts.shape[0], *sizes, *x.shape[count + 1 :])
+    for axis, (size, (before, after)) in enumerate(zip(sizes, margins, strict=True), 1):
+        fitting(before + after <= size)
+        out = out.narrow(axis, before, size - before - after)
+    return out.contiguous()
+
+
+def _diagonal(x: Tensor) -> Tensor:
+    fitting(x.ndim > 0)
+    return torch.diag(x.reshape(-1)).reshape(*x.shape, *x.shape)
+
+
+def _diagonal_part(x: Tensor) -> Tensor:
+    half = x.shape[: x.ndim // 2]
+    fitting(bool(half) and (*half, *half) == tuple(x.shape))
+    return x.reshape(math.prod(half), -1).diagonal().reshape(half).clone()
+
+
+def _roll(x: Tensor, shift: Any, axis: Any) -> Tensor:
+    fitting(x.ndim > 0 and np.shape(shift) == np.shape(axis) and np.ndim(shift) <= 1)
+    return torch.roll(x, ints(shift), ints(axis))
 
 
 ROWS: Rows = {
@@ -253,18 +277,16 @@ ROWS: Rows = {
     "Squeeze": row(_squeeze, aliases=True),
     "Transpose": row(_transpose, host=[1], aliases=True, takes=_is_permutation),
     "ConjugateTranspose": row(_conjugate_transpose, host=[1], aliases=True, takes=_is_permutation),
-    "Concat": row(_concat, host=[0], takes=_joins),
-    "ConcatV2": row(_concat, host=[-1], takes=_joins),
-    "Split": row(_split, host=[0], aliases=True, takes=_splits),
-    "SplitV": row(_split_sizes, host=[1, 2], aliases=True, takes=_sizes_known, checks=True),
+    "Concat": row(_concat, host=[0], checks=True),
+    "ConcatV2": row(_concat, host=[-1], checks=True),
+    "Split": row(_split, host=[0], aliases=True, checks=True),
+    "SplitV": plain(_split_sizes, host=[1, 2], aliases=True, checks=True),
     "Pack": row(_pack),
     "Unpack": row(_unpack, aliases=True),
     "Slice": row(_slice, host=[1, 2], aliases=True, checks=True),
     "Tile": row(_tile, host=[1], checks=True),
     "Pad": row(_pad, host=[1], takes=_pads_forward),
     "PadV2": row(_pad, host=[1], takes=_pads_forward),
-    "Gather": row(_gather, host=[1], takes=_gathers, checks=True),
-    "GatherV2": row(_gather, host=[1, 2], takes=_gathers, checks=True),
     "BroadcastTo": row(_broadcast_to, host=[1], checks=True),
     "Fill": row(_fill, host=[0], checks=True),
     "OneHot": row(_one_hot, host=[0, 1], checks=True),
@@ -273,5 +295,11 @@ ROWS: Rows = {
     "Size": row(_shape_of, host_outputs=True),
     "Rank": row(_shape_of, host_outputs=True),
     "ReverseV2": row(_reverse, host=[1], checks=True),
-    "UnsortedSegmentSum": plain(_segment_sum, host=[1, 2], checks=True),
+    "DepthToSpace": row(_depth_blocks, aliases=True, checks=True),
+    "SpaceToDepth": row(_depth_blocks, aliases=True, checks=True),
+    "SpaceToBatchND": plain(_space_to_batch, host=[1, 2], aliases=True, checks=True),
+    "BatchToSpaceND": plain(_batch_to_space, host=[1, 2], aliases=True, checks=True),
+    "Diag": plain(_diagonal, checks=True),
+    "DiagPart": plain(_diagonal_part, checks=True),
+    "Roll": plain(_roll, host=[1, 2], checks=True),
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, row
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, row, widened
 from actorsession.graph.registry import Kernel, KernelContext
 
 __all__ = ["ROWS"]
@@ -34,6 +34,11 @@ def _reduction(reduce: Reduce) -> Callable[[KernelContext], Kernel]:
     return make
 
 
+def _log_sums(x: Tensor, axis: int) -> Tensor:
+    fitting(not bool(torch.isnan(x).any()))  # of which TensorFlow's kernel makes something else
+    return torch.logcumsumexp(x, axis)
+
+
 def _product(x: Tensor, axes: list[int], keep: bool) -> Tensor:
     fitting(len({axis % max(x.ndim, 1) for axis in axes}) == len(axes) and all(-x.ndim <= a < x.ndim for a in axes))
     for axis in sorted([axis % max(x.ndim, 1) for axis in axes], reverse=True):
@@ -53,12 +58,18 @@ def _extremum(reduce: Any, without: float) -> Reduce:
     return extremum
 
 
+def _norm(x: Tensor, axes: list[int], keep: bool) -> Tensor:
+    wide = widened(x)
+    return torch.sqrt(torch.sum((wide * wide.conj()).real if x.is_complex() else wide * wide, axes, keep)).to(x.dtype)
+
+
 def _arg(function: Any) -> Callable[[KernelContext], Kernel]:
     def make(context: KernelContext) -> Kernel:
         dtype = context.outputs[0].dtype.np_dtype
         without = -math.inf if function is torch.argmax else math.inf  # NaN is neither the largest nor the smallest
 
         def kernel(x: Tensor, axis: Any) -> Any:
+            fitting(x.numel() > 0)  # of an axis without elements there is no position, which the CPU's kernel says
             places = function(torch.where(torch.isnan(x), without, x), int(axis))
             return places.cpu().numpy().astype(dtype)[()]
 
@@ -67,7 +78,7 @@ def _arg(function: Any) -> Callable[[KernelContext], Kernel]:
     return make
 
 
-def _cumulative(function: Any, start: int) -> Callable[[KernelContext], Kernel]:
+def _cumulative(function: Any, start: float) -> Callable[[KernelContext], Kernel]:
     def make(context: KernelContext) -> Kernel:
         exclusive, reverse = bool(context.attrs["exclusive"]), bool(context.attrs["reverse"])
 
@@ -86,24 +97,18 @@ def _cumulative(function: Any, start: int) -> Callable[[KernelContext], Kernel]:
     return make
 
 
-def _has_elements(context: KernelContext) -> bool:
-    """Of an axis without elements there is no position, which the kernel of the CPU says."""
-    sizes = context.inputs[0].shape.sizes
-    if not context.inputs[0].dtype.is_floating:
-        return False
-    return sizes is not None and all(sizes)
-
-
 ROWS: Rows = {
     "Sum": row(_reduction(torch.sum), host=[1]),
     "Mean": row(_reduction(torch.mean), host=[1]),
+    "EuclideanNorm": row(_reduction(_norm), host=[1]),
     "Prod": row(_reduction(_product), host=[1]),
     "Max": row(_reduction(_extremum(torch.amax, -np.inf)), host=[1], takes=floats),
     "Min": row(_reduction(_extremum(torch.amin, np.inf)), host=[1], takes=floats),
     "All": row(_reduction(torch.all), host=[1]),
     "Any": row(_reduction(torch.any), host=[1]),
-    "ArgMax": row(_arg(torch.argmax), host=[1], host_outputs=True, takes=_has_elements),
-    "ArgMin": row(_arg(torch.argmin), host=[1], host_outputs=True, takes=_has_elements),
+    "ArgMax": row(_arg(torch.argmax), host=[1], host_outputs=True, checks=True, takes=floats),
+    "ArgMin": row(_arg(torch.argmin), host=[1], host_outputs=True, checks=True, takes=floats),
     "Cumsum": row(_cumulative(torch.cumsum, 0), host=[1]),
     "Cumprod": row(_cumulative(torch.cumprod, 1), host=[1]),
+    "CumulativeLogsumexp": row(_cumulative(_log_sums, -math.inf), host=[1], checks=True),
 }

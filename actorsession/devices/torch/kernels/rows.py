@@ -6,7 +6,7 @@ kernel. Whole numbers come as numpy arrays, see ``arrays``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,37 +16,38 @@ from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.graph.device_kernels import DeviceKernel
 from actorsession.graph.registry import Kernel, KernelContext
 
-__all__ = ["Refused", "Rows", "Tensor", "fitting", "floats", "ints", "plain", "row"]
+__all__ = ["Refused", "Rows", "Tensor", "fitting", "floats", "ints", "narrowed", "plain", "row", "widened"]
 
 Tensor: TypeAlias = torch.Tensor
 Rows: TypeAlias = "dict[str, DeviceKernel]"
+Emit: TypeAlias = Callable[[KernelContext, Sequence[str]], "str | None"]
 
 
 def row(
     kernel: Callable[[KernelContext], Kernel],
     *,
-    host: Sequence[int] = (),
+    host: Iterable[int] | Callable[[KernelContext], Iterable[int]] = (),
     host_outputs: bool = False,
     aliases: bool = False,
     checks: bool = False,
-    emit: str | None = None,
+    emit: str | Emit | None = None,
     takes: Callable[[KernelContext], bool] | None = None,
 ) -> DeviceKernel:
     """Return the row of a kernel that is made for each node.
 
     Args:
         kernel: makes the function.
-        host: inputs that are whole numbers or handles, from the end if negative.
+        host: inputs that are whole numbers or handles, from the end if negative; or what gives them.
         host_outputs: whether the outputs are whole numbers.
         aliases: see ``DeviceKernel``.
         checks: likewise.
-        emit: a format string of the argument expressions, used in place of a call.
+        emit: a format string of the argument expressions, used in place of a call; or as in ``DeviceKernel``.
         takes: further conditions.
     """
 
     def fits(context: KernelContext) -> bool:
         inputs = list(context.inputs)
-        for k in host:
+        for k in host(context) if callable(host) else host:
             if -len(inputs) <= k < len(inputs):
                 inputs[k] = None  # type: ignore[call-overload]
         if not all(spec is None or spec.dtype in TORCH_TYPES for spec in inputs):
@@ -55,7 +56,7 @@ def row(
             return False
         return takes is None or takes(context)
 
-    expression = None if emit is None else (lambda context, arguments: emit.format(*arguments))
+    expression = (lambda context, arguments: emit.format(*arguments)) if isinstance(emit, str) else emit
     return DeviceKernel(kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression)
 
 
@@ -83,3 +84,26 @@ def ints(value: Any) -> list[int]:
     """Return whole numbers of the host as a list."""
     numbers = np.asarray(value)
     return [int(numbers)] if not numbers.ndim else numbers.tolist()
+
+
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def widened(x: Tensor) -> Tensor:
+    """Return 16-bit floats as float32, of which sums are made; anything else as it is."""
+    return x.float() if x.dtype in _HALVES else x
+
+
+def narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of tensors of one dtype, and values of the host, that computes 16-bit floats in float32."""
+
+    def kernel(*values: Any) -> Any:
+        dtype = next(value.dtype for value in values if type(value) is Tensor)
+        if dtype not in _HALVES:
+            return function(*values)
+        result = function(*[value.float() if type(value) is Tensor else value for value in values])
+        if type(result) is Tensor:
+            return result.to(dtype)
+        return tuple([value.to(dtype) if type(value) is Tensor else value for value in result])
+
+    return kernel

@@ -1,7 +1,8 @@
 """Torch kernels of variables and of the updates of optimisers.
 
 State changes in place where nothing else holds it; see ``TorchVariable.change``. Formulas are those of the kernels of
-the CPU. The scalars of an update are tensors of rank 0.
+the CPU. The scalars of an update are tensors of rank 0. Optimisers that have no row here run with the kernels of the
+CPU, which change the same memory in place, block by block.
 """
 
 from __future__ import annotations
@@ -10,13 +11,19 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
+from actorsession.devices.torch.arrays import TorchArrays, positions
+from actorsession.devices.torch.kernels.indexing import SCATTERS
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, row
 from actorsession.devices.torch.loading import in_one_thread
+from actorsession.devices.torch.variables import FedVariable, TorchVariable
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.device_kernels import arrays_of
 from actorsession.graph.dtypes import float32, float64
 from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.ops.variables.state import flat_rows, variable_spec
 
 __all__ = ["ROWS"]
 
@@ -44,6 +51,23 @@ def _adding(sign: int) -> Callable[[KernelContext], Kernel]:
             tensor.add_(value, alpha=sign)
 
         return lambda variable, value: variable.change(add, value)
+
+    return make
+
+
+def _scattered(change: Callable[[Tensor, Tensor, Tensor], Any]) -> Callable[[KernelContext], Kernel]:
+    def make(context: KernelContext) -> Kernel:
+        op = context.op
+
+        def write(tensor: Tensor, indices: Any, updates: Tensor) -> None:
+            where, shape = np.asarray(indices).reshape(-1), (*np.shape(indices), *tensor.shape[1:])
+            inside = not where.size or (where.min() >= 0 and where.max() < len(tensor))
+            if not inside or (updates.ndim and updates.shape != shape):
+                flat_rows(op, tensor, indices, np.broadcast_to(0, updates.shape))  # says why
+            rows = updates.expand(shape).reshape(where.size, *tensor.shape[1:])
+            change(tensor, positions(where, tensor), rows)
+
+        return lambda variable, indices, updates: variable.change(write, indices, updates)
 
     return make
 
@@ -198,9 +222,30 @@ def _adadelta(context: KernelContext) -> Kernel:
     return kernel
 
 
+def _temporary(context: KernelContext) -> Kernel:
+    spec, arrays = variable_spec(context.attrs), arrays_of(context.device)
+    assert isinstance(arrays, TorchArrays)
+
+    def kernel() -> TorchVariable:
+        variable = TorchVariable(context.name, spec, arrays)
+        variable.assign(np.zeros(spec.shape.as_tuple(), spec.dtype.np_dtype))
+        return variable
+
+    return kernel
+
+
+def _fed(context: KernelContext) -> Kernel:
+    spec, arrays = context.inputs[0], arrays_of(context.device)
+    assert isinstance(arrays, TorchArrays)
+    return lambda value: FedVariable(context.name, spec, arrays, value)
+
+
 ROWS: Rows = {
+    "TemporaryHandle": row(_temporary, host_outputs=True),
+    "ReferenceHandle": row(_fed, host_outputs=True),
     "AssignAddVariableOp": row(_adding(1), host=[0]),
     "AssignSubVariableOp": row(_adding(-1), host=[0]),
+    **{f"ResourceScatter{kind}": row(_scattered(SCATTERS[kind]), host=[0, 1]) for kind in ("Add", "Sub")},
     "ResourceApplyGradientDescent": row(_descent, host=[0]),
     "ResourceApplyMomentum": row(_momentum, host=[0, 1]),
     "ResourceApplyAdam": row(_adam, host=[0, 1, 2]),
