@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession import AsyncSession, ConfigProto, Graph, Server, ServerSettings, Session, TensorShape, as_dtype, ops
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    LocalCluster,
+    Server,
+    ServerSettings,
+    Session,
+    TensorShape,
+    as_dtype,
+    ops,
+)
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.extend import TensorSpec
 from tests.rows import for_each
@@ -277,6 +288,24 @@ def test_a_fetched_array_is_the_caller_s_own() -> None:
         for fetch in (v, doubled, v):
             session.run(fetch)[:] = 9.0
         np.testing.assert_array_equal(session.run(v), [1.0, 2.0])
+
+
+@pytest.mark.process
+async def test_tasks_of_a_cluster_have_devices_of_the_types_that_are_asked_for() -> None:
+    with Graph().as_default() as graph, graph.device("/job:worker/task:0" + TORCH):
+        v = ops.Variable([1.0, 2.0])
+        add = v.assign_add([1.0, 1.0])
+    async with (
+        LocalCluster({"worker": 1}, devices={"CPU": 2, **ONE}) as cluster,
+        AsyncSession(cluster.target("worker"), graph=graph) as session,
+    ):
+        assert [d.name.rpartition("/device:")[2] for d in await session.list_devices()] == [
+            "CPU:0",
+            "CPU:1",
+            "TORCH_CPU:0",
+        ]
+        await session.run(v.initializer)
+        np.testing.assert_array_equal(await session.run(add), [2.0, 3.0])
 
 
 def test_a_type_that_is_not_asked_for_is_not_there() -> None:
