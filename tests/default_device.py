@@ -29,4 +29,4 @@ def choose(device_type: str) -> None:
 
 def of_the_cpu_alone(reason: str) -> pytest.MarkDecorator:
     """Skip a test whose subject is a kernel or a number of the CPU, where another type is preferred."""
-    return pytest.mark.skipif(TYPE != "CPU", reason=f"without {TYPE} as the default device: {reason}")
+    return pytest.mark.skipif(TYPE != "CPU", reason=f"not with {TYPE} as the default device: {reason}")

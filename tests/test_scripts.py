@@ -793,6 +793,17 @@ def test_everything_runs_when_that_is_asked(checkout: Checkout) -> None:
     assert f"-m pytest {SPREAD} --all -x" in checkout.made_calls()
 
 
+@pytest.mark.parametrize(
+    ("words", "again"), [(["--all"], True), (["--all", "-x"], False), (["--all", "--no-engines"], False)]
+)
+def test_sessions_are_tested_with_torch_s_device_as_well_where_everything_is_asked_for(
+    checkout: Checkout, words: list[str], again: bool
+) -> None:
+    run = scripts_test(checkout, *words, PYTEST_DOES='echo "$*" >>"$CALLS"')
+    assert ("  ok      pytest on TORCH_CPU (" in run.stdout) is again
+    assert any("--device TORCH_CPU tests/session" in call for call in checkout.made_calls()) is again
+
+
 def test_only_the_tests_close_to_a_change_run_when_that_is_asked(checkout: Checkout) -> None:
     run = scripts_test(checkout, "--changed", "-x", PYTEST_DOES='echo "$*" >>"$CALLS"')
     assert run.returncode == 0, run.stderr

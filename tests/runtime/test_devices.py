@@ -14,6 +14,7 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError, N
 from actorsession.extend import DeviceFactory, new_incarnation, register_device_factory, registered_device_types
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.runtime.devices import CPU_PRIORITY, device_set, make_devices
+from tests.default_device import of_the_cpu_alone
 from tests.rows import for_each
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 from transports.host import Entropy, Host, on_host
@@ -21,7 +22,10 @@ from transports.host import Entropy, Host, on_host
 TASK = "/job:worker/replica:0/task:3"
 
 
-pytestmark = pytest.mark.usefixtures("registrations")
+pytestmark = [
+    pytest.mark.usefixtures("registrations"),
+    of_the_cpu_alone("each test registers the types that are beside the CPU"),
+]
 
 
 @pytest.fixture
