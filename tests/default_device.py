@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-LOCAL = "/job:localhost/replica:0/task:0/device:"
+LOCAL_TASK = "/job:localhost/replica:0/task:0"
+LOCAL = f"{LOCAL_TASK}/device:"
 TYPE = "CPU"
 """The type."""
 HOME = "CPU:0"
@@ -21,7 +22,7 @@ HERE = f"{LOCAL}{HOME}"
 def choose(device_type: str) -> None:
     """Let all sessions of this process prefer a type."""
     global TYPE, HOME, BESIDE, HERE
-    from actorsession.runtime.devices import prefer_device_type
+    from actorsession.extend import prefer_device_type
 
     prefer_device_type(device_type)
     TYPE, HOME, BESIDE, HERE = device_type, f"{device_type}:0", [f"{device_type}:0"], f"{LOCAL}{device_type}:0"

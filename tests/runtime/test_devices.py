@@ -12,9 +12,8 @@ import pytest
 from actorsession import ConfigProto
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.extend import DeviceFactory, new_incarnation, register_device_factory, registered_device_types
-from actorsession.graph.device import LOCAL_TASK
 from actorsession.runtime.devices import CPU_PRIORITY, device_set, make_devices
-from tests.default_device import of_the_cpu_alone
+from tests.default_device import LOCAL, LOCAL_TASK, of_the_cpu_alone
 from tests.rows import for_each
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 from transports.host import Entropy, Host, on_host
@@ -41,7 +40,7 @@ def site(tmp_path: Path, monkeypatch: Any) -> Iterator[Path]:
 
 def names(**counts: int) -> list[str]:
     """The devices of a session with such a device_count."""
-    return [d.name.removeprefix(f"{LOCAL_TASK}/device:") for d in make_devices(LOCAL_TASK, counts)]
+    return [d.name.removeprefix(LOCAL) for d in make_devices(LOCAL_TASK, counts)]
 
 
 # -- what there is -------------------------------------------------------------------------------

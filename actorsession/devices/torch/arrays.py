@@ -74,7 +74,10 @@ class TorchArrays:
         if type(value) is Tensor:
             return value
         tensor = borrowed(value)
-        return tensor if self._is_host else tensor.to(self.device)
+        if self._is_host:
+            return tensor
+        # From pinned memory the copy waits for nothing that was launched before; torch keeps it until then.
+        return tensor.pin_memory().to(self.device, non_blocking=True)
 
     def to_host(self, value: Any) -> Any:
         """See ``DeviceArrays.to_host``."""

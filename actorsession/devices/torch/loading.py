@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from actorsession.errors import register_memory_error
 from actorsession.extras import require
 
 require("torch", "torch", "devices of torch need PyTorch")
@@ -22,3 +23,13 @@ finally:
         del os.environ[_SPINS]
 
 __all__ = ["torch"]
+
+
+def _is_memory_error(exc: BaseException) -> bool:
+    # That of the CPU is of no class of its own.
+    return isinstance(exc, torch.OutOfMemoryError) or (
+        isinstance(exc, RuntimeError) and "DefaultCPUAllocator: can't allocate memory" in str(exc)
+    )
+
+
+register_memory_error(_is_memory_error)
