@@ -17,15 +17,18 @@ BESIDE: list[str] = []
 """It once more, if sessions with their defaults have it beside the CPU."""
 HERE = f"{LOCAL}{HOME}"
 """Its full name."""
+TORCH = "TORCH_CPU"
+"""The type of torch's devices that their own tests are about."""
 
 
 def choose(device_type: str) -> None:
     """Let all sessions of this process prefer a type."""
-    global TYPE, HOME, BESIDE, HERE
+    global TYPE, HOME, BESIDE, HERE, TORCH
     from actorsession.extend import prefer_device_type
 
     prefer_device_type(device_type)
-    TYPE, HOME, BESIDE, HERE = device_type, f"{device_type}:0", [f"{device_type}:0"], f"{LOCAL}{device_type}:0"
+    TYPE = TORCH = device_type
+    HOME, BESIDE, HERE = f"{TYPE}:0", [f"{TYPE}:0"], f"{LOCAL}{TYPE}:0"
 
 
 def of_the_cpu_alone(reason: str) -> pytest.MarkDecorator:

@@ -25,12 +25,13 @@ from actorsession import (
 )
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.extend import TensorSpec
+from tests import default_device
 from tests.rows import for_each
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-TORCH = "/device:TORCH_CPU:0"
-ONE = {"TORCH_CPU": 1}
+TORCH = f"/device:{default_device.TORCH}:0"
+ONE = {default_device.TORCH: 1}
 CONFIG = ConfigProto(device_count=ONE)
 
 
@@ -302,14 +303,16 @@ async def test_tasks_of_a_cluster_have_devices_of_the_types_that_are_asked_for()
         assert [d.name.rpartition("/device:")[2] for d in await session.list_devices()] == [
             "CPU:0",
             "CPU:1",
-            "TORCH_CPU:0",
+            f"{default_device.TORCH}:0",
         ]
         await session.run(v.initializer)
         np.testing.assert_array_equal(await session.run(add), [2.0, 3.0])
 
 
 def test_a_type_that_is_not_asked_for_is_not_there() -> None:
+    torch_type = default_device.TORCH
     with Session() as session:
-        assert [device.device_type for device in session.list_devices()] == ["CPU"]
+        preferred = [torch_type for _ in default_device.BESIDE]
+        assert [device.device_type for device in session.list_devices()] == ["CPU", *preferred]
     with Session(config=CONFIG) as session:
-        assert [device.device_type for device in session.list_devices()] == ["CPU", "TORCH_CPU"]
+        assert [device.device_type for device in session.list_devices()] == ["CPU", torch_type]

@@ -11,13 +11,14 @@ import pytest
 
 from actorsession import ConfigProto, Graph, Session, as_dtype, constant, placeholder
 from actorsession.errors import InvalidArgumentError
+from tests import default_device
 from tests.ops.table.row import Row
 from tests.ops.test_table import CONSTANT, EVERY, FAULTY, HIDDEN, KNOWN, noted, skip_without, whole_numbers
 
 pytest.importorskip("torch", reason="torch is not installed")
 
-TORCH = "/device:TORCH_CPU:0"
-CONFIG = ConfigProto(device_count={"TORCH_CPU": 1})
+TORCH = f"/device:{default_device.TORCH}:0"
+CONFIG = ConfigProto(device_count={default_device.TORCH: 1})
 # Of results of so many bytes an element: relative and absolute.
 TOLERANCE = {2: 8e-2, 4: 8e-5, 8: 2e-13, 16: 2e-12}
 # What differs on purpose: a maximum of torch is NaN where there is one, and TensorFlow's passes it over; the gradient
