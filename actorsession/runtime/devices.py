@@ -228,10 +228,12 @@ def prefer_device_type(device_type: str) -> None:
 
     Raises:
         NotFoundError: if there is none of that name.
-        FailedPreconditionError: if its plug-in is broken, or several distributions provide it.
+        FailedPreconditionError: if its plug-in is broken, or several distributions provide it, or it finds no device.
     """
     if device_type not in registered_device_types():
         _load(device_type)
+    if not _FACTORIES[device_type].factory.list_physical_devices():
+        raise FailedPreconditionError(f"there is no {device_type} here that could be preferred")
     with _LOCK:
         _FACTORIES[device_type] = replace(_FACTORIES[device_type], priority=CPU_PRIORITY + 1, everywhere=True)
 
