@@ -123,7 +123,7 @@ def _plain_of_type(name: str, value: Any, kind: type[Any]) -> Any:
         return whole_number(name, value)
     if isinstance(value, kind):
         return value
-    if kind is float and isinstance(value, Real) and not isinstance(value, bool):
+    if kind is float and not isinstance(value, bool) and isinstance(value, Real):
         return float(value)
     if kind is bool and isinstance(value, Integral) and int(value) in (0, 1):
         return bool(value)

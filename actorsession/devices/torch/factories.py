@@ -80,7 +80,7 @@ class TorchGpu(DeviceFactory):
 
     def find(self) -> int:
         """Return how many GPUs there are."""
-        return torch.cuda.device_count()
+        return int(torch.cuda.device_count())
 
     def torch_device(self, number: int) -> str:
         """Return torch's name of a GPU."""
