@@ -358,6 +358,7 @@ def test_a_trace_has_the_time_and_the_bytes_of_each_node_of_the_device(observed:
     x, fetches, session = observed
     metadata = RunMetadata()
     session.run(fetches, {x: [1, 2, 3, 4]}, RunOptions(trace_level=RunOptions.FULL_TRACE), metadata)
+    assert metadata.step_stats is not None
     [stats] = metadata.step_stats.dev_stats
     assert stats.device.endswith(TORCH)
     nodes = {node.node_name: node for node in stats.node_stats}

@@ -134,7 +134,8 @@ def test_what_asks_for_no_device_runs_on_the_first_gpu_and_keeps_its_state_there
         np.testing.assert_array_equal(session.run(z, {x: [1.0, 1.0]}), [4.0, 5.0])
         placed = {name: place.device.rpartition("/device:")[2] for name, place in session.placement().items()}
         assert (placed["v"], placed["y"], placed["z"]) == ("GPU:0", "GPU:2", "CPU:0")
-        held = {d.name[-5:]: d.resources.statistics().variables for d in session._session._devices}
+        direct: Any = session._session
+        held = {d.name[-5:]: d.resources.statistics().variables for d in direct._devices}
         assert held == {"CPU:0": 0, "GPU:0": 1, "GPU:1": 0, "GPU:2": 0}
 
 
@@ -206,8 +207,9 @@ class FullCpu(TorchCpu):
 
     def __init__(self) -> None:
         super().__init__()
-        rows = {**self.kernels.rows, "Tanh": DeviceKernel(kernel=lambda context: self._fail)}
-        self.kernels = DeviceKernels(arrays=self.kernels.arrays, rows=rows)
+        kernels = self.kernels
+        rows = {**kernels.rows, "Tanh": DeviceKernel(kernel=lambda context: self._fail)}
+        self.kernels = DeviceKernels(arrays=kernels.arrays, rows=rows)
 
     def _fail(self, x: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1.00 GiB in all")

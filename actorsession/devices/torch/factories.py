@@ -32,7 +32,9 @@ class TorchCpu(CpuFactory):
 
     def __init__(self) -> None:
         self._arrays = TorchArrays()
-        self.kernels = DeviceKernels(arrays=lambda device: self._arrays, rows=ROWS, transparent=TRANSPARENT)
+        self.kernels: DeviceKernels = DeviceKernels(
+            arrays=lambda device: self._arrays, rows=ROWS, transparent=TRANSPARENT
+        )
 
     def list_physical_devices(self) -> Sequence[str]:
         """Return the one processor."""
