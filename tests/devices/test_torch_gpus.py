@@ -5,17 +5,23 @@ There is none where these tests run: the factory under test is told of three, an
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import re
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession import ConfigProto, GPUOptions, Graph, Session, ops
-from actorsession.errors import AlreadyExistsError, InvalidArgumentError, ResourceExhaustedError
+from actorsession import ConfigProto, GPUOptions, Graph, Session, as_dtype, ops
+from actorsession.errors import AlreadyExistsError, InvalidArgumentError, OpError, ResourceExhaustedError
 from actorsession.extend import DeviceKernel, DeviceKernels, register_device_factory, registration_scope
 from tests.default_device import TYPE
+from tests.ops.table.row import Row
+from tests.ops.test_table import EVERY, skip_without
 from tests.rows import for_each
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -35,8 +41,8 @@ class ThreeGpus(TorchGpu):
     def find(self) -> int:
         return 3
 
-    def torch_device(self, number: int) -> str:
-        return "cpu"
+    def arrays(self, number: int) -> Any:
+        return TorchCpu().kernels.arrays("")
 
     def memory(self, number: int) -> int:
         return (number + 1) << 30
@@ -226,3 +232,72 @@ def test_a_full_gpu_is_told_with_the_sizes_of_the_node(shape: Any, sizes: str) -
                 session.run(y, {x: [1.0, 2.0]})
             assert (raised.value.node, raised.value.device) == ("y", "/job:localhost/replica:0/task:0/device:FULL:0")
             np.testing.assert_array_equal(session.run(z, {x: [1.0, 2.0]}), [2.0, 3.0])
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+class NoValues:
+    """Tensors without values, of torch's device ``meta``: most kernels take none of the host beside them."""
+
+    def __init__(self) -> None:
+        self._cpu = TorchCpu().kernels.arrays("")
+
+    def holds(self, dtype: Any) -> bool:
+        return self._cpu.holds(dtype)
+
+    def to_device(self, value: Any) -> Any:
+        return self._cpu.to_device(value).to("meta")
+
+    def to_host(self, value: Any) -> Any:
+        if type(value) is not torch.Tensor:
+            return self._cpu.to_host(value)
+        assert value.is_meta, "a kernel has left a tensor on the host"
+        return self._cpu.to_host(torch.zeros(value.shape, dtype=value.dtype))
+
+    def own(self, value: Any) -> Any:
+        return self.to_device(value)
+
+
+class NoValueGpu(ThreeGpus):
+    """Its kernels note what they refuse, which the CPU's kernels would otherwise do in silence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused: list[str] = []
+        rows = {op: replace(row, kernel=partial(self._noting, row)) for op, row in self.kernels.rows.items()}
+        self.kernels = replace(self.kernels, rows=rows)
+
+    def arrays(self, number: int) -> Any:
+        return NoValues()
+
+    def _noting(self, row: DeviceKernel, context: Any) -> Any:
+        function = row.kernel(context)
+
+        def noting(*values: Any) -> Any:
+            try:
+                return function(*values)
+            except Exception as error:
+                self.refused.append(f"{context.op}: {error}")
+                raise
+
+        return noting
+
+
+MIXED = re.compile(r"expected device|same device|two devices|can't convert meta|left a tensor on the host")
+
+
+@EVERY
+def test_no_kernel_takes_tensors_of_the_host_for_those_of_the_device(row: Row) -> None:
+    skip_without(row)
+    with registration_scope():
+        register_device_factory("GPU", factory := NoValueGpu())
+        with Graph().as_default() as graph, graph.device("/gpu:0"):
+            arrays = [np.asarray(array) for array in next(iter(row.inputs), ())]
+            feeds = {ops.placeholder(as_dtype(array.dtype), None): array for array in arrays}
+            with contextlib.suppress(TypeError, ValueError):  # it is not built where shapes are not known
+                outputs = row.build(*feeds)
+                try:
+                    with Session(graph=graph) as session:
+                        session.run(list(outputs) if isinstance(outputs, (list, tuple)) else outputs, feeds)
+                except OpError as error:
+                    factory.refused.append(str(error))
+    assert [said for said in factory.refused if MIXED.search(said)] == []

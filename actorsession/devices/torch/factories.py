@@ -84,9 +84,9 @@ class TorchGpu(DeviceFactory):
         """Return how many GPUs there are."""
         return int(torch.cuda.device_count())
 
-    def torch_device(self, number: int) -> str:
-        """Return torch's name of a GPU."""
-        return f"cuda:{number}"
+    def arrays(self, number: int) -> TorchArrays:
+        """Return the arrays of a GPU."""
+        return TorchArrays(f"cuda:{number}")
 
     def memory(self, number: int) -> int:
         """Return the bytes of memory of a GPU."""
@@ -130,7 +130,7 @@ class TorchGpu(DeviceFactory):
                         f"process, and visible_device_list={options.visible_device_list!r:.100} makes it {number}; "
                         "give all sessions the same list"
                     )
-                self._arrays.setdefault(index, TorchArrays(self.torch_device(number)))
+                self._arrays.setdefault(index, self.arrays(number))
                 if options.per_process_gpu_memory_fraction:
                     self.limit_memory(number, options.per_process_gpu_memory_fraction)
         return super().create_devices(device_type, task, count, config)
@@ -148,7 +148,7 @@ class TorchGpu(DeviceFactory):
     def _arrays_of(self, device: str) -> TorchArrays:
         index = _index(device)
         # A plan may be made for a device of another process.
-        return self._arrays.get(index) or TorchArrays(self.torch_device(index))
+        return self._arrays.get(index) or self.arrays(index)
 
 
 def _index(device: str) -> int:
