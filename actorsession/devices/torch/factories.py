@@ -78,7 +78,7 @@ class TorchGpu(DeviceFactory):
         self._lock = threading.Lock()
         self._numbers: dict[int, int] = {}  # of the GPU of a device, by that of the device
         self._arrays: dict[int, TorchArrays] = {}  # of a device, likewise
-        self.kernels = DeviceKernels(arrays=self._arrays_of, rows=ROWS, transparent=TRANSPARENT)
+        self.kernels: DeviceKernels = DeviceKernels(arrays=self._arrays_of, rows=ROWS, transparent=TRANSPARENT)
 
     def find(self) -> int:
         """Return how many GPUs there are."""
