@@ -32,7 +32,9 @@ _NAMES = {
         "ServerSettings "
         "SimpleClusterResolver TFConfigClusterResolver"
     ),
-    ".config": ("*=config ConfigProto GraphOptions OptimizerOptions RPCOptions RunMetadata RunOptions TraceLevel"),
+    ".config": (
+        "*=config ConfigProto GPUOptions GraphOptions OptimizerOptions RPCOptions RunMetadata RunOptions TraceLevel"
+    ),
     ".errors": "*=errors",
     ".graph.constant_value": "get_static_value",
     ".graph.device": "DeviceSpec",

@@ -13,9 +13,9 @@ Server, ServerSettings as ServerSettings, SimpleClusterResolver as SimpleCluster
 TFConfigClusterResolver as TFConfigClusterResolver
 )
 from actorsession.config import (
-ConfigProto as ConfigProto, GraphOptions as GraphOptions, OptimizerOptions as OptimizerOptions,
-RPCOptions as RPCOptions, RunMetadata as RunMetadata, RunOptions as RunOptions, TraceLevel as
-TraceLevel
+ConfigProto as ConfigProto, GPUOptions as GPUOptions, GraphOptions as GraphOptions, OptimizerOptions
+as OptimizerOptions, RPCOptions as RPCOptions, RunMetadata as RunMetadata, RunOptions as RunOptions,
+TraceLevel as TraceLevel
 )
 from actorsession.graph.constant_value import get_static_value as get_static_value
 from actorsession.graph.device import DeviceSpec as DeviceSpec
@@ -137,32 +137,33 @@ from actorsession.version import __version__ as __version__
 
 __all__ = [
 "AUTO_REUSE", "AsyncInteractiveSession", "AsyncSession", "ClusterResolver", "ClusterSpec",
-"ConfigProto", "DType", "DeviceSpec", "Explanation", "FIFOQueue", "FileClusterResolver", "Graph",
-"GraphDef", "GraphKeys", "GraphOptions", "IndexedSlices", "InteractiveSession", "LocalCluster",
-"NodeDef", "Operation", "OptimizerOptions", "RPCOptions", "RandomShuffleQueue", "RegisterGradient",
-"RunMetadata", "RunOptions", "SecurityConfig", "Server", "ServerSettings", "Session",
-"SimpleClusterResolver", "SparseTensor", "TFConfigClusterResolver", "Tensor", "TensorArray",
-"TensorHandle", "TensorShape", "TraceLevel", "Variable", "abs", "add", "add_n", "add_to_collection",
-"argmax", "argmin", "arrays", "as_dtype", "assign", "assign_add", "assign_sub", "async_py_func",
-"autodiff", "bfloat16", "bitwise", "bool_", "boolean_mask", "broadcast_to", "cast",
-"clip_by_global_norm", "clip_by_norm", "clip_by_value", "collective", "colocate_with", "complex128",
-"complex64", "concat", "cond", "config", "constant", "control_dependencies", "convert_to_tensor",
-"cos", "custom_gradient", "data", "debugging", "delete_session_tensor", "device", "divide",
-"einsum", "equal", "errors", "exp", "expand_dims", "eye", "fill", "float16", "float32", "float64",
-"floor", "flow", "gather", "gather_nd", "get_collection", "get_default_graph",
-"get_default_session", "get_session_handle", "get_session_tensor", "get_static_value",
-"get_variable", "global_variables", "global_variables_initializer", "gradients", "graph_util",
-"greater", "greater_equal", "group", "identity", "image", "import_graph_def", "initializers",
-"int16", "int32", "int64", "int8", "io", "layers", "less", "less_equal", "linalg",
-"local_variables", "local_variables_initializer", "log", "logical_and", "logical_not", "logical_or",
-"lookup", "losses", "map_fn", "math", "matmul", "maximum", "minimum", "multiply", "name_scope",
-"negative", "nn", "no_op", "not_equal", "one_hot", "ones", "ones_like", "pad", "placeholder",
-"placeholder_with_default", "plugins", "pow", "py_func", "quantization", "queue", "random",
-"random_normal", "random_uniform", "range", "reduce_all", "reduce_any", "reduce_max", "reduce_mean",
-"reduce_min", "reduce_prod", "reduce_sum", "reset_default_graph", "reshape", "reverse",
-"set_random_seed", "sets", "shape", "sigmoid", "sign", "signal", "sin", "size", "slice", "sparse",
-"split", "sqrt", "square", "squeeze", "stack", "stop_gradient", "string", "strings", "subtract",
-"tables_initializer", "tanh", "tile", "timeline", "train", "trainable_variables", "transpose",
-"truncated_normal", "tuple", "uint16", "uint32", "uint64", "uint8", "unstack", "variable_scope",
-"variables", "variables_initializer", "where", "while_loop", "zeros", "zeros_like"
+"ConfigProto", "DType", "DeviceSpec", "Explanation", "FIFOQueue", "FileClusterResolver",
+"GPUOptions", "Graph", "GraphDef", "GraphKeys", "GraphOptions", "IndexedSlices",
+"InteractiveSession", "LocalCluster", "NodeDef", "Operation", "OptimizerOptions", "RPCOptions",
+"RandomShuffleQueue", "RegisterGradient", "RunMetadata", "RunOptions", "SecurityConfig", "Server",
+"ServerSettings", "Session", "SimpleClusterResolver", "SparseTensor", "TFConfigClusterResolver",
+"Tensor", "TensorArray", "TensorHandle", "TensorShape", "TraceLevel", "Variable", "abs", "add",
+"add_n", "add_to_collection", "argmax", "argmin", "arrays", "as_dtype", "assign", "assign_add",
+"assign_sub", "async_py_func", "autodiff", "bfloat16", "bitwise", "bool_", "boolean_mask",
+"broadcast_to", "cast", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "collective",
+"colocate_with", "complex128", "complex64", "concat", "cond", "config", "constant",
+"control_dependencies", "convert_to_tensor", "cos", "custom_gradient", "data", "debugging",
+"delete_session_tensor", "device", "divide", "einsum", "equal", "errors", "exp", "expand_dims",
+"eye", "fill", "float16", "float32", "float64", "floor", "flow", "gather", "gather_nd",
+"get_collection", "get_default_graph", "get_default_session", "get_session_handle",
+"get_session_tensor", "get_static_value", "get_variable", "global_variables",
+"global_variables_initializer", "gradients", "graph_util", "greater", "greater_equal", "group",
+"identity", "image", "import_graph_def", "initializers", "int16", "int32", "int64", "int8", "io",
+"layers", "less", "less_equal", "linalg", "local_variables", "local_variables_initializer", "log",
+"logical_and", "logical_not", "logical_or", "lookup", "losses", "map_fn", "math", "matmul",
+"maximum", "minimum", "multiply", "name_scope", "negative", "nn", "no_op", "not_equal", "one_hot",
+"ones", "ones_like", "pad", "placeholder", "placeholder_with_default", "plugins", "pow", "py_func",
+"quantization", "queue", "random", "random_normal", "random_uniform", "range", "reduce_all",
+"reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+"reset_default_graph", "reshape", "reverse", "set_random_seed", "sets", "shape", "sigmoid", "sign",
+"signal", "sin", "size", "slice", "sparse", "split", "sqrt", "square", "squeeze", "stack",
+"stop_gradient", "string", "strings", "subtract", "tables_initializer", "tanh", "tile", "timeline",
+"train", "trainable_variables", "transpose", "truncated_normal", "tuple", "uint16", "uint32",
+"uint64", "uint8", "unstack", "variable_scope", "variables", "variables_initializer", "where",
+"while_loop", "zeros", "zeros_like"
 ]

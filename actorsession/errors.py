@@ -21,6 +21,7 @@ import copy
 import errno
 import reprlib
 import sys
+from collections.abc import Callable
 from typing import Any, Self
 
 from actorsession.process_bound import ProcessBound
@@ -61,6 +62,7 @@ __all__ = [
     "exhausted",
     "first_error",
     "from_exception",
+    "register_memory_error",
 ]
 
 
@@ -425,9 +427,17 @@ _EXHAUSTED = {
 }
 
 
+_MEMORY_ERRORS: list[Callable[[BaseException], bool]] = []
+
+
+def register_memory_error(is_one: Callable[[BaseException], bool]) -> None:
+    """Take more exceptions for a lack of memory, such as those of a library that has memory of its own."""
+    _MEMORY_ERRORS.append(is_one)
+
+
 def exhausted(exc: BaseException) -> str | None:
     """Return what a process has run out of, by an exception; ``None`` if the exception is of another kind."""
-    if isinstance(exc, MemoryError):
+    if isinstance(exc, MemoryError) or any(is_one(exc) for is_one in _MEMORY_ERRORS):
         return "memory"
     if isinstance(exc, OSError):
         return _EXHAUSTED.get(exc.errno or 0)
@@ -451,7 +461,7 @@ def from_exception(exc: BaseException) -> OpError:
     except Exception:  # a class of the user's; its error must not take the place of this one
         said = ""
     text = f"{type(exc).__name__}: {said}" if said else type(exc).__name__
-    if (isinstance(exc, OSError) or type(exc) is RuntimeError) and (what := exhausted(exc)):
+    if isinstance(exc, (OSError, RuntimeError)) and (what := exhausted(exc)):
         kind, text = ResourceExhaustedError, f"no {what} left: {text}"
     error = kind(text)
     error.__cause__ = exc

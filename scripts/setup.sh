@@ -123,7 +123,7 @@ print(found.hexdigest())
 ' "$ROOT" "$ROOT/pyproject.toml" "$ROOT/$PINS" 2>/dev/null
 }
 
-# Whether profile $1 (demo, dev, lowest, docs or famous) was installed from the present pyproject.toml and pins.
+# Whether profile $1 (demo, dev, lowest, docs, famous or gpu) was installed from the present pyproject.toml and pins.
 # The dev group holds all that the demo needs.
 environment_is_current() {
     local now
@@ -226,11 +226,11 @@ make_with_uv() {
 # Makes .venv ready for profile $1: demo (what the demo needs) or dev (all tools of development); or, for
 # profile lowest, .venv-lowest with the lowest versions that pyproject.toml allows; or, for profile docs,
 # .venv-docs with what builds the documentation site; or, for profile famous, .venv-famous, into which goes what
-# public repositories need. Leaves the handling of Ctrl-C in place, so that the caller replaces it without a gap.
+# public repositories need; or, for profile gpu, .venv-gpu, with builds of torch that have CUDA. Leaves the handling of Ctrl-C in place, so that the caller replaces it without a gap.
 prepare_environment() {
     local profile=$1
     case $profile in
-        lowest | docs | famous) VENV=$ROOT/.venv-$profile ;;
+        lowest | docs | famous | gpu) VENV=$ROOT/.venv-$profile ;;
     esac
     trap 'stop_setup "$INTERRUPTED"' INT
     trap 'stop_setup 143' TERM
@@ -270,6 +270,9 @@ make_environment() {
         dev)
             install_project "actorsession with the tools of development" "$held" --editable . --group dev
             install_other_numpy
+            ;;
+        gpu)
+            install_project "actorsession with torch and the tools of development" "$held" --editable '.[torch]' --group dev
             ;;
         docs)
             install_project "actorsession with what builds its documentation" "$held" --editable . --group docs

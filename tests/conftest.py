@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVarTuple
 import hypothesis
 import pytest
 
+from tests import default_device
 from tests.leaks import Holdings, end_processes, pending_tasks, take_holdings, wait_for_release
 from tests.ports import HoldPorts, held_ports
 from tests.template import cold_starts, install
@@ -250,18 +251,30 @@ def pytest_collection() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--all``."""
+    """Add ``--all`` and ``--device``."""
     parser.addoption(
         "--all",
         action="store_true",
         help=f"run everything: {' '.join(WHOLE)}, what is marked whole, and each async test on both loops",
     )
+    parser.addoption(
+        "--device",
+        metavar="TYPE",
+        help="a device type, such as TORCH_CPU, that sessions of this process prefer to the CPU",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let Hypothesis draw more examples where everything is asked for."""
+    """Let Hypothesis draw more examples where everything is asked for, and sessions prefer a device type."""
     profile = "whole" if config.getoption("all") else "short"
     hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+    if device_type := config.getoption("device"):
+        from actorsession.errors import OpError
+
+        try:
+            default_device.choose(device_type)
+        except OpError as error:
+            raise pytest.UsageError(f"--device {device_type}: {error.message}") from error
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -320,8 +321,21 @@ def test_help_of_the_driver_names_its_options(capsys: pytest.CaptureFixture[str]
     out, err = capsys.readouterr()
     assert (ended.value.code, err) == (0, "")
     options = ("--peer", "--peer-ray", "--peer-zmq", "--group", "--rows", "--rounds", "--quick")
-    for option in (*options, "--json", "--compare", "--list"):
+    for option in (*options, "--json", "--compare", "--list", "--device", "--at-most"):
         assert option in out
+
+
+@pytest.mark.process
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.parametrize(("ratio", "status"), [("1e-6", 1), ("1e6", 0)])
+def test_rows_that_take_longer_than_a_peer_may_fail_a_run_on_a_device_that_is_named(ratio: str, status: int) -> None:
+    beside = ["--peer-torch", sys.executable, "--at-most", ratio, "--device", "TORCH_CPU"]
+    run = bench("--quick", *beside, "--rows", "torch-mlp-sgd")
+    assert (run.returncode, run.stdout.count("torch-mlp-sgd")) == (status, 1)
+    assert ("scripts/bench: above 1e-06 times a peer's: torch-mlp-sgd\n" in run.stderr) is bool(status)
+    unknown = bench("--quick", "--device", "MOON", "--rows", "torch-mlp-sgd")
+    assert unknown.returncode == 1
+    assert "no device type 'MOON' here" in unknown.stdout
 
 
 @pytest.mark.process

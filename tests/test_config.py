@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession import ConfigProto, GraphOptions, OptimizerOptions, RPCOptions, RunMetadata, RunOptions, TraceLevel
+from actorsession import (
+    ConfigProto,
+    GPUOptions,
+    GraphOptions,
+    OptimizerOptions,
+    RPCOptions,
+    RunMetadata,
+    RunOptions,
+    TraceLevel,
+)
 from actorsession.config import (
     DebugOptions,
     DebugTensorWatch,
@@ -112,7 +121,6 @@ def test_a_nested_value_that_makes_no_sense_is_refused(settings: Any, field: str
 @for_each(
     "settings, field, value, said",
     [
-        (ConfigProto, "gpu_options", object(), "there are no GPU devices here"),
         (GraphOptions, "enable_recv_scheduling", True, "no receive to schedule"),
         (GraphOptions, "rewrite_options", {"remapping": 1}, "no Grappler here"),
         (OptimizerOptions, "global_jit_level", JitLevel.ON_1, "no optimising compiler here"),
@@ -129,7 +137,6 @@ def test_what_cannot_be_followed_is_refused_with_the_reason(settings: Any, field
 @for_each(
     "settings, field, value",
     [
-        (ConfigProto, "gpu_options", None),
         (ConfigProto, "cluster_def", None),
         (GraphOptions, "enable_recv_scheduling", False),
         (GraphOptions, "rewrite_options", None),
@@ -224,6 +231,11 @@ configs = st.builds(
     log_device_placement=st.booleans(),
     graph_options=graph_options,
     operation_timeout_in_ms=st.integers(0, 10**6),
+    gpu_options=st.builds(
+        GPUOptions,
+        per_process_gpu_memory_fraction=st.floats(0, 1) | st.just(1),
+        visible_device_list=st.text(max_size=3),
+    ),
     rpc_options=st.builds(RPCOptions, use_rpc_for_inprocess_master=st.booleans()),
     isolate_session_state=st.booleans(),
     experimental=st.builds(
@@ -343,7 +355,13 @@ def test_fields_left_out_on_the_wire_take_their_defaults() -> None:
         ({"graph_options": None}, "graph_options must contain GraphOptions, got None"),
         ({"graph_options": {"timeline_step": -1}}, "timeline_step must be at least 0"),
         ({"device_filters": 3}, "device_filters must be a list of device names, got 3"),
-        ({"gpu_options": {"allow_growth": True}}, "gpu_options=.* is refused"),
+        ({"gpu_options": {"per_process_gpu_memory_fraction": -0.5}}, "memory_fraction must be at least 0"),
+        ({"gpu_options": {"per_process_gpu_memory_fraction": float("nan")}}, "must be at least 0.0, got nan"),
+        (
+            {"gpu_options": {"per_process_gpu_memory_fraction": "all"}},
+            "memory_fraction must be of type float, got 'all'",
+        ),
+        ({"gpu_options": {"visible_device_list": 3}}, "visible_device_list must be of type str, got 3"),
         ({"experimental": {"use_tfrt": True}}, "use_tfrt=True is refused"),
         (None, "must be a map"),
         ([], "must be a map"),

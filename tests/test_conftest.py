@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -97,18 +97,19 @@ def test_after_all_that():
 """
 
 
-def report_of(folder: Path, code: str, *, shell: str = "exec ") -> str:
+def report_of(folder: Path, code: str, *, shell: str = "exec ", options: Sequence[str] = ()) -> str:
     """What pytest says of a test file that runs under our conftest and our options.
 
     Args:
         folder: an empty folder.
         code: the test file.
         shell: how a shell starts pytest.
+        options: more of them.
     """
     (folder / "test_offender.py").write_text(code)
-    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-rA", "--all"]
+    ours = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-rA", "--all"]
     plugins = ["-p", "tests.conftest", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    words = [sys.executable, "-m", "pytest", *options, *plugins, str(folder)]
+    words = [sys.executable, "-m", "pytest", *ours, *options, *plugins, str(folder)]
     run = subprocess.run(
         ["sh", "-c", f'{shell} "$@"', "sh", *words],
         cwd=folder,
@@ -118,7 +119,7 @@ def report_of(folder: Path, code: str, *, shell: str = "exec ") -> str:
         timeout=250,
         check=False,
     )
-    return run.stdout
+    return run.stdout + run.stderr
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +190,19 @@ class TestOffender:
         assert outcome(report, "test_after_all_that") == {"PASSED"}, report
 
 
+PLACED = """
+import actorsession as acts
+from tests.default_device import BESIDE, HERE, HOME, TYPE
+
+def test_placed():
+    with acts.Session() as session:
+        x = acts.constant(1.0, name="x") + 1.0
+        assert session.run(x) == 2.0
+        assert session.placement()["x"].device == HERE
+    assert (TYPE, HOME, BESIDE) == ("TORCH_CPU", "TORCH_CPU:0", ["TORCH_CPU:0"])
+"""
+
+
 TAKES_SIGNALS = """
 import signal, subprocess, sys
 import pytest
@@ -217,6 +231,13 @@ def test_ctrl_c_reaches_tests_and_their_children_where_the_shell_has_them_ignore
     in_background = "trap '' INT QUIT HUP; exec "
     report = report_of(tmp_path, TAKES_SIGNALS, shell=in_background)
     assert "4 passed" in report, report
+
+
+@pytest.mark.process
+def test_sessions_prefer_the_device_type_that_is_given(tmp_path: Path) -> None:
+    assert "--device MOON: no device type 'MOON' here" in report_of(tmp_path, "", options=["--device", "MOON"])
+    pytest.importorskip("torch", reason="torch is not installed")
+    assert "1 passed" in report_of(tmp_path, PLACED, options=["--device", "TORCH_CPU"])
 
 
 COLLECTS = """

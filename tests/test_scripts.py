@@ -22,7 +22,7 @@ from scripts import requirements
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = ["demo", "test", "check", "renew", "docs", "faults"]
+NAMES = ["demo", "test", "check", "renew", "docs", "faults", "check-gpu"]
 ENTRIES = [*(f"scripts/{name}" for name in NAMES), ".ci/run"]
 SOURCED = ["scripts/setup.sh", "scripts/stages.sh"]
 
@@ -690,6 +690,38 @@ def test_ctrl_c_while_the_demo_is_being_imported_is_one_line_and_no_traceback(ch
     assert (demo.returncode, output.splitlines()[1:]) == (0, ["Stopped."])
 
 
+# --- the GPU
+
+
+def test_without_a_gpu_check_gpu_says_so_and_has_a_status_of_its_own(checkout: Checkout) -> None:
+    run = checkout.run([str(checkout.root / "scripts" / "check-gpu")])
+    assert (run.returncode, run.stdout) == (77, "")
+    assert run.stderr.startswith("scripts/check-gpu: there is no NVIDIA GPU here: ")
+    assert not (checkout.root / ".venv-gpu").exists()
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_check_gpu_runs_the_tests_and_training_steps_where_torch_finds_the_gpu(checkout: Checkout, found: bool) -> None:
+    checkout.add_program("nvidia-smi", "#!/bin/sh\necho NVIDIA of a test\n")
+    packages = checkout.root.parent / "packages"
+    packages.mkdir()
+    (packages / "torch.py").write_text(
+        f"class zeros:\n    def __init__(self, *_, device): assert {found}\n    def item(self): pass\n"
+    )
+    (checkout.root / "scripts" / "benchmarks" / "__main__.py").write_text("import sys; print('rows', *sys.argv[1:])")
+    script = str(checkout.root / "scripts" / "check-gpu")
+    run = checkout.run([script], PYTHONPATH=str(packages), PYTEST_DOES='echo "$*" >>"$CALLS"')
+    assert run.returncode == (0 if found else 1)
+    calls = checkout.made_calls()
+    assert any("--editable .[torch] --group dev" in call for call in calls)
+    tests = [call.partition("--device ")[2] for call in calls if "--device" in call]
+    places = ["tests/devices", "tests/session tests/runtime tests/property tests/train tests/checkpoints"]
+    assert tests == [f"GPU {place}" for place in places if found]
+    assert ("rows --device GPU --peer-torch" in run.stdout) is found
+    assert ("On NVIDIA of a test; the figures are in " in run.stdout) is found
+    assert ("All passed." in run.stdout) is found
+
+
 # --- running the stages
 
 
@@ -792,6 +824,17 @@ def test_everything_runs_when_that_is_asked(checkout: Checkout) -> None:
     run = scripts_test(checkout, "--all", "-x", PYTEST_DOES='echo "$*" >>"$CALLS"')
     assert run.returncode == 0, run.stderr
     assert f"-m pytest {SPREAD} --all -x" in checkout.made_calls()
+
+
+@pytest.mark.parametrize(
+    ("words", "again"), [(["--all"], True), (["--all", "-x"], False), (["--all", "--no-engines"], False)]
+)
+def test_sessions_are_tested_with_torch_s_device_as_well_where_everything_is_asked_for(
+    checkout: Checkout, words: list[str], again: bool
+) -> None:
+    run = scripts_test(checkout, *words, PYTEST_DOES='echo "$*" >>"$CALLS"')
+    assert ("  ok      pytest on TORCH_CPU (" in run.stdout) is again
+    assert any("--device TORCH_CPU tests/session" in call for call in checkout.made_calls()) is again
 
 
 def test_only_the_tests_close_to_a_change_run_when_that_is_asked(checkout: Checkout) -> None:

@@ -14,6 +14,7 @@ from actorsession.cli.console import (
     FAILURE,
     SUCCESS,
     UsageError,
+    add_devices,
     add_file_roots,
     add_imports,
     add_log_file,
@@ -22,7 +23,6 @@ from actorsession.cli.console import (
     fail,
     import_modules,
     job_counts,
-    positive,
     print_json,
     print_line,
     raw,
@@ -66,9 +66,7 @@ def add_to(commands: Any) -> None:
         metavar="JOB=N,...",
         help="the number of tasks of each job, such as ps=1,worker=2",
     )
-    parser.add_argument(
-        "--devices", type=positive, default=1, help="number of CPU devices of each task (default %(default)s)"
-    )
+    add_devices(parser, "each task")
     parser.add_argument(
         "--protocol",
         choices=("unix", "tcp", "tls"),

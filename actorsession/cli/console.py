@@ -32,6 +32,7 @@ __all__ = [
     "Parser",
     "UsageError",
     "add_address",
+    "add_devices",
     "add_file_roots",
     "add_imports",
     "add_log_file",
@@ -298,6 +299,17 @@ def add_file_roots(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_devices(parser: argparse.ArgumentParser, of: str) -> None:
+    """Add the option for the devices ``of`` a task."""
+    parser.add_argument(
+        "--devices",
+        type=_device_counts,
+        default={},
+        metavar="N|TYPE=N,...",
+        help=f"the number of CPU devices of {of}, or of its devices by type, such as TORCH_CPU=1 (default: one CPU)",
+    )
+
+
 def add_imports(parser: argparse.ArgumentParser) -> None:
     """Add the option for modules to import; see ``import_modules``."""
     parser.add_argument(
@@ -326,15 +338,7 @@ def import_modules(names: Sequence[str]) -> None:
 
 def job_counts(text: str) -> dict[str, int]:
     """Parse the number of tasks of each job, for argparse."""
-    out: dict[str, int] = {}
-    for part in text.split(","):
-        job, equals, count = part.strip().partition("=")
-        if not (job and equals and is_index(count)) or job in out:
-            raise argparse.ArgumentTypeError(
-                "jobs are written as NAME=COUNT, each name once, such as ps=1,worker=2; "
-                f"cannot parse {part!r} of {text!r}"
-            )
-        out[job] = int(count)
+    out = _counts(text, "jobs", "ps=1,worker=2")
     from actorsession.cluster.spec import ClusterSpec
 
     try:
@@ -344,6 +348,24 @@ def job_counts(text: str) -> dict[str, int]:
     if not any(out.values()):
         raise argparse.ArgumentTypeError(f"a cluster has at least one task, got {text!r}")
     return out
+
+
+def _device_counts(text: str) -> dict[str, int]:
+    """Parse the number of devices of each type, or that of the CPUs alone, for argparse."""
+    return _counts(text, "devices", "CPU=1,TORCH_CPU=1") if "=" in text else {"CPU": positive(text)}
+
+
+def _counts(text: str, what: str, example: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for part in text.split(","):
+        name, equals, count = part.strip().partition("=")
+        if not (name and equals and is_index(count)) or name in counts:
+            raise argparse.ArgumentTypeError(
+                f"{what} are written as NAME=COUNT, each name once, such as {example}; "
+                f"cannot parse {part!r} of {text!r}"
+            )
+        counts[name] = int(count)
+    return counts
 
 
 def positive(text: str) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from actorsession.cli.console import FAILURE, SUCCESS, UsageError, fail, given, positive
 from actorsession.demo.interrupt import Interrupts
-from actorsession.demo.places import PLACES
+from actorsession.demo.places import DEVICES, NETWORKS, PLACES
 
 __all__ = ["add_to", "run"]
 
@@ -66,6 +66,18 @@ def add_to(commands: Any) -> None:
         ),
     )
     parser.add_argument(
+        "--network",
+        choices=NETWORKS,
+        default=NETWORKS[0],
+        help="what is trained: one hidden layer, or two convolutions (default %(default)s)",
+    )
+    parser.add_argument(
+        "--device",
+        choices=[*DEVICES],
+        default="cpu",
+        help="what computes: numpy, or PyTorch on the processor (the torch extra; default %(default)s)",
+    )
+    parser.add_argument(
         "--output",
         type=Path,
         default=Path("actorsession-demo"),
@@ -108,6 +120,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
     from actorsession.demo.digits import load_digits
+    from actorsession.demo.places import Variant
     from actorsession.demo.tour import Settings, show
     from actorsession.errors import OpError
 
@@ -120,7 +133,7 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
     settings = Settings(
         steps=options.steps,
         workers=options.workers,
-        place=options.on,
+        variant=Variant(network=options.network, device_type=DEVICES[options.device], place=options.on),
         strategy=options.strategy,
         output=options.output,
         local_only=options.local_only,

@@ -54,9 +54,10 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--device",
-        choices=["cpu", "torch-cpu"],
+        choices=["cpu", "gpu", "torch-cpu"],
         default="cpu",
-        help="where what asks for no device runs: with numpy, or with PyTorch on the processor (the torch extra)",
+        help="where what asks for no device runs: with numpy, or with PyTorch on a GPU or on the processor (the torch "
+        "extra)",
     )
     parser.add_argument("script", metavar="SCRIPT", help="the file of the program")
     parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER, help="the program's own arguments")
@@ -79,8 +80,8 @@ def _run(options: argparse.Namespace) -> int:
     behavior.disable_v2_behavior()
     if options.soft_placement:
         place_softly()
-    if options.device == "torch-cpu":
-        _prefer_torch()
+    if options.device != "cpu":
+        _prefer(options.device)
     restore_older_names()
     # Processes that the program starts, and those that multiprocessing spawns, look for it there.
     shim, inherited = str(shim_folder()), os.environ.get("PYTHONPATH")
@@ -106,14 +107,14 @@ def _run(options: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def _prefer_torch() -> None:
+def _prefer(device: str) -> None:
     from actorsession.errors import FailedPreconditionError
     from actorsession.runtime.devices import prefer_device_type
 
     try:
-        prefer_device_type("TORCH_CPU")
+        prefer_device_type(device.upper().replace("-", "_"))
     except FailedPreconditionError as error:
-        raise UsageError(f"--device torch-cpu: {error.message}") from error
+        raise UsageError(f"--device {device}: {error.message}") from error
 
 
 def _run_file(path: str) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from actorsession.cli.console import (
     SUCCESS,
     UsageError,
+    add_devices,
     add_file_roots,
     add_imports,
     add_log_file,
@@ -28,7 +29,6 @@ from actorsession.cli.console import (
     job_counts,
     listed,
     port,
-    positive,
     raw,
     seconds,
     whole_number,
@@ -149,7 +149,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "the next ones (default: 7000, for slurm 8888)",
     )
     parser.add_argument("--cluster-id", default="", help="the id of the cluster; peers with another id are refused")
-    parser.add_argument("--devices", type=positive, default=1, help="number of CPU devices of this task")
+    add_devices(parser, "this task")
     parser.add_argument(
         "--port-file",
         metavar="FILE",
@@ -351,7 +351,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
     _check_task(options, resolver.cluster_spec(), job, index, source.label)
     _check_addresses(options, resolver, job, source.label, tls=security is not None)
     settings = ServerSettings(
-        config=ConfigProto(device_count={"CPU": options.devices}),
+        config=ConfigProto(device_count=options.devices),
         security=security,
         cluster_id=options.cluster_id or cluster_id,
         snapshot_dir=options.snapshot_dir,

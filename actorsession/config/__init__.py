@@ -31,6 +31,7 @@ from actorsession.config.run import RunExperimental, RunOptions, TraceLevel
 from actorsession.config.session import (
     ConfigProto,
     Experimental,
+    GPUOptions,
     RPCOptions,
     SessionMetadata,
     SessionOptions,
@@ -52,7 +53,8 @@ __all__ = [
     "MAX_SERVER_STEPS", "AllocatorMemoryUsed", "CallableOptions", "ClockStats", "ConfigProto",
     "CostGraphDef",
     "CostGraphInput", "CostGraphNode", "CostGraphOutput", "DebugOptions", "DebugTensorWatch",
-    "DeviceStepStats", "ErrorRecord", "Experimental", "FrameStats", "GraphOptions", "JitLevel", "NodeExecStats",
+    "DeviceStepStats", "ErrorRecord", "Experimental", "FrameStats", "GPUOptions", "GraphOptions", "JitLevel",
+    "NodeExecStats",
     "NodeOutput", "NodeStats", "OptLevel", "OptimizerOptions", "PartRecord", "PhaseStats", "RPCOptions",
     "RunExperimental", "RunMetadata", "RunOptions", "SessionMetadata", "SessionOptions", "StepRecord", "StepStats",
     "TensorConnection", "TensorDescription", "ThreadPoolOptionProto", "TraceLevel", "TransferStats",

@@ -29,7 +29,15 @@ from actorsession.durations import checked_milliseconds, in_seconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
 
-__all__ = ["ConfigProto", "Experimental", "RPCOptions", "SessionMetadata", "SessionOptions", "ThreadPoolOptionProto"]
+__all__ = [
+    "ConfigProto",
+    "Experimental",
+    "GPUOptions",
+    "RPCOptions",
+    "SessionMetadata",
+    "SessionOptions",
+    "ThreadPoolOptionProto",
+]
 
 
 # BLAS libraries take the number of threads as a 32-bit int.
@@ -199,6 +207,38 @@ def _as_jobs(cluster: Any) -> dict[str, dict[str, str]] | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GPUOptions:
+    """How devices of type ``GPU`` use theirs; nothing where there are none.
+
+    Attributes:
+        per_process_gpu_memory_fraction: share of the memory of each GPU that this process may take, up to 1; 0 for
+            no limit. It is that of the last session that set one.
+        allow_growth: memory is taken when it is needed, whatever this says.
+        visible_device_list: numbers of the GPUs that become ``GPU:0``, ``GPU:1`` and so on, such as ``2,0``; empty
+            for all.
+    """
+
+    per_process_gpu_memory_fraction: float = 0.0
+    allow_growth: bool = False
+    visible_device_list: str = ""
+
+    __repr__ = changed_fields
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        at_least(0.0, "per_process_gpu_memory_fraction", self.per_process_gpu_memory_fraction)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the options as plain values."""
+        return to_wire(self)
+
+    @classmethod
+    def from_wire(cls, value: Mapping[str, Any]) -> GPUOptions:
+        """Read the result of ``to_wire``."""
+        return from_wire(cls, value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigProto:
     """The configuration of a session.
 
@@ -221,7 +261,7 @@ class ConfigProto:
         device_filters: partial device names; the session uses only devices that match one of them, and its
             client device. A remote session waits only for tasks that match, and uses all devices of its
             master's own task.
-        gpu_options: refused: there are no GPU devices.
+        gpu_options: how devices of type ``GPU`` use theirs; for remote sessions the server's own applies.
         allow_soft_placement: place an op elsewhere when its device type or number does not exist.
         log_device_placement: log the device of each node and the reason for it.
         graph_options: how graphs are planned.
@@ -260,7 +300,7 @@ class ConfigProto:
     )
     placement_period: int = 0
     device_filters: Sequence[str] = ()
-    gpu_options: Any = None
+    gpu_options: GPUOptions = field(default_factory=GPUOptions, metadata=one_of(GPUOptions))
     allow_soft_placement: bool = False
     log_device_placement: bool = False
     graph_options: GraphOptions = field(default_factory=GraphOptions, metadata=one_of(GraphOptions))
@@ -299,12 +339,6 @@ class ConfigProto:
         ):
             raise InvalidArgumentError(f"device_filters must be a list of device names, got {filters!r:.100}")
         object.__setattr__(self, "device_filters", tuple(filters))
-        reject(
-            "gpu_options",
-            self.gpu_options,
-            (None,),
-            "there are no GPU devices here; other device types come from device factories",
-        )
         object.__setattr__(self, "cluster_def", _as_jobs(self.cluster_def))
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.errors import InvalidArgumentError
@@ -47,13 +47,13 @@ def list_of(cls: type[S]) -> Mapping[str, Any]:
     return {_LIST_OF: cls}
 
 
-def at_least(least: int, name: str, value: int) -> None:
+def at_least(least: float, name: str, value: float) -> None:
     """Refuse a number below a bound.
 
     Raises:
         InvalidArgumentError: names the field, the bound and the value.
     """
-    if value < least:
+    if not value >= least:  # nor is NaN
         raise InvalidArgumentError(f"{name} must be at least {least}, got {value}")
 
 
@@ -97,7 +97,7 @@ def check_types(settings: DataclassInstance) -> None:
         elif _CLASS in f.metadata:
             left_out = value is None and f.default is None
             checked = None if left_out else _instance(f.name, value, f.metadata[_CLASS])
-        elif f.default is not MISSING and type(f.default) in (bool, int, str):
+        elif f.default is not MISSING and type(f.default) in (bool, int, float, str):
             checked = _plain_of_type(f.name, value, type(f.default))
         else:
             checked = tuple(value) if isinstance(value, list) else value
@@ -118,11 +118,13 @@ def _instance(name: str, value: Any, cls: type[Any]) -> Any:
 
 
 def _plain_of_type(name: str, value: Any, kind: type[Any]) -> Any:
-    """Return the value as a bool, int or str, accepting numpy's numbers, and 0 and 1 as a bool."""
+    """Return the value as a bool, int, float or str, accepting numpy's numbers, and 0 and 1 as a bool."""
     if kind is int:
         return whole_number(name, value)
     if isinstance(value, kind):
         return value
+    if kind is float and not isinstance(value, bool) and isinstance(value, Real):
+        return float(value)
     if kind is bool and isinstance(value, Integral) and int(value) in (0, 1):
         return bool(value)
     raise TypeError(f"{name} must be of type {kind.__name__}, got {value!r:.100}")

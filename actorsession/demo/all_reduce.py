@@ -18,7 +18,7 @@ from actorsession.cluster import Cluster
 from actorsession.demo.digits import Digits
 from actorsession.demo.distributed import Replica, profile_step
 from actorsession.demo.model import LEARNING_RATE, build_model
-from actorsession.demo.places import PLACES, new_cluster
+from actorsession.demo.places import Variant, new_cluster
 from actorsession.demo.training import LOOKS, Checkpoint, Lesson, OnProgress, Plan, check, report_nothing, train
 from actorsession.errors import OpError, UnavailableError
 from actorsession.graph.device import DeviceSpec, task_name
@@ -48,12 +48,14 @@ class _Member:
     saver: acts.train.Saver
 
 
-def _build_member(cluster: Cluster, index: int, members: int) -> _Member:
+def _build_member(cluster: Cluster, index: int, members: int, variant: Variant) -> _Member:
     graph = acts.Graph()
-    with graph.as_default(), graph.device(f"/job:worker/task:{index}"):
+    with graph.as_default(), graph.device(f"/job:worker/task:{index}{variant.device}"):
         group = acts.collective.Group(members)
         # The mean of many batches may take larger steps (Goyal et al., 2017).
-        model = build_model(LEARNING_RATE * members, lambda plain: acts.train.AllReduceOptimizer(plain, group))
+        model = build_model(
+            LEARNING_RATE * members, lambda plain: acts.train.AllReduceOptimizer(plain, group), variant.network
+        )
         begin = acts.train.broadcast_variables(group, sends=index == 0)
         saver = acts.train.Saver(max_to_keep=2)
     return _Member(Replica(index, cluster.target("worker", index), graph, model), begin, saver)
@@ -65,17 +67,18 @@ async def train_with_all_reduce(
     workers: int,
     on_progress: OnProgress,
     on_start: Callable[[Cluster], None],
-    place: str = PLACES[0],
+    variant: Variant | None = None,
 ) -> Lesson:
     """Start a cluster, train on it, inspect one step, and end the cluster; see ``train_on_cluster``."""
     updates = max(1, steps // workers)
     where = f"{workers} worker{'s' * (workers > 1)}, all-reduce"
     lesson = Lesson(where=where, steps=updates * workers)
-    cluster = new_cluster(place, {"worker": workers})
+    variant = variant or Variant()
+    cluster = new_cluster(variant, {"worker": workers})
     on_start(cluster)
     with TemporaryDirectory() as folder:
         async with cluster:
-            members = [_build_member(cluster, index, workers) for index in range(workers)]
+            members = [_build_member(cluster, index, workers, variant) for index in range(workers)]
             training = _Training(lesson, cluster, members, digits, updates, Path(folder), on_progress)
             await training.run()
             replicas = [member.replica for member in members]

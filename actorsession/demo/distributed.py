@@ -19,7 +19,7 @@ import actorsession as acts
 from actorsession.cluster import Cluster
 from actorsession.demo.digits import Digits
 from actorsession.demo.model import Model, build_model
-from actorsession.demo.places import PLACES, new_cluster
+from actorsession.demo.places import Variant, new_cluster
 from actorsession.demo.training import (
     LOOKS,
     TELL_EVERY,
@@ -65,12 +65,16 @@ class Replica:
         return acts.AsyncSession(self.target, graph=self.graph)
 
 
-def build_replica(cluster: Cluster, index: int) -> Replica:
+def build_replica(cluster: Cluster, index: int, variant: Variant) -> Replica:
     """Build the replica of a worker."""
     graph = acts.Graph()
-    placed = replica_device_setter(cluster=cluster.spec, worker_device=f"/job:worker/task:{index}")
+    placed = replica_device_setter(
+        cluster=cluster.spec,
+        ps_device=f"/job:ps{variant.device}",
+        worker_device=f"/job:worker/task:{index}{variant.device}",
+    )
     with graph.as_default(), graph.device(placed):
-        model = build_model()
+        model = build_model(network=variant.network)
     return Replica(index, cluster.target("worker", index), graph, model)
 
 
@@ -80,7 +84,7 @@ async def train_on_cluster(
     workers: int,
     on_progress: OnProgress,
     on_start: Callable[[Cluster], None],
-    place: str = PLACES[0],
+    variant: Variant | None = None,
 ) -> Lesson:
     """Start a cluster, train on it, inspect one step, and end the cluster.
 
@@ -90,13 +94,14 @@ async def train_on_cluster(
         workers: the number of processes that train; one more holds the variables.
         on_progress: called from time to time.
         on_start: called with the cluster when its processes are about to start.
-        place: one of ``PLACES``.
+        variant: what is trained, and where.
     """
     lesson = Lesson(where=f"1 ps + {workers} worker{'s' * (workers > 1)}", steps=steps)
-    cluster = new_cluster(place, {"ps": 1, "worker": workers})
+    variant = variant or Variant()
+    cluster = new_cluster(variant, {"ps": 1, "worker": workers})
     on_start(cluster)
     async with cluster:
-        training = _Training(lesson, cluster, digits, on_progress)
+        training = _Training(lesson, cluster, digits, on_progress, variant)
         await training.run(workers)
         await profile_step(lesson, cluster, [training.any_replica()], digits)
     return lesson
@@ -108,11 +113,14 @@ class _Training:
     So a worker may be lost or join at any time: the others take the steps. The variables are on the server.
     """
 
-    def __init__(self, lesson: Lesson, cluster: Cluster, digits: Digits, on_progress: OnProgress) -> None:
+    def __init__(
+        self, lesson: Lesson, cluster: Cluster, digits: Digits, on_progress: OnProgress, variant: Variant
+    ) -> None:
         self._lesson = lesson
         self._cluster = cluster
         self._digits = digits
         self._on_progress = on_progress
+        self._variant = variant
         self._look_every = max(1, lesson.steps // LOOKS)
         self._left = lesson.steps  # steps that no replica has taken
         self._done = 0
@@ -127,7 +135,7 @@ class _Training:
 
     async def run(self, workers: int) -> None:
         """Initialise the variables, train to the end, and measure before and after."""
-        self._replicas = {i: build_replica(self._cluster, i) for i in range(workers)}
+        self._replicas = {i: build_replica(self._cluster, i, self._variant) for i in range(workers)}
         first = self.any_replica()
         async with first.session() as session:
             await session.run(first.model.initialize)
@@ -189,7 +197,7 @@ class _Training:
         """Start another worker, which trains from now on."""
         self._note("another worker is started")
         process = await self._cluster.add("worker")
-        replica = build_replica(self._cluster, process.index)
+        replica = build_replica(self._cluster, process.index, self._variant)
         self._replicas[replica.index] = replica
         self._note(f"{process.task} has joined; {self._workers()} train")
         self._begin(replica)

@@ -11,6 +11,7 @@ from actorsession.demo.digits import Digits
 from actorsession.demo.distributed import train_on_cluster
 from actorsession.demo.interrupt import Interrupts
 from actorsession.demo.local import train_locally
+from actorsession.demo.places import Variant
 from actorsession.demo.progress import Reporter, reporter
 from actorsession.demo.training import Lesson
 from actorsession.records import dataclass
@@ -25,7 +26,7 @@ class Settings:
     Attributes:
         steps: training steps of each lesson.
         workers: processes that train in the second lesson.
-        place: where they run, one of ``PLACES``.
+        variant: what is trained, and where.
         strategy: how they train together: ``ps`` with a parameter server, ``allreduce`` without one.
         output: an existing folder for the files that are written.
         local_only: whether to skip the second lesson.
@@ -34,7 +35,7 @@ class Settings:
 
     steps: int
     workers: int
-    place: str
+    variant: Variant
     strategy: str
     output: Path
     local_only: bool
@@ -76,7 +77,7 @@ async def _lessons(digits: Digits, settings: Settings, interrupts: Interrupts) -
 
 async def _first(digits: Digits, settings: Settings, shown: Reporter) -> Lesson:
     shown.begin("one process", settings.steps)
-    return await train_locally(digits, settings.steps, shown.advance)
+    return await train_locally(digits, settings.steps, shown.advance, settings.variant)
 
 
 async def _second(digits: Digits, settings: Settings, shown: Reporter, interrupts: Interrupts) -> Lesson:
@@ -93,5 +94,5 @@ async def _second(digits: Digits, settings: Settings, shown: Reporter, interrupt
         settings.workers,
         shown.advance,
         on_start=lambda cluster: interrupts.on_hard_end(cluster.kill_now),
-        place=settings.place,
+        variant=settings.variant,
     )

@@ -15,7 +15,7 @@ from typing import Any
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster import SecurityConfig
 from actorsession.cluster.launch.cluster_settings import ClusterSettings
-from actorsession.cluster.launch.managed_cluster import ManagedCluster, checked_imports
+from actorsession.cluster.launch.managed_cluster import ManagedCluster, checked_imports, device_counts
 from actorsession.cluster.launch.spawner import Spawner
 from actorsession.cluster.launch.task_restarts import TaskEnd
 from actorsession.durations import checked_seconds
@@ -35,7 +35,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         launcher: the engine's part.
         jobs: number of tasks of each job, such as ``{"ps": 1, "worker": 8}``.
         resources: what the engine is to reserve for each task of a job, in the engine's words.
-        devices: CPU devices per task.
+        devices: CPU devices of each task, or its devices by type.
         start_timeout: seconds for all tasks to come up, with the time that the engine takes to find places.
         security: TLS files, by the names that they have on all nodes; by default those of the environment.
         snapshot_dir: where all tasks keep snapshots of their variables; a folder that all nodes have.
@@ -60,7 +60,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         jobs: Mapping[str, int],
         *,
         resources: Mapping[str, Mapping[str, float]] | None = None,
-        devices: int = 1,
+        devices: int | Mapping[str, int] = 1,
         start_timeout: float = 120.0,
         security: SecurityConfig | None = None,
         snapshot_dir: str | os.PathLike[str] | None = None,
@@ -93,7 +93,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
             "token": self._token,
             "scheme": "tcp" if security is None else "tls",
             "keep": checked_seconds("keep", keep),
-            "devices": devices,
+            "devices": device_counts(devices),
             "restart_wait": start_timeout if restart else 0.0,
             "snapshot_dir": None if snapshot_dir is None else os.fspath(snapshot_dir),
             "snapshot_every": checked_seconds("snapshot_every", snapshot_every),

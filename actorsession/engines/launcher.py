@@ -36,7 +36,7 @@ class TaskOrder:
             task that was there before has its former address, which it takes again if it can.
         scheme: the scheme of the addresses, ``tcp`` or ``tls``.
         keep: seconds that its server serves without being asked for, see ``Server.keep``.
-        devices: CPU devices.
+        devices: its devices by type; one CPU if there are none.
         restart_wait: see ``Server``.
         snapshot_dir: see ``Server``.
         snapshot_every: see ``Server``.
@@ -53,7 +53,7 @@ class TaskOrder:
     cluster: Mapping[str, Any] = field(default_factory=dict)
     scheme: str = "tcp"
     keep: float = 60.0
-    devices: int = 1
+    devices: Mapping[str, int] = field(default_factory=dict)
     restart_wait: float = 0.0
     snapshot_dir: str | None = None
     snapshot_every: float = 60.0

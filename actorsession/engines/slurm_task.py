@@ -84,7 +84,7 @@ def _serve(order: Mapping[str, Any], host: str, port: int) -> None:
     tls = order["security"]
     settings = ServerSettings(
         cluster_id=order["cluster_id"],
-        config=ConfigProto(device_count={"CPU": order["devices"]}),
+        config=ConfigProto(device_count=order["devices"]),
         snapshot_dir=order["snapshot_dir"],
         snapshot_every=order["snapshot_every"],
         file_roots=order["file_roots"] or None,

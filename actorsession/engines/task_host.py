@@ -89,7 +89,7 @@ class TaskHost:
         own = f"{order.scheme}://{self._host}:{port}"
         tasks = {**ClusterSpec(order.cluster).tasks(), order.task: own}
         settings = ServerSettings(
-            config=ConfigProto(device_count={"CPU": order.devices}),
+            config=ConfigProto(device_count=order.devices),
             cluster_id=order.cluster_id,
             token=order.token,
             security=order.security,

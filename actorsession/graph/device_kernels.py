@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Protocol
 
-from actorsession.errors import OpError
+from actorsession.errors import OpError, ResourceExhaustedError, exhausted
 from actorsession.graph.device import device_name
 from actorsession.graph.dtypes import DType, resource
 from actorsession.graph.registry import Kernel, KernelContext, OpDef, lookup
@@ -227,10 +227,21 @@ class _Guarded:
                 return function(*values)
             except OpError:
                 raise
-            except Exception:
+            except Exception as exc:
+                if exhausted(exc) == "memory":
+                    sizes = _sizes(context, values)
+                    raise ResourceExhaustedError(f"no memory left for {context.op} of {sizes}: {exc}") from exc
                 return _Hosted(self._definition, self._kernels.arrays(context.device))(context)(*values)
 
         return guarded
+
+
+def _sizes(context: KernelContext, values: Sequence[Any]) -> str:
+    """Return the types of the values of a node, as text."""
+    return ", ".join(
+        f"{spec.dtype.name}{list(getattr(value, 'shape', ()))}"
+        for spec, value in zip(context.inputs, values, strict=False)
+    )
 
 
 class _OnHost:

@@ -96,13 +96,22 @@ class DeviceFactory:
         """Return a name for each physical device, such as ``/physical_device:TOY:0``."""
         raise NotImplementedError
 
+    def count_devices(self, asked: int | None, config: ConfigProto) -> int:
+        """Return how many devices a session or server gets; by default as many as are wanted.
+
+        Args:
+            asked: the number in its ``device_count``; ``None`` for one per physical device.
+            config: settings of the session or server.
+        """
+        return len(self.list_physical_devices()) if asked is None else asked
+
     def create_devices(self, device_type: str, task: str, count: int, config: ConfigProto) -> Sequence[Device]:
-        """Make the devices of a session or server; by default as many as are wanted.
+        """Make the devices of a session or server.
 
         Args:
             device_type: the type for which the factory is registered.
             task: name of the task; device ``i`` is named ``{task}/device:{device_type}:{i}``.
-            count: number of devices.
+            count: number of devices, as ``count_devices`` gave it.
             config: settings of the session or server.
 
         Raises:
@@ -125,11 +134,11 @@ class DeviceFactory:
                 incarnation=new_incarnation() if incarnation is None else incarnation,
                 memory_limit=self.memory_limit(),
             ),
-            self.resources(),
+            self.resources(name),
         )
 
-    def resources(self) -> ResourceManager:
-        """Return what keeps the state of a new device; one whose variables are numpy arrays by default."""
+    def resources(self, device: str) -> ResourceManager:
+        """Return what keeps the state of a new device, by its name; its variables are numpy arrays by default."""
         return ResourceManager()
 
     def memory_limit(self) -> int:
@@ -219,10 +228,12 @@ def prefer_device_type(device_type: str) -> None:
 
     Raises:
         NotFoundError: if there is none of that name.
-        FailedPreconditionError: if its plug-in is broken, or several distributions provide it.
+        FailedPreconditionError: if its plug-in is broken, or several distributions provide it, or it finds no device.
     """
     if device_type not in registered_device_types():
         _load(device_type)
+    if not _FACTORIES[device_type].factory.list_physical_devices():
+        raise FailedPreconditionError(f"there is no {device_type} here that could be preferred")
     with _LOCK:
         _FACTORIES[device_type] = replace(_FACTORIES[device_type], priority=CPU_PRIORITY + 1, everywhere=True)
 
@@ -234,9 +245,21 @@ def registered_device_types() -> tuple[str, ...]:
 
 
 def has_device_type(device_type: str) -> bool:
-    """Return whether a type is registered, or another distribution provides it; nothing is loaded."""
+    """Return whether a type is registered, or another distribution provides it and finds a device.
+
+    The type is not registered for it. A plug-in that is broken has its type, so that who asks for a device hears why
+    there is none; not so one that comes with this library and needs a package that is not installed.
+    """
     kind = device_type.upper()
-    return kind in registered_device_types() or any(entry.name.upper() == kind for entry in entry_points(ENTRY_POINTS))
+    if kind in registered_device_types():
+        return True
+    for entry in entry_points(ENTRY_POINTS):
+        if entry.name.upper() == kind:
+            try:
+                return bool(entry.load()().list_physical_devices())
+            except Exception as exc:  # a plug-in may raise anything
+                return not (isinstance(exc, ImportError) and entry.value.startswith("actorsession."))
+    return False
 
 
 def _load(device_type: str) -> None:
@@ -319,10 +342,11 @@ def make_devices(task: str, counts: Mapping[str, int], config: ConfigProto | Non
     return tuple(devices)
 
 
-def _made(entry: _Registered, kind: str, task: str, count: int | None, config: ConfigProto) -> Sequence[Device]:
-    """Return the devices of a type; as many as there are physical ones if no number is given."""
-    if count is None:
-        count = len(entry.factory.list_physical_devices()) if entry.everywhere else 0
+def _made(entry: _Registered, kind: str, task: str, asked: int | None, config: ConfigProto) -> Sequence[Device]:
+    """Return the devices of a type, of which a session may ask for a number."""
+    if asked == 0 or (asked is None and not entry.everywhere):
+        return ()
+    count = entry.factory.count_devices(asked, config)
     if not count:
         return ()
     devices = tuple(entry.factory.create_devices(kind, task, count, config))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import os
 import sys
 import time
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from . import compare, report
+from .questions import DEVICE_VARIABLE, TORCH_DEVICE
 from .result import OURS, Result, Times, growth
 from .rows import GROUPS, OPT_IN, Row, find
 from .side_process import SideError, SideProcess
@@ -91,7 +93,12 @@ def main(arguments: Sequence[str]) -> int:
         print("\nStopped.")
         return _INTERRUPTED
     failed = [result.row.name for result in results if result.status == "failed"]
-    return _print_error(f"failed: {', '.join(failed)}", _FAILED) if failed else _OK
+    if failed:
+        return _print_error(f"failed: {', '.join(failed)}", _FAILED)
+    slow = [r.row.name for r in results if any((r.ratio(name) or 0) > options.at_most for name in _PEERS)]
+    if slow:
+        return _print_error(f"above {options.at_most:g} times a peer's: {', '.join(slow)}", _FAILED)
+    return _OK
 
 
 def _print_error(what: str, code: int) -> int:
@@ -120,6 +127,15 @@ def _parser() -> argparse.ArgumentParser:
         help=f"rows of a group: {', '.join(GROUPS)} or all; may be repeated (default: all but {' and '.join(OPT_IN)})",
     )
     parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="these rows only")
+    parser.add_argument(
+        "--device",
+        default=TORCH_DEVICE,
+        metavar="TYPE",
+        help="our device type in the group torch (default %(default)s)",
+    )
+    parser.add_argument(
+        "--at-most", type=float, default=math.inf, metavar="RATIO", help="fail rows that take longer beside any peer"
+    )
     parser.add_argument("--list", action="store_true", help="list the rows and end")
     parser.add_argument("--rounds", type=_positive, metavar="N", help="rounds of each side (default 5; 1 if quick)")
     parser.add_argument("--quick", action="store_true", help="short rounds: to see that all runs")
@@ -148,7 +164,7 @@ def _run(
     if options.quick:
         rounds = Rounds(options.rounds or 1, 0.02, 1)
     interpreters = {name: getattr(options, name) for name in _PEERS if getattr(options, name)}
-    with _sides(interpreters) as sides:
+    with _sides(interpreters, options.device) as sides:
         results = []
         whole: dict[str, Any] = {
             "command": ["scripts/bench", *arguments],
@@ -222,14 +238,16 @@ def _last_core() -> int:
 
 
 @contextmanager
-def _sides(interpreters: Mapping[str, str]) -> Iterator[list[Sides]]:
+def _sides(interpreters: Mapping[str, str], device: str) -> Iterator[list[Sides]]:
     """Start all sides; end them with the block, immediately if it fails.
 
     Args:
         interpreters: of the peers, by name.
+        device: our device type for the rows of the group ``torch``.
     """
-    sides = [Sides(OURS, sys.executable, _our_environment())]
-    sides += [Sides(name, python, os.environ) for name, python in interpreters.items()]
+    chosen = {DEVICE_VARIABLE: device}
+    sides = [Sides(OURS, sys.executable, _our_environment() | chosen)]
+    sides += [Sides(name, python, os.environ | chosen) for name, python in interpreters.items()]
     try:
         yield sides
     except BaseException:

@@ -13,11 +13,13 @@ from . import cnn, lstm, mlp, training
 
 __all__ = [
     "CALLS",
+    "DEVICE_VARIABLE",
     "HOPS",
     "ITERATIONS",
     "ON_TORCH",
     "QUESTIONS",
     "STEPS_BEFORE_IDLE",
+    "TORCH_DEVICE",
     "TRAINED_STEPS",
     "TRAINING_CALLS",
     "WIDTH",
@@ -384,4 +386,7 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "memory-plan": lambda: plans(_SMALL),
     "memory-server": open_sessions,
 }
+TORCH_DEVICE = "TORCH_CPU"
+"""Our device type of these rows, unless the driver names another one to the sides by ``DEVICE_VARIABLE``."""
+DEVICE_VARIABLE = "BENCHMARK_DEVICE"
 QUESTIONS |= {f"torch-{name}": QUESTIONS[name] for name in ON_TORCH}

@@ -30,7 +30,7 @@ from actorsession.ops.flow import dataflow
 
 from . import side
 from .case import Case, Effort, SyncCase, clock, collector_off, how_many
-from .questions import ITERATIONS, Question
+from .questions import DEVICE_VARIABLE, ITERATIONS, TORCH_DEVICE, Question
 from .side import Side, serve
 from .watched_rows import Loops
 
@@ -334,6 +334,7 @@ class OnTorch:
 
     def __init__(self, tf: Any) -> None:
         self._tf = tf
+        self._type = os.environ.get(DEVICE_VARIABLE, TORCH_DEVICE)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tf, name)
@@ -345,12 +346,12 @@ class OnTorch:
     @contextmanager
     def as_default(self) -> Iterator[Any]:
         """Make a new graph the default one."""
-        with self._tf.Graph().as_default() as graph, graph.device("/device:TORCH_CPU:0"):
+        with self._tf.Graph().as_default() as graph, graph.device(f"/device:{self._type}:0"):
             yield graph
 
     def Session(self, graph: Any) -> Any:
         """Return a session that has the device."""
-        return self._tf.Session(graph=graph, config=acts.ConfigProto(device_count={"TORCH_CPU": 1}))
+        return self._tf.Session(graph=graph, config=acts.ConfigProto(device_count={self._type: 1}))
 
 
 def _describe() -> dict[str, str]:

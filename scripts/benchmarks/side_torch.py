@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import platform
 import sys
 from collections.abc import Callable, Sequence
@@ -15,10 +16,13 @@ from torch.nn import functional
 
 from .case import Case, SyncCase
 from .lstm import UNITS
-from .questions import TRAINED_STEPS, Question
+from .questions import DEVICE_VARIABLE, TRAINED_STEPS, Question
 from .side import Side, serve
 
 __all__ = ["main"]
+
+# As ours: steps end with their values on the host, which waits for the device.
+_DEVICE = "cuda" if os.environ.get(DEVICE_VARIABLE) == "GPU" else "cpu"
 
 Weights = dict[str, torch.Tensor]
 Forward = Callable[[Weights, torch.Tensor], torch.Tensor]
@@ -51,7 +55,7 @@ def _recurrent(now: Weights, x: torch.Tensor) -> torch.Tensor:
 def _train(forward: Forward) -> Callable[[Question], Case]:
     def build(question: Question) -> Case:
         given = question.given
-        weights = {name: torch.tensor(value) for name, value in given["weights"].items()}
+        weights = {name: torch.tensor(value, device=_DEVICE) for name, value in given["weights"].items()}
         for name, value in weights.items():
             if value.ndim == 4:  # filters, whose channels torch has first
                 weights[name] = value.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
@@ -63,7 +67,7 @@ def _train(forward: Forward) -> Callable[[Question], Case]:
         def step() -> torch.Tensor:
             if given["adam"]:  # TensorFlow adds epsilon before it corrects the bias
                 optimizer.param_groups[0]["eps"] = 1e-8 / math.sqrt(1 - 0.999 ** next(steps))
-            x, labels = torch.from_numpy(given["x"]), torch.from_numpy(given["labels"])
+            x, labels = (torch.from_numpy(given[name]).to(_DEVICE) for name in ("x", "labels"))
             optimizer.zero_grad()
             loss = functional.cross_entropy(forward(weights, x), labels)
             loss.backward()
@@ -73,7 +77,7 @@ def _train(forward: Forward) -> Callable[[Question], Case]:
         def answers() -> Sequence[Any]:
             losses = [step().item() for _ in range(TRAINED_STEPS)]
             values = [v.detach().permute(2, 3, 1, 0) if v.ndim == 4 else v.detach() for v in weights.values()]
-            return [*losses, *[value.numpy() for value in values]]
+            return [*losses, *[value.cpu().numpy() for value in values]]
 
         return SyncCase(step=lambda: step().item(), answers=answers, closes=lambda: None)
 
@@ -82,11 +86,11 @@ def _train(forward: Forward) -> Callable[[Question], Case]:
 
 def _computed(function: Callable[[dict[str, Any]], torch.Tensor]) -> Callable[[Question], Case]:
     def build(question: Question) -> Case:
-        given = {name: torch.as_tensor(value) for name, value in question.given.items()}
+        given = {name: torch.as_tensor(value, device=_DEVICE) for name, value in question.given.items()}
 
         @torch.no_grad()
         def step() -> Any:
-            return function(given).numpy()
+            return function(given).cpu().numpy()
 
         return SyncCase(step=step, answers=lambda: [step()], closes=lambda: None)
 

@@ -221,6 +221,9 @@ def test_what_asks_for_no_device_runs_on_the_one_that_is_given(tmp_path: Path) -
     code, out, err = run(tmp_path, "--device", "torch-cpu", "program.py")
     if importlib.util.find_spec("torch"):
         assert (code, out, err) == (0, "[2. 4.] [3. 5.]\nTORCH_CPU CPU\n", "")
+        code, out, err = run(tmp_path, "--device", "gpu", "program.py")
+        assert (code, out) in ((0, "[2. 4.] [3. 5.]\nGPU CPU\n"), (2, ""))
+        assert "there is no GPU here" in err or not code
     else:
         assert (code, out) == (2, "")
         assert "pip install 'actorsession[torch]'" in err

@@ -79,6 +79,10 @@ CALLS: list[tuple[list[str], str]] = [
     ([*WORKER, "--beat", "-3"], f" worker: --beat: {SECONDS}'-3'"),
     ([*WORKER, "--snapshot-every", "0"], f" worker: --snapshot-every: {SECONDS}'0'"),
     ([*WORKER, "--devices", "0"], " worker: --devices: expected a positive integer, got '0'"),
+    (
+        [*WORKER, "--devices", "CPU=x"],
+        " worker: --devices: devices are written as NAME=COUNT, each name once, such as CPU=1,TORCH_CPU=1",
+    ),
     ([*WORKER, "--port-file", "/no/such/file"], " worker: --port-file: '/no/such' is not a folder"),
     ([*WORKER, "--port-file", "/proc"], " worker: --port-file: '/proc' is a folder"),
     ([*WORKER, "--snapshot-dir", "/proc/none"], " worker: --snapshot-dir: /proc/none: No such file"),

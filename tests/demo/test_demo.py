@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import pty
@@ -164,6 +165,32 @@ def test_local_only_starts_no_cluster_and_has_no_trace(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["learning.png"]
 
 
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.parametrize(("strategy", "where"), [("ps", "1 ps + 1 worker"), ("allreduce", "1 worker, all-reduce")])
+def test_a_convolutional_network_learns_on_another_device_in_one_process_and_on_a_cluster(
+    strategy: str, where: str, tmp_path: Path
+) -> None:
+    options = ["--network", "convolutional", "--device", "torch-cpu", "--strategy", strategy, "--workers", "1"]
+    run = run_demo(*options, "--no-progress", "--steps", STEPS, "--output", tmp_path)
+    assert (run.returncode, run.stderr) == (0, "")
+    for place in ("one process", where):
+        assert table_row(run, place)["accuracy"] >= 0.95
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    nodes = [e for e in events if e["ph"] == "X" and e["cat"] in ("Conv2D", "ResourceApplyGradientDescent")]
+    assert len(nodes) == 2 + 6
+    assert {tracks[e["pid"], e["tid"]] for e in nodes} == {"TORCH_CPU:0"}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
+def test_a_device_that_is_not_installed_is_named_with_its_extra(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    status, _, err = called(capsys, "--device", "torch-cpu", "--steps", "1", "--output", str(tmp_path))
+    assert status == 1
+    assert "pip install 'actorsession[torch]'" in err
+
+
 def test_a_terminal_sees_a_bar_and_gets_its_cursor_back_though_the_model_is_not_good_enough(tmp_path: Path) -> None:
     pytest.importorskip("rich")
     ours, theirs = pty.openpty()
@@ -197,6 +224,8 @@ def test_a_terminal_sees_a_bar_and_gets_its_cursor_back_though_the_model_is_not_
         (["--data", "/no/such/file"], "--data: cannot read the digits file '/no/such/file'"),
         (["--data", __file__], "test_demo.py is not a digits file"),
         (["--output", __file__], "test_demo.py: File exists"),
+        (["--network", "deep"], "--network: invalid choice: 'deep' (choose from "),
+        (["--device", "gpu"], "--device: invalid choice: 'gpu' (choose from "),
         (["--on", "the moon"], "--on: invalid choice: 'the moon' (choose from "),
         (["--surprise"], "there is no option --surprise; see actorsession demo --help"),
     ],
@@ -222,8 +251,9 @@ def test_an_engine_that_is_not_installed_is_named_with_its_extra(
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = called(capsys, "--help")
     assert status == 0
-    for option in ["--data", "--steps", "--workers", "--on", "--strategy", "--output", "--local-only", "--no-progress"]:
-        assert option in out
+    options = "data device local-only network no-progress on output steps strategy workers"
+    for option in options.split():
+        assert f"--{option} " in out
 
 
 def called(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,31 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
-from actorsession import AsyncSession, ConfigProto, Graph, Server, ServerSettings, Session, TensorShape, as_dtype, ops
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    LocalCluster,
+    RunMetadata,
+    RunOptions,
+    Server,
+    ServerSettings,
+    Session,
+    TensorShape,
+    as_dtype,
+    ops,
+)
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.extend import TensorSpec
+from tests import default_device
 from tests.nodes import make
 from tests.rows import for_each
+from tests.session.debugger_kit import BREAK, watch
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-TORCH = "/device:TORCH_CPU:0"
-ONE = {"TORCH_CPU": 1}
+TORCH = f"/device:{default_device.TORCH}:0"
+ONE = {default_device.TORCH: 1}
 CONFIG = ConfigProto(device_count=ONE)
 
 
@@ -422,8 +438,88 @@ def test_small_products_leave_the_number_of_torch_s_threads_as_it_was() -> None:
         assert [*seen, torch.get_num_threads()] == [before, before]
 
 
+@pytest.mark.process
+async def test_tasks_of_a_cluster_have_devices_of_the_types_that_are_asked_for() -> None:
+    with Graph().as_default() as graph, graph.device("/job:worker/task:0" + TORCH):
+        v = ops.Variable([1.0, 2.0])
+        add = v.assign_add([1.0, 1.0])
+    async with (
+        LocalCluster({"worker": 1}, devices={"CPU": 2, **ONE}) as cluster,
+        AsyncSession(cluster.target("worker"), graph=graph) as session,
+    ):
+        assert [d.name.rpartition("/device:")[2] for d in await session.list_devices()] == [
+            "CPU:0",
+            "CPU:1",
+            f"{default_device.TORCH}:0",
+        ]
+        await session.run(v.initializer)
+        np.testing.assert_array_equal(await session.run(add), [2.0, 3.0])
+
+
 def test_a_type_that_is_not_asked_for_is_not_there() -> None:
+    torch_type = default_device.TORCH
     with Session() as session:
-        assert [device.device_type for device in session.list_devices()] == ["CPU"]
+        preferred = [torch_type for _ in default_device.BESIDE]
+        assert [device.device_type for device in session.list_devices()] == ["CPU", *preferred]
     with Session(config=CONFIG) as session:
-        assert [device.device_type for device in session.list_devices()] == ["CPU", "TORCH_CPU"]
+        assert [device.device_type for device in session.list_devices()] == ["CPU", torch_type]
+
+
+# -- what looks at a step --------------------------------------------------------------------------
+@pytest.fixture
+def observed() -> Any:
+    """A step with values of several types: what is fed, the fetches, and the session."""
+    with Graph().as_default() as graph, graph.device(TORCH):
+        x = ops.placeholder("float32", [4], name="x")
+        half = ops.cast(x, "bfloat16", name="half")
+        y = ops.log(x * 2.0, name="y")
+        z = ops.reduce_sum(ops.asinh(y, name="w"), name="z")
+    with Session(graph=graph, config=CONFIG) as session:
+        yield x, [half, z], session
+
+
+def test_the_debugger_sees_values_of_the_device_as_arrays(observed: Any) -> None:
+    x, fetches, session = observed
+    session.run(fetches, {x: [1, 2, 3, 4]}, watch("half", "y", "w", "z"))
+    dumps = {dump.node_name: dump for dump in session.debug_dumps()}
+    assert {type(dump.value) for dump in dumps.values()} == {np.ndarray}
+    assert {dump.device_name.removeprefix("/job:localhost/replica:0/task:0") for dump in dumps.values()} == {TORCH}
+    assert dumps["half"].value.dtype == ml_dtypes.bfloat16
+    np.testing.assert_allclose(dumps["y"].value, np.log([2, 4, 6, 8]), rtol=1e-6)
+    assert dumps["z"].value == pytest.approx(dumps["w"].value.sum())
+
+
+def test_the_debugger_breaks_at_the_first_nan_of_the_device(observed: Any) -> None:
+    x, fetches, session = observed
+    said = r"'y' \(Log\) made a NaN or Inf: y:0 .* has 1 NaN and 0 Inf"
+    with pytest.raises(InvalidArgumentError, match=said) as raised:
+        session.run(fetches, {x: [1, -2, 3, 4]}, BREAK)
+    assert raised.value.node == "y"
+
+
+def test_a_trace_has_the_time_and_the_bytes_of_each_node_of_the_device(observed: Any) -> None:
+    x, fetches, session = observed
+    metadata = RunMetadata()
+    session.run(fetches, {x: [1, 2, 3, 4]}, RunOptions(trace_level=RunOptions.FULL_TRACE), metadata)
+    assert metadata.step_stats is not None
+    [stats] = metadata.step_stats.dev_stats
+    assert stats.device.endswith(TORCH)
+    nodes = {node.node_name: node for node in stats.node_stats}
+    sizes = {"half": 8, "y": 16, "w": 16, "z": 4}
+    assert {name: nodes[name].output[0].tensor_description.allocated_bytes for name in sizes} == sizes
+    ends = [node.all_start_nanos + node.all_end_rel_nanos for node in stats.node_stats]
+    starts = [node.all_start_nanos for node in stats.node_stats]
+    assert all(start < end for start, end in zip(starts, ends, strict=True))
+    assert all(end <= start for end, start in zip(ends, starts[1:], strict=False))
+
+
+def test_a_step_of_the_device_is_explained_before_it_runs(observed: Any) -> None:
+    x, fetches, session = observed
+    plan = session.explain(fetches, [x])
+    assert {plan.node(name).device.rpartition("/device:")[2] for name in ("half", "y", "w", "z")} == {TORCH[8:]}
+    page = str(plan)
+    # What is fed comes to the device at the beginning, and nothing goes to the host before the end.
+    assert re.search(r"def segment_0\(.*\):\n +(v\d+) = on_device\(\1\)\n", page)
+    assert [line.count("on_host(") for line in page.splitlines() if "on_host(" in line] == [2]
+    assert "return (on_host(" in page
+    assert session.statistics().runs == 0

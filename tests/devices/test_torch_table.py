@@ -19,6 +19,7 @@ from actorsession import ConfigProto, Graph, Session, as_dtype, constant, gradie
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import DeviceKernel, register_device_factory, registered_ops
 from scripts.differentials.report import Outcome
+from tests import default_device
 from tests.nodes import make
 from tests.ops.table.elsewhere import ELSEWHERE
 from tests.ops.table.row import Row
@@ -44,10 +45,11 @@ from tests.test_recorded import outcomes_of
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 [TorchCpu] = [entry.load() for entry in entry_points(group="actorsession.device_factories", name="TORCH_CPU")]
-KERNELS = TorchCpu.kernels.rows
+OURS = TorchCpu().kernels
+KERNELS = OURS.rows
 
-TORCH = "/device:TORCH_CPU:0"
-CONFIG = ConfigProto(device_count={"TORCH_CPU": 1})
+TORCH = f"/device:{default_device.TORCH}:0"
+CONFIG = ConfigProto(device_count={default_device.TORCH: 1})
 # Of results of so many bytes an element: relative and absolute.
 TOLERANCE = {2: 8e-2, 4: 8e-5, 8: 2e-13, 16: 2e-12}
 # What differs on purpose: a maximum of torch is NaN where there is one, and TensorFlow's passes it over; the gradient
@@ -78,12 +80,12 @@ def named(device_type: str, **more: Any) -> Any:
     """The factory of torch's devices under another name, with other kernels if they are given."""
 
     class Named(TorchCpu):  # type: ignore[misc,valid-type]
-        kernels = replace(TorchCpu.kernels, **more)
-
         def list_physical_devices(self) -> tuple[str, ...]:
             return (f"/physical_device:{device_type}:0",)
 
-    return Named()
+    factory = Named()
+    factory.kernels = replace(OURS, **more)
+    return factory
 
 
 def is_left_out(row: Row, inputs: tuple[Any, ...]) -> bool:
@@ -239,7 +241,7 @@ def test_no_kernel_leaves_all_cases_to_the_cpu_or_gives_the_memory_of_an_input(f
 
 def test_every_kernel_has_cases() -> None:
     assert sorted(set(KERNELS) - {row.op for rows in ROWS_OF.values() for row in rows} - set(ELSEWHERE)) == []
-    without = TorchCpu.kernels.hosted | TorchCpu.kernels.transparent
+    without = OURS.hosted | OURS.transparent
     assert sorted(without - (set(registered_ops()) - set(KERNELS))) == []
 
 

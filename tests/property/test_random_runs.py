@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from actorsession import AsyncSession, ConfigProto, Graph, Session, Tensor, gradients, nn, ops
 from actorsession.errors import CancelledError, InvalidArgumentError
 from tests.blocks import BlockRun, process_small_arrays, record_runs
+from tests.default_device import of_the_cpu_alone
 from tests.session.inner import direct_session
+
+pytestmark = of_the_cpu_alone("only numpy's kernels run in blocks")
 
 # More than what kernels compute otherwise for few elements, and no multiple of anything.
 ROWS, COLUMNS = 83, 101

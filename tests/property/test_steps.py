@@ -20,6 +20,7 @@ from actorsession import AsyncSession, Graph, LocalCluster, Tensor, ops
 from actorsession.errors import OpError
 from actorsession.testing.strategies import Recipe, graphs
 from tests.cluster.kit import in_process
+from tests.default_device import of_the_cpu_alone
 from tests.loops import run_to_end
 from tests.property.conftest import TASKS
 
@@ -154,6 +155,7 @@ def assert_same(found: list[Any], expected: list[Any]) -> None:
             np.testing.assert_array_equal(a, b)
 
 
+@of_the_cpu_alone("its worker processes compute with numpy, whose last bits are others")
 @pytest.mark.process
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(recipe=graphs(12), checks=checks)

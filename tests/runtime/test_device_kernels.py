@@ -190,7 +190,7 @@ def test_runs_on_large_arrays_are_numpy_s_where_it_shares_their_memory(size: Any
             y = ops.exp(x * 2.0 + 1.0)  # the last is hosted
         with Session(graph=graph, config=ConfigProto(device_count={device: 1})) as session:
             if size is None:
-                np.testing.assert_array_equal(session.run(y, {x: [0.0]}), np.exp(np.float32([1.0])))
+                np.testing.assert_array_equal(session.run(y, {x: [0.0]}), np.exp(np.ones(1, "f4")))
             own_arrays.calls.clear()
             given = values.copy()
             np.testing.assert_array_equal(session.run(y, {x: given}), np.exp(values * np.float32(2) + np.float32(1)))

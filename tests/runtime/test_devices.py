@@ -11,9 +11,15 @@ import pytest
 
 from actorsession import ConfigProto
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
-from actorsession.extend import DeviceFactory, new_incarnation, register_device_factory, registered_device_types
-from actorsession.graph.device import LOCAL_TASK
-from actorsession.runtime.devices import CPU_PRIORITY, device_set, make_devices
+from actorsession.extend import (
+    DeviceFactory,
+    new_incarnation,
+    prefer_device_type,
+    register_device_factory,
+    registered_device_types,
+)
+from actorsession.runtime.devices import CPU_PRIORITY, device_set, has_device_type, make_devices
+from tests.default_device import LOCAL, LOCAL_TASK, of_the_cpu_alone
 from tests.rows import for_each
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 from transports.host import Entropy, Host, on_host
@@ -21,7 +27,10 @@ from transports.host import Entropy, Host, on_host
 TASK = "/job:worker/replica:0/task:3"
 
 
-pytestmark = pytest.mark.usefixtures("registrations")
+pytestmark = [
+    pytest.mark.usefixtures("registrations"),
+    of_the_cpu_alone("each test registers the types that are beside the CPU"),
+]
 
 
 @pytest.fixture
@@ -37,7 +46,7 @@ def site(tmp_path: Path, monkeypatch: Any) -> Iterator[Path]:
 
 def names(**counts: int) -> list[str]:
     """The devices of a session with such a device_count."""
-    return [d.name.removeprefix(f"{LOCAL_TASK}/device:") for d in make_devices(LOCAL_TASK, counts)]
+    return [d.name.removeprefix(LOCAL) for d in make_devices(LOCAL_TASK, counts)]
 
 
 # -- what there is -------------------------------------------------------------------------------
@@ -67,7 +76,7 @@ def test_every_device_has_an_incarnation_and_state_of_its_own() -> None:
 
 
 def test_an_unknown_type_lists_what_there_is() -> None:
-    with pytest.raises(NotFoundError, match=r"no device type 'TOY' here; there are: CPU, TORCH_CPU\."):
+    with pytest.raises(NotFoundError, match=r"no device type 'TOY' here; there are: CPU, GPU, TORCH_CPU\."):
         make_devices(LOCAL_TASK, {"TOY": 1})
 
 
@@ -190,6 +199,32 @@ def test_devices_may_be_made_one_by_one() -> None:
     assert names() == ["CPU:0", "TOY:0"]
 
 
+@for_each(
+    "source, there_is",
+    [
+        (PLUGIN, True),
+        (PLUGIN + "    def list_physical_devices(self):\n        return []\n", False),
+        ("raise ImportError('no driver')", True),  # who asks for a device hears of it
+    ],
+)
+def test_a_type_of_an_entry_point_is_one_that_finds_a_device(site: Path, source: str, there_is: bool) -> None:
+    name = f"toy_{abs(hash(source))}"
+    write_distribution(site / name, name, source, ["TOY = " + name + ":Toys"])
+    sys.path.insert(0, str(site / name))
+    try:
+        assert has_device_type("toy") is there_is
+        assert "TOY" not in registered_device_types()
+    finally:
+        sys.path.remove(str(site / name))
+    assert not has_device_type("TOY")
+
+
+def test_a_type_without_a_device_cannot_be_preferred() -> None:
+    register_device_factory("TOY", Toys(physical=0))
+    with pytest.raises(FailedPreconditionError, match="there is no TOY here"):
+        prefer_device_type("TOY")
+
+
 # -- plug-ins ------------------------------------------------------------------------------------
 def test_a_type_of_an_entry_point_is_loaded_when_it_is_asked_for(site: Path) -> None:
     write_distribution(site, "toy_plugin", PLUGIN, ["TOY = toy_plugin:Toys"])
@@ -206,7 +241,7 @@ def test_a_type_of_an_entry_point_is_loaded_when_it_is_asked_for(site: Path) -> 
 
 def test_an_unknown_type_lists_those_that_plug_ins_have(site: Path) -> None:
     write_distribution(site, "toy_plugin", PLUGIN, ["TOY = toy_plugin:Toys"])
-    with pytest.raises(NotFoundError, match=r"no device type 'TRAIN' here; there are: CPU, TORCH_CPU, TOY\."):
+    with pytest.raises(NotFoundError, match=r"no device type 'TRAIN' here; there are: CPU, GPU, TORCH_CPU, TOY\."):
         make_devices(LOCAL_TASK, {"TRAIN": 1})
     assert "toy_plugin" not in sys.modules
 

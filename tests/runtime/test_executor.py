@@ -35,7 +35,7 @@ def step_of(loaded: Loaded) -> Step:
 
 
 def executor_of(loaded: Loaded) -> Executor:
-    (executor,) = loaded.executors.values()
+    executor, *_ = loaded.executors.values()
     return executor
 
 
@@ -126,7 +126,7 @@ async def test_a_session_counts_by_device(graph: Graph) -> None:
     async with AsyncSession(graph=graph) as session:
         await session.run(put, {x: 1.0})
         assert await session.run(take) == 2.0
-        (seen,) = session.statistics().devices
+        *_, seen = session.statistics().devices
         assert seen.device.endswith("CPU:0")
         assert (seen.loaded, seen.begun, seen.running) == (2, 2, 0)
         assert seen.runs == 3  # the dequeue ends a segment
@@ -137,7 +137,7 @@ def test_a_plan_that_is_one_call_is_measured_and_begins_no_partition(graph: Grap
     x = ops.placeholder("float32", [])
     with Session(graph=graph) as session:
         session.run(x + 1.0, {x: 1.0})
-        (seen,) = session.statistics().devices
+        *_, seen = session.statistics().devices
         assert (seen.begun, seen.runs) == (0, 1)
         assert seen.seconds > 0
 

@@ -109,7 +109,7 @@ def test_the_devices_of_a_session_share_a_store_and_sessions_do_not() -> None:
 
 
 def test_clearing_the_default_container_leaves_what_handles_refer_to() -> None:
-    [device] = make_devices(LOCAL_TASK, {})
+    device, *_ = make_devices(LOCAL_TASK, {})
     store = install_tensor_store([device])
     handle = kept(store)
     device.resources.clear()

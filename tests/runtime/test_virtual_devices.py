@@ -10,6 +10,7 @@ import pytest
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import CPU_PRIORITY, VirtualDevices, register_device_factory
+from tests.default_device import BESIDE
 
 pytestmark = pytest.mark.usefixtures("registrations", "graph")
 
@@ -57,12 +58,12 @@ def test_a_program_of_two_towers_trains_as_on_one_cpu() -> None:
 def test_sessions_have_as_many_as_registered_unless_counted() -> None:
     register_device_factory("GPU", VirtualDevices(2, memory_limit=1 << 30))
     with acts.Session() as session:
-        assert types(session) == ["CPU:0", "GPU:0", "GPU:1"]
+        assert types(session) == ["CPU:0", "GPU:0", "GPU:1", *BESIDE]
         assert session.list_devices()[1].memory_limit == 1 << 30
     with acts.Session(config=acts.ConfigProto(device_count={"GPU": 0})) as session:
-        assert types(session) == ["CPU:0"]
+        assert types(session) == ["CPU:0", *BESIDE]
     with acts.Session(config=acts.ConfigProto(device_count={"GPU": 5})) as session:
-        assert len(types(session)) == 6
+        assert len(types(session)) == 6 + len(BESIDE)
 
 
 @pytest.mark.parametrize(("priority", "device"), [(None, "CPU:0"), (CPU_PRIORITY + 1, "GPU:0")])

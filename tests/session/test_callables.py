@@ -16,6 +16,7 @@ import actorsession as acts
 from actorsession import ops, opsets
 from actorsession.config import CallableOptions, DebugOptions, DebugTensorWatch, OptLevel, TensorConnection
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, NotFoundError
+from tests.default_device import BESIDE, LOCAL
 from tests.ops.raw_control import raw_while
 from tests.rows import for_each
 from tests.session.session_adapters import Made
@@ -246,7 +247,7 @@ async def test_nodes_added_before_each_call_are_counted_and_warned_of_once(sessi
     assert counted.cache.misses == 1  # the callable itself looks at no new node
 
 
-CPU = "/job:localhost/replica:0/task:0/device:CPU:{}"
+CPU = LOCAL + "CPU:{}"
 
 
 def connect(*pairs: tuple[str, str]) -> list[TensorConnection]:
@@ -351,7 +352,7 @@ async def test_the_run_options_are_those_of_each_call(session: Any, chain: Any) 
     metadata = acts.RunMetadata()
     np.testing.assert_array_equal((await run([1, 2], run_metadata=metadata))[0], [3, 5])
     assert metadata.step_stats is not None
-    assert len(metadata.partition_graphs) == 1
+    assert len(metadata.partition_graphs) == 1 + len(BESIDE)  # feeds enter by the CPU
     with pytest.raises(TypeError, match="takes no others: set their run_options"):
         await run([1, 2], options=acts.RunOptions())
     plain = make(session, feed=["x:0"], fetch=["z:0"])
@@ -551,7 +552,7 @@ async def test_older_spellings_of_a_device_are_taken_and_permission_to_return_ea
         ({"feed_devices": {"x:0": CPU.format(1)}}, f"{CPU.format(1)!r} for tensor 'x:0', which does"),
         (
             {"fetch_devices": {"z:0": "/job:ps/replica:0/task:0/device:CPU:0"}},
-            f"does not exist; the devices of the session are {CPU.format(0)}$",
+            f"does not exist; the devices of the session are {', '.join(LOCAL + name for name in ['CPU:0', *BESIDE])}$",
         ),
         ({"fetch_devices": {"z:0": "/device:CPU:0"}}, "not the full name of a device"),
         ({"feed_devices": {"x:0": "GPU 0"}}, "malformed device name 'GPU 0'"),

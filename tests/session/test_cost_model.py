@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 import actorsession as acts
 from actorsession import ops
 from actorsession.config import NodeStats, StepStats
+from tests.default_device import BESIDE, LOCAL, TYPE
 from tests.rows import for_each
 from tests.session.inner import direct_session
 
-DEVICE = "/job:localhost/replica:0/task:0/device:CPU:"
+DEVICE = f"{LOCAL}{TYPE}:"
 # So many that no step of a test is recorded: the test says what nodes cost.
 NEVER = 10**6
 X = np.linspace(-1, 1, 4, dtype=np.float32)
@@ -24,12 +25,12 @@ X = np.linspace(-1, 1, 4, dtype=np.float32)
 
 def measuring(every: int = 1, after: int = 0) -> acts.ConfigProto:
     options = acts.GraphOptions(build_cost_model=every, build_cost_model_after=after)
-    return acts.ConfigProto(device_count={"CPU": 2}, graph_options=options)
+    return acts.ConfigProto(device_count={TYPE: 2}, graph_options=options)
 
 
 def placing(period: int = 1, devices: int = 3, **options: Any) -> acts.ConfigProto:
     return acts.ConfigProto(
-        device_count={"CPU": devices},
+        device_count={TYPE: devices},
         placement_period=period,
         # Two threads wherever the tests run: on one nothing is won by a second device.
         inter_op_parallelism_threads=2,
@@ -195,7 +196,7 @@ async def test_a_new_placement_drops_the_plans_and_the_next_run_plans_anew(
     await face.run(end, {"x:0": X}, options=both, run_metadata=metadata)
     after = face.session.statistics()
     assert (after.placements, after.cache.plans, after.cache.misses) == (1, 1, 2)
-    assert len(metadata.partition_graphs) == 2
+    assert len(metadata.partition_graphs) == 2 + len(BESIDE)  # feeds enter by the CPU
     assert metadata.step_stats is not None
     threads = [n.thread for n in metadata.step_stats.nodes if n.node in HEAVY]
     assert all(name.startswith("actorsession-kernel") for name in threads), "each chain in the pool"
@@ -247,7 +248,7 @@ async def test_cheap_nodes_stay_together(make_session: Any, graph: acts.Graph) -
 
 async def test_what_somebody_asked_for_or_what_has_state_stays(make_session: Any, graph: acts.Graph) -> None:
     x = ops.placeholder("float32", [4], name="x")
-    with graph.device("/cpu:0"):
+    with graph.device(f"/device:{TYPE}:0"):
         asked = ops.tanh(x, name="asked")
     v = ops.Variable(X, name="v")
     with graph.colocate_with(v.handle.op):
@@ -302,7 +303,7 @@ async def test_a_pruned_placement_is_placed_anew_too(make_session: Any, graph: a
     graphs = acts.RunOptions(output_partition_graphs=True)
     after = await face.run(end, {"x:0": X}, options=graphs, run_metadata=metadata)
     np.testing.assert_array_equal(before, after)
-    assert len(metadata.partition_graphs) == 2
+    assert len(metadata.partition_graphs) == 2 + len(BESIDE)  # feeds enter by the CPU
 
 
 async def test_a_new_placement_is_logged(make_session: Any, graph: acts.Graph, caplog: Any) -> None:
@@ -335,7 +336,7 @@ def graphs(draw: st.DrawFn) -> tuple[acts.Graph, list[acts.Tensor], dict[str, fl
         tensors = [ops.placeholder("float32", [4], name="x")]
         v = ops.Variable(X, name="v")
         for i in range(draw(st.integers(2, 10))):
-            asked = draw(st.sampled_from(["", "", "", "/cpu:0", "/cpu:1", "/cpu:2"]))
+            asked = draw(st.sampled_from(["", "", "", *[f"/device:{TYPE}:{i}" for i in range(3)]]))
             after = draw(st.lists(st.sampled_from(tensors[1:]), max_size=1)) if i else []
             with graph.device(asked or None), graph.control_dependencies([t.op for t in after]):
                 left, right = (draw(st.sampled_from(tensors)) for _ in range(2))

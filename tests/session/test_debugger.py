@@ -38,6 +38,7 @@ from actorsession.observe.debug import DebugDumpDir
 from actorsession.runtime.debug.debugger import LocalDebugRun
 from actorsession.runtime.debug.dump import ENTRY_BYTES
 from actorsession.testing.strategies import Recipe, graphs
+from tests.default_device import HERE
 from tests.session.debugger_kit import BREAK, debug_sink, hearing, registered, seen, watch, watch_all
 from tests.session.partial_kit import Stages
 
@@ -52,7 +53,7 @@ async def test_a_watched_tensor_is_dumped_with_all_that_is_known_of_it(session: 
     assert (await session.run(z, {x: [0.0]}, watch("y", global_step=7))).tolist() == [0.0]
     (dump,) = session.session.debug_dumps()
     assert (dump.node_name, dump.output_slot, dump.op_type) == ("y", 0, "AddV2")
-    assert (dump.device_name, dump.debug_op) == (CPU(0), "DebugIdentity")
+    assert (dump.device_name, dump.debug_op) == (HERE, "DebugIdentity")
     assert (dump.tensor_name, dump.watch_key) == ("y:0", "y:0:DebugIdentity")
     assert (dump.global_step, dump.session_run_index, dump.executor_step_index) == (7, 0, 0)
     assert (dump.value.tolist(), dump.value.dtype) == ([1.0], np.float32)
@@ -272,7 +273,7 @@ async def test_the_step_breaks_at_the_first_node_that_makes_one_and_a_healthy_on
     with pytest.raises(InvalidArgumentError) as raised:
         await session.run(after, {x: [1.0, -1.0, -5.0]}, BREAK)
     error = raised.value
-    assert (error.node, error.device) == ("z", CPU(0))
+    assert (error.node, error.device) == ("z", HERE)
     assert "conftest.py:" in (error.source or "")  # where log_of builds it
     assert "'z' (Log) made a NaN or Inf: z:0 (float32[3]) has 1 NaN and 1 Inf of 3" in str(error)
     assert "inputs: y:0 (float32[3]) min -4.0, max 2.0" in str(error)
@@ -643,8 +644,8 @@ async def test_a_state_hears_of_run_graphs_values_and_end(session: Any, log_of: 
     await session.run(z, {x: [0.0]}, watch("z", global_step=5))
     assert heard == [
         ("run", 5, 0, 0, ("x:0", "z:0")),
-        ("graph", CPU(0), ["_arg/x/0", "y/y", "y", "z", "__dbg_z:0"]),
-        ("tensor", CPU(0), "z:0:DebugIdentity", "memory://"),
+        ("graph", HERE, ["_arg/x/0", "y/y", "y", "z", "__dbg_z:0"]),
+        ("tensor", HERE, "z:0:DebugIdentity", "memory://"),
         ("end", None),
     ]
 

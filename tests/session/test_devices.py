@@ -32,12 +32,12 @@ from actorsession import (
 from actorsession import RunMetadata as Metadata
 from actorsession.extend import CPU_PRIORITY, DeviceAttributes, register_device_factory
 from actorsession.session.targets import is_local, master_addresses, names_master
+from tests.default_device import BESIDE, HERE, HOME, LOCAL
 from tests.forked_programs import warm_process
 from tests.rows import for_each
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCAL = "/job:localhost/replica:0/task:0/device:"
 
 
 pytestmark = pytest.mark.usefixtures("registrations")
@@ -74,12 +74,14 @@ async def nodes_by_device(face: Any, fetches: Any, feeds: Any = None) -> dict[st
 
 # -- A3.7 ----------------------------------------------------------------------------------------
 async def test_device_count_gives_that_many_cpu_devices(make_session: Any) -> None:
-    assert await names_of(make_session()) == ["CPU:0"]
-    assert await names_of(make_session(ConfigProto(device_count={"CPU": 3}))) == ["CPU:0", "CPU:1", "CPU:2"]
+    assert await names_of(make_session()) == ["CPU:0", *BESIDE]
+    three = make_session(ConfigProto(device_count={"CPU": 3}))
+    assert await names_of(three) == ["CPU:0", "CPU:1", "CPU:2", *BESIDE]
 
 
 async def test_list_devices_gives_name_type_memory_limit_and_incarnation(session: Any) -> None:
-    [device] = await devices_of(session)
+    device, *beside = await devices_of(session)
+    assert len(beside) == len(BESIDE)
     assert device.name == f"{LOCAL}CPU:0"
     assert device.device_type == "CPU"
     assert device.memory_limit_bytes == device.memory_limit > 0
@@ -93,7 +95,7 @@ async def test_incarnations_stay_and_are_different_in_every_session(make_session
     await first.run(ops.constant(1.0) + 1.0)
     after = [d.incarnation for d in (*await devices_of(first), *await devices_of(second))]
     assert before == after
-    assert len(set(before)) == 4
+    assert len(set(before)) == 2 * (2 + len(BESIDE))
 
 
 async def test_list_devices_of_a_closed_session_is_cancelled(session: Any) -> None:
@@ -106,7 +108,7 @@ async def test_list_devices_of_a_closed_session_is_cancelled(session: Any) -> No
 @pytest.mark.usefixtures("plugin")
 async def test_operations_run_on_devices_of_a_plug_in(make_session: Any) -> None:
     face, graph = make_session(ConfigProto(device_count={"TOY": 2})), get_default_graph()
-    assert await names_of(face) == ["CPU:0", "TOY:0", "TOY:1"]
+    assert await names_of(face) == ["CPU:0", *BESIDE, "TOY:0", "TOY:1"]
     x = ops.placeholder("float32", [2])
     with graph.device("/device:TOY:0"):
         doubled = ops.multiply(x, 2.0, name="doubled")
@@ -117,7 +119,7 @@ async def test_operations_run_on_devices_of_a_plug_in(make_session: Any) -> None
     found = await nodes_by_device(face, [total, ops.identity(x, name="here")], fed)
     assert "doubled" in found["TOY:0"]
     assert "total" in found["TOY:1"]
-    assert "here" in found["CPU:0"]
+    assert "here" in found[HOME]
 
 
 @pytest.mark.usefixtures("plugin")
@@ -135,7 +137,7 @@ async def test_state_lives_on_a_device_of_a_plug_in(make_session: Any) -> None:
 @pytest.mark.usefixtures("plugin")
 async def test_a_plug_in_that_nobody_asked_for_is_not_loaded(make_session: Any) -> None:
     face = make_session()
-    assert await names_of(face) == ["CPU:0"]
+    assert await names_of(face) == ["CPU:0", *BESIDE]
     assert "toy_plugin" not in sys.modules
     with get_default_graph().device("/device:TOY:0"):
         x = ops.constant(1.0) * 2.0
@@ -152,9 +154,9 @@ async def test_soft_placement_goes_from_a_missing_device_of_a_plug_in_to_what_th
     with graph.device("/device:TOY:0"):
         product = ops.matmul(ops.ones([2, 2]), ops.ones([2, 2]), name="product")
     assert await face.run(missing, {"x:0": 2}) == 4
-    assert "missing" in (await nodes_by_device(face, missing, {"x:0": 2}))["CPU:0"]
+    assert "missing" in (await nodes_by_device(face, missing, {"x:0": 2}))[HOME]
     found = await nodes_by_device(face, product)  # there is no kernel for it on a TOY
-    assert "product" in found["CPU:0"]
+    assert "product" in found[HOME]
 
 
 @pytest.mark.usefixtures("plugin")
@@ -173,7 +175,7 @@ async def test_an_operation_without_a_kernel_on_its_device_is_named(make_session
 
 
 async def test_a_group_goes_where_all_of_it_can_run(make_session: Any) -> None:
-    register_device_factory("TOY", Toys(physical=1, without=["Tanh"]), priority=CPU_PRIORITY + 1)
+    register_device_factory("TOY", Toys(physical=1, without=["Tanh"]), priority=CPU_PRIORITY + 2)
     face, graph = make_session(), get_default_graph()
     x = ops.placeholder("float32", [2])
     first = ops.multiply(x, 2.0, name="first")
@@ -181,7 +183,7 @@ async def test_a_group_goes_where_all_of_it_can_run(make_session: Any) -> None:
         second = ops.tanh(first, name="second")
     third = ops.multiply(second, 2.0, name="third")
     found = await nodes_by_device(face, third, {x: np.ones(2, np.float32)})
-    assert {"first", "second"} <= found["CPU:0"]
+    assert {"first", "second"} <= found[HOME]
     assert "third" in found["TOY:0"]
 
 
@@ -198,7 +200,7 @@ async def test_what_must_share_a_device_with_state_that_cannot_run_it_is_named(m
 
 
 async def test_what_asks_for_no_device_goes_to_a_preferred_type_and_feeds_enter_by_a_cpu(make_session: Any) -> None:
-    register_device_factory("TOY", Toys(physical=2), priority=CPU_PRIORITY + 1)
+    register_device_factory("TOY", Toys(physical=2), priority=CPU_PRIORITY + 2)
     face = make_session()
     assert (await names_of(face))[0] == "CPU:0"
     x = ops.placeholder("float32", [2])
@@ -214,8 +216,10 @@ async def test_what_asks_for_no_device_goes_to_a_preferred_type_and_feeds_enter_
 
 async def test_what_asks_for_no_device_stays_on_the_cpu_beside_a_type_of_low_priority(make_session: Any) -> None:
     register_device_factory("TOY", Toys(physical=2))
-    found = await nodes_by_device(make_session(), ops.tanh(ops.placeholder("float32", [], name="x")), {"x:0": 1})
-    assert list(found) == ["CPU:0"]
+    y = ops.tanh(ops.placeholder("float32", [], name="x"), name="y")
+    found = await nodes_by_device(make_session(), y, {"x:0": 1})
+    assert "y" in found[HOME]
+    assert set(found) == {"CPU:0", HOME}
 
 
 @pytest.mark.parametrize("kind", [AsyncSession, Session])
@@ -300,7 +304,7 @@ Make = Callable[..., Any]
 
 # -- devices ---------------------------------------------------------------------------------------
 def devices_in(session: Any) -> list[str]:
-    return [d.name for d in session.session._session.list_devices()]
+    return [d.name for d in session.session._session.list_devices() if d.device_type == "CPU"]
 
 
 @for_each(
@@ -362,8 +366,9 @@ async def test_log_device_placement_logs_the_devices_and_a_line_for_each_node(
     mapping, *lines = [r.message for r in caplog.records if r.name == "actorsession.session.placement"]
     first, *devices = mapping.splitlines()
     assert first == "Device mapping:"
-    assert [d.partition(" -> ")[0] for d in devices] == [DEVICE.format(0), DEVICE.format(1)]
-    assert all("device type: CPU" in d for d in devices)
+    told = [d.partition(" -> ")[0] for d in devices]
+    assert told == [DEVICE.format(0), DEVICE.format(1), *[LOCAL + name for name in BESIDE]]
+    assert all(f"device type: {d.rpartition('/device:')[2].partition(':')[0]}" in d for d in devices)
     assert lines == [
         f"a: (Const): {DEVICE.format(1)} (no device requested: placed with its consumer)",
         f"b: (AddV2): {DEVICE.format(1)} (requested /device:CPU:1)",
@@ -426,7 +431,7 @@ async def test_under_place_pruned_graph_state_stays_where_it_was_placed_first(ma
         tied = ops.identity(read, name="tied")
     assert await session.run(tied) == 3.0
     placed = session.session._session.placement()
-    assert {placed[n].device for n in ("v", read.op.name, "tied")} == {DEVICE.format(0)}
+    assert {placed[n].device for n in ("v", read.op.name, "tied")} == {HERE}
 
 
 async def test_under_place_pruned_graph_runs_place_what_is_stateless_anew(make_session: Make, graph: Graph) -> None:
@@ -437,7 +442,7 @@ async def test_under_place_pruned_graph_runs_place_what_is_stateless_anew(make_s
         c = ops.identity(a, name="c")
     session = make_session(pruned())
     assert await session.run(a) == 2.0
-    assert session.session._session.placement()["a"].device == DEVICE.format(0)
+    assert session.session._session.placement()["a"].device == HERE
     assert await session.run(c) == 2.0
     placed = session.session._session.placement()
     assert placed["a"].device == placed["c"].device == DEVICE.format(1)

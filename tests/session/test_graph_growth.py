@@ -17,6 +17,7 @@ from actorsession import ConfigProto, Graph, Session, ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import RunSignature
 from actorsession.plan.prune import GraphView, prune
+from tests.default_device import TYPE
 from tests.session.test_concurrency import in_threads
 from tests.session.test_cost_model import HEAVY, X, placing, teach, two_chains
 
@@ -273,7 +274,7 @@ async def test_nodes_that_were_placed_anew_stay_where_they_are(make_session: Any
         await face.run(tied, {"x:0": X})
     now = face.session._session.planner._state.placed
     assert {name: now[name] for name in moved} == {name: placed[name] for name in moved}
-    np.testing.assert_allclose(await face.run(end, {"x:0": X}), two_chains_of(X), rtol=1e-6)
+    np.testing.assert_allclose(await face.run(end, {"x:0": X}), two_chains_of(X), rtol=1e-6 if TYPE == "CPU" else 1e-5)
 
 
 def two_chains_of(x: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.launch.cluster_settings import ClusterSettings
-from actorsession.cluster.launch.managed_cluster import ManagedCluster, checked_imports
+from actorsession.cluster.launch.managed_cluster import ManagedCluster, checked_imports, device_counts
 from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.launch.spawner import Spawner
 from actorsession.cluster.launch.task_restarts import TaskEnd
@@ -39,7 +39,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
 
     Args:
         jobs: number of tasks of each job, such as ``{"ps": 1, "worker": 2}``.
-        devices: CPU devices per task.
+        devices: CPU devices of each task, or its devices by type, such as ``{"TORCH_CPU": 1}``.
         start_timeout: seconds for all processes to come up.
         security: CA, certificate and key, for ``tls://`` between all processes and with sessions; the
             certificate must be valid for 127.0.0.1. By default those of the environment, if it names any.
@@ -76,7 +76,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         self,
         jobs: Mapping[str, int],
         *,
-        devices: int = 1,
+        devices: int | Mapping[str, int] = 1,
         start_timeout: float = CONNECT_TIMEOUT,
         security: SecurityConfig | None = None,
         protocol: str | None = None,
@@ -116,7 +116,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
             more += ("--kept-steps", str(kept_steps))
         if restart:
             more += ("--restart-wait", str(CONNECT_TIMEOUT))
-        super().__init__(jobs, LocalSpawner(protocol, security, devices, more), settings)
+        super().__init__(jobs, LocalSpawner(protocol, security, device_counts(devices), more), settings)
 
 
 class LocalSpawner(Spawner[WorkerProcess]):
@@ -125,7 +125,7 @@ class LocalSpawner(Spawner[WorkerProcess]):
     Args:
         protocol: see ``LocalCluster``.
         security: TLS files of all processes.
-        devices: CPU devices per task.
+        devices: devices of each task, by type.
         options: further options of the command of each process.
 
     Attributes:
@@ -133,7 +133,7 @@ class LocalSpawner(Spawner[WorkerProcess]):
     """
 
     def __init__(
-        self, protocol: str | None, security: SecurityConfig | None, devices: int, options: Sequence[str]
+        self, protocol: str | None, security: SecurityConfig | None, devices: Mapping[str, int], options: Sequence[str]
     ) -> None:
         self._protocol = protocol
         self._security = security

@@ -34,6 +34,7 @@ from actorsession.cluster.launch.task_processes import TaskProcesses, raise_loss
 from actorsession.cluster.server.snapshots import stored_cluster_id
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterSpec
+from actorsession.config import ConfigProto
 from actorsession.drawing.shown import Shown
 from actorsession.durations import checked_seconds
 from actorsession.errors import DataLossError, UnavailableError
@@ -45,7 +46,7 @@ from transports.host import current_host
 if TYPE_CHECKING:
     from actorsession.drawing.sheet import Sheet
 
-__all__ = ["GRACE", "Closing", "ManagedCluster", "checked_imports"]
+__all__ = ["GRACE", "Closing", "ManagedCluster", "checked_imports", "device_counts"]
 
 P = TypeVar("P", bound=TaskProcess)
 T = TypeVar("T")
@@ -449,6 +450,16 @@ def _after(error: BaseException | None) -> Iterator[None]:
         if error is None:
             raise
         error.add_note(lost.message)
+
+
+def device_counts(devices: int | Mapping[str, int]) -> Mapping[str, int]:
+    """Return how many devices of each type a task has; a number alone is that of its CPUs.
+
+    Raises:
+        TypeError: if they are neither.
+        InvalidArgumentError: for a negative number.
+    """
+    return ConfigProto(device_count=devices if isinstance(devices, Mapping) else {"CPU": devices}).device_count
 
 
 def checked_imports(imports: Sequence[str]) -> tuple[str, ...]:

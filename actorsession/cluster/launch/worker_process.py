@@ -82,7 +82,9 @@ class WorkerProcess:
         self._killed = False  # by this object
         self._stopped = False  # likewise
 
-    async def start(self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()) -> None:
+    async def start(
+        self, cluster: Mapping[str, Any], cluster_id: str, devices: Mapping[str, int], more: Sequence[str] = ()
+    ) -> None:
         """Spawn the process with additional arguments ``more``; ``announced`` waits for its address."""
         self._owner.check()
         words = command(
@@ -96,8 +98,7 @@ class WorkerProcess:
             json.dumps(cluster),
             "--cluster-id",
             cluster_id,
-            "--devices",
-            str(devices),
+            *(["--devices", ",".join(f"{kind}={count}" for kind, count in devices.items())] if devices else []),
             "--announce",
             *more,
         )

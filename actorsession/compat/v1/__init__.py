@@ -67,6 +67,7 @@ _NAMES = {
         "enable_resource_variables enable_v2_tensorshape executing_eagerly "
         "resource_variables_enabled"
     ),
+    ".config": "*=config",
     ".contrib": "*=contrib",
     ".ops.control_flow": "while_loop",
     ".core": "*=core",

@@ -7,13 +7,13 @@ first used.
 """
 
 from actorsession.compat.v1 import (
-app as app, autograph as autograph, compat as compat, contrib as contrib, core as core, data as
-data, debugging as debugging, distributions as distributions, dtypes as dtypes, errors as errors,
-estimator as estimator, examples as examples, feature_column as feature_column, flags as flags,
-gfile as gfile, io as io, layers as layers, logging as logging, manip as manip, metrics as metrics,
-nn as nn, profiler as profiler, python as python, python_io as python_io, queue as queue, raw_ops as
-raw_ops, saved_model as saved_model, spectral as spectral, summary as summary, test as test, train
-as train, version as version
+app as app, autograph as autograph, compat as compat, config as config, contrib as contrib, core as
+core, data as data, debugging as debugging, distributions as distributions, dtypes as dtypes, errors
+as errors, estimator as estimator, examples as examples, feature_column as feature_column, flags as
+flags, gfile as gfile, io as io, layers as layers, logging as logging, manip as manip, metrics as
+metrics, nn as nn, profiler as profiler, python as python, python_io as python_io, queue as queue,
+raw_ops as raw_ops, saved_model as saved_model, spectral as spectral, summary as summary, test as
+test, train as train, version as version
 )
 from actorsession.compat.v1.compat import (
 as_bytes as as_bytes, as_str as as_str, as_str_any as as_str_any, as_text as as_text
@@ -346,7 +346,7 @@ __all__ = [
 "bool", "boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case",
 "cast", "ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
 "clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
-"complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
+"complex128", "complex64", "concat", "cond", "config", "confusion_matrix", "conj", "constant",
 "constant_initializer", "container", "contrib", "control_dependencies", "control_flow_v2_enabled",
 "convert_to_tensor", "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor",
 "core", "cos", "cosh", "count_nonzero", "count_up_to", "create_partitioned_variables", "cross",

@@ -99,7 +99,10 @@ class TorchArrays:
         if not isinstance(value, _NUMBERS) or _is_object(value):
             return value
         tensor = borrowed(value)
-        return tensor if self.is_host else tensor.to(self.device)
+        if self.is_host:
+            return tensor
+        # From pinned memory the copy waits for nothing that was launched before; torch keeps it until then.
+        return tensor.pin_memory().to(self.device, non_blocking=True)
 
     def to_host(self, value: Any) -> Any:
         """See ``DeviceArrays.to_host``."""

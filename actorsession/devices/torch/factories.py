@@ -2,34 +2,165 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
+from actorsession.config import ConfigProto
 from actorsession.devices.torch.arrays import TorchArrays
 from actorsession.devices.torch.kernels.tables import HOSTED, ROWS, TRANSPARENT
+from actorsession.devices.torch.loading import torch
 from actorsession.devices.torch.variables import TorchVariable
+from actorsession.errors import AlreadyExistsError, InvalidArgumentError
+from actorsession.graph.device import DeviceSpec
 from actorsession.graph.device_kernels import DeviceKernels
-from actorsession.runtime.devices import CpuFactory, DeviceFactory
+from actorsession.runtime.devices import CpuFactory, Device, DeviceFactory
 from actorsession.runtime.resources import ResourceManager
+from actorsession.whole_numbers import is_index
 
-__all__ = ["TorchCpu"]
+__all__ = ["TorchCpu", "TorchGpu", "visible_gpus"]
 
-
-_CPU = TorchArrays()
+_log = logging.getLogger(__name__)
 
 
 class TorchCpu(CpuFactory):
     """``TORCH_CPU``: the processor, with torch's kernels."""
 
     priority = DeviceFactory.priority
-    kernels = DeviceKernels(
-        arrays=lambda device: _CPU, rows=ROWS, transparent=TRANSPARENT, hosted=HOSTED, shares_memory=True
-    )
+
+    def __init__(self) -> None:
+        self._arrays = TorchArrays()
+        self.kernels: DeviceKernels = DeviceKernels(
+            arrays=lambda device: self._arrays, rows=ROWS, transparent=TRANSPARENT, hosted=HOSTED, shares_memory=True
+        )
 
     def list_physical_devices(self) -> Sequence[str]:
         """Return the one processor."""
         return ("/physical_device:TORCH_CPU:0",)
 
-    def resources(self) -> ResourceManager:
+    def resources(self, device: str) -> ResourceManager:
         """See ``DeviceFactory.resources``."""
-        return ResourceManager(make_variable=partial(TorchVariable, arrays=_CPU))
+        return ResourceManager(make_variable=partial(TorchVariable, arrays=self._arrays))
+
+
+def visible_gpus(listed: str, there: int) -> tuple[int, ...]:
+    """Return the numbers of the GPUs that a session may use, in the order of its devices.
+
+    Args:
+        listed: ``GPUOptions.visible_device_list``.
+        there: how many GPUs the machine has; where it has none, nothing that is listed is wrong.
+
+    Raises:
+        InvalidArgumentError: for what is no list of numbers, or a number twice, or one of no GPU.
+    """
+    if not listed.strip() or not there:
+        return tuple(range(there))
+    words = [word.strip() for word in listed.split(",")]
+    if not all(is_index(word) and int(word) < there for word in words) or len({int(w) for w in words}) < len(words):
+        raise InvalidArgumentError(
+            f"visible_device_list is a list of different numbers of GPUs, from 0 to {there - 1}, such as '0'; "
+            f"got {listed!r:.100}"
+        )
+    return tuple(map(int, words))
+
+
+class TorchGpu(DeviceFactory):
+    """``GPU``: the GPUs that torch finds through CUDA, with its kernels.
+
+    Which of them ``GPU:0`` is holds for the whole process, because the code of a plan knows devices by name.
+    """
+
+    priority = 210  # TensorFlow's
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers: dict[int, int] = {}  # of the GPU of a device, by that of the device
+        self._arrays: dict[int, TorchArrays] = {}  # of a device, likewise
+        self.kernels: DeviceKernels = DeviceKernels(
+            arrays=self._arrays_of, rows=ROWS, transparent=TRANSPARENT, hosted=HOSTED
+        )
+
+    def find(self) -> int:
+        """Return how many GPUs there are."""
+        return int(torch.cuda.device_count())
+
+    def arrays(self, number: int) -> TorchArrays:
+        """Return the arrays of a GPU."""
+        return TorchArrays(f"cuda:{number}")
+
+    def memory(self, number: int) -> int:
+        """Return the bytes of memory of a GPU."""
+        return int(torch.cuda.get_device_properties(number).total_memory)
+
+    def limit_memory(self, number: int, fraction: float) -> None:
+        """Have the process take no more than a share of the memory of a GPU."""
+        torch.cuda.set_per_process_memory_fraction(fraction, number)
+
+    def list_physical_devices(self) -> Sequence[str]:
+        """Return a name for each GPU."""
+        return [f"/physical_device:GPU:{number}" for number in range(self.find())]
+
+    def count_devices(self, asked: int | None, config: ConfigProto) -> int:
+        """Return how many there are for the session, and as in TensorFlow no more than it asks for."""
+        there = len(visible_gpus(config.gpu_options.visible_device_list, self.find()))
+        if asked is not None and asked > there:
+            _log.warning("device_count gives GPU %d, and torch finds %d that may be used", asked, there)
+        return there if asked is None else min(asked, there)
+
+    def create_devices(self, device_type: str, task: str, count: int, config: ConfigProto) -> Sequence[Device]:
+        """See ``DeviceFactory.create_devices``.
+
+        Raises:
+            AlreadyExistsError: if a device is another GPU in a session of this process that was made before.
+            InvalidArgumentError: for a fraction above 1.
+        """
+        options = config.gpu_options
+        if options.per_process_gpu_memory_fraction > 1:
+            raise InvalidArgumentError(
+                "per_process_gpu_memory_fraction is at most 1, because memory of the host is not used for a GPU's; "
+                f"got {options.per_process_gpu_memory_fraction}"
+            )
+        with self._lock:
+            if not self._numbers:
+                _compute_in_full_precision()
+            for index, number in enumerate(visible_gpus(options.visible_device_list, self.find())[:count]):
+                if self._numbers.setdefault(index, number) != number:
+                    raise AlreadyExistsError(
+                        f"GPU:{index} is GPU {self._numbers[index]} of the machine since an earlier session of this "
+                        f"process, and visible_device_list={options.visible_device_list!r:.100} makes it {number}; "
+                        "give all sessions the same list"
+                    )
+                self._arrays.setdefault(index, self.arrays(number))
+                if options.per_process_gpu_memory_fraction:
+                    self.limit_memory(number, options.per_process_gpu_memory_fraction)
+        return super().create_devices(device_type, task, count, config)
+
+    def device(self, name: str, device_type: str, incarnation: int | None = None) -> Device:
+        """See ``DeviceFactory.device``."""
+        device = super().device(name, device_type, incarnation)
+        memory = self.memory(self._numbers[_index(name)])
+        return replace(device, attributes=replace(device.attributes, memory_limit=memory))
+
+    def resources(self, device: str) -> ResourceManager:
+        """See ``DeviceFactory.resources``."""
+        return ResourceManager(make_variable=partial(TorchVariable, arrays=self._arrays_of(device)))
+
+    def _arrays_of(self, device: str) -> TorchArrays:
+        index = _index(device)
+        # A plan may be made for a device of another process.
+        return self._arrays.get(index) or self.arrays(index)
+
+
+def _index(device: str) -> int:
+    """Return the number of a device, given its full name."""
+    return DeviceSpec.parse(device).device_index or 0
+
+
+def _compute_in_full_precision() -> None:
+    """Have products summed in float32 at least; torch takes fewer bits in some unless it is told otherwise."""
+    for operations in (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn):
+        operations.fp32_precision = "ieee"
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from actorsession.errors import register_memory_error
 from actorsession.extras import require
 
 require("torch", "torch", "devices of torch need PyTorch")
@@ -36,3 +37,13 @@ def in_one_thread(function: Callable[..., Any], *arguments: Any, **settings: Any
         return function(*arguments, **settings)
     finally:
         torch.set_num_threads(USUAL_THREADS)
+
+
+def _is_memory_error(exc: BaseException) -> bool:
+    # That of the CPU is of no class of its own.
+    return isinstance(exc, torch.OutOfMemoryError) or (
+        isinstance(exc, RuntimeError) and "DefaultCPUAllocator: can't allocate memory" in str(exc)
+    )
+
+
+register_memory_error(_is_memory_error)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import ResourceExhaustedError
+from actorsession.graph.device_kernels import arrays_of
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef
 
 __all__ = ["memory_limit", "within_memory"]
 
@@ -58,13 +59,14 @@ def within_memory(context: KernelContext, definition: OpDef, kernel: Kernel) -> 
     if known and all(map(_has_room, context.outputs)):
         return kernel
     sizing = [k for k in range(len(context.inputs)) if k in definition.sized_by]
+    arrays = arrays_of(context.device)
 
     def checked(*values: Any) -> Any:
-        if known or _asks_for_much([values[k] for k in sizing]):
-            given = [np.asarray(v) if k in sizing else None for k, v in enumerate(values)]
-            inputs = tuple(context.inputs)
+        sizes = {k: np.asarray(values[k] if arrays is None else arrays.to_host(values[k])) for k in sizing}
+        if known or _asks_for_much(sizes.values()):
+            given = tuple(map(sizes.get, range(len(values))))
             try:
-                outputs = definition.infer(InferContext(context.op, inputs, context.attrs, tuple(given)))
+                outputs = definition.infer(InferContext(context.op, tuple(context.inputs), context.attrs, given))
             except (TypeError, ValueError):
                 outputs = ()  # the kernel raises a better error
             for spec in outputs:
@@ -79,10 +81,10 @@ def within_memory(context: KernelContext, definition: OpDef, kernel: Kernel) -> 
     return checked
 
 
-def _asks_for_much(values: Sequence[Any]) -> bool:
+def _asks_for_much(values: Iterable[Array]) -> bool:
     """Return whether values could mean a large size; values that are no numbers do not count."""
     total = 1.0
-    for array in map(np.asarray, values):
+    for array in values:
         if array.dtype.kind == "f":
             return True
         if array.dtype.kind in "iu" and array.size:

@@ -109,10 +109,10 @@ class UseDef:
         in which numpy is slow.
         """
         op = self.ops[i]
-        if op is not None and self._kernels is not None:
+        if op is not None and op.into is None and self._kernels is not None and self._kernels.shares_memory:
             specs = [self.nodes[j].outputs[output] for j, output in self.inputs[i]] + [*self.nodes[i].outputs]
-            is_half = any(spec.dtype in _HALF for spec in specs)
-            op = lookup(op.name) if self._kernels.shares_memory and not is_half else None
+            if not any(spec.dtype in _HALF for spec in specs):
+                op = lookup(op.name)
         return None if op is None or op.into is None else op.into(self.context(i))
 
     def context(self, i: int) -> NodeContext:

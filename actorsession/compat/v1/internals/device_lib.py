@@ -30,6 +30,7 @@ def list_local_devices(session_config: Any = None) -> list[Any]:
             memory_limit=device.memory_limit_bytes,
             incarnation=device.incarnation,
             locality=DeviceLocality(),
+            xla_global_id=-1,
         )
         for device in devices
     ]

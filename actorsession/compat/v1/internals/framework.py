@@ -407,8 +407,10 @@ def eager_mode() -> Any:
 
 
 def num_gpus() -> int:
-    """Return how many GPUs operations can use: none."""
-    return 0
+    """Return how many GPUs sessions have without asking for them."""
+    from actorsession.compat.v1.config.devices import list_logical_devices
+
+    return len(list_logical_devices("GPU"))
 
 
 class _Context:

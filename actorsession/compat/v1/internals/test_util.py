@@ -135,8 +135,15 @@ def run_v2_only(func: Any = None, reason: str | None = None) -> Any:
 
 
 def run_gpu_only(func: Any) -> Any:
-    """Skip a test of GPUs."""
-    return unittest.skip("there is no GPU")(func)
+    """Skip a test of GPUs where there is none."""
+
+    @functools.wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not is_gpu_available():
+            raise unittest.SkipTest("there is no GPU")
+        return func(*args, **kwargs)
+
+    return run
 
 
 run_cuda_only = run_gpu_or_tpu = run_gpu_only

@@ -29,6 +29,7 @@ _CLASSES: Mapping[str, Any] = {
     "ConfigProto.Experimental": settings.Experimental,
     "DebugOptions": settings.DebugOptions,
     "DebugTensorWatch": settings.DebugTensorWatch,
+    "GPUOptions": settings.GPUOptions,
     "GraphOptions": settings.GraphOptions,
     "OptimizerOptions": settings.OptimizerOptions,
     "RPCOptions": settings.RPCOptions,
@@ -45,7 +46,6 @@ _WITHOUT_EFFECT = frozenset(
         "cpu_global_jit",
         "enable_recv_scheduling",
         "global_jit_level",
-        "gpu_options",
         "rewrite_options",
         "use_run_handler_pool",
         "use_tfrt",
@@ -85,7 +85,8 @@ def as_settings(value: Any) -> Any:
         elif field.name in _UNSET_BELOW_ZERO and each < 0:
             _log.info("%s.%s=%d counts as unset", type(value).__qualname__, field.name, each)
         elif field.name == "device_count":
-            values[field.name] = {kind: max(0, number) for kind, number in each.items() if has_device_type(kind)}
+            # Many programs ask for no GPUs, for which nobody has to look.
+            values[field.name] = {k: max(0, n) for k, n in each.items() if n <= 0 or has_device_type(k)}
         elif field.kind in ENUMS and label_of(field.kind, each) is None:
             # Programs of later versions have more of them; TensorFlow compares the numbers.
             values[field.name] = max([0, *[n for n in ENUMS[field.kind].values() if n < each]])
@@ -109,7 +110,9 @@ def place_softly() -> None:
 
 def as_session_settings(value: Any) -> Any:
     """Return the settings of a session; see ``as_settings`` and ``place_softly``."""
-    own = as_settings(value)
+    from actorsession.compat.v1.config.devices import default_settings
+
+    own = default_settings() if value is None else as_settings(value)
     if _soft_placement and isinstance(own, settings.ConfigProto | None):
         own = replace(own or settings.ConfigProto(), allow_soft_placement=True)
     return own

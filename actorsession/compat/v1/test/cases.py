@@ -71,21 +71,36 @@ class _Folder:
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """Return whether there is a GPU: always ``False``."""
-    return False
+    """Return whether sessions have a device of type GPU without asking for it.
+
+    Args:
+        cuda_only: accepted for compatibility and ignored.
+        min_cuda_compute_capability: accepted for compatibility and ignored.
+    """
+    return bool(gpu_device_name())
 
 
 def gpu_device_name() -> str:
-    """Return the name of a GPU: always empty."""
-    return ""
+    """Return the name of the first GPU that sessions have without asking for it; empty if there is none."""
+    from actorsession.compat.v1.internals.device_lib import list_local_devices
+
+    return next((str(device.name) for device in list_local_devices() if device.device_type == "GPU"), "")
 
 
 def is_built_with_cuda() -> bool:
-    """Return whether GPUs are supported: always ``False``."""
+    """Return whether sessions have a GPU; what they could have elsewhere is not known."""
+    return is_gpu_available()
+
+
+is_built_with_gpu_support = is_built_with_cuda
+
+
+def is_built_with_rocm() -> bool:
+    """Return whether it is AMD's library through which GPUs are found, which makes no difference here: ``False``."""
     return False
 
 
-is_built_with_gpu_support = is_built_with_rocm = is_built_with_xla = is_built_with_cuda
+is_built_with_xla = is_built_with_rocm
 
 
 def assert_equal_graph_def(

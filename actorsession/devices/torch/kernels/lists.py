@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
@@ -48,11 +49,13 @@ def _pop(context: KernelContext) -> Kernel:
 def _stacked(context: KernelContext) -> Callable[[TensorList, Any], Any]:
     """Return the function that makes a tensor of the items of a list."""
     to_device, read = _on_device(context), shape_reader(context, len(context.inputs) - 1)
-    dtype, known = context.attrs["element_dtype"], TORCH_TYPES[context.attrs["element_dtype"]]
+    dtype = context.attrs["element_dtype"]
 
     def stack(elements: TensorList, element_shape: Any) -> Tensor:
         items, dims = of_dtype(elements, dtype).values(read(element_shape))
-        return torch.stack([to_device(item) for item in items]) if items else torch.zeros(0, *dims, dtype=known)
+        if not items:
+            return to_device(np.zeros((0, *dims), dtype.np_dtype))
+        return torch.stack([to_device(item) for item in items])
 
     return stack
 

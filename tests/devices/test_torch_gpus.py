@@ -1,0 +1,304 @@
+"""``GPU``: which GPUs a session gets, and what its settings do with them.
+
+There is none where these tests run: the factory under test is told of three, and torch's CPU computes for them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.compat.v1 as tf
+from actorsession import ConfigProto, GPUOptions, Graph, Session, as_dtype, ops
+from actorsession.errors import AlreadyExistsError, InvalidArgumentError, OpError, ResourceExhaustedError
+from actorsession.extend import DeviceKernel, DeviceKernels, register_device_factory, registration_scope
+from tests.default_device import TYPE
+from tests.ops.table.row import Row
+from tests.ops.test_table import EVERY, skip_without
+from tests.rows import for_each
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from actorsession.devices.torch.factories import TorchCpu, TorchGpu, visible_gpus  # noqa: E402 (needs torch)
+
+pytestmark = pytest.mark.skipif(TYPE == "GPU", reason="the tests register the type themselves")
+
+
+class ThreeGpus(TorchGpu):
+    """Finds three GPUs, and notes how their memory is limited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.limits: list[tuple[int, float]] = []
+
+    def find(self) -> int:
+        return 3
+
+    def arrays(self, number: int) -> Any:
+        return TorchCpu().kernels.arrays("")
+
+    def memory(self, number: int) -> int:
+        return (number + 1) << 30
+
+    def limit_memory(self, number: int, fraction: float) -> None:
+        self.limits.append((number, fraction))
+
+
+@pytest.fixture
+def gpus() -> ThreeGpus:
+    factory = ThreeGpus()
+    register_device_factory("GPU", factory)
+    return factory
+
+
+def gigabytes(config: ConfigProto | None = None) -> list[int]:
+    """The sizes of the GPUs of a session, by which they are known."""
+    with Session(graph=Graph(), config=config) as session:
+        return [d.memory_limit >> 30 for d in session.list_devices() if d.device_type == "GPU"]
+
+
+def seeing(listed: str, **more: Any) -> GPUOptions:
+    return GPUOptions(visible_device_list=listed, **more)
+
+
+@for_each(
+    "listed, there, chosen",
+    [
+        ("", 3, (0, 1, 2)),
+        ("", 0, ()),
+        ("1", 3, (1,)),
+        ("2,0", 3, (2, 0)),
+        (" 1 , 2 ", 3, (1, 2)),
+        ("0,1", 0, ()),  # as in TensorFlow, where there is nothing to choose from
+        ("nonsense", 0, ()),
+    ],
+)
+def test_a_list_chooses_among_the_gpus_that_there_are(listed: str, there: int, chosen: tuple[int, ...]) -> None:
+    assert visible_gpus(listed, there) == chosen
+
+
+@for_each("listed", ["3", "0,0", "a", "0,", "-1", "1.0"])
+def test_a_list_of_what_is_no_gpu_is_refused(listed: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"numbers of GPUs, from 0 to 2, such as '0'; got '{listed}'"):
+        visible_gpus(listed, 3)
+
+
+@for_each(
+    "settings, sizes",
+    [
+        ({}, [1, 2, 3]),
+        ({"device_count": {"GPU": 2}}, [1, 2]),
+        ({"device_count": {"GPU": 0}}, []),
+        ({"device_count": {"GPU": 9}}, [1, 2, 3]),
+        ({"gpu_options": seeing("2,0")}, [3, 1]),
+        ({"gpu_options": seeing("2,0"), "device_count": {"GPU": 1}}, [3]),
+        ({"gpu_options": seeing("1"), "device_count": {"GPU": 2}}, [2]),
+    ],
+)
+def test_a_session_has_the_gpus_that_its_settings_leave(settings: dict[str, Any], sizes: list[int]) -> None:
+    with registration_scope():
+        register_device_factory("GPU", ThreeGpus())
+        assert gigabytes(ConfigProto(**settings)) == sizes
+
+
+def test_the_memory_of_the_gpus_of_a_session_is_limited_and_of_no_other(gpus: ThreeGpus) -> None:
+    gigabytes(ConfigProto(gpu_options=GPUOptions(allow_growth=True)))
+    assert gpus.limits == []
+    options = GPUOptions(per_process_gpu_memory_fraction=0.25)
+    gigabytes(ConfigProto(gpu_options=options, device_count={"GPU": 2}))
+    assert gpus.limits == [(0, 0.25), (1, 0.25)]
+    with pytest.raises(InvalidArgumentError, match=r"per_process_gpu_memory_fraction is at most 1.*got 1\.5"):
+        gigabytes(ConfigProto(gpu_options=GPUOptions(per_process_gpu_memory_fraction=1.5)))
+
+
+def test_a_device_is_the_same_gpu_in_all_sessions_of_a_process(gpus: ThreeGpus) -> None:
+    for _ in range(2):
+        assert gigabytes(ConfigProto(gpu_options=seeing("2"))) == [3]
+    with pytest.raises(AlreadyExistsError, match=r"GPU:0 is GPU 2 .* visible_device_list='1,2' makes it 1;"):
+        gigabytes(ConfigProto(gpu_options=seeing("1,2")))
+
+
+def test_what_asks_for_no_device_runs_on_the_first_gpu_and_keeps_its_state_there(gpus: ThreeGpus) -> None:
+    with Graph().as_default() as graph:
+        x = ops.placeholder("float32", [2])
+        v = ops.Variable([1.0, 2.0], name="v")
+        add = v.assign_add(x)
+        with graph.device("/gpu:2"):
+            y = ops.multiply(x, 2.0, name="y")
+        with graph.device("/cpu:0"):
+            z = ops.add(y, v, name="z")
+    with Session(graph=graph) as session:
+        session.run(v.initializer)
+        np.testing.assert_array_equal(session.run(add, {x: [1.0, 1.0]}), [2.0, 3.0])
+        np.testing.assert_array_equal(session.run(z, {x: [1.0, 1.0]}), [4.0, 5.0])
+        placed = {name: place.device.rpartition("/device:")[2] for name, place in session.placement().items()}
+        assert (placed["v"], placed["y"], placed["z"]) == ("GPU:0", "GPU:2", "CPU:0")
+        direct: Any = session._session
+        held = {d.name[-5:]: d.resources.statistics().variables for d in direct._devices}
+        assert held == {"CPU:0": 0, "GPU:0": 1, "GPU:1": 0, "GPU:2": 0}
+
+
+def test_products_are_summed_in_full_precision(gpus: ThreeGpus) -> None:
+    cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = [part.fp32_precision for part in (cuda, cudnn.conv, cudnn.rnn)]
+    try:
+        gigabytes()
+        assert {part.fp32_precision for part in (cuda, cudnn.conv, cudnn.rnn)} == {"ieee"}
+        assert not cuda.allow_fp16_reduced_precision_reduction
+        assert not cuda.allow_bf16_reduced_precision_reduction
+    finally:
+        for part, value in zip((cuda, cudnn.conv, cudnn.rnn), before, strict=True):
+            part.fp32_precision = value
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there are GPUs here")
+def test_without_a_gpu_there_is_no_device_and_a_number_of_them_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    register_device_factory("GPU", TorchGpu())
+    assert TorchGpu().list_physical_devices() == []
+    assert gigabytes() == []
+    assert gigabytes(ConfigProto(gpu_options=seeing("0,1"))) == []
+    with caplog.at_level(logging.WARNING):
+        assert gigabytes(ConfigProto(device_count={"GPU": 1})) == []
+    assert [r.message for r in caplog.records] == ["device_count gives GPU 1, and torch finds 0 that may be used"]
+
+
+# -- programs that ask -----------------------------------------------------------------------------
+def test_a_program_for_tensorflow_1_finds_the_gpus(gpus: ThreeGpus) -> None:
+    from tests.compat.test_module_paths import module
+
+    assert tf.test.is_gpu_available()
+    assert tf.test.gpu_device_name() == "/device:GPU:0"
+    listed = module("python.client.device_lib").list_local_devices()
+    assert [d.name for d in listed if d.device_type == "GPU"] == [f"/device:GPU:{i}" for i in range(3)]
+    physical = tf.config.experimental.list_physical_devices("GPU")
+    assert [tuple(gpu) for gpu in physical] == [(f"/physical_device:GPU:{i}", "GPU") for i in range(3)]
+    for gpu in physical:
+        tf.config.experimental.set_memory_growth(gpu, True)
+        assert tf.config.experimental.get_memory_growth(gpu)
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list="0", per_process_gpu_memory_fraction=0.5))
+    config.device_count["GPU"] = 1
+    with tf.Graph().as_default(), tf.device("/gpu:0"), tf.Session(config=config) as session:
+        assert session.run(tf.constant(2.0) * 3.0) == 6.0
+        assert [d.name[-5:] for d in session.list_devices() if d.device_type == "GPU"] == ["GPU:0"]
+    assert gpus.limits == [(0, 0.5)]
+
+
+# -- memory ----------------------------------------------------------------------------------------
+HUGE = 1 << 24  # rows and columns of a matrix that no machine has memory for
+
+
+@for_each("shape", [[HUGE, 1], [None, None]])
+def test_a_lack_of_memory_is_an_error_of_the_step_and_the_session_lives(shape: Any) -> None:
+    with Graph().as_default() as graph, graph.device("/device:TORCH_CPU:0"):
+        x, y = ops.placeholder("float32", shape), ops.placeholder("float32", shape[::-1])
+        product = ops.exp(ops.multiply(x, y, name="outer"))
+        total = ops.reduce_sum(x)
+    feeds = {x: np.ones((HUGE, 1), "f4"), y: np.ones((1, HUGE), "f4")}
+    with Session(graph=graph, config=ConfigProto(device_count={"TORCH_CPU": 1})) as session:
+        with pytest.raises(ResourceExhaustedError, match=r"no memory left.*tried to allocate \d+ bytes") as raised:
+            session.run(product, feeds)
+        assert raised.value.node == "outer"
+        assert session.run(total, feeds) == HUGE
+
+
+class FullCpu(TorchCpu):
+    """Its hyperbolic tangents find the memory of a GPU full."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        kernels = self.kernels
+        rows = {**kernels.rows, "Tanh": DeviceKernel(kernel=lambda context: self._fail)}
+        self.kernels = DeviceKernels(arrays=kernels.arrays, rows=rows)
+
+    def _fail(self, x: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1.00 GiB in all")
+
+
+@for_each("shape, sizes", [([2], ""), (None, r" for Tanh of float32\[2\]")])
+def test_a_full_gpu_is_told_with_the_sizes_of_the_node(shape: Any, sizes: str) -> None:
+    with registration_scope(), Graph().as_default() as graph, graph.device("/device:FULL:0"):
+        register_device_factory("FULL", FullCpu())
+        x = ops.placeholder("float32", shape)
+        y, z = ops.tanh(x, name="y"), x + 1.0
+        with Session(graph=graph) as session:
+            with pytest.raises(ResourceExhaustedError, match=f"no memory left{sizes}: .*allocate 2.00 GiB") as raised:
+                session.run(y, {x: [1.0, 2.0]})
+            assert (raised.value.node, raised.value.device) == ("y", "/job:localhost/replica:0/task:0/device:FULL:0")
+            np.testing.assert_array_equal(session.run(z, {x: [1.0, 2.0]}), [2.0, 3.0])
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+class NoValues:
+    """Tensors without values, of torch's device ``meta``: most kernels take none of the host beside them."""
+
+    def __init__(self) -> None:
+        self._cpu = TorchCpu().kernels.arrays("")
+
+    def holds(self, dtype: Any) -> bool:
+        return self._cpu.holds(dtype)
+
+    def to_device(self, value: Any) -> Any:
+        value = self._cpu.to_device(value)
+        return value.to("meta") if type(value) is torch.Tensor else value
+
+    def to_host(self, value: Any) -> Any:
+        if type(value) is not torch.Tensor:
+            return type(self._cpu).to_host(self, value)  # of a list, whose items come here
+        assert value.is_meta, "a kernel has left a tensor on the host"
+        return self._cpu.to_host(torch.zeros(value.shape, dtype=value.dtype))
+
+    def own(self, value: Any) -> Any:
+        return self.to_device(value)
+
+
+class NoValueGpu(ThreeGpus):
+    """Its kernels note what they refuse, which the CPU's kernels would otherwise do in silence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused: list[str] = []
+        rows = {op: replace(row, kernel=partial(self._noting, row)) for op, row in self.kernels.rows.items()}
+        self.kernels = replace(self.kernels, rows=rows)
+
+    def arrays(self, number: int) -> Any:
+        return NoValues()
+
+    def _noting(self, row: DeviceKernel, context: Any) -> Any:
+        function = row.kernel(context)
+
+        def noting(*values: Any) -> Any:
+            try:
+                return function(*values)
+            except Exception as error:
+                self.refused.append(f"{context.op}: {error}")
+                raise
+
+        return noting
+
+
+MIXED = re.compile(r"expected device|same device|two devices|can't convert meta|left a tensor on the host")
+
+
+@EVERY
+def test_no_kernel_takes_tensors_of_the_host_for_those_of_the_device(row: Row) -> None:
+    skip_without(row)
+    with registration_scope():
+        register_device_factory("GPU", factory := NoValueGpu())
+        with Graph().as_default() as graph, graph.device("/gpu:0"):
+            arrays = [np.asarray(array) for array in next(iter(row.inputs), ())]
+            feeds = {ops.placeholder(as_dtype(array.dtype), None): array for array in arrays}
+            with contextlib.suppress(TypeError, ValueError):  # it is not built where shapes are not known
+                outputs = row.build(*feeds)
+                try:
+                    with Session(graph=graph) as session:
+                        session.run(list(outputs) if isinstance(outputs, (list, tuple)) else outputs, feeds)
+                except OpError as error:
+                    factory.refused.append(str(error))
+    assert [said for said in factory.refused if MIXED.search(said)] == []
