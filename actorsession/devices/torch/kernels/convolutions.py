@@ -11,7 +11,7 @@ import functools
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn import functional
@@ -70,25 +70,48 @@ def _cropped(images: Tensor, around: list[int] | None, sizes: Sequence[int]) -> 
     return images
 
 
-def _slides(context: KernelContext) -> tuple[str, Callable[[Sequence[int], Sequence[int]], tuple[Sliding, Ints]]]:
-    """Return the layout of a node's images, and what gives windows and result's shape for the shapes of its inputs."""
+class _Slides(NamedTuple):
+    """How the windows of a convolution lie, for the shapes of images and filters that the libraries get."""
+
+    windows: Sliding
+    shape: Ints
+    """Of the result."""
+    images: Ints
+    filters: Ints
+
+
+def _slides(context: KernelContext) -> tuple[str, Callable[[Sequence[int], Sequence[int]], _Slides]]:
+    """Return the layout of a node's images, and what gives windows and shapes for the shapes of its inputs."""
     windows, op = windows_of_node(context), context.op
 
     @functools.lru_cache(maxsize=8)
-    def slides(images: Ints, filters: Ints) -> tuple[Sliding, Ints]:
-        return sliding(windows, tuple(images), tuple(filters), op, output_dims)
+    def slides(images: Ints, filters: Ints) -> _Slides:
+        images, filters = tuple(images), tuple(filters)
+        slid, shape = sliding(windows, images, filters, op, output_dims)
+        if windows.data_format.startswith("NC") or not _covers_last(slid, shape, images, filters):
+            return _Slides(slid, shape, images, filters)
+        # As channels they are the same memory. As an axis they cost oneDNN's gradient of images 150 times as much: 31.7 ms
+        # in place of 0.21 for filters of 3 words over 64 texts of 56, which have 64 numbers a word and one channel.
+        joined = images[-2] * images[-1]
+        images, filters = (*images[:-2], 1, joined), (*filters[:-3], 1, joined, filters[-1])
+        return _Slides(*sliding(windows, images, filters, op, output_dims), images, filters)
 
     return windows.data_format, slides
+
+
+def _covers_last(slides: Sliding, shape: Ints, images: Ints, filters: Ints) -> bool:
+    """Whether windows have the size of the images on their last axis, and take in all channels."""
+    return filters[-3:-1] == images[-2:] and shape[-2] == 1 != images[-2] and slides.pads[-1] == (0, 0)
 
 
 def _convolution(context: KernelContext) -> Kernel:
     data_format, slides_of = _slides(context)
 
     def kernel(images: Tensor, filters: Tensor) -> Tensor:
-        slides, shape = slides_of(images.shape, filters.shape)
+        slides, shape, *sizes = slides_of(images.shape, filters.shape)
         if not math.prod(shape):
             return images.new_zeros(shape)
-        x = _channels_second(images, data_format)
+        x, filters = _channels_second(images.reshape(sizes[0]), data_format), filters.reshape(sizes[1])
         pads, around = _padding(slides)
         if around is not None:
             x = functional.pad(x, around)
@@ -127,17 +150,17 @@ def _input_gradient(context: KernelContext) -> Kernel:
 
     def kernel(sizes: Any, filters: Tensor, back: Tensor) -> Tensor:
         images = shape_value(sizes, rank, "input_sizes")
-        slides, shape = slides_of(images, filters.shape)
+        slides, shape, joined, filter_size = slides_of(images, filters.shape)
         check_back(back, shape)
         if not math.prod(images) or not back.numel():
             return back.new_zeros(images)
         pads, around = _padding(slides)
-        x = _channels_second(back.new_empty(images), data_format)
+        x, filters = _channels_second(back.new_empty(joined), data_format), filters.reshape(filter_size)
         spatial = list(x.shape[2:])
         if around is not None:
             x = functional.pad(x, around)
         out, _ = _back(x, filters, _channels_second(back, data_format), slides, pads, [True, False])
-        return _restored(_cropped(out, around, spatial), data_format)
+        return _restored(_cropped(out, around, spatial), data_format).reshape(images)
 
     return kernel
 
@@ -153,17 +176,17 @@ def _filter_gradient(context: KernelContext) -> Kernel:
 
     def kernel(images: Tensor, sizes: Any, back: Tensor) -> Tensor:
         filter_size = shape_value(sizes, rank, "filter_sizes")
-        slides, shape = slides_of(images.shape, filter_size)
+        slides, shape, *joined = slides_of(images.shape, filter_size)
         check_back(back, shape)
         if not math.prod(filter_size) or not back.numel():
             return back.new_zeros(filter_size)
-        x = _channels_second(images, data_format)
+        x = _channels_second(images.reshape(joined[0]), data_format)
         pads, around = _padding(slides)
         if around is not None:
             x = functional.pad(x, around)
-        filters = back.new_empty(filter_size)
+        filters = back.new_empty(joined[1])
         _, out = _back(x, filters, _channels_second(back, data_format), slides, pads, [False, True])
-        return _from_torch(out)
+        return _from_torch(out).reshape(filter_size)
 
     return kernel
 
