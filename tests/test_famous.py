@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scripts.repositories import run as running
-from scripts.repositories.command import main, markdown
+from scripts.repositories.command import by_device, main, markdown
 from scripts.repositories.row import Row
 from scripts.repositories.run import Outcome
 from scripts.repositories.sign import Falls, Reaches, Sign
@@ -95,10 +96,20 @@ def test_the_page_has_all_rows_of_the_table() -> None:
 def test_a_row_of_markdown_has_our_figures_and_those_of_tensorflow() -> None:
     row = Row(source=f"a/b@{40 * '0'}", what="x", programs=(), sign=LOSS, figure="0.8, the paper")
     ours, theirs = Outcome(True, "loss 2 → 1", 3.0), Outcome(True, "loss 2 → 0.9", 3.0)
-    assert markdown([(row, ours, None)]).splitlines()[-1] == (
+    assert markdown([(row, [ours], None)]).splitlines()[-1] == (
         "| [a/b](https://github.com/a/b) | `00000000` | x | loss 2 → 1 | 0.8, the paper |"
     )
-    assert markdown([(row, ours, theirs)]).endswith("| loss 2 → 0.9, TensorFlow 2.21 |")
+    assert markdown([(row, [ours], theirs)]).endswith("| loss 2 → 0.9, TensorFlow 2.21 |")
+
+
+def test_a_row_of_markdown_that_compares_devices_has_the_figures_and_the_time_of_a_step_on_each() -> None:
+    row = Row(source=f"a/b@{40 * '0'}", what="x", programs=(), sign=LOSS)
+    outcomes = [Outcome(True, "loss 2 → 1", 3.0, step=0.0125), Outcome(False, "loss 2 → 3", 3.0)]
+    assert by_device([(row, outcomes, None)], ["cpu", "torch-cpu"]).splitlines() == [
+        "| repository | what is run | cpu | torch-cpu | ms, cpu | ms, torch-cpu |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| a/b | x | loss 2 → 1 | **loss 2 → 3** | 12.5 | - |",
+    ]
 
 
 # --- runs
@@ -136,6 +147,21 @@ def test_what_is_committed_is_run_and_the_clone_stays_as_it_is(
     assert main([str(tmp_path)], [row_of(commit)]) == 0
     assert "a/b: learnt, loss" in capsys.readouterr().out
     assert (tmp_path / "a" / "b" / "train.py").read_text() == "raise SystemExit(3)"
+
+
+@pytest.mark.process
+def test_each_device_is_named_with_what_was_learnt_on_it_and_the_time_of_a_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    commit = clone(tmp_path / "a" / "b", TRAINS + "    print('torch', str(sess.list_devices()).count('TORCH_CPU:0'))")
+    asked = [str(tmp_path), "--device", "cpu", "torch-cpu", "--markdown"]
+    assert main(asked, [row_of(commit, sign=Reaches("torch", r"torch (\d)", least=0))]) == 0
+    numpys, torchs, *rest = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"a/b: learnt, torch 0 \(\d+ s, \S+ ms a step\)", numpys)
+    assert re.fullmatch(r"a/b on torch-cpu: learnt, torch 1 \(\d+ s, \S+ ms a step\)", torchs)
+    assert "1 of 1 have learnt; 0 clones are missing." in rest
+    assert rest[-1].startswith("| a/b | x | torch 0 | torch 1 | ")
 
 
 @pytest.mark.process

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from .row import Row
+from .step_times import FOLDER, median_step
 
 __all__ = ["OURS", "THEIRS", "Outcome", "apart", "check_out", "run"]
 
@@ -24,7 +25,7 @@ _FOLDER = Path(__file__).resolve().parent
 _LOOK = 3.0
 _KEPT = 1500
 
-OURS: tuple[str, ...] = (sys.executable, "-m", "actorsession", "run-tf1")
+OURS: tuple[str, ...] = (sys.executable, str(_FOLDER / "step_times.py"))
 # What follows the Python that has TensorFlow.
 THEIRS: tuple[str, ...] = (str(_FOLDER / "beside.py"),)
 
@@ -37,12 +38,14 @@ class Outcome(NamedTuple):
         words: the figures of the sign, or why there are none.
         seconds: how long all programs took.
         end: the last of what was printed, where the sign was not found.
+        step: the median of the processor time of the step that took most, in seconds; ``None`` if nobody knows.
     """
 
     learnt: bool
     words: str
     seconds: float
     end: str = ""
+    step: float | None = None
 
 
 def apart(requirement: str) -> Path:
@@ -106,7 +109,8 @@ def run(row: Row, folder: Path, command: Sequence[str]) -> Outcome:
     text = said.read_text(encoding="utf-8", errors="replace")
     finding = row.sign.read(text)
     if status == 0 and last:
-        return Outcome(finding.learnt, finding.words, seconds, "" if finding.learnt else _end(text))
+        step = median_step(folder)
+        return Outcome(finding.learnt, finding.words, seconds, "" if finding.learnt else _end(text), step)
     how = f"not done after {row.seconds:g} s" if status is None else f"exit status {status}"
     return Outcome(False, f"{how}; {finding.words}", seconds, _end(text))
 
@@ -139,6 +143,7 @@ def _run(
         "MPLBACKEND": "Agg",
         "PYTHONUNBUFFERED": "1",
         "TF_CPP_MIN_LOG_LEVEL": "2",
+        FOLDER: str(said.parent),
         "PYTHONPATH": os.pathsep.join([*(str(apart(each)) for each in row.apart), *row.path]),
         **row.environment,
     }
