@@ -165,6 +165,23 @@ def test_each_device_is_named_with_what_was_learnt_on_it_and_the_time_of_a_step(
 
 
 @pytest.mark.process
+def test_programs_with_one_seed_have_the_same_random_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draws = (
+        "import random\nimport numpy as np\nimport tensorflow as tf\n"
+        "with tf.Graph().as_default(), tf.Session() as sess:\n"
+        "    print('sum', random.random() + np.random.rand() + sess.run(tf.random_uniform([])))\n"
+    )
+    row = row_of(clone(tmp_path / "a" / "b", draws), sign=Reaches("sum", r"sum (\S+)"))
+    sums = []
+    for seed in ("1", "1", "2"):
+        assert main([str(tmp_path), "--seed", seed], [row]) == 0
+        sums.append(re.findall(r"learnt, (sum \S+)", capsys.readouterr().out))
+    assert sums[0] == sums[1] != sums[2]
+
+
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("program", "sign", "said"),
     [

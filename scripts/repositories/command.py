@@ -110,7 +110,7 @@ def _outcome(row: Row, options: argparse.Namespace, command: Sequence[str], side
             folder = Path(tempfile.mkdtemp(prefix=f"{row.repository.replace('/', '.')}.", dir=options.keep))
         try:
             check_out(options.folder / row.repository, row.commit, folder)
-            outcome = run(row, folder, command)
+            outcome = run(row, folder, command, options.seed)
         except LookupError as error:
             outcome = Outcome(False, str(error), 0.0)
     verdict = "learnt" if outcome.learnt else "NOT LEARNT"
@@ -157,6 +157,7 @@ def _parser() -> argparse.ArgumentParser:
         default=[_NUMPY],
         help="run with numpy, with PyTorch on the processor, or with one after the other",
     )
+    parser.add_argument("--seed", type=int, help="what random numbers begin with, so that runs can be compared")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown in the end")
     parser.add_argument("--list", action="store_true", help="list the rows and end")
     parser.add_argument("--keep", metavar="FOLDER", type=_placed, help="keep the working copies here")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from .row import Row
-from .step_times import FOLDER, median_step
+from .step_times import FOLDER, SEED, median_step
 
 __all__ = ["OURS", "THEIRS", "Outcome", "apart", "check_out", "run"]
 
@@ -86,13 +86,14 @@ def _feed(pipe: IO[bytes], asked: bytes) -> None:
         pipe.write(asked)
 
 
-def run(row: Row, folder: Path, command: Sequence[str]) -> Outcome:
+def run(row: Row, folder: Path, command: Sequence[str], seed: int | None = None) -> Outcome:
     """Run the programs of a row in a folder with its files.
 
     Args:
         row: the row.
         folder: the working copy, which the programs write into.
         command: what runs a program: ``OURS``, or a Python and ``THEIRS``.
+        seed: what random numbers begin with, of programs that ``OURS`` runs.
     """
     for name, constants in row.constants.items():
         _set_constants(folder / name, constants)
@@ -102,7 +103,8 @@ def run(row: Row, folder: Path, command: Sequence[str]) -> Outcome:
     said = folder / "said-by-all-programs"
     for number, program in enumerate(row.programs, start=1):
         last = number == len(row.programs)
-        status = _run(row, program, folder / row.folder, command, said, began, row.endless and last)
+        environment = _environment(row, folder, seed)
+        status = _run(row, program, folder / row.folder, command, said, began, row.endless and last, environment)
         if status != 0:
             break
     seconds = time.monotonic() - began
@@ -133,20 +135,31 @@ def _set_constants(file: Path, constants: Mapping[str, str]) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def _run(
-    row: Row, program: str, folder: Path, command: Sequence[str], said: Path, began: float, endless: bool
-) -> int | None:
-    """Return the exit status of a program, 0 if it was stopped as it has learnt, None at the deadline."""
-    words = [word.replace("DRIVERS", str(_FOLDER / "drivers")) for word in shlex.split(program)]
-    environment = {
+def _environment(row: Row, folder: Path, seed: int | None) -> dict[str, str]:
+    return {
         **os.environ,
         "MPLBACKEND": "Agg",
         "PYTHONUNBUFFERED": "1",
         "TF_CPP_MIN_LOG_LEVEL": "2",
-        FOLDER: str(said.parent),
+        FOLDER: str(folder),
+        **({} if seed is None else {SEED: str(seed), "PYTHONHASHSEED": str(seed)}),
         "PYTHONPATH": os.pathsep.join([*(str(apart(each)) for each in row.apart), *row.path]),
         **row.environment,
     }
+
+
+def _run(
+    row: Row,
+    program: str,
+    folder: Path,
+    command: Sequence[str],
+    said: Path,
+    began: float,
+    endless: bool,
+    environment: Mapping[str, str],
+) -> int | None:
+    """Return the exit status of a program, 0 if it was stopped as it has learnt, None at the deadline."""
+    words = [word.replace("DRIVERS", str(_FOLDER / "drivers")) for word in shlex.split(program)]
     with open(said, "ab") as out:
         process = subprocess.Popen(
             [*command, *words],

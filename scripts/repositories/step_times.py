@@ -2,6 +2,7 @@
 
 The file ``step-times-PID.json`` of the folder ``$ACTORSESSION_STEP_TIMES`` is renewed each second, since a program
 without end is killed. It has the times of the runs that took most in all: those of the step that trains.
+With a number in ``$ACTORSESSION_SEED`` all random numbers begin with it, unless the program has a seed of its own.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import random
 import sys
 import time
 from collections import defaultdict
@@ -17,12 +19,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from actorsession.cli import main
+from actorsession.graph.graph import Graph
 from actorsession.session.base import BaseSession
 
-__all__ = ["FOLDER", "median_step"]
+__all__ = ["FOLDER", "SEED", "median_step"]
 
-FOLDER = "ACTORSESSION_STEP_TIMES"
+FOLDER, SEED = "ACTORSESSION_STEP_TIMES", "ACTORSESSION_SEED"
 _PREFIX = "step-times-"
 _PERIOD = 1.0
 
@@ -59,6 +64,20 @@ def _record(file: Path) -> None:
     atexit.register(write)
 
 
+def _begin_with(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    make_graph = Graph.__init__
+
+    def seeded(self: Graph, *arguments: Any, **more: Any) -> None:
+        make_graph(self, *arguments, **more)
+        self.seed = seed
+
+    Graph.__init__ = seeded  # type: ignore[method-assign]
+
+
 if __name__ == "__main__":
+    if os.environ.get(SEED):
+        _begin_with(int(os.environ[SEED]))
     _record(Path(os.environ[FOLDER]) / f"{_PREFIX}{os.getpid()}.json")
     sys.exit(main(["run-tf1", *sys.argv[1:]]))
