@@ -324,6 +324,26 @@ def test_a_session_counts_how_its_runs_have_ended(session: Session) -> None:
     assert types["actorsession_session_run_seconds"] == "gauge"
 
 
+def test_runs_of_several_threads_are_all_counted_while_others_read(session: Session) -> None:
+    """Also beyond the number of runs that are gathered before they are counted."""
+    x = session.graph.get_tensor_by_name("x:0")
+    call, before = session.make_callable(x + 3.0, [x]), session.statistics()
+    reads: list[int] = []
+
+    def work(_: int) -> None:
+        for number in range(700):
+            call(np.ones(4, np.float32))
+            if number % 50 == 0:
+                reads.append(session.statistics().runs)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    seen = session.statistics()
+    assert seen.runs == before.runs + 2800
+    assert seen.run_seconds.total == before.run_seconds.total + 2800
+    assert max(reads) <= seen.runs
+
+
 async def test_a_cancelled_run_is_counted_as_such() -> None:
     with Graph().as_default() as graph:
         taken = ops.FIFOQueue(1, ["float32"], [[]]).dequeue()

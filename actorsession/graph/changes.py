@@ -56,6 +56,7 @@ class GraphChanges:
             if op not in self._nodes.bodies:
                 self._nodes.inside += size_inside(op) - before
                 self.extended.append(op)
+                op.graph.version += 1
             op.forget_node_def()
             self._nodes.forget_consumers()
 
@@ -96,8 +97,10 @@ class GraphChanges:
             self._nodes.forget_consumers()
             if not closes:
                 self.made.append((op, user_line()))
+                op.graph.version += 1
             elif op not in self._nodes.bodies:
                 self.extended.append(op)
+                op.graph.version += 1
 
     def update_control_inputs(self, op: Operation, control_inputs: Sequence[Operation]) -> None:
         """Make an operation wait for other operations than so far; see ``update_input``.
@@ -120,6 +123,7 @@ class GraphChanges:
             op.control_inputs = Listed(dict.fromkeys(control_inputs))
             op.forget_node_def()
             self.made.append((op, user_line()))
+            op.graph.version += 1
 
     def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
         """Merge a tensor's static shape with ``shape``.
@@ -137,6 +141,7 @@ class GraphChanges:
                 tensor._spec = TensorSpec(tensor.dtype, merged)
                 tensor.op.forget_node_def()
                 self.made.append((tensor, user_line()))
+                tensor.graph.version += 1
 
 
 def check_input(graph: Graph, tensor: Any, op_type: str) -> None:

@@ -92,11 +92,15 @@ class DeviceKernels:
         rows: its kernels by operation type.
         transparent: operation types whose kernel for the CPU never looks into a tensor of a dtype that the device
             holds, and so takes the arrays of any device, such as ``Identity``.
+        shares_memory: whether its arrays always share their memory with those of the host, both ways. Runs of
+            elementwise operations on large arrays are computed by numpy then, block by block: a device that runs one
+            kernel after the other passes over memory once for each.
     """
 
     arrays: Callable[[str], DeviceArrays]
     rows: Mapping[str, DeviceKernel]
     transparent: frozenset[str] = field(default_factory=frozenset)
+    shares_memory: bool = False
 
 
 _KERNELS: dict[str, DeviceKernels] = scoped({})

@@ -62,6 +62,8 @@ class Graph(Shown, ProcessBound):
         nodes: its operations.
         changes: what was changed after it was built.
         restrictions: the number of tensors and operations that sessions may not feed or fetch; it only grows.
+        version: a number that changes with each change of the graph: operations, refined shapes, restrictions; it is
+            for whoever makes the change to increment it.
         library: its named functions.
         constructs: data of each loop and branch, for ``ops.flow.constructs``.
         stand_ins: tensors that gradients read in the place of an Exit, for ``ops.flow.stand_ins``.
@@ -92,7 +94,7 @@ class Graph(Shown, ProcessBound):
         self.changes = GraphChanges(self._lock, self.nodes)
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
-        self.restrictions = 0
+        self.restrictions = self.version = 0
         self.constructs: dict[Operation, Any] = {}
         self.stand_ins: dict[Operation, Tensor] = {}
         self.handles_of_references: dict[Tensor, Tensor] = {}
@@ -100,13 +102,6 @@ class Graph(Shown, ProcessBound):
         self.library = FunctionLibrary()
 
     # -- contents ---------------------------------------------------------------------------------
-
-    @property
-    def version(self) -> int:
-        """A number that changes with each change of the graph: operations, refined shapes, restrictions."""
-        changes = self.changes
-        changed = len(changes.made) + len(changes.extended)
-        return len(self.nodes.order) + changed + self.restrictions
 
     def as_graph_def(self) -> GraphDef:
         """Return the graph as plain data."""
@@ -242,6 +237,7 @@ class Graph(Shown, ProcessBound):
             op._device = scopes.device_under(scope, op, self.keeps_devices)
             self._names.mark_used(asked_name, full_name)
             nodes.add(op, scope.body)
+            self.version += scope.body is None
             for frame in scope.control:
                 frame.seen.add(op)
         return op
@@ -433,8 +429,10 @@ def _op_name(graph: Graph, name: str | bytes, scope: Scope) -> tuple[str, str]:
 
 def _restrict(graph: Graph, restricted: set[Any], element: Any) -> None:
     with graph._lock.mutex:
-        restricted.add(element)
-        graph.restrictions = len(graph._unfeedable) + len(graph._unfetchable)
+        if element not in restricted:
+            restricted.add(element)
+            graph.restrictions += 1
+            graph.version += 1
 
 
 def _check_references(op_def: registry.OpDef, inputs: Sequence[Tensor]) -> None:

@@ -38,7 +38,7 @@ from actorsession.session.callables import Callable as PreparedCallable
 from actorsession.session.factory import SessionOptions, get_factory
 from actorsession.session.handles import HandleKeeper
 from actorsession.session.request import Request, Requests
-from actorsession.session.run_tally import RunTally
+from actorsession.session.run_tally import KEPT, RunTally
 from actorsession.session.session_interface import LocalSession, SessionInterface, SessionPlan
 from actorsession.session.statistics import SessionStatistics, session_sheet
 from actorsession.spans import has_current_span, has_spans, run_span
@@ -429,7 +429,10 @@ class BaseSession(Shown, ProcessBound, ABC):
                 self._name_operation(error)
             tally.failure(error)
             raise
-        tally.success(now() - begin)
+        recent = tally.recent
+        recent.append(now() - begin)
+        if len(recent) >= KEPT:
+            tally.count()
         return result
 
     def _own_options(self, options: Any) -> Any:

@@ -3,14 +3,15 @@
 The leaves are tensors, operations, variables, names, and objects whose class is registered in
 ``conversions``. They may nest in lists, tuples, named tuples, mappings and attrs or dataclass objects. A
 structure is analysed once per request, and values are put back by one closure per structure. Sessions
-cache the results under ``fetch_key``.
+keep the results under ``fetch_key``.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,12 +20,9 @@ from actorsession.errors import InaccessibleTensorError, RequestTypeError, Reque
 from actorsession.graph.function import CONTROL_FLOW
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables.variable import Variable
-from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.session.conversions import Conversion, conversion_of
 
-__all__ = ["FetchPlan", "Wrap", "check_not_empty", "fetch_key", "map_fetches", "reading_of"]
+__all__ = ["FetchPlan", "Wrap", "check_not_empty", "map_fetches", "reading_of"]
 
 # From the values of the unique fetched tensors to one component of the structure.
 _Builder: TypeAlias = Callable[[Sequence[Any]], Any]
@@ -166,7 +164,7 @@ class _Mapper:
         if isinstance(element, Tensor) and element.dtype.kind == "q":
             integers = element.dtype.integers
             return lambda values: values[index].view(integers)
-        return lambda values: values[index]
+        return itemgetter(index)
 
     def _converted(self, fetches: Any, conversion: Conversion) -> _Builder:
         parts, contract = conversion.fetch(fetches)
@@ -264,62 +262,3 @@ def _known_reading(handle: Tensor) -> Tensor:
     if reading is None:
         raise RequestTypeError(f"{handle.name!r} is a resource handle and has no value to fetch")
     return reading
-
-
-# -- cache keys ------------------------------------------------------------------------------------
-
-_LEAVES = frozenset({Tensor, Operation, str, Variable})
-# Converted objects that never change, so their tensors stay the same from run to run.
-_LASTING = frozenset({SparseTensor, IndexedSlices})
-# Mappings that have a cache key.
-_ORDERED = frozenset({dict, OrderedDict})
-
-
-def fetch_key(fetches: Any) -> Any:
-    """Return a hashable key for a structure, equal for equal requests; ``None`` if there is none.
-
-    Leaves have a key, and so have lists, tuples, named tuples and plain dicts of leaves, at any depth. Other
-    objects may change from run to run and are analysed each time.
-    """
-    kind = type(fetches)
-    if kind in _LEAVES:
-        return fetches
-    if kind is list or kind is tuple:
-        for item in fetches:
-            if type(item) not in _LEAVES:
-                return _nested_key(kind, fetches)
-        return (kind, *fetches)
-    if kind in _ORDERED:
-        return _nested_key((kind, *fetches), fetches.values()) if _plain_keys(fetches) else None
-    if isinstance(fetches, tuple) and hasattr(fetches, "_fields"):
-        return _nested_key(kind, fetches)
-    if kind in _LASTING:
-        return fetches
-    if _is_element(fetches):
-        # The element of this run; the object may return another one in the next run.
-        element = fetches._as_graph_element()
-        return element if type(element) in _LEAVES else None
-    return None
-
-
-def _is_element(fetch: Any) -> bool:
-    """Return whether an object of an unlisted class stands for one tensor or operation, and is no
-    container."""
-    if not hasattr(fetch, "_as_graph_element") or isinstance(fetch, (list, tuple, Mapping)):
-        return False
-    return not hasattr(type(fetch), "__attrs_attrs__") and conversion_of(fetch) is None
-
-
-def _plain_keys(fetches: Mapping[Any, Any]) -> bool:
-    # 1 and True are equal, but are not the same in the result.
-    return all(type(key) in _LEAVES for key in fetches)
-
-
-def _nested_key(kind: Any, items: Any) -> Any:
-    parts = [kind]
-    for item in items:
-        part = item if type(item) in _LEAVES else fetch_key(item)
-        if part is None:
-            return None
-        parts.append(part)
-    return tuple(parts)

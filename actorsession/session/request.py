@@ -10,6 +10,7 @@ bound it. All plans of one signature have the same order.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
@@ -21,12 +22,16 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.held_arrays import large_arrays
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Tensor
+from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.variables.variable import Variable
+from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.session.callable_options import named_run
 from actorsession.session.callables import Arguments, checked_feed_list
+from actorsession.session.conversions import conversion_of
 from actorsession.session.feeds import (
     Converter,
     converter,
@@ -35,7 +40,7 @@ from actorsession.session.feeds import (
     flatten_feeds,
     strings_as_fed,
 )
-from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
+from actorsession.session.fetches import check_not_empty, map_fetches
 from actorsession.session.graph_mutation_warnings import GraphMutationMonitor
 from actorsession.session.session_interface import SessionPlan
 
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     from actorsession.plan.explain.explain import Feeds
     from actorsession.session.handles import HandleKeeper
 
-__all__ = ["Request", "Requests"]
+__all__ = ["Request", "Requests", "fetch_key"]
 
 
 class _Feeds(list[Any]):
@@ -185,7 +190,7 @@ class Requests(dict[Hashable, Request]):
             TypeError: for a bad feed key or a fetch of a wrong type.
             ValueError: for an unknown fetch, or a value whose shape does not fit.
         """
-        shape = fetch_key(fetches)
+        shape = fetches if type(fetches) in _LEAVES else fetch_key(fetches)  # without a call, mostly
         key: Hashable = (shape, *feed_dict) if feed_dict else (shape,)
         request = self.get(key) if shape is not None else None
         if request is not None:
@@ -301,3 +306,62 @@ class Requests(dict[Hashable, Request]):
         for request in list(self.values()):
             if request.plan is plan:
                 request.plan = None
+
+
+# -- keys of kept requests -------------------------------------------------------------------------
+
+_LEAVES = frozenset({Tensor, Operation, str, Variable})
+# Converted objects that never change, so their tensors stay the same from run to run.
+_LASTING = frozenset({SparseTensor, IndexedSlices})
+# Mappings that have a cache key.
+_ORDERED = frozenset({dict, OrderedDict})
+
+
+def fetch_key(fetches: Any) -> Any:
+    """Return a hashable key for a structure, equal for equal requests; ``None`` if there is none.
+
+    Leaves have a key, and so have lists, tuples, named tuples and plain dicts of leaves, at any depth. Other
+    objects may change from run to run and are analysed each time.
+    """
+    kind = type(fetches)
+    if kind in _LEAVES:
+        return fetches
+    if kind is list or kind is tuple:
+        for item in fetches:
+            if type(item) not in _LEAVES:
+                return _nested_key(kind, fetches)
+        return (kind, *fetches)
+    if kind in _ORDERED:
+        return _nested_key((kind, *fetches), fetches.values()) if _plain_keys(fetches) else None
+    if isinstance(fetches, tuple) and hasattr(fetches, "_fields"):
+        return _nested_key(kind, fetches)
+    if kind in _LASTING:
+        return fetches
+    if _is_element(fetches):
+        # The element of this run; the object may return another one in the next run.
+        element = fetches._as_graph_element()
+        return element if type(element) in _LEAVES else None
+    return None
+
+
+def _is_element(fetch: Any) -> bool:
+    """Return whether an object of an unlisted class stands for one tensor or operation, and is no
+    container."""
+    if not hasattr(fetch, "_as_graph_element") or isinstance(fetch, (list, tuple, Mapping)):
+        return False
+    return not hasattr(type(fetch), "__attrs_attrs__") and conversion_of(fetch) is None
+
+
+def _plain_keys(fetches: Mapping[Any, Any]) -> bool:
+    # 1 and True are equal, but are not the same in the result.
+    return all(type(key) in _LEAVES for key in fetches)
+
+
+def _nested_key(kind: Any, items: Any) -> Any:
+    parts = [kind]
+    for item in items:
+        part = item if type(item) in _LEAVES else fetch_key(item)
+        if part is None:
+            return None
+        parts.append(part)
+    return tuple(parts)

@@ -1,25 +1,24 @@
 """How the runs of one session have ended, and how long those that succeeded took.
 
-``BaseSession`` records each run, its callables' too. Recording a success is on the path of every run, and
-takes no lock. Callable from any thread.
+``BaseSession`` records each run, its callables' too. Recording a success is on the path of every run: it is the
+append of a number to a list, which takes neither a call of ours nor a lock. Callable from any thread.
 """
 
 from __future__ import annotations
 
-import itertools
 import threading
-from bisect import bisect_left
+from collections import deque
 
 import numpy as np
 
-from actorsession.metrics import BOUNDS, Histogram, HistogramCounts
+from actorsession.metrics import Histogram, HistogramCounts
 from actorsession.records import dataclass
 from transports.host import current_host
 
-__all__ = ["RunLatency", "RunTally"]
+__all__ = ["KEPT", "RunLatency", "RunTally"]
 
-# The runs whose times are kept.
-_KEPT = 1000
+KEPT = 1000
+"""The runs whose times are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,33 +43,34 @@ class RunTally:
 
     Attributes:
         cancelled: runs that their callers have cancelled or interrupted.
-        durations: how long those that succeeded took.
+        recent: the seconds of runs that have returned their values, until ``count`` counts them; runs append to it
+            without a call, and whoever makes it ``KEPT`` long calls ``count``.
         now: reads the clock by which they are measured.
     """
 
-    __slots__ = ("_errors", "_lock", "_seconds", "_successes", "cancelled", "durations", "now")
+    __slots__ = ("_durations", "_errors", "_last", "_lock", "_succeeded", "cancelled", "now", "recent")
 
     def __init__(self) -> None:
-        self._successes = itertools.count()
-        self._seconds: list[float] = []  # the last ones, each in the place of that a thousand before
+        self.recent: list[float] = []
+        self._last: deque[float] = deque(maxlen=KEPT)
+        self._succeeded = 0
+        self._durations: Histogram | None = None  # until there is one
         self._errors: dict[str, int] = {}
         self._lock = threading.Lock()
         self.cancelled = 0
         self.now = current_host().clock.perf_counter
-        self.durations: Histogram | None = None  # until there is one
 
-    def success(self, seconds: float) -> None:
-        """Record a run that has returned its values."""
-        number, kept = next(self._successes), self._seconds
-        if len(kept) < _KEPT:
-            kept.append(seconds)
-        else:
-            kept[number % _KEPT] = seconds
-        durations = self.durations
-        if durations is None:
-            durations = self.durations = Histogram()
-        durations.counts[bisect_left(BOUNDS, seconds)] += 1  # without a call
-        durations.sum += seconds
+    def count(self) -> None:
+        """Count the runs that have returned their values since the last call."""
+        with self._lock:
+            seconds = self.recent[:]
+            del self.recent[: len(seconds)]  # others may have come meanwhile
+            self._succeeded += len(seconds)
+            self._last.extend(seconds)
+            if seconds:
+                durations = self._durations = self._durations or Histogram()
+                for each in seconds:
+                    durations.observe(each)
 
     def failure(self, error: BaseException) -> None:
         """Record a run that has raised an error, or that its caller has cancelled or interrupted."""
@@ -84,8 +84,8 @@ class RunTally:
     @property
     def succeeded(self) -> int:
         """The number of runs that have returned their values."""
-        # Threads that stored the numbers they got could do so in another order. This reads the next one.
-        return int(repr(self._successes)[len("count(") : -1])
+        self.count()
+        return self._succeeded
 
     @property
     def errors(self) -> dict[str, int]:
@@ -95,11 +95,13 @@ class RunTally:
 
     def run_seconds(self) -> HistogramCounts:
         """Return how long the runs that succeeded took, by size."""
-        return HistogramCounts() if self.durations is None else self.durations.snapshot()
+        self.count()
+        return HistogramCounts() if self._durations is None else self._durations.snapshot()
 
     def latency(self) -> RunLatency:
         """Return the quantiles of the times of the last runs."""
-        seconds = self._seconds.copy()
+        self.count()
+        seconds = list(self._last)
         if not seconds:
             return RunLatency()
         median, p90, p99 = np.quantile(seconds, (0.5, 0.9, 0.99)).tolist()

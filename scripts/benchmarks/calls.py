@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -63,13 +64,22 @@ class Counts(NamedTuple):
 
 
 @asynccontextmanager
-async def local() -> AsyncIterator[Case]:
+async def local(device: str = "CPU") -> AsyncIterator[Case]:
     """Two feeds and their sum, in this process."""
-    with acts.Graph().as_default() as graph:
+    with acts.Graph().as_default() as graph, acts.device(f"/device:{device}:0"):
         x, y = acts.placeholder(acts.float32, []), acts.placeholder(acts.float32, [])
         total = x + y
-    async with acts.AsyncSession(graph=graph) as session:
+    async with acts.AsyncSession(graph=graph, config=ConfigProto(device_count={device: 1})) as session:
         yield Case(lambda: session.run(total, {x: 1.0, y: 2.0}), 3.0)
+
+
+@asynccontextmanager
+async def nothing(device: str = "CPU") -> AsyncIterator[Case]:
+    """A step with nothing to do, in this process."""
+    with acts.Graph().as_default() as graph, acts.device(f"/device:{device}:0"):
+        target = acts.no_op()
+    async with acts.AsyncSession(graph=graph, config=ConfigProto(device_count={device: 1})) as session:
+        yield Case(lambda: session.run([target]), [None])
 
 
 @asynccontextmanager
@@ -178,6 +188,7 @@ async def session_of_workers(
 
 SCENARIOS: dict[str, Callable[[], AbstractAsyncContextManager[Case]]] = {
     "local": local,
+    "nothing": nothing,
     "suspending": suspending,
     "two-workers": two_workers,
     "link": partial(hops, 0),
@@ -190,6 +201,8 @@ SCENARIOS: dict[str, Callable[[], AbstractAsyncContextManager[Case]]] = {
     "reads-four-workers": partial(reads, 4, reduced=False),
     "reduce-4kb-4": partial(reads, 4, reduced=True),
 }
+if find_spec("torch"):
+    SCENARIOS |= {"local-torch": partial(local, "TORCH_CPU"), "nothing-torch": partial(nothing, "TORCH_CPU")}
 
 
 async def counts(case: Case, steps: int) -> Counts:
@@ -255,7 +268,7 @@ async def main() -> None:
         async with SCENARIOS[name]() as case:
             found = await counts(case, options.steps)
         total = sum(found.own.values())
-        print(f"{name:<22}{total:>10.0f}{found.builtin:>10.0f}{found.seconds * 1e6:>14.0f}")
+        print(f"{name:<22}{total:>10.0f}{found.builtin:>10.0f}{found.seconds * 1e6:>14.1f}")
         for folder, number in found.own.items() if options.rooms else ():
             print(f"  {folder:<40}{number:>8.1f}")
 

@@ -70,6 +70,15 @@ def test_an_optimiser_moves_weights_as_on_the_cpu(name: str) -> None:
         np.testing.assert_allclose(torchs, ours, rtol=2e-4, atol=2e-5)
 
 
+def strided() -> Any:
+    """A variable larger than what one thread updates, whose gradient is a part of the rows of another array."""
+    weights = tf.Variable(np.linspace(-1, 1, 600 * 500, dtype="f4").reshape(600, 500))
+    both = tf.placeholder(tf.float32, [600, 1000])
+    step = tf.train.AdamOptimizer(0.01).apply_gradients([(tf.split(both, 2, axis=1)[0], weights)])
+    values = np.random.default_rng(5).normal(size=(600, 1000)).astype("f4")
+    return tf.global_variables_initializer(), step, {both: values}, tf.global_variables()
+
+
 def convolutional() -> Any:
     random = np.random.default_rng(2)
     x = random.normal(size=(2, 9, 8, 3)).astype("f4")
@@ -116,7 +125,7 @@ def normalised() -> Any:
     return tf.global_variables_initializer(), step, {images: x}, [loss, *tf.global_variables()]
 
 
-@for_each("build", [convolutional, recurrent, embedded, normalised], ids=lambda build: build.__name__)
+@for_each("build", [strided, convolutional, recurrent, embedded, normalised], ids=lambda build: build.__name__)
 def test_a_network_learns_as_on_the_cpu(build: Any) -> None:
     for ours, torchs in zip(*on_both(build), strict=True):
         np.testing.assert_allclose(torchs, ours, rtol=1e-3, atol=1e-4)
@@ -277,6 +286,42 @@ def test_a_fetched_array_is_the_caller_s_own() -> None:
         for fetch in (v, doubled, v):
             session.run(fetch)[:] = 9.0
         np.testing.assert_array_equal(session.run(v), [1.0, 2.0])
+
+
+@pytest.mark.parametrize(("dtype", "is_numpy_s"), [("float32", True), ("float64", True), ("bfloat16", False)])
+def test_runs_on_large_arrays_are_computed_block_by_block_but_in_half_precision(dtype: str, is_numpy_s: bool) -> None:
+    values = np.random.default_rng(1).random((1024, 1024)).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    with Graph().as_default() as graph, graph.device(TORCH):
+        x, v = ops.placeholder(dtype, [1024, 1024]), ops.Variable(ops.zeros([1024, 1024], dtype))
+        y = ops.tanh(x * 2.0 + 1.0)
+        stored, is_large = v.assign(y * x), ops.reduce_sum(ops.cast(y > 0.99, dtype) * 0.0 + y) > 0.0
+    with Session(graph=graph, config=CONFIG) as session:
+        session.run(v.initializer)
+        step = session.explain([y, stored, is_large], [x])
+        assert any("Blockwise" in segment.source for part in step.partitions for segment in part.segments) == is_numpy_s
+        got, kept, is_large_here = session.run([y, stored, is_large], {x: values})
+        expected = np.tanh(values * values.dtype.type(2) + values.dtype.type(1))
+        np.testing.assert_allclose(got.astype("f8"), expected.astype("f8"), rtol=1e-2 if dtype == "bfloat16" else 1e-6)
+        np.testing.assert_array_equal(session.run(v), kept)
+        assert is_large_here
+
+
+def test_small_products_leave_the_number_of_torch_s_threads_as_it_was() -> None:
+    before, seen = torch.get_num_threads(), []
+
+    def look(value: Any) -> Any:
+        seen.append(torch.get_num_threads())
+        return value
+
+    with Graph().as_default() as graph, graph.device(TORCH):
+        x = ops.placeholder("float32", None)
+        product = ops.matmul(x, x)
+        seen_between = ops.py_func(look, [product], "float32")
+    with Session(graph=graph, config=CONFIG) as session:
+        session.run(seen_between, {x: np.ones((4, 4))})
+        with pytest.raises(InvalidArgumentError):
+            session.run(product, {x: np.ones((4, 5))})
+        assert [*seen, torch.get_num_threads()] == [before, before]
 
 
 def test_a_type_that_is_not_asked_for_is_not_there() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,27 @@ def test_a_type_without_a_kernel_is_told_once_by_name(caplog: pytest.LogCaptureF
         with session_of(graph) as session:
             session.run([y, count], {x: [1.0, 2.0]})
     assert [r.message for r in caplog.records] == ["BOX has no kernel for Asinh: it runs with that of the CPU"]
+
+
+@pytest.mark.parametrize("size", [[1024, 1024], None])
+def test_runs_on_large_arrays_are_numpy_s_where_it_shares_their_memory(size: Any) -> None:
+    class Lent(Boxes):
+        kernels = replace(Boxes.kernels, shares_memory=True)
+
+    register_device_factory("LENT", Lent())
+    values = np.random.default_rng(1).random((1024, 1024)).astype("f4")
+    for device, called in {"BOX": [np.multiply, np.add], "LENT": []}.items():
+        with Graph().as_default() as graph, graph.device(f"/device:{device}:0"):
+            x = ops.placeholder("float32", size)
+            y = ops.exp(x * 2.0 + 1.0)  # the last is hosted
+        with Session(graph=graph, config=ConfigProto(device_count={device: 1})) as session:
+            if size is None:
+                np.testing.assert_array_equal(session.run(y, {x: [0.0]}), np.exp(np.float32([1.0])))
+            own_arrays.calls.clear()
+            given = values.copy()
+            np.testing.assert_array_equal(session.run(y, {x: given}), np.exp(values * np.float32(2) + np.float32(1)))
+            np.testing.assert_array_equal(given, values)
+            assert own_arrays.calls == called
 
 
 def test_an_entry_point_of_another_distribution_brings_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from actorsession import Graph, ops
 from actorsession.errors import InaccessibleTensorError, InvalidArgumentError
-from actorsession.session.fetches import fetch_key, map_fetches
+from actorsession.session.fetches import map_fetches
+from actorsession.session.request import fetch_key
 from tests.rows import for_each
 
 Pair = namedtuple("Pair", ["first", "second"])

@@ -13,9 +13,8 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from actorsession.extend import NOT_DIFFERENTIABLE, Completion, OpDef
+from actorsession.extend import NOT_DIFFERENTIABLE, Completion, OpDef, TensorSpec
 from actorsession.extend import register_op as register
-from actorsession.graph.node import spec
 from tests.cluster.kit import eventually, in_process, soon
 from tests.nodes import op_type
 from tests.rows import for_each
@@ -72,7 +71,12 @@ class Later:
 
 
 _FIELDS: Any = {"attrs": {"later": "", "outputs": 1}, "stateful": True, "suspends": True, "keeps": frozenset([0])}
-op_type("TestLater", Later.kernel, infer=lambda ctx: [spec(acts.float32, None)] * ctx.attrs["outputs"], **_FIELDS)
+op_type(
+    "TestLater",
+    Later.kernel,
+    infer=lambda ctx: [TensorSpec(acts.float32, acts.TensorShape(None))] * ctx.attrs["outputs"],
+    **_FIELDS,
+)
 
 
 ONE_THREAD = acts.ConfigProto(inter_op_parallelism_threads=1)
@@ -128,7 +132,7 @@ async def test_a_kernel_may_return_a_completion(how: str) -> None:
     register(
         OpDef(
             name=name,
-            infer=lambda ctx: [spec(acts.float32, [])],
+            infer=lambda ctx: [TensorSpec(acts.float32, acts.TensorShape([]))],
             kernel=lambda ctx: begin,
             gradient=NOT_DIFFERENTIABLE,
             attrs={},

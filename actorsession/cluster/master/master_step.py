@@ -280,13 +280,14 @@ class MasterProgram(Program):
     def begin(self, run: ClientRun) -> None:
         """Run a step; see ``StepProgram.begin``."""
         session, graph = self.session, self.graph
+        members = session.plans.membership
         compares = False
         if run.asked is not None or self._is_debugged or len(run.values) != self._count:
             self._check(run, self._count)
             compares = graph is not None and bool(self._unread_clocks(graph, run))
         if graph is None:
             graph = self.bind()
-        if graph is None or compares or session.over is not None or session.plans.membership.changed:
+        if graph is None or compares or session.over is not None or members.view.version != members.version:
             self.begin_later(run)
             return
         nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.master.absent_tasks import AbsentTasks
 from actorsession.cluster.master.device_discovery import AWAY, GRACE, RETRY, FoundTask, look_for_tasks, sooner
-from actorsession.cluster.master.env import Changes, Member
+from actorsession.cluster.master.env import Changes, ClusterMembership, Member
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import CONNECT_TIMEOUT
@@ -47,6 +47,9 @@ class Membership:
     Attributes:
         cluster: the cluster.
         members: the members.
+        version: that of the cluster as of the last ``follow``.
+        view: has the version of the cluster; with a cluster of the session's own, which does not change, it is this
+            object. What each step asks compares the two without a call, as ``changed`` does.
     """
 
     def __init__(self, cluster: SessionCluster, members: SessionMembers) -> None:
@@ -54,13 +57,14 @@ class Membership:
         self.members = members
         self._absent = AbsentTasks(cluster, self._admit)
         self._changing = asyncio.Lock()
-        self._version = -1
+        self.version = -1
+        self.view: ClusterMembership | Membership = cluster.env.cluster if cluster.own is None else self
         self._tasks: Mapping[str, str] = {}  # the session's tasks, as of the last ``follow``
 
     @property
     def changed(self) -> bool:
         """Whether the cluster has changed since the last ``follow``."""
-        return self.cluster.own is None and self.cluster.env.cluster.version != self._version
+        return self.view.version != self.version
 
     @property
     def missing(self) -> Mapping[str, str]:
@@ -105,7 +109,7 @@ class Membership:
         """
         async with self._changing:
             version, addresses = self.cluster.env.cluster.version, self.cluster.wanted()
-            if version == self._version:
+            if version == self.version:
                 return Changes()
             new = {t: a for t, a in addresses.items() if t not in self.members.by_task}
             tasks, reasons = await look_for_tasks(new, self.cluster.links.worker, deadline, ())
@@ -310,7 +314,7 @@ class Membership:
             self.members.unconfirmed.pop(task, None)
         known = {**self.missing, **reasons}
         self._absent.reasons = {t: known.get(t, t) for t in addresses if t not in members}
-        self._tasks, self._version = addresses, version
+        self._tasks, self.version = addresses, version
         self.members.replace(addresses, members, changes)
         return changes, moved
 

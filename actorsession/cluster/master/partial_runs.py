@@ -92,7 +92,8 @@ class PartialProgram(Program):
         if run.asked is not None or self._is_debugged or run.values:
             self._check(run, 0)
         session, graph = self.session, self.graph or self.bind()
-        if graph is None or session.over is not None or session.plans.membership.changed:
+        members = session.plans.membership
+        if graph is None or session.over is not None or members.view.version != members.version:
             self.begin_later(run)
             return
         plan, debug_run = graph.partial, None if run.asked is None else run.asked.debug_run

@@ -46,29 +46,32 @@ class StepGate:
     Args:
         workers: the other tasks; a step that sends over a backlogged link to one of them is held.
         children: own the waiting.
+
+    Attributes:
+        by_link: the held steps by the task whose link they wait for, and by their ids.
     """
 
     def __init__(self, workers: WorkerCacheInterface, children: Children) -> None:
         self._workers = workers
         self._children = children
-        self._held: dict[str, OrderedDict[int, HeldStep]] = {}
+        self.by_link: dict[str, OrderedDict[int, HeldStep]] = {}
         # The link of the step that is being started, and when that step was first held.
         self._releasing: str | None = None
         self._since: float | None = None
 
     def __len__(self) -> int:
         """Return the number of held steps."""
-        return sum(map(len, self._held.values()))
+        return sum(map(len, self.by_link.values()))
 
     @property
     def steps(self) -> dict[int, HeldStep]:
         """The held steps by step id, those of each link in the order in which they came."""
-        return {step_id: held for steps in self._held.values() for step_id, held in steps.items()}
+        return {step_id: held for steps in self.by_link.values() for step_id, held in steps.items()}
 
     def blocked(self, tasks: Iterable[str]) -> str | None:
         """Return the first task whose link a step that sends to ``tasks`` has to wait for."""
         for task in tasks:
-            behind = task in self._held and task != self._releasing
+            behind = task in self.by_link and task != self._releasing
             if behind or self._workers.is_backlogged(task):
                 return task
         return None
@@ -82,28 +85,28 @@ class StepGate:
             begin: starts it.
             fail: ends it with an error instead.
         """
-        steps = self._held.get(name)
+        steps = self.by_link.get(name)
         if steps is None:
-            steps = self._held[name] = OrderedDict()
+            steps = self.by_link[name] = OrderedDict()
             _ = self._children.start(self._begin_later(name), name=f"hold steps that send to {name}")
         since = current_host().clock.monotonic() if self._since is None else self._since
         steps[step_id] = HeldStep(begin, fail, name, since)
 
     def give_up(self, step_id: int, error: OpError) -> None:
         """End a step if it is held."""
-        for steps in self._held.values():
+        for steps in self.by_link.values():
             held = steps.pop(step_id, None)
             if held is not None:
                 held.fail(error)
 
     def close(self, error: OpError) -> None:
         """End every held step."""
-        for steps in self._held.values():
+        for steps in self.by_link.values():
             for step_id in list(steps):
                 self.give_up(step_id, error)
 
     async def _begin_later(self, name: str) -> None:
-        steps = self._held[name]
+        steps = self.by_link[name]
         try:
             while steps:
                 await self._workers.wait_for_capacity(name)
@@ -113,7 +116,7 @@ class StepGate:
         finally:
             for step_id in list(steps):  # the session was stopped without an error
                 self.give_up(step_id, AbortedError("the worker session was stopped"))
-            del self._held[name]
+            del self.by_link[name]
 
     def _begin_now(self, held: HeldStep) -> None:
         self._releasing, self._since = held.link, held.since

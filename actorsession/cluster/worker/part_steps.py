@@ -205,12 +205,15 @@ class PartSteps:
         if self.over is not None or registered.released or len(feeds) != registered.feeds:
             raise self._refusal(registered, feeds)
         if registered.sends_to:
-            link = self.held.blocked(registered.sends_to)
+            # Mostly none is held and no link has a backlog, which takes no more calls than this.
+            held, is_backlogged = self.held, self._env.workers.is_backlogged
+            waits = held.by_link or any(map(is_backlogged, registered.sends_to))
+            link = held.blocked(registered.sends_to) if waits else None
             if link is not None:
                 if asked is not None and asked.trace:
                     asked = replace(asked, held_by=link, arrived=asked.arrived or current_host().clock.time())
                 begin = partial(self._begin_held, registered, peer, step_id, feeds, waiter, asked)
-                self.held.hold(link, step_id, begin, waiter.part_failed)
+                held.hold(link, step_id, begin, waiter.part_failed)
                 return None
         graph, pool, env = registered.graph, self._pool, self._env
         trace, debug = asked is not None and asked.trace, None

@@ -28,6 +28,10 @@ TORCH_TYPES: dict[DType, torch.dtype] = {
 """The dtypes whose tensors a torch device holds."""
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_CONJUGATED = frozenset({torch.complex64, torch.complex128})
+# Those that ``torch.from_numpy`` takes as they are.
+_ALIKE = frozenset({np.dtype(name) for name in ("f4", "f8", "f2", "?", "c8", "c16")})
+_from_numpy = torch.from_numpy
 Tensor: TypeAlias = torch.Tensor
 
 
@@ -73,6 +77,13 @@ class TorchArrays:
         """See ``DeviceArrays.to_device``."""
         if type(value) is Tensor:
             return value
+        if self._is_host:
+            array = np.asarray(value)
+            if array.dtype in _ALIKE and array.flags.writeable:
+                try:
+                    return _from_numpy(array)  # most values; what ``borrowed`` does beside takes longer
+                except ValueError:
+                    pass
         tensor = borrowed(value)
         return tensor if self._is_host else tensor.to(self.device)
 
@@ -81,12 +92,10 @@ class TorchArrays:
         if type(value) is not Tensor:
             return getattr(value, "on_host", value)  # a variable has both faces
         tensor = value if self._is_host else value.cpu()
-        if tensor.is_complex():
-            tensor = tensor.resolve_conj()
         if tensor.dtype is torch.bfloat16:
             array = tensor.contiguous().view(torch.int16).numpy().view(_BFLOAT16)
         else:
-            array = tensor.numpy()
+            array = (tensor.resolve_conj() if tensor.dtype in _CONJUGATED else tensor).numpy()
         return array if array.ndim else array[()]
 
     def own(self, value: Any) -> Tensor:

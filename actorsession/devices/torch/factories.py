@@ -22,7 +22,7 @@ class TorchCpu(CpuFactory):
     """``TORCH_CPU``: the processor, with torch's kernels."""
 
     priority = DeviceFactory.priority
-    kernels = DeviceKernels(arrays=lambda device: _CPU, rows=ROWS, transparent=TRANSPARENT)
+    kernels = DeviceKernels(arrays=lambda device: _CPU, rows=ROWS, transparent=TRANSPARENT, shares_memory=True)
 
     def list_physical_devices(self) -> Sequence[str]:
         """Return the one processor."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 from actorsession.extras import require
 
@@ -21,4 +23,16 @@ finally:
     if not _CHOSEN:
         del os.environ[_SPINS]
 
-__all__ = ["torch"]
+__all__ = ["USUAL_THREADS", "in_one_thread", "torch"]
+
+USUAL_THREADS = torch.get_num_threads()
+"""The threads of kernels that are not too small for more than one."""
+
+
+def in_one_thread(function: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
+    """Call a function of torch that would start threads for too little work."""
+    torch.set_num_threads(1)  # of the calling thread, as below
+    try:
+        return function(*arguments, **settings)
+    finally:
+        torch.set_num_threads(USUAL_THREADS)

@@ -302,7 +302,7 @@ def _locate(error: OpError, context: NodeContext) -> None:
 
 def _into(context: KernelContext) -> Callable[..., Any] | None:
     """Return the function of an elementwise node that writes to an array, if its op has one."""
-    into = definition_of(context).into
+    into = lookup(context.op).into  # into numpy arrays, whatever the device
     return None if into is None else into(context)
 
 

@@ -259,10 +259,9 @@ class Emitter:
 
     def bind_into(self, i: int) -> tuple[str, Kernel]:
         """Return the global name of a node's function that writes to an array, and the function."""
-        context, op = self.flow.context(i), self.flow.ops[i]
-        function = None if op is None or op.into is None else op.into(context)
+        function = self.flow.into(i)
         assert function is not None, f"node {i} does not write into an existing array"
-        return self._bound("o", i, context), function
+        return self._bound("o", i), function
 
     def number(self, i: int) -> int:
         """Return the number of a node in the code."""

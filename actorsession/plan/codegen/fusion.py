@@ -89,8 +89,7 @@ def fused(flow: UseDef, nodes: Iterable[int]) -> list[int | Run]:
 
 def _may_be_large(flow: UseDef, i: int) -> bool:
     """Return whether a node can be part of a run, as far as static types show."""
-    op = flow.ops[i]
-    if op is None or op.into is None or len(flow.nodes[i].outputs) != 1:
+    if flow.ops[i] is None or len(flow.nodes[i].outputs) != 1:
         return False
     shape = flow.nodes[i].outputs[0].shape
     size = shape.num_elements()
@@ -98,7 +97,7 @@ def _may_be_large(flow: UseDef, i: int) -> bool:
         return False
     arrays = [ref for ref in flow.inputs[i] if not flow.is_scalar(ref)]
     alike = all(flow.nodes[j].outputs[k].shape.sizes == shape.sizes for j, k in arrays)
-    return bool(arrays) and alike and op.into(flow.context(i)) is not None
+    return bool(arrays) and alike and flow.into(i) is not None
 
 
 def write_run(block: Emitter, run: Run, write_one_by_one: Callable[[], None]) -> None:
@@ -116,7 +115,7 @@ def write_run(block: Emitter, run: Run, write_one_by_one: Callable[[], None]) ->
     number = block.number(run[-1])
     block.text.runs.append(tuple(map(block.number, run)))
     name = f"b{number}"
-    operands = [block.value(ref) for ref in part.operands]
+    operands = [block.on_host(ref, block.value(ref)) for ref in part.operands]
     test = f"if not {name}.takes({', '.join(operands[: part.arrays])}):"
     if not block.flow.nodes[run[-1]].outputs[0].shape.is_fully_defined():
         # The call would be a tenth of the time of a short run of small arrays.
@@ -131,6 +130,9 @@ def write_run(block: Emitter, run: Run, write_one_by_one: Callable[[], None]) ->
     block.indent += INDENT
     call = f"{', '.join(results)} = {name}(C.check, {', '.join(operands)})"
     block.line(call + block.comment(run[-1]), number)
+    for ref, result in zip(part.results, results, strict=True):
+        if block.flow.is_of_device(ref):
+            block.line(f"{result} = on_device({result})")
     ended = [v for ref, v in zip(part.operands, before, strict=True) if block.has_ended(ref)]
     dead = [name for name in ended if name not in results]
     if dead:

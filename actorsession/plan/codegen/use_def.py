@@ -17,11 +17,11 @@ from dataclasses import replace
 from functools import cached_property
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.device_kernels import arrays_of, definition_of
-from actorsession.graph.dtypes import resource, variant
+from actorsession.graph.device_kernels import definition_of, kernels_of
+from actorsession.graph.dtypes import bfloat16, float16, resource, variant
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
 from actorsession.graph.node import NodeDef
-from actorsession.graph.registry import Array, OpDef, lookup
+from actorsession.graph.registry import Array, Kernel, OpDef, lookup
 from actorsession.plan.abandonment import check_wanted
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.partition import RECV, SEND, Partition
@@ -32,6 +32,8 @@ from actorsession.plan.trip_counts import nodes_of_varying_cost
 __all__ = ["Ref", "UseDef", "function_use_def"]
 
 Ref = tuple[int, int]
+
+_HALF = frozenset({bfloat16, float16})
 
 
 class UseDef:
@@ -78,7 +80,8 @@ class UseDef:
             (*[i for i, _ in refs], *[number[name] for name in n.control_inputs])
             for n, refs in zip(self.nodes, self.inputs, strict=True)
         ]
-        self.arrays = arrays_of(self._device)
+        self._kernels = kernels_of(self._device)
+        self.arrays = None if self._kernels is None else self._kernels.arrays(self._device)
         self.ops: list[OpDef | None] = [self._definition(i) for i in range(len(self.nodes))]
         self.outside = [n.op in (ARG, RECV) for n in self.nodes]
         self.once = [op is not None and op.once for op in self.ops]
@@ -98,6 +101,19 @@ class UseDef:
     def is_of_device(self, ref: Ref) -> bool:
         """Return whether a value is an array that is not numpy's."""
         return self.arrays is not None and self.arrays.holds(self.nodes[ref[0]].outputs[ref[1]].dtype)
+
+    def into(self, i: int) -> Kernel | None:
+        """Return the function by which a node writes its result into a numpy array; ``None`` if it has none.
+
+        A node of a device whose arrays share their memory with numpy's has that of the CPU, but for half precision,
+        in which numpy is slow.
+        """
+        op = self.ops[i]
+        if op is not None and self._kernels is not None:
+            specs = [self.nodes[j].outputs[output] for j, output in self.inputs[i]] + [*self.nodes[i].outputs]
+            is_half = any(spec.dtype in _HALF for spec in specs)
+            op = lookup(op.name) if self._kernels.shares_memory and not is_half else None
+        return None if op is None or op.into is None else op.into(self.context(i))
 
     def context(self, i: int) -> NodeContext:
         """Return the context for the kernel factory of a node, before there is a device.

@@ -23,13 +23,13 @@ from actorsession.plan.signature import RunSignature
 from actorsession.process_bound import ProcessBound
 from actorsession.session.blocking import IN_LOOP
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys, flatten_feeds
-from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
+from actorsession.session.fetches import check_not_empty, map_fetches
 from actorsession.session.notebooks import CellCalls, blocks_loop, without_loop
 from actorsession.session.partial.partial_runs import PartialRuns
+from actorsession.session.request import Request, fetch_key
 
 if TYPE_CHECKING:
     from actorsession.session.base import BaseSession as _Base
-    from actorsession.session.request import Request
 else:
     _Base = object
 
