@@ -162,6 +162,7 @@ ROWS = [
             (some(2, 5, 6, 3), sizes(3, 2, 3, 4), some(2, 3, 3, 4)),
             (some(0, 5, 6, 3), sizes(3, 2, 3, 4), some(0, 3, 3, 4)),
             (some(2, 5, 2, 3), sizes(3, 2, 3, 4), some(2, 3, 1, 4)),
+            (some(2, 5, 6, 3, dtype=np.float64), sizes(3, 2, 3, 1), some(2, 3, 3, 1, dtype=np.float64)),
         ],
         [(some(1, 4, 5, 2), sizes(3, 2, 2, 2), some(1, 2, 3, 2))],
         [

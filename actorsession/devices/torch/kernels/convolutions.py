@@ -103,20 +103,19 @@ def _convolution(context: KernelContext) -> Kernel:
 
 
 def _back(
-    x: Tensor, filters: Tensor, back: Tensor, slides: Sliding, pads: list[int], masks: list[bool]
+    x: Tensor, weights: Tensor, back: Tensor, slides: Sliding, pads: list[int], masks: list[bool]
 ) -> tuple[Tensor, Tensor]:
-    groups = x.shape[1] // filters.shape[-2]
     by_images, by_filters, _ = aten.convolution_backward(
         back,
         x,
-        _as_torch(filters),
+        weights,
         None,
         slides.strides,
         pads,
         slides.dilations,
         False,
         [0] * len(pads),
-        groups,
+        x.shape[1] // weights.shape[1],
         [*masks, False],
     )
     return by_images, by_filters
@@ -137,7 +136,7 @@ def _input_gradient(context: KernelContext) -> Kernel:
         spatial = list(x.shape[2:])
         if around is not None:
             x = functional.pad(x, around)
-        out, _ = _back(x, filters, _channels_second(back, data_format), slides, pads, [True, False])
+        out, _ = _back(x, _as_torch(filters), _channels_second(back, data_format), slides, pads, [True, False])
         return _restored(_cropped(out, around, spatial), data_format)
 
     return kernel
@@ -162,8 +161,9 @@ def _filter_gradient(context: KernelContext) -> Kernel:
         pads, around = _padding(slides)
         if around is not None:
             x = functional.pad(x, around)
-        filters = back.new_empty(filter_size)
-        _, out = _back(x, filters, _channels_second(back, data_format), slides, pads, [False, True])
+        # Of 64-bit floats torch has no gradient by filters in another order, where they have one output channel.
+        weights = torch.empty_like(_as_torch(back.new_empty(filter_size)), memory_format=torch.contiguous_format)
+        _, out = _back(x, weights, _channels_second(back, data_format), slides, pads, [False, True])
         return _from_torch(out)
 
     return kernel
