@@ -162,7 +162,7 @@ def _filter_gradient(context: KernelContext) -> Kernel:
         if around is not None:
             x = functional.pad(x, around)
         # Of 64-bit floats torch has no gradient by filters in another order, where they have one output channel.
-        weights = torch.empty_like(_as_torch(back.new_empty(filter_size)), memory_format=torch.contiguous_format)
+        weights = _as_torch(back.new_empty(filter_size)).contiguous()
         _, out = _back(x, weights, _channels_second(back, data_format), slides, pads, [False, True])
         return _from_torch(out)
 
