@@ -91,6 +91,9 @@ def test_the_page_has_all_rows_of_the_table() -> None:
     page = (Path(running.__file__).parents[2] / "docs" / "tensorflow1.md").read_text(encoding="utf-8")
     for row in ROWS:
         assert f"[{row.repository}]({row.url}) | `{row.commit[:8]}` | {row.what} |" in page
+    compared = set(re.findall(r"(?m)^\| ([^\s\[]+/\S+) \| (.*?) \| ", page.partition("## With torch's kernels")[2]))
+    assert len({repository for repository, _ in compared}) >= 10
+    assert compared <= {(row.repository, row.what) for row in ROWS}
 
 
 def test_a_row_of_markdown_has_our_figures_and_those_of_tensorflow() -> None:
