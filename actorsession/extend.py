@@ -44,7 +44,8 @@ _NAMES = {
     "actorsession.plan.signature": "RunSignature",
     "actorsession.registrations": "registration_scope",
     "actorsession.runtime.devices": (
-        "CPU_PRIORITY Device DeviceFactory new_incarnation register_device_factory registered_device_types"
+        "CPU_PRIORITY Device DeviceFactory new_incarnation prefer_device_type register_device_factory "
+        "registered_device_types"
     ),
     "actorsession.runtime.virtual_devices": "VirtualDevices",
     "actorsession.session": ("SessionFactory SessionOptions register_factory=register_session_factory"),

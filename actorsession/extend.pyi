@@ -49,8 +49,8 @@ from actorsession.plan.signature import RunSignature as RunSignature
 from actorsession.registrations import registration_scope as registration_scope
 from actorsession.runtime.devices import (
 CPU_PRIORITY as CPU_PRIORITY, Device as Device, DeviceFactory as DeviceFactory, new_incarnation as
-new_incarnation, register_device_factory as register_device_factory, registered_device_types as
-registered_device_types
+new_incarnation, prefer_device_type as prefer_device_type, register_device_factory as
+register_device_factory, registered_device_types as registered_device_types
 )
 from actorsession.runtime.virtual_devices import VirtualDevices as VirtualDevices
 from actorsession.session import (
@@ -94,8 +94,8 @@ __all__ = [
 "TlsTransport", "Transport", "TransportError", "UnixTransport", "VariableHolder", "VirtualDevices",
 "WrongPeer", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "convert_to_tensor",
 "first", "get_default_graph", "many", "merged_shape", "new_incarnation", "no_outputs", "node",
-"one", "op", "parse_address", "register_device_factory", "register_graph_pass", "register_op",
-"register_session_factory", "register_transport", "registered_device_types",
-"registered_graph_passes", "registered_ops", "registration_scope", "same", "scalar",
-"transport_schemes", "unregister_graph_pass", "unregister_transport"
+"one", "op", "parse_address", "prefer_device_type", "register_device_factory",
+"register_graph_pass", "register_op", "register_session_factory", "register_transport",
+"registered_device_types", "registered_graph_passes", "registered_ops", "registration_scope",
+"same", "scalar", "transport_schemes", "unregister_graph_pass", "unregister_transport"
 ]
