@@ -9,6 +9,7 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 VENV=$ROOT/.venv
 PINS=scripts/constraints.txt    # as pip sees it, which runs in ROOT; scripts/renew writes it
 PYTHONS="3.11 3.12 3.13 3.14"   # the versions that we are for, the oldest first
+TORCH_INDEX=https://download.pytorch.org/whl/cpu # builds of torch without CUDA
 PYTHON=            # set by find_python
 NEWLINE=$'\n'
 UV=                # set by find_uv

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scripts.repositories import run as running
-from scripts.repositories.command import main, markdown
+from scripts.repositories.command import by_device, main, markdown
 from scripts.repositories.row import Row
 from scripts.repositories.run import Outcome
 from scripts.repositories.sign import Falls, Reaches, Sign
@@ -90,15 +91,28 @@ def test_the_page_has_all_rows_of_the_table() -> None:
     page = (Path(running.__file__).parents[2] / "docs" / "tensorflow1.md").read_text(encoding="utf-8")
     for row in ROWS:
         assert f"[{row.repository}]({row.url}) | `{row.commit[:8]}` | {row.what} |" in page
+    compared = set(re.findall(r"(?m)^\| ([^\s\[]+/\S+) \| (.*?) \| ", page.partition("## With torch's kernels")[2]))
+    assert len({repository for repository, _ in compared}) >= 10
+    assert compared <= {(row.repository, row.what) for row in ROWS}
 
 
 def test_a_row_of_markdown_has_our_figures_and_those_of_tensorflow() -> None:
     row = Row(source=f"a/b@{40 * '0'}", what="x", programs=(), sign=LOSS, figure="0.8, the paper")
     ours, theirs = Outcome(True, "loss 2 → 1", 3.0), Outcome(True, "loss 2 → 0.9", 3.0)
-    assert markdown([(row, ours, None)]).splitlines()[-1] == (
+    assert markdown([(row, [ours], None)]).splitlines()[-1] == (
         "| [a/b](https://github.com/a/b) | `00000000` | x | loss 2 → 1 | 0.8, the paper |"
     )
-    assert markdown([(row, ours, theirs)]).endswith("| loss 2 → 0.9, TensorFlow 2.21 |")
+    assert markdown([(row, [ours], theirs)]).endswith("| loss 2 → 0.9, TensorFlow 2.21 |")
+
+
+def test_a_row_of_markdown_that_compares_devices_has_the_figures_and_the_time_of_a_step_on_each() -> None:
+    row = Row(source=f"a/b@{40 * '0'}", what="x", programs=(), sign=LOSS)
+    outcomes = [Outcome(True, "loss 2 → 1", 3.0, step=0.0125), Outcome(False, "loss 2 → 3", 3.0)]
+    assert by_device([(row, outcomes, None)], ["cpu", "torch-cpu"]).splitlines() == [
+        "| repository | what is run | cpu | torch-cpu | ms, cpu | ms, torch-cpu |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| a/b | x | loss 2 → 1 | **loss 2 → 3** | 12.5 | - |",
+    ]
 
 
 # --- runs
@@ -136,6 +150,38 @@ def test_what_is_committed_is_run_and_the_clone_stays_as_it_is(
     assert main([str(tmp_path)], [row_of(commit)]) == 0
     assert "a/b: learnt, loss" in capsys.readouterr().out
     assert (tmp_path / "a" / "b" / "train.py").read_text() == "raise SystemExit(3)"
+
+
+@pytest.mark.process
+def test_each_device_is_named_with_what_was_learnt_on_it_and_the_time_of_a_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    commit = clone(tmp_path / "a" / "b", TRAINS + "    print('torch', str(sess.list_devices()).count('TORCH_CPU:0'))")
+    asked = [str(tmp_path), "--device", "cpu", "torch-cpu", "--markdown"]
+    assert main(asked, [row_of(commit, sign=Reaches("torch", r"torch (\d)", least=0))]) == 0
+    numpys, torchs, *rest = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"a/b: learnt, torch 0 \(\d+ s, \S+ ms a step\)", numpys)
+    assert re.fullmatch(r"a/b on torch-cpu: learnt, torch 1 \(\d+ s, \S+ ms a step\)", torchs)
+    assert "1 of 1 have learnt; 0 clones are missing." in rest
+    assert rest[-1].startswith("| a/b | x | torch 0 | torch 1 | ")
+
+
+@pytest.mark.process
+def test_programs_with_one_seed_have_the_same_random_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draws = (
+        "import random\nimport numpy as np\nimport tensorflow as tf\n"
+        "with tf.Graph().as_default(), tf.Session() as sess:\n"
+        "    print('sum', random.random() + np.random.rand() + sess.run(tf.random_uniform([])))\n"
+    )
+    row = row_of(clone(tmp_path / "a" / "b", draws), sign=Reaches("sum", r"sum (\S+)"))
+    sums = []
+    for seed in ("1", "1", "2"):
+        assert main([str(tmp_path), "--seed", seed], [row]) == 0
+        sums.append(re.findall(r"learnt, (sum \S+)", capsys.readouterr().out))
+    assert sums[0] == sums[1] != sums[2]
 
 
 @pytest.mark.process

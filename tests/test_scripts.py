@@ -22,7 +22,7 @@ from scripts import requirements
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = ["demo", "test", "check", "renew", "docs", "faults", "check-gpu"]
+NAMES = ["demo", "test", "check", "renew", "docs", "faults", "check-gpu", "famous"]
 ENTRIES = [*(f"scripts/{name}" for name in NAMES), ".ci/run"]
 SOURCED = ["scripts/setup.sh", "scripts/stages.sh"]
 
@@ -61,7 +61,7 @@ case "$1 $2" in
         eval "${{PYTEST_DOES:-:}}"
         ;;
     "-m scripts.changed") echo tests/test_one.py ;;
-    "-m scripts.pages" | "-m sphinx" | "-m scripts.site.search")
+    "-m scripts.pages" | "-m sphinx" | "-m scripts.site.search" | "-m scripts.repositories")
         echo "$*" >>"$CALLS"
         [ "$2" != sphinx ] || exit "${{TOOLS_END_WITH:-0}}"
         ;;
@@ -649,6 +649,21 @@ def test_ctrl_c_during_the_set_up_ends_at_once_with_one_line_and_nothing_left(in
     *phases, last = output.splitlines()
     assert last == "Stopped during the set-up; nothing is left running."
     assert [phase.split(" ")[1] for phase in phases] == ["making", "updating"]
+
+
+# --- public repositories
+
+
+@pytest.mark.parametrize("device", ["cpu", "torch-cpu"])
+def test_torch_is_installed_for_public_repositories_where_they_are_to_run_with_it(
+    checkout: Checkout, device: str
+) -> None:
+    words = ["a folder", "--device", device]
+    run = checkout.run([str(checkout.root / "scripts" / "famous"), *words])
+    assert (run.returncode, run.stderr) == (0, "")
+    _, _, _, *torchs, repositories = checkout.made_calls()
+    assert torchs == [call for call in engines(checkout) if device == "torch-cpu" and "--group torch" in call]
+    assert repositories == f"-m scripts.repositories {' '.join(words)}"
 
 
 # --- starting the demo

@@ -66,7 +66,7 @@ def add_to(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from actorsession.compat.alias import install_alias, shim_folder
+    from actorsession.compat.alias import DEVICE, install_alias, shim_folder
     from actorsession.compat.found_keras import missing_because
     from actorsession.compat.older_conversions import are_needed
     from actorsession.compat.older_names import restore_older_names
@@ -86,6 +86,7 @@ def _run(options: argparse.Namespace) -> int:
     # Processes that the program starts, and those that multiprocessing spawns, look for it there.
     shim, inherited = str(shim_folder()), os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([shim, *([inherited] if inherited else [])])
+    os.environ[DEVICE] = "" if options.device == "cpu" else options.device.upper().replace("-", "_")
     own = os.getcwd() if options.module else str(Path(options.script).resolve().parent)
     sys.path[:1] = [own, shim]
     sys.argv[:] = [options.script, *options.arguments]

@@ -23,7 +23,18 @@ from actorsession.compat import found_keras
 from actorsession.compat.absent import explain
 from actorsession.compat.v1.internals.module_paths import inside_contrib
 
-__all__ = ["MissingAttributeError", "MissingModuleError", "find_name", "install_alias", "remove_alias", "shim_folder"]
+__all__ = [
+    "DEVICE",
+    "MissingAttributeError",
+    "MissingModuleError",
+    "find_name",
+    "install_alias",
+    "remove_alias",
+    "shim_folder",
+]
+
+DEVICE = "ACTORSESSION_TF1_DEVICE"
+"""The environment variable with the device type that processes of a program prefer; empty for the usual one."""
 
 _ROOT, _TARGET = "tensorflow", "actorsession.compat.v1"
 _SAME = "compat.v1"  # where TensorFlow has the same names once more

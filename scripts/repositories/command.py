@@ -18,6 +18,7 @@ from .table import ROWS
 
 __all__ = ["main", "markdown"]
 
+_NUMPY = "cpu"
 _LEARNT, _NOT_LEARNT, _NOTHING_RUN, _INTERRUPTED = 0, 1, 2, 130
 
 
@@ -51,34 +52,51 @@ def main(arguments: Sequence[str], rows: Sequence[Row] = ROWS) -> int:
     except KeyboardInterrupt:
         print("\nStopped.")
         return _INTERRUPTED
-    learnt = sum(ours.learnt for _, ours, _ in outcomes)
+    learnt = sum(all(each.learnt for each in ours) for _, ours, _ in outcomes)
     print(f"\n{learnt} of {len(found)} have learnt; {len(chosen) - len(found)} clones are missing.")
     if options.markdown:
-        print("\n" + markdown(outcomes))
+        compares = options.device != [_NUMPY]
+        print("\n" + (by_device(outcomes, options.device) if compares else markdown(outcomes)))
     return _LEARNT if learnt == len(found) else _NOT_LEARNT
 
 
-def markdown(outcomes: Iterable[tuple[Row, Outcome, Outcome | None]]) -> str:
+def markdown(outcomes: Iterable[tuple[Row, Sequence[Outcome], Outcome | None]]) -> str:
     """Return the table for a page: each row with our outcome and that of TensorFlow."""
     lines = ["| repository | commit | what is run | here | TensorFlow or author |", "|---|---|---|---|---|"]
-    for row, ours, theirs in outcomes:
+    for row, (ours, *_), theirs in outcomes:
         beside = row.figure if theirs is None or not theirs.learnt else f"{theirs.words}, TensorFlow 2.21"
         name = f"[{row.repository}]({row.url})"
-        words = ours.words if ours.learnt else f"**{ours.words}**"
-        lines.append(f"| {name} | `{row.commit[:8]}` | {row.what} | {words} | {beside or '-'} |")
+        lines.append(f"| {name} | `{row.commit[:8]}` | {row.what} | {_words(ours)} | {beside or '-'} |")
     return "\n".join(lines)
+
+
+def by_device(outcomes: Iterable[tuple[Row, Sequence[Outcome], Outcome | None]], devices: Sequence[str]) -> str:
+    """Return the table that compares devices: our outcomes on each, with the times of a step."""
+    cells = ["repository", "what is run", *devices, *(f"ms, {device}" for device in devices)]
+    lines = [cells, ["---"] * len(cells)]
+    for row, ours, _ in outcomes:
+        times = ["-" if each.step is None else f"{1e3 * each.step:.3g}" for each in ours]
+        lines.append([row.repository, row.what, *map(_words, ours), *times])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _words(outcome: Outcome) -> str:
+    return outcome.words if outcome.learnt else f"**{outcome.words}**"
 
 
 def _name(row: Row) -> str:
     return f"{row.repository}: {row.what}"
 
 
-def _outcomes(row: Row, options: argparse.Namespace) -> tuple[Outcome, Outcome | None]:
-    """Run a row with this library, and with TensorFlow where that is asked for; print a line for each run."""
-    for _ in range(row.attempts):
-        ours = _outcome(row, options, OURS, "")
-        if ours.learnt:
-            break
+def _outcomes(row: Row, options: argparse.Namespace) -> tuple[list[Outcome], Outcome | None]:
+    """Run a row on each device, and with TensorFlow where that is asked for; print a line for each run."""
+    ours = []
+    for device in options.device:
+        for _ in range(row.attempts):
+            outcome = _outcome(row, options, (*OURS, "--device", device), "" if device == _NUMPY else f" on {device}")
+            if outcome.learnt:
+                break
+        ours.append(outcome)
     if options.beside is None:
         return ours, None
     return ours, _outcome(row, options, (options.beside, *THEIRS), " beside")
@@ -92,11 +110,12 @@ def _outcome(row: Row, options: argparse.Namespace, command: Sequence[str], side
             folder = Path(tempfile.mkdtemp(prefix=f"{row.repository.replace('/', '.')}.", dir=options.keep))
         try:
             check_out(options.folder / row.repository, row.commit, folder)
-            outcome = run(row, folder, command)
+            outcome = run(row, folder, command, options.seed)
         except LookupError as error:
             outcome = Outcome(False, str(error), 0.0)
     verdict = "learnt" if outcome.learnt else "NOT LEARNT"
-    print(f"{row.repository}{side}: {verdict}, {outcome.words} ({outcome.seconds:.0f} s)", flush=True)
+    pace = "" if outcome.step is None else f", {1e3 * outcome.step:.3g} ms a step"
+    print(f"{row.repository}{side}: {verdict}, {outcome.words} ({outcome.seconds:.0f} s{pace})", flush=True)
     if outcome.end:
         print("  | " + outcome.end.replace("\n", "\n  | "), flush=True)
     return outcome
@@ -131,6 +150,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("folder", metavar="FOLDER", type=_placed, help="holds clones as OWNER/NAME")
     parser.add_argument("--only", metavar="PATTERN", nargs="+", default=["*"], help="rows with this in their name")
     parser.add_argument("--beside", metavar="PYTHON", help="an interpreter with tensorflow 2.21")
+    parser.add_argument(
+        "--device",
+        nargs="+",
+        choices=[_NUMPY, "torch-cpu"],
+        default=[_NUMPY],
+        help="run with numpy, with PyTorch on the processor, or with one after the other",
+    )
+    parser.add_argument("--seed", type=int, help="what random numbers begin with, so that runs can be compared")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown in the end")
     parser.add_argument("--list", action="store_true", help="list the rows and end")
     parser.add_argument("--keep", metavar="FOLDER", type=_placed, help="keep the working copies here")

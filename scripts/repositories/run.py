@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from .row import Row
+from .step_times import FOLDER, SEED, median_step
 
 __all__ = ["OURS", "THEIRS", "Outcome", "apart", "check_out", "run"]
 
@@ -24,7 +25,7 @@ _FOLDER = Path(__file__).resolve().parent
 _LOOK = 3.0
 _KEPT = 1500
 
-OURS: tuple[str, ...] = (sys.executable, "-m", "actorsession", "run-tf1")
+OURS: tuple[str, ...] = (sys.executable, str(_FOLDER / "step_times.py"))
 # What follows the Python that has TensorFlow.
 THEIRS: tuple[str, ...] = (str(_FOLDER / "beside.py"),)
 
@@ -37,12 +38,14 @@ class Outcome(NamedTuple):
         words: the figures of the sign, or why there are none.
         seconds: how long all programs took.
         end: the last of what was printed, where the sign was not found.
+        step: the median of the processor time of the step that took most, in seconds; ``None`` if nobody knows.
     """
 
     learnt: bool
     words: str
     seconds: float
     end: str = ""
+    step: float | None = None
 
 
 def apart(requirement: str) -> Path:
@@ -83,13 +86,14 @@ def _feed(pipe: IO[bytes], asked: bytes) -> None:
         pipe.write(asked)
 
 
-def run(row: Row, folder: Path, command: Sequence[str]) -> Outcome:
+def run(row: Row, folder: Path, command: Sequence[str], seed: int | None = None) -> Outcome:
     """Run the programs of a row in a folder with its files.
 
     Args:
         row: the row.
         folder: the working copy, which the programs write into.
         command: what runs a program: ``OURS``, or a Python and ``THEIRS``.
+        seed: what random numbers begin with, of programs that ``OURS`` runs.
     """
     for name, constants in row.constants.items():
         _set_constants(folder / name, constants)
@@ -99,14 +103,16 @@ def run(row: Row, folder: Path, command: Sequence[str]) -> Outcome:
     said = folder / "said-by-all-programs"
     for number, program in enumerate(row.programs, start=1):
         last = number == len(row.programs)
-        status = _run(row, program, folder / row.folder, command, said, began, row.endless and last)
+        environment = _environment(row, folder, seed)
+        status = _run(row, program, folder / row.folder, command, said, began, row.endless and last, environment)
         if status != 0:
             break
     seconds = time.monotonic() - began
     text = said.read_text(encoding="utf-8", errors="replace")
     finding = row.sign.read(text)
     if status == 0 and last:
-        return Outcome(finding.learnt, finding.words, seconds, "" if finding.learnt else _end(text))
+        step = median_step(folder)
+        return Outcome(finding.learnt, finding.words, seconds, "" if finding.learnt else _end(text), step)
     how = f"not done after {row.seconds:g} s" if status is None else f"exit status {status}"
     return Outcome(False, f"{how}; {finding.words}", seconds, _end(text))
 
@@ -129,19 +135,31 @@ def _set_constants(file: Path, constants: Mapping[str, str]) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def _run(
-    row: Row, program: str, folder: Path, command: Sequence[str], said: Path, began: float, endless: bool
-) -> int | None:
-    """Return the exit status of a program, 0 if it was stopped as it has learnt, None at the deadline."""
-    words = [word.replace("DRIVERS", str(_FOLDER / "drivers")) for word in shlex.split(program)]
-    environment = {
+def _environment(row: Row, folder: Path, seed: int | None) -> dict[str, str]:
+    return {
         **os.environ,
         "MPLBACKEND": "Agg",
         "PYTHONUNBUFFERED": "1",
         "TF_CPP_MIN_LOG_LEVEL": "2",
+        FOLDER: str(folder),
+        **({} if seed is None else {SEED: str(seed), "PYTHONHASHSEED": str(seed)}),
         "PYTHONPATH": os.pathsep.join([*(str(apart(each)) for each in row.apart), *row.path]),
         **row.environment,
     }
+
+
+def _run(
+    row: Row,
+    program: str,
+    folder: Path,
+    command: Sequence[str],
+    said: Path,
+    began: float,
+    endless: bool,
+    environment: Mapping[str, str],
+) -> int | None:
+    """Return the exit status of a program, 0 if it was stopped as it has learnt, None at the deadline."""
+    words = [word.replace("DRIVERS", str(_FOLDER / "drivers")) for word in shlex.split(program)]
     with open(said, "ab") as out:
         process = subprocess.Popen(
             [*command, *words],

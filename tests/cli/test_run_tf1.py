@@ -47,7 +47,7 @@ def run(folder: Path, *words: str) -> tuple[int, str, str]:
         [sys.executable, "-m", "actorsession", "run-tf1", *words],
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=100,
         check=False,
         cwd=folder,
     )
@@ -227,6 +227,18 @@ def test_what_asks_for_no_device_runs_on_the_one_that_is_given(tmp_path: Path) -
     else:
         assert (code, out) == (2, "")
         assert "pip install 'actorsession[torch]'" in err
+
+
+@pytest.mark.process
+def test_processes_that_a_program_starts_prefer_the_device_that_it_has(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    (tmp_path / "child.py").write_text(
+        "import tensorflow as tf\nx = tf.constant([1.0, 2.0]) * 3.0\n"
+        "with tf.Session() as session:\n"
+        "    print(session.run(x), session.placement()[x.op.name].device.rpartition('device:')[2])\n"
+    )
+    (tmp_path / "program.py").write_text("import subprocess, sys\nsubprocess.run([sys.executable, 'child.py'])\n")
+    assert run(tmp_path, "--device", "torch-cpu", "program.py") == (0, "[3. 6.] TORCH_CPU:0\n", "")
 
 
 @pytest.mark.process

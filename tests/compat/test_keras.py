@@ -76,18 +76,21 @@ print(json.dumps({"losses": [float(v) for v in history["loss"]]}))
 """
 
 
-def printed(tmp_path: Path, text: str) -> Any:
+def printed(tmp_path: Path, text: str, *options: str) -> Any:
     program = tmp_path / "program.py"
     program.write_text(f"import os\nos.chdir({str(tmp_path)!r})\n{text}")
     path = os.pathsep.join([str(APART), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
-    code, out, err = ran("run-tf1", str(program), PYTHONPATH=path)
+    code, out, err = ran("run-tf1", *options, str(program), PYTHONPATH=path)
     assert code == 0, err
     return json.loads(out.splitlines()[-1])
 
 
+@pytest.mark.parametrize("device", ["cpu", "torch-cpu"])
 @pytest.mark.parametrize("front", FRONTS)
-def test_a_model_learns_is_saved_and_computes_what_numpy_does(front: str, tmp_path: Path) -> None:
-    found = printed(tmp_path, FRONTS[front] + BEGIN + TRAIN)
+def test_a_model_learns_is_saved_and_computes_what_numpy_does(front: str, device: str, tmp_path: Path) -> None:
+    if device == "torch-cpu":
+        pytest.importorskip("torch", reason="torch is not installed")
+    found = printed(tmp_path, FRONTS[front] + BEGIN + TRAIN, "--device", device)
     assert found["losses"][-1] < 0.7 * found["losses"][0]
     w, b, v, c = map(np.array, found["weights"])
     logits = np.maximum(np.array(found["x"]) @ w + b, 0) @ v + c

@@ -100,6 +100,16 @@ ROWS = [
         rtol=1e-5,
     ),
     Row(
+        "Conv2D-whole rows",
+        lambda x, f: nn.conv2d(x, f, [2, 1], "VALID"),
+        lambda x, f: correlated(x, f, [2, 1], "VALID"),
+    ).on([(some(2, 6, 4, 2), some(3, 4, 2, 3))], [(some(1, 4, 3, 2), some(2, 3, 2, 2))], rtol=1e-5),
+    Row(
+        "Conv2D-padding before whole rows",
+        lambda x, f: nn.conv2d(x, f, [1, 2], [[0, 0], [0, 0], [1, 0], [0, 0]]),
+        lambda x, f: correlated(x, f, [1, 2], [(0, 0), (1, 0)]),
+    ).on([(some(2, 4, 2, 2), some(3, 2, 2, 3))], [(some(1, 2, 2, 2), some(2, 2, 2, 1))], rtol=1e-5),
+    Row(
         "Conv2D-paddings",
         lambda x, f: nn.conv2d(x, f, 1, [[0, 0], [1, 2], [0, 1], [0, 0]]),
         lambda x, f: correlated(x, f, [1, 1], [(1, 2), (0, 1)]),
@@ -130,6 +140,7 @@ ROWS = [
         [
             (sizes(2, 5, 6, 3), some(3, 2, 3, 4), some(2, 3, 3, 4)),
             (sizes(0, 5, 6, 3), some(3, 2, 3, 4), some(0, 3, 3, 4)),
+            (sizes(2, 5, 2, 3), some(3, 2, 3, 4), some(2, 3, 1, 4)),
         ],
         [(sizes(1, 4, 5, 2), some(3, 2, 2, 2), some(1, 2, 3, 2))],
         [
@@ -150,6 +161,8 @@ ROWS = [
         [
             (some(2, 5, 6, 3), sizes(3, 2, 3, 4), some(2, 3, 3, 4)),
             (some(0, 5, 6, 3), sizes(3, 2, 3, 4), some(0, 3, 3, 4)),
+            (some(2, 5, 2, 3), sizes(3, 2, 3, 4), some(2, 3, 1, 4)),
+            (some(2, 5, 6, 3, dtype=np.float64), sizes(3, 2, 3, 1), some(2, 3, 3, 1, dtype=np.float64)),
         ],
         [(some(1, 4, 5, 2), sizes(3, 2, 2, 2), some(1, 2, 3, 2))],
         [
@@ -176,7 +189,10 @@ ROWS = [
         {"strides": (1, 2, 2, 2, 1), "padding": "SAME"},
         lambda s, f, g: back_to_images(s, f, g, [2, 2, 2], "SAME"),
     ).on(
-        [(sizes(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3), some(2, 2, 2, 2, 3))],
+        [
+            (sizes(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3), some(2, 2, 2, 2, 3)),
+            (sizes(2, 3, 4, 2, 2), some(2, 3, 2, 2, 3), some(2, 2, 2, 1, 3)),
+        ],
         [(sizes(1, 3, 2, 2, 2), some(2, 2, 2, 2, 1), some(1, 2, 1, 1, 1))],
         rtol=1e-5,
     ),

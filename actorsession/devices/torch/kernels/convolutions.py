@@ -210,6 +210,47 @@ def _filter_gradient(context: KernelContext) -> Kernel:
     return kernel
 
 
+def _joined(make: Callable[[KernelContext], Kernel]) -> Callable[[KernelContext], Kernel]:
+    """Return what makes a kernel that is called with the last axis as channels, where windows cover that axis.
+
+    In memory it is the same. As an axis it costs oneDNN's gradient of images 150 times as much: 31.7 ms in place of
+    0.21 for filters of 3 words over 64 texts of 56, whose words are 64 numbers of one channel.
+
+    Args:
+        make: makes the kernel, whose first arguments are images and filters, or their sizes.
+    """
+
+    def kernel_of(context: KernelContext) -> Kernel:
+        data_format, slides_of = _slides(context)
+        kernel = make(context)
+        if data_format.startswith("NC"):
+            return kernel
+
+        def joined(images: Any, filters: Any, *back: Tensor) -> Any:
+            of_images, of_filters = _sizes(images), _sizes(filters)
+            if len(of_images) != len(of_filters) or of_filters[-3:-1] != of_images[-2:] or of_images[-2] == 1:
+                return kernel(images, filters, *back)
+            slides, shape = slides_of(of_images, of_filters)
+            if shape[-2] != 1 or slides.pads[-1] != (0, 0):
+                return kernel(images, filters, *back)
+            channels = math.prod(of_images[-2:])
+            sizes = (*of_images[:-2], 1, channels), (*of_filters[:-3], 1, channels, of_filters[-1])
+            out = kernel(*map(_resized, (images, filters), sizes), *back)
+            return out.reshape(next((_sizes(given) for given in (images, filters) if type(given) is not Tensor), shape))
+
+        return joined
+
+    return kernel_of
+
+
+def _sizes(given: Any) -> Ints:
+    return tuple(given.shape if type(given) is Tensor else ints(given))
+
+
+def _resized(given: Any, sizes: Ints) -> Any:
+    return given.reshape(sizes) if type(given) is Tensor else np.array(sizes)
+
+
 # -- pools -----------------------------------------------------------------------------------------
 
 
@@ -396,12 +437,12 @@ def _avg_pool_grad(context: KernelContext) -> Kernel:
 
 
 ROWS: Rows = {
-    "Conv2D": row(_convolution, checks=True),
-    "Conv3D": row(_convolution, checks=True),
-    "Conv2DBackpropInput": row(_input_gradient, host=[0], checks=True),
-    "Conv3DBackpropInputV2": row(_input_gradient, host=[0], checks=True),
-    "Conv2DBackpropFilter": row(_filter_gradient, host=[1], checks=True),
-    "Conv3DBackpropFilterV2": row(_filter_gradient, host=[1], checks=True),
+    "Conv2D": row(_joined(_convolution), checks=True),
+    "Conv3D": row(_joined(_convolution), checks=True),
+    "Conv2DBackpropInput": row(_joined(_input_gradient), host=[0], checks=True),
+    "Conv3DBackpropInputV2": row(_joined(_input_gradient), host=[0], checks=True),
+    "Conv2DBackpropFilter": row(_joined(_filter_gradient), host=[1], checks=True),
+    "Conv3DBackpropFilterV2": row(_joined(_filter_gradient), host=[1], checks=True),
     "DepthwiseConv2dNative": row(_convolution, checks=True),
     "DepthwiseConv2dNativeBackpropInput": row(_input_gradient, host=[0], checks=True),
     "DepthwiseConv2dNativeBackpropFilter": row(_filter_gradient, host=[1], checks=True),
