@@ -32,6 +32,9 @@ MENDED = {
     "a-restart-that-waited": "a restart that waited for another one ended a process and was no loss of its memory",
     "left-without-a-word": "a peer's reason for dropping a link was lost with the reset that followed it",
     "late-for-good": "each run that waited for a lost task waited as long as all before it together",
+    "left-as-it-was-admitted": "a session admitted a task that had left the cluster since it answered: a KeyError",
+    "given-back-and-taken": "a reattach() that failed gave a session back which a run had taken for its own",
+    "told-late": "a session that had not been used since its master was lost was said to be told too late",
     "closed-while-it-sets-up": "a session that its client closed told a call that its master had none",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""

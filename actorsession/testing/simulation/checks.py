@@ -436,11 +436,20 @@ def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator
             yield f"{error.task} is said to have restarted and has not: {record}"
         return
     own = client_host(record.operation.client)  # which the errors of its own session do not name
-    disturbed = history.disturbed(record.began - _ECHO, record.ended)
+    disturbed = history.disturbed(record.began - _ECHO, record.ended) or _told_late(history, record, error)
     if not disturbed:
         yield f"nothing was wrong: {record}"
     elif not any(own in d.hosts or _names_one(error, d) for d in disturbed):
         yield f"disturbed was {', '.join(sorted({d.what for d in disturbed}))}, which the error does not say: {record}"
+
+
+def _told_late(history: History, record: Record, error: OpError) -> list[Disturbance]:
+    """Return what a session is told of at its next use, however late: the loss of its master, until ``reattach``."""
+    if not isinstance(error, UnavailableError):
+        return []
+    uses = [r.began for r in history.records if r.session == record.session and r.outcome is Outcome.OK]
+    last = max([use for use in uses if use < record.began], default=record.began)
+    return [d for d in history.disturbed(last, record.began) if _names_one(error, d)]
 
 
 def _names_one(error: OpError, disturbance: Disturbance) -> bool:
