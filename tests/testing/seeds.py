@@ -32,6 +32,7 @@ MENDED = {
     "a-restart-that-waited": "a restart that waited for another one ended a process and was no loss of its memory",
     "left-without-a-word": "a peer's reason for dropping a link was lost with the reset that followed it",
     "late-for-good": "each run that waited for a lost task waited as long as all before it together",
+    "told-too-late": "a task that did not answer while its cluster changed was never told of the change",
     "closed-while-it-sets-up": "a session that its client closed told a call that its master had none",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""
