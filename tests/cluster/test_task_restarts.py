@@ -15,9 +15,10 @@ import pytest
 from actorsession import Graph, errors, ops
 from actorsession.cluster import TaskEnd
 from actorsession.testing import SimulatedCluster
-from tests.cluster.kit import W0, W1, W2, on
+from tests.cluster.kit import W0, W1, W2, eventually, on
 from tests.rows import few_of
 
+W3 = "/job:worker/replica:0/task:3"
 # Virtual seconds from the death of a process: before its parent knows, in the pause, while the next one starts, after.
 MOMENTS = (0.0, 0.001, 0.05, 0.11, 0.2, 0.3, 1.0)
 # Virtual seconds in which whatever was to come has come: longer than the window of a limit.
@@ -287,6 +288,135 @@ def test_tasks_that_are_added_at_once_have_indices_of_their_own() -> None:
                     assert await session.run(sums) == [2.0, 3.0]
 
     run(main, 1)
+
+
+# -- what tasks are told that do not answer ----------------------------------------------------------
+Change = Callable[[SimulatedCluster], Coroutine[Any, Any, Any]]
+
+
+async def _add(cluster: SimulatedCluster) -> None:
+    _ = await cluster.add("worker")
+
+
+async def _remove(cluster: SimulatedCluster) -> None:
+    await cluster.remove("worker", 1)
+
+
+def _part(cluster: SimulatedCluster) -> None:
+    cluster.network.part("client", "worker-0")
+
+
+def _stall(cluster: SimulatedCluster) -> None:
+    cluster.task("worker").stall()
+
+
+async def _changed_without_the_first(cluster: SimulatedCluster, change: Change, limit: float | None) -> None:
+    """Change the cluster while its first task hears nothing, until the change says so or is given up."""
+    match = None if limit else f"could not be told of the change: {W0}: "
+    with pytest.raises(TimeoutError if limit else errors.UnavailableError, match=match):
+        async with asyncio.timeout(limit):
+            await change(cluster)
+
+
+def _telling() -> list[str]:
+    return [child.get_name() for child in asyncio.all_tasks() if child.get_name() == f"tell {W0} of its cluster"]
+
+
+@pytest.mark.parametrize("limit", [None, 2.0])
+@pytest.mark.parametrize("change", [_add, _remove])
+@pytest.mark.parametrize("cut_off", [_part, _stall])
+def test_a_task_hears_of_a_change_when_it_answers_again(
+    cut_off: Callable[[SimulatedCluster], None], change: Change, limit: float | None
+) -> None:
+    """The change is made, so it is not enough that its program was told or has given up: nobody else tells the task.
+
+    1. A task is cut off from the program. 2. A change is made, which another task hears of at once. 3. Long after it
+    has failed, or was given up, the task is there again. 4. It knows the tasks, within the time that four tries take.
+    """
+
+    async def main(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            cut_off(cluster)
+            await _changed_without_the_first(cluster, change, limit)
+            assert _known(cluster, 2) == sorted(cluster.spec.tasks()) != _known(cluster, 0)
+            await asyncio.sleep(LONG)
+            cluster.network.heal()
+            cluster.task("worker").go_on()
+            async with asyncio.timeout(4.0):
+                await eventually(lambda: _known(cluster, 0) == sorted(cluster.spec.tasks()))
+            await eventually(lambda: not _telling())
+
+    run(main, 3)
+
+
+def _known(cluster: SimulatedCluster, index: int) -> list[str]:
+    return _known_at(cluster.task("worker", index))
+
+
+def _known_at(process: Any) -> list[str]:
+    return sorted(process.server._cluster_view.tasks())
+
+
+def test_a_task_that_does_not_answer_hears_all_changes_together_and_once() -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            _stall(cluster)
+            for change in (_add, _remove, _add):
+                await _changed_without_the_first(cluster, change, 2.0)
+                assert len(_telling()) == 1
+            cluster.task("worker").go_on()
+            await eventually(lambda: _known(cluster, 0) == sorted(cluster.spec.tasks()))
+
+    run(main, 3)
+
+
+def test_a_new_task_hears_of_a_change_that_comes_while_it_is_told_of_another() -> None:
+    """1. A task joins. 2. Another leaves meanwhile, so the new one is told again. 3. When it knows that and is about to
+    say so, or has just done so, one more leaves: the new one is none of those that all changes are sent to yet.
+    """
+
+    async def main(cluster: SimulatedCluster, moment: float) -> None:
+        async with cluster:
+            adding = asyncio.ensure_future(cluster.add("worker"))
+            await eventually(lambda: bool(cluster._tasks.starting))
+            (new,) = cluster._tasks.starting
+            await new.announced()
+            await asyncio.sleep(0.0)  # its list is on its way
+            removing = [asyncio.ensure_future(cluster.remove("worker", 3))]
+            while W3 in _known_at(new):  # noqa: ASYNC110
+                await asyncio.sleep(1e-5)
+            await asyncio.sleep(moment)
+            removing.append(asyncio.ensure_future(cluster.remove("worker", 2)))
+            # The call may complain that it could not tell one of those that leave.
+            _ = await asyncio.gather(adding, *removing, return_exceptions=True)
+            assert _known_at(new) == sorted(cluster.spec.tasks()) == [W0, W1, new.task]
+
+    for tenth in range(10):
+        run(partial(main, moment=tenth * 1e-4), 4)
+
+
+@pytest.mark.parametrize("end", ["crash", "restart", "remove", "stop"])
+def test_nobody_tells_a_task_whose_process_has_ended(end: str) -> None:
+    async def main(cluster: SimulatedCluster) -> None:
+        async with cluster:
+            _stall(cluster)
+            await _changed_without_the_first(cluster, _add, 2.0)
+            await asyncio.sleep(1.0)
+            assert len(_telling()) == 1
+            match end:
+                case "crash":
+                    cluster.task("worker").crash()
+                case "restart":
+                    await cluster.restart("worker")
+                    assert _known(cluster, 0) == sorted(cluster.spec.tasks())
+                case "remove":
+                    await cluster.remove("worker")
+                case "stop":
+                    await cluster.stop(0.0)
+                    assert not _telling()
+            await eventually(lambda: not _telling())
+
+    run(main)
 
 
 def test_a_cluster_that_was_stopped_starts_no_processes() -> None:

@@ -35,6 +35,7 @@ MENDED = {
     "left-as-it-was-admitted": "a session admitted a task that had left the cluster since it answered: a KeyError",
     "given-back-and-taken": "a reattach() that failed gave a session back which a run had taken for its own",
     "told-late": "a session that had not been used since its master was lost was said to be told too late",
+    "told-too-late": "a task that did not answer while its cluster changed was never told of the change",
     "closed-while-it-sets-up": "a session that its client closed told a call that its master had none",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""

@@ -213,7 +213,8 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
 
         Raises:
             FailedPreconditionError: if the cluster was not started, or was stopped.
-            UnavailableError: if it does not come up, or if tasks could not be notified; names those tasks.
+            UnavailableError: if it does not come up, or if tasks could not be notified; names those tasks, which
+                hear of it when they answer.
             DeadlineExceededError: if coming up takes too long.
         """
         self._life.check()
@@ -234,8 +235,8 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         Raises:
             ValueError: for a number below 0, or if no task at all would be left.
             FailedPreconditionError: if the cluster was not started, or was stopped.
-            UnavailableError: if a task does not come up, or if tasks could not be notified; those that came
-                up stay.
+            UnavailableError: if a task does not come up, or if tasks could not be notified, see ``add``; those
+                that came up stay.
             DeadlineExceededError: if coming up takes too long.
         """
         self._life.check()
@@ -262,8 +263,8 @@ class ManagedCluster(Shown, ProcessBound, Generic[P]):
         Raises:
             ValueError: for an unknown task, or the last one.
             FailedPreconditionError: if the cluster was not started, or was stopped.
-            UnavailableError: if tasks could not be notified; names those tasks. The task is removed
-                nevertheless.
+            UnavailableError: if tasks could not be notified; names those tasks, which hear of it when they
+                answer. The task is removed nevertheless.
             DataLossError: if it could not write its last snapshot; says what is lost.
         """
         _ = checked_seconds("grace", grace)

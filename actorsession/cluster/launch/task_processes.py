@@ -3,6 +3,9 @@
 Starts and ends them, sends each the addresses of all, and reports their ends to sessions. Which tasks there
 are is decided by ``ManagedCluster``, which owns this; ``TaskRestarts`` decides which are started again.
 Imports processes by their interface only.
+
+Invariant: a task whose process runs has received the current tasks of the cluster, or a call or a child is
+sending them to it. Whoever changes the tasks may be refused, or give up; the change stays, so somebody has to go on.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import Generic, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.life_cycle import LifeCycle, State
+from actorsession.actors.supervision import Children
 from actorsession.cluster.admin.admin_client import ToldTasks, note_restart, read_statistics, send_cluster
 from actorsession.cluster.launch.cluster_interface import TaskProcess
 from actorsession.cluster.launch.cluster_settings import ClusterSettings
@@ -34,6 +38,9 @@ __all__ = ["TaskProcesses", "raise_losses"]
 P = TypeVar("P", bound=TaskProcess)
 
 _log = logging.getLogger("actorsession.cluster")
+# Seconds for each further attempt to tell a task of a change, and between two. Once a task that was cut off is reached
+# again, the SYN of an attempt is sent again within that time, or the next attempt begins.
+_ATTEMPT, _PAUSE = 5.0, 0.5
 
 
 class TaskProcesses(Generic[P]):
@@ -58,6 +65,8 @@ class TaskProcesses(Generic[P]):
         self.by_task: dict[str, P] = {}
         self.starting: dict[P, None] = {}
         self._restarted: Counter[str] = Counter()  # by whatever reason, also at the request of the user
+        self._children = Children("processes of a cluster")
+        self._behind: set[P] = set()  # those that a child tells of the cluster
 
     @property
     def spec(self) -> ClusterSpec:
@@ -141,16 +150,16 @@ class TaskProcesses(Generic[P]):
         """Send a new process the tasks of the cluster, until it has those that there are by then."""
         now = self._now(process)
         told = await deadline.wait(process.tell_cluster(now), what=f"the process of {process.task}")
-        if told != now():
-            await self._send(process, deadline)
+        while told != now():
+            told = await self._send(process, deadline)
 
     def _now(self, process: P) -> Callable[[], ToldTasks]:
         """Return what tells the tasks as they are, with one that may not be among them yet, or any more."""
         return lambda: ({**self.spec.tasks(), process.task: process.address}, self.restarts.given_up)
 
-    async def _send(self, process: P, deadline: Deadline | None) -> None:
+    async def _send(self, process: P, deadline: Deadline | None) -> ToldTasks:
         settings = self._settings
-        _ = await send_cluster(
+        return await send_cluster(
             process.address, self._now(process), deadline=deadline, token=settings.token, security=settings.security
         )
 
@@ -178,6 +187,8 @@ class TaskProcesses(Generic[P]):
     async def tell(self, *, but: P | None = None, deadline: Deadline | None = None) -> None:
         """Send all tasks that are alive the tasks of the cluster; by default within 10 s.
 
+        Those that have not received them by then, or when the call is cancelled, do so as soon as they answer.
+
         Args:
             but: the process of one that knows them.
             deadline: the time until which to wait.
@@ -186,14 +197,46 @@ class TaskProcesses(Generic[P]):
             UnavailableError: if tasks could not be told; names those tasks.
         """
         alive = [p for p in self.by_task.values() if p.alive and p is not but]
-        outcomes = await asyncio.gather(*[self._send(p, deadline) for p in alive], return_exceptions=True)
+        behind = dict.fromkeys(alive)
+
+        async def send(process: P) -> None:
+            await self._send(process, deadline)
+            del behind[process]
+
+        try:
+            outcomes = await asyncio.gather(*map(send, alive), return_exceptions=True)
+        finally:
+            for process in behind:
+                self._tell_later(process)
         faults = [f"{p.task}: {o}" for p, o in zip(alive, outcomes, strict=True) if o is not None]
         if faults:
             raise UnavailableError(f"could not be told of the change: {'; '.join(faults)}")
 
+    def _tell_later(self, process: P) -> None:
+        """Send a task the tasks of the cluster as soon as it answers."""
+        if process not in self._behind and self._is_ours(process):
+            self._behind.add(process)
+            _ = self._children.start(self._tell_until_told(process), name=f"tell {process.task} of its cluster")
+
+    async def _tell_until_told(self, process: P) -> None:
+        now = self._now(process)
+        while self._is_ours(process):
+            try:
+                if await self._send(process, Deadline.after(_ATTEMPT)) == now():
+                    break  # without an ``await`` until no child is here: whoever changes the tasks next starts one
+            except OpError as error:
+                _log.debug("%s is still behind its cluster: %s", process.task, error.message)
+                await asyncio.sleep(_PAUSE)
+        self._behind.discard(process)
+
+    def _is_ours(self, process: P) -> bool:
+        """Return whether a process is that of a task of a cluster that goes on."""
+        goes_on = self._life.state in (State.STARTING, State.RUNNING)
+        return goes_on and process.alive and self.by_task.get(process.task) is process
+
     async def tell_or_log(self, *, but: P | None = None) -> None:
         """Do the same for a change that no caller waits for."""
-        # Nobody else tells a task that is merely busy.
+        # A task that is merely busy is waited for, and is no news.
         try:
             await self.tell(but=but, deadline=Deadline.after(self._settings.start_timeout))
         except OpError as error:  # a task that ends now, too
@@ -242,6 +285,7 @@ class TaskProcesses(Generic[P]):
 
     async def stop(self, grace: float) -> None:
         """End all processes at once, and give back what they had."""
+        await self._children.stop()
         async with asyncio.TaskGroup() as group:
             for process in self.by_task.values():
                 group.create_task(process.stop(grace), name=f"stop {process.task}")
