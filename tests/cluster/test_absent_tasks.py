@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -574,6 +575,62 @@ async def test_a_task_that_has_begun_the_session_is_used_while_another_one_is_wa
     assert len(fakes.workers[W1].of(CreateWorkerSession)) == before + 1
     assert fakes.members.threads.keys() == {W0, W1, W2}
     await soon(fakes.membership.leave())
+
+
+@pytest.mark.parametrize(
+    ("phase", "says"),
+    [
+        (GetStatus, "1 attempt, last: "),
+        (CreateWorkerSession, "to answer"),
+        ("opening", "another attempt to open the session at"),
+    ],
+    ids=["asked", "begun", "being begun"],
+)
+@simulated()
+async def test_reattach_names_all_tasks_that_do_not_answer_before_its_client_gives_up(
+    cluster: SimulatedCluster, phase: Any, says: str
+) -> None:
+    """1. Two tasks have restarted, and are silent when they are asked, or are to begin the session, or while a step
+    has it begun there. 2. The client is told before its limit, though they do not drop the session in time either."""
+    fakes, deadline = Fakes(), Deadline.after(10.0)
+    await begin_two_anew(fakes, "restarted")
+    async with AsyncExitStack() as held:
+        for task in (W1, W2):
+            if phase == "opening":
+                await held.enter_async_context(fakes.members.opening[task])
+            else:
+                held.callback(fakes.workers[task].hold(phase).set_result, Done())
+        for kind in (DeleteWorkerSession, UpdateWorkerSession):
+            held.callback(fakes.workers[W1].hold(kind).set_result, Done())
+        with pytest.raises(errors.DeadlineExceededError) as info:
+            await fakes.membership.reattach([W1, W2], deadline)
+        assert not deadline.expired
+    assert re.fullmatch(
+        rf"2 of 3 tasks did not answer in time: {W1} at tcp://h:1 \(.*{says}.*\); {W2} at tcp://h:2 \(.*{says}.*\)",
+        info.value.message,
+    )
+    await fakes.membership.leave()
+
+
+@pytest.mark.parametrize("how", ["follows", "looks"])
+@simulated()
+async def test_a_task_at_which_a_step_begins_the_session_holds_up_nobody_who_does_not_need_it(
+    cluster: SimulatedCluster, how: str
+) -> None:
+    """1. A task that was absent answers, and falls silent while a step has the session begun there. 2. The cluster
+    changes, which the next step follows; or the client looks who is there."""
+    fakes = await without_w1()
+    async with fakes.members.opening[W1]:
+        fakes.version, start = 1, cluster.loop.now
+        await (
+            fakes.membership.follow(Deadline.after(30.0))
+            if how == "follows"
+            else fakes.membership.retry_absent(Deadline.after(30.0))
+        )
+        assert cluster.loop.now - start < device_finder.GRACE + 0.1
+        assert list(fakes.membership.missing) == [W1]
+    assert await fakes.membership.bring_in([W1], Deadline.after(30.0))
+    await fakes.membership.leave()
 
 
 async def test_a_session_that_nobody_waited_for_to_the_end_is_dropped_with_the_others() -> None:

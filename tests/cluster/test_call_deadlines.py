@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from actorsession import ClusterSpec, Graph, LocalCluster, Session, ops
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
-from actorsession.testing import SimulatedCluster, on_host
+from actorsession.testing import Schedule, SimulatedCluster, on_host
 from actorsession.testing.faults import Proxy
 from tests.cluster.kit import W0, W1, eventually, in_process, is_empty, on, simulated, until
 
@@ -24,6 +25,11 @@ from tests.cluster.kit import W0, W1, eventually, in_process, is_empty, on, simu
 LIMIT, LATE = 1.0, 0.5
 LIMIT_IN_MS = int(1000 * LIMIT)
 WITHIN = RunOptions(timeout_in_ms=LIMIT_IN_MS)
+# What a task has not done for a session that begins, or goes on with its next process.
+PHASES = {
+    "begins": ["a connection to", "GetStatus", "CreateWorkerSession"],
+    "goes on": ["a connection to", "GetStatus", "CreateWorkerSession", "AskVariables"],
+}
 
 
 @contextmanager
@@ -66,6 +72,40 @@ async def test_the_limit_holds_while_a_session_begins(
     await session.close()
     async with cluster.session(graph) as another:
         assert len(await another.list_devices()) == 3
+
+
+@pytest.mark.parametrize("call", ["begins", "goes on"])
+def test_a_task_that_falls_silent_at_any_time_is_named_before_its_session_gives_up(
+    call: str, whole: bool, graph: Graph
+) -> None:
+    """1. A session begins at all tasks, or ``reattach`` waits for a task that was started again. 2. That stands still
+    from some moment on: before it was reached, asked, or had begun the session, or said which variables it has. 3. The
+    session waits for its master until its limit, by when the master has said for whom it waits."""
+    v = on(W1, lambda: ops.Variable(1.0))
+
+    async def silenced(cluster: SimulatedCluster, after: int) -> str:
+        config = ConfigProto(operation_timeout_in_ms=LIMIT_IN_MS, wait_for_all_tasks=True)
+        async with cluster:
+            session = cluster.session(graph, config=config)
+            if call == "goes on":
+                await session.run(v.initializer)
+                await cluster.restart("worker", 1)
+            cluster.begin(Schedule.parse(f"0 stall worker-1 for 9 after {after}"))
+            start = cluster.loop.now
+            try:
+                await (session.reattach if call == "goes on" else session.list_devices)()
+            except DeadlineExceededError as error:
+                assert LIMIT / 2 < cluster.loop.now - start < LIMIT
+                return error.message
+            finally:
+                await session.close()
+            return ""
+
+    moments = range(0, 90, 1 if whole else 4)
+    said = [SimulatedCluster(0, {"worker": 2}).run(partial(silenced, after=moment)) for moment in moments]
+    for phase in PHASES[call]:
+        assert any(phase in words for words in said), phase
+    assert [words for words in said if words and W1 not in words] == []
 
 
 @simulated()
