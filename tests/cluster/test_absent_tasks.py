@@ -146,6 +146,30 @@ async def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other
 
 
 @simulated()
+async def test_steps_go_on_while_reattach_waits_though_the_cluster_changes(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
+    """1. A task that the graph uses is killed, and ``reattach`` waits for it. 2. Another one joins, which a step follows
+    that needs neither. 3. The killed one comes back: ``reattach`` has both."""
+    v, three = on(W1, lambda: ops.Variable(1.0, name="v")), on(W0, lambda: ops.constant(1.0) + 2.0)
+    async with cluster.session(graph) as session:
+        await session.run(v.initializer)
+        await crashed(cluster, "worker", 1)
+        reattaching = asyncio.create_task(session.reattach(restore=v.initializer))
+        await asyncio.sleep(1.0)
+        await cluster.add("worker")
+        start = cluster.loop.now
+        assert await session.run(three) == 3.0
+        assert cluster.loop.now - start < 1.0
+        assert not reattaching.done()
+        await cluster.restart("worker", 1)
+        assert (await reattaching).lost == ("v",)
+        assert [device.incarnation != 0 for device in await session.list_devices()] == [True] * 4
+        assert await session.run(v) == 1.0
+    await until(cluster, is_empty, *cluster.processes)
+
+
+@simulated()
 async def test_a_program_waits_for_a_killed_task_until_it_answers(cluster: SimulatedCluster, graph: Graph) -> None:
     """1. All tasks answer. 2. One is killed: with a count the others are enough, without one it is named at
     the limit. 3. It is started again while the call waits."""
@@ -580,7 +604,7 @@ async def test_a_task_that_has_begun_the_session_is_used_while_another_one_is_wa
 @pytest.mark.parametrize(
     ("phase", "says"),
     [
-        (GetStatus, "1 attempt, last: "),
+        (GetStatus, "2 attempts, last: "),
         (CreateWorkerSession, "to answer"),
         ("opening", "another attempt to open the session at"),
     ],

@@ -130,14 +130,17 @@ class Membership:
             DeadlineExceededError: names every task in use that did not answer.
             OpError: if a worker refused or could not be reached.
         """
-        async with self._changing:
-            await self.cluster.links.refresh_addresses(deadline)
+        limit = sooner(deadline)
+        for_all, own = self.cluster.config.wait_for_all_tasks, self.cluster.task
+        while True:
+            await self.cluster.links.refresh_addresses(limit)
             version, addresses = self.cluster.env.cluster.version, self.cluster.wanted()
-            for_all, own = self.cluster.config.wait_for_all_tasks, self.cluster.task
             needed = {t for t in addresses if for_all or t in used or t == own}
-            limit = sooner(deadline)
+            # Without the lock: steps that need none of these follow the cluster meanwhile.
             tasks, reasons = await look_for_tasks(addresses, self.cluster.links.worker, limit, needed)
-            return await self._change(tasks, reasons, addresses, needed, version, limit)
+            async with self._changing:
+                if version == self.cluster.env.cluster.version:
+                    return await self._change(tasks, reasons, addresses, needed, version, limit)
 
     async def present(self, chosen: DeviceFilters, deadline: Deadline) -> tuple[list[str], Mapping[str, str]]:
         """Ask some tasks, also those that answered before, and admit those that had not.
