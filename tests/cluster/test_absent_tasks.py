@@ -149,8 +149,8 @@ async def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other
 async def test_steps_go_on_while_reattach_waits_though_the_cluster_changes(
     cluster: SimulatedCluster, graph: Graph
 ) -> None:
-    """1. A task that the graph uses is killed, and ``reattach`` waits for it. 2. Another one joins, which a step follows
-    that needs neither. 3. The killed one comes back: ``reattach`` has both."""
+    """1. A task that the graph uses is killed, and ``reattach`` waits for it. 2. Another one joins, which a step
+    follows that needs neither. 3. The killed one comes back: ``reattach`` has both."""
     v, three = on(W1, lambda: ops.Variable(1.0, name="v")), on(W0, lambda: ops.constant(1.0) + 2.0)
     async with cluster.session(graph) as session:
         await session.run(v.initializer)
