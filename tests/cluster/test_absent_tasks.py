@@ -657,6 +657,58 @@ async def test_a_task_at_which_a_step_begins_the_session_holds_up_nobody_who_doe
     await fakes.membership.leave()
 
 
+@pytest.mark.parametrize("call", ["renew", "rejoin"])
+@simulated()
+async def test_a_step_waits_for_others_who_begin_the_session_no_longer_than_its_limit(
+    cluster: SimulatedCluster, call: str
+) -> None:
+    fakes = Fakes()
+    await fakes.join()
+    fakes.lapses[W1]()
+    waits = {"renew": fakes.members.renew, "rejoin": fakes.membership.rejoin}[call]
+    async with fakes.members.opening[W1]:
+        with pytest.raises(errors.DeadlineExceededError, match=f"another attempt to open the session at {W1} to end"):
+            await asyncio.wait_for(waits(W1, Deadline.after(0.5)), 1.0)
+    await waits(W1, Deadline.after(0.5))
+    assert W1 in fakes.members.threads
+    await fakes.membership.leave()
+
+
+@simulated()
+async def test_reattach_leaves_time_to_tell_its_client_beside_a_member_that_does_not_read(
+    cluster: SimulatedCluster,
+) -> None:
+    """1. A task answers in the last moment. 2. Another one does not take the news that it has moved."""
+    fakes, deadline = Fakes(), Deadline.after(10.0)
+    await fakes.join()
+    fakes.addresses[W1], fakes.version = "tcp://elsewhere:1", 1
+    asked, told = fakes.workers[W1].hold(GetStatus), fakes.workers[W2].hold(UpdateWorkerSession)
+    asyncio.get_running_loop().call_later(8.9, asked.set_result, status(W1))
+    await fakes.membership.reattach([W1], deadline)
+    assert not deadline.expired
+    assert fakes.members.by_task[W1].address == "tcp://elsewhere:1"
+    told.set_result(Done())
+    await fakes.membership.leave()
+
+
+async def test_reattach_does_not_bring_back_who_has_left_while_it_waited() -> None:
+    """1. ``reattach`` waits for a task. 2. Another one, which has answered it, leaves, and a step follows. 3. The first
+    one answers."""
+    fakes = Fakes()
+    await fakes.join()
+    asked = fakes.workers[W1].hold(GetStatus)
+    reattaching = asyncio.create_task(fakes.membership.reattach([W1], Deadline.after(PATIENCE)))
+    await fakes.workers[W1].until_asked(GetStatus, 2)
+    del fakes.addresses[W2]
+    fakes.version = 1
+    assert (await soon(fakes.membership.follow(Deadline.after(PATIENCE)))).removed == (W2,)
+    asked.set_result(status(W1))
+    assert not (await soon(reattaching)).added
+    assert fakes.members.by_task.keys() == {W0, W1}
+    assert not fakes.membership.changed
+    await soon(fakes.membership.leave())
+
+
 async def test_a_session_that_nobody_waited_for_to_the_end_is_dropped_with_the_others() -> None:
     """1. A step waits for a task, which is about to begin the session. 2. The step gives up. 3. The session
     is closed: the task may have begun it."""

@@ -112,7 +112,7 @@ class RestartLosses:
             )
             for task, held in there.items()
         ]
-        answers = await asyncio.gather(*asks, return_exceptions=True)
+        answers: list[Any] = await asyncio.gather(*asks, return_exceptions=True)
         errors = {t: from_exception(a) for t, a in zip(there, answers, strict=True) if isinstance(a, Exception)}
         if error := error_of_all(errors, self._cluster.wanted()):
             raise error
