@@ -674,19 +674,23 @@ async def test_a_step_waits_for_others_who_begin_the_session_no_longer_than_its_
     await fakes.membership.leave()
 
 
+@pytest.mark.parametrize(
+    ("kind", "left"), [(UpdateWorkerSession, W1), (DeleteWorkerSession, W2)], ids=["stays", "left"]
+)
 @simulated()
-async def test_reattach_leaves_time_to_tell_its_client_beside_a_member_that_does_not_read(
-    cluster: SimulatedCluster,
+async def test_reattach_leaves_time_to_tell_its_client_beside_a_task_that_does_not_read(
+    cluster: SimulatedCluster, kind: type[Any], left: str
 ) -> None:
-    """1. A task answers in the last moment. 2. Another one does not take the news that it has moved."""
+    """1. A task answers in the last moment. 2. Another one does not take the news that one has left, or it has left
+    itself and does not drop the session."""
     fakes, deadline = Fakes(), Deadline.after(10.0)
     await fakes.join()
-    fakes.addresses[W1], fakes.version = "tcp://elsewhere:1", 1
-    asked, told = fakes.workers[W1].hold(GetStatus), fakes.workers[W2].hold(UpdateWorkerSession)
-    asyncio.get_running_loop().call_later(8.9, asked.set_result, status(W1))
-    await fakes.membership.reattach([W1], deadline)
+    del fakes.addresses[left]
+    fakes.version = 1
+    asked, told = fakes.workers[W0].hold(GetStatus), fakes.workers[W2].hold(kind)
+    asyncio.get_running_loop().call_later(8.9, asked.set_result, status(W0))
+    assert (await fakes.membership.reattach([W0], deadline)).removed == (left,)
     assert not deadline.expired
-    assert fakes.members.by_task[W1].address == "tcp://elsewhere:1"
     told.set_result(Done())
     await fakes.membership.leave()
 

@@ -287,7 +287,7 @@ class Membership:
         if changes:
             _log.info("session %s: %s", self._handle, changes)
         await self.members.send_updates(moved, changes, deadline)
-        await self.members.drop(changes.left)
+        await self.members.drop(changes.left, deadline)
         return changes
 
     def _commit(

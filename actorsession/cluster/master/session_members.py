@@ -332,10 +332,10 @@ class SessionMembers:
             # The session has lost this worker too; the next step that needs it reports that.
             _log.warning("session %s: %s: %s", self._handle, member.worker.name, error)
 
-    async def drop(self, members: Iterable[Member]) -> None:
-        """End the session at some workers, in bounded time."""
+    async def drop(self, members: Iterable[Member], deadline: Deadline = NEVER) -> None:
+        """End the session at some workers, in bounded time, until a deadline at most."""
         message = DeleteWorkerSession(session_handle=self._handle)
-        await asyncio.gather(*[ask_to_drop(member.worker, message) for member in members])
+        await asyncio.gather(*[ask_to_drop(member.worker, message, deadline) for member in members])
 
     async def leave(self) -> None:
         """End the session at every worker, in bounded time."""
