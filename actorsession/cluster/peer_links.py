@@ -84,6 +84,7 @@ class PeerLinks:
     in_use: dict[str, Link] = field(default_factory=dict, init=False)
     ended: bool = field(default=False, init=False)
     _dialling: dict[str, asyncio.Task[Link]] = field(default_factory=dict, init=False)
+    _arrivals: dict[str, asyncio.Future[Link]] = field(default_factory=dict, init=False)  # awaited beside these
     _faults: dict[str, str] = field(default_factory=dict, init=False)  # of dials in progress
 
     def serve(self, connection: Connection) -> Awaitable[None]:
@@ -125,6 +126,9 @@ class PeerLinks:
         if known is None:
             self.in_use[task] = link
             link.on_closed(lambda _: self._forget(task, link))
+            arrival = self._arrivals.pop(task, None)
+            if arrival is not None:
+                arrival.set_result(link)
         elif known.peer.incarnation != link.peer.incarnation:
             with contextlib.suppress(AbortedError):  # all links are ending
                 _ = self._children.start(self._succeed(task, link), name=f"another life of {task}")
@@ -149,7 +153,7 @@ class PeerLinks:
             del self.in_use[task]
 
     async def link(self, task: str, deadline: Deadline) -> Link:
-        """Return the link to a task; dial it if there is none.
+        """Return the link to a task; dial it if there is none, unless the task does so first.
 
         Raises:
             UnavailableError: if the task cannot be reached; names the task and its address.
@@ -174,9 +178,15 @@ class PeerLinks:
 
     async def _wait_for(self, task: str, dialling: asyncio.Task[Link], deadline: Deadline) -> Link:
         where = f"a connection to {task} at {' or '.join(self._addresses.candidates(task)) or 'no address'}"
-        # Several callers may wait for one attempt; the cancellation of one must not end it for the others.
+        # Several callers may wait for one attempt; the cancellation of one must not end it for the others. Where the
+        # attempt hangs, because the process that it has reached is gone, the next process may dial us meanwhile.
+        arrival = self._arrivals.get(task)
+        if arrival is None:
+            arrival = self._arrivals[task] = asyncio.get_running_loop().create_future()
+        first = asyncio.wait((arrival, dialling), return_when=asyncio.FIRST_COMPLETED)
         try:
-            return await deadline.wait(asyncio.shield(dialling), what=where)
+            await deadline.wait(first, what=where)
+            return (arrival if arrival.done() else dialling).result()
         except DeadlineExceededError as error:
             fault = self._faults.get(task)
             if fault is None:
@@ -185,6 +195,7 @@ class PeerLinks:
 
     def _dialled(self, task: str, dialling: asyncio.Task[Link]) -> None:
         self._dialling.pop(task, None)
+        self._arrivals.pop(task, None)
         self._faults.pop(task, None)
         if not dialling.cancelled():
             dialling.exception()  # retrieved, because all waiters may have been cancelled

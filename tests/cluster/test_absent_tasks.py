@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -141,6 +142,30 @@ async def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other
         assert (found.restarted, found.lost) == ((PS0,), ("v",))
         assert await session.run(v) == 1.0
         await cluster.restart("worker", 1)
+    await until(cluster, is_empty, *cluster.processes)
+
+
+@simulated()
+async def test_steps_go_on_while_reattach_waits_though_the_cluster_changes(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
+    """1. A task that the graph uses is killed, and ``reattach`` waits for it. 2. Another one joins, which a step
+    follows that needs neither. 3. The killed one comes back: ``reattach`` has both."""
+    v, three = on(W1, lambda: ops.Variable(1.0, name="v")), on(W0, lambda: ops.constant(1.0) + 2.0)
+    async with cluster.session(graph) as session:
+        await session.run(v.initializer)
+        await crashed(cluster, "worker", 1)
+        reattaching = asyncio.create_task(session.reattach(restore=v.initializer))
+        await asyncio.sleep(1.0)
+        await cluster.add("worker")
+        start = cluster.loop.now
+        assert await session.run(three) == 3.0
+        assert cluster.loop.now - start < 1.0
+        assert not reattaching.done()
+        await cluster.restart("worker", 1)
+        assert (await reattaching).lost == ("v",)
+        assert [device.incarnation != 0 for device in await session.list_devices()] == [True] * 4
+        assert await session.run(v) == 1.0
     await until(cluster, is_empty, *cluster.processes)
 
 
@@ -573,6 +598,118 @@ async def test_a_task_that_has_begun_the_session_is_used_while_another_one_is_wa
     assert W2 in {"absent": changes.added, "restarted": changes.restarted, "lapsed": [W2]}[how]
     assert len(fakes.workers[W1].of(CreateWorkerSession)) == before + 1
     assert fakes.members.threads.keys() == {W0, W1, W2}
+    await soon(fakes.membership.leave())
+
+
+@pytest.mark.parametrize(
+    ("phase", "says"),
+    [
+        (GetStatus, "2 attempts, last: "),
+        (CreateWorkerSession, "to answer"),
+        ("opening", "another attempt to open the session at"),
+    ],
+    ids=["asked", "begun", "being begun"],
+)
+@simulated()
+async def test_reattach_names_all_tasks_that_do_not_answer_before_its_client_gives_up(
+    cluster: SimulatedCluster, phase: Any, says: str
+) -> None:
+    """1. Two tasks have restarted, and are silent when they are asked, or are to begin the session, or while a step
+    has it begun there. 2. The client is told before its limit, though they do not drop the session in time either."""
+    fakes, deadline = Fakes(), Deadline.after(10.0)
+    await begin_two_anew(fakes, "restarted")
+    async with AsyncExitStack() as held:
+        for task in (W1, W2):
+            if phase == "opening":
+                await held.enter_async_context(fakes.members.opening[task])
+            else:
+                held.callback(fakes.workers[task].hold(phase).set_result, Done())
+        for kind in (DeleteWorkerSession, UpdateWorkerSession):
+            held.callback(fakes.workers[W1].hold(kind).set_result, Done())
+        with pytest.raises(errors.DeadlineExceededError) as info:
+            await fakes.membership.reattach([W1, W2], deadline)
+        assert not deadline.expired
+    assert re.fullmatch(
+        rf"2 of 3 tasks did not answer in time: {W1} at tcp://h:1 \(.*{says}.*\); {W2} at tcp://h:2 \(.*{says}.*\)",
+        info.value.message,
+    )
+    await fakes.membership.leave()
+
+
+@pytest.mark.parametrize("how", ["follows", "looks"])
+@simulated()
+async def test_a_task_at_which_a_step_begins_the_session_holds_up_nobody_who_does_not_need_it(
+    cluster: SimulatedCluster, how: str
+) -> None:
+    """1. A task that was absent answers, and falls silent while a step has the session begun there. 2. The cluster
+    changes, which the next step follows; or the client looks who is there."""
+    fakes = await without_w1()
+    async with fakes.members.opening[W1]:
+        fakes.version, start = 1, cluster.loop.now
+        await (
+            fakes.membership.follow(Deadline.after(30.0))
+            if how == "follows"
+            else fakes.membership.retry_absent(Deadline.after(30.0))
+        )
+        assert cluster.loop.now - start < device_finder.GRACE + 0.1
+        assert list(fakes.membership.missing) == [W1]
+    assert await fakes.membership.bring_in([W1], Deadline.after(30.0))
+    await fakes.membership.leave()
+
+
+@pytest.mark.parametrize("call", ["renew", "rejoin"])
+@simulated()
+async def test_a_step_waits_for_others_who_begin_the_session_no_longer_than_its_limit(
+    cluster: SimulatedCluster, call: str
+) -> None:
+    fakes = Fakes()
+    await fakes.join()
+    fakes.lapses[W1]()
+    waits = {"renew": fakes.members.renew, "rejoin": fakes.membership.rejoin}[call]
+    async with fakes.members.opening[W1]:
+        with pytest.raises(errors.DeadlineExceededError, match=f"another attempt to open the session at {W1} to end"):
+            await asyncio.wait_for(waits(W1, Deadline.after(0.5)), 1.0)
+    await waits(W1, Deadline.after(0.5))
+    assert W1 in fakes.members.threads
+    await fakes.membership.leave()
+
+
+@pytest.mark.parametrize(
+    ("kind", "left"), [(UpdateWorkerSession, W1), (DeleteWorkerSession, W2)], ids=["stays", "left"]
+)
+@simulated()
+async def test_reattach_leaves_time_to_tell_its_client_beside_a_task_that_does_not_read(
+    cluster: SimulatedCluster, kind: type[Any], left: str
+) -> None:
+    """1. A task answers in the last moment. 2. Another one does not take the news that one has left, or it has left
+    itself and does not drop the session."""
+    fakes, deadline = Fakes(), Deadline.after(10.0)
+    await fakes.join()
+    del fakes.addresses[left]
+    fakes.version = 1
+    asked, told = fakes.workers[W0].hold(GetStatus), fakes.workers[W2].hold(kind)
+    asyncio.get_running_loop().call_later(8.9, asked.set_result, status(W0))
+    assert (await fakes.membership.reattach([W0], deadline)).removed == (left,)
+    assert not deadline.expired
+    told.set_result(Done())
+    await fakes.membership.leave()
+
+
+async def test_reattach_does_not_bring_back_who_has_left_while_it_waited() -> None:
+    """1. ``reattach`` waits for a task. 2. Another one, which has answered it, leaves, and a step follows. 3. The first
+    one answers."""
+    fakes = Fakes()
+    await fakes.join()
+    asked = fakes.workers[W1].hold(GetStatus)
+    reattaching = asyncio.create_task(fakes.membership.reattach([W1], Deadline.after(PATIENCE)))
+    await fakes.workers[W1].until_asked(GetStatus, 2)
+    del fakes.addresses[W2]
+    fakes.version = 1
+    assert (await soon(fakes.membership.follow(Deadline.after(PATIENCE)))).removed == (W2,)
+    asked.set_result(status(W1))
+    assert not (await soon(reattaching)).added
+    assert fakes.members.by_task.keys() == {W0, W1}
+    assert not fakes.membership.changed
     await soon(fakes.membership.leave())
 
 

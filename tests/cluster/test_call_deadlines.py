@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,14 +17,19 @@ import pytest
 from actorsession import ClusterSpec, Graph, LocalCluster, Session, ops
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
-from actorsession.testing import SimulatedCluster, on_host
+from actorsession.testing import Schedule, SimulatedCluster, on_host
 from actorsession.testing.faults import Proxy
-from tests.cluster.kit import W0, W1, eventually, in_process, is_empty, on, simulated, until
+from tests.cluster.kit import W0, W1, W2, eventually, in_process, is_empty, on, simulated, until
 
 # Seconds that a call may take, less than any default or lease, and those for the word of whoever was late.
 LIMIT, LATE = 1.0, 0.5
 LIMIT_IN_MS = int(1000 * LIMIT)
 WITHIN = RunOptions(timeout_in_ms=LIMIT_IN_MS)
+# What a task has not done for a session that begins, or goes on with its next process.
+PHASES = {
+    "begins": ["a connection to", "GetStatus", "CreateWorkerSession"],
+    "goes on": ["a connection to", "GetStatus", "CreateWorkerSession", "AskVariables"],
+}
 
 
 @contextmanager
@@ -66,6 +72,43 @@ async def test_the_limit_holds_while_a_session_begins(
     await session.close()
     async with cluster.session(graph) as another:
         assert len(await another.list_devices()) == 3
+
+
+@pytest.mark.parametrize("call", ["begins", "goes on"])
+def test_tasks_that_fall_silent_at_any_time_are_named_before_their_session_gives_up(
+    call: str, whole: bool, graph: Graph
+) -> None:
+    """1. A session begins at all tasks, or ``reattach`` waits for two that were started again. 2. These stand still
+    from some moment on: before they were reached, asked, or had begun the session, or said which variables they have.
+    3. The session waits for its master until its limit, by when the master has said for whom it waits."""
+    initialize = ops.group(*[on(task, lambda: ops.Variable(1.0)).initializer for task in (W1, W2)])
+
+    async def silenced(cluster: SimulatedCluster, after: int) -> str:
+        config = ConfigProto(operation_timeout_in_ms=LIMIT_IN_MS, wait_for_all_tasks=True)
+        async with cluster:
+            session = cluster.session(graph, config=config)
+            if call == "goes on":
+                await session.run(initialize)
+                for task in (1, 2):
+                    await cluster.restart("worker", task)
+            cluster.begin(Schedule.parse("".join(f"0 stall worker-{task} for 9 after {after}\n" for task in (1, 2))))
+            start = cluster.loop.now
+            try:
+                await (session.reattach if call == "goes on" else session.list_devices)()
+            except DeadlineExceededError as error:
+                assert LIMIT / 2 < cluster.loop.now - start < LIMIT
+                return error.message
+            finally:
+                await session.close()
+            return ""
+
+    moments = range(0, 160, 1 if whole else 7)
+    said = [SimulatedCluster(0, {"worker": 3}).run(partial(silenced, after=moment)) for moment in moments]
+    for phase in PHASES[call]:
+        assert any(words.startswith("2 of 3 tasks did not answer in time: ") and phase in words for words in said), (
+            phase
+        )
+    assert [words for words in said if words and W1 not in words and W2 not in words] == []
 
 
 @simulated()

@@ -156,6 +156,21 @@ async def test_waiting_for_a_task_that_does_not_answer_ends_at_the_deadline() ->
                 await soon(a.cache.worker(W1).ask(GetStatus(), Deadline.after(0.05)))
 
 
+async def test_who_waits_for_a_task_gets_the_link_that_it_dials_meanwhile() -> None:
+    """1. A task is dialled, and the process that is reached answers nothing, or its machine is gone. 2. The next
+    process of the task dials us. 3. Whoever waits, or asks from now on, need not wait for the end of the attempt."""
+    with silent_address() as address:
+        async with tasks(Task(W0), Task(W1, incarnation=2)) as (a, b):
+            a.cache.learn({W1: address})
+            asking = [asyncio.create_task(a.cache.worker(W1).ask(GetStatus())) for _ in range(3)]
+            await eventually(lambda: W1 in a.cache.links._arrivals)
+            await soon(b.cache.worker(W0).ask(GetStatus()))
+            assert [answer.task for answer in await soon(asyncio.gather(*asking))] == [W1] * 3
+            with pytest.raises(errors.WorkerRestartedError):
+                await soon(a.cache.worker(W1, 1).ask(GetStatus()))
+            assert a.peers() == [W1]
+
+
 # -- lives of a task -------------------------------------------------------------------------------
 async def test_another_life_of_a_task_is_not_the_one_that_was_meant() -> None:
     async with tasks(Task(W0), Task(W1, incarnation=2)) as (a, _):

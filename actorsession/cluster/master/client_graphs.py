@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from actorsession.actors.deadline import Deadline
+from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.ref import LocalRef, Ref, ask_without_withdrawing
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
@@ -275,9 +275,9 @@ class ClientGraphs:
                     group.create_task(ask_to_drop(self._workers[part.task], message), name=f"drop {part.task}")
 
 
-async def ask_to_drop(worker: Ref, message: object) -> None:
-    """Ask a worker to drop something, and wait for that in bounded time."""
+async def ask_to_drop(worker: Ref, message: object, deadline: Deadline = NEVER) -> None:
+    """Ask a worker to drop something, and wait for that in bounded time, until a deadline at most."""
     try:
-        await ask_without_withdrawing(worker, message, _DROP)
+        await ask_without_withdrawing(worker, message, deadline.within(_DROP).time_left or 0.0)
     except OpError as error:
         _log.debug("%s did not take %s: %s", worker.name, type(message).__name__, error)

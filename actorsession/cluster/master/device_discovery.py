@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
-from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
+from actorsession.errors import DeadlineExceededError, OpError, UnavailableError, first_error
 from actorsession.graph.device import DeviceAttributes
 from actorsession.messages.worker import GetStatus, WorkerStatus
 
@@ -24,6 +24,7 @@ __all__ = [
     "FoundTask",
     "TaskSearch",
     "did_not_answer",
+    "error_of_all",
     "find_tasks",
     "grace",
     "look_for_tasks",
@@ -133,6 +134,21 @@ def did_not_answer(missing: Mapping[str, str], tasks: int) -> DeadlineExceededEr
         f"{len(missing)} of {tasks} tasks did not answer in time: {'; '.join(missing.values())}",
         task=next(iter(missing)),
     )
+
+
+def error_of_all(errors: Mapping[str, OpError], addresses: Mapping[str, str]) -> OpError | None:
+    """Return the error of a request to several tasks, which names all that did not answer if it is of one of those.
+
+    Args:
+        errors: the error of each task that has failed.
+        addresses: the addresses of all tasks.
+    """
+    error = first_error(list(errors.values()))
+    if not isinstance(error, DeadlineExceededError):
+        return error
+    late = {task: e.message for task, e in errors.items() if isinstance(e, DeadlineExceededError)}
+    missing = {task: f"{task} at {addresses.get(task, 'no address any more')} ({e})" for task, e in late.items()}
+    return did_not_answer(missing, len(addresses))
 
 
 def too_few_answer(

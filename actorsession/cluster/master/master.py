@@ -186,8 +186,13 @@ class Master(Actor):
         except BaseException as error:
             self._env.errors.note(error, subject="session", session=handle)
             closing = session.close(CancelledError("the session could not be opened"))
-            # The caller may give up now, or once more; that must not leave the session half closed.
-            await (closing if self._closing else asyncio.shield(self.children.start(closing, name=f"close {handle}")))
+            if self._closing:
+                await closing
+            else:
+                # The caller may give up now, or once more; that must not leave the session half closed. Where a worker
+                # does not answer, the client is told in time all the same.
+                child = self.children.start(closing, name=f"close {handle}")
+                await asyncio.wait([child], timeout=sooner(limit).time_left)
             raise
         self._sessions[handle] = session
         _log.info("%s has opened session %s", self._env.task, handle)

@@ -130,14 +130,17 @@ class Membership:
             DeadlineExceededError: names every task in use that did not answer.
             OpError: if a worker refused or could not be reached.
         """
-        async with self._changing:
-            await self.cluster.links.refresh_addresses(deadline)
+        limit = sooner(deadline)
+        for_all, own = self.cluster.config.wait_for_all_tasks, self.cluster.task
+        while True:
+            await self.cluster.links.refresh_addresses(limit)
             version, addresses = self.cluster.env.cluster.version, self.cluster.wanted()
-            for_all, own = self.cluster.config.wait_for_all_tasks, self.cluster.task
             needed = {t for t in addresses if for_all or t in used or t == own}
-            limit = sooner(deadline)
+            # Without the lock: steps that need none of these follow the cluster meanwhile.
             tasks, reasons = await look_for_tasks(addresses, self.cluster.links.worker, limit, needed)
-            return await self._change(tasks, reasons, addresses, needed, version, deadline)
+            async with self._changing:
+                if version == self.cluster.env.cluster.version:
+                    return await self._change(tasks, reasons, addresses, needed, version, limit)
 
     async def present(self, chosen: DeviceFilters, deadline: Deadline) -> tuple[list[str], Mapping[str, str]]:
         """Ask some tasks, also those that answered before, and admit those that had not.
@@ -200,7 +203,8 @@ class Membership:
     async def _admit(self, answered: FoundTask, limit: float = CONNECT_TIMEOUT) -> None:
         """Make a formerly absent task a member, within ``limit`` seconds."""
         task = answered.task
-        async with self.members.opening[task]:
+        deadline = Deadline.after(limit)
+        async with self.members.held(task, deadline):
             if task not in self.missing:
                 return
             # The worker may have opened the session when it was asked before, or have left the cluster since.
@@ -209,7 +213,7 @@ class Membership:
                 raise NotFoundError(f"{task} has left the cluster", task=task)
             member = self.members.returned(answered, address)
             if member is None:
-                member = await self.members.open_again(answered, address, Deadline.after(limit))
+                member = await self.members.open_again(answered, address, deadline)
             known = self._tasks.get(task)
             if not self._add(member):
                 await self.members.drop([member])
@@ -238,7 +242,7 @@ class Membership:
         Raises:
             OpError: if the task refused or cannot be reached.
         """
-        async with self.members.opening[task]:
+        async with self.members.held(task, deadline):
             old = self.members.by_task.get(task)
             if old is None:
                 return
@@ -282,8 +286,8 @@ class Membership:
         changes, moved = self._commit(addresses, {**fresh, **returned}, {**reasons, **away}, version)
         if changes:
             _log.info("session %s: %s", self._handle, changes)
-        await self.members.send_updates(moved, changes)
-        await self.members.drop(changes.left)
+        await self.members.send_updates(moved, changes, deadline)
+        await self.members.drop(changes.left, deadline)
         return changes
 
     def _commit(

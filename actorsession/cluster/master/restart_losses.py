@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
+from actorsession.cluster.master.device_discovery import error_of_all
 from actorsession.cluster.master.env import Changes
 from actorsession.cluster.master.membership import Membership
 from actorsession.cluster.master.session_graph import SessionGraph
-from actorsession.errors import WorkerRestartedError
+from actorsession.errors import WorkerRestartedError, from_exception
 from actorsession.graph.device import device_task
 from actorsession.graph.kept_state import named
 from actorsession.graph.node import NodeDef
@@ -111,7 +112,10 @@ class RestartLosses:
             )
             for task, held in there.items()
         ]
-        answers = await asyncio.gather(*asks)
+        answers: list[Any] = await asyncio.gather(*asks, return_exceptions=True)
+        errors = {t: from_exception(a) for t, a in zip(there, answers, strict=True) if isinstance(a, Exception)}
+        if error := error_of_all(errors, self._cluster.wanted()):
+            raise error
         valued = {
             node.name
             for held, answer in zip(there.values(), answers, strict=True)

@@ -12,18 +12,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
-from actorsession.actors.deadline import Deadline
+from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.ref import Ref, ask_without_withdrawing
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graphs import ask_to_drop
-from actorsession.cluster.master.device_discovery import AWAY, GRACE, FoundTask, grace
+from actorsession.cluster.master.device_discovery import AWAY, GRACE, FoundTask, error_of_all, grace
 from actorsession.cluster.master.env import Changes, Member, unwatch
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import OpError, WorkerRestartedError, first_error, from_exception
+from actorsession.errors import OpError, WorkerRestartedError, from_exception
 from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession, GetStatus, UpdateWorkerSession
 from actorsession.rpc.step_calls import StepCalls
 
@@ -148,6 +149,7 @@ class SessionMembers:
             For each removed task a text that describes the failure.
 
         Raises:
+            DeadlineExceededError: if needed workers gave no answer in time; names all of them.
             OpError: if another worker refused; then the session is open at none of them.
         """
         soon = grace(deadline)
@@ -160,18 +162,32 @@ class SessionMembers:
                 if isinstance(outcome, Exception)
             }
             away = {t: e for t, e in errors.items() if t not in needed and isinstance(e, AWAY)}
-            error = first_error([e for t, e in errors.items() if t not in away])
+            error = error_of_all({t: e for t, e in errors.items() if t not in away}, peers)
             if error is not None:
                 raise error
         except BaseException:
             given_back = [self._children.start(self._give_back(m), name="drop a session") for m in members.values()]
             if given_back:
-                await asyncio.wait(given_back, timeout=GRACE)
+                await asyncio.wait(given_back, timeout=deadline.within(GRACE).time_left)
             raise
         for task in away:
             del members[task]
         members.update({o.found.task: o for o in outcomes if isinstance(o, Member)})
         return {task: f"{task} at {peers[task]} ({e.message})" for task, e in away.items()}
+
+    @asynccontextmanager
+    async def held(self, task: str, deadline: Deadline) -> AsyncIterator[None]:
+        """Hold the lock of a task in ``opening``.
+
+        Raises:
+            DeadlineExceededError: if others held it until the deadline, because the task does not answer them either.
+        """
+        lock = self.opening[task]
+        await deadline.wait(lock.acquire(), what=f"another attempt to open the session at {task} to end")
+        try:
+            yield
+        finally:
+            lock.release()
 
     async def _give_back(self, member: Member) -> None:
         """End the session at a worker at which it was opened in vain, unless somebody has taken it from there."""
@@ -189,7 +205,7 @@ class SessionMembers:
             peers: the addresses of all tasks.
             deadline: the deadline of the call.
         """
-        async with self.opening[member.found.task]:
+        async with self.held(member.found.task, deadline):
             there = self.by_task.get(member.found.task)
             known = None if there is None or there.lapsed else there.found.incarnation
             if there is not None and known == member.found.incarnation:
@@ -231,7 +247,7 @@ class SessionMembers:
                 task has restarted.
             OpError: if the task refused or cannot be reached.
         """
-        async with self.opening[task]:
+        async with self.held(task, deadline):
             member = self.by_task.get(task)
             if member is None or not member.lapsed:
                 return
@@ -283,7 +299,9 @@ class SessionMembers:
 
             member.unwatch = self._cluster.links.watch(task, lapse)
 
-    async def send_updates(self, moved: Mapping[str, str] | None = None, changes: Changes = _NO_CHANGES) -> None:
+    async def send_updates(
+        self, moved: Mapping[str, str] | None = None, changes: Changes = _NO_CHANGES, deadline: Deadline = NEVER
+    ) -> None:
         """Send the workers that stay the new addresses of tasks, and which tasks have left.
 
         Where the session shares its devices, all its workers get those as well.
@@ -305,7 +323,7 @@ class SessionMembers:
         # The link to a worker delivers this before any step that is planned with it. A silent worker is not
         # waited for beyond ``GRACE``.
         updates = [self._children.start(self._send_update(m, message), name="send changes of the tasks") for m in stay]
-        await asyncio.wait(updates, timeout=GRACE)
+        await asyncio.wait(updates, timeout=deadline.within(GRACE).time_left)
 
     async def _send_update(self, member: Member, message: UpdateWorkerSession) -> None:
         try:
@@ -314,10 +332,10 @@ class SessionMembers:
             # The session has lost this worker too; the next step that needs it reports that.
             _log.warning("session %s: %s: %s", self._handle, member.worker.name, error)
 
-    async def drop(self, members: Iterable[Member]) -> None:
-        """End the session at some workers, in bounded time."""
+    async def drop(self, members: Iterable[Member], deadline: Deadline = NEVER) -> None:
+        """End the session at some workers, in bounded time, until a deadline at most."""
         message = DeleteWorkerSession(session_handle=self._handle)
-        await asyncio.gather(*[ask_to_drop(member.worker, message) for member in members])
+        await asyncio.gather(*[ask_to_drop(member.worker, message, deadline) for member in members])
 
     async def leave(self) -> None:
         """End the session at every worker, in bounded time."""

@@ -276,6 +276,7 @@ class SessionPlans:
         Raises:
             OpError: as ``Membership.reattach`` does.
         """
+        deadline = sooner(deadline)  # which is left for what comes after the wait for tasks, too
         changes = await self.membership.reattach(self._graph.tasks(), deadline)
         await self._apply(changes)
         return await self._losses.reattached(changes, message.anew, deadline)
