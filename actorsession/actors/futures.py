@@ -1,11 +1,13 @@
-"""Chains of futures: one ends as another does."""
+"""Futures that end as another does, and waits for what somebody else may end."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["chain"]
+__all__ = ["chain", "outcome"]
+
+T = TypeVar("T")
 
 
 def chain(source: asyncio.Future[Any], target: asyncio.Future[Any]) -> None:
@@ -26,3 +28,25 @@ def chain(source: asyncio.Future[Any], target: asyncio.Future[Any]) -> None:
             target.set_result(source.result())
 
     source.add_done_callback(ended)
+
+
+async def outcome(child: asyncio.Future[T], ended: BaseException) -> T:
+    """Wait for a child that others may wait for, too, and that its owner cancels when it ends.
+
+    Cancelling the call leaves the child alone, as ``asyncio.shield`` does, and drops its error. A child that was cancelled
+    is an error: ``asyncio.shield`` would raise ``asyncio.CancelledError`` in a task that nobody has cancelled, which then
+    ends without a word, because its owner takes it for cancelled.
+
+    Args:
+        child: the child.
+        ended: what is raised if it was cancelled.
+    """
+    if not child.done():
+        try:
+            await asyncio.wait({child})
+        except asyncio.CancelledError:
+            child.add_done_callback(lambda left: left.cancelled() or left.exception())
+            raise
+    if child.cancelled():
+        raise ended
+    return child.result()
