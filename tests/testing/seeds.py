@@ -33,6 +33,7 @@ MENDED = {
     "left-without-a-word": "a peer's reason for dropping a link was lost with the reset that followed it",
     "late-for-good": "each run that waited for a lost task waited as long as all before it together",
     "closed-while-it-sets-up": "a session that its client closed told a call that its master had none",
+    "closed-while-many-extend": "a run that waited to extend the graph was cancelled when its session was closed",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""
 MENDED_IN_LONG = {
