@@ -33,9 +33,9 @@ def chain(source: asyncio.Future[Any], target: asyncio.Future[Any]) -> None:
 async def outcome(child: asyncio.Future[T], ended: BaseException) -> T:
     """Wait for a child that others may wait for, too, and that its owner cancels when it ends.
 
-    Cancelling the call leaves the child alone, as ``asyncio.shield`` does, and drops its error. A child that was cancelled
-    is an error: ``asyncio.shield`` would raise ``asyncio.CancelledError`` in a task that nobody has cancelled, which then
-    ends without a word, because its owner takes it for cancelled.
+    Cancelling the call leaves the child alone, as ``asyncio.shield`` does, and drops its error. A child that was
+    cancelled is an error. With ``asyncio.shield`` it would cancel its waiters, too: each is a task that nobody has
+    cancelled, whose owner takes it for cancelled and waits for nothing of it.
 
     Args:
         child: the child.

@@ -16,6 +16,7 @@ from typing import Any
 
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
+from actorsession.actors.futures import outcome
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.task_addresses import ASK, TaskAddresses
@@ -174,9 +175,10 @@ class PeerLinks:
 
     async def _wait_for(self, task: str, dialling: asyncio.Task[Link], deadline: Deadline) -> Link:
         where = f"a connection to {task} at {' or '.join(self._addresses.candidates(task)) or 'no address'}"
+        closed = AbortedError(f"{task} is not dialled any more: the links of {self.hello.task} are closed", task=task)
         # Several callers may wait for one attempt; the cancellation of one must not end it for the others.
         try:
-            return await deadline.wait(asyncio.shield(dialling), what=where)
+            return await deadline.wait(outcome(dialling, closed), what=where)
         except DeadlineExceededError as error:
             fault = self._faults.get(task)
             if fault is None:
