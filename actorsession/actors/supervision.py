@@ -5,7 +5,8 @@ but the error classes.
 
 Invariants: a child is referenced from its start to its end, so that it cannot be garbage-collected in
 flight. Its exception is always retrieved. After ``stop`` no child can be started. So asyncio never has
-reason to print "exception was never retrieved" or "task was destroyed but it is pending".
+reason to print "exception was never retrieved" or "task was destroyed but it is pending". Whoever waits for a child
+of another owner does so by ``futures.outcome``: else the end of that owner would cancel him.
 """
 
 from __future__ import annotations
