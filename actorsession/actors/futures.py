@@ -1,13 +1,11 @@
-"""Futures that end as another does, and waits for what somebody else may end."""
+"""Chains of futures: one ends as another does."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, TypeVar
+from typing import Any
 
-__all__ = ["chain", "outcome"]
-
-T = TypeVar("T")
+__all__ = ["chain"]
 
 
 def chain(source: asyncio.Future[Any], target: asyncio.Future[Any]) -> None:
@@ -28,25 +26,3 @@ def chain(source: asyncio.Future[Any], target: asyncio.Future[Any]) -> None:
             target.set_result(source.result())
 
     source.add_done_callback(ended)
-
-
-async def outcome(child: asyncio.Future[T], ended: BaseException) -> T:
-    """Wait for a child that others may wait for, too, and that its owner cancels when it ends.
-
-    Cancelling the call leaves the child alone, as ``asyncio.shield`` does, and drops its error. A child that was
-    cancelled is an error. With ``asyncio.shield`` it would cancel its waiters, too: each is a task that nobody has
-    cancelled, whose owner takes it for cancelled and waits for nothing of it.
-
-    Args:
-        child: the child.
-        ended: what is raised if it was cancelled.
-    """
-    if not child.done():
-        try:
-            await asyncio.wait({child})
-        except asyncio.CancelledError:
-            child.add_done_callback(lambda left: left.cancelled() or left.exception())
-            raise
-    if child.cancelled():
-        raise ended
-    return child.result()

@@ -16,9 +16,8 @@ from typing import Any
 
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.futures import outcome
 from actorsession.actors.ref import Ref
-from actorsession.actors.supervision import Children
+from actorsession.actors.supervision import Children, outcome
 from actorsession.cluster.task_addresses import ASK, TaskAddresses
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import AbortedError, DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError

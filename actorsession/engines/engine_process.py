@@ -17,9 +17,8 @@ from dataclasses import replace
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.futures import outcome
 from actorsession.actors.ownership import Owner
-from actorsession.actors.supervision import Children
+from actorsession.actors.supervision import Children, outcome
 from actorsession.cluster.admin.admin_client import ToldTasks, keep_server, send_cluster
 from actorsession.engines.launcher import Launcher, Placement, TaskFate, TaskOrder
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError

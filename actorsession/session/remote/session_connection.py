@@ -17,8 +17,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.futures import outcome
-from actorsession.actors.supervision import Children
+from actorsession.actors.supervision import Children, outcome
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.durations import checked_seconds
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
