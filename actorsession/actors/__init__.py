@@ -13,10 +13,10 @@ from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
 from actorsession.actors.mailbox import MAILBOX_LIMIT
 from actorsession.actors.ref import LocalRef, Ref, ask_without_withdrawing
 from actorsession.actors.registry import lookup, publish, withdraw
-from actorsession.actors.supervision import STOP_GRACE, Children
+from actorsession.actors.supervision import STOP_GRACE, Children, outcome
 
 __all__ = [
     "DEFAULT_SECONDS", "MAILBOX_LIMIT", "STOP_GRACE", "Actor", "ActorStatistics",
     "CallContext", "Children", "Deadline", "LocalRef", "Ref", "answers",
-    "ask_without_withdrawing", "handles", "lookup", "publish", "routes", "withdraw",
+    "ask_without_withdrawing", "handles", "lookup", "outcome", "publish", "routes", "withdraw",
 ]  # fmt: skip

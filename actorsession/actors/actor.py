@@ -258,6 +258,23 @@ class Actor:
         self._shut(reason)
         await self.children.stop(grace)
 
+    def answer_later(self, message: Any, context: CallContext, work: Coroutine[Any, Any, Any]) -> asyncio.Future[Any]:
+        """Answer a message with what a child returns; for handlers that are ``direct`` and have to wait.
+
+        The child takes no space of the mailbox. A caller that waits when the actor is stopped is told so.
+        """
+        delivery = Delivery(message, context, self.name)
+        name = f"{self.name}: {type(message).__name__}"
+        delivery.child = self.children.start(work, name=name, awaited=True)
+        self._in_flight[delivery] = None
+
+        def ended(child: asyncio.Task[Any]) -> None:
+            self._in_flight.pop(delivery, None)
+            delivery.outcome(child)
+
+        delivery.child.add_done_callback(ended)
+        return delivery.expect_answer(self._mailbox.leave)
+
     # -- called by refs and links, on the actor's loop -------------------------------------------
 
     def submit(self, message: Any, context: CallContext) -> Any:

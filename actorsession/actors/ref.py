@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from actorsession.actors.context import CallContext, Watch
 from actorsession.actors.deadline import DEFAULT_SECONDS, NEVER, Deadline
-from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, OpError, from_exception
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    OpError,
+    from_exception,
+)
 
 if TYPE_CHECKING:
     from actorsession.actors.actor import Actor
@@ -218,12 +225,12 @@ class _Crossing:
             self._send_back(answer, None)
 
     def _answered(self, answer: asyncio.Future[Any]) -> None:
-        if not answer.cancelled():
-            error = answer.exception()
-            if error is None:
-                self._send_back(answer.result(), None)
-            else:
-                self._send_back(None, from_exception(error))
+        if answer.cancelled():  # not by the caller, unless its own future is done
+            self._send_back(None, CancelledError(f"{type(self._message).__name__} was cancelled"))
+        elif (error := answer.exception()) is not None:
+            self._send_back(None, from_exception(error))
+        else:
+            self._send_back(answer.result(), None)
 
     def _abandon(self) -> None:
         if self._theirs is not None:

@@ -5,7 +5,8 @@ but the error classes.
 
 Invariants: a child is referenced from its start to its end, so that it cannot be garbage-collected in
 flight. Its exception is always retrieved. After ``stop`` no child can be started. So asyncio never has
-reason to print "exception was never retrieved" or "task was destroyed but it is pending".
+reason to print "exception was never retrieved" or "task was destroyed but it is pending". Whoever waits for a child
+of another owner does so by ``outcome``: else the end of that owner would cancel him.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias, TypeVar, cast
 
-from actorsession.errors import AbortedError
+from actorsession.errors import AbortedError, OpError
 
-__all__ = ["STOP_GRACE", "Children", "OnError"]
+__all__ = ["STOP_GRACE", "Children", "OnError", "outcome"]
 
 T = TypeVar("T")
 
@@ -134,3 +135,25 @@ class Children:
             self._on_error(child.get_name(), error)
         except Exception:
             logger.exception("%s: the callback for failed children has failed", self._owner)
+
+
+async def outcome(child: asyncio.Task[T], ended: OpError) -> T:
+    """Wait for a child that others may wait for, too, and that its owner cancels when it ends.
+
+    Cancelling the call leaves the child alone, as ``asyncio.shield`` does, and drops its error. A child that was
+    cancelled is an error. With ``asyncio.shield`` it would cancel its waiters, too: each is a task that nobody has
+    cancelled, whose owner takes it for cancelled and waits for nothing of it.
+
+    Args:
+        child: the child.
+        ended: what is raised if it was cancelled.
+    """
+    if not child.done():
+        try:
+            await asyncio.wait({child})
+        except asyncio.CancelledError:
+            child.add_done_callback(lambda left: left.cancelled() or left.exception())
+            raise
+    if child.cancelled():
+        raise ended
+    return child.result()

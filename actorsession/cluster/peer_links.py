@@ -17,7 +17,7 @@ from typing import Any
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
-from actorsession.actors.supervision import Children
+from actorsession.actors.supervision import Children, outcome
 from actorsession.cluster.task_addresses import ASK, TaskAddresses
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import AbortedError, DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError
@@ -178,6 +178,7 @@ class PeerLinks:
 
     async def _wait_for(self, task: str, dialling: asyncio.Task[Link], deadline: Deadline) -> Link:
         where = f"a connection to {task} at {' or '.join(self._addresses.candidates(task)) or 'no address'}"
+        closed = AbortedError(f"{task} is not dialled any more: the links of {self.hello.task} are closed", task=task)
         # Several callers may wait for one attempt; the cancellation of one must not end it for the others. Where the
         # attempt hangs, because the process that it has reached is gone, the next process may dial us meanwhile.
         arrival = self._arrivals.get(task)
@@ -186,7 +187,7 @@ class PeerLinks:
         first = asyncio.wait((arrival, dialling), return_when=asyncio.FIRST_COMPLETED)
         try:
             await deadline.wait(first, what=where)
-            return (arrival if arrival.done() else dialling).result()
+            return arrival.result() if arrival.done() else await outcome(dialling, closed)
         except DeadlineExceededError as error:
             fault = self._faults.get(task)
             if fault is None:

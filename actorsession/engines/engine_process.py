@@ -18,10 +18,10 @@ from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ownership import Owner
-from actorsession.actors.supervision import Children
+from actorsession.actors.supervision import Children, outcome
 from actorsession.cluster.admin.admin_client import ToldTasks, keep_server, send_cluster
 from actorsession.engines.launcher import Launcher, Placement, TaskFate, TaskOrder
-from actorsession.errors import FailedPreconditionError, OpError
+from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
 from actorsession.rpc.exit_reports import LAST_LINES
 from actorsession.rpc.security import forget_token, remember_token
 
@@ -82,7 +82,8 @@ class EngineProcess:
         self._owner.check()
         if self._placing is None:
             raise FailedPreconditionError(f"the process of {self.task} was not started")
-        self._placed = await asyncio.shield(self._placing)
+        ended = UnavailableError("its cluster has ended it while it was started", task=self.task)
+        self._placed = await outcome(self._placing, ended)
         self.address = self._placed.address
         remember_token(self.address, self._order.token)
         _ = self._children.start(self._watch(self._placed), name=f"watch of {self.task}")

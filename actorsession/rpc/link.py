@@ -33,6 +33,7 @@ from functools import partial
 from typing import Any
 
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
+from actorsession.actors.futures import chain
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import STOP_GRACE, Children
 from actorsession.errors import (
@@ -653,8 +654,18 @@ class Link:
             )
         if not self._backpressure.must_wait(message):
             return self._pending.submit(target, message, deadline)
-        waiting = self._ask_later(target, message, deadline)
-        return self._waiting_asks.start(waiting, name=f"ask {self.peer_name}", awaited=True)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        later = self._ask_later(target, message, deadline)
+        waiting = self._waiting_asks.start(later, name=f"ask {self.peer_name}", awaited=True)
+        waiting.add_done_callback(partial(self._gave_up, answer, _describe(target, message)))
+        chain(waiting, answer)
+        answer.add_done_callback(lambda _: waiting.cancel())
+        return answer
+
+    def _gave_up(self, answer: asyncio.Future[Any], what: str, waiting: asyncio.Task[Any]) -> None:
+        """Fail an ask that was cancelled while it waited, and not by its caller: ``aclose`` waits for none of them."""
+        if waiting.cancelled() and not answer.done() and self._end.error is not None:
+            answer.set_exception(self._end.for_caller(what))
 
     async def _ask_later(self, target: str, message: Any, deadline: Deadline) -> Any:
         """Wait until the peer reads on, then ask."""

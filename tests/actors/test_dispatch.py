@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from actorsession.actors import Actor, CallContext, Deadline, answers, handles, routes
-from actorsession.errors import AbortedError, NotFoundError, UnimplementedError
+from actorsession.errors import AbortedError, DeadlineExceededError, NotFoundError, UnimplementedError
 from tests.actors.kit import Hold, Note, Say, Stranger, soon, turns
+from tests.loops import cancelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,17 @@ class Shop(Actor):
     @answers(Say, direct=True)
     def on_say(self, message: Say, call: CallContext) -> str:
         return f"{message.text} at once"
+
+    @answers(Visit, direct=True)
+    def on_visit(self, message: Visit, call: CallContext) -> asyncio.Future[Any]:
+        return self.answer_later(message, call, self._visited(message))
+
+    async def _visited(self, message: Visit) -> str:
+        self.seen.append(message.room)
+        await self.open.wait()
+        if message.room == "cellar":
+            raise NotFoundError("there is no cellar")
+        return f"{message.room} later"
 
     @handles(Note, direct=True)
     def on_note(self, message: Note, call: CallContext) -> None:
@@ -125,6 +137,34 @@ async def test_a_direct_tell_of_another_thread_gives_its_space_back() -> None:
         await asyncio.to_thread(shop.ref.tell, Note(number=number))
         await turns()
     assert shop.seen == [0, 1, 2]
+
+
+async def test_a_direct_handler_may_answer_later_however_full_the_mailbox_is() -> None:
+    shop = Shop(limit=1)
+    asks: list[Any] = [Hold(name="a"), Visit("hall"), Visit("cellar"), Visit("attic")]
+    hold, hall, cellar, attic = [asyncio.create_task(shop.ref.ask(message)) for message in asks]
+    await turns()
+    assert shop.seen == ["hall", "cellar", "attic"]
+    assert shop.statistics().in_flight == 1
+    await cancelled(attic)
+    with pytest.raises(DeadlineExceededError, match="Visit to actor 'shop' was not answered within"):
+        await soon(shop.ref.ask(Visit("hall"), Deadline.after(0.01)))
+    shop.open.set()
+    assert await soon(hall) == "hall later"
+    with pytest.raises(NotFoundError, match="no cellar"):
+        await soon(cellar)
+    await soon(hold)
+
+
+async def test_whoever_waits_for_a_direct_handler_hears_that_the_actor_was_stopped() -> None:
+    """None is cancelled, whom nobody has cancelled."""
+    shop = Shop()
+    asks = [asyncio.create_task(shop.ref.ask(Visit("hall"))) for _ in range(2)]
+    await turns()
+    await shop.stop("closing time")
+    for ask in asks:
+        with pytest.raises(AbortedError, match=r"was stopped \(closing time\); Visit has no answer"):
+            await soon(ask)
 
 
 def test_a_coroutine_function_cannot_be_direct() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from actorsession import errors
-from actorsession.actors import CallContext, Deadline, LocalRef, ask_without_withdrawing
+from actorsession.actors import Actor, CallContext, Deadline, LocalRef, answers, ask_without_withdrawing
 from actorsession.actors.delivery import Delivery
 from tests.actors.kit import PATIENCE, Break, Desk, Hold, Note, Said, Say, Stranger, eventually, soon, turns
 from tests.loops import cancelled
@@ -83,6 +83,26 @@ async def test_cancelling_the_asker_cancels_the_handler_on_the_other_loop(elsewh
     await elsewhere.until("a began")
     await cancelled(asker)
     await elsewhere.until("a cancelled")
+
+
+async def test_an_answer_that_is_cancelled_on_the_other_loop_is_an_error(elsewhere: Elsewhere) -> None:
+    """As that of a repeat whose first caller has given up; nobody would end the wait before its deadline."""
+
+    class Counter(Actor):
+        @answers(Say, direct=True)
+        def on_say(self, message: Say, call: CallContext) -> asyncio.Future[Said]:
+            answer: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
+            answer.cancel()
+            return answer
+
+    async def opened() -> Counter:
+        counter = Counter("counter")
+        assert counter.ref.is_here()
+        return counter
+
+    counter = elsewhere.run(opened())
+    with pytest.raises(errors.CancelledError, match="Say was cancelled"):
+        await soon(counter.ref.ask(Say(text="")))
 
 
 async def test_a_deadline_cancels_the_handler_on_the_other_loop(elsewhere: Elsewhere) -> None:

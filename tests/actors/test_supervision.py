@@ -7,9 +7,10 @@ import time
 
 import pytest
 
-from actorsession.actors import Children
-from actorsession.errors import AbortedError
+from actorsession.actors import Children, outcome
+from actorsession.errors import AbortedError, CancelledError, UnavailableError
 from tests.actors.kit import soon, turns
+from tests.loops import cancelled
 
 
 async def _for_ever() -> None:
@@ -169,3 +170,63 @@ def test_a_stubborn_child_whose_loop_goes_away_is_not_reported_by_asyncio(caplog
     gc.collect()
     assert "mule" in caplog.text
     assert [record for record in caplog.records if record.name == "asyncio"] == []
+
+
+# -- waits for children of others ------------------------------------------------------------------
+class Shared:
+    """A child that several wait for, which ends as the test says."""
+
+    def __init__(self) -> None:
+        self.owner = Children("owner")
+        self.end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.child = self.owner.start(self._work(), name="child", awaited=True)
+
+    async def _work(self) -> str:
+        return await self.end
+
+    async def waiter(self) -> asyncio.Task[str]:
+        """Somebody who waits for it."""
+        waiter = asyncio.create_task(outcome(self.child, UnavailableError("the owner has ended")))
+        await turns()
+        return waiter
+
+
+async def test_each_who_waits_for_a_child_has_its_result_or_its_error() -> None:
+    for error in (None, CancelledError("refused")):
+        shared = Shared()
+        waiters = [await shared.waiter() for _ in range(2)]
+        shared.end.set_result("done") if error is None else shared.end.set_exception(error)
+        for waiter in [*waiters, await shared.waiter()]:
+            if error is None:
+                assert await soon(waiter) == "done"
+            else:
+                with pytest.raises(CancelledError, match="refused"):
+                    await soon(waiter)
+
+
+async def test_the_end_of_an_owner_is_an_error_to_those_who_wait_for_its_child() -> None:
+    shared = Shared()
+    waiters = [await shared.waiter() for _ in range(2)]
+    await shared.owner.stop()
+    for waiter in [*waiters, await shared.waiter()]:
+        with pytest.raises(UnavailableError, match="the owner has ended"):
+            await soon(waiter)
+
+
+async def test_who_is_cancelled_while_an_owner_ends_is_cancelled() -> None:
+    """Both in one turn: nobody may take a cancellation for an error."""
+    shared = Shared()
+    waiter = await shared.waiter()
+    shared.child.cancel()
+    await cancelled(waiter)
+
+
+async def test_a_child_outlives_those_who_wait_for_it_and_its_error_is_dropped_with_the_last() -> None:
+    shared = Shared()
+    first, last = await shared.waiter(), await shared.waiter()
+    await cancelled(first)
+    assert not shared.child.done()
+    await cancelled(last)
+    shared.end.set_exception(AbortedError("of no interest"))
+    await turns()
+    assert shared.child.done()

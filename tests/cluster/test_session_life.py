@@ -21,10 +21,11 @@ from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import AbortedError, CancelledError, OpError, UnavailableError
 from actorsession.messages import CloseSession
 from actorsession.rpc import exit_reports
-from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
+from actorsession.testing import SimulatedCluster
+from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, simulated, soon
 from tests.cluster.script import command, environment, running
 from tests.cluster.test_child import line_of
-from tests.loops import run_to_end
+from tests.loops import cancelled, run_to_end
 from tests.ports import HoldPorts
 from tests.transports.authority import Authority
 
@@ -179,6 +180,8 @@ class Calls:
             "list_devices": session.list_devices,
             "wait_for": lambda: session.wait_for("/job:worker"),
             "reattach": session.reattach,
+            "why": session.why,
+            "last_steps": session.last_steps,
         }
 
     async def errors(self) -> dict[str, OpError]:
@@ -306,6 +309,38 @@ async def test_a_call_says_that_its_session_is_closed_meanwhile(name: str, wire:
                 assert expected, (is_known, turns, error)
                 if not in_time:
                     break
+
+
+@simulated({"worker": 1})
+async def test_runs_that_wait_for_each_other_say_that_their_session_is_closed(
+    cluster: SimulatedCluster, graph: Graph
+) -> None:
+    """1. Many runs have new nodes for a master that stands still: one sends its nodes, the others wait for their turn,
+    each longer than closing the session takes. 2. The session is closed, and the link is lost, so that nothing is left
+    to wait for. 3. Every run says so, and none is cancelled whose caller was not, or was before."""
+    x = ops.placeholder("float32", [])
+    session = cluster.session(graph)
+    assert await session.run(x + 1.0, {x: 1.0}) == 2.0
+
+    async def run_after_a_cancellation() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await session.run(x * 100.0, {x: 1.0})
+
+    cluster.task("worker").stall()
+    given_up, *running = [asyncio.create_task(session.run(x * float(n), {x: 1.0})) for n in range(12)]
+    running.append(asyncio.create_task(run_after_a_cancellation()))
+    await asyncio.sleep(0.1)
+    running[-1].cancel()
+    await asyncio.sleep(0.1)
+    await cancelled(given_up)
+    closing = asyncio.create_task(session.close())
+    await asyncio.sleep(0.1)
+    cluster.task("worker").crash()
+    await soon(closing)
+    for run in running:
+        error = await raised(run)
+        assert (type(error), str(error)) == (CancelledError, "Session has been closed.")
 
 
 async def nothing_known(task: str | None) -> str:

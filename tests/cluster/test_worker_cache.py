@@ -16,7 +16,9 @@ from actorsession.cluster.peer_links import LinkOptions
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.messages import WORKER, CleanupGraph, GetStatus, WorkerStatus
 from actorsession.rpc.pushes import Pushed, PushTimes
+from tests.actors.kit import turns
 from tests.cluster.kit import PS0, W0, W1, W2, eventually, silent_address, soon
+from tests.loops import cancelled
 from transports import Hello, Listener, connect, listen
 
 
@@ -326,6 +328,20 @@ async def test_what_comes_after_the_end_of_a_session_dials_nobody() -> None:
         assert (await soon(again.worker(W1).ask(GetStatus()))).task == W1
         assert len(b.peers()) == 1
         assert b.post.pushed == []
+
+
+async def test_who_waits_for_a_link_when_the_session_ends_is_told_and_not_cancelled() -> None:
+    with silent_address() as address:
+        async with tasks(Task(W0)) as (a,):
+            own = a.cache.for_session("s", PS0, {PS0: a.address, W1: address})
+            waiting = [asyncio.create_task(own.worker(W1).ask(GetStatus())) for _ in range(3)]
+            await turns()
+            await cancelled(waiting.pop(0))
+            own.release()
+            for ask in waiting:
+                with pytest.raises(errors.AbortedError, match=f"links of {W0} for session 's' are closed") as info:
+                    await soon(ask)
+                assert info.value.task == W1
 
 
 async def test_the_links_of_sessions_end_with_the_server() -> None:

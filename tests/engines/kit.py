@@ -30,6 +30,7 @@ class Desk:
         moves: whether a task that is placed again finds its former port taken.
         refusal: what is raised instead of placing a task.
         how: what it says of a task that does not answer; ``None`` if it does not say anything.
+        free: set while there is a place; orders wait for one.
     """
 
     engine = "Desk"
@@ -41,12 +42,15 @@ class Desk:
         self.refusal: OpError | None = None
         self.how: TaskFate | None = TaskFate(clean=False, how="its leg broke")
         self.opened = self.closed = self.closed_now = 0
+        self.free = asyncio.Event()
+        self.free.set()
 
     async def open(self, orders: Sequence[TaskOrder], deadline: Deadline) -> None:
         self.opened = len(orders)
 
     async def place(self, order: TaskOrder, deadline: Deadline) -> _Place:
         self.orders.append(order)
+        await self.free.wait()
         if self.refusal is not None:
             raise self.refusal
         former = self.places.get(order.task)

@@ -117,6 +117,19 @@ async def test_a_stop_during_the_start_gives_back_what_the_engine_has_reserved()
     await eventually(lambda: not any(place.host.serving for place in cluster.desk.places.values()))
 
 
+@pytest.mark.parametrize("change", ["add", "restart"])
+async def test_a_stop_while_a_task_is_placed_fails_that_change_and_cancels_nobody(change: str) -> None:
+    cluster = DeskCluster({"worker": 1})
+    await cluster.start()
+    cluster.desk.free.clear()
+    changing = asyncio.create_task(getattr(cluster, change)("worker"))
+    await eventually(lambda: len(cluster.desk.orders) == 2)
+    await soon(cluster.stop())
+    with pytest.raises(UnavailableError, match="its cluster has ended it while it was started"):
+        await soon(changing)
+    assert not any(place.host.serving for place in cluster.desk.places.values())
+
+
 def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing() -> None:
     async def start() -> End:
         cluster = DeskCluster({"worker": 2}, restart=1)

@@ -629,18 +629,26 @@ async def test_an_ask_waits_for_a_peer_that_reads_slowly_beats_and_cancels_do_no
         await owner.stop()
 
 
-async def test_an_ask_that_waits_for_room_fails_when_the_link_is_lost() -> None:
+@pytest.mark.parametrize("lost", [True, False], ids=["lost", "closed here"])
+async def test_asks_that_wait_for_room_fail_when_the_link_ends(lost: bool) -> None:
+    """However many there are, which notice it one after the other, while closing the link ends what is left of it."""
     async with connected("inproc") as (dialled, accepted):
         owner = Children("test")
         here = Link(dialled, serves={})
         await start(here, owner)
         here.tell("desk", Say(text="x" * 2**22))
-        asker = asyncio.create_task(here.ask("desk", Say(text="")))
+        askers = [asyncio.create_task(here.ask("desk", Say(text=""))) for _ in range(20)]
         await turns()
         assert here.statistics().calls_sent == 0
-        accepted.abort()
-        with pytest.raises(errors.UnavailableError, match="Say to 'desk' has no answer"):
-            await soon(asker)
+        await cancelled(askers.pop())
+        if lost:
+            accepted.abort()
+        else:
+            await soon(here.aclose(0.0))
+        for asker in askers:
+            kind = errors.UnavailableError if lost else errors.CancelledError
+            with pytest.raises(kind, match="Say to 'desk' has no answer"):
+                await soon(asker)
         await owner.stop()
 
 

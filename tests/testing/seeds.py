@@ -38,6 +38,7 @@ MENDED = {
     "told-too-late": "a task that did not answer while its cluster changed was never told of the change",
     "closed-while-it-sets-up": "a session that its client closed told a call that its master had none",
     "dialled-meanwhile": "a dial that hung held up all who needed the task, which had dialled itself meanwhile",
+    "closed-while-many-extend": "a run that waited to extend the graph was cancelled when its session was closed",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""
 MENDED_IN_LONG = {

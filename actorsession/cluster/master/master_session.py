@@ -203,12 +203,12 @@ class MasterSession(Actor):
         return await self.steps.debug_runs.take(message)
 
     @answers(AskSessionWhy, direct=True)
-    def on_why(self, message: AskSessionWhy, call: CallContext) -> asyncio.Task[SessionWhy]:
+    def on_why(self, message: AskSessionWhy, call: CallContext) -> asyncio.Future[SessionWhy]:
         """Collect from all tasks what the session's steps wait for.
 
         Direct, because the mailbox may be full of requests that hang.
         """
-        return self.children.start(self._why(message), name="why", awaited=True)
+        return self.answer_later(message, call, self._why(message))
 
     async def _why(self, message: AskSessionWhy) -> SessionWhy:
         asks = {task: worker.ask for task, worker in self.steps.workers.items()}
@@ -216,9 +216,9 @@ class MasterSession(Actor):
         return SessionWhy(waits=[w.to_wire() for w in graphs.waits], silent=graphs.silent)
 
     @answers(AskSessionSteps, direct=True)
-    def on_ask_steps(self, message: AskSessionSteps, call: CallContext) -> asyncio.Task[LastSteps]:
+    def on_ask_steps(self, message: AskSessionSteps, call: CallContext) -> asyncio.Future[LastSteps]:
         """Collect from all tasks what they remember of the session's last steps."""
-        return self.children.start(self._last_steps(message), name="last steps", awaited=True)
+        return self.answer_later(message, call, self._last_steps(message))
 
     async def _last_steps(self, message: AskSessionSteps) -> LastSteps:
         steps, limit = self.steps, Deadline.after(in_seconds(_checked(message)))

@@ -17,10 +17,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.supervision import Children
+from actorsession.actors.supervision import Children, outcome
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.durations import checked_seconds
-from actorsession.errors import AbortedError, CancelledError, OpError, UnavailableError
+from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.messages.done import Done
@@ -225,11 +225,9 @@ class SessionConnection:
         # A child, so that closing the session ends it.
         resuming = self._children.start(self.recovery.resume(), name=what, awaited=True)
         try:
-            await deadline.wait(resuming, what=what)
-        except asyncio.CancelledError as error:
-            caller = asyncio.current_task()
-            if self.closed and not (caller is not None and caller.cancelling()):
-                raise CancelledError(SESSION_CLOSED) from error
+            await deadline.wait(outcome(resuming, CancelledError(SESSION_CLOSED)), what=what)
+        except (asyncio.CancelledError, DeadlineExceededError):
+            resuming.cancel()  # nobody waits for it any more
             raise
 
     async def send_graph(self) -> None:
@@ -238,7 +236,7 @@ class SessionConnection:
         if not self.sent.is_whole:
             # In a child, because cancelling a run must not lose the count of what was sent.
             extending = self._children.start(self.sent.extend(), name="extend the graph", awaited=True)
-            await asyncio.shield(extending)
+            await outcome(extending, CancelledError(SESSION_CLOSED))
 
     # -- requests ------------------------------------------------------------------------------
 
