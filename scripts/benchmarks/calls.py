@@ -188,7 +188,6 @@ async def session_of_workers(
 
 SCENARIOS: dict[str, Callable[[], AbstractAsyncContextManager[Case]]] = {
     "local": local,
-    "nothing": nothing,
     "suspending": suspending,
     "two-workers": two_workers,
     "link": partial(hops, 0),
@@ -200,6 +199,7 @@ SCENARIOS: dict[str, Callable[[], AbstractAsyncContextManager[Case]]] = {
     "reduce-4kb-2": partial(reads, 2, reduced=True),
     "reads-four-workers": partial(reads, 4, reduced=False),
     "reduce-4kb-4": partial(reads, 4, reduced=True),
+    "nothing": nothing,
 }
 if find_spec("torch"):
     SCENARIOS |= {"local-torch": partial(local, "TORCH_CPU"), "nothing-torch": partial(nothing, "TORCH_CPU")}
