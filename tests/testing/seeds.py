@@ -37,6 +37,7 @@ MENDED = {
     "told-late": "a session that had not been used since its master was lost was said to be told too late",
     "told-too-late": "a task that did not answer while its cluster changed was never told of the change",
     "closed-while-it-sets-up": "a session that its client closed told a call that its master had none",
+    "restored-late": "a restore that was given up, and came late to a task, was said to have lost an update",
     "dialled-meanwhile": "a dial that hung held up all who needed the task, which had dialled itself meanwhile",
     "closed-while-many-extend": "a run that waited to extend the graph was cancelled when its session was closed",
 }

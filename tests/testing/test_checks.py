@@ -62,6 +62,12 @@ class Writer:
         return self
 
 
+def given_up(writer: Writer) -> Writer:
+    """Has a client give a restore up, of which nobody may know that while messages are held up."""
+    late = errors.DeadlineExceededError("late", task=A)
+    return writer.did("restore", error=late, n=0, at=1, reset=(0,), began=1.2, ended=1.3, limit=0.1)
+
+
 LOST = errors.UnavailableError("gone", task=A)
 AWAY = errors.InvalidArgumentError(f"'x' is on {A}/device:CPU:0, which has left the cluster")
 SAVED = {0: value(0, 0)}
@@ -103,6 +109,9 @@ RIGHT: dict[str, Callable[[Writer], Writer]] = {
     "an element that was lost with its client": lambda w: (
         w.did("put", q=0, e=1).did("take", error=LOST, q=0, killed=True).wrong(0, 9).left()
     ),
+    "a restore that was given up and came late": lambda w: (
+        given_up(w.wrong(1.0, 4.0)).add(0, 0, began=2.0).read(began=5.0)
+    ),
     "a node that fails": lambda w: w.did("guard", error=errors.InvalidArgumentError("0"), v=0, k=1).read(),
 }
 SNAPSHOTS: dict[str, Any] = {"snapshot_every": 1.0}
@@ -117,6 +126,10 @@ WRONG: dict[str, tuple[str, Callable[[Writer], Writer]]] = {
         lambda w: w.did("guard", error=errors.InvalidArgumentError("0"), v=0, k=1).read(1),
     ),
     "an update that is gone": ("acknowledged updates", lambda w: w.add(0, 0).read()),
+    "an update that is gone after a restore that was over": (
+        "acknowledged updates",
+        lambda w: given_up(w.wrong(1.0, 1.4)).add(0, 0, began=3.0).read(began=5.0),
+    ),
     "updates in two orders": (
         "acknowledged updates",
         lambda w: w.add(0, 0, began=0.0, ended=9.0).add(1, 1, began=0.0, ended=9.0),

@@ -187,11 +187,22 @@ def _out_of_order(
 def _breaks(history: History, variable: int) -> list[tuple[float, float]]:
     """Return when a variable may have lost its value: with its task, and while a client initialised it."""
     losses = [(d.began, max(d.began, d.forgot)) for d in history.losses(history.variables[variable])]
-    # What a client has sent before it was killed may arrive later.
-    resets = [
-        (record.began, record.ended + _ECHO * record.killed) for record in history.records if variable in record.reset
-    ]
+    resets = [(record.began, _over(history, record)) for record in history.records if variable in record.reset]
     return sorted(losses + resets)
+
+
+def _over(history: History, record: Record) -> float:
+    """Return by when nothing of an operation can arrive at a task any more.
+
+    What a client has sent before it was killed may arrive later, and so may a step that was given up, until the news of
+    that has come.
+    """
+    if record.killed:
+        return record.ended + _ECHO
+    if record.outcome is not Outcome.UNKNOWN:
+        return record.ended
+    held_up = [d.ended for d in history.disturbed(record.began, record.ended) if not d.forgets]
+    return max([record.ended, *held_up]) + _PASSING
 
 
 def _lives(reads: Sequence[Read], breaks: Sequence[tuple[float, float]]) -> Iterator[list[Read]]:
