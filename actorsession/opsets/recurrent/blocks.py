@@ -3,11 +3,14 @@
 ``LSTMBlockCell`` and ``GRUBlockCell`` are a step, ``BlockLSTM`` is a whole sequence; each has an operation
 for its gradient. As in TensorFlow, nothing flows back through the gates that are outputs, and the clip of the
 state does not count. The gates of an LSTM are in the order i, c, f, o; those of ``BlockLSTMV2`` i, f, c, o.
+
+A device with arrays of its own derives its cell from ``Cell``: all but its step is written for any arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +24,7 @@ from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.rows import checked, op
 
-__all__: list[str] = []
+__all__ = ["KERNELS", "Cell", "Weights", "check_gru", "gru_back"]
 
 
 def _sigmoid(x: Array) -> Array:
@@ -33,22 +36,27 @@ def _sigmoid(x: Array) -> Array:
 # -- one step of an LSTM ---------------------------------------------------------------------------
 
 
-class _Weights(NamedTuple):
+class Weights(NamedTuple):
     """The weights of an LSTM: of inputs and state, of the three peepholes, and the bias."""
 
-    w: Array
-    wci: Array
-    wcf: Array
-    wco: Array
-    b: Array
+    w: Any
+    wci: Any
+    wcf: Any
+    wco: Any
+    b: Any
 
 
-class _Cell:
+class Cell:
     """An LSTM by its attributes.
 
     Args:
         ctx: context of the kernel factory.
+
+    Attributes:
+        arrays: the module of functions of the arrays.
     """
+
+    arrays: Any = np
 
     def __init__(self, ctx: KernelContext) -> None:
         attrs = ctx.attrs
@@ -58,7 +66,7 @@ class _Cell:
         self._clip = attrs.get("cell_clip", 0.0)
         self._peeps = attrs["use_peephole"]
 
-    def check(self, x: Any, cs_prev: Any, h_prev: Any, weights: _Weights) -> None:
+    def check(self, x: Any, cs_prev: Any, h_prev: Any, weights: Weights) -> None:
         """Check the shapes of the inputs.
 
         Raises:
@@ -80,7 +88,24 @@ class _Cell:
                 f"4 * units], peepholes [units] and b [4 * units] are needed, got {shapes}"
             )
 
-    def step(self, x: Any, cs_prev: Any, h_prev: Any, weights: _Weights) -> Sequence[Array]:
+    def count(self, length: Any, x: Any) -> int:
+        """Return the number of steps of a sequence; those after it are zeros.
+
+        Raises:
+            InvalidArgumentError: if there are not so many.
+        """
+        if x.ndim != 3 or not 0 <= length <= len(x):
+            raise InvalidArgumentError(
+                f"{self._op}: x has shape [time, batch, inputs] and seq_len_max is at most the time, got "
+                f"{list(x.shape)} and {length}"
+            )
+        return int(length)
+
+    def zeros(self, like: Any, shape: Sequence[int]) -> Any:
+        """Return a new array of the dtype of another one."""
+        return np.zeros(shape, like.dtype)
+
+    def step(self, x: Any, cs_prev: Any, h_prev: Any, weights: Weights) -> Sequence[Any]:
         """Return i, cs, f, o, ci, co and h."""
         w, wci, wcf, wco, b = weights
         units = cs_prev.shape[1]
@@ -95,14 +120,12 @@ class _Cell:
         co = np.tanh(cs)
         return i, cs, f, o, ci, co, co * o
 
-    def _gates(self, gates: Array, units: int) -> Sequence[Array]:
+    def _gates(self, gates: Any, units: int) -> Sequence[Any]:
         """Return the parts for i, c, f and o."""
         first, second, third, last = (gates[:, k * units : (k + 1) * units] for k in range(4))
         return (first, third, second, last) if self._swapped else (first, second, third, last)
 
-    def back(
-        self, cs_prev: Any, weights: _Weights, outputs: Sequence[Any], cs_grad: Any, h_grad: Any
-    ) -> Sequence[Array]:
+    def back(self, cs_prev: Any, weights: Weights, outputs: Sequence[Any], cs_grad: Any, h_grad: Any) -> Sequence[Any]:
         """Return the gradients of the state, of the gates before their functions, and of the peepholes."""
         _, wci, wcf, wco, _ = weights
         i, cs, f, o, ci, co = outputs[:6]
@@ -113,34 +136,34 @@ class _Cell:
         by_ci = (1 - ci * ci) * by_cs * i
         by_f, by_i = f * (1 - f) * by_cs * cs_prev, i * (1 - i) * by_cs * ci
         by_prev = by_cs * f
-        peeps: list[Array] = [np.zeros_like(v) for v in weights[1:4]]
+        peeps = [self.arrays.zeros_like(v) for v in weights[1:4]]
         if self._peeps:
             by_prev = by_prev + by_i * wci + by_f * wcf
             pairs = (by_i, cs_prev), (by_f, cs_prev), (by_o, cs)
             peeps = [(grad * value).sum(0) for grad, value in pairs]
         gates = (by_i, by_f, by_ci, by_o) if self._swapped else (by_i, by_ci, by_f, by_o)
-        return by_prev, np.concatenate(gates, 1), *peeps
+        return by_prev, self.arrays.concatenate(gates, 1), *peeps
 
 
-def _cell_kernel(ctx: KernelContext) -> Kernel:
-    cell = _Cell(ctx)
-
+def _cell_kernel(cell: Cell) -> Kernel:
     def step(x: Any, cs_prev: Any, h_prev: Any, *weights: Any) -> Any:
-        cell.check(x, cs_prev, h_prev, _Weights(*weights))
-        return cell.step(x, cs_prev, h_prev, _Weights(*weights))
+        cell.check(x, cs_prev, h_prev, Weights(*weights))
+        return cell.step(x, cs_prev, h_prev, Weights(*weights))
 
     return step
 
 
-def _cell_back_kernel(ctx: KernelContext) -> Kernel:
-    cell = _Cell(ctx)
-
+def _cell_back_kernel(cell: Cell) -> Kernel:
     def back(x: Any, cs_prev: Any, h_prev: Any, *rest: Any) -> Any:
-        weights = _Weights(*rest[:5])
+        weights = Weights(*rest[:5])
         cell.check(x, cs_prev, h_prev, weights)
         return cell.back(cs_prev, weights, rest[5:11], *rest[11:])
 
     return back
+
+
+def _kernel(ctx: KernelContext) -> Kernel:
+    return KERNELS[ctx.op](Cell(ctx))
 
 
 def _given(grad: Tensor | None, output: Tensor) -> Tensor:
@@ -180,55 +203,42 @@ def _cell_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     return [state, gates, *[TensorShape([units])] * 3]
 
 
-op("LSTMBlockCell", checked(_cell_shapes), kernel=_cell_kernel, grad=_cell_gradient, divides=True)
-op("LSTMBlockCellGrad", checked(_cell_back_shapes), kernel=_cell_back_kernel, divides=True)
+op("LSTMBlockCell", checked(_cell_shapes), kernel=_kernel, grad=_cell_gradient, divides=True)
+op("LSTMBlockCellGrad", checked(_cell_back_shapes), kernel=_kernel, divides=True)
 
 
 # -- a sequence of an LSTM -------------------------------------------------------------------------
 
 
-def _block_kernel(ctx: KernelContext) -> Kernel:
-    cell = _Cell(ctx)
-
+def _block_kernel(cell: Cell) -> Kernel:
     def run(length: Any, x: Any, cs: Any, h: Any, *parameters: Any) -> Any:
-        weights, count = _Weights(*parameters), _count(ctx.op, length, x)
-        outputs = np.zeros((7, len(x), *cs.shape), x.dtype)
+        weights, count = Weights(*parameters), cell.count(length, x)
+        outputs = [cell.zeros(x, (len(x), *cs.shape)) for _ in range(7)]
         for step in range(count):
             cell.check(x[step], cs, h, weights)
-            outputs[:, step] = stepped = cell.step(x[step], cs, h, weights)
+            stepped = cell.step(x[step], cs, h, weights)
+            for output, part in zip(outputs, stepped, strict=True):
+                output[step] = part
             cs, h = stepped[1], stepped[6]
-        return [part.copy() for part in outputs]
+        return outputs
 
     return run
 
 
-def _count(op: str, length: Any, x: Any) -> int:
-    """Return the number of steps; those after it are zeros."""
-    if x.ndim != 3 or not 0 <= length <= len(x):
-        raise InvalidArgumentError(
-            f"{op}: x has shape [time, batch, inputs] and seq_len_max is at most the time, got "
-            f"{list(x.shape)} and {length}"
-        )
-    return int(length)
-
-
-def _block_back_kernel(ctx: KernelContext) -> Kernel:
-    cell = _Cell(ctx)
-
+def _block_back_kernel(cell: Cell) -> Kernel:
     def run(length: Any, x: Any, cs_prev: Any, h_prev: Any, *inputs: Any) -> Any:
-        weights, outputs = _Weights(*inputs[:5]), inputs[5:12]
+        weights, outputs = Weights(*inputs[:5]), inputs[5:12]
         cs_grads, h_grads = inputs[12:]
-        by_x, by_w, by_b = np.zeros_like(x), np.zeros_like(weights.w), np.zeros_like(weights.b)
-        peeps = [np.zeros_like(v) for v in weights[1:4]]
-        by_cs, by_h = np.zeros_like(cs_prev), np.zeros_like(h_prev)
+        by_x, by_w, by_b, by_cs, by_h = map(cell.arrays.zeros_like, (x, weights.w, weights.b, cs_prev, h_prev))
+        peeps = [cell.arrays.zeros_like(v) for v in weights[1:4]]
         wide = x.shape[-1]
-        for step in reversed(range(_count(ctx.op, length, x))):
+        for step in reversed(range(cell.count(length, x))):
             cs, h = (outputs[1][step - 1], outputs[6][step - 1]) if step else (cs_prev, h_prev)
             parts = [output[step] for output in outputs]
             by_cs, gates, *more = cell.back(cs, weights, parts, cs_grads[step] + by_cs, h_grads[step] + by_h)
             both = gates @ weights.w.T
             by_x[step], by_h = both[:, :wide], both[:, wide:]
-            by_w += np.concatenate([x[step], h], 1).T @ gates
+            by_w += cell.arrays.concatenate([x[step], h], 1).T @ gates
             by_b += gates.sum(0)
             peeps = [a + b for a, b in zip(peeps, more, strict=True)]
         return by_x, by_cs, by_h, by_w, *peeps, by_b
@@ -254,14 +264,29 @@ def _block_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 for _end in ("", "V2"):
-    op(f"BlockLSTM{_end}", checked(_block_shapes, 0), kernel=_block_kernel, grad=_block_gradient, divides=True)
-    op(f"BlockLSTMGrad{_end}", checked(_block_back_shapes, 0), kernel=_block_back_kernel, divides=True)
+    op(f"BlockLSTM{_end}", checked(_block_shapes, 0), kernel=_kernel, grad=_block_gradient, divides=True)
+    op(f"BlockLSTMGrad{_end}", checked(_block_back_shapes, 0), kernel=_kernel, divides=True)
+
+KERNELS: dict[str, Callable[[Cell], Kernel]] = {
+    "LSTMBlockCell": _cell_kernel,
+    "LSTMBlockCellGrad": _cell_back_kernel,
+    "BlockLSTM": _block_kernel,
+    "BlockLSTMV2": _block_kernel,
+    "BlockLSTMGrad": _block_back_kernel,
+    "BlockLSTMGradV2": _block_back_kernel,
+}
+"""By operation type what makes the kernel of a cell."""
 
 
 # -- one step of a GRU -----------------------------------------------------------------------------
 
 
-def _check_gru(op: str, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> None:
+def check_gru(op: str, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> None:
+    """Check the shapes of the inputs of a GRU.
+
+    Raises:
+        InvalidArgumentError: if they do not fit.
+    """
     units = h_prev.shape[-1] if h_prev.ndim == 2 else -1
     rows = (x.shape[-1] if x.ndim else 0) + units
     if (
@@ -278,24 +303,29 @@ def _check_gru(op: str, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c
 
 def _gru(x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> Any:
     """Return r, u, c and h."""
-    _check_gru("GRUBlockCell", x, h_prev, w_ru, w_c, b_ru, b_c)
+    check_gru("GRUBlockCell", x, h_prev, w_ru, w_c, b_ru, b_c)
     both = _sigmoid(np.concatenate([x, h_prev], 1) @ w_ru + b_ru)
     r, u = (part.copy() for part in np.split(both, 2, 1))
     c = np.tanh(np.concatenate([x, h_prev * r], 1) @ w_c + b_c)
     return r, u, c, u * h_prev + (1 - u) * c
 
 
-def _gru_back(
-    x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any, r: Any, u: Any, c: Any, h_grad: Any
+def gru_back(
+    arrays: Any, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any, r: Any, u: Any, c: Any, h_grad: Any
 ) -> Any:
-    """Return the gradients of x and h, and those of the gates before their functions."""
-    _check_gru("GRUBlockCellGrad", x, h_prev, w_ru, w_c, b_ru, b_c)
+    """Return the gradients of x and h, and those of the gates before their functions.
+
+    Args:
+        arrays: the module of functions of the arrays.
+        x: input of the node, as all that follow.
+    """
+    check_gru("GRUBlockCellGrad", x, h_prev, w_ru, w_c, b_ru, b_c)
     wide = x.shape[1]
     by_c = h_grad * (1 - u) * (1 - c * c)
     by_u = h_grad * (h_prev - c) * u * (1 - u)
     through_c = by_c @ w_c.T
     by_reset = through_c[:, wide:]
-    gates = np.concatenate([by_reset * h_prev * r * (1 - r), by_u], 1)
+    gates = arrays.concatenate([by_reset * h_prev * r * (1 - r), by_u], 1)
     through = gates @ w_ru.T
     by_h = through[:, wide:] + by_reset * r + h_grad * u
     return through[:, :wide] + through_c[:, :wide], by_h, by_c, gates
@@ -321,4 +351,4 @@ def _gru_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 op("GRUBlockCell", checked(_gru_shapes), _gru, _gru_gradient, divides=True)
-op("GRUBlockCellGrad", checked(_gru_back_shapes), _gru_back, divides=True)
+op("GRUBlockCellGrad", checked(_gru_back_shapes), partial(gru_back, np), divides=True)
