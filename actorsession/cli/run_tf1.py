@@ -80,13 +80,14 @@ def _run(options: argparse.Namespace) -> int:
     behavior.disable_v2_behavior()
     if options.soft_placement:
         place_softly()
-    if options.device != "cpu":
-        _prefer(options.device)
+    preferred = "" if options.device == "cpu" else options.device.upper().replace("-", "_")
+    if preferred:
+        _prefer(preferred, options.device)
     restore_older_names()
     # Processes that the program starts, and those that multiprocessing spawns, look for it there.
     shim, inherited = str(shim_folder()), os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([shim, *([inherited] if inherited else [])])
-    os.environ[DEVICE] = "" if options.device == "cpu" else options.device.upper().replace("-", "_")
+    os.environ[DEVICE] = preferred
     own = os.getcwd() if options.module else str(Path(options.script).resolve().parent)
     sys.path[:1] = [own, shim]
     sys.argv[:] = [options.script, *options.arguments]
@@ -108,12 +109,12 @@ def _run(options: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def _prefer(device: str) -> None:
+def _prefer(device_type: str, device: str) -> None:
     from actorsession.errors import FailedPreconditionError
     from actorsession.runtime.devices import prefer_device_type
 
     try:
-        prefer_device_type(device.upper().replace("-", "_"))
+        prefer_device_type(device_type)
     except FailedPreconditionError as error:
         raise UsageError(f"--device {device}: {error.message}") from error
 
