@@ -163,7 +163,7 @@ def test_any_fields_are_a_message_or_a_protocol_error(tag: str, fields: list[obj
 @pytest.mark.slow
 def test_a_server_bears_spoilt_frames_by_the_thousand(whole: bool) -> None:
     """See ``attack`` for what it checks: right answers in between, nothing left, no traceback."""
-    frames = 3000 if whole else 1500
+    frames = 3000 if whole else 2000  # of 1,500 it hung up 98 to 124 times
     tally = run(attack(frames, seed=1))
     assert tally.frames >= frames
     assert tally.answers > 100  # many were understood well enough to be answered
