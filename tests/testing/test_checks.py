@@ -68,6 +68,11 @@ def given_up(writer: Writer) -> Writer:
     return writer.did("restore", error=late, n=0, at=1, reset=(0,), began=1.2, ended=1.3, limit=0.1)
 
 
+def once_lost(writer: Writer) -> Writer:
+    """Has a client use its session, and the task be lost and started again."""
+    return writer.read(began=0.0).lost(1.0, ended=2.0)
+
+
 LOST = errors.UnavailableError("gone", task=A)
 AWAY = errors.InvalidArgumentError(f"'x' is on {A}/device:CPU:0, which has left the cluster")
 SAVED = {0: value(0, 0)}
@@ -111,6 +116,19 @@ RIGHT: dict[str, Callable[[Writer], Writer]] = {
     ),
     "a restore that was given up and came late": lambda w: (
         given_up(w.wrong(1.0, 4.0)).add(0, 0, began=2.0).read(began=5.0)
+    ),
+    "a loss that was told late": lambda w: once_lost(w).add(0, error=LOST, began=60.0),
+    "a loss that was told late, after another client had gone on": lambda w: (
+        once_lost(w).read(client=1, began=50.0).add(0, error=LOST, began=60.0)
+    ),
+    "a loss that was told late, after another task was disturbed": lambda w: (
+        once_lost(w).wrong(50.0, 51.0, B).add(0, error=LOST, began=60.0)
+    ),
+    "a loss that was told late, after nothing had been saved": lambda w: (
+        once_lost(w).did("save", {}, n=0, at=1, began=50.0).add(0, error=LOST, began=60.0)
+    ),
+    "a loss that was told late, at the first use after the session was opened": lambda w: (
+        w.lost(1.0, ended=2.0).read(client=1, began=50.0).add(0, error=LOST, began=60.0)
     ),
     "a node that fails": lambda w: w.did("guard", error=errors.InvalidArgumentError("0"), v=0, k=1).read(),
 }
@@ -179,6 +197,14 @@ WRONG: dict[str, tuple[str, Callable[[Writer], Writer]]] = {
         lambda w: w.did("take", error=errors.DeadlineExceededError("late"), q=0, limit=1.0, ended=9.0),
     ),
     "an error without a reason": ("named causes", lambda w: w.add(0, error=LOST)),
+    "a loss that was told to a session which had gone on": (
+        "named causes",
+        lambda w: once_lost(w).did("reattach", began=3.0).add(0, error=LOST, began=60.0),
+    ),
+    "a loss that was told to the session of a client's next process": (
+        "named causes",
+        lambda w: once_lost(w).add(0, error=LOST, began=3.0, killed=True).add(1, error=LOST, session=2, began=60.0),
+    ),
     "an error that names another task": ("named causes", lambda w: w.wrong(0, 1, B).add(0, error=LOST)),
     "an error that names nobody": (
         "named causes",

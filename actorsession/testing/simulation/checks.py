@@ -447,7 +447,7 @@ def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator
             yield f"{error.task} is said to have restarted and has not: {record}"
         return
     own = client_host(record.operation.client)  # which the errors of its own session do not name
-    disturbed = history.disturbed(record.began - _ECHO, record.ended) or _told_late(history, record, error)
+    disturbed = history.disturbed(record.began - _ECHO, record.ended) + _told_late(history, record, error)
     if not disturbed:
         yield f"nothing was wrong: {record}"
     elif not any(own in d.hosts or _names_one(error, d) for d in disturbed):
@@ -455,12 +455,21 @@ def _not_disturbed(history: History, record: Record, error: OpError) -> Iterator
 
 
 def _told_late(history: History, record: Record, error: OpError) -> list[Disturbance]:
-    """Return what a session is told of at its next use, however late: the loss of its master, until ``reattach``."""
+    """Return what a session is told of at its next use, however late: the loss of its master, until ``reattach``.
+
+    That was after its last use that went well, or after the client had its former session.
+    """
     if not isinstance(error, UnavailableError):
         return []
-    uses = [r.began for r in history.records if r.session == record.session and r.outcome is Outcome.OK]
-    last = max([use for use in uses if use < record.began], default=record.began)
+    own = [r for r in history.records if r.operation.client == record.operation.client and r.began < record.began]
+    before = [r.began for r in own if r.session != record.session or (r.outcome is Outcome.OK and not _asks_nobody(r))]
+    last = max(before, default=-np.inf)
     return [d for d in history.disturbed(last, record.began) if _names_one(error, d)]
+
+
+def _asks_nobody(record: Record) -> bool:
+    """Whether an operation is no use of its session: a client without variables saves and restores none."""
+    return isinstance(record.seen, Mapping) and not record.seen
 
 
 def _names_one(error: OpError, disturbance: Disturbance) -> bool:

@@ -85,7 +85,7 @@ class Record:
 
     Attributes:
         operation: what the client did.
-        session: the number of the client's session: each that it opens has another.
+        session: the number of the session among those of its client: each that it opens has another.
         began: when.
         ended: when; infinite while it has not.
         outcome: what is known of it.
