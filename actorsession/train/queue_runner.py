@@ -7,6 +7,7 @@ threads.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import threading
@@ -270,8 +271,7 @@ class QueueRunner(GraphBound):
             for op in self._enqueue_ops
         ]
         try:
-            for loop in loops:
-                await loop
+            _ = await asyncio.gather(*loops)
         finally:
             await children.stop()
         with contextlib.suppress(CancelledError):  # the queue was closed elsewhere

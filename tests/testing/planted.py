@@ -1,7 +1,7 @@
 """Defects of the runtime that are planted, to see that the checks of stories find them.
 
-Each is a small patch of a class: what somebody forgets. ``DEFECTS`` is the table; the tests plant each for a known
-seed, ``scripts/simulate --plant NAME`` for as many as one likes.
+Each is a small patch of a class or a module: what somebody forgets. ``DEFECTS`` is the table; the tests plant each for
+a known seed, ``scripts/simulate --plant NAME`` for as many as one likes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from actorsession import AsyncSession
+from actorsession.actors import ref
 from actorsession.cluster.master.master import Master
 from actorsession.cluster.master.step_parts import StepParts
 from actorsession.cluster.server.snapshots import SnapshotStore
@@ -97,19 +98,23 @@ def _keep_session(self: Master, handle: str) -> None:
     """Keeps the session of a client that is gone."""
 
 
+def _leave_error(_answer: object) -> None:
+    """Leaves the error of an ask to whoever waits for it, who may have gone."""
+
+
 class Defect(NamedTuple):
     """A planted defect.
 
     Attributes:
-        owner: the class that is patched.
-        name: its method.
-        replacement: what the method is then.
+        owner: the class or module that is patched.
+        name: its function.
+        replacement: what the function is then.
         checks: the checks of which one has to find it.
         seed: one that does.
         fault: the kind of fault without which a story cannot show it, if there is one.
     """
 
-    owner: type
+    owner: object
     name: str
     replacement: Callable[..., Any]
     checks: frozenset[str]
@@ -138,6 +143,7 @@ DEFECTS = {
     ),
     "foreign snapshot": Defect(SnapshotStore, "_is_ours", _restore_any, frozenset({"whole values"}), 311, "foreign"),
     "session not collected": Defect(Master, "_collect", _keep_session, frozenset({"nothing pending"}), 5),
+    "unheard error": Defect(ref, "_retrieve", _leave_error, frozenset({"no unheard errors"}), 15),
     "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 2),
 }
 """What somebody forgets, by a name."""

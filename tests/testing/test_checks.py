@@ -245,14 +245,16 @@ def test_what_is_left_is_found() -> None:
     history = Writer().history
     history.pending.append("a step")
     history.unhealed.append("a read")
+    history.unheard.append("an error")
     assert [(finding.check, finding.what) for finding in check(history)] == [
         ("goes on", "a read"),
         ("nothing pending", "a step"),
+        ("no unheard errors", "an error"),
     ]
 
 
 def test_every_check_is_tried() -> None:
-    tried = {name for name, _ in WRONG.values()} | {"snapshots", "goes on", "nothing pending"}
+    tried = {name for name, _ in WRONG.values()} | {"snapshots", "goes on", "nothing pending", "no unheard errors"}
     assert tried == CHECKS.keys()
 
 

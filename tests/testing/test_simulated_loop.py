@@ -293,6 +293,31 @@ def test_an_error_of_a_callback_goes_to_the_exception_handler(caplog: pytest.Log
     assert isinstance(told[0]["exception"], ZeroDivisionError)
 
 
+@pytest.mark.parametrize("when", ["in the run", "after it"])
+@pytest.mark.parametrize("crashes", [False, True])
+def test_an_error_that_nobody_awaits_is_told_unless_its_host_is_dead(crashes: bool, when: str) -> None:
+    told: list[tuple[str, str]] = []
+    kept: list[asyncio.Future[None]] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, SimulatedLoop)
+        loop.set_exception_handler(lambda _loop, context: told.append((context["message"], str(context["exception"]))))
+        host = SimulatedHost(loop, "a")
+        with on_host(host):
+            kept.append(loop.create_future())
+        kept[0].set_exception(OSError("it is gone"))
+        if crashes:
+            host.crash()
+        if when == "in the run":
+            kept.clear()
+
+    run(main)
+    kept.clear()
+    expected = [] if crashes or when == "after it" else [("HostFuture exception was never retrieved", "it is gone")]
+    assert told == expected
+
+
 def test_what_the_main_task_leaves_behind_is_cancelled() -> None:
     ends: list[str] = []
     kept: list[asyncio.Task[None]] = []

@@ -255,6 +255,16 @@ async def test_what_fails_in_a_child_ends_the_body_and_is_raised(graph: Graph) -
                 await soon(session.run(queue.dequeue()))
 
 
+async def test_an_operation_that_fails_in_a_child_ends_those_that_wait(graph: Graph) -> None:
+    queue, starved = ops.FIFOQueue(4, int32, shapes=[]), ops.FIFOQueue(4, int32, shapes=[])
+    failing = queue.enqueue(ops.placeholder("int32", []))
+    runner = QueueRunner(queue, [queue.enqueue(starved.dequeue()), failing])
+    async with AsyncSession(graph=graph) as session:
+        with pytest.raises(InvalidArgumentError, match="feed a value"):
+            await soon(runner.fill(session))
+        assert session.statistics().steps == 0
+
+
 async def test_children_end_with_the_body(graph: Graph) -> None:
     counted = Counted(1_000_000)
     async with AsyncSession(graph=graph) as session:

@@ -493,6 +493,11 @@ def nothing_pending(history: History) -> Iterator[str]:
     yield from history.pending
 
 
+def no_unheard_errors(history: History) -> Iterator[str]:
+    """Every error has somebody who hears of it, or drops it knowingly: asyncio has none to tell of."""
+    yield from history.unheard
+
+
 CHECKS: dict[str, Check] = {
     "whole values": whole_values,
     "no refused updates": no_refused_updates,
@@ -509,5 +514,6 @@ CHECKS: dict[str, Check] = {
     "named causes": named_causes,
     "goes on": goes_on,
     "nothing pending": nothing_pending,
+    "no unheard errors": no_unheard_errors,
 }
 """What every run of a story has to meet, by name."""

@@ -167,6 +167,7 @@ class History:
         left: for each queue, the elements that were in it in the end.
         pending: what was left when nothing should be, in words.
         unhealed: what clients could not do although all faults were over, in words.
+        unheard: errors of living hosts that nobody has awaited, in words.
     """
 
     tasks: tuple[str, ...]
@@ -178,6 +179,7 @@ class History:
     left: dict[int, list[int]] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
     unhealed: list[str] = field(default_factory=list)
+    unheard: list[str] = field(default_factory=list)
 
     def of(self, *kinds: str) -> Iterator[Record]:
         """Yield the records of some kinds of operations."""

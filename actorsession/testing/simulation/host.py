@@ -28,7 +28,15 @@ from transports.host import HOST, Clock, Entropy, Files, Host, Network, Processe
 if TYPE_CHECKING:
     from actorsession.testing.simulation.loop import SimulatedLoop
 
-__all__ = ["HostCrash", "HostTask", "SimulatedClock", "SimulatedEntropy", "SimulatedHost", "SimulatedProcesses"]
+__all__ = [
+    "HostCrash",
+    "HostFuture",
+    "HostTask",
+    "SimulatedClock",
+    "SimulatedEntropy",
+    "SimulatedHost",
+    "SimulatedProcesses",
+]
 
 # Seconds since 1970 at which simulations begin: some day, the same for all.
 _EPOCH = 1_700_000_000.0
@@ -40,6 +48,16 @@ _FIRST_PID = 100
 
 class HostCrash(BaseException):
     """The host has died in the middle of a call; ``SimulatedHost.die`` raises it, and nothing should catch it."""
+
+
+class HostFuture(asyncio.Future[Any]):
+    """A future of a host: nobody has to hear of its error once the host is dead."""
+
+    __slots__ = ("host",)
+
+    def __init__(self, loop: SimulatedLoop, host: SimulatedHost) -> None:
+        super().__init__(loop=loop)
+        self.host = host
 
 
 class HostTask(asyncio.Task[Any]):

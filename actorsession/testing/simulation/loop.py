@@ -26,7 +26,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from actorsession.process_bound import ProcessBound
-from actorsession.testing.simulation.host import HostTask, SimulatedHost, SimulatedWorkers
+from actorsession.testing.simulation.host import HostFuture, HostTask, SimulatedHost, SimulatedWorkers
 from actorsession.testing.simulation.schedule import Schedule, SimulationError
 from transports.host import HOST, on_host
 
@@ -281,8 +281,8 @@ class SimulatedLoop(Schedule, _Loop, ProcessBound):
     # -- futures, tasks, threads and generators --------------------------------------------------------
 
     def create_future(self) -> asyncio.Future[Any]:
-        """Return a new future of this loop."""
-        return asyncio.Future(loop=self)
+        """Return a new future of the current host."""
+        return HostFuture(self, self.host_of(None))
 
     def create_task(  # type: ignore[override, unused-ignore]
         self,
@@ -403,8 +403,7 @@ def _bury(loop: SimulatedLoop) -> None:
     gc.collect()  # what the living have left may complain
     for host in loop.hosts:
         host.crash()
-    handler, unraisable = loop.get_exception_handler(), sys.unraisablehook
-    loop.set_exception_handler(lambda _loop, _context: None)
+    unraisable = sys.unraisablehook
     sys.unraisablehook = lambda _what: None
     disabled = logging.root.manager.disable
     logging.disable()
@@ -420,7 +419,6 @@ def _bury(loop: SimulatedLoop) -> None:
         asyncio._set_running_loop(None)
         logging.disable(disabled)
         sys.unraisablehook = unraisable
-        loop.set_exception_handler(handler)
 
 
 def _close_all(host: SimulatedHost) -> None:

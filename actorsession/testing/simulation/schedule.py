@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable
 from typing import Any, cast
 
-from actorsession.testing.simulation.host import HostCrash, HostTask, SimulatedHost
+from actorsession.testing.simulation.host import HostCrash, SimulatedHost
 
 __all__ = ["Schedule", "SimulationError"]
 
@@ -275,9 +275,9 @@ class Schedule:
         _log.error("\n".join([context.get("message") or "Unhandled exception in event loop", *told]), exc_info=error)
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Tell of an error that nobody awaits, unless its host is dead."""
-        task = context.get("task", context.get("future"))
-        if isinstance(task, HostTask) and task.host.is_dead:
+        """Tell of an error that nobody awaits, unless its host is dead; what is of no host is of the first one."""
+        future = context.get("task", context.get("future"))
+        if getattr(future, "host", self.hosts[0]).is_dead:
             return
         self.note(f"{context.get('message')}: {type(context.get('exception')).__name__}")
         if self._on_exception is None:
@@ -330,5 +330,5 @@ def _wait_of(task: asyncio.Task[Any]) -> str:
     if isinstance(waiter, asyncio.Task):
         places.append(f"for {waiter.get_name()}")
     elif waiter is not None:
-        places.append(f"for a {type(waiter).__name__}")
+        places.append(f"for a {type(waiter).__name__.removeprefix('Host')}")
     return " > ".join(places) or "has not begun"

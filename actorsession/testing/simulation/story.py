@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import traceback
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -831,6 +832,7 @@ class Performance(SimulatedCluster):
         self._strikes: list[Strike] = []
         self._actors: list[Client] = []
         self._deaths: dict[str, asyncio.Future[float]] = {}
+        self.loop.set_exception_handler(self._unheard)
 
     # -- faults --------------------------------------------------------------------------------
 
@@ -903,6 +905,13 @@ class Performance(SimulatedCluster):
         if not job and host != "client":
             return task_name(host, self.story.setting.jobs[host])
         return host if job in ("client", "") else task_name(job, int(index))
+
+    def _unheard(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Note an error that nobody has awaited, with its notes, and what it is an error of."""
+        future = context.get("task", context.get("future"))
+        error = "".join(traceback.format_exception_only(context.get("exception")))
+        words = f"{self.loop.now:.6f}", context["message"], getattr(future, "host", None), future, error
+        self.history.unheard.append(" ".join(map(str, words)))
 
     @property
     def _loses(self) -> bool:
