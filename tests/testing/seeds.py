@@ -41,6 +41,7 @@ MENDED = {
     "dialled-meanwhile": "a dial that hung held up all who needed the task, which had dialled itself meanwhile",
     "closed-while-many-extend": "a run that waited to extend the graph was cancelled when its session was closed",
     "told-after-another-went-on": "a session was said to be told too late, as another client had used its own since",
+    "restored-with-an-update-in-doubt": "an update that came back with a checkpoint was said to be applied late",
 }
 """Stories that have found a defect, as texts, which outlive a change of what is drawn, with the defect."""
 MENDED_IN_LONG = {

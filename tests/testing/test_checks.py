@@ -68,6 +68,27 @@ def given_up(writer: Writer) -> Writer:
     return writer.did("restore", error=late, n=0, at=1, reset=(0,), began=1.2, ended=1.3, limit=0.1)
 
 
+def in_doubt(writer: Writer, saved: Any = None, at: float = 1.0) -> Writer:
+    """Has an update be in doubt, a checkpoint be made, or perhaps, and the variable begin anew at 100 s."""
+    save = _came_of(saved)
+    return (
+        writer.lost(0.0)
+        .add(0, error=LOST)
+        .did("save", n=0, at=1, began=at, **save)
+        .did("reattach", began=100.0, reset=(0,))
+    )
+
+
+def restored(writer: Writer, saved: Any = None) -> Writer:
+    """Has a client restore that checkpoint, or try to."""
+    return writer.did("restore", n=0, at=1, reset=(0,), began=102.0, **_came_of(saved))
+
+
+def _came_of(saved: Any) -> dict[str, Any]:
+    """Return what is known of a save or restore: its error, or what it has seen, the update if nothing is said."""
+    return {"error": saved} if isinstance(saved, BaseException) else {"seen": SAVED if saved is None else saved}
+
+
 def once_lost(writer: Writer) -> Writer:
     """Has a client use its session, and the task be lost and started again."""
     return writer.read(began=0.0).lost(1.0, ended=2.0)
@@ -75,7 +96,7 @@ def once_lost(writer: Writer) -> Writer:
 
 LOST = errors.UnavailableError("gone", task=A)
 AWAY = errors.InvalidArgumentError(f"'x' is on {A}/device:CPU:0, which has left the cluster")
-SAVED = {0: value(0, 0)}
+SAVED, BARE = {0: value(0, 0)}, {0: value(0)}
 TOLD = errors.WorkerRestartedError("restarted", task=A)
 
 RIGHT: dict[str, Callable[[Writer], Writer]] = {
@@ -113,6 +134,13 @@ RIGHT: dict[str, Callable[[Writer], Writer]] = {
     ),
     "an element that was lost with its client": lambda w: (
         w.did("put", q=0, e=1).did("take", error=LOST, q=0, killed=True).wrong(0, 9).left()
+    ),
+    "an update in doubt that was saved, and restored": lambda w: restored(in_doubt(w)).read(0, began=104.0),
+    "an update in doubt that was saved, and perhaps restored": lambda w: restored(in_doubt(w), LOST).read(
+        0, began=104.0
+    ),
+    "an update in doubt that was perhaps saved and restored": lambda w: restored(in_doubt(w, LOST), LOST).read(
+        0, began=104.0
     ),
     "a restore that was given up and came late": lambda w: (
         given_up(w.wrong(1.0, 4.0)).add(0, 0, began=2.0).read(began=5.0)
@@ -157,15 +185,34 @@ WRONG: dict[str, tuple[str, Callable[[Writer], Writer]]] = {
         "healthy variables",
         lambda w: w.lost(0.0, ended=0.1).add(0, 0, began=1.0).did("reattach", began=2.0, reset=(0,)),
     ),
-    "an update of another life": (
+    "an update of another life": ("late updates", lambda w: in_doubt(w).read(0, began=101.0)),
+    "an update of another life that is there before it was restored": (
         "late updates",
-        lambda w: (
-            w.lost(0.0).add(0, error=LOST, began=0.0).did("reattach", began=100.0, reset=(0,)).read(0, began=101.0)
-        ),
+        lambda w: restored(in_doubt(w).read(0, began=101.0)),
+    ),
+    "an update of another life whose restore was refused": (
+        "late updates",
+        lambda w: restored(in_doubt(w), TOLD).read(0, began=104.0),
+    ),
+    "an update of another life that was not in what was restored": (
+        "late updates",
+        lambda w: restored(in_doubt(w, BARE), BARE).read(0, began=104.0),
+    ),
+    "an update of another life that was perhaps saved since": (
+        "late updates",
+        lambda w: restored(in_doubt(w, LOST, at=101.0), LOST).read(0, began=104.0),
+    ),
+    "an update of another life whose client restores nothing": (
+        "late updates",
+        lambda w: in_doubt(w).did("restore", {}, reset=(0,), began=102.0).read(0, began=104.0),
+    ),
+    "an update of another life that was restored in one between": (
+        "late updates",
+        lambda w: restored(in_doubt(w)).lost(103.0).did("reattach", began=104.0, reset=(0,)).read(0, began=105.0),
     ),
     "a checkpoint that has become another": (
         "checkpoints",
-        lambda w: w.add(0, 0).did("save", SAVED, n=0, at=1).did("restore", {0: value(0)}, n=0, at=1, reset=(0,)),
+        lambda w: w.add(0, 0).did("save", SAVED, n=0, at=1).did("restore", BARE, n=0, at=1, reset=(0,)),
     ),
     "a checkpoint that is gone": (
         "checkpoints",

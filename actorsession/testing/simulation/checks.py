@@ -272,7 +272,7 @@ def snapshots(history: History) -> Iterator[str]:
 
 
 def late_updates(history: History) -> Iterator[str]:
-    """An update of a step that had failed is not applied after the variable has begun anew."""
+    """An update of a step that had failed is not there after the variable has begun anew, unless it was restored."""
     for variable, reads in _reads(history).items():
         resets = [record for record in history.records if variable in record.reset and record.kind != "restore"]
         failed = {
@@ -281,8 +281,35 @@ def late_updates(history: History) -> Iterator[str]:
         for read in reads:
             reset = max((r.began for r in resets if r.ended < read.record.began), default=-np.inf)
             for update in sorted(read.updates & failed.keys()):
-                if failed[update].ended + _ECHO < reset:
+                late = failed[update].ended + _ECHO < reset
+                if late and not _restored(history, variable, update, reset, read.record.ended):
                     yield f"variable {variable} began anew and has update {update} of {failed[update]}: {read.record}"
+
+
+def _restored(history: History, variable: int, update: int, reset: float, ended: float) -> bool:
+    """Whether a variable may have got an update from a checkpoint after a reset."""
+    return any(
+        variable in record.reset
+        and record.outcome is not Outcome.REFUSED
+        and record.began <= ended
+        and _over(history, record) >= reset
+        and _may_hold(history, record, variable, update, reset)
+        for record in history.of("restore")
+    )
+
+
+def _may_hold(history: History, restore: Record, variable: int, update: int, reset: float) -> bool:
+    """Whether the checkpoint of a restore may hold an update that a variable can have had before a reset alone.
+
+    Whoever has made it or read it knows. Otherwise nobody can say, if it was begun before the reset.
+    """
+    if "n" not in restore.args:  # of a client that had made none
+        return False
+    uses = [r for r in history.of("save", "restore") if r.args.get("n") == restore.args["n"]]
+    known = [r.seen for r in uses if r.outcome is Outcome.OK]
+    if known:
+        return any(bool(seen[variable][2 + update]) for seen in known)
+    return any(r.kind == "save" and r.began < reset for r in uses)
 
 
 def checkpoints(history: History) -> Iterator[str]:
