@@ -119,16 +119,18 @@ class DeviceKernels:
         row, sentence = self.rows.get(definition.name), definition.sentence
         if row is not None or sentence is None or self.namespace is None:
             return row
+        if definition.stateful and self.shares_memory:
+            return None  # the CPU's changes the same memory, block by block
         made = partial(sentence, self.namespace)
         return DeviceKernel(kernel=made, takes=self._takes_sentence, aliases=definition.aliases, emit=definition.emit)
 
     def _takes_sentence(self, context: KernelContext) -> bool:
-        """Whether numbers of a node are arrays of the device, all but whole ones among its inputs."""
+        """Whether numbers of a node are arrays of the device, all but whole ones and handles among its inputs."""
         holds = self.arrays(context.device).holds
         held = [spec.dtype.kind in _NUMBERS and holds(spec.dtype) for spec in context.inputs]
-        whole = [spec.dtype.is_integer for spec in context.inputs]
+        others = [spec.dtype.is_integer or spec.dtype is resource for spec in context.inputs]
         outputs = [spec.dtype.kind in _NUMBERS and holds(spec.dtype) for spec in context.outputs]
-        return any(held) and all(map(operator.or_, held, whole)) and all(outputs)
+        return any(held) and all(map(operator.or_, held, others)) and all(outputs)
 
 
 # Kinds of the dtypes whose tensors arrays of any library may hold: bool, whole, floating-point and complex.
