@@ -30,6 +30,7 @@ from actorsession import (
 )
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.extend import TensorSpec, register_device_factory, registered_ops, registration_scope
+from actorsession.graph.dtypes import resource
 from actorsession.graph.registry import lookup
 from tests import default_device
 from tests.nodes import make
@@ -111,11 +112,20 @@ def test_an_optimiser_moves_weights_as_on_the_cpu(name: str) -> None:
 UPDATES = [op for op in registered_ops() if op.startswith("ResourceApply") and lookup(op).sentence is not None]
 
 
-def test_memory_that_is_numpy_s_as_well_is_changed_by_the_kernels_of_the_cpu() -> None:
-    apart = replace(OURS, shares_memory=False)
-    assert len(UPDATES) == 15
-    assert all(OURS.kernel_of(lookup(op)) is None for op in UPDATES)
-    assert all(apart.kernel_of(lookup(op)) is not None for op in UPDATES)
+@for_each("shares, size, expected", [(True, 1 << 18, 0), (True, 1 << 10, 15), (False, 1 << 18, 15)])
+def test_large_memory_that_is_numpy_s_as_well_is_changed_by_the_kernels_of_the_cpu(
+    shares: bool, size: int, expected: int
+) -> None:
+    kernels = replace(OURS, shares_memory=shares)
+    specs = TensorSpec(resource, TensorShape([])), TensorSpec(acts.float32, TensorShape([size]))
+    taken = 0
+    for op in UPDATES:
+        context: Any = Context(op)
+        context.inputs, context.outputs, context.device = specs, (), TORCH
+        kernel = kernels.kernel_of(lookup(op))
+        assert kernel is not None
+        taken += kernel.takes(context)
+    assert taken == expected
 
 
 @for_each("name", list(OPTIMIZERS))

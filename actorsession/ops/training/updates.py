@@ -47,7 +47,7 @@ _LOOPS = 10
 
 def _check_scalars(op: str, names: Sequence[str], values: Sequence[Any]) -> None:
     for name, value in zip(names, values, strict=True):
-        if np.ndim(value):
+        if value.ndim:
             raise InvalidArgumentError(f"{op}: {name} is a scalar, got a value of shape {list(np.shape(value))}")
 
 
@@ -64,16 +64,20 @@ def _computed(
     """Return the new value of whole arrays, computed block by block if they are numpy's; ``slots`` change in place."""
     # A global step is an int64; with a variable of half precision it must not widen the rule.
     if xp is not np:
-        scalars = [xp.asarray(rate, dtype=old.dtype, device=old.device) for rate in rates]
-        return stored(rule(xp, attrs, old, slots, grad, scalars), out)
+        scalars = [xp.asarray(r, dtype=old.dtype, device=old.device) if isinstance(r, np.generic) else r for r in rates]
+        out = xp.asarray(old, copy=True) if out is None else out
+        rule(xp, attrs, out, slots, grad, scalars)
+        return out
     target = target_of(old, out)
     scalars = [np.asarray(rate, target.dtype) for rate in rates]
+    if target is not old:
+        target[...] = old
 
-    def move(before: Array, after: Array, *others: Array) -> None:
+    def move(var: Array, *others: Array) -> None:
         *moments, slope, _scratch = others
-        after[...] = rule(xp, attrs, before, moments, slope, scalars)
+        rule(xp, attrs, var, moments, slope, scalars)
 
-    in_pieces(move, _LOOPS, target.dtype, flat(old), flat(target), *map(flat, slots), flat(grad))
+    in_pieces(move, _LOOPS, target.dtype, flat(target), *map(flat, slots), flat(grad))
     return stored(target, out)
 
 
@@ -93,7 +97,8 @@ def _sentence(rule: rules.Rule, xp: Any, ctx: KernelContext) -> Kernel:
         def move(*slots: Array) -> None:
             def step(old: Any, out: Array | None = None) -> Any:
                 for other in (*slots, grad):
-                    check_same_shape(op_type, old, other)
+                    if other.shape != old.shape:
+                        check_same_shape(op_type, old, other)
                 return _computed(rule, xp, attrs, old, slots, grad, rates, out)
 
             def step_of_rows(whole: Array) -> Array:

@@ -2,8 +2,8 @@
 
 State changes in place where nothing else holds it; see ``TorchVariable.change``. Formulas are those of the kernels of
 the CPU. The scalars of an update are tensors of rank 0. Optimisers that have no row here are sentences of array
-functions (``ops.training.rules``) where memory is the device's own; on the processor they run with the kernels of the
-CPU, which change the same memory in place, block by block.
+functions (``ops.training.rules``); large variables on the processor they change with the kernels of the CPU, in the
+same memory and block by block.
 """
 
 from __future__ import annotations
