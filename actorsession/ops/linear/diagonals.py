@@ -12,7 +12,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
@@ -129,26 +129,23 @@ def _check_width(width: int, extent: int, error: type[Exception]) -> None:
         raise error(f"MatrixBandPart: {width} diagonals are kept of matrices with {extent}")
 
 
-def _banded(x: Any, num_lower: Any, num_upper: Any) -> Any:
-    if x.ndim < 2:
-        raise InvalidArgumentError(f"MatrixBandPart takes matrices, got shape {list(x.shape)}")
-    lower, upper = int(num_lower), int(num_upper)
-    rows, columns = x.shape[-2:]
-    _check_width(lower, rows, InvalidArgumentError)
-    _check_width(upper, columns, InvalidArgumentError)
-    distance = np.arange(columns) - np.arange(rows)[:, None]
-    outside = np.zeros([rows, columns], np.bool_)
-    if lower >= 0:
-        outside |= distance < -lower
-    if upper >= 0:
-        outside |= distance > upper
-    out = np.array(x)
-    out[..., outside] = 0
-    return out
+def _band(xp: Any, ctx: KernelContext) -> Kernel:
+    def band(x: Any, num_lower: Any, num_upper: Any) -> Any:
+        if x.ndim < 2:
+            raise InvalidArgumentError(f"MatrixBandPart takes matrices, got shape {list(x.shape)}")
+        lower, upper = int(num_lower), int(num_upper)
+        _check_width(lower, x.shape[-2], InvalidArgumentError)
+        _check_width(upper, x.shape[-1], InvalidArgumentError)
+        if lower < 0 and upper < 0:
+            return xp.asarray(x, copy=True)
+        below = x if lower < 0 else xp.triu(x, -lower)
+        return below if upper < 0 else xp.tril(below, upper)
+
+    return band
 
 
 def _band_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [matrix_band_part(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
-op("MatrixBandPart", _band_shape, _banded, _band_gradient)
+op("MatrixBandPart", _band_shape, sentence=_band, grad=_band_gradient)
