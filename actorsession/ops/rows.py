@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,7 +39,7 @@ from actorsession.graph.shape import TensorShape, broadcast_shapes, clash, merge
 
 __all__ = [
     "Shapes", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "first", "merged_shape",
-    "no_outputs", "numbers", "op", "pair", "same", "scalar", "writes",
+    "no_outputs", "numbers", "op", "pair", "same", "scalar", "where", "writes",
 ]  # fmt: skip
 
 Shapes: TypeAlias = Callable[[InferContext], Sequence[TensorShape]]
@@ -72,7 +73,7 @@ def op(
         kernel: makes that function for a node, in place of ``function``; beside a name or a ``sentence`` it is
             numpy's own.
         sentence: makes that function from the module of functions of the arrays, which is numpy or that of a
-            device, and the node; see ``OpDef.sentence``. Its result of rank 0 need not be a scalar.
+            device, and the node; see ``OpDef.sentence``.
         scalar: computes the outputs for a first input of rank 0, if that is a different function.
         into: computes the result into an array; ``function`` if that is a ufunc of numpy.
         into_kernel: makes that function for a node, in place of ``into``; ``None`` where it has none.
@@ -99,7 +100,7 @@ def op(
         more["emit"] = emit
     more["into"] = into_kernel if into is None else writes(into)
     if kernel is None:
-        kernel = _of_numpy(sentence) if function is None and sentence else _of_values(function, scalar)
+        kernel = partial(sentence, np) if function is None and sentence else _of_values(function, scalar)
     more["kernel"], more["sentence"] = kernel, sentence
     if infer is None:
         assert shapes is not None
@@ -122,18 +123,6 @@ def _named(name: str) -> Callable[[Any, KernelContext], Kernel]:
 
 def _same_for_all(function: Kernel) -> Callable[[Any, KernelContext], Kernel]:
     return lambda xp, ctx: function
-
-
-def _of_numpy(sentence: Callable[[Any, KernelContext], Kernel]) -> Callable[[KernelContext], Kernel]:
-    """Return the kernel factory of a sentence in numpy's functions, which gives a scalar where the rank is 0."""
-
-    def kernel(ctx: KernelContext) -> Kernel:
-        function = sentence(np, ctx)
-        if len(ctx.outputs) > 1 or ctx.outputs[0].shape.rank:
-            return function
-        return lambda *values: function(*values)[()]
-
-    return kernel
 
 
 def _of_values(function: Kernel, scalar: Kernel | None) -> Callable[[KernelContext], Kernel]:
@@ -208,6 +197,12 @@ def numbers(xp: Any, ctx: KernelContext, *values: float) -> Sequence[Any]:
         values: the numbers; a whole number in a sentence needs no conversion.
     """
     return [ctx.inputs[0].dtype.np_dtype.type(value) for value in values] if xp is np else values
+
+
+def where(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+    """Return ``xp.where(condition, x, y)``; of scalars numpy would make an array."""
+    chosen = xp.where(condition, x, y)
+    return chosen[()] if xp is np else chosen
 
 
 # -- shape rules ---------------------------------------------------------------------------------

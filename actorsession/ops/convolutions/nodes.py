@@ -168,7 +168,8 @@ def halves_widened(function: Kernel, dtype: DType, xp: Any = np) -> Kernel:
     def widened(*values: Any) -> Any:
         narrow = dtype.np_dtype if xp is np else values[0].dtype
         wide = [xp.asarray(v, dtype=xp.float32) if v.dtype == narrow else v for v in values]
-        return xp.asarray(function(*wide), dtype=narrow)
+        result = function(*wide)
+        return result.astype(narrow) if xp is np else xp.asarray(result, dtype=narrow)
 
     return widened
 

@@ -97,6 +97,7 @@ op("AddV2", broadcasts, operator.add, _add_back, emit="({0} + {1})", into=np.add
 op(
     "Add",
     broadcasts,
+    operator.add,
     grad=_add_back,
     kernel=lambda ctx: with_boxed(operator.add, *ctx.inputs),
     emit=of_numbers("({0} + {1})"),

@@ -17,7 +17,7 @@ from actorsession.graph.operation import OPERATORS, Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Gradient, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.rows import op, same
+from actorsession.ops.rows import op, same, where
 
 __all__ = [
     "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative",
@@ -172,7 +172,7 @@ def _slope(of_result: Callable[[Any, Any], Any]) -> Callable[[Any, KernelContext
             out = of_result(xp.conj(y) if is_complex else y, dy)
             if xp is np and np.isfinite(out).all():  # what arrays of a device hold is not known without a wait
                 return out
-            return xp.where(dy == 0, 0, out)
+            return where(xp, dy == 0, 0, out)
 
         return slope
 

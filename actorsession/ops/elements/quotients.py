@@ -13,7 +13,7 @@ from actorsession.ops.elements.comparison import not_equal
 from actorsession.ops.elements.division import quotient_dtype
 from actorsession.ops.elements.elementwise import conj, square
 from actorsession.ops.operands import converted, scalar_like
-from actorsession.ops.rows import broadcasts, op
+from actorsession.ops.rows import broadcasts, op, where
 
 __all__ = ["div_no_nan", "multiply_no_nan", "reciprocal_no_nan", "xdivy", "xlog1py", "xlogy"]
 
@@ -83,10 +83,10 @@ def _xdivy_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, 
 
 
 for _name, _sentence, _back in (
-    ("DivNoNan", lambda xp, ctx: lambda x, y: xp.where(y == 0, 0, x / y), _div_back),
-    ("MulNoNan", lambda xp, ctx: lambda x, y: xp.where(y == 0, 0, x * y), _mul_back),
-    ("Xdivy", lambda xp, ctx: lambda x, y: xp.where(x == 0, 0, x / y), _xdivy_back),
-    ("Xlogy", lambda xp, ctx: lambda x, y: xp.where(x == 0, 0, x * xp.log(y)), _xlogy_back),
-    ("Xlog1py", lambda xp, ctx: lambda x, y: xp.where(x == 0, 0, x * xp.log1p(y)), _xlog1py_back),
+    ("DivNoNan", lambda xp, ctx: lambda x, y: where(xp, y == 0, 0, x / y), _div_back),
+    ("MulNoNan", lambda xp, ctx: lambda x, y: where(xp, y == 0, 0, x * y), _mul_back),
+    ("Xdivy", lambda xp, ctx: lambda x, y: where(xp, x == 0, 0, x / y), _xdivy_back),
+    ("Xlogy", lambda xp, ctx: lambda x, y: where(xp, x == 0, 0, x * xp.log(y)), _xlogy_back),
+    ("Xlog1py", lambda xp, ctx: lambda x, y: where(xp, x == 0, 0, x * xp.log1p(y)), _xlog1py_back),
 ):
     op(_name, broadcasts, sentence=_sentence, grad=summed(_back))

@@ -8,8 +8,6 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
@@ -59,12 +57,16 @@ def _diag_shape(ctx: InferContext) -> list[TensorShape]:
     return [shape.concatenate(shape)]
 
 
-def _spread(x: Any) -> Any:
-    if not x.ndim:
-        raise InvalidArgumentError("Diag: the diagonal has rank at least 1, got a scalar")
-    out = np.zeros(x.size * x.size, x.dtype)
-    out[:: x.size + 1] = x.reshape(-1)
-    return out.reshape(x.shape + x.shape)
+def _spread(xp: Any, ctx: KernelContext) -> Kernel:
+    def spread(x: Any) -> Any:
+        if not x.ndim:
+            raise InvalidArgumentError("Diag: the diagonal has rank at least 1, got a scalar")
+        count = prod(x.shape)
+        out = xp.zeros(count * count, dtype=x.dtype, device=x.device)
+        out[:: count + 1] = x.reshape(-1)
+        return out.reshape(*x.shape, *x.shape)
+
+    return spread
 
 
 def _diag_part_shape(ctx: InferContext) -> list[TensorShape]:
@@ -77,16 +79,19 @@ def _diag_part_shape(ctx: InferContext) -> list[TensorShape]:
     return [shape[:half].merge_with(shape[half:])]
 
 
-def _taken(x: Any) -> Any:
-    half = x.ndim // 2
-    if not half or x.shape[:half] != x.shape[half:]:
-        raise InvalidArgumentError(f"DiagPart: a shape is taken whose halves are equal, got {list(x.shape)}")
-    count = prod(x.shape[:half])
-    return x.reshape(-1)[:: count + 1].reshape(x.shape[:half]).copy()
+def _taken(xp: Any, ctx: KernelContext) -> Kernel:
+    def taken(x: Any) -> Any:
+        half = x.ndim // 2
+        if not half or x.shape[:half] != x.shape[half:]:
+            raise InvalidArgumentError(f"DiagPart: a shape is taken whose halves are equal, got {list(x.shape)}")
+        count = prod(x.shape[:half])
+        return xp.asarray(x.reshape(-1)[:: count + 1].reshape(x.shape[:half]), copy=True)
+
+    return taken
 
 
-op("Diag", _diag_shape, _spread, lambda op, grad: [diag_part(grad)])
-op("DiagPart", _diag_part_shape, _taken, lambda op, grad: [diag(grad)])
+op("Diag", _diag_shape, sentence=_spread, grad=lambda op, grad: [diag_part(grad)])
+op("DiagPart", _diag_part_shape, sentence=_taken, grad=lambda op, grad: [diag(grad)])
 
 
 # -- MatrixBandPart --------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from actorsession.ops.elements.elementwise import negative
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.neural.activations import relu, sigmoid, softplus
 from actorsession.ops.operands import scalar_like
-from actorsession.ops.rows import numbers, op, same
+from actorsession.ops.rows import numbers, op, same, where
 
 __all__ = ["crelu", "leaky_relu", "log_sigmoid", "selu", "softsign", "swish"]
 
@@ -73,22 +73,22 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
 
 def _selu(xp: Any, ctx: KernelContext) -> Kernel:
     scale, scale_alpha = numbers(xp, ctx, _SCALE, _SCALE_ALPHA)
-    return lambda x: xp.where(x < 0, xp.expm1(x) * scale_alpha, x * scale)
+    return lambda x: where(xp, x < 0, xp.expm1(x) * scale_alpha, x * scale)
 
 
 def _selu_grad(xp: Any, ctx: KernelContext) -> Kernel:
     scale, scale_alpha = numbers(xp, ctx, _SCALE, _SCALE_ALPHA)
-    return lambda gradients, outputs: gradients * xp.where(outputs < 0, outputs + scale_alpha, scale)
+    return lambda gradients, outputs: gradients * where(xp, outputs < 0, outputs + scale_alpha, scale)
 
 
 def _leaky_relu(xp: Any, ctx: KernelContext) -> Kernel:
     [alpha] = numbers(xp, ctx, ctx.attrs["alpha"])
-    return lambda x: xp.where(x > 0, x, x * alpha)
+    return lambda x: where(xp, x > 0, x, x * alpha)
 
 
 def _leaky_relu_grad(xp: Any, ctx: KernelContext) -> Kernel:
     [alpha] = numbers(xp, ctx, ctx.attrs["alpha"])
-    return lambda gradients, x: xp.where(x > 0, gradients, gradients * alpha)
+    return lambda gradients, x: where(xp, x > 0, gradients, gradients * alpha)
 
 
 def _softsign(xp: Any, ctx: KernelContext) -> Kernel:
