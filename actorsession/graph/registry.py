@@ -258,9 +258,14 @@ class OpDef:
         divides: divides large work over several threads, its own (``ops.shares``) or those of the BLAS library.
         opens_files: opens files whose names come from inputs or attributes, all of them through
             ``resources.files`` of its context. No other kernel opens any.
+        sentence: optional form of the kernel for arrays that are not numpy's: makes the function of the node from
+            their module of functions, named as in the array API standard, and the node. Devices whose arrays have
+            such a module (``DeviceKernels.namespace``) compute the op so. Whole numbers that a device does not hold
+            are numpy's in it.
         emit: optional Python expression for the node given its argument expressions, for ops that are cheaper
             inline than as a call; ``None`` from it means "call the kernel". It is executed as it is, so
-            nothing in it may come from a string that a peer can choose.
+            nothing in it may come from a string that a peer can choose. That of an op with a ``sentence`` holds for
+            all arrays.
         emit_sent: the same for an output that is sent to another task; by default that of ``emit``.
         into: optional second form of the kernel, for an op of one output that works element by element: makes
             ``function(*inputs, out)``, which writes to ``out``, bit for bit, what the kernel would return. It
@@ -302,6 +307,7 @@ class OpDef:
     takes: bool = False
     divides: bool = False
     opens_files: bool = False
+    sentence: Callable[[Any, KernelContext], Kernel] | None = None
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     emit_sent: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     into: Callable[[KernelContext], Kernel | None] | None = None

@@ -6,13 +6,19 @@ inline::
 
     op("Neg", same, operator.neg, grad=lambda op, g: [-g], into=np.negative, emit="(-{0})")
 
-A shape rule gives the shapes of the outputs; their element types follow from the signature.
+A shape rule gives the shapes of the outputs; their element types follow from the signature. An op is computed alike
+on all devices whose arrays have the functions of the array API standard, where the row says that it is one of those
+functions (``"exp"``), an operator of Python or a *sentence* of both: a function of the module of functions and the
+node::
+
+    op("Softsign", same, sentence=lambda xp, ctx: lambda x: x / (1 + xp.abs(x)))
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,7 +39,7 @@ from actorsession.graph.shape import TensorShape, broadcast_shapes, clash, merge
 
 __all__ = [
     "Shapes", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "first", "merged_shape",
-    "no_outputs", "op", "pair", "same", "scalar", "writes",
+    "no_outputs", "numbers", "op", "pair", "same", "scalar", "where", "writes",
 ]  # fmt: skip
 
 Shapes: TypeAlias = Callable[[InferContext], Sequence[TensorShape]]
@@ -43,10 +49,11 @@ Shapes: TypeAlias = Callable[[InferContext], Sequence[TensorShape]]
 def op(
     name: str,
     shapes: Shapes | None = None,
-    function: Kernel | None = None,
+    function: Kernel | str | None = None,
     grad: Gradient | None = None,
     *,
     kernel: Callable[[KernelContext], Kernel] | None = None,
+    sentence: Callable[[Any, KernelContext], Kernel] | None = None,
     scalar: Kernel | None = None,
     into: Kernel | None = None,
     into_kernel: Callable[[KernelContext], Kernel | None] | None = None,
@@ -60,9 +67,13 @@ def op(
         name: operation type; a whole row of the table, such as ``Swish x:T -> y:T | T:type{f}``, for a type
             that the table does not have.
         shapes: shape rule.
-        function: computes the outputs from the values of the inputs.
+        function: computes the outputs from the values of the inputs. The name of a function of the array API
+            standard, and an operator of Python, do so for the arrays of all devices.
         grad: gradient function; ``None`` when there is none.
-        kernel: makes that function for a node, in place of ``function``.
+        kernel: makes that function for a node, in place of ``function``; beside a name or a ``sentence`` it is
+            numpy's own.
+        sentence: makes that function from the module of functions of the arrays, which is numpy or that of a
+            device, and the node; see ``OpDef.sentence``.
         scalar: computes the outputs for a first input of rank 0, if that is a different function.
         into: computes the result into an array; ``function`` if that is a ufunc of numpy.
         into_kernel: makes that function for a node, in place of ``into``; ``None`` where it has none.
@@ -77,6 +88,10 @@ def op(
         KeyError: if the name is taken.
         ValueError: for a row that is none.
     """
+    if isinstance(function, str):
+        sentence, function = _named(function), getattr(np, function)
+    elif getattr(function, "__module__", "") == "_operator":
+        sentence = _same_for_all(function)
     if isinstance(function, np.ufunc):
         into = into or function
     if isinstance(emit, str):
@@ -84,10 +99,9 @@ def op(
     elif emit is not None:
         more["emit"] = emit
     more["into"] = into_kernel if into is None else writes(into)
-    if function is not None:
-        more["kernel"] = _of_values(function, scalar)
-    else:
-        more["kernel"] = kernel
+    if kernel is None:
+        kernel = partial(sentence, np) if function is None and sentence else _of_values(function, scalar)
+    more["kernel"], more["sentence"] = kernel, sentence
     if infer is None:
         assert shapes is not None
         infer = _typed(shapes)
@@ -101,6 +115,14 @@ def op(
     except KeyError:  # somebody registered the name without a signature
         remove_signature(name)
         raise
+
+
+def _named(name: str) -> Callable[[Any, KernelContext], Kernel]:
+    return lambda xp, ctx: getattr(xp, name)  # type: ignore[no-any-return]
+
+
+def _same_for_all(function: Kernel) -> Callable[[Any, KernelContext], Kernel]:
+    return lambda xp, ctx: function
 
 
 def _of_values(function: Kernel, scalar: Kernel | None) -> Callable[[KernelContext], Kernel]:
@@ -164,6 +186,23 @@ def writes(function: Kernel) -> Callable[[KernelContext], Kernel | None]:
         return function if plain else None
 
     return into
+
+
+def numbers(xp: Any, ctx: KernelContext, *values: float) -> Sequence[Any]:
+    """Return numbers as a sentence computes with them: Python's would widen bfloat16 in numpy.
+
+    Args:
+        xp: the module of functions of the arrays.
+        ctx: the node, whose first input has the dtype.
+        values: the numbers; a whole number in a sentence needs no conversion.
+    """
+    return [ctx.inputs[0].dtype.np_dtype.type(value) for value in values] if xp is np else values
+
+
+def where(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+    """Return ``xp.where(condition, x, y)``; of scalars numpy would make an array."""
+    chosen = xp.where(condition, x, y)
+    return chosen[()] if xp is np else chosen
 
 
 # -- shape rules ---------------------------------------------------------------------------------

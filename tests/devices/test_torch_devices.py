@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +29,29 @@ from actorsession import (
     ops,
 )
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.extend import TensorSpec
+from actorsession.extend import TensorSpec, register_device_factory, registered_ops, registration_scope
+from actorsession.graph.dtypes import resource
+from actorsession.graph.registry import lookup
 from tests import default_device
 from tests.nodes import make
+from tests.ops.holders import Context, InPlace, close
+from tests.ops.training.test_training_updates import CASES, given, held
 from tests.rows import for_each
 from tests.session.debugger_kit import BREAK, watch
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from tests.devices.test_torch_table import OURS, named  # noqa: E402 (needs torch)
 
 TORCH = f"/device:{default_device.TORCH}:0"
 ONE = {default_device.TORCH: 1}
 CONFIG = ConfigProto(device_count=ONE)
 
 
-def on_both(build: Any, steps: int = 3) -> list[list[Any]]:
+def on_both(build: Any, steps: int = 3, torch_device: str = TORCH) -> list[list[Any]]:
     """What a program gives on numpy and on torch: ``build`` returns (initialiser, step, feeds, what is compared)."""
     values = []
-    for device in ("/cpu:0", TORCH):
+    for device in ("/cpu:0", torch_device):
         with tf.Graph().as_default() as graph, graph.device(device):
             initialiser, step, feeds, compared = build()
         with tf.Session(graph=graph, config=CONFIG) as session:
@@ -100,6 +107,47 @@ def test_an_optimiser_moves_weights_as_on_the_cpu(name: str) -> None:
     for program in (dense, embedded):
         for ours, torchs in zip(*on_both(lambda program=program: program(OPTIMIZERS[name]())), strict=True):
             np.testing.assert_allclose(torchs, ours, rtol=2e-4, atol=2e-5)
+
+
+UPDATES = [op for op in registered_ops() if op.startswith("ResourceApply") and lookup(op).sentence is not None]
+
+
+@for_each("shares, size, expected", [(True, 1 << 18, 0), (True, 1 << 10, 15), (False, 1 << 18, 15)])
+def test_large_memory_that_is_numpy_s_as_well_is_changed_by_the_kernels_of_the_cpu(
+    shares: bool, size: int, expected: int
+) -> None:
+    kernels = replace(OURS, shares_memory=shares)
+    specs = TensorSpec(resource, TensorShape([])), TensorSpec(acts.float32, TensorShape([size]))
+    taken = 0
+    for op in UPDATES:
+        context: Any = Context(op)
+        context.inputs, context.outputs, context.device = specs, (), TORCH
+        kernel = kernels.kernel_of(lookup(op))
+        assert kernel is not None
+        taken += kernel.takes(context)
+    assert taken == expected
+
+
+@for_each("name", list(OPTIMIZERS))
+def test_an_optimiser_moves_weights_of_other_memory_by_the_same_sentences(name: str) -> None:
+    """As a GPU does, whose memory is not the host's."""
+    with registration_scope():
+        register_device_factory("APART", named("APART", shares_memory=False))
+        both = on_both(lambda: dense(OPTIMIZERS[name]()), torch_device="/device:APART:0")
+    for ours, torchs in zip(*both, strict=True):
+        np.testing.assert_allclose(torchs, ours, rtol=2e-4, atol=2e-5)
+
+
+@for_each("op", [op for op in CASES if f"ResourceApply{op.split()[0]}" in UPDATES])
+def test_an_update_of_tensors_follows_its_formula(op: str) -> None:
+    values, expected = given(op, "float32", (3, 4))
+    inputs, cells = held(op, [torch.from_numpy(v) if np.ndim(v) else v for v in values], InPlace)
+    kind, *flags = op.split()
+    context: Any = Context(f"ResourceApply{kind}", **dict.fromkeys(flags, True))
+    sentence: Any = lookup(context.op).sentence
+    sentence(torch, context)(*inputs)
+    for cell, value in zip(cells, expected, strict=True):
+        close(cell.value.numpy(), value, "float32")
 
 
 NEW: Any = np.array([[1, 2], [3, 4], [5, 6]], "f4")

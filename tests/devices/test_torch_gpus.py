@@ -27,6 +27,7 @@ from tests.rows import for_each
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from actorsession.devices.torch.factories import TorchCpu, TorchGpu, visible_gpus  # noqa: E402 (needs torch)
+from tests.devices.test_torch_table import KERNELS  # noqa: E402 (needs torch)
 
 pytestmark = pytest.mark.skipif(TYPE == "GPU", reason="the tests register the type themselves")
 
@@ -264,7 +265,7 @@ class NoValueGpu(ThreeGpus):
     def __init__(self) -> None:
         super().__init__()
         self.refused: list[str] = []
-        rows = {op: replace(row, kernel=partial(self._noting, row)) for op, row in self.kernels.rows.items()}
+        rows = {op: replace(row, kernel=partial(self._noting, row)) for op, row in KERNELS.items()}
         self.kernels = replace(self.kernels, rows=rows)
 
     def arrays(self, number: int) -> Any:

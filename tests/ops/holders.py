@@ -12,7 +12,7 @@ from actorsession import as_dtype
 from actorsession.extend import Kernel
 from actorsession.graph.registry import lookup
 
-__all__ = ["InPlace", "Shared", "arrays", "close", "double", "kernel"]
+__all__ = ["Context", "InPlace", "Shared", "arrays", "close", "double", "kernel"]
 
 
 class InPlace:

@@ -1,6 +1,8 @@
-"""A device type with arrays of its own, as a plug-in brings it: tensors are ``Box`` objects, and few kernels take them.
+"""Device types with arrays of their own, as plug-ins bring them.
 
-It has no more than what the seam asks for, and fails where anything but a box comes to its kernels.
+Tensors of ``BOX`` are ``Box`` objects, and few kernels take them. It has no more than what the seam asks for, and fails
+where anything but a box comes to its kernels. Tensors of ``MARK`` have Python's operators and functions of the names of
+the array API standard; it has no kernels.
 """
 
 from __future__ import annotations
@@ -67,3 +69,47 @@ class Boxes(DeviceFactory):
 
     def list_physical_devices(self) -> list[str]:
         return ["/physical_device:BOX:0"]
+
+
+# -- arrays with functions of the standard ---------------------------------------------------------
+
+
+class Marked(np.ndarray[Any, Any]):
+    """A tensor of the device."""
+
+
+class MarkedArrays:
+    """32-bit floats and bools; all other tensors are those of the host."""
+
+    def holds(self, dtype: Any) -> bool:
+        return dtype in ("float32", "bool")
+
+    def to_device(self, value: Any) -> Marked:
+        return np.asarray(value).view(Marked)
+
+    def to_host(self, value: Any) -> Any:
+        return np.array(value)[()] if isinstance(value, Marked) else value
+
+    def own(self, value: Any) -> Marked:
+        return self.to_device(np.array(value))
+
+
+class Functions:
+    """The functions of the arrays, by the names of the standard."""
+
+    def __getattr__(self, name: str) -> Any:
+        def function(*values: Any) -> Marked:
+            calls.append(name)
+            assert any(type(value) is Marked for value in values)
+            return np.asarray(getattr(np, name)(*values)).view(Marked)
+
+        return function
+
+
+class Marks(DeviceFactory):
+    """Devices with marked arrays."""
+
+    kernels = DeviceKernels(arrays=lambda device: MarkedArrays(), rows={}, namespace=Functions())
+
+    def list_physical_devices(self) -> list[str]:
+        return ["/physical_device:MARK:0"]

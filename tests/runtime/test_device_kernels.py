@@ -13,11 +13,11 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Server, ServerSettings, Session, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import register_device_factory
+from actorsession.extend import DeviceKernel, register_device_factory, registration_scope
 from tests.nodes import make
 from tests.rows import for_each
 from tests.runtime import own_arrays
-from tests.runtime.own_arrays import Boxes
+from tests.runtime.own_arrays import Boxes, Marks
 from tests.runtime.toy import write_distribution
 
 BOX = "/device:BOX:0"
@@ -175,6 +175,65 @@ def test_a_type_without_a_kernel_is_told_once_by_name(caplog: pytest.LogCaptureF
         with session_of(graph) as session:
             session.run([y, left, count], {x: [0.5, 0.25]})
     assert [r.message for r in caplog.records] == ["BOX has no kernel for Asinh: it runs with that of the CPU"]
+
+
+# -- sentences of array functions ------------------------------------------------------------------
+
+
+def marked(build: Any, dtype: str = "float32", shape: Any = None, **kernels: Any) -> tuple[Any, list[Any]]:
+    """What is built of 0.5 and -2.0 on a device with functions of the standard, and the functions that were called."""
+    factory = Marks()
+    factory.kernels = replace(Marks.kernels, **kernels)
+    own_arrays.calls.clear()
+    with registration_scope(), Graph().as_default() as graph, graph.device("/device:MARK:0"):
+        register_device_factory("MARK", factory)
+        x = ops.placeholder(dtype, shape)
+        y = build(x)
+        with Session(graph=graph) as session:
+            return session.run(y, {x: [0.5, -2.0]}), list(own_arrays.calls)
+
+
+# What is built, the functions that it calls, and what it gives for 0.5 and -2.
+SENTENCES: dict[str, tuple[Any, list[str], Any]] = {
+    "a name": (ops.floor, ["floor"], [0.0, -2.0]),
+    "an operator": (lambda x: x - x, [], [0.0, 0.0]),
+    "a comparison": (lambda x: x < 0.0, [], [False, True]),
+    "a sentence": (acts.nn.softsign, ["abs"], [1 / 3, -2 / 3]),
+    "an attribute": (lambda x: acts.nn.leaky_relu(x, 0.25), ["where"], [0.5, -0.5]),
+    "a choice": (lambda x: ops.where(x > 0.0, x * 3.0, x), ["where"], [1.5, -2.0]),
+    "a name with another form of numpy's": (lambda x: ops.maximum(x, 0.0), ["maximum"], [0.5, 0.0]),
+    "an older form": (lambda x: make("Mod", [x, x + x]).outputs[0], ["fmod"], [0.5, -2.0]),
+}
+
+
+@for_each("name", list(SENTENCES))
+def test_a_sentence_serves_a_device_that_has_but_the_functions_of_its_arrays(name: str) -> None:
+    build, functions, expected = SENTENCES[name]
+    for shape in ([2], None):
+        got, called = marked(build, shape=shape)
+        assert called == functions
+        np.testing.assert_array_equal(got, np.array(expected, np.asarray(got).dtype), strict=True)
+
+
+def test_without_functions_of_its_arrays_a_device_leaves_sentences_to_the_cpu() -> None:
+    got, called = marked(acts.nn.softsign, namespace=None)
+    assert (got.tolist(), called) == ([np.float32(1 / 3), np.float32(-2 / 3)], [])
+
+
+def test_numbers_that_a_device_does_not_hold_are_left_to_the_cpu() -> None:
+    for dtype in ("float64", "bfloat16", "complex64"):
+        got, called = marked(lambda x: ops.cast(ops.sqrt(x * x), "float32"), dtype)
+        assert called == []
+        np.testing.assert_array_equal(np.abs(got), [0.5, 2.0])
+
+
+def test_a_row_of_the_device_comes_before_the_sentence() -> None:
+    def double(x: Any) -> Any:
+        own_arrays.calls.append("its own")
+        return x + x
+
+    got, called = marked(acts.nn.softsign, rows={"Softsign": DeviceKernel(kernel=lambda context: double)})
+    assert (got.tolist(), called) == ([1.0, -4.0], ["its own"])
 
 
 @pytest.mark.parametrize("size", [[1024, 1024], None])

@@ -106,6 +106,26 @@ class TorchVariable(Variable):
                 tensor = self._value = tensor.clone()
             function(tensor, *operands)
 
+    def update(self, function: Callable[..., Any], *operands: Any) -> None:
+        """See ``VariableHolder.update``: the tensor is the old value and the buffer of the new one."""
+        if self.spec.dtype in TORCH_TYPES:
+            self.change(lambda tensor: function(tensor, *operands, out=tensor))
+        else:
+            super().update(function, *operands)
+
+    def access(self, function: Callable[[Any], Any]) -> None:
+        """See ``VariableHolder.access``."""
+
+        def step(tensor: torch.Tensor) -> None:
+            result = function(tensor)
+            if result is not tensor:
+                tensor.copy_(result)
+
+        if self.spec.dtype in TORCH_TYPES:
+            self.change(step)
+        else:
+            super().access(function)
+
 
 class FedVariable(TorchVariable):
     """What loops and branches see of a variable whose reference is fed: a value that stays.
@@ -181,21 +201,17 @@ class _OnHost(Variable):
         if self.spec.dtype in TORCH_TYPES:
             self.access(step)
         else:
-            Variable.update(self._of, function, *operands)
+            self._of.update(function, *operands)
 
     def access(self, function: Callable[[Any], Any]) -> None:
         arrays = self._of.arrays
 
-        def step(tensor: torch.Tensor) -> None:
+        def step(tensor: torch.Tensor) -> Any:
             value = arrays.to_host(tensor)
             result = function(value)
-            if result is not value or not arrays.is_host:
-                tensor.copy_(arrays.to_device(result))
+            return tensor if result is value and arrays.is_host else arrays.to_device(result)
 
-        if self.spec.dtype in TORCH_TYPES:
-            self._of.change(step)
-        else:
-            Variable.access(self._of, function)
+        self._of.access(step if self.spec.dtype in TORCH_TYPES else function)
 
     def clear(self) -> None:
         self._of.clear()

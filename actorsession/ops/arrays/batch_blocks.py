@@ -17,7 +17,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
 from actorsession.graph.graph import constant_value
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.joining import stack
@@ -171,34 +171,40 @@ def _infer_blocks(ctx: InferContext) -> list[TensorShape]:
     return [TensorShape(dims)]
 
 
-def _space_to_batch(x: Any, block_shape: Any, paddings: Any) -> Any:
-    block, margins = ints(block_shape), _pairs(paddings)
-    out = _blocks_shape("SpaceToBatchND", list(x.shape), block, margins, InvalidArgumentError)
-    rest = [(0, 0)] * (x.ndim - len(block) - 1)
-    # np.pad would insert numbers into strings.
-    zero: Any = b"" if x.dtype.kind == "O" else 0
-    padded: Any = x
-    if any(map(any, margins)):
-        padded = np.pad(x, [(0, 0), *margins, *rest], constant_values=zero)
-    pairs = zip(out[1:], block, strict=False)
-    inner = [n for count, side in pairs for n in (count, side)]
-    parts = padded.reshape([x.shape[0], *inner, *x.shape[len(block) + 1 :]])
-    within, counts = range(2, 2 * len(block) + 1, 2), range(1, 2 * len(block) + 1, 2)
-    order = [*within, 0, *counts, *range(2 * len(block) + 1, parts.ndim)]
-    return np.array(parts.transpose(order), order="C").reshape(out)
+def _space_to_batch(xp: Any, ctx: KernelContext) -> Kernel:
+    zero: Any = b"" if ctx.inputs[0].dtype.kind == "s" else 0
+
+    def moved(x: Any, block_shape: Any, paddings: Any) -> Any:
+        block, margins = ints(block_shape), _pairs(paddings)
+        out = _blocks_shape("SpaceToBatchND", list(x.shape), block, margins, InvalidArgumentError)
+        batch, rest, padded = x.shape[0], x.shape[len(block) + 1 :], x
+        sides = [count * side for count, side in zip(out[1:], block, strict=False)]
+        if any(map(any, margins)):
+            padded = xp.full([batch, *sides, *rest], zero, dtype=x.dtype, device=x.device)
+            inside = [slice(before, n - after) for n, (before, after) in zip(sides, margins, strict=True)]
+            padded[(slice(None), *inside)] = x
+        parts = padded.reshape([batch, *[n for pair in zip(out[1:], block, strict=False) for n in pair], *rest])
+        within, counts = range(2, 2 * len(block) + 1, 2), range(1, 2 * len(block) + 1, 2)
+        order = [*within, 0, *counts, *range(2 * len(block) + 1, parts.ndim)]
+        return xp.permute_dims(parts, order).reshape(out)
+
+    return moved
 
 
-def _batch_to_space(x: Any, block_shape: Any, crops: Any) -> Any:
-    block, margins = ints(block_shape), _pairs(crops)
-    _blocks_shape("BatchToSpaceND", list(x.shape), block, margins, InvalidArgumentError)
-    m = len(block)
-    parts = x.reshape([*block, x.shape[0] // prod(block), *x.shape[1:]])
-    inner = [axis for i in range(m) for axis in (m + 1 + i, i)]
-    order = [m, *inner, *range(2 * m + 1, parts.ndim)]
-    sides = [n * side for n, side in zip(x.shape[1:], block, strict=False)]
-    whole = parts.transpose(order).reshape([parts.shape[m], *sides, *x.shape[m + 1 :]])
-    kept = [slice(a, n - b) for n, (a, b) in zip(sides, margins, strict=True)]
-    return np.array(whole[(slice(None), *kept)], order="C")
+def _batch_to_space(xp: Any, ctx: KernelContext) -> Kernel:
+    def moved(x: Any, block_shape: Any, crops: Any) -> Any:
+        block, margins = ints(block_shape), _pairs(crops)
+        _blocks_shape("BatchToSpaceND", list(x.shape), block, margins, InvalidArgumentError)
+        m = len(block)
+        parts = x.reshape([*block, x.shape[0] // prod(block), *x.shape[1:]])
+        inner = [axis for i in range(m) for axis in (m + 1 + i, i)]
+        order = [m, *inner, *range(2 * m + 1, parts.ndim)]
+        sides = [n * side for n, side in zip(x.shape[1:], block, strict=False)]
+        whole = xp.permute_dims(parts, order).reshape([parts.shape[m], *sides, *x.shape[m + 1 :]])
+        kept = [slice(a, n - b) for n, (a, b) in zip(sides, margins, strict=True)]
+        return xp.asarray(whole[(slice(None), *kept)], copy=True) if any(map(any, margins)) else whole
+
+    return moved
 
 
 def _blocks_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
@@ -206,8 +212,8 @@ def _blocks_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [back(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
-op("SpaceToBatchND", _infer_blocks, _space_to_batch, _blocks_gradient, sized_by=(1, 2))
-op("BatchToSpaceND", _infer_blocks, _batch_to_space, _blocks_gradient, sized_by=(1, 2))
+for _name, _sentence in (("SpaceToBatchND", _space_to_batch), ("BatchToSpaceND", _batch_to_space)):
+    op(_name, _infer_blocks, sentence=_sentence, grad=_blocks_gradient, aliases=True, sized_by=(1, 2))
 
 
 # -- required paddings -----------------------------------------------------------------------------

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
@@ -83,7 +81,7 @@ _AXES = {
 }
 
 
-def _depth_kernel(ctx: KernelContext) -> Kernel:
+def _depth_blocks(xp: Any, ctx: KernelContext) -> Kernel:
     op, block, layout = ctx.op, ctx.attrs["block_size"], ctx.attrs["data_format"]
     before, after = _AXES[op, layout]
     order = [before.index(axis) for axis in after]
@@ -96,8 +94,7 @@ def _depth_kernel(ctx: KernelContext) -> Kernel:
         batch, height, width = (small[a] for a in ((0, 1, 2) if layout == "NHWC" else (0, 2, 3)))
         channels = (out if op == "DepthToSpace" else x.shape)[3 if layout == "NHWC" else 1]
         sizes = {"b": batch, "y": height, "x": width, "i": block, "j": block, "c": channels}
-        parts = x.reshape([sizes[axis] for axis in before]).transpose(order)
-        return np.array(parts, order="C").reshape(out)
+        return xp.permute_dims(x.reshape([sizes[axis] for axis in before]), order).reshape(out)
 
     return moved
 
@@ -108,4 +105,4 @@ def _depth_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 for _name in ("SpaceToDepth", "DepthToSpace"):
-    op(_name, _infer_depth, kernel=_depth_kernel, grad=_depth_gradient)
+    op(_name, _infer_depth, sentence=_depth_blocks, grad=_depth_gradient, aliases=True)

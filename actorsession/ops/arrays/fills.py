@@ -157,8 +157,8 @@ def _one_kernel(ctx: KernelContext) -> Kernel:
     return lambda x: np.ones(x.shape, dtype)
 
 
-op("ZerosLike", same, kernel=_zero_kernel, grad=NOT_DIFFERENTIABLE)
-op("OnesLike", same, kernel=_one_kernel, grad=NOT_DIFFERENTIABLE)
+op("ZerosLike", same, "zeros_like", kernel=_zero_kernel, grad=NOT_DIFFERENTIABLE)
+op("OnesLike", same, "ones_like", kernel=_one_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 def _infer_fill(ctx: InferContext) -> list[TensorShape]:

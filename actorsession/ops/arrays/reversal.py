@@ -195,14 +195,17 @@ def _infer_roll(ctx: InferContext) -> list[TensorShape]:
     return [shape]
 
 
-def _rolled(x: Any, shift: Any, axis: Any) -> Any:
-    if not x.ndim or shift.shape != axis.shape or shift.ndim > 1:
-        raise InvalidArgumentError(
-            f"Roll: shifts of shape {list(shift.shape)} and axes of shape {list(axis.shape)} for a "
-            f"tensor of shape {list(x.shape)}: shifts and axes have one shape, and the tensor an axis"
-        )
-    axes = [normal_axis(a, x.ndim, "Roll", InvalidArgumentError) for a in ints(axis)]
-    return np.roll(x, ints(shift), axes)
+def _rolled(xp: Any, ctx: KernelContext) -> Kernel:
+    def rolled(x: Any, shift: Any, axis: Any) -> Any:
+        if not x.ndim or shift.shape != axis.shape or shift.ndim > 1:
+            raise InvalidArgumentError(
+                f"Roll: shifts of shape {list(shift.shape)} and axes of shape {list(axis.shape)} for a "
+                f"tensor of shape {list(x.shape)}: shifts and axes have one shape, and the tensor an axis"
+            )
+        axes = [normal_axis(a, x.ndim, "Roll", InvalidArgumentError) for a in ints(axis)]
+        return xp.roll(x, ints(shift), axes)
+
+    return rolled
 
 
 def _roll_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
@@ -210,4 +213,4 @@ def _roll_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [roll(grad, raw.Neg(shift), axis), None, None]
 
 
-op("Roll", _infer_roll, _rolled, _roll_gradient)
+op("Roll", _infer_roll, sentence=_rolled, grad=_roll_gradient)

@@ -154,15 +154,22 @@ def _like_filter(ctx: InferContext) -> Sequence[TensorShape]:
 # -- kernels -------------------------------------------------------------------------------------
 
 
-def halves_widened(function: Kernel, dtype: DType) -> Kernel:
-    """Return ``function`` computed by way of float32, if its arrays have a 16-bit type, which BLAS lacks."""
+def halves_widened(function: Kernel, dtype: DType, xp: Any = np) -> Kernel:
+    """Return ``function`` computed by way of float32, if its arrays have a 16-bit type, which BLAS lacks.
+
+    Args:
+        function: has one result.
+        dtype: the type of the result.
+        xp: the module of functions of the arrays; others than numpy's have one type.
+    """
     if dtype not in (float16, bfloat16):
         return function
-    narrow = dtype.np_dtype
 
     def widened(*values: Any) -> Any:
-        wide = [v.astype(np.float32) if v.dtype == narrow else v for v in values]
-        return function(*wide).astype(narrow)
+        narrow = dtype.np_dtype if xp is np else values[0].dtype
+        wide = [xp.asarray(v, dtype=xp.float32) if v.dtype == narrow else v for v in values]
+        result = function(*wide)
+        return result.astype(narrow) if xp is np else xp.asarray(result, dtype=narrow)
 
     return widened
 

@@ -68,9 +68,9 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     return raw.SquaredDifference(x, y, name=name)
 
 
-def _squared_difference_kernel(ctx: KernelContext) -> Kernel:
+def _squared_difference(xp: Any, ctx: KernelContext) -> Kernel:
     if ctx.inputs[0].dtype.is_complex:
-        return lambda x, y: np.conjugate(x - y) * (x - y)
+        return lambda x, y: xp.conj(x - y) * (x - y)
 
     def squared_difference(x: Any, y: Any) -> Any:
         out = x - y
@@ -97,6 +97,7 @@ op("AddV2", broadcasts, operator.add, _add_back, emit="({0} + {1})", into=np.add
 op(
     "Add",
     broadcasts,
+    operator.add,
     grad=_add_back,
     kernel=lambda ctx: with_boxed(operator.add, *ctx.inputs),
     emit=of_numbers("({0} + {1})"),
@@ -108,7 +109,7 @@ op(
     "SquaredDifference",
     broadcasts,
     grad=summed(_difference_back),
-    kernel=_squared_difference_kernel,
+    sentence=_squared_difference,
     into=_squared_difference_into,
 )
 
@@ -208,6 +209,7 @@ def _extremum_gradient(wins: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
 op(
     "Maximum",
     broadcasts,
+    "maximum",
     grad=_extremum_gradient(greater_equal),
     kernel=_extremum_kernel(np.maximum, operator.ge),
     into=lambda x, y, out: np.maximum(x, y, out=out),  # numpy needs the keyword for this one
@@ -215,6 +217,7 @@ op(
 op(
     "Minimum",
     broadcasts,
+    "minimum",
     grad=_extremum_gradient(less_equal),
     kernel=_extremum_kernel(np.minimum, operator.le),
     into=lambda x, y, out: np.minimum(x, y, out=out),

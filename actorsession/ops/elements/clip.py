@@ -13,7 +13,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
@@ -178,13 +178,16 @@ def _of_values(ctx: InferContext) -> Sequence[TensorShape]:
     return [shape]
 
 
-def _clip(t: Any, low: Any, high: Any) -> Any:
-    for limit in (low, high):
-        if limit.ndim and limit.shape != t.shape:
-            raise InvalidArgumentError(
-                f"ClipByValue: limits are scalars or have the shape {list(t.shape)}; got {list(limit.shape)}"
-            )
-    return np.maximum(np.minimum(t, high), low)
+def _clip(xp: Any, ctx: KernelContext) -> Kernel:
+    def clip(t: Any, low: Any, high: Any) -> Any:
+        for limit in (low, high):
+            if limit.ndim and limit.shape != t.shape:
+                raise InvalidArgumentError(
+                    f"ClipByValue: limits are scalars or have the shape {list(t.shape)}; got {list(limit.shape)}"
+                )
+        return xp.maximum(xp.minimum(t, high), low)
+
+    return clip
 
 
 def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -199,4 +202,4 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     ]
 
 
-op("ClipByValue", _of_values, _clip, _gradient)
+op("ClipByValue", _of_values, sentence=_clip, grad=_gradient)

@@ -64,14 +64,14 @@ def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     return raw.GreaterEqual(x, y, name=name)
 
 
-def _equality(function: Kernel) -> Callable[[KernelContext], Kernel]:
-    """Return the kernel factory of a comparison that strings have too."""
+def _equality(function: Kernel) -> Callable[[Any, KernelContext], Kernel]:
+    """Return the sentence of a comparison that strings have too."""
 
     def of_strings(x: Any, y: Any) -> Any:
         # Plain bytes of rank 0 compare to a Python bool, and numpy would strip their trailing zeros.
         return np.asarray(function(boxed(x), boxed(y)), np.bool_)
 
-    return lambda ctx: of_strings if ctx.inputs[0].dtype.kind == "s" else function
+    return lambda xp, ctx: of_strings if ctx.inputs[0].dtype.kind == "s" else function
 
 
 def of_numbers(form: str) -> Callable[[KernelContext, Sequence[str]], str | None]:
@@ -81,8 +81,8 @@ def of_numbers(form: str) -> Callable[[KernelContext, Sequence[str]], str | None
 
 _eq, _ne = of_numbers("({0} == {1})"), of_numbers("({0} != {1})")
 _none = NOT_DIFFERENTIABLE  # short, for rows of one line
-op("Equal", broadcasts, grad=_none, kernel=_equality(operator.eq), emit=_eq, into=np.equal)
-op("NotEqual", broadcasts, grad=_none, kernel=_equality(operator.ne), emit=_ne, into=np.not_equal)
+op("Equal", broadcasts, grad=_none, sentence=_equality(operator.eq), emit=_eq, into=np.equal)
+op("NotEqual", broadcasts, grad=_none, sentence=_equality(operator.ne), emit=_ne, into=np.not_equal)
 op("Less", broadcasts, operator.lt, _none, emit="({0} < {1})", into=np.less)
 op("LessEqual", broadcasts, operator.le, _none, emit="({0} <= {1})", into=np.less_equal)
 op("Greater", broadcasts, operator.gt, _none, emit="({0} > {1})", into=np.greater)
@@ -143,9 +143,9 @@ def is_finite(x: Any, name: str | None = None) -> Tensor:
     return raw.IsFinite(x, name=name)
 
 
-op("IsNan", same, np.isnan, NOT_DIFFERENTIABLE)
-op("IsInf", same, np.isinf, NOT_DIFFERENTIABLE)
-op("IsFinite", same, np.isfinite, NOT_DIFFERENTIABLE)
+op("IsNan", same, "isnan", NOT_DIFFERENTIABLE)
+op("IsInf", same, "isinf", NOT_DIFFERENTIABLE)
+op("IsFinite", same, "isfinite", NOT_DIFFERENTIABLE)
 
 
 # -- operators -----------------------------------------------------------------------------------

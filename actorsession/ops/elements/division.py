@@ -104,12 +104,12 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     return raw.TruncateMod(x, y, name=name)
 
 
-def _division(integers: Kernel, others: Kernel) -> Callable[[KernelContext], Kernel]:
-    """Return the kernel factory of a division; that of integers by zero raises, where numpy would warn.
+def _division(integers: Kernel, others: Callable[[Any], Kernel]) -> Callable[[Any, KernelContext], Kernel]:
+    """Return the sentence of a division; that of integers by zero raises, where numpy would warn.
 
     Args:
         integers: divides integers, by anything but zero.
-        others: divides other numbers.
+        others: makes what divides other numbers from the module of functions of the arrays.
     """
 
     def divide(x: Any, y: Any) -> Any:
@@ -118,31 +118,25 @@ def _division(integers: Kernel, others: Kernel) -> Callable[[KernelContext], Ker
             raise InvalidArgumentError("Integer division by zero")
         return integers(x, y)
 
-    def kernel(ctx: KernelContext) -> Kernel:
+    def sentence(xp: Any, ctx: KernelContext) -> Kernel:
         if not ctx.inputs[0].dtype.is_integer:
-            return others
+            return others(xp)
         divisor = ctx.constant(1)
         return integers if divisor is not None and np.all(divisor) else divide
 
-    return kernel
-
-
-def _quotient_down(x: Any, y: Any) -> Any:
-    # Not operator.floordiv, which is exact on floats, while TensorFlow rounds the quotient first: 1 // 0.1 is
-    # 9 in Python and 10 here.
-    return np.floor(x / y)
+    return sentence
 
 
 def _quotient_to_zero(x: Any, y: Any) -> Any:
     return (x - np.fmod(x, y)) // y
 
 
-_mod_kernel = _division(operator.mod, operator.mod)
+_modulo = _division(operator.mod, lambda xp: operator.mod)
 
 
 def _emit_mod(ctx: KernelContext, args: Sequence[str]) -> str | None:
     """Return the inline form only for a constant divisor other than zero, as in ``step % 100``."""
-    safe = _mod_kernel(ctx) is operator.mod
+    safe = _modulo(np, ctx) is operator.mod
     return f"({args[0]} % {args[1]})" if safe else None
 
 
@@ -161,22 +155,24 @@ def _divided(x: Any, y: Any) -> Any:
 
 _real_back = summed(_quotient_back)
 _mod_back = summed(lambda x, y, z, grad: (grad, -grad * floordiv(x, y)))
-_floor = _division(operator.floordiv, _quotient_down)
-_div = _division(_quotient_to_zero, _divided)
-_truncate = _division(_quotient_to_zero, lambda x, y: np.trunc(x / y))
+# Not operator.floordiv, which is exact on floats, while TensorFlow rounds the quotient first: 1 // 0.1 is 9 in Python
+# and 10 here.
+_floor = _division(operator.floordiv, lambda xp: lambda x, y: xp.floor(x / y))
+_div = _division(_quotient_to_zero, lambda xp: _divided if xp is np else operator.truediv)
+_truncate = _division(_quotient_to_zero, lambda xp: lambda x, y: xp.trunc(x / y))
 op(
     "RealDiv",
     broadcasts,
     grad=_real_back,
     into=np.true_divide,
-    kernel=lambda ctx: _divided if ctx.inputs[0].dtype.kind == "c" else operator.truediv,
+    sentence=lambda xp, ctx: _divided if xp is np and ctx.inputs[0].dtype.kind == "c" else operator.truediv,
     emit=lambda ctx, args: None if ctx.inputs[0].dtype.kind == "c" else f"({args[0]} / {args[1]})",
 )
-op("Div", broadcasts, grad=_real_back, kernel=_div)
-op("FloorDiv", broadcasts, grad=NOT_DIFFERENTIABLE, kernel=_floor)
-op("FloorMod", broadcasts, grad=_mod_back, kernel=_mod_kernel, emit=_emit_mod)
-op("TruncateDiv", broadcasts, grad=NOT_DIFFERENTIABLE, kernel=_truncate)
-op("TruncateMod", broadcasts, kernel=_division(np.fmod, np.fmod))  # TensorFlow has no gradient
+op("Div", broadcasts, grad=_real_back, sentence=_div)
+op("FloorDiv", broadcasts, grad=NOT_DIFFERENTIABLE, sentence=_floor)
+op("FloorMod", broadcasts, grad=_mod_back, sentence=_modulo, emit=_emit_mod)
+op("TruncateDiv", broadcasts, grad=NOT_DIFFERENTIABLE, sentence=_truncate)
+op("TruncateMod", broadcasts, sentence=_division(np.fmod, lambda xp: xp.fmod))  # TensorFlow has no gradient
 
 for _name, _function in {"truediv": truediv, "floordiv": floordiv, "mod": floormod}.items():
     OPERATORS.fill(_name, functools.partial(_function, name=_name))

@@ -17,7 +17,7 @@ from actorsession.graph.operation import OPERATORS, Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Gradient, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.rows import op, same
+from actorsession.ops.rows import op, same, where
 
 __all__ = [
     "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative",
@@ -89,10 +89,10 @@ def _zeros(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 op("Neg", same, operator.neg, lambda op, grad: [-grad], emit="(-{0})", into=np.negative)
 op("Abs", same, operator.abs, lambda op, grad: [grad * sign(op.inputs[0])], into=np.absolute)
 op("Sign", same, np.sign, _zeros)
-op("Floor", same, np.floor, NOT_DIFFERENTIABLE)
-op("Ceil", same, np.ceil, NOT_DIFFERENTIABLE)
+op("Floor", same, "floor", NOT_DIFFERENTIABLE)
+op("Ceil", same, "ceil", NOT_DIFFERENTIABLE)
 op("Conj", same, np.conjugate, lambda op, grad: [conj(grad)])
-op("Round", same, kernel=_round_kernel, grad=NOT_DIFFERENTIABLE)
+op("Round", same, "round", kernel=_round_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- powers --------------------------------------------------------------------------------------
@@ -139,8 +139,8 @@ def _reciprocal_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]
 
 
 # x + x needs no constant 2.
-op("Square", same, np.square, chain_rule(lambda x, y: x + x), scalar=lambda x: x * x)
-op("Sqrt", same, np.sqrt, lambda op, grad: [raw.SqrtGrad(op.outputs[0], grad)])
+op("Square", same, "square", chain_rule(lambda x, y: x + x), scalar=lambda x: x * x)
+op("Sqrt", same, "sqrt", lambda op, grad: [raw.SqrtGrad(op.outputs[0], grad)])
 op(
     "Rsqrt",
     same,
@@ -162,39 +162,43 @@ for _name in ("Reciprocal", "Inv"):  # TensorFlow's older name
 # As in TensorFlow, these get the result itself and conjugate it if it is complex.
 
 
-def _conjugate(y: Any) -> Any:
-    return np.conjugate(y) if y.dtype.kind == "c" else y
+def _slope(of_result: Callable[[Any, Any], Any]) -> Callable[[Any, KernelContext], Kernel]:
+    """Return the sentence of a gradient that is zero where the gradient before it is, also at a pole."""
 
+    def sentence(xp: Any, ctx: KernelContext) -> Kernel:
+        is_complex = ctx.inputs[0].dtype.is_complex
 
-def _zero_where_zero(dy: Any, out: Any) -> Any:
-    """Return a gradient that is zero where the gradient before it is, also at a pole."""
-    if np.isfinite(out).all():
-        return out
-    return np.where(dy == 0, out.dtype.type(0), out)[()]
+        def slope(y: Any, dy: Any) -> Any:
+            out = of_result(xp.conj(y) if is_complex else y, dy)
+            if xp is np and np.isfinite(out).all():  # what arrays of a device hold is not known without a wait
+                return out
+            return where(xp, dy == 0, 0, out)
+
+        return slope
+
+    return sentence
 
 
 def _sqrt_grad(y: Any, dy: Any) -> Any:
-    # Multiplying by 0.5 first would round denormal gradients to zero.
-    out = dy / _conjugate(y)
-    out *= out.dtype.type(0.5)
-    return _zero_where_zero(dy, out)
+    # Halving first would round denormal gradients to zero.
+    out = dy / y
+    out /= 2
+    return out
 
 
 def _rsqrt_grad(y: Any, dy: Any) -> Any:
-    y = _conjugate(y)
     out = y * y
     out *= y
     out *= dy
-    out *= out.dtype.type(-0.5)
-    return _zero_where_zero(dy, out)
+    out /= -2
+    return out
 
 
 def _reciprocal_grad(y: Any, dy: Any) -> Any:
-    y = _conjugate(y)
-    out = y * y
+    out = -y
+    out *= y
     out *= dy
-    out = np.negative(out, out=out) if isinstance(out, np.ndarray) else -out
-    return _zero_where_zero(dy, out)
+    return out
 
 
 def _sqrt_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -212,10 +216,10 @@ def _reciprocal_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | 
     return [conj(grad) * dy * y * -2, raw.ReciprocalGrad(y, grad)]
 
 
-op("SqrtGrad", same, _sqrt_grad, _sqrt_grad_gradient)
-op("RsqrtGrad", same, _rsqrt_grad, _rsqrt_grad_gradient)
-op("ReciprocalGrad", same, _reciprocal_grad, _reciprocal_grad_gradient)
-op("InvGrad", same, _reciprocal_grad, _reciprocal_grad_gradient)
+op("SqrtGrad", same, sentence=_slope(_sqrt_grad), grad=_sqrt_grad_gradient)
+op("RsqrtGrad", same, sentence=_slope(_rsqrt_grad), grad=_rsqrt_grad_gradient)
+for _name in ("ReciprocalGrad", "InvGrad"):
+    op(_name, same, sentence=_slope(_reciprocal_grad), grad=_reciprocal_grad_gradient)
 
 
 # -- exponential and trigonometric functions -----------------------------------------------------
@@ -256,14 +260,14 @@ def tan(x: Any, name: str | None = None) -> Tensor:
     return raw.Tan(x, name=name)
 
 
-op("Exp", same, np.exp, chain_rule(lambda x, y: y))
-op("Expm1", same, np.expm1, chain_rule(lambda x, y: exp(x)))
+op("Exp", same, "exp", chain_rule(lambda x, y: y))
+op("Expm1", same, "expm1", chain_rule(lambda x, y: exp(x)))
 # By reciprocals, whose own gradient is zero at the pole where the gradient before it is.
-op("Log", same, np.log, lambda op, grad: [grad * reciprocal(conj(op.inputs[0]))])
-op("Log1p", same, np.log1p, lambda op, grad: [grad * reciprocal(1 + conj(op.inputs[0]))])
-op("Sin", same, np.sin, chain_rule(lambda x, y: cos(x)))
-op("Cos", same, np.cos, chain_rule(lambda x, y: -sin(x)))
-op("Tan", same, np.tan, chain_rule(lambda x, y: 1 + square(y)))
+op("Log", same, "log", lambda op, grad: [grad * reciprocal(conj(op.inputs[0]))])
+op("Log1p", same, "log1p", lambda op, grad: [grad * reciprocal(1 + conj(op.inputs[0]))])
+op("Sin", same, "sin", chain_rule(lambda x, y: cos(x)))
+op("Cos", same, "cos", chain_rule(lambda x, y: -sin(x)))
+op("Tan", same, "tan", chain_rule(lambda x, y: 1 + square(y)))
 
 
 OPERATORS.fill("neg", negative)

@@ -31,7 +31,7 @@ def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None 
     return raw.ApproximateEqual(x, y, tolerance=float(tolerance), name=name)
 
 
-def _approximate_kernel(ctx: KernelContext) -> Kernel:
+def _approximate(xp: Any, ctx: KernelContext) -> Kernel:
     tolerance, unsigned = ctx.attrs["tolerance"], ctx.inputs[0].dtype.kind == "u"
 
     def approximate_equal(x: Any, y: Any) -> Any:
@@ -39,13 +39,13 @@ def _approximate_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"ApproximateEqual takes inputs of one shape; got {list(x.shape)}, {list(y.shape)}"
             )
-        apart = np.maximum(x, y) - np.minimum(x, y) if unsigned else np.abs(x - y)
+        apart = xp.maximum(x, y) - xp.minimum(x, y) if unsigned else xp.abs(x - y)
         return apart < tolerance
 
     return approximate_equal
 
 
-op("Rint", same, np.rint, NOT_DIFFERENTIABLE)
+op("Rint", same, "round", NOT_DIFFERENTIABLE, kernel=lambda ctx: np.rint, into=np.rint)
 _next_back = summed(lambda x1, x2, z, grad: (grad, raw.ZerosLike(grad)))
-op("NextAfter", broadcasts, np.nextafter, _next_back)
-op("ApproximateEqual", same, kernel=_approximate_kernel, grad=NOT_DIFFERENTIABLE)
+op("NextAfter", broadcasts, "nextafter", _next_back)
+op("ApproximateEqual", same, sentence=_approximate, grad=NOT_DIFFERENTIABLE)

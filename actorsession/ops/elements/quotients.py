@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
 from actorsession.ops.build import convert_to_tensor, graph_of
@@ -18,7 +13,7 @@ from actorsession.ops.elements.comparison import not_equal
 from actorsession.ops.elements.division import quotient_dtype
 from actorsession.ops.elements.elementwise import conj, square
 from actorsession.ops.operands import converted, scalar_like
-from actorsession.ops.rows import broadcasts, op
+from actorsession.ops.rows import broadcasts, op, where
 
 __all__ = ["div_no_nan", "multiply_no_nan", "reciprocal_no_nan", "xdivy", "xlog1py", "xlogy"]
 
@@ -61,29 +56,6 @@ def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
         return raw.Xdivy(x, y)
 
 
-def _div_no_nan_kernel(ctx: KernelContext) -> Kernel:
-    one, zero = (ctx.inputs[0].dtype.np_dtype.type(n) for n in (1, 0))
-
-    def div_no_nan(x: Any, y: Any) -> Any:
-        nothing = y == zero
-        return np.where(nothing, zero, x / np.where(nothing, one, y))[()]
-
-    return div_no_nan
-
-
-def _mul_no_nan_kernel(ctx: KernelContext) -> Kernel:
-    zero = ctx.inputs[0].dtype.np_dtype.type(0)
-    return lambda x, y: np.where(y == zero, zero, x * y)[()]
-
-
-def _zero_where_x_is(function: Kernel) -> Callable[[KernelContext], Kernel]:
-    def kernel(ctx: KernelContext) -> Kernel:
-        zero = ctx.inputs[0].dtype.np_dtype.type(0)
-        return lambda x, y: np.where(x == zero, zero, function(x, y))[()]
-
-    return kernel
-
-
 def _div_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
     divisor = conj(y)
     by_y = grad * div_no_nan(div_no_nan(-conj(x), divisor), divisor)
@@ -110,11 +82,11 @@ def _xdivy_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, 
     return xdivy(_nonzero(x), y) * grad, xdivy(-x, square(y)) * grad
 
 
-_log = _zero_where_x_is(lambda x, y: x * np.log(y))
-_log1p = _zero_where_x_is(lambda x, y: x * np.log1p(y))
-_quotient = _zero_where_x_is(operator.truediv)
-op("DivNoNan", broadcasts, grad=summed(_div_back), kernel=_div_no_nan_kernel)
-op("MulNoNan", broadcasts, grad=summed(_mul_back), kernel=_mul_no_nan_kernel)
-op("Xlogy", broadcasts, grad=summed(_xlogy_back), kernel=_log)
-op("Xlog1py", broadcasts, grad=summed(_xlog1py_back), kernel=_log1p)
-op("Xdivy", broadcasts, grad=summed(_xdivy_back), kernel=_quotient)
+for _name, _sentence, _back in (
+    ("DivNoNan", lambda xp, ctx: lambda x, y: where(xp, y == 0, 0, x / y), _div_back),
+    ("MulNoNan", lambda xp, ctx: lambda x, y: where(xp, y == 0, 0, x * y), _mul_back),
+    ("Xdivy", lambda xp, ctx: lambda x, y: where(xp, x == 0, 0, x / y), _xdivy_back),
+    ("Xlogy", lambda xp, ctx: lambda x, y: where(xp, x == 0, 0, x * xp.log(y)), _xlogy_back),
+    ("Xlog1py", lambda xp, ctx: lambda x, y: where(xp, x == 0, 0, x * xp.log1p(y)), _xlog1py_back),
+):
+    op(_name, broadcasts, sentence=_sentence, grad=summed(_back))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.device_kernels import kernels_of
 from actorsession.graph.dtypes import bool_
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
@@ -144,12 +145,14 @@ def _select_into(c: Array, x: Any, y: Any, out: Array) -> None:
 
 def _emit_select(ctx: KernelContext, args: Sequence[str]) -> str | None:
     """Return the inline form for numbers of rank 0 only; ``[()]`` converts a possible array to a scalar."""
+    if kernels_of(ctx.device) is not None:  # which would have to wait for the condition
+        return None
     scalars = all(s.shape.rank == 0 for s in ctx.inputs) and ctx.inputs[1].dtype.kind != "s"
     return f"({args[1]} if {args[0]} else {args[2]})[()]" if scalars else None
 
 
-def _rows_kernel(ctx: KernelContext) -> Kernel:
-    select = _select_kernel(ctx)
+def _rows(xp: Any, ctx: KernelContext) -> Kernel:
+    select = _select_kernel(ctx) if xp is np else xp.where
 
     def rows(c: Any, x: Any, y: Any) -> Any:
         if isinstance(x, bytes):  # a single string
@@ -179,8 +182,16 @@ def _select_v2_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [None, sum_to_operands(x, result, by_x, None)[0], sum_to_operands(y, result, by_y, None)[0]]
 
 
-op("SelectV2", _all_broadcast, grad=_select_v2_gradient, kernel=_select_kernel, emit=_emit_select, into=_select_into)
-op("Select", _of_branches, grad=_select_gradient, kernel=_rows_kernel, emit=_emit_select, into=_select_into)
+op(
+    "SelectV2",
+    _all_broadcast,
+    "where",
+    kernel=_select_kernel,
+    grad=_select_v2_gradient,
+    emit=_emit_select,
+    into=_select_into,
+)
+op("Select", _of_branches, grad=_select_gradient, sentence=_rows, emit=_emit_select, into=_select_into)
 
 
 # -- Where ---------------------------------------------------------------------------------------

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Gradient
 from actorsession.ops import raw
@@ -80,13 +78,13 @@ def _atan2_back(y: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, 
     return x * share, -y * share
 
 
-op("Acos", same, np.arccos, _conjugated(lambda x, y, grad: -grad * reciprocal(sqrt(1 - square(x)))))
-op("Asin", same, np.arcsin, _conjugated(lambda x, y, grad: grad * reciprocal(sqrt(1 - square(x)))))
-op("Atan", same, np.arctan, _conjugated(lambda x, y, grad: grad * reciprocal(1 + square(x))))
-op("Atan2", broadcasts, np.arctan2, summed(_atan2_back))
-op("Sinh", same, np.sinh, _conjugated(lambda x, y, grad: grad * cosh(x)))
-op("Cosh", same, np.cosh, _conjugated(lambda x, y, grad: grad * sinh(x)))
+op("Acos", same, "acos", _conjugated(lambda x, y, grad: -grad * reciprocal(sqrt(1 - square(x)))))
+op("Asin", same, "asin", _conjugated(lambda x, y, grad: grad * reciprocal(sqrt(1 - square(x)))))
+op("Atan", same, "atan", _conjugated(lambda x, y, grad: grad * reciprocal(1 + square(x))))
+op("Atan2", broadcasts, "atan2", summed(_atan2_back))
+op("Sinh", same, "sinh", _conjugated(lambda x, y, grad: grad * cosh(x)))
+op("Cosh", same, "cosh", _conjugated(lambda x, y, grad: grad * sinh(x)))
 # From the result: the root of x * x + 1 would overflow for large arguments.
-op("Asinh", same, np.arcsinh, _conjugated(lambda x, y, grad: grad / cosh(y)))
-op("Acosh", same, np.arccosh, _conjugated(lambda x, y, grad: grad / sinh(y)))
-op("Atanh", same, np.arctanh, _conjugated(lambda x, y, grad: grad * reciprocal(1 - square(x))))
+op("Asinh", same, "asinh", _conjugated(lambda x, y, grad: grad / cosh(y)))
+op("Acosh", same, "acosh", _conjugated(lambda x, y, grad: grad / sinh(y)))
+op("Atanh", same, "atanh", _conjugated(lambda x, y, grad: grad * reciprocal(1 - square(x))))

@@ -8,11 +8,9 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
@@ -59,12 +57,16 @@ def _diag_shape(ctx: InferContext) -> list[TensorShape]:
     return [shape.concatenate(shape)]
 
 
-def _spread(x: Any) -> Any:
-    if not x.ndim:
-        raise InvalidArgumentError("Diag: the diagonal has rank at least 1, got a scalar")
-    out = np.zeros(x.size * x.size, x.dtype)
-    out[:: x.size + 1] = x.reshape(-1)
-    return out.reshape(x.shape + x.shape)
+def _spread(xp: Any, ctx: KernelContext) -> Kernel:
+    def spread(x: Any) -> Any:
+        if not x.ndim:
+            raise InvalidArgumentError("Diag: the diagonal has rank at least 1, got a scalar")
+        count = prod(x.shape)
+        out = xp.zeros(count * count, dtype=x.dtype, device=x.device)
+        out[:: count + 1] = x.reshape(-1)
+        return out.reshape(*x.shape, *x.shape)
+
+    return spread
 
 
 def _diag_part_shape(ctx: InferContext) -> list[TensorShape]:
@@ -77,16 +79,19 @@ def _diag_part_shape(ctx: InferContext) -> list[TensorShape]:
     return [shape[:half].merge_with(shape[half:])]
 
 
-def _taken(x: Any) -> Any:
-    half = x.ndim // 2
-    if not half or x.shape[:half] != x.shape[half:]:
-        raise InvalidArgumentError(f"DiagPart: a shape is taken whose halves are equal, got {list(x.shape)}")
-    count = prod(x.shape[:half])
-    return x.reshape(-1)[:: count + 1].reshape(x.shape[:half]).copy()
+def _taken(xp: Any, ctx: KernelContext) -> Kernel:
+    def taken(x: Any) -> Any:
+        half = x.ndim // 2
+        if not half or x.shape[:half] != x.shape[half:]:
+            raise InvalidArgumentError(f"DiagPart: a shape is taken whose halves are equal, got {list(x.shape)}")
+        count = prod(x.shape[:half])
+        return xp.asarray(x.reshape(-1)[:: count + 1].reshape(x.shape[:half]), copy=True)
+
+    return taken
 
 
-op("Diag", _diag_shape, _spread, lambda op, grad: [diag_part(grad)])
-op("DiagPart", _diag_part_shape, _taken, lambda op, grad: [diag(grad)])
+op("Diag", _diag_shape, sentence=_spread, grad=lambda op, grad: [diag_part(grad)])
+op("DiagPart", _diag_part_shape, sentence=_taken, grad=lambda op, grad: [diag(grad)])
 
 
 # -- MatrixBandPart --------------------------------------------------------------------------------
@@ -129,26 +134,23 @@ def _check_width(width: int, extent: int, error: type[Exception]) -> None:
         raise error(f"MatrixBandPart: {width} diagonals are kept of matrices with {extent}")
 
 
-def _banded(x: Any, num_lower: Any, num_upper: Any) -> Any:
-    if x.ndim < 2:
-        raise InvalidArgumentError(f"MatrixBandPart takes matrices, got shape {list(x.shape)}")
-    lower, upper = int(num_lower), int(num_upper)
-    rows, columns = x.shape[-2:]
-    _check_width(lower, rows, InvalidArgumentError)
-    _check_width(upper, columns, InvalidArgumentError)
-    distance = np.arange(columns) - np.arange(rows)[:, None]
-    outside = np.zeros([rows, columns], np.bool_)
-    if lower >= 0:
-        outside |= distance < -lower
-    if upper >= 0:
-        outside |= distance > upper
-    out = np.array(x)
-    out[..., outside] = 0
-    return out
+def _band(xp: Any, ctx: KernelContext) -> Kernel:
+    def band(x: Any, num_lower: Any, num_upper: Any) -> Any:
+        if x.ndim < 2:
+            raise InvalidArgumentError(f"MatrixBandPart takes matrices, got shape {list(x.shape)}")
+        lower, upper = int(num_lower), int(num_upper)
+        _check_width(lower, x.shape[-2], InvalidArgumentError)
+        _check_width(upper, x.shape[-1], InvalidArgumentError)
+        if lower < 0 and upper < 0:
+            return xp.asarray(x, copy=True)
+        below = x if lower < 0 else xp.triu(x, -lower)
+        return below if upper < 0 else xp.tril(below, upper)
+
+    return band
 
 
 def _band_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [matrix_band_part(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
-op("MatrixBandPart", _band_shape, _banded, _band_gradient)
+op("MatrixBandPart", _band_shape, sentence=_band, grad=_band_gradient)

@@ -186,13 +186,10 @@ def _relu_grad_into(gradients: Any, features: Any, out: Array) -> None:
     np.multiply(gradients, features > out.dtype.type(0), out)
 
 
-def _relu6_grad_kernel(ctx: KernelContext) -> Kernel:
-    make = ctx.inputs[0].dtype.np_dtype.type
-    zero, six = make(0), make(6)
-
+def _relu6_grad(xp: Any, ctx: KernelContext) -> Kernel:
     def relu6_grad(gradients: Any, features: Any) -> Any:
-        mask = features > zero
-        mask &= features < six
+        mask = features > 0
+        mask &= features < 6
         return gradients * mask
 
     return relu6_grad
@@ -256,7 +253,7 @@ def _softplus_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | No
     return [raw.SoftplusGrad(grad, features), curve]
 
 
-op("Tanh", same, np.tanh, lambda op, g: [raw.TanhGrad(conj(op.outputs[0]), g)])
+op("Tanh", same, "tanh", lambda op, g: [raw.TanhGrad(conj(op.outputs[0]), g)])
 op(
     "Sigmoid",
     same,
@@ -271,6 +268,6 @@ op("Softplus", same, kernel=_softplus_kernel, grad=lambda op, g: [raw.SoftplusGr
 op("TanhGrad", same, kernel=_tanh_grad_kernel, grad=_tanh_grad_gradient, into=_tanh_grad_array)
 op("SigmoidGrad", same, kernel=_sigmoid_grad_kernel, grad=_sigmoid_grad_gradient, into=_sigmoid_grad_into)
 op("ReluGrad", same, kernel=_relu_grad_kernel, grad=_masked, into=_relu_grad_into)
-op("Relu6Grad", same, kernel=_relu6_grad_kernel, grad=_masked)
+op("Relu6Grad", same, sentence=_relu6_grad, grad=_masked)
 op("EluGrad", same, kernel=_elu_grad_kernel, grad=_elu_grad_gradient)
 op("SoftplusGrad", same, kernel=_softplus_grad_kernel, grad=_softplus_grad_gradient)

@@ -15,7 +15,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.blas import product
@@ -57,62 +57,74 @@ def _images(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 @lru_cache(maxsize=32)
-def _band(channels: int, radius: int, dtype: np.dtype[Any]) -> Array:
+def _band(xp: Any, channels: int, radius: int, dtype: Any, device: Any) -> Any:
     """Return a symmetric matrix with ones where two channels are near each other."""
-    numbers = np.arange(channels)
-    band = (abs(numbers[:, None] - numbers) <= radius).astype(dtype)
-    band.flags.writeable = False
-    return band
+    numbers = xp.arange(channels, device=device)
+    return xp.asarray(xp.abs(numbers[:, None] - numbers) <= radius, dtype=dtype)
 
 
-def _near(x: Array, radius: int) -> Array:
-    channels = x.shape[-1]
-    flat = x.reshape(-1, channels)
-    sums: Array = product(flat, _band(channels, radius, x.dtype))
-    return sums.reshape(x.shape)
+class _Near:
+    """Sums of squares of near channels, by the attributes of a node.
+
+    Args:
+        xp: the module of functions of the arrays.
+        ctx: the node.
+    """
+
+    def __init__(self, xp: Any, ctx: KernelContext) -> None:
+        self._xp, self._multiply = xp, product if xp is np else xp.matmul
+        self._radius, self._bias, self.alpha, self.beta = (
+            ctx.attrs[key] for key in ("depth_radius", "bias", "alpha", "beta")
+        )
+
+    def sums(self, x: Any) -> Any:
+        """Return the sums over near channels."""
+        channels = x.shape[-1]
+        band = _band(self._xp, channels, self._radius, x.dtype, x.device)
+        return self._multiply(x.reshape(-1, channels), band).reshape(x.shape)
+
+    def norm(self, x: Any) -> Any:
+        """Return what is divided by a power of."""
+        out = self.sums(x * x)
+        out *= self.alpha
+        out += self._bias
+        return out
 
 
-def _norm(x: Array, ctx: KernelContext) -> Array:
-    out = _near(x * x, ctx.attrs["depth_radius"])
-    out *= x.dtype.type(ctx.attrs["alpha"])
-    out += x.dtype.type(ctx.attrs["bias"])
-    return out
-
-
-def _check(x: Array, *others: Array) -> None:
+def _check(x: Any, *others: Any) -> None:
     if x.ndim != 4 or any(o.shape != x.shape for o in others):
         shapes = [list(a.shape) for a in (x, *others)]
         raise InvalidArgumentError(f"images of one shape of rank 4 are needed, got {shapes}")
 
 
-def _kernel(ctx: KernelContext) -> Kernel:
-    beta = ctx.attrs["beta"]
+def _response(xp: Any, ctx: KernelContext) -> Kernel:
+    near = _Near(xp, ctx)
 
     def kernel(x: Any) -> Any:
         _check(x)
-        return x * _norm(x, ctx) ** x.dtype.type(-beta)
+        return x * near.norm(x) ** -near.beta
 
-    return halves_widened(kernel, ctx.outputs[0].dtype)
+    return halves_widened(kernel, ctx.outputs[0].dtype, xp)
 
 
-def _grad_kernel(ctx: KernelContext) -> Kernel:
-    alpha, beta, radius = (ctx.attrs[key] for key in ("alpha", "beta", "depth_radius"))
+def _response_back(xp: Any, ctx: KernelContext) -> Kernel:
+    near = _Near(xp, ctx)
 
     def kernel(grads: Any, x: Any, y: Any) -> Any:
         _check(grads, x, y)
-        norm = _norm(x, ctx)
+        norm = near.norm(x)
         back = grads * y / norm
-        out = grads * norm ** x.dtype.type(-beta)
+        out = grads * norm**-near.beta
         if not norm.all():  # without a bias, pixels of zeros; no gradient comes back through them
             none = grads == 0
             back[none], out[none] = 0, 0
-        shared = _near(back, radius)
+        shared = near.sums(back)
         shared *= x
-        shared *= x.dtype.type(2 * alpha * beta)
+        shared *= 2 * near.alpha * near.beta
         out -= shared
         return out
 
-    return halves_widened(kernel, ctx.outputs[0].dtype)
+    return halves_widened(kernel, ctx.outputs[0].dtype, xp)
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
@@ -123,9 +135,9 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
 op(
     "LRN",
     _images,
-    kernel=_kernel,
+    sentence=_response,
     cost=_cost,
     divides=True,
     grad=lambda op, grad: [make_one("LRNGrad", [grad, op.inputs[0], op.outputs[0]], op.attrs)],
 )
-op("LRNGrad", _images, kernel=_grad_kernel, cost=_cost, divides=True)
+op("LRNGrad", _images, sentence=_response_back, cost=_cost, divides=True)

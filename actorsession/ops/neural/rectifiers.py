@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from actorsession.graph.dtypes import float32
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Kernel, KernelContext
@@ -19,7 +17,7 @@ from actorsession.ops.elements.elementwise import negative
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.neural.activations import relu, sigmoid, softplus
 from actorsession.ops.operands import scalar_like
-from actorsession.ops.rows import op, same
+from actorsession.ops.rows import numbers, op, same, where
 
 __all__ = ["crelu", "leaky_relu", "log_sigmoid", "selu", "softsign", "swish"]
 
@@ -73,48 +71,33 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
 # -- kernels -------------------------------------------------------------------------------------
 
 
-def _selu_kernel(ctx: KernelContext) -> Kernel:
-    make = ctx.inputs[0].dtype.np_dtype.type
-    zero, scale, scale_alpha = make(0), make(_SCALE), make(_SCALE_ALPHA)
-
-    def selu(x: Any) -> Any:
-        return np.where(x < zero, scale_alpha * np.expm1(np.minimum(x, zero)), scale * x)[()]
-
-    return selu
+def _selu(xp: Any, ctx: KernelContext) -> Kernel:
+    scale, scale_alpha = numbers(xp, ctx, _SCALE, _SCALE_ALPHA)
+    return lambda x: where(xp, x < 0, xp.expm1(x) * scale_alpha, x * scale)
 
 
-def _selu_grad_kernel(ctx: KernelContext) -> Kernel:
-    make = ctx.inputs[0].dtype.np_dtype.type
-    zero, scale, scale_alpha = make(0), make(_SCALE), make(_SCALE_ALPHA)
-
-    def selu_grad(gradients: Any, outputs: Any) -> Any:
-        return np.where(outputs < zero, gradients * (outputs + scale_alpha), gradients * scale)[()]
-
-    return selu_grad
+def _selu_grad(xp: Any, ctx: KernelContext) -> Kernel:
+    scale, scale_alpha = numbers(xp, ctx, _SCALE, _SCALE_ALPHA)
+    return lambda gradients, outputs: gradients * where(xp, outputs < 0, outputs + scale_alpha, scale)
 
 
-def _leaky_relu_kernel(ctx: KernelContext) -> Kernel:
-    make = ctx.inputs[0].dtype.np_dtype.type
-    zero, alpha = make(0), make(ctx.attrs["alpha"])
-    return lambda x: np.where(x > zero, x, x * alpha)[()]
+def _leaky_relu(xp: Any, ctx: KernelContext) -> Kernel:
+    [alpha] = numbers(xp, ctx, ctx.attrs["alpha"])
+    return lambda x: where(xp, x > 0, x, x * alpha)
 
 
-def _leaky_relu_grad_kernel(ctx: KernelContext) -> Kernel:
-    make = ctx.inputs[0].dtype.np_dtype.type
-    zero, alpha = make(0), make(ctx.attrs["alpha"])
-    return lambda gradients, x: np.where(x > zero, gradients, gradients * alpha)[()]
+def _leaky_relu_grad(xp: Any, ctx: KernelContext) -> Kernel:
+    [alpha] = numbers(xp, ctx, ctx.attrs["alpha"])
+    return lambda gradients, x: where(xp, x > 0, gradients, gradients * alpha)
 
 
-def _softsign_kernel(ctx: KernelContext) -> Kernel:
-    one = ctx.inputs[0].dtype.np_dtype.type(1)
-    return lambda x: x / (one + np.abs(x))
+def _softsign(xp: Any, ctx: KernelContext) -> Kernel:
+    return lambda x: x / (1 + xp.abs(x))
 
 
-def _softsign_grad_kernel(ctx: KernelContext) -> Kernel:
-    one = ctx.inputs[0].dtype.np_dtype.type(1)
-
+def _softsign_grad(xp: Any, ctx: KernelContext) -> Kernel:
     def softsign_grad(gradients: Any, x: Any) -> Any:
-        root = one + np.abs(x)
+        root = 1 + xp.abs(x)
         return gradients / (root * root)
 
     return softsign_grad
@@ -136,14 +119,14 @@ def _leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | 
     return [back, raw.ZerosLike(x)]
 
 
-op("Selu", same, kernel=_selu_kernel, grad=lambda op, g: [raw.SeluGrad(g, op.outputs[0])])
-op("SeluGrad", same, kernel=_selu_grad_kernel, grad=_selu_grad_gradient)
+op("Selu", same, sentence=_selu, grad=lambda op, g: [raw.SeluGrad(g, op.outputs[0])])
+op("SeluGrad", same, sentence=_selu_grad, grad=_selu_grad_gradient)
 op(
     "LeakyRelu",
     same,
-    kernel=_leaky_relu_kernel,
+    sentence=_leaky_relu,
     grad=lambda op, g: [raw.LeakyReluGrad(g, op.inputs[0], alpha=op.attrs["alpha"])],
 )
-op("LeakyReluGrad", same, kernel=_leaky_relu_grad_kernel, grad=_leaky_relu_grad_gradient)
-op("Softsign", same, kernel=_softsign_kernel, grad=lambda op, g: [raw.SoftsignGrad(g, op.inputs[0])])
-op("SoftsignGrad", same, kernel=_softsign_grad_kernel)  # TensorFlow has no gradient of it either
+op("LeakyReluGrad", same, sentence=_leaky_relu_grad, grad=_leaky_relu_grad_gradient)
+op("Softsign", same, sentence=_softsign, grad=lambda op, g: [raw.SoftsignGrad(g, op.inputs[0])])
+op("SoftsignGrad", same, sentence=_softsign_grad)  # TensorFlow has no gradient of it either

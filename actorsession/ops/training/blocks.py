@@ -83,7 +83,7 @@ def stored(target: Array, out: Array | None) -> Any:
 
 
 def with_slots(holders: Sequence[VariableHolder], update: Callable[..., None]) -> None:
-    """Call ``update`` with a writable, contiguous array per slot, while all slots are locked.
+    """Call ``update`` with a writable array per slot, while all slots are locked; numpy's are contiguous.
 
     Args:
         holders: the slots, in the order of the inputs of every op.
@@ -96,11 +96,11 @@ def with_slots(holders: Sequence[VariableHolder], update: Callable[..., None]) -
             return
 
         def write(value: Any) -> Any:
-            array = np.array(value) if not isinstance(value, np.ndarray) else value
-            if not array.flags.c_contiguous:
+            array = np.array(value) if isinstance(value, np.generic) else value
+            if isinstance(array, np.ndarray) and not array.flags.c_contiguous:
                 array = np.ascontiguousarray(array)
             enter(index + 1, (*arrays, array))
-            return array if isinstance(value, np.ndarray) else array[()]
+            return array[()] if isinstance(value, np.generic) else array
 
         holders[index].access(write)
 

@@ -6,9 +6,8 @@ ProximalGradientDescent, and ``ResourceApplyX`` for AdaMax, AdamWithAmsgrad, Add
 builds most of them.
 ``nodes`` has the three most common ones, written out for speed.
 
-The dense op applies a rule of ``rules`` to whole arrays in blocks, the sparse op to copies of the rows
-selected by the indices. Rows with equal indices are summed first: TensorFlow's optimisers use separate ops
-for that.
+The dense op applies a rule of ``rules`` to whole arrays, numpy's in blocks, the sparse op to copies of the rows
+selected by the indices. Rows with equal indices are summed first: TensorFlow's optimisers use separate ops for that.
 """
 
 from __future__ import annotations
@@ -48,12 +47,13 @@ _LOOPS = 10
 
 def _check_scalars(op: str, names: Sequence[str], values: Sequence[Any]) -> None:
     for name, value in zip(names, values, strict=True):
-        if np.ndim(value):
+        if value.ndim:
             raise InvalidArgumentError(f"{op}: {name} is a scalar, got a value of shape {list(np.shape(value))}")
 
 
 def _computed(
     rule: rules.Rule,
+    xp: Any,
     attrs: Mapping[str, Any],
     old: Any,
     slots: Sequence[Array],
@@ -61,20 +61,27 @@ def _computed(
     rates: Sequence[Any],
     out: Array | None,
 ) -> Any:
-    """Return the new value of whole arrays, computed block by block; ``slots`` change in place."""
-    target = target_of(old, out)
+    """Return the new value of whole arrays, computed block by block if they are numpy's; ``slots`` change in place."""
     # A global step is an int64; with a variable of half precision it must not widen the rule.
+    if xp is not np:
+        scalars = [xp.asarray(r, dtype=old.dtype, device=old.device) if isinstance(r, np.generic) else r for r in rates]
+        out = xp.asarray(old, copy=True) if out is None else out
+        rule(xp, attrs, out, slots, grad, scalars)
+        return out
+    target = target_of(old, out)
     scalars = [np.asarray(rate, target.dtype) for rate in rates]
+    if target is not old:
+        target[...] = old
 
-    def move(before: Array, after: Array, *others: Array) -> None:
+    def move(var: Array, *others: Array) -> None:
         *moments, slope, _scratch = others
-        after[...] = rule(attrs, before, moments, slope, scalars)
+        rule(xp, attrs, var, moments, slope, scalars)
 
-    in_pieces(move, _LOOPS, target.dtype, flat(old), flat(target), *map(flat, slots), flat(grad))
+    in_pieces(move, _LOOPS, target.dtype, flat(target), *map(flat, slots), flat(grad))
     return stored(target, out)
 
 
-def _kernel(rule: rules.Rule, ctx: KernelContext) -> Kernel:
+def _sentence(rule: rules.Rule, xp: Any, ctx: KernelContext) -> Kernel:
     op_type, attrs = ctx.op, ctx.attrs
     sparse = op_type.startswith("ResourceSparse")
     args = inputs_of(op_type)[1:]
@@ -90,15 +97,16 @@ def _kernel(rule: rules.Rule, ctx: KernelContext) -> Kernel:
         def move(*slots: Array) -> None:
             def step(old: Any, out: Array | None = None) -> Any:
                 for other in (*slots, grad):
-                    check_same_shape(op_type, old, other)
-                return _computed(rule, attrs, old, slots, grad, rates, out)
+                    if other.shape != old.shape:
+                        check_same_shape(op_type, old, other)
+                return _computed(rule, xp, attrs, old, slots, grad, rates, out)
 
             def step_of_rows(whole: Array) -> Array:
                 for slot in slots:
                     check_same_shape(op_type, whole, slot)
                 rows, summed = sum_duplicates(*flat_rows(op_type, whole, operands[where + 1], grad))
                 some = [slot[rows] for slot in slots]
-                whole[rows] = _computed(rule, attrs, whole[rows], some, summed, rates, None)
+                whole[rows] = _computed(rule, xp, attrs, whole[rows], some, summed, rates, None)
                 for slot, moved in zip(slots, some, strict=True):
                     slot[rows] = moved
                 return whole
@@ -137,7 +145,8 @@ for _name, _rule in {
         op(
             _prefix + _name,
             update,
-            kernel=partial(_kernel, _rule),
+            kernel=partial(_sentence, _rule, np),
+            sentence=partial(_sentence, _rule) if _prefix == _DENSE else None,
             grad=NOT_DIFFERENTIABLE,
             cost=update_cost(_cost),
             divides=True,

@@ -104,6 +104,8 @@ def older_form(
     if not form.same_inputs:
         fields["sized_by"] = [item for at, item in enumerate(inputs) if isinstance(item, int) and at in now.sized_by]
     differentiable = now.gradient is not None and now.gradient is not NOT_DIFFERENTIABLE
+    if form.same_inputs and now.sentence is not None and without is None:
+        fields["sentence"] = form.sentence
     fields["gradient"] = form.gradient if differentiable else now.gradient
     return register(OpDef(name=name, infer=form.infer, kernel=form.kernel, **{**fields, **changed}))
 
@@ -151,6 +153,11 @@ class _Form:
         if inferred and inferred[0].dtype is resource and _gives_reference(ctx.op):
             return [TensorSpec(resource, shape) for shape in pair(ctx)]
         return inferred[: len(inferred) - self._without(ctx.attrs)] if self._without else inferred
+
+    def sentence(self, xp: Any, ctx: KernelContext) -> Kernel:
+        """Make the kernel of the newer type for arrays that have a module of functions."""
+        assert self.newer.sentence is not None
+        return self.newer.sentence(xp, _SeenNode(self, ctx))
 
     def kernel(self, ctx: KernelContext) -> Kernel:
         """Make the kernel of the newer type."""

@@ -24,7 +24,7 @@ from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.rows import checked, op
 
-__all__ = ["KERNELS", "Cell", "Weights", "check_gru", "gru_back"]
+__all__ = ["KERNELS", "Cell", "Weights", "check_gru"]
 
 
 def _sigmoid(x: Array) -> Array:
@@ -310,22 +310,17 @@ def _gru(x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> Any:
     return r, u, c, u * h_prev + (1 - u) * c
 
 
-def gru_back(
-    arrays: Any, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any, r: Any, u: Any, c: Any, h_grad: Any
+def _gru_back(
+    xp: Any, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any, r: Any, u: Any, c: Any, h_grad: Any
 ) -> Any:
-    """Return the gradients of x and h, and those of the gates before their functions.
-
-    Args:
-        arrays: the module of functions of the arrays.
-        x: input of the node, as all that follow.
-    """
+    """Return the gradients of x and h, and those of the gates before their functions."""
     check_gru("GRUBlockCellGrad", x, h_prev, w_ru, w_c, b_ru, b_c)
     wide = x.shape[1]
     by_c = h_grad * (1 - u) * (1 - c * c)
     by_u = h_grad * (h_prev - c) * u * (1 - u)
     through_c = by_c @ w_c.T
     by_reset = through_c[:, wide:]
-    gates = arrays.concatenate([by_reset * h_prev * r * (1 - r), by_u], 1)
+    gates = xp.concat([by_reset * h_prev * r * (1 - r), by_u], 1)
     through = gates @ w_ru.T
     by_h = through[:, wide:] + by_reset * r + h_grad * u
     return through[:, :wide] + through_c[:, :wide], by_h, by_c, gates
@@ -351,4 +346,4 @@ def _gru_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 op("GRUBlockCell", checked(_gru_shapes), _gru, _gru_gradient, divides=True)
-op("GRUBlockCellGrad", checked(_gru_back_shapes), partial(gru_back, np), divides=True)
+op("GRUBlockCellGrad", checked(_gru_back_shapes), sentence=lambda xp, ctx: partial(_gru_back, xp), divides=True)

@@ -35,6 +35,7 @@ def _guarded(op: str, build: Callable[..., Any], numpy: Callable[..., Any], at: 
             (COLUMN, LINE),
             (EMPTY, np.float32(0)),
             (np.float64(2), np.float64(0)),
+            (np.array([0, 1, 0, np.nan], np.float32), np.array([np.nan, np.nan, 0, 0], np.float32)),
             (COMPLEX, COMPLEX[::-1].copy()),
             (np.array([1, 0, 3], np.float16), np.array([0, 2, 2], np.float16)),
         ],

@@ -1,4 +1,7 @@
-"""Torch kernels of operations that work element by element."""
+"""Torch kernels of operations that work element by element: torch's own functions, and what the CPU does otherwise.
+
+Most others are sentences of array functions, in the rows of their operation types.
+"""
 
 from __future__ import annotations
 
@@ -16,61 +19,6 @@ __all__ = ["ROWS"]
 aten = torch.ops.aten
 
 
-def _div_no_nan(x: Tensor, y: Tensor) -> Tensor:
-    return torch.where(y == 0, torch.zeros((), dtype=x.dtype, device=x.device), x / y)
-
-
-def _times_no_nan(x: Tensor, y: Tensor) -> Tensor:
-    return torch.where(y == 0, torch.zeros((), dtype=x.dtype, device=x.device), x * y)
-
-
-def _zero_where_zero(dy: Tensor, out: Tensor) -> Tensor:
-    """Return a gradient that is zero where the gradient before it is, also at a pole."""
-    return torch.where(dy == 0, 0, out)
-
-
-def _cubed(y: Tensor) -> Tensor:
-    return y * y * y
-
-
-def _softplus(x: Tensor) -> Tensor:
-    return torch.clamp(x, min=0) + torch.log1p(torch.exp(-torch.abs(x)))
-
-
-def _elu_grad(gradients: Tensor, outputs: Tensor) -> Tensor:
-    return gradients * torch.where(outputs < 0, outputs + 1, torch.ones((), dtype=outputs.dtype, device=outputs.device))
-
-
-# TensorFlow's constants.
-_SELU_SCALE, _SELU_SCALE_ALPHA = 1.0507009873554804934193349852946, 1.7580993408473768599402175208123
-
-
-def _selu(x: Tensor) -> Tensor:
-    return torch.where(x < 0, torch.expm1(x) * _SELU_SCALE_ALPHA, x * _SELU_SCALE)
-
-
-def _selu_grad(gradients: Tensor, outputs: Tensor) -> Tensor:
-    return gradients * torch.where(
-        outputs < 0,
-        outputs + _SELU_SCALE_ALPHA,
-        torch.full((), _SELU_SCALE, dtype=outputs.dtype, device=outputs.device),
-    )
-
-
-def _softsign_grad(gradients: Tensor, features: Tensor) -> Tensor:
-    return gradients / (1 + torch.abs(features)).square()
-
-
-def _leaky(context: KernelContext) -> Kernel:
-    alpha = float(context.attrs["alpha"])
-    return lambda x: torch.where(x > 0, x, x * alpha)
-
-
-def _leaky_grad(context: KernelContext) -> Kernel:
-    alpha = float(context.attrs["alpha"])
-    return lambda gradients, features: torch.where(features > 0, gradients, gradients * alpha)
-
-
 def _cast(context: KernelContext) -> Kernel:
     target = TORCH_TYPES[context.outputs[0].dtype]
     if context.inputs[0].dtype.is_complex and not target.is_complex:
@@ -86,29 +34,6 @@ def _add_n(*values: Tensor) -> Tensor:
     for value in values[2:]:
         total.add_(value)
     return total
-
-
-def _select(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Choose whole rows where the condition is a vector, as the older operation does."""
-    fitting(x.shape == y.shape and condition.shape in ((), x.shape, x.shape[:1]))
-    if condition.ndim == 1 and x.ndim > 1:
-        condition = condition.reshape(-1, *[1] * (x.ndim - 1))
-    return torch.where(condition, x, y)
-
-
-def _clip(x: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    fitting(all(not limit.ndim or limit.shape == x.shape for limit in (low, high)))
-    return torch.maximum(torch.minimum(x, high), low)
-
-
-def _near(context: KernelContext) -> Kernel:
-    tolerance = float(context.attrs["tolerance"])
-
-    def kernel(x: Tensor, y: Tensor) -> Tensor:
-        fitting(x.shape == y.shape)
-        return (x - y).abs_() < tolerance
-
-    return kernel
 
 
 def _digamma(x: Tensor) -> Tensor:
@@ -129,91 +54,28 @@ def _sign(x: Tensor) -> Tensor:
     return torch.sgn(x) if x.is_complex() else torch.where(torch.isnan(x), x, torch.sign(x))
 
 
-_BINARY: dict[str, tuple[Any, str | None]] = {
-    "Add": (torch.add, "({0} + {1})"),
-    "AddV2": (torch.add, "({0} + {1})"),
-    "Sub": (torch.sub, "({0} - {1})"),
-    "Mul": (torch.mul, "({0} * {1})"),
-    "RealDiv": (torch.div, "({0} / {1})"),
-    "Div": (torch.div, "({0} / {1})"),
-    "Pow": (torch.pow, None),
-    "Equal": (torch.eq, "({0} == {1})"),
-    "NotEqual": (torch.ne, "({0} != {1})"),
-    "Complex": (lambda x, y: torch.complex(*torch.broadcast_tensors(x, y)), None),
-    "LogicalAnd": (torch.logical_and, None),
-    "LogicalOr": (torch.logical_or, None),
-}
-_FLOAT_BINARY: dict[str, tuple[Any, str | None]] = {
-    "DivNoNan": (_div_no_nan, None),
-    "MulNoNan": (_times_no_nan, None),
-    "FloorDiv": (lambda x, y: torch.floor(x / y), None),
-    "FloorMod": (torch.remainder, None),
-    "Mod": (torch.fmod, None),
-    "TruncateMod": (torch.fmod, None),
-    "Maximum": (torch.maximum, None),
-    "Minimum": (torch.minimum, None),
-    "Less": (torch.lt, "({0} < {1})"),
-    "LessEqual": (torch.le, "({0} <= {1})"),
-    "Greater": (torch.gt, "({0} > {1})"),
-    "GreaterEqual": (torch.ge, "({0} >= {1})"),
-    "Atan2": (torch.atan2, None),
-    "Xlogy": (torch.xlogy, None),
-    "Xlog1py": (torch.special.xlog1py, None),
-    "Xdivy": (lambda x, y: torch.where(x == 0, torch.zeros_like(x), x / y), None),
-    "SquaredDifference": (lambda x, y: (x - y).square_(), None),
-    "NextAfter": (torch.nextafter, None),
-    "Igamma": (_incomplete(torch.special.gammainc, 0.0), None),
-    "Igammac": (_incomplete(torch.special.gammaincc, math.nan), None),
-}
-_UNARY: dict[str, Any] = {
-    "Neg": torch.neg,
-    "Square": torch.square,
-    "Sqrt": torch.sqrt,
-    "Rsqrt": torch.rsqrt,
-    "Inv": torch.reciprocal,
-    "Reciprocal": torch.reciprocal,
-    "Exp": torch.exp,
-    "Expm1": torch.expm1,
-    "Log": torch.log,
-    "Log1p": torch.log1p,
-    "Sin": torch.sin,
-    "Cos": torch.cos,
-    "Tan": torch.tan,
-    "Asin": torch.asin,
-    "Acos": torch.acos,
-    "Atan": torch.atan,
-    "Sinh": torch.sinh,
-    "Cosh": torch.cosh,
-    "Asinh": torch.asinh,
-    "Acosh": torch.acosh,
-    "Atanh": torch.atanh,
-    "Tanh": torch.tanh,
-    "Sigmoid": torch.sigmoid,
-    "Sign": _sign,
-    "Abs": torch.abs,
-    "ComplexAbs": torch.abs,
+# From here on exp(x) + 1 is exp(x), in double precision too.
+_STEEP = 40
+_FUNCTIONS: dict[str, Any] = {
+    "Complex": lambda x, y: torch.complex(*torch.broadcast_tensors(x, y)),
     "Conj": torch.conj_physical,
     "Real": lambda x: x.real.clone(),
     "Imag": lambda x: x.imag.clone(),
-    "Angle": lambda x: torch.atan2(x.imag, x.real),
-    "ZerosLike": torch.zeros_like,
-    "OnesLike": torch.ones_like,
-    "LogicalNot": torch.logical_not,
-}
-_FLOAT_UNARY: dict[str, Any] = {
+    "Sign": _sign,
+    "Pow": torch.pow,
+    "Rsqrt": torch.rsqrt,
+    "Inv": torch.reciprocal,
+    "Reciprocal": torch.reciprocal,
+    "AddN": _add_n,
+    "AccumulateNV2": _add_n,
     "Relu": torch.relu,
+    "ReluGrad": lambda g, x: aten.threshold_backward(g, x, 0),
     "Relu6": lambda x: torch.clamp(x, 0, 6),
-    "Elu": lambda x: torch.where(x < 0, torch.expm1(x), x),
-    "Selu": _selu,
-    "Softplus": _softplus,
-    "Softsign": lambda x: x / (1 + torch.abs(x)),
-    "Floor": torch.floor,
-    "Ceil": torch.ceil,
-    "Round": torch.round,
-    "Rint": torch.round,
-    "IsNan": torch.isnan,
-    "IsInf": torch.isinf,
-    "IsFinite": torch.isfinite,
+    "Elu": aten.elu,
+    "EluGrad": lambda g, y: aten.elu_backward(g, 1, 1, 1, True, y),
+    "Softplus": lambda x: aten.softplus(x, 1, _STEEP),
+    "SoftplusGrad": lambda g, x: aten.softplus_backward(g, x, 1, _STEEP),
+    "Sigmoid": torch.sigmoid,
     "Erf": torch.erf,
     "Erfc": torch.erfc,
     "Erfinv": torch.erfinv,
@@ -224,36 +86,13 @@ _FLOAT_UNARY: dict[str, Any] = {
     "BesselI0e": torch.special.i0e,
     "BesselI1": torch.special.i1,
     "BesselI1e": torch.special.i1e,
-}
-_GRADIENTS: dict[str, Any] = {
-    "SqrtGrad": lambda y, dy: _zero_where_zero(dy, dy / y.conj() * 0.5),
-    "RsqrtGrad": lambda y, dy: _zero_where_zero(dy, _cubed(y.conj()) * dy * -0.5),
-    "InvGrad": lambda y, dy: _zero_where_zero(dy, -(torch.square(y.conj()) * dy)),
-    "ReciprocalGrad": lambda y, dy: _zero_where_zero(dy, -(torch.square(y.conj()) * dy)),
-}
-_FLOAT_GRADIENTS: dict[str, Any] = {
-    "ReluGrad": lambda g, x: aten.threshold_backward(g, x, 0),
-    "TanhGrad": lambda y, dy: aten.tanh_backward(dy, y),
-    "SigmoidGrad": lambda y, dy: aten.sigmoid_backward(dy, y),
-    "Relu6Grad": lambda g, x: g * ((x > 0) & (x < 6)),
-    "EluGrad": _elu_grad,
-    "SeluGrad": _selu_grad,
-    "SoftplusGrad": lambda g, x: g / (torch.exp(-x) + 1),
-    "SoftsignGrad": _softsign_grad,
+    "Igamma": _incomplete(torch.special.gammainc, 0.0),
+    "Igammac": _incomplete(torch.special.gammaincc, math.nan),
 }
 
 ROWS: Rows = {
-    **{name: plain(function, emit=emit) for name, (function, emit) in _BINARY.items()},
-    **{name: plain(function, emit=emit, takes=floats) for name, (function, emit) in _FLOAT_BINARY.items()},
-    **{name: plain(function) for name, function in {**_UNARY, **_GRADIENTS}.items()},
-    **{name: plain(function, takes=floats) for name, function in {**_FLOAT_UNARY, **_FLOAT_GRADIENTS}.items()},
-    "LeakyRelu": row(_leaky),
-    "LeakyReluGrad": row(_leaky_grad),
-    "ApproximateEqual": row(_near, checks=True, takes=floats),
+    **{name: plain(function) for name, function in _FUNCTIONS.items()},
+    "SigmoidGrad": plain(lambda y, dy: aten.sigmoid_backward(dy, y), takes=floats),
+    "TanhGrad": plain(lambda y, dy: aten.tanh_backward(dy, y), takes=floats),
     "Cast": row(_cast, takes=lambda context: not context.attrs.get("Truncate")),
-    "AddN": plain(_add_n),
-    "AccumulateNV2": plain(_add_n),
-    "Select": plain(_select),
-    "SelectV2": plain(torch.where),
-    "ClipByValue": plain(_clip, takes=floats),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -198,79 +197,6 @@ def _reverse(context: KernelContext) -> Kernel:
     return kernel
 
 
-def _depth_blocks(context: KernelContext) -> Kernel:
-    side, grows = int(context.attrs["block_size"]), context.op == "DepthToSpace"
-    first = str(context.attrs["data_format"]).startswith("NC")
-
-    def kernel(x: Tensor) -> Tensor:
-        fitting(x.ndim == 4)
-        batch, height, width, depth = (images := x.permute(0, 2, 3, 1) if first else x).shape
-        fitting(depth % side**2 == 0 if grows else height % side == width % side == 0)
-        if grows:
-            sizes, shape = (height, width, side, side), (height * side, width * side)
-        else:
-            sizes, shape = (height // side, side, width // side, side), (height // side, width // side)
-        channels = depth // side**2 if grows else depth
-        parts = images.reshape(batch, *sizes, channels).permute(0, 1, 3, 2, 4, 5)
-        out = parts.reshape(batch, *shape, channels if grows else side**2 * depth)
-        return out.permute(0, 3, 1, 2).contiguous() if first else out
-
-    return kernel
-
-
-def _blocks(x: Tensor, block_shape: Any, margins: Any) -> tuple[list[int], list[list[int]]]:
-    block = ints(block_shape) if np.size(block_shape) else []
-    pairs = np.asarray(margins)
-    fitting(x.ndim > len(block) and pairs.shape == (len(block), 2))
-    fitting(min(block, default=1) >= 1 and bool((pairs >= 0).all()))
-    return block, pairs.tolist()
-
-
-def _space_to_batch(x: Tensor, block_shape: Any, paddings: Any) -> Tensor:
-    block, margins = _blocks(x, block_shape, paddings)
-    count = len(block)
-    around = [0, 0] * (x.ndim - count - 1) + [n for pair in reversed(margins) for n in pair]
-    x = functional.pad(x, around) if any(around) else x
-    sides = list(zip(x.shape[1:], block, strict=False))
-    fitting(all(size % side == 0 for size, side in sides))
-    rest = x.shape[count + 1 :]
-    parts = x.reshape(x.shape[0], *[n for size, side in sides for n in (size // side, side)], *rest)
-    within, counts = range(2, 2 * count + 1, 2), range(1, 2 * count + 1, 2)
-    parts = parts.permute(*within, 0, *counts, *range(2 * count + 1, parts.ndim))
-    return parts.reshape(x.shape[0] * math.prod(block), *[size // side for size, side in sides], *rest)
-
-
-def _batch_to_space(x: Tensor, block_shape: Any, crops: Any) -> Tensor:
-    block, margins = _blocks(x, block_shape, crops)
-    count, whole = len(block), math.prod(block)
-    fitting(x.shape[0] % whole == 0)
-    parts = x.reshape(*block, x.shape[0] // whole, *x.shape[1:])
-    inner = [axis for k in range(count) for axis in (count + 1 + k, k)]
-    parts = parts.permute(count, *inner, *range(2 * count + 1, parts.ndim))
-    sizes = [size * side for size, side in zip(x.shape[1:], block, strict=False)]
-    out = parts.reshape(parts.shape[0], *sizes, *x.shape[count + 1 :])
-    for axis, (size, (before, after)) in enumerate(zip(sizes, margins, strict=True), 1):
-        fitting(before + after <= size)
-        out = out.narrow(axis, before, size - before - after)
-    return out.contiguous()
-
-
-def _diagonal(x: Tensor) -> Tensor:
-    fitting(x.ndim > 0)
-    return torch.diag(x.reshape(-1)).reshape(*x.shape, *x.shape)
-
-
-def _diagonal_part(x: Tensor) -> Tensor:
-    half = x.shape[: x.ndim // 2]
-    fitting(bool(half) and (*half, *half) == tuple(x.shape))
-    return x.reshape(math.prod(half), -1).diagonal().reshape(half).clone()
-
-
-def _roll(x: Tensor, shift: Any, axis: Any) -> Tensor:
-    fitting(x.ndim > 0 and np.shape(shift) == np.shape(axis) and np.ndim(shift) <= 1)
-    return torch.roll(x, ints(shift), ints(axis))
-
-
 ROWS: Rows = {
     "Reshape": row(_reshape, host=[1], aliases=True, checks=True),
     "ExpandDims": row(_expand, host=[1], aliases=True),
@@ -295,11 +221,4 @@ ROWS: Rows = {
     "Size": row(_shape_of, host_outputs=True),
     "Rank": row(_shape_of, host_outputs=True),
     "ReverseV2": row(_reverse, host=[1], checks=True),
-    "DepthToSpace": row(_depth_blocks, aliases=True, checks=True),
-    "SpaceToDepth": row(_depth_blocks, aliases=True, checks=True),
-    "SpaceToBatchND": plain(_space_to_batch, host=[1, 2], aliases=True, checks=True),
-    "BatchToSpaceND": plain(_batch_to_space, host=[1, 2], aliases=True, checks=True),
-    "Diag": plain(_diagonal, checks=True),
-    "DiagPart": plain(_diagonal_part, checks=True),
-    "Roll": plain(_roll, host=[1, 2], checks=True),
 }

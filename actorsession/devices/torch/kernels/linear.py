@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import torch
 
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, plain, row
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, row
 from actorsession.devices.torch.loading import USUAL_THREADS, in_one_thread
 from actorsession.graph.registry import Kernel, KernelContext
 
@@ -84,11 +81,6 @@ def _checked(context: KernelContext) -> Kernel:
     return kernel
 
 
-def _half_of_squares(x: Tensor) -> Tensor:
-    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-    return (torch.sum(wide * wide) * 0.5).to(x.dtype)
-
-
 def _einsum(context: KernelContext) -> Kernel:
     equation = str(context.attrs["equation"])
     return lambda *operands: torch.einsum(equation, *operands).resolve_conj().contiguous()
@@ -100,20 +92,10 @@ def _contracts(context: KernelContext) -> bool:
     return bool(arrow) and len(set(output)) == len(output) and ("." in output or "." not in operands)
 
 
-def _band_part(x: Tensor, low: Any, high: Any) -> Tensor:
-    fitting(x.ndim >= 2 and np.ndim(low) == 0 == np.ndim(high))
-    fitting(int(low) <= x.shape[-2] and int(high) <= x.shape[-1])
-    out = x.clone() if low < 0 and high < 0 else x
-    out = out if low < 0 else torch.triu(out, -int(low))
-    return out if high < 0 else torch.tril(out, int(high))
-
-
 ROWS: Rows = {
     "MatMul": row(lambda context: _matmul(context) if _of_matrices(context) else _checked(context)),
     "BatchMatMul": row(_batch_matmul),
     "BatchMatMulV2": row(_batch_matmul),
     "BatchMatMulV3": row(_batch_matmul, takes=lambda context: context.inputs[0].dtype is context.outputs[0].dtype),
     "Einsum": row(_einsum, aliases=True, checks=True, takes=_contracts),
-    "MatrixBandPart": plain(_band_part, host=[1, 2], checks=True),
-    "L2Loss": plain(_half_of_squares),
 }

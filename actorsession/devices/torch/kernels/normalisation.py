@@ -1,15 +1,14 @@
-"""Torch kernels of normalisation: of batches, and of the channels that are near each other."""
+"""Torch kernels of the normalisation of batches."""
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.devices.torch.kernels.convolutions import channels_second, restored
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, narrowed, row
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, row
 from actorsession.graph.registry import Kernel, KernelContext
 
 __all__ = ["ROWS"]
@@ -75,54 +74,7 @@ def _batch_norm_back(context: KernelContext) -> Kernel:
     return kernel
 
 
-# -- channels near each other ----------------------------------------------------------------------
-
-
-@functools.lru_cache(maxsize=32)
-def _band(channels: int, radius: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Return a matrix with ones where two channels are near each other: sums are a product with it."""
-    numbers = torch.arange(channels, device=device)
-    return ((numbers[:, None] - numbers).abs() <= radius).to(dtype)
-
-
-def _near(x: Tensor, radius: int) -> Tensor:
-    return torch.matmul(x, _band(x.shape[-1], radius, x.dtype, x.device))
-
-
-def _norm(x: Tensor, context: KernelContext) -> Tensor:
-    sums = _near(x * x, int(context.attrs["depth_radius"]))
-    return sums.mul_(float(context.attrs["alpha"])).add_(float(context.attrs["bias"]))
-
-
-def _response(context: KernelContext) -> Kernel:
-    beta = float(context.attrs["beta"])
-
-    def kernel(x: Tensor) -> Tensor:
-        fitting(x.ndim == 4)
-        return _norm(x, context).pow_(-beta).mul_(x)
-
-    return narrowed(kernel)
-
-
-def _response_back(context: KernelContext) -> Kernel:
-    alpha, beta = float(context.attrs["alpha"]), float(context.attrs["beta"])
-    radius = int(context.attrs["depth_radius"])
-
-    def kernel(grads: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        fitting(x.ndim == 4 and grads.shape == x.shape == y.shape)
-        norm = _norm(x, context)
-        back, out = grads * y / norm, grads * torch.pow(norm, -beta)
-        if not bool(norm.all()):  # without a bias, pixels of zeros; no gradient comes back through them
-            none = grads == 0
-            back[none], out[none] = 0, 0
-        return out.sub_(_near(back, radius).mul_(x), alpha=2 * alpha * beta)
-
-    return narrowed(kernel)
-
-
 ROWS: Rows = {
     **{f"FusedBatchNorm{version}": row(_batch_norm, checks=True) for version in ("", "V2", "V3")},
     **{f"FusedBatchNormGrad{version}": row(_batch_norm_back, checks=True) for version in ("", "V2", "V3")},
-    "LRN": row(_response, checks=True),
-    "LRNGrad": row(_response_back, checks=True),
 }

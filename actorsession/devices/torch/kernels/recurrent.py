@@ -6,14 +6,13 @@ What is a sentence of array functions is the CPU's kernel, with torch's function
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import torch
 
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, narrowed, plain, row
 from actorsession.graph.registry import Kernel, KernelContext
-from actorsession.opsets.recurrent.blocks import KERNELS, Cell, Weights, check_gru, gru_back
+from actorsession.opsets.recurrent.blocks import KERNELS, Cell, Weights, check_gru
 
 __all__ = ["ROWS"]
 
@@ -64,5 +63,4 @@ def _gru(x: Tensor, h: Tensor, w_ru: Tensor, w_c: Tensor, b_ru: Tensor, b_c: Ten
 ROWS: Rows = {
     **{op: row(_of_cell, host=[0] if op.startswith("Block") else [], checks=True) for op in KERNELS},
     "GRUBlockCell": plain(narrowed(_gru), checks=True),
-    "GRUBlockCellGrad": plain(narrowed(partial(gru_back, torch)), checks=True),
 }

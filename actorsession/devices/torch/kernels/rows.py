@@ -7,6 +7,7 @@ kernel. Whole numbers come as numpy arrays, see ``arrays``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,8 +17,10 @@ from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.graph.device_kernels import DeviceKernel
 from actorsession.graph.registry import Kernel, KernelContext
 
-__all__ = ["Refused", "Rows", "Tensor", "fitting", "floats", "ints", "narrowed", "plain", "row", "widened"]
+__all__ = ["NAMESPACE", "Refused", "Rows", "Tensor", "fitting", "floats", "ints", "narrowed", "plain", "row", "widened"]
 
+NAMESPACE = SimpleNamespace(**vars(torch), permute_dims=torch.permute)
+"""torch's functions by the names of the array API standard: most have them, the others are added here."""
 Tensor: TypeAlias = torch.Tensor
 Rows: TypeAlias = "dict[str, DeviceKernel]"
 Emit: TypeAlias = Callable[[KernelContext, Sequence[str]], "str | None"]

@@ -1,8 +1,9 @@
 """Torch kernels of variables and of the updates of optimisers.
 
 State changes in place where nothing else holds it; see ``TorchVariable.change``. Formulas are those of the kernels of
-the CPU. The scalars of an update are tensors of rank 0. Optimisers that have no row here run with the kernels of the
-CPU, which change the same memory in place, block by block.
+the CPU. The scalars of an update are tensors of rank 0. Optimisers that have no row here are sentences of array
+functions (``ops.training.rules``); large variables on the processor they change with the kernels of the CPU, in the
+same memory and block by block.
 """
 
 from __future__ import annotations
@@ -172,56 +173,6 @@ def _adam(context: KernelContext) -> Kernel:
     return kernel
 
 
-def _rms_prop(context: KernelContext) -> Kernel:
-    op = context.op
-
-    def kernel(
-        variable: Any, ms: Any, mom: Any, lr: Tensor, rho: Tensor, momentum: Tensor, epsilon: Tensor, gradient: Tensor
-    ) -> None:
-        def step(tensor: Tensor, squares: Tensor, speed: Tensor) -> None:
-            _fits(op, tensor, gradient, squares, speed)
-            squares.add_((gradient * gradient).sub_(squares).mul_(1 - rho))
-            speed.mul_(momentum).add_((lr * gradient).div_(torch.sqrt(squares + epsilon)))
-            tensor.sub_(speed)
-
-        _update(variable, [ms, mom], step)
-
-    return kernel
-
-
-def _adagrad(context: KernelContext) -> Kernel:
-    op, updates = context.op, bool(context.attrs["update_slots"])
-
-    def kernel(variable: Any, accumulator: Any, lr: Tensor, gradient: Tensor) -> None:
-        def step(tensor: Tensor, squares: Tensor) -> None:
-            _fits(op, tensor, gradient, squares)
-            if updates:
-                squares.addcmul_(gradient, gradient)
-            tensor.sub_((gradient * lr).div_(torch.sqrt(squares)))
-
-        _update(variable, [accumulator], step)
-
-    return kernel
-
-
-def _adadelta(context: KernelContext) -> Kernel:
-    op = context.op
-
-    def kernel(
-        variable: Any, accum: Any, accum_update: Any, lr: Tensor, rho: Tensor, epsilon: Tensor, gradient: Tensor
-    ) -> None:
-        def step(tensor: Tensor, squares: Tensor, updates: Tensor) -> None:
-            _fits(op, tensor, gradient, squares, updates)
-            squares.mul_(rho).add_((gradient * gradient).mul_(1 - rho))
-            moved = torch.sqrt(updates + epsilon).div_(torch.sqrt(squares + epsilon)).mul_(gradient)
-            updates.mul_(rho).add_((moved * moved).mul_(1 - rho))
-            tensor.sub_(moved.mul_(lr))
-
-        _update(variable, [accum, accum_update], step)
-
-    return kernel
-
-
 def _temporary(context: KernelContext) -> Kernel:
     spec, arrays = variable_spec(context.attrs), arrays_of(context.device)
     assert isinstance(arrays, TorchArrays)
@@ -249,7 +200,4 @@ ROWS: Rows = {
     "ResourceApplyGradientDescent": row(_descent, host=[0]),
     "ResourceApplyMomentum": row(_momentum, host=[0, 1]),
     "ResourceApplyAdam": row(_adam, host=[0, 1, 2]),
-    "ResourceApplyRMSProp": row(_rms_prop, host=[0, 1, 2]),
-    "ResourceApplyAdagrad": row(_adagrad, host=[0, 1]),
-    "ResourceApplyAdadelta": row(_adadelta, host=[0, 1, 2]),
 }
