@@ -96,9 +96,7 @@ def _layer(now: Arrays, grads: Arrays, layer: str, x: Any, words: Any) -> Traced
 
 def _attention(now: Arrays, grads: Arrays, layer: str, x: Any, words: Any) -> Traced:
     """Return the values of words of a text, weighted by how much each head looks at them."""
-    (q, by_q), (k, by_k), (v, by_v) = [
-        _dense(now, grads, f"{name}{layer}", x) for name in ("query", "key", "value")
-    ]
+    (q, by_q), (k, by_k), (v, by_v) = [_dense(now, grads, f"{name}{layer}", x) for name in ("query", "key", "value")]
     q, k, v = map(_split, (q, k, v))
     scale = 1 / np.sqrt(UNITS // HEADS)
     scores = q @ k.swapaxes(2, 3) * scale + MASKED * (words == 0)[:, None, None]

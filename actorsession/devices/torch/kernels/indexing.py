@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from actorsession.devices.torch.arrays import positions
+from actorsession.devices.torch.arrays import borrowed, positions
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, plain, row, widened
 from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops.arrays.strided import fixed_index, index_text, numpy_index
@@ -55,6 +55,9 @@ def _emit_strided(context: KernelContext, arguments: Sequence[str]) -> str | Non
 
 # -- gathers ---------------------------------------------------------------------------------------
 
+# Positions that torch takes as they are.
+_INDICES = frozenset({np.dtype(np.int32), np.dtype(np.int64)})
+
 
 def _gather(context: KernelContext) -> Kernel:
     batch = int(context.attrs.get("batch_dims", 0))
@@ -62,6 +65,9 @@ def _gather(context: KernelContext) -> Kernel:
     def kernel(x: Tensor, where: Any, axis: Any = 0) -> Tensor:
         places, at = np.asarray(where), int(axis)
         fitting(-x.ndim <= at < x.ndim)
+        if not batch and x.is_cpu and places.dtype in _INDICES:  # torch checks positions there
+            rows = torch.index_select(x, at, borrowed(places.reshape(-1)))
+            return rows if places.ndim == 1 else rows.reshape(*x.shape[: at % x.ndim], *places.shape, *x.shape[at:][1:])
         at, size = at % x.ndim, x.shape[at]
         shared = batch + places.ndim if batch < 0 else batch
         fitting(0 <= shared <= min(at, places.ndim) and tuple(x.shape[:shared]) == places.shape[:shared])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -24,15 +25,18 @@ def _bias_add(context: KernelContext) -> Kernel:
     return lambda x, bias: x + bias.reshape(-1, *[1] * (x.ndim - 2))
 
 
+def _all_but_channels(context: KernelContext, rank: int) -> list[int]:
+    fitting(rank >= 2)
+    channel = rank - 1 if _is_last(context) else 1
+    return [axis for axis in range(rank) if axis != channel]
+
+
 def _bias_add_grad(context: KernelContext) -> Kernel:
-    last = _is_last(context)
+    return lambda back: torch.sum(back, _all_but_channels(context, back.ndim))
 
-    def kernel(back: Tensor) -> Tensor:
-        fitting(back.ndim >= 2)
-        channel = back.ndim - 1 if last else 1
-        return torch.sum(back, [axis for axis in range(back.ndim) if axis != channel])
 
-    return kernel
+def _emit_bias_add_grad(context: KernelContext, arguments: Sequence[str]) -> str | None:
+    return f"{arguments[0]}.sum({_all_but_channels(context, context.inputs[0].shape.rank or 0)})"
 
 
 def _has_bias(context: KernelContext) -> bool:
@@ -73,9 +77,9 @@ def _sparse_cross_entropy(logits: Tensor, labels: Any) -> tuple[Tensor, Tensor]:
 ROWS: Rows = {
     "BiasAdd": row(_bias_add, takes=_has_bias),
     "BiasAddV1": row(lambda context: torch.add),
-    "BiasAddGrad": row(_bias_add_grad),
-    "Softmax": plain(_softmax, takes=floats),
-    "LogSoftmax": plain(_log_softmax, takes=floats),
+    "BiasAddGrad": row(_bias_add_grad, emit=_emit_bias_add_grad),
+    "Softmax": plain(_softmax, takes=floats, emit="{0}.softmax(-1)"),
+    "LogSoftmax": plain(_log_softmax, takes=floats, emit="{0}.log_softmax(-1)"),
     "SoftmaxCrossEntropyWithLogits": plain(_cross_entropy, checks=True),
     "SparseSoftmaxCrossEntropyWithLogits": plain(_sparse_cross_entropy, host=[1], checks=True),
 }

@@ -14,9 +14,22 @@ import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.graph.device_kernels import DeviceKernel
-from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.graph.registry import Kernel, KernelContext, lookup
 
-__all__ = ["Refused", "Rows", "Tensor", "fitting", "floats", "ints", "narrowed", "plain", "row", "widened"]
+__all__ = [
+    "Refused",
+    "Rows",
+    "Tensor",
+    "as_on_cpu",
+    "fitting",
+    "floats",
+    "ints",
+    "known_axes",
+    "narrowed",
+    "plain",
+    "row",
+    "widened",
+]
 
 Tensor: TypeAlias = torch.Tensor
 Rows: TypeAlias = "dict[str, DeviceKernel]"
@@ -63,6 +76,22 @@ def row(
 def plain(function: Callable[..., Any], **more: Any) -> DeviceKernel:
     """Return the row of an operation whose node needs no more than a function of its inputs; see ``row``."""
     return row(lambda context: function, **more)
+
+
+def as_on_cpu(context: KernelContext, arguments: Sequence[str]) -> str | None:
+    """Return the expression of the CPU's kernel, of methods that tensors have as well; for ``emit``."""
+    emit = lookup(context.op).emit
+    return None if emit is None else emit(context, arguments)
+
+
+def known_axes(context: KernelContext, index: int) -> list[int] | None:
+    """Return the axes of the first input that another input gives, if they are known, fit, and differ."""
+    value, rank = context.constant(index), context.inputs[0].shape.rank
+    if value is None or rank is None:
+        return None
+    axes = ints(value) if value.size else []
+    fits = all(-rank <= axis < rank for axis in axes) and len({axis % rank for axis in axes}) == len(axes)
+    return axes if fits else None
 
 
 class Refused(ValueError):
