@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from actorsession.errors import OpError, ResourceExhaustedError, exhausted
 from actorsession.graph.device import device_name
-from actorsession.graph.dtypes import DType, resource
+from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.registry import Kernel, KernelContext, OpDef, lookup
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
@@ -31,6 +31,7 @@ __all__ = [
     "arrays_of",
     "definition_of",
     "kernels_of",
+    "on_device",
     "register_device_kernels",
 ]
 
@@ -130,6 +131,12 @@ def arrays_of(device: str) -> DeviceArrays | None:
     """Return the arrays of a device, given its full name; ``None`` if they are numpy's."""
     kernels = kernels_of(device)
     return None if kernels is None else kernels.arrays(device)
+
+
+def on_device(value: Any, device: str) -> Any:
+    """Return a numpy array or scalar as the kernels of a device take it, given the device's full name."""
+    arrays = arrays_of(device)
+    return arrays.to_device(value) if arrays is not None and arrays.holds(as_dtype(value.dtype)) else value
 
 
 def definition_of(context: KernelContext) -> OpDef:

@@ -227,7 +227,6 @@ _FLOAT_BINARY: dict[str, tuple[Any, str | None]] = {
     "MulNoNan": (_times_no_nan, None),
     "FloorDiv": (lambda x, y: torch.floor(x / y), None),
     "FloorMod": (torch.remainder, None),
-    "Mod": (torch.fmod, None),
     "TruncateMod": (torch.fmod, None),
     "Maximum": (torch.maximum, None),
     "Minimum": (torch.minimum, None),
@@ -241,6 +240,7 @@ _FLOAT_BINARY: dict[str, tuple[Any, str | None]] = {
     "Xdivy": (lambda x, y: torch.where(x == 0, torch.zeros_like(x), x / y), None),
     "SquaredDifference": (lambda x, y: (x - y).square_(), None),
     "NextAfter": (torch.nextafter, None),
+    "Zeta": (torch.special.zeta, None),
     "Igamma": (_incomplete(torch.special.gammainc, 0.0), None),
     "Igammac": (_incomplete(torch.special.gammaincc, math.nan), None),
 }
@@ -333,7 +333,6 @@ ROWS: Rows = {
     "Pow": row(_power, emit=_emit_power),
     "Cast": row(_cast, emit=_emit_cast, takes=lambda context: not context.attrs.get("Truncate")),
     "AddN": plain(_add_n, emit=_emit_sum),
-    "AccumulateNV2": plain(_add_n, emit=_emit_sum),
     "Select": plain(_select, emit=_emit_select),
     "SelectV2": plain(torch.where),
     "ClipByValue": plain(_clip, takes=floats),

@@ -14,6 +14,7 @@ from actorsession.devices.torch.arrays import positions
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, as_on_cpu, fitting, ints, known_axes, plain, row
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.opsets.older.arrays import tile_grad
 
 __all__ = ["ROWS"]
 
@@ -47,16 +48,11 @@ def _is_permutation(context: KernelContext) -> bool:
     return order is not None and min(order, default=0) >= 0 and len(order) == context.inputs[0].shape.rank
 
 
-def _concat(context: KernelContext) -> Kernel:
-    first = context.op == "Concat"
-
-    def kernel(*values: Any) -> Tensor:
-        axis, parts = (values[0], values[1:]) if first else (values[-1], values[:-1])
-        # torch passes over vectors without elements beside tensors of any rank.
-        fitting(np.ndim(axis) == 0 and len({part.ndim for part in parts}) == 1)
-        return torch.cat(parts, int(axis))
-
-    return kernel
+def _concat(*values: Any) -> Tensor:
+    *parts, axis = values
+    # torch passes over vectors without elements beside tensors of any rank.
+    fitting(np.ndim(axis) == 0 and len({part.ndim for part in parts}) == 1)
+    return torch.cat(parts, int(axis))
 
 
 def _split(context: KernelContext) -> Kernel:
@@ -291,20 +287,25 @@ def _roll(x: Tensor, shift: Any, axis: Any) -> Tensor:
     return torch.roll(x, ints(shift), ints(axis))
 
 
+def _turned(x: Tensor, dims: Tensor) -> Tensor:
+    fitting(dims.shape == (x.ndim,))
+    return torch.flip(x, [axis for axis, turns in enumerate(dims.tolist()) if turns])
+
+
 ROWS: Rows = {
     "Reshape": row(_reshape, host=[1], aliases=True, checks=True, emit=as_on_cpu),
     "ExpandDims": row(_expand, host=[1], aliases=True, emit=as_on_cpu),
     "Squeeze": row(_squeeze, aliases=True, emit=as_on_cpu),
     "Transpose": row(_transpose, host=[1], aliases=True, takes=_is_permutation, emit=_emit_transpose),
     "ConjugateTranspose": row(_conjugate_transpose, host=[1], aliases=True, takes=_is_permutation),
-    "Concat": row(_concat, host=[0], checks=True),
-    "ConcatV2": row(_concat, host=[-1], checks=True),
+    "ConcatV2": plain(_concat, host=[-1], checks=True),
     "Split": row(_split, host=[0], aliases=True, checks=True, emit=_emit_split),
     "SplitV": plain(_split_sizes, host=[1, 2], aliases=True, checks=True),
     "Pack": row(_pack),
     "Unpack": row(_unpack, aliases=True, emit=_emit_unpack),
     "Slice": row(_slice, host=[1, 2], aliases=True, checks=True, emit=as_on_cpu),
     "Tile": row(_tile, host=[1], checks=True),
+    "TileGrad": plain(tile_grad, host=[1], checks=True),
     "Pad": row(_pad, host=[1], takes=_pads_forward),
     "PadV2": row(_pad, host=[1], takes=_pads_forward),
     "BroadcastTo": row(_broadcast_to, host=[1], checks=True),
@@ -314,6 +315,7 @@ ROWS: Rows = {
     "ShapeN": row(_shapes_of, host_outputs=True),
     "Size": row(_shape_of, host_outputs=True),
     "Rank": row(_shape_of, host_outputs=True),
+    "Reverse": plain(_turned, checks=True),
     "ReverseV2": row(_reverse, host=[1], checks=True),
     "DepthToSpace": row(_depth_blocks, aliases=True, checks=True),
     "SpaceToDepth": row(_depth_blocks, aliases=True, checks=True),

@@ -11,11 +11,13 @@ import torch
 from torch.nn import functional
 
 from actorsession.devices.torch.arrays import TorchArrays
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, plain, row, widened
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, filled, fitting, plain, row, widened
 from actorsession.devices.torch.loading import MKL_IS_SLOW, USUAL_THREADS, in_one_thread
 from actorsession.graph.device_kernels import arrays_of
 from actorsession.graph.dtypes import float32
 from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.ops.linear.matrix_diagonals import DIAGONALS
+from actorsession.ops.linear.tridiagonal import tridiagonal_product
 
 __all__ = ["ROWS"]
 
@@ -148,6 +150,27 @@ def _band_part(x: Tensor, low: Any, high: Any) -> Tensor:
     return out if high < 0 else torch.tril(out, int(high))
 
 
+def _of_many_zeros(context: KernelContext) -> Kernel:
+    """Return a product of matrices that are dense all the same."""
+    left, right = context.attrs["transpose_a"], context.attrs["transpose_b"]
+
+    def kernel(a: Tensor, b: Tensor) -> Tensor:
+        fitting(a.ndim == b.ndim == 2)
+        a, b = a.float(), b.float()
+        return torch.mm(a.t() if left else a, b.t() if right else b)
+
+    return kernel
+
+
+def _cross(a: Tensor, b: Tensor) -> Tensor:
+    fitting(a.ndim > 0 and a.shape == b.shape and a.shape[-1] == 3)
+    return torch.linalg.cross(a, b)
+
+
+def _diagonals(context: KernelContext) -> Kernel:
+    return DIAGONALS[context.op](context, filled)
+
+
 ROWS: Rows = {
     "MatMul": row(lambda context: _matmul(context) if _of_matrices(context) else _checked(context)),
     "BatchMatMul": row(_batch_matmul, emit=_emit_batch_matmul),
@@ -155,5 +178,11 @@ ROWS: Rows = {
     "BatchMatMulV3": row(_batch_matmul, takes=lambda context: context.inputs[0].dtype is context.outputs[0].dtype),
     "Einsum": row(_einsum, aliases=True, checks=True, takes=_contracts),
     "MatrixBandPart": plain(_band_part, host=[1, 2], checks=True),
+    "MatrixDiagV3": row(_diagonals, host=[1, 2, 3], checks=True),
+    "MatrixDiagPartV3": row(_diagonals, host=[1], checks=True),
+    "MatrixSetDiagV3": row(_diagonals, host=[2], checks=True),
+    "TridiagonalMatMul": plain(tridiagonal_product, checks=True),
+    "SparseMatMul": row(_of_many_zeros, checks=True),
+    "Cross": plain(_cross, checks=True),
     "L2Loss": plain(_half_of_squares),
 }

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from actorsession.devices.torch.arrays import positions
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, plain, row
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, plain, row
 from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.opsets.ctc.loss import check_alignments, label_sequences
 
 __all__ = ["ROWS"]
+
+aten = torch.ops.aten
 
 
 def _is_last(context: KernelContext) -> bool:
@@ -74,12 +78,36 @@ def _sparse_cross_entropy(logits: Tensor, labels: Any) -> tuple[Tensor, Tensor]:
     return loss, back
 
 
+# -- connectionist temporal classification ---------------------------------------------------------
+
+
+def _merges_repeated(context: KernelContext) -> bool:
+    """Whether alignments are those of torch, in which equal labels with no blank between them are one."""
+    return bool(context.attrs["ctc_merge_repeated"] and not context.attrs["preprocess_collapse_repeated"])
+
+
+def _alignments(inputs: Tensor, indices: Any, values: Any, lengths: Any) -> tuple[Tensor, Tensor]:
+    check_alignments(inputs, indices, values, lengths)
+    blank = inputs.shape[2] - 1
+    labels = label_sequences(indices, values, inputs.shape[1], blank)
+    counts = [len(sequence) for sequence in labels]
+    fitting(bool(labels) and bool(((lengths > 0) & (lengths >= counts)).all()))
+    scores = torch.log_softmax(inputs.double(), 2)  # its sums over alignments would lose digits else
+    targets, sizes = positions(np.concatenate(labels), inputs), ints(lengths)
+    losses, reached = aten._ctc_loss(scores, targets, sizes, counts, blank, False)
+    back = aten._ctc_loss_backward(
+        torch.ones_like(losses), scores, targets, sizes, counts, losses, reached, blank, False
+    )
+    back.masked_fill_(torch.isinf(losses)[:, None], 0)  # where there is no alignment
+    return losses.to(inputs.dtype), back.to(inputs.dtype)
+
+
 ROWS: Rows = {
     "BiasAdd": row(_bias_add, takes=_has_bias),
-    "BiasAddV1": row(lambda context: torch.add),
     "BiasAddGrad": row(_bias_add_grad, emit=_emit_bias_add_grad),
     "Softmax": plain(_softmax, takes=floats, emit="{0}.softmax(-1)"),
     "LogSoftmax": plain(_log_softmax, takes=floats, emit="{0}.log_softmax(-1)"),
     "SoftmaxCrossEntropyWithLogits": plain(_cross_entropy, checks=True),
     "SparseSoftmaxCrossEntropyWithLogits": plain(_sparse_cross_entropy, host=[1], checks=True),
+    "CTCLoss": plain(_alignments, host=[1, 2, 3], checks=True, takes=_merges_repeated),
 }
