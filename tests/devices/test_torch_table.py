@@ -18,6 +18,8 @@ import actorsession as acts
 from actorsession import ConfigProto, Graph, Session, as_dtype, constant, gradients, placeholder
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import DeviceKernel, register_device_factory, registered_ops
+from actorsession.graph.op_signatures import signature_of
+from actorsession.graph.registry import lookup
 from scripts.differentials.report import Outcome
 from tests import default_device
 from tests.nodes import make
@@ -43,6 +45,9 @@ from tests.test_recorded import FAMILIES as RECORDED
 from tests.test_recorded import outcomes_of
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from actorsession.devices.torch.kernels import linear  # noqa: E402
+from actorsession.devices.torch.loading import leaves_registers_unused  # noqa: E402
 
 [TorchCpu] = [entry.load() for entry in entry_points(group="actorsession.device_factories", name="TORCH_CPU")]
 OURS = TorchCpu().kernels
@@ -173,6 +178,10 @@ REST: dict[str, tuple[Any, list[Any]]] = {
     "Concat": (lambda *xs: _node("Concat", xs), [np.int32(1), X, X]),
     "Gather": (lambda *xs: _node("Gather", xs), [X, np.array([1, 0, 1], "i4")]),
     "Mod": (lambda *xs: _node("Mod", xs), [X, X[0]]),
+    "_FusedBatchNormEx": (
+        lambda x, *vectors: _node("_FusedBatchNormEx", [x, *vectors, x], activation_mode="Relu", num_side_inputs=1)[:5],
+        [np.sin(np.arange(24, dtype="f4")).reshape(2, 2, 2, 3), X[0], X[1], X[0], np.abs(X[1])],
+    ),
     "BlockLSTMGradV2": (
         lambda x, *xs: gradients(_node("BlockLSTMV2", [constant(np.int64(3)), x, *xs], use_peephole=True)[6], [x, *xs]),
         [np.sin(np.arange(np.prod(size)) * 0.7).reshape(size).astype("f4") for size in LSTM],
@@ -181,7 +190,7 @@ REST: dict[str, tuple[Any, list[Any]]] = {
 
 
 def _node(op: str, inputs: Any, **attrs: Any) -> Any:
-    outputs = make(op, inputs, attrs).outputs
+    outputs = make(op, inputs, attrs, name=op.strip("_")).outputs
     return outputs[0] if len(outputs) == 1 else outputs
 
 
@@ -240,9 +249,115 @@ def test_no_kernel_leaves_all_cases_to_the_cpu_or_gives_the_memory_of_an_input(f
 
 
 def test_every_kernel_has_cases() -> None:
-    assert sorted(set(KERNELS) - {row.op for rows in ROWS_OF.values() for row in rows} - set(ELSEWHERE)) == []
+    assert sorted(set(KERNELS) - {row.op for rows in ROWS_OF.values() for row in rows} - {*ELSEWHERE, *REST}) == []
     without = OURS.hosted | OURS.transparent
     assert sorted(without - (set(registered_ops()) - set(KERNELS))) == []
+
+
+def may_be_held(op: str) -> bool:
+    """Whether a type has inputs or outputs that are the device's for some of its element types."""
+    signature = signature_of(op)
+    if signature is None:  # of another test
+        return False
+    for arg in (*signature.inputs, *signature.outputs):
+        names = signature.attrs[arg.type].allowed if arg.type in signature.attrs else (arg.type,)
+        if not names or any(
+            set(name) & set("bfc") if set(name) <= set("biufcsqrv") else is_held(name) for name in names
+        ):
+            return True
+    return False
+
+
+def is_held(name: str) -> bool:
+    return OURS.arrays("").holds(as_dtype({"float": "float32", "double": "float64"}.get(name, name)))
+
+
+def test_what_could_have_a_kernel_has_one_or_is_left_to_the_cpu_on_purpose() -> None:
+    """No warning tells of a type of the library."""
+    definitions = [lookup(op) for op in registered_ops() if op not in ("Placeholder", "PlaceholderV2")]
+    told = {d.name for d in definitions if not (d.once or d.stateful) and may_be_held(d.name)}
+    assert sorted(told - set(KERNELS) - OURS.hosted - OURS.transparent) == []
+
+
+# What is computed as other types are, and one of these.
+PARTS: dict[str, tuple[Any, str]] = {
+    "TopK": (lambda x: _node("TopK", [x], k=2), "TopKV2"),
+    "MatrixDiag": (lambda x: _node("MatrixDiag", [x]), "MatrixDiagV3"),
+    "MaxPoolV2": (
+        lambda x: _node("MaxPoolV2", [_image(x), *map(constant, ([1, 1, 2, 1], [1] * 4))], padding="SAME"),
+        "MaxPool",
+    ),
+    "_FusedMatMul": (lambda x: _node("_FusedMatMul", [x, x, x[0]], transpose_a=True, fused_ops=["BiasAdd"]), "MatMul"),
+    "FusedPadConv2D": (
+        lambda x: _node(
+            "FusedPadConv2D",
+            [_image(x), constant([[0, 0], [1, 1], [0, 0], [0, 0]]), acts.reshape(x, [2, 3, 1, 1])],
+            mode="REFLECT",
+            strides=[1] * 4,
+            padding="SAME",
+        ),
+        "Conv2D",
+    ),
+}
+
+
+def _image(x: Any) -> Any:
+    return acts.reshape(x, [2, 3, 1, 1])
+
+
+def test_what_is_computed_as_others_are_has_their_kernels() -> None:
+    ran: set[str] = set()
+    register_device_factory("RECORDED", recorded(ran, set()))
+    for (op, (build, part)), early in itertools.product(PARTS.items(), (KNOWN, HIDDEN)):
+        ran.clear()
+        arrays_of(build, [X], early, "/device:RECORDED:0")
+        assert (op, {op, part} - ran) == (op, set())
+
+
+# -- what another library computes -----------------------------------------------------------------
+
+LARGE = np.linspace(0.01, 9, 6000, dtype="f4").reshape(60, 100)
+LARGE[3, :3] = np.nan, np.inf, 0
+FUNCTIONS: dict[str, Any] = {
+    "tanh": (acts.tanh, np.tanh),
+    "log": (acts.math.log, np.log),
+    "exp": (acts.exp, np.exp),
+    **{f"to {n}": (lambda x, n=n: acts.pow(x, n), lambda x, n=n: x**n) for n in (2.0, 3.0, -1.0, 0.5, 4.0)},
+}
+
+
+@for_each("name", list(FUNCTIONS))
+def test_functions_of_many_numbers_are_those_of_numpy(name: str) -> None:
+    ours, numpys = FUNCTIONS[name]
+    for early, build in itertools.product((KNOWN, HIDDEN), (ours, lambda x: ours(acts.transpose(x)))):
+        [got] = arrays_of(build, [LARGE], early)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(got, numpys(LARGE if build is ours else LARGE.T), rtol=1e-6)
+
+
+# Some multiplications less, and more, than other libraries and one thread are for; and narrow matrices.
+SIZES = [(60, 70, 80), (128, 128, 128), (200, 300, 500), (4, 4000, 250), (700, 3, 700)]
+
+
+@for_each("sizes", SIZES)
+@for_each("turns", list(itertools.product((False, True), repeat=2)))
+def test_products_of_any_size_are_those_of_numpy(sizes: Any, turns: Any) -> None:
+    random, (rows, inner, columns) = np.random.default_rng(1), sizes
+    a, b = (random.random(size, np.float32) for size in ((rows, inner), (inner, columns)))
+    given = [np.ascontiguousarray(x.T) if turned else x for x, turned in zip((a, b), turns, strict=True)]
+    for early in (KNOWN, HIDDEN):
+        [got] = arrays_of(lambda *x: acts.matmul(*x, *turns), given, early)
+        np.testing.assert_allclose(got, a @ b, rtol=1e-5)
+    if linear._linear is not None:  # which not all processors are for
+        np.testing.assert_allclose(linear._by_onednn(torch.from_numpy(a), torch.from_numpy(b)), a @ b, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "flags", "unused"),
+    [("AuthenticAMD", "avx2 avx512f", True), ("AuthenticAMD", "avx2", False), ("GenuineIntel", "avx2 avx512f", False)],
+)
+def test_mkl_leaves_registers_unused_on_processors_that_are_not_intel_s(vendor: str, flags: str, unused: bool) -> None:
+    assert leaves_registers_unused(f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: fpu {flags}\n") is unused
 
 
 # -- sums of 16-bit floats -------------------------------------------------------------------------

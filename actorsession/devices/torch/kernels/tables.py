@@ -103,8 +103,8 @@ _OTHERS = """
 
     Betainc IgammaGradA MaxPool3DGrad Polygamma RandomGammaGrad
 
-    AdjustContrast FractionalAvgPoolGrad FractionalMaxPoolGrad ParseSequenceExample ParseSingleSequenceExample
-    ScaleAndTranslate ScaleAndTranslateGrad
+    AdjustContrast FractionalAvgPoolGrad FractionalMaxPoolGrad IsVariableInitialized ParseSequenceExample
+    ParseSingleSequenceExample ScaleAndTranslate ScaleAndTranslateGrad TruncateDiv
 """
 HOSTED = (
     frozenset(op for subject in _SUBJECTS.split() for op in opsets()[subject])
