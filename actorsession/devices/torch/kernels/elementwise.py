@@ -240,7 +240,6 @@ _FLOAT_BINARY: dict[str, tuple[Any, str | None]] = {
     "Xdivy": (lambda x, y: torch.where(x == 0, torch.zeros_like(x), x / y), None),
     "SquaredDifference": (lambda x, y: (x - y).square_(), None),
     "NextAfter": (torch.nextafter, None),
-    "Zeta": (torch.special.zeta, None),
     "Igamma": (_incomplete(torch.special.gammainc, 0.0), None),
     "Igammac": (_incomplete(torch.special.gammaincc, math.nan), None),
 }

@@ -101,7 +101,7 @@ _OTHERS = """
     Bincount Bucketize DenseBincount HistogramFixedWidth ListDiff LowerBound NearestNeighbors Unique UniqueV2
     UniqueWithCounts UniqueWithCountsV2 UpperBound
 
-    Betainc IgammaGradA MaxPool3DGrad Polygamma RandomGammaGrad
+    Betainc IgammaGradA MaxPool3DGrad Polygamma RandomGammaGrad Zeta
 
     AdjustContrast FractionalAvgPoolGrad FractionalMaxPoolGrad IsVariableInitialized ParseSequenceExample
     ParseSingleSequenceExample ScaleAndTranslate ScaleAndTranslateGrad TruncateDiv
