@@ -77,6 +77,7 @@ class DeviceKernel:
         takes: whether it takes the dtypes, shapes and attributes of a node; every node by default.
         aliases: whether an output may share memory with an input or with state.
         emit: as ``OpDef.emit``.
+        joins: as ``OpDef.joins``; where all shapes are known.
         checks: whether it refuses some values, by any exception: the kernel of the CPU is called then, and says why.
     """
 
@@ -85,6 +86,7 @@ class DeviceKernel:
     aliases: bool = False
     checks: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
+    joins: Kernel | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +176,7 @@ def definition_of(context: KernelContext) -> OpDef:
         emit_sent=None,
         into=None,
         into_new=None,
-        joins=None,
+        joins=row.joins,
         sized_by=(),
     )
 

@@ -152,6 +152,10 @@ def _emit_sum(context: KernelContext, arguments: Sequence[str]) -> str | None:
     return f"({first} + {second})" + "".join([f".add_({each})" for each in rest])
 
 
+def _join(total: Tensor, value: Tensor, out: Tensor | None = None) -> Tensor:
+    return torch.add(total, value, out=out)
+
+
 def _add_n(*values: Tensor) -> Tensor:
     fitting(all(value.shape == values[0].shape for value in values))
     if len(values) == 1:
@@ -331,7 +335,7 @@ ROWS: Rows = {
     **{name: row(_by_numpy(_UNARY[name], *faster)) for name, faster in _FASTER.items()},
     "Pow": row(_power, emit=_emit_power),
     "Cast": row(_cast, emit=_emit_cast, takes=lambda context: not context.attrs.get("Truncate")),
-    "AddN": plain(_add_n, emit=_emit_sum),
+    "AddN": plain(_add_n, emit=_emit_sum, joins=_join),
     "Select": plain(_select, emit=_emit_select),
     "SelectV2": plain(torch.where),
     "ClipByValue": plain(_clip, takes=floats),

@@ -46,6 +46,7 @@ def row(
     checks: bool = False,
     emit: str | Emit | None = None,
     takes: Callable[[KernelContext], bool] | None = None,
+    joins: Kernel | None = None,
 ) -> DeviceKernel:
     """Return the row of a kernel that is made for each node.
 
@@ -57,6 +58,7 @@ def row(
         checks: likewise.
         emit: a format string of the argument expressions, used in place of a call; or as in ``DeviceKernel``.
         takes: further conditions.
+        joins: see ``DeviceKernel``.
     """
 
     def fits(context: KernelContext) -> bool:
@@ -71,7 +73,7 @@ def row(
         return takes is None or takes(context)
 
     expression = (lambda context, arguments: emit.format(*arguments)) if isinstance(emit, str) else emit
-    return DeviceKernel(kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression)
+    return DeviceKernel(kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression, joins=joins)
 
 
 def plain(function: Callable[..., Any], **more: Any) -> DeviceKernel:
