@@ -18,8 +18,6 @@ import actorsession as acts
 from actorsession import ConfigProto, Graph, Session, as_dtype, constant, gradients, placeholder
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import DeviceKernel, register_device_factory, registered_ops
-from actorsession.graph.op_signatures import signature_of
-from actorsession.graph.registry import lookup
 from scripts.differentials.report import Outcome
 from tests import default_device
 from tests.nodes import make
@@ -38,6 +36,7 @@ from tests.ops.test_table import (
     noted,
     skip_without,
     slopes,
+    stateless_types,
     whole_numbers,
 )
 from tests.rows import for_each
@@ -45,9 +44,6 @@ from tests.test_recorded import FAMILIES as RECORDED
 from tests.test_recorded import outcomes_of
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-
-from actorsession.devices.torch.kernels import linear  # noqa: E402
-from actorsession.devices.torch.loading import leaves_registers_unused  # noqa: E402
 
 [TorchCpu] = [entry.load() for entry in entry_points(group="actorsession.device_factories", name="TORCH_CPU")]
 OURS = TorchCpu().kernels
@@ -254,29 +250,11 @@ def test_every_kernel_has_cases() -> None:
     assert sorted(without - (set(registered_ops()) - set(KERNELS))) == []
 
 
-def may_be_held(op: str) -> bool:
-    """Whether a type has inputs or outputs that are the device's for some of its element types."""
-    signature = signature_of(op)
-    if signature is None:  # of another test
-        return False
-    for arg in (*signature.inputs, *signature.outputs):
-        names = signature.attrs[arg.type].allowed if arg.type in signature.attrs else (arg.type,)
-        if not names or any(
-            set(name) & set("bfc") if set(name) <= set("biufcsqrv") else is_held(name) for name in names
-        ):
-            return True
-    return False
-
-
-def is_held(name: str) -> bool:
-    return OURS.arrays("").holds(as_dtype({"float": "float32", "double": "float64"}.get(name, name)))
-
-
 def test_what_could_have_a_kernel_has_one_or_is_left_to_the_cpu_on_purpose() -> None:
     """No warning tells of a type of the library."""
-    definitions = [lookup(op) for op in registered_ops() if op not in ("Placeholder", "PlaceholderV2")]
-    told = {d.name for d in definitions if not (d.once or d.stateful) and may_be_held(d.name)}
-    assert sorted(told - set(KERNELS) - OURS.hosted - OURS.transparent) == []
+    names = "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "bool"
+    could = stateless_types(map(as_dtype, names))
+    assert sorted(could - set(KERNELS) - OURS.hosted - OURS.transparent - {"Placeholder", "PlaceholderV2"}) == []
 
 
 # What is computed as other types are, and one of these.
@@ -348,16 +326,6 @@ def test_products_of_any_size_are_those_of_numpy(sizes: Any, turns: Any) -> None
     for early in (KNOWN, HIDDEN):
         [got] = arrays_of(lambda *x: acts.matmul(*x, *turns), given, early)
         np.testing.assert_allclose(got, a @ b, rtol=1e-5)
-    if linear._linear is not None:  # which not all processors are for
-        np.testing.assert_allclose(linear._by_onednn(torch.from_numpy(a), torch.from_numpy(b)), a @ b, rtol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("vendor", "flags", "unused"),
-    [("AuthenticAMD", "avx2 avx512f", True), ("AuthenticAMD", "avx2", False), ("GenuineIntel", "avx2 avx512f", False)],
-)
-def test_mkl_leaves_registers_unused_on_processors_that_are_not_intel_s(vendor: str, flags: str, unused: bool) -> None:
-    assert leaves_registers_unused(f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: fpu {flags}\n") is unused
 
 
 # -- sums of 16-bit floats -------------------------------------------------------------------------

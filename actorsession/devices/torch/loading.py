@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from actorsession.errors import register_memory_error
 from actorsession.extras import require
+from actorsession.ops.blas_threads import mkl_is_slow
 
 require("torch", "torch", "devices of torch need PyTorch")
 
@@ -26,30 +25,10 @@ finally:
     if not _CHOSEN:
         del os.environ[_SPINS]
 
-__all__ = ["MKL_IS_SLOW", "USUAL_THREADS", "in_one_thread", "leaves_registers_unused", "torch"]
+__all__ = ["MKL_IS_SLOW", "USUAL_THREADS", "in_one_thread", "torch"]
 
-
-def leaves_registers_unused(cpuinfo: str) -> bool:
-    """Return whether MKL, by which torch computes products and functions such as ``tanh``, is slow on a processor.
-
-    On those that are not Intel's it uses half of their registers, or none.
-
-    Args:
-        cpuinfo: text of ``/proc/cpuinfo``.
-    """
-    return "avx512f" in cpuinfo and "GenuineIntel" not in cpuinfo
-
-
-def _is_slow_here() -> bool:
-    if not torch.backends.mkl.is_available() or platform.system() != "Linux":
-        return False
-    return leaves_registers_unused(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
-
-
-MKL_IS_SLOW = _is_slow_here()
-"""Whether kernels do without MKL where something else is there. On a core of an AMD EPYC with AVX-512, MKL takes 612 us
-for a product of 512x128 by 128x512, and oneDNN 276; it takes 563 us for ``tanh`` of 262,144 numbers, and numpy 44.
-"""
+MKL_IS_SLOW = torch.backends.mkl.is_available() and mkl_is_slow()
+"""Whether kernels do without MKL where something else is there: oneDNN for products, numpy for functions."""
 USUAL_THREADS = torch.get_num_threads()
 """The threads of kernels that are not too small for more than one."""
 
