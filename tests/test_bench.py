@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scripts.benchmarks import cnn, command, compare, lstm, mlp, side
+from scripts.benchmarks import bert, cnn, command, compare, lstm, mlp, side
 from scripts.benchmarks.case import Effort, SyncCase
 from scripts.benchmarks.command import main
 from scripts.benchmarks.install_size import installed_bytes
@@ -174,6 +174,16 @@ def test_a_right_answer_may_be_rounded_as_float32_is() -> None:
             },
         ),
         (cnn, cnn.first_weights(2, 3), {"f2": (4, 2, 1, 2), "w": (40, 7)}),
+        (
+            bert,
+            bert.first_weights(),
+            {
+                **{name: (3, 5) for name in bert.first_weights() if name.startswith("w_")},
+                **{name: (9,) for name in bert.first_weights() if name.startswith(("b_", "gain", "shift"))},
+                "words": (bert.batch(4)["x"][1, 2], 7),
+                "places": (60, 100),
+            },
+        ),
         (lstm, lstm.first_weights(), {"kernel": (30, 200), "bias": (90,), "w": (1, 7), "b": (9,)}),
     ],
 )

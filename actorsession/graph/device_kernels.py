@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from actorsession.errors import OpError, ResourceExhaustedError, exhausted
 from actorsession.graph.device import device_name
-from actorsession.graph.dtypes import DType, resource
+from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.registry import Kernel, KernelContext, OpDef, lookup
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
@@ -34,6 +34,7 @@ __all__ = [
     "arrays_of",
     "definition_of",
     "kernels_of",
+    "on_device",
     "register_device_kernels",
 ]
 
@@ -79,6 +80,7 @@ class DeviceKernel:
         takes: whether it takes the dtypes, shapes and attributes of a node; every node by default.
         aliases: whether an output may share memory with an input or with state.
         emit: as ``OpDef.emit``.
+        joins: as ``OpDef.joins``; where all shapes are known.
         checks: whether it refuses some values, by any exception: the kernel of the CPU is called then, and says why.
     """
 
@@ -87,6 +89,7 @@ class DeviceKernel:
     aliases: bool = False
     checks: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
+    joins: Kernel | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +172,12 @@ def arrays_of(device: str) -> DeviceArrays | None:
     return None if kernels is None else kernels.arrays(device)
 
 
+def on_device(value: Any, device: str) -> Any:
+    """Return a numpy array or scalar as the kernels of a device take it, given the device's full name."""
+    arrays = arrays_of(device)
+    return arrays.to_device(value) if arrays is not None and arrays.holds(as_dtype(value.dtype)) else value
+
+
 def definition_of(context: KernelContext) -> OpDef:
     """Return the definition of a node's type as it holds on the node's device."""
     definition, kernels = lookup(context.op), kernels_of(context.device)
@@ -204,7 +213,7 @@ def definition_of(context: KernelContext) -> OpDef:
         emit_sent=None,
         into=None,
         into_new=None,
-        joins=None,
+        joins=row.joins,
         sized_by=(),
     )
 

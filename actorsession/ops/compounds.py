@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorsession.graph.device_kernels import definition_of, on_device
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import check_types, output_types
@@ -72,11 +73,11 @@ def kernel_of(
     attrs: Mapping[str, Any],
     constants: Sequence[Array | None] | None = None,
 ) -> Kernel:
-    """Return the kernel that a node of another type would have in a node's place; see ``specs_of``."""
+    """Return the kernel that a node of another type would have in a node's place, on its device; see ``specs_of``."""
     known = tuple(constants or [None] * len(inputs))
     outputs = specs_of(op_type, inputs, attrs, known)
     part: Any = _Part(ctx, op_type, tuple(inputs), tuple(outputs), attrs, known)
-    return lookup(op_type).kernel(part)
+    return definition_of(part).kernel(part)
 
 
 class _Part:
@@ -174,7 +175,8 @@ def compound(name: str, composition: Composition, grad: Gradient | None = None, 
 
 def _program(ctx: KernelContext, body: Body, inputs: int, results: Sequence[int]) -> Kernel:
     """Return the function that runs the steps of a body."""
-    start: list[Any] = [value.constant for value in body.values[inputs:]]
+    constants = [value.constant for value in body.values[inputs:]]
+    start = [None if value is None else on_device(value, ctx.device) for value in constants]
     steps = [
         (
             kernel_of(ctx, op_type, [v.spec for v in taken_values], attrs, [v.constant for v in taken_values]),

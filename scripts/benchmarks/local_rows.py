@@ -7,7 +7,7 @@ from typing import Any
 
 from .case import Case, SyncCase
 from .growth_rows import build_layers
-from .network import Network, build_cnn, build_lstm, build_network
+from .network import Network, build_bert, build_cnn, build_lstm, build_network
 from .questions import ITERATIONS, TRAINED_STEPS, Question
 
 __all__ = ["LocalRows"]
@@ -37,6 +37,7 @@ class LocalRows:
             "cnn-sgd": lambda question: self._train(question, build_cnn),
             "mnist-cnn": lambda question: self._train(question, build_cnn),
             "lstm-128": lambda question: self._train(question, build_lstm),
+            "bert": lambda question: self._train(question, build_bert),
             "while-loop": self._loop,
             "raw-loop": self._loop,
             "partial-run": self._partial,

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from . import bert
 from .lstm import UNITS
 from .questions import Question
 
-__all__ = ["Network", "build_cnn", "build_lstm", "build_network"]
+__all__ = ["Network", "build_bert", "build_cnn", "build_lstm", "build_network"]
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,60 @@ def build_lstm(tf: Any, question: Question) -> Network:
     return _network(tf, question, weights, x, labels, logits)
 
 
+def build_bert(tf: Any, question: Question) -> Network:
+    """Build BERT's encoder into the default graph, of the operations of its ``modeling.py``."""
+    weights, x, labels = _inputs(tf, question)
+    size, length = (int(n) for n in x.shape)
+    words = tf.reshape(tf.gather(weights["words"], tf.reshape(x, [-1])), [size, length, bert.UNITS])
+    hidden = tf.reshape(words + weights["places"], [-1, bert.UNITS])
+    hidden = _normed(tf, weights, "text", hidden)
+    is_word = tf.cast(tf.reshape(tf.not_equal(x, 0), [size, 1, length]), tf.float32)
+    visible = tf.ones([size, length, 1]) * is_word
+    for layer in range(bert.LAYERS):
+        mixed = _dense(tf, weights, f"mix{layer}", _attention(tf, weights, layer, hidden, visible))
+        hidden = _normed(tf, weights, f"mixed{layer}", mixed + hidden)
+        inner = _gelu(tf, _dense(tf, weights, f"inner{layer}", hidden))
+        hidden = _normed(tf, weights, f"layer{layer}", _dense(tf, weights, f"outer{layer}", inner) + hidden)
+    first = tf.squeeze(tf.reshape(hidden, [size, length, bert.UNITS])[:, 0:1, :], axis=1)
+    logits = _dense(tf, weights, "out", tf.tanh(_dense(tf, weights, "pool", first)))
+    return _network(tf, question, weights, x, labels, logits)
+
+
+def _attention(tf: Any, weights: dict[str, Any], layer: int, x: Any, visible: Any) -> Any:
+    """Return the values of words, weighted by how much each head looks at them."""
+    size, length, _ = (int(n) for n in visible.shape)
+    each = bert.UNITS // bert.HEADS
+    q, k, v = (
+        tf.transpose(
+            tf.reshape(_dense(tf, weights, f"{name}{layer}", x), [size, length, bert.HEADS, each]), [0, 2, 1, 3]
+        )
+        for name in ("query", "key", "value")
+    )
+    scores = tf.multiply(tf.matmul(q, k, transpose_b=True), 1 / float(np.sqrt(each)))
+    scores += (1.0 - tf.expand_dims(visible, 1)) * bert.MASKED
+    mixed = tf.transpose(tf.matmul(tf.nn.softmax(scores), v), [0, 2, 1, 3])
+    return tf.reshape(mixed, [size * length, bert.UNITS])
+
+
+def _dense(tf: Any, weights: dict[str, Any], name: str, x: Any) -> Any:
+    return tf.nn.bias_add(tf.matmul(x, weights[f"w_{name}"]), weights[f"b_{name}"])
+
+
+def _normed(tf: Any, weights: dict[str, Any], name: str, x: Any) -> Any:
+    mean, variance = tf.nn.moments(x, [1], keepdims=True)
+    shift, gain = weights[f"shift_{name}"], weights[f"gain_{name}"]
+    return tf.nn.batch_normalization(x, mean, variance, shift, gain, bert.EPSILON)
+
+
+def _gelu(tf: Any, x: Any) -> Any:
+    return x * (0.5 * (1.0 + tf.tanh(float(np.sqrt(2 / np.pi)) * (x + 0.044715 * tf.pow(x, 3)))))
+
+
 def _inputs(tf: Any, question: Question) -> tuple[dict[str, Any], Any, Any]:
     """Return the variables by name, and the placeholders of a batch and its labels."""
     given = question.given
     weights = {name: tf.Variable(value, name=name) for name, value in given["weights"].items()}
-    x = tf.placeholder(tf.float32, given["x"].shape)
+    x = tf.placeholder(given["x"].dtype, given["x"].shape)
     return weights, x, tf.placeholder(tf.int64, given["labels"].shape)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cnn, lstm, mlp, training
+from . import bert, cnn, lstm, mlp, training
 
 __all__ = [
     "CALLS",
@@ -326,7 +326,7 @@ def _checkpoint() -> Question:
     return Question({"values": values}, [sum(v.sum() for v in values.values())], atol=1e-2)
 
 
-ON_TORCH = "products", "elementwise", "mlp-sgd", "mlp-adam", "cnn-sgd", "mnist-cnn", "lstm-128"
+ON_TORCH = "products", "elementwise", "mlp-sgd", "mlp-adam", "cnn-sgd", "mnist-cnn", "lstm-128", "bert"
 """The rows that are measured with torch's kernels too, under ``torch-`` and their names."""
 
 QUESTIONS: dict[str, Callable[[], Question]] = {
@@ -344,6 +344,7 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "cnn-sgd": lambda: _train(cnn, cnn.first_weights(8, 16), 32, 0.1, rtol=1e-3, atol=1e-4),
     "mnist-cnn": lambda: _train(cnn, cnn.first_weights(32, 64, 1024), 50, 0.001, adam=True, rtol=1e-3),
     "lstm-128": lambda: _train(lstm, lstm.first_weights(), 64, 0.1),
+    "bert": lambda: _train(bert, bert.first_weights(), 8, 0.1, rtol=1e-3, atol=1e-4),
     "while-loop": _loop,
     "raw-loop": _loop,
     "partial-run": _partial,

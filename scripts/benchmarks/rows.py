@@ -121,6 +121,7 @@ ROWS = (
     Row("cnn-sgd", "local", "two 5x5 convolutions, batch 32, SGD step", Budget(2.0)),
     Row("mnist-cnn", "local", "5x5x32, 5x5x64, 1,024 hidden, batch 50, Adam step", Budget(2.0)),
     Row("lstm-128", "local", "LSTM of 128 units over 28 steps, batch 64, SGD step", Budget(1.0)),
+    Row("bert", "local", "BERT's encoder: 2 layers of 128 units, 8 texts of 64 words, SGD step", Budget(1.5)),
     Row("while-loop", "local", "while_loop of 1,000 iterations", Budget(0.2)),
     Row("raw-loop", "local", "the same of Switch, Merge, Enter and Exit", Budget(0.2)),
     Row("partial-run", "local", "partial run in two stages", Budget(0.2)),

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from . import bert
 from .case import Case, SyncCase
 from .lstm import UNITS
 from .questions import DEVICE_VARIABLE, TRAINED_STEPS, Question
@@ -50,6 +51,29 @@ def _recurrent(now: Weights, x: torch.Tensor) -> torch.Tensor:
         c = c * torch.sigmoid(f + 1.0) + torch.sigmoid(i) * torch.tanh(j)
         h = torch.tanh(c) * torch.sigmoid(o)
     return h @ now["w"] + now["b"]
+
+
+def _attentive(now: Weights, x: torch.Tensor) -> torch.Tensor:
+    def dense(name: str, x: torch.Tensor) -> torch.Tensor:
+        return torch.addmm(now[f"b_{name}"], x, now[f"w_{name}"])
+
+    def normed(name: str, x: torch.Tensor) -> torch.Tensor:
+        return functional.layer_norm(x, [bert.UNITS], now[f"gain_{name}"], now[f"shift_{name}"], bert.EPSILON)
+
+    hidden = normed("text", functional.embedding(x, now["words"]) + now["places"]).flatten(0, 1)
+    hides = bert.MASKED * (x == 0)[:, None, None].float()
+    for layer in range(bert.LAYERS):
+        q, k, v = (
+            dense(f"{name}{layer}", hidden).reshape(*x.shape, bert.HEADS, -1).transpose(1, 2)
+            for name in ("query", "key", "value")
+        )
+        share = torch.softmax(q @ k.mT / math.sqrt(bert.UNITS // bert.HEADS) + hides, -1)
+        attended = (share @ v).transpose(1, 2).reshape(-1, bert.UNITS)
+        hidden = normed(f"mixed{layer}", dense(f"mix{layer}", attended) + hidden)
+        inner = functional.gelu(dense(f"inner{layer}", hidden), approximate="tanh")
+        hidden = normed(f"layer{layer}", dense(f"outer{layer}", inner) + hidden)
+    first = hidden.reshape(*x.shape, -1)[:, 0]
+    return dense("out", torch.tanh(dense("pool", first)))
 
 
 def _train(forward: Forward) -> Callable[[Question], Case]:
@@ -120,6 +144,7 @@ BUILDERS: dict[str, Callable[[Question], Case]] = {
     "torch-cnn-sgd": _train(_convolutional),
     "torch-mnist-cnn": _train(_convolutional),
     "torch-lstm-128": _train(_recurrent),
+    "torch-bert": _train(_attentive),
 }
 
 

@@ -468,6 +468,26 @@ def test_runs_on_large_arrays_are_computed_block_by_block_but_in_half_precision(
         assert is_large_here
 
 
+def test_each_term_of_a_sum_is_added_when_it_is_made_and_to_none_that_others_read() -> None:
+    with Graph().as_default() as graph, graph.device(TORCH):
+        x, v = ops.placeholder("float32", [3]), ops.Variable([1.0, 2.0, 3.0])
+        terms = [ops.tanh(x * float(k)) for k in range(4)]
+        total, others = ops.add_n(terms), ops.add_n([v, x, terms[1], v])
+    given = np.float32([0.5, 1, 2])
+    parts = [np.tanh(given * k) for k in range(4)]
+    with Session(graph=graph, config=CONFIG) as session:
+        session.run(v.initializer)
+        [part] = session.explain(total, [x]).partitions
+        sums = re.findall(r"\bj\d+\((\w+), \w+, \1\)", "".join(segment.source for segment in part.segments))
+        assert len(sums) == len(terms) - 1
+        np.testing.assert_allclose(session.run(total, {x: given}), sum(parts), rtol=1e-6)
+        for _ in range(2):
+            got = session.run([others, *terms, total], {x: given})
+            for value, expected in zip(got, [2 * session.run(v) + given + parts[1], *parts, sum(parts)], strict=True):
+                np.testing.assert_allclose(value, expected, rtol=1e-6)
+        np.testing.assert_array_equal(session.run(v), [1, 2, 3])
+
+
 def test_small_products_leave_the_number_of_torch_s_threads_as_it_was() -> None:
     before, seen = torch.get_num_threads(), []
 

@@ -37,6 +37,7 @@ from tests.ops.test_table import (
     noted,
     skip_without,
     slopes,
+    stateless_types,
     whole_numbers,
 )
 from tests.rows import for_each
@@ -178,6 +179,10 @@ REST: dict[str, tuple[Any, list[Any]]] = {
     "Concat": (lambda *xs: _node("Concat", xs), [np.int32(1), X, X]),
     "Gather": (lambda *xs: _node("Gather", xs), [X, np.array([1, 0, 1], "i4")]),
     "Mod": (lambda *xs: _node("Mod", xs), [X, X[0]]),
+    "_FusedBatchNormEx": (
+        lambda x, *vectors: _node("_FusedBatchNormEx", [x, *vectors, x], activation_mode="Relu", num_side_inputs=1)[:5],
+        [np.sin(np.arange(24, dtype="f4")).reshape(2, 2, 2, 3), X[0], X[1], X[0], np.abs(X[1])],
+    ),
     "BlockLSTMGradV2": (
         lambda x, *xs: gradients(_node("BlockLSTMV2", [constant(np.int64(3)), x, *xs], use_peephole=True)[6], [x, *xs]),
         [np.sin(np.arange(np.prod(size)) * 0.7).reshape(size).astype("f4") for size in LSTM],
@@ -186,7 +191,7 @@ REST: dict[str, tuple[Any, list[Any]]] = {
 
 
 def _node(op: str, inputs: Any, **attrs: Any) -> Any:
-    outputs = make(op, inputs, attrs).outputs
+    outputs = make(op, inputs, attrs, name=op.strip("_")).outputs
     return outputs[0] if len(outputs) == 1 else outputs
 
 
@@ -245,9 +250,87 @@ def test_no_kernel_leaves_all_cases_to_the_cpu_or_gives_the_memory_of_an_input(f
 
 
 def test_every_kernel_has_cases() -> None:
-    assert sorted(set(KERNELS) - {row.op for rows in ROWS_OF.values() for row in rows} - set(ELSEWHERE)) == []
+    assert sorted(set(KERNELS) - {row.op for rows in ROWS_OF.values() for row in rows} - {*ELSEWHERE, *REST}) == []
     without = OURS.hosted | OURS.transparent
     assert sorted(without - (set(registered_ops()) - set(KERNELS))) == []
+
+
+def test_what_could_have_a_kernel_has_one_or_is_left_to_the_cpu_on_purpose() -> None:
+    """No warning tells of a type of the library."""
+    names = "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "bool"
+    could = stateless_types(map(as_dtype, names))
+    assert sorted(could - set(KERNELS) - OURS.hosted - OURS.transparent - {"Placeholder", "PlaceholderV2"}) == []
+
+
+# What is computed as other types are, and one of these.
+PARTS: dict[str, tuple[Any, str]] = {
+    "TopK": (lambda x: _node("TopK", [x], k=2), "TopKV2"),
+    "MatrixDiag": (lambda x: _node("MatrixDiag", [x]), "MatrixDiagV3"),
+    "MaxPoolV2": (
+        lambda x: _node("MaxPoolV2", [_image(x), *map(constant, ([1, 1, 2, 1], [1] * 4))], padding="SAME"),
+        "MaxPool",
+    ),
+    "_FusedMatMul": (lambda x: _node("_FusedMatMul", [x, x, x[0]], transpose_a=True, fused_ops=["BiasAdd"]), "MatMul"),
+    "FusedPadConv2D": (
+        lambda x: _node(
+            "FusedPadConv2D",
+            [_image(x), constant([[0, 0], [1, 1], [0, 0], [0, 0]]), acts.reshape(x, [2, 3, 1, 1])],
+            mode="REFLECT",
+            strides=[1] * 4,
+            padding="SAME",
+        ),
+        "Conv2D",
+    ),
+}
+
+
+def _image(x: Any) -> Any:
+    return acts.reshape(x, [2, 3, 1, 1])
+
+
+def test_what_is_computed_as_others_are_has_their_kernels() -> None:
+    ran: set[str] = set()
+    register_device_factory("RECORDED", recorded(ran, set()))
+    for (op, (build, part)), early in itertools.product(PARTS.items(), (KNOWN, HIDDEN)):
+        ran.clear()
+        arrays_of(build, [X], early, "/device:RECORDED:0")
+        assert (op, {op, part} - ran) == (op, set())
+
+
+# -- what another library computes -----------------------------------------------------------------
+
+LARGE = np.linspace(0.01, 9, 6000, dtype="f4").reshape(60, 100)
+LARGE[3, :3] = np.nan, np.inf, 0
+FUNCTIONS: dict[str, Any] = {
+    "tanh": (acts.tanh, np.tanh),
+    "log": (acts.math.log, np.log),
+    "exp": (acts.exp, np.exp),
+    **{f"to {n}": (lambda x, n=n: acts.pow(x, n), lambda x, n=n: x**n) for n in (2.0, 3.0, -1.0, 0.5, 4.0)},
+}
+
+
+@for_each("name", list(FUNCTIONS))
+def test_functions_of_many_numbers_are_those_of_numpy(name: str) -> None:
+    ours, numpys = FUNCTIONS[name]
+    for early, build in itertools.product((KNOWN, HIDDEN), (ours, lambda x: ours(acts.transpose(x)))):
+        [got] = arrays_of(build, [LARGE], early)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(got, numpys(LARGE if build is ours else LARGE.T), rtol=1e-6)
+
+
+# Some multiplications less, and more, than other libraries and one thread are for; and narrow matrices.
+SIZES = [(60, 70, 80), (128, 128, 128), (200, 300, 500), (4, 4000, 250), (700, 3, 700)]
+
+
+@for_each("sizes", SIZES)
+@for_each("turns", list(itertools.product((False, True), repeat=2)))
+def test_products_of_any_size_are_those_of_numpy(sizes: Any, turns: Any) -> None:
+    random, (rows, inner, columns) = np.random.default_rng(1), sizes
+    a, b = (random.random(size, np.float32) for size in ((rows, inner), (inner, columns)))
+    given = [np.ascontiguousarray(x.T) if turned else x for x, turned in zip((a, b), turns, strict=True)]
+    for early in (KNOWN, HIDDEN):
+        [got] = arrays_of(lambda *x: acts.matmul(*x, *turns), given, early)
+        np.testing.assert_allclose(got, a @ b, rtol=1e-5)
 
 
 # -- sums of 16-bit floats -------------------------------------------------------------------------

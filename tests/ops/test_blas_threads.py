@@ -13,6 +13,7 @@ from actorsession.ops.blas_threads import (
     blas_threads,
     hold_blas_threads,
     loaded_libraries,
+    mkl_is_slow,
     share_blas_threads,
     thread_count,
 )
@@ -36,6 +37,18 @@ def test_the_library_that_numpy_has_loaded_is_found_by_the_process_itself() -> N
     (library, *_) = loaded_libraries()
     assert "openblas" in library.path
     assert library.get() == 4
+
+
+@for_each(
+    "vendor, flags, slow",
+    [
+        ("AuthenticAMD", "avx512f avx512cd avx512dq avx512bw avx512vl", True),
+        ("AuthenticAMD", "avx2", False),
+        ("GenuineIntel", "avx512f avx512cd avx512dq avx512bw avx512vl", False),
+    ],
+)
+def test_mkl_leaves_registers_unused_on_processors_that_are_not_intel_s(vendor: str, flags: str, slow: bool) -> None:
+    assert mkl_is_slow(f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: fpu {flags}\n") is slow
 
 
 # What sessions hold and servers share, and is let go again, each with the number that counts after it.

@@ -12,7 +12,7 @@ import importlib
 import itertools
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -47,6 +47,20 @@ FAMILY_OF = {row.name: family for family, rows in ROWS_OF.items() for row in row
 def each_row(rows: list[Row]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """One test for a family and not for a row: there are thousands, and a test costs more than a row."""
     return for_each("row", rows, ids=lambda row: row.name, by=lambda row: FAMILY_OF[row.name])
+
+
+def stateless_types(of: Iterable[DType]) -> set[str]:
+    """Types of the library that have no state, and an input or output of some element types."""
+    dtypes, types = list(of), set()
+    for name in registered_ops():
+        signature, definition = signature_of(name), lookup(name)
+        if signature is None or definition.once or definition.stateful:
+            continue
+        for arg in (*signature.inputs, *signature.outputs):
+            attr = signature.attrs.get(arg.type)
+            if as_dtype(arg.type) in dtypes if attr is None else any(map(attr.allows, dtypes)):
+                types.add(name)
+    return types
 
 
 EVERY = each_row(ROWS)

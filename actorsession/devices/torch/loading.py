@@ -8,6 +8,7 @@ from typing import Any
 
 from actorsession.errors import register_memory_error
 from actorsession.extras import require
+from actorsession.ops.blas_threads import mkl_is_slow
 
 require("torch", "torch", "devices of torch need PyTorch")
 
@@ -24,8 +25,10 @@ finally:
     if not _CHOSEN:
         del os.environ[_SPINS]
 
-__all__ = ["USUAL_THREADS", "in_one_thread", "torch"]
+__all__ = ["MKL_IS_SLOW", "USUAL_THREADS", "in_one_thread", "torch"]
 
+MKL_IS_SLOW = torch.backends.mkl.is_available() and mkl_is_slow()
+"""Whether kernels do without MKL where something else is there: oneDNN for products, numpy for functions."""
 USUAL_THREADS = torch.get_num_threads()
 """The threads of kernels that are not too small for more than one."""
 

@@ -25,7 +25,7 @@ from actorsession.ops.elements.elementwise import negative
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import Ints
 
-__all__ = ["dilation2d", "erosion2d"]
+__all__ = ["dilation2d", "dilation_slides", "dilation_windows", "erosion2d"]
 
 
 def dilation2d(input: Any, filters: Any, strides: Any, dilations: Any, padding: Any, name: str | None = None) -> Tensor:
@@ -62,7 +62,8 @@ def erosion2d(value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, n
         return negative(dilated)
 
 
-def _windows(ctx: InferContext | KernelContext) -> Windows:
+def dilation_windows(ctx: InferContext | KernelContext) -> Windows:
+    """Return the windows of a node."""
     attrs = {**ctx.attrs, "dilations": ctx.attrs["rates"]}
     windows = windows_of(attrs, 4, ctx.op)
     for key in ("strides", "rates"):
@@ -83,7 +84,7 @@ def _result_dims(
 
 def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
     images, kernel = known_dims(ctx, 0, 4), known_dims(ctx, 1, 3)
-    result = TensorShape(_result_dims(images, kernel, _windows(ctx), ctx.op))
+    result = TensorShape(_result_dims(images, kernel, dilation_windows(ctx), ctx.op))
     if ctx.op == "Dilation2D":
         return [result]
     if not ctx.inputs[2].shape.is_compatible_with(result):
@@ -91,12 +92,13 @@ def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
     return [TensorShape(images if ctx.op.endswith("Input") else kernel)]
 
 
-def _sliding(w: Windows, x: Array, f: Array, op: str) -> tuple[Sliding, Ints]:
+def dilation_slides(w: Windows, x: Any, f: Any, op: str) -> tuple[Sliding, Ints]:
+    """Return how windows slide over images of any library, and the shape of the result."""
     if x.ndim != 4 or f.ndim != 3:
         raise InvalidArgumentError(f"images of rank 4 and a filter of rank 3, got {list(x.shape)} and {list(f.shape)}")
-    dims = _result_dims(x.shape, f.shape, w, op, InvalidArgumentError)
+    dims = _result_dims(tuple(x.shape), tuple(f.shape), w, op, InvalidArgumentError)
     result_dims = tuple(int(n or 0) for n in dims)
-    sizes, window = x.shape[1:3], f.shape[:2]
+    sizes, window = tuple(x.shape[1:3]), tuple(f.shape[:2])
     return Sliding(result_dims[1:3], window, w.strides, w.dilations, w.pads(sizes, window)), result_dims
 
 
@@ -120,10 +122,10 @@ def _dilated(x: Array, f: Array, s: Sliding) -> tuple[Array, Array]:
 
 
 def _kernel(ctx: KernelContext) -> Kernel:
-    w, op = _windows(ctx), ctx.op
+    w, op = dilation_windows(ctx), ctx.op
 
     def kernel(x: Any, f: Any) -> Any:
-        slides, extents = _sliding(w, x, f, op)
+        slides, extents = dilation_slides(w, x, f, op)
         if 0 in extents:
             return np.zeros(extents, x.dtype)
         return _dilated(x, f, slides)[0]
@@ -132,11 +134,11 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
 
 def _back_kernel(ctx: KernelContext) -> Kernel:
-    w, op = _windows(ctx), ctx.op
+    w, op = dilation_windows(ctx), ctx.op
     by_images = op.endswith("Input")
 
     def kernel(x: Any, f: Any, grad: Any) -> Any:
-        slides, extents = _sliding(w, x, f, op)
+        slides, extents = dilation_slides(w, x, f, op)
         if grad.shape != extents:
             raise InvalidArgumentError(f"the gradient has shape {list(extents)}, got {list(grad.shape)}")
         if 0 in extents:

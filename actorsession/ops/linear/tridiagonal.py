@@ -27,7 +27,7 @@ from actorsession.ops.linear.transposition import matrix_transpose
 from actorsession.ops.reductions.reduction import reduce_sum
 from actorsession.ops.rows import op
 
-__all__ = ["tridiagonal_matmul", "tridiagonal_solve"]
+__all__ = ["tridiagonal_matmul", "tridiagonal_product", "tridiagonal_solve"]
 
 
 # -- public functions ------------------------------------------------------------------------------
@@ -185,16 +185,17 @@ def _solution_shape(ctx: InferContext) -> list[TensorShape]:
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def _product(above: Any, main: Any, below: Any, right: Any) -> Any:
+def tridiagonal_product(above: Any, main: Any, below: Any, right: Any) -> Any:
+    """Return products of tridiagonal matrices, of arrays of any library."""
     expected = (*right.shape[:-2], 1, right.shape[-2]) if right.ndim > 1 else ()
     if right.ndim < 2 or any(part.shape != expected for part in (above, main, below)):
         raise InvalidArgumentError(
             f"TridiagonalMatMul: diagonals have shape {list(expected)} for rhs of shape {list(right.shape)}, "
             f"got {list(above.shape)}, {list(main.shape)} and {list(below.shape)}"
         )
-    out = main[..., 0, :, np.newaxis] * right
-    out[..., :-1, :] += above[..., 0, :-1, np.newaxis] * right[..., 1:, :]
-    out[..., 1:, :] += below[..., 0, 1:, np.newaxis] * right[..., :-1, :]
+    out = main[..., 0, :, None] * right
+    out[..., :-1, :] += above[..., 0, :-1, None] * right[..., 1:, :]
+    out[..., 1:, :] += below[..., 0, 1:, None] * right[..., :-1, :]
     return out
 
 
@@ -289,5 +290,5 @@ def _solution_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [-stack(_along(back, op.outputs[0]), -2), back]
 
 
-op("TridiagonalMatMul", _product_shape, _product, _product_gradient)
+op("TridiagonalMatMul", _product_shape, tridiagonal_product, _product_gradient)
 op("TridiagonalSolve", _solution_shape, kernel=_solve_kernel, grad=_solution_gradient)

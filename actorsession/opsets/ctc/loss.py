@@ -32,7 +32,7 @@ from actorsession.ops.rows import op
 from actorsession.opsets.ctc.decoders import batch_of
 from actorsession.opsets.sparse.basics import SparseTensor
 
-__all__ = ["collapse_repeated", "ctc_loss", "ctc_loss_v2", "ctc_unique_labels"]
+__all__ = ["check_alignments", "collapse_repeated", "ctc_loss", "ctc_loss_v2", "ctc_unique_labels", "label_sequences"]
 
 
 def ctc_loss(
@@ -218,7 +218,8 @@ class _Targets(NamedTuple):
     ignored: Array
 
 
-def _check_values(inputs: Any, indices: Any, values: Any, lengths: Any) -> None:
+def check_alignments(inputs: Any, indices: Any, values: Any, lengths: Any) -> None:
+    """Check the shapes of the inputs of ``CTCLoss``, and the numbers of the host among them."""
     if inputs.ndim != 3 or not inputs.shape[0] or not inputs.shape[2]:
         raise InvalidArgumentError(f"CTCLoss: inputs have time, batch and classes, got shape {list(inputs.shape)}")
     if indices.ndim != 2 or indices.shape[1] != 2 or values.shape != indices.shape[:1]:
@@ -239,7 +240,7 @@ def _check_values(inputs: Any, indices: Any, values: Any, lengths: Any) -> None:
         )
 
 
-def _sequences(indices: Any, values: Any, batch: int, blank: int) -> list[Array]:
+def label_sequences(indices: Any, values: Any, batch: int, blank: int) -> list[Array]:
     """Return the labels of each sequence; it ends before the first class that is not below ``blank``."""
     sequences = []
     for row in range(batch):
@@ -384,11 +385,11 @@ def _loss_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype.np_dtype
 
     def loss(inputs: Any, indices: Any, values: Any, lengths: Any) -> Any:
-        _check_values(inputs, indices, values, lengths)
+        check_alignments(inputs, indices, values, lengths)
         if not inputs.shape[1]:
             return np.zeros(0, dtype), np.zeros_like(inputs)
         blank = inputs.shape[2] - 1
-        sequences = _sequences(indices, values, inputs.shape[1], blank)
+        sequences = label_sequences(indices, values, inputs.shape[1], blank)
         targets = _targets(sequences, blank, _late(sequences, lengths, ignores), collapse)
         with np.errstate(invalid="ignore"):
             losses, slope = _losses(inputs.astype(np.float64), targets, lengths, merges)

@@ -34,7 +34,7 @@ from actorsession.ops.reductions.reduction import reduce_mean, reduce_prod, redu
 from actorsession.ops.rows import check_inputs, op
 
 __all__ = [
-    "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
+    "COLOURS", "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
     "convert_image_dtype", "grayscale_to_rgb", "hsv_to_rgb", "per_image_standardization",
     "rgb_to_grayscale", "rgb_to_hsv", "rgb_to_yiq", "rgb_to_yuv", "yiq_to_rgb", "yuv_to_rgb",
 ]  # fmt: skip
@@ -292,69 +292,71 @@ def _check_colours(images: Any, by: Sequence[Any], op: str, least: int, coloured
         raise InvalidArgumentError(f"{op}: input 1 is a scalar, got shape {list(by[0].shape)}")
 
 
-def _to_hsv(images: Any) -> Any:
-    most, least = images.max(-1), images.min(-1)
+def _to_hsv(arrays: Any, images: Any) -> Any:
+    red, green, blue = images[..., 0], images[..., 1], images[..., 2]
+    most, least = (pick(pick(red, green), blue) for pick in (arrays.maximum, arrays.minimum))
     span = most - least
-    red, green, blue = np.moveaxis(images, -1, 0)
-    out = np.empty_like(images)
-    with np.errstate(all="ignore"):
-        sixth = 1 / (6 * span)
-        of_others = np.where(green == most, (blue - red) * sixth + 2 / 6, (red - green) * sixth + 4 / 6)
-        hue = np.where(red == most, (green - blue) * sixth, of_others)
-        hue = np.where(span > 0, hue, 0)
-        out[..., 0] = np.where(hue < 0, hue + 1, hue)
-        out[..., 1] = np.where(most > 0, span / most, 0)
-    out[..., 2] = most
-    return out
+    sixth = 1 / (6 * span)
+    of_others = arrays.where(green == most, (blue - red) * sixth + 2 / 6, (red - green) * sixth + 4 / 6)
+    hue = arrays.where(red == most, (green - blue) * sixth, of_others)
+    hue = arrays.where(span > 0, hue, 0.0)
+    hue = arrays.where(hue < 0, hue + 1, hue)
+    return arrays.stack([hue, arrays.where(most > 0, span / most, 0.0), most], -1)
 
 
-def _to_rgb(images: Any) -> Any:
-    hue, saturation, value = np.moveaxis(images, -1, 0)
+def _to_rgb(arrays: Any, images: Any) -> Any:
+    hue, saturation, value = images[..., 0], images[..., 1], images[..., 2]
     six = hue * 6
-    pure = np.stack([np.abs(six - 3) - 1, 2 - np.abs(six - 2), 2 - np.abs(six - 4)], -1)
-    np.clip(pure, 0, 1, out=pure)
-    out = (1 - saturation)[..., None] + saturation[..., None] * pure
-    out *= value[..., None]
-    return out.astype(images.dtype, copy=False)
+    pure = arrays.stack([abs(six - 3) - 1, 2 - abs(six - 2), 2 - abs(six - 4)], -1)
+    out = (1 - saturation)[..., None] + saturation[..., None] * arrays.clip(pure, 0, 1)
+    return out * value[..., None]
 
 
-def _with_hue(images: Any, delta: Any) -> Any:
+def _with_hue(arrays: Any, images: Any, delta: Any) -> Any:
     # Between its least and its greatest colour, which stay, so that pixels may be negative.
-    most, least = images.max(-1, keepdims=True), images.min(-1, keepdims=True)
-    pure = _to_hsv(images)
-    pure[..., 0] = np.mod(pure[..., 0] + delta, 1)
-    pure[..., 1:] = 1
-    return least + (most - least) * _to_rgb(pure)
+    most, least = (pick(images, -1)[..., None] for pick in (arrays.amax, arrays.amin))
+    hue = (_to_hsv(arrays, images)[..., 0] + delta) % 1
+    ones = arrays.ones_like(hue)
+    return least + (most - least) * _to_rgb(arrays, arrays.stack([hue, ones, ones], -1))
 
 
-def _with_saturation(images: Any, factor: Any) -> Any:
-    hsv = _to_hsv(images)
-    hsv[..., 1] = np.clip(hsv[..., 1] * factor, 0, 1)
-    return _to_rgb(hsv)
+def _with_saturation(arrays: Any, images: Any, factor: Any) -> Any:
+    hsv = _to_hsv(arrays, images)
+    hsv[..., 1] = arrays.clip(hsv[..., 1] * factor, 0, 1)
+    return _to_rgb(arrays, hsv)
 
 
-def _with_contrast(images: Any, factor: Any) -> Any:
-    middle = images.mean((-3, -2), keepdims=True) if images.size else np.zeros_like(images)
+def _with_contrast(arrays: Any, images: Any, factor: Any) -> Any:
+    if 0 in images.shape:
+        return images * factor
+    middle = images.mean((-3, -2))[..., None, None, :]
     return (images - middle) * factor + middle
 
 
-def _kernel(function: Callable[..., Any], least: int, coloured: bool = True) -> Any:
-    def kernel(ctx: KernelContext) -> Kernel:
-        dtype = ctx.outputs[0].dtype
-        # Half-precision pixels are computed in float32, as in TensorFlow.
-        wide = np.dtype(np.float32) if dtype in (float16, bfloat16) else dtype.np_dtype
+def _kernel(ctx: KernelContext) -> Kernel:
+    function, least, coloured = COLOURS[ctx.op]
+    dtype = ctx.outputs[0].dtype
+    # Half-precision pixels are computed in float32, as in TensorFlow.
+    wide = np.dtype(np.float32) if dtype in (float16, bfloat16) else dtype.np_dtype
 
-        def computed(images: Any, *by: Any) -> Any:
-            _check_colours(images, by, ctx.op, least, coloured)
-            return function(images.astype(wide), *by).astype(dtype.np_dtype, copy=False)
+    def computed(images: Any, *by: Any) -> Any:
+        _check_colours(images, by, ctx.op, least, coloured)
+        with np.errstate(all="ignore"):
+            return function(np, images.astype(wide), *by).astype(dtype.np_dtype, copy=False)
 
-        return computed
-
-    return kernel
+    return computed
 
 
-op("RGBToHSV", _of_images, kernel=_kernel(_to_hsv, 1))
-op("HSVToRGB", _of_images, kernel=_kernel(_to_rgb, 1), grad=NOT_DIFFERENTIABLE)
-op("AdjustHue", _of_images, kernel=_kernel(_with_hue, 3))
-op("AdjustSaturation", _of_images, kernel=_kernel(_with_saturation, 3))
-op("AdjustContrastv2", _of_images, kernel=_kernel(_with_contrast, 3, coloured=False))
+COLOURS: dict[str, tuple[Callable[..., Any], int, bool]] = {
+    "RGBToHSV": (_to_hsv, 1, True),
+    "HSVToRGB": (_to_rgb, 1, True),
+    "AdjustHue": (_with_hue, 3, True),
+    "AdjustSaturation": (_with_saturation, 3, True),
+    "AdjustContrastv2": (_with_contrast, 3, False),
+}
+"""By operation type: the function from a library of arrays, images and what changes them to images; the least rank of
+images, and whether they have three colours.
+"""
+
+for _type in COLOURS:
+    op(_type, _of_images, kernel=_kernel, grad=NOT_DIFFERENTIABLE if _type == "HSVToRGB" else None)

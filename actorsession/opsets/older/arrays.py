@@ -18,7 +18,7 @@ from actorsession.ops.rows import first, op, same
 from actorsession.ops.shape_operands import constant_ints, ints
 from actorsession.opsets.older.forms import Item, ShapeOf, older_form
 
-__all__: list[str] = []
+__all__ = ["normalised_back_kernel", "normalised_kernel", "tile_grad"]
 
 
 def _attr(name: str, dtype: Any = np.int32) -> Item:
@@ -105,7 +105,8 @@ def _infer_tile_grad(ctx: InferContext) -> Sequence[TensorShape]:
     return [TensorShape(sizes)]
 
 
-def _tile_grad(x: Any, multiples: Any) -> Any:
+def tile_grad(x: Any, multiples: Any) -> Any:
+    """Return the sums of what was tiled, of arrays of any library."""
     times = ints(multiples)
     if len(times) != x.ndim or any(n < 1 or size % n for size, n in zip(x.shape, times, strict=True)):
         raise InvalidArgumentError(f"shape {list(x.shape)} is not tiled by {list(times)}")
@@ -113,7 +114,7 @@ def _tile_grad(x: Any, multiples: Any) -> Any:
     return x.reshape(pairs).sum(tuple(range(0, len(pairs), 2)), dtype=x.dtype)
 
 
-op("TileGrad", _infer_tile_grad, _tile_grad)
+op("TileGrad", _infer_tile_grad, tile_grad)
 
 
 # -- SparseMatMul ----------------------------------------------------------------------------------
@@ -159,11 +160,12 @@ op("SparseMatMul", _infer_product, kernel=_product_kernel, grad=_product_gradien
 # -- BatchNormWithGlobalNormalization --------------------------------------------------------------
 
 
-def _normalised_kernel(ctx: KernelContext) -> Kernel:
+def normalised_kernel(ctx: KernelContext, arrays: Any = np) -> Kernel:
+    """Return the kernel of the normalisation, for the arrays of a library."""
     epsilon, scales = ctx.attrs["variance_epsilon"], ctx.attrs["scale_after_normalization"]
 
     def normalised(t: Any, m: Any, v: Any, beta: Any, gamma: Any) -> Any:
-        factor = 1 / np.sqrt(v + v.dtype.type(epsilon))
+        factor = 1 / arrays.sqrt(v + epsilon)
         return (t - m) * (factor * gamma if scales else factor) + beta
 
     return normalised
@@ -181,14 +183,15 @@ def _normalised_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]
     return list(gradients)
 
 
-def _normalised_back_kernel(ctx: KernelContext) -> Kernel:
+def normalised_back_kernel(ctx: KernelContext, arrays: Any = np) -> Kernel:
+    """Return the kernel of its gradient, for the arrays of a library."""
     epsilon, scales = ctx.attrs["variance_epsilon"], ctx.attrs["scale_after_normalization"]
 
     def back(t: Any, m: Any, v: Any, gamma: Any, grad: Any) -> Any:
-        factor, axes = 1 / np.sqrt(v + v.dtype.type(epsilon)), tuple(range(t.ndim - 1))
+        factor, axes = 1 / arrays.sqrt(v + epsilon), tuple(range(t.ndim - 1))
         by_scaled = grad * gamma if scales else grad
         by_v = (by_scaled * (t - m)).sum(axes) * factor**3 / -2
-        by_gamma = (grad * (t - m)).sum(axes) * factor if scales else np.zeros_like(gamma)
+        by_gamma = (grad * (t - m)).sum(axes) * factor if scales else arrays.zeros_like(gamma)
         return by_scaled * factor, -by_scaled.sum(axes) * factor, by_v, grad.sum(axes), by_gamma
 
     return back
@@ -198,5 +201,5 @@ def _normalised_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     return [ctx.inputs[0].shape, *[ctx.inputs[1].shape] * 4]
 
 
-op("BatchNormWithGlobalNormalization", first, kernel=_normalised_kernel, grad=_normalised_gradient)
-op("BatchNormWithGlobalNormalizationGrad", _normalised_back_shapes, kernel=_normalised_back_kernel)
+op("BatchNormWithGlobalNormalization", first, kernel=normalised_kernel, grad=_normalised_gradient)
+op("BatchNormWithGlobalNormalizationGrad", _normalised_back_shapes, kernel=normalised_back_kernel)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorsession.graph.device_kernels import definition_of, on_device
 from actorsession.graph.dtypes import DType, as_dtype, int32, resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import check_types, signature_of
@@ -160,12 +161,13 @@ class _Form:
         return self.newer.sentence(xp, _SeenNode(self, ctx))
 
     def kernel(self, ctx: KernelContext) -> Kernel:
-        """Make the kernel of the newer type."""
-        function = self.newer.kernel(_SeenNode(self, ctx))
+        """Make the kernel of the newer type, as it is on the node's device."""
+        seen: Any = _SeenNode(self, ctx)
+        function = definition_of(seen).kernel(seen)
         if self.same_inputs:
             return function
         items = self.items(ctx.attrs, _dtypes(ctx.inputs))
-        shown = [item[()] if isinstance(item, np.ndarray) else item for item in items]
+        shown = [on_device(item[()], ctx.device) if isinstance(item, np.ndarray) else item for item in items]
         if self._without is None:
             return lambda *inputs: function(*[_value(item, inputs) for item in shown])
         count = len(ctx.outputs)

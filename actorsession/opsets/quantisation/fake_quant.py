@@ -9,6 +9,7 @@ range that was exceeded.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,10 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.build import make
-from actorsession.ops.rows import op
+from actorsession.ops.rows import Full, full, op
 
 __all__ = [
+    "fake_quant",
     "fake_quant_with_min_max_args",
     "fake_quant_with_min_max_args_gradient",
     "fake_quant_with_min_max_vars",
@@ -177,47 +179,35 @@ def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def _moved(ctx: KernelContext, low: Any, high: Any) -> tuple[Any, Any, Any]:
+def _moved(arrays: Any, attrs: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
     """Return the ends of the ranges, shifted so that 0 is a step, and the step size."""
-    one = np.float32(1)
-    least = one if ctx.attrs["narrow_range"] else np.float32(0)
-    most = np.float32((1 << ctx.attrs["num_bits"]) - 1)
+    least, most = float(attrs["narrow_range"]), float((1 << attrs["num_bits"]) - 1)
     step = (high - low) / (most - least)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        zero = least - low / step
+    zero = least - low / step
     # Halves are rounded away from 0; the values rounded here are not negative.
-    zero = np.where(zero < least, least, np.where(zero > most, most, np.floor(zero + 0.5)))
-    zero = zero.astype(np.float32)
+    zero = arrays.where(zero < least, least, arrays.where(zero > most, most, arrays.floor(zero + 0.5)))
     return (least - zero) * step, (most - zero) * step, step
 
 
-def _rounded(x: Any, low: Any, high: Any, step: Any) -> Any:
-    inverse = np.float32(1) / step
-    zero = np.floor(-low * inverse + np.float32(0.5))
-    inside = np.maximum(np.minimum(x, high), low)
-    return np.floor((inside - low) * inverse - zero + np.float32(0.5)) * step
+def _rounded(arrays: Any, x: Any, low: Any, high: Any, step: Any) -> Any:
+    inverse = 1.0 / step
+    zero = arrays.floor(-low * inverse + 0.5)
+    inside = arrays.maximum(arrays.minimum(x, high), low)
+    return arrays.floor((inside - low) * inverse - zero + 0.5) * step
 
 
-def _quantised(ctx: KernelContext, x: Any, low: Any, high: Any) -> Any:
+def _quantised(arrays: Any, attrs: Any, x: Any, low: Any, high: Any) -> Any:
     empty = (low == 0) & (high == 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rounded = _rounded(x, *_moved(ctx, low, high))
-    return np.where(empty, np.float32(0), rounded).astype(np.float32)
+    return arrays.where(empty, 0.0, _rounded(arrays, x, *_moved(arrays, attrs, low, high)))
 
 
-def _flowing(ctx: KernelContext, grad: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+def _flowing(arrays: Any, attrs: Any, grad: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
     """Return the gradient by the inputs, and the contributions to the lower and to the upper end."""
     empty = (low == 0) & (high == 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        first, last, _ = _moved(ctx, low, high)
+    first, last, _ = _moved(arrays, attrs, low, high)
     inside = empty | ((x >= first) & (x <= last))
     # A product with 0 instead of the constant 0: infinities and NaN become NaN, as in TensorFlow.
-    with np.errstate(invalid="ignore"):
-        return (
-            grad * inside.astype(np.float32),
-            np.where(~empty & (x < first), grad, 0),
-            np.where(~empty & (x > last), grad, 0),
-        )
+    return (grad * inside, arrays.where(~empty & (x < first), grad, 0.0), arrays.where(~empty & (x > last), grad, 0.0))
 
 
 def _check_values(op: str, x: Any, low: Any, high: Any, grad: Any = None) -> None:
@@ -230,40 +220,25 @@ def _check_values(op: str, x: Any, low: Any, high: Any, grad: Any = None) -> Non
         raise InvalidArgumentError(f"{op}: gradients have shape {list(grad.shape)}, inputs {list(x.shape)}")
 
 
-def _args_kernel(ctx: KernelContext) -> Kernel:
-    low, high = np.float32(ctx.attrs["min"]), np.float32(ctx.attrs["max"])
-    return lambda x: _quantised(ctx, x, low, high)
+def fake_quant(ctx: KernelContext, arrays: Any = np, full: Full = full) -> Kernel:
+    """Return the kernel of one of the types, for the arrays of a library."""
+    op, attrs = ctx.op, ctx.attrs
+    is_gradient, is_fixed = op.endswith("Gradient"), "Args" in op
 
+    def kernel(*values: Any) -> Any:
+        grads, x, ends = values[:is_gradient], values[is_gradient], values[is_gradient + 1 :]
+        low, high = [full((), attrs[end], x) for end in ("min", "max")] if is_fixed else ends
+        _check_values(op, x, low, high, *grads)
+        with np.errstate(all="ignore"):
+            if not is_gradient:
+                return _quantised(arrays, attrs, x, low, high)
+            back, *sides = _flowing(arrays, attrs, *grads, x, low, high)
+        if is_fixed:
+            return back
+        rows = prod(x.shape[: x.ndim - low.ndim])
+        return (back, *[side.reshape(rows, *low.shape).sum(0) for side in sides])
 
-def _args_gradient_kernel(ctx: KernelContext) -> Kernel:
-    low, high = np.float32(ctx.attrs["min"]), np.float32(ctx.attrs["max"])
-
-    def back(grad: Any, x: Any) -> Any:
-        _check_values(ctx.op, x, low, high, grad)
-        return np.asarray(_flowing(ctx, grad, x, low, high)[0], np.float32)
-
-    return back
-
-
-def _vars_kernel(ctx: KernelContext) -> Kernel:
-    def quantised(x: Any, low: Any, high: Any) -> Any:
-        _check_values(ctx.op, x, low, high)
-        return _quantised(ctx, x, low, high)
-
-    return quantised
-
-
-def _vars_gradient_kernel(ctx: KernelContext) -> Kernel:
-    per_channel = "PerChannel" in ctx.op
-
-    def back(grad: Any, x: Any, low: Any, high: Any) -> Any:
-        _check_values(ctx.op, x, low, high, grad)
-        numbers, below, above = _flowing(ctx, grad, x, low, high)
-        axes = tuple(range(x.ndim - per_channel))
-        ends = (np.asarray(side.sum(axes), np.float32) for side in (below, above))
-        return (np.asarray(numbers, np.float32), *ends)
-
-    return back
+    return kernel
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -273,10 +248,6 @@ def _gradients(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return make(f"{op.type}Gradient", [grad, *op.inputs], op.attrs).outputs
 
 
-for _name, _kernel, _back in (
-    ("FakeQuantWithMinMaxArgs", _args_kernel, _args_gradient_kernel),
-    ("FakeQuantWithMinMaxVars", _vars_kernel, _vars_gradient_kernel),
-    ("FakeQuantWithMinMaxVarsPerChannel", _vars_kernel, _vars_gradient_kernel),
-):
-    op(_name, _shapes, kernel=_kernel, grad=_gradients)
-    op(f"{_name}Gradient", _shapes, kernel=_back, grad=NOT_DIFFERENTIABLE)
+for _kind in ("Args", "Vars", "VarsPerChannel"):
+    op(f"FakeQuantWithMinMax{_kind}", _shapes, kernel=fake_quant, grad=_gradients)
+    op(f"FakeQuantWithMinMax{_kind}Gradient", _shapes, kernel=fake_quant, grad=NOT_DIFFERENTIABLE)

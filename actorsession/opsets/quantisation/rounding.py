@@ -17,9 +17,9 @@ from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.rows import check_inputs, op
+from actorsession.ops.rows import Full, check_inputs, full, op
 
-__all__ = ["quantize_and_dequantize", "quantize_and_dequantize_v2"]
+__all__ = ["quantize_and_dequantize", "quantize_and_dequantize_v2", "rounding", "rounding_back"]
 
 
 # -- public functions ------------------------------------------------------------------------------
@@ -113,50 +113,55 @@ def _rounded(ctx: InferContext) -> Sequence[TensorShape]:
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def _kernel(ctx: KernelContext) -> Kernel:
-    attrs, dtype = ctx.attrs, ctx.outputs[0].dtype.np_dtype
+def rounding(ctx: KernelContext, arrays: Any = np, full: Full = full) -> Kernel:
+    """Return the kernel of one of the types, for the arrays of a library."""
+    attrs = ctx.attrs
     axis, has_range = attrs.get("axis", -1), attrs["range_given"]
-    up = attrs.get("round_mode", "HALF_TO_EVEN") == "HALF_UP"
 
     def rounded(x: Any, low: Any = None, high: Any = None, bits: Any = None) -> Any:
-        x = np.asarray(x)
         if low is None:
-            low, high = dtype.type(attrs["input_min"]), dtype.type(attrs["input_max"])
+            low, high = [full((), attrs[end], x) for end in ("input_min", "input_max")]
         count = int(attrs["num_bits"] if bits is None else bits)
         if not 0 < count < (63 if attrs["signed_input"] else 64):
             raise InvalidArgumentError(f"num_bits is out of range: {count}")
-        others = tuple([n for n in range(x.ndim) if n != axis]) if axis >= 0 else None
-        if not x.size:
-            return x.copy()
+        if 0 in x.shape:
+            return full(x.shape, 0, x)
         if not has_range:
-            low, high = x.min(others), x.max(others)
-        elif np.any(low > high):
+            others = tuple([n for n in range(x.ndim) if n != axis])
+            # Of no axis, one library takes all.
+            low, high = [pick(x, others) if others else x for pick in (arrays.amin, arrays.amax)]
+        elif (low > high).any():
             raise InvalidArgumentError(f"Invalid range: input_min {low} > input_max {high}")
         if axis >= 0:
-            spread = (-1, *(1,) * (x.ndim - axis - 1))
-            low, high = (np.reshape(end, spread) for end in (low, high))
-        return _to_steps(x, low, high, count, attrs, given=has_range, up=up)
+            low, high = [end.reshape(_spread(x, axis)) for end in (low, high)]
+        with np.errstate(all="ignore"):
+            return _to_steps(arrays, x, low, high, count, attrs)
 
     return rounded
 
 
-def _to_steps(x: Any, low: Any, high: Any, bits: int, attrs: Any, *, given: bool, up: bool) -> Any:
-    number = x.dtype.type
-    most = number((1 << (bits - 1)) - 1 if attrs["signed_input"] else (1 << bits) - 1)
-    least = number(-(1 << (bits - 1)) + attrs.get("narrow_range", False) if attrs["signed_input"] else 0)
-    none = np.finfo(x.dtype).max
-    with np.errstate(all="ignore"):
-        by_low = np.where(least * low > 0, least / low, none)
-        by_high = np.where(most * high > 0, most / high, none)
-        lower = by_low < by_high
-        scale = np.where(lower, by_low, by_high)
-        inverse = np.where(lower, low / least if least else number(0), high / most)
-        bottom, top = np.where(lower, low, least * inverse), np.where(lower, most * inverse, high)
-        steps = (np.minimum(np.maximum(np.minimum(x, top), bottom), top) if given else x) * scale
-        return (np.floor(steps + number(0.5)) if up else np.rint(steps)) * inverse
+def _spread(x: Any, axis: int) -> Sequence[int]:
+    return (-1, *(1,) * (x.ndim - axis - 1)) if axis >= 0 else ()
 
 
-def _back_kernel(ctx: KernelContext) -> Kernel:
+def _to_steps(arrays: Any, x: Any, low: Any, high: Any, bits: int, attrs: Any) -> Any:
+    most = float((1 << (bits - 1)) - 1 if attrs["signed_input"] else (1 << bits) - 1)
+    least = float(-(1 << (bits - 1)) + attrs.get("narrow_range", False) if attrs["signed_input"] else 0)
+    none = float(arrays.finfo(x.dtype).max)
+    by_low = arrays.where(least * low > 0, least / low, none)
+    by_high = arrays.where(most * high > 0, most / high, none)
+    lower = by_low < by_high
+    scale = arrays.where(lower, by_low, by_high)
+    inverse = arrays.where(lower, low / least if least else 0.0, high / most)
+    bottom, top = arrays.where(lower, low, least * inverse), arrays.where(lower, most * inverse, high)
+    if attrs["range_given"]:
+        x = arrays.minimum(arrays.maximum(arrays.minimum(x, top), bottom), top)
+    is_up = attrs.get("round_mode", "HALF_TO_EVEN") == "HALF_UP"
+    return (arrays.floor(x * scale + 0.5) if is_up else arrays.round(x * scale)) * inverse
+
+
+def rounding_back(ctx: KernelContext, arrays: Any = np) -> Kernel:
+    """Return the kernel of the gradient, for the arrays of a library."""
     axis = ctx.attrs["axis"]
 
     def back(grad: Any, x: Any, low: Any, high: Any) -> Any:
@@ -164,9 +169,9 @@ def _back_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"gradient and input must be of one shape, got {list(grad.shape)} and {list(x.shape)}"
             )
-        spread = (-1, *(1,) * (x.ndim - axis - 1)) if axis >= 0 else ()
-        inside = (x >= np.reshape(low, spread)) & (x <= np.reshape(high, spread))
-        return np.where(inside, grad, x.dtype.type(0)), np.zeros_like(low), np.zeros_like(high)
+        bottom, top = [end.reshape(_spread(x, axis)) for end in (low, high)]
+        inside = (x >= bottom) & (x <= top)
+        return arrays.where(inside, grad, 0.0), arrays.zeros_like(low), arrays.zeros_like(high)
 
     return back
 
@@ -183,5 +188,5 @@ def _within(op: Operation, grad: Tensor) -> Any:
 
 
 for _version, _gradient in (("", _identity), ("V2", _identity), ("V3", _identity), ("V4", _within)):
-    op(f"QuantizeAndDequantize{_version}", _rounded, kernel=_kernel, grad=_gradient)
-op("QuantizeAndDequantizeV4Grad", lambda ctx: [spec.shape for spec in ctx.inputs[1:]], kernel=_back_kernel)
+    op(f"QuantizeAndDequantize{_version}", _rounded, kernel=rounding, grad=_gradient)
+op("QuantizeAndDequantizeV4Grad", lambda ctx: [spec.shape for spec in ctx.inputs[1:]], kernel=rounding_back)

@@ -18,10 +18,11 @@ import torch
 from torch.nn import functional
 
 from actorsession.devices.torch.arrays import positions
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, ints, row, widened
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, ints, narrowed, row, widened
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops.convolutions.depthwise_nodes import depthwise_dims
+from actorsession.ops.convolutions.dilation import dilation_slides, dilation_windows
 from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.nodes import (
     check_back,
@@ -436,6 +437,51 @@ def _avg_pool_grad(context: KernelContext) -> Kernel:
     return kernel
 
 
+# -- dilation --------------------------------------------------------------------------------------
+
+
+def _dilated(x: Tensor, filters: Tensor, slides: Sliding) -> tuple[Tensor, Tensor]:
+    """Return the largest sums, and for each the index of the window element that it comes from."""
+    low = torch.finfo(x.dtype).min
+    wide = functional.pad(x, [0, 0, *(_around(slides) or [0] * 4)], value=low)
+    best = x.new_full((len(x), *slides.counts, x.shape[-1]), low)
+    which = torch.zeros_like(best, dtype=torch.int32)
+    for number, (position, view) in enumerate(zip(slides.positions, _views(wide, slides), strict=True)):
+        total = view + filters[position]
+        better = total > best
+        best, which = torch.where(better, total, best), which.masked_fill_(better, number)
+    return best, which
+
+
+def _views(wide: Tensor, slides: Sliding) -> list[Tensor]:
+    """Return for each element of a window where it meets the images."""
+    return [wide[(slice(None), *slides.at(p, slice(0, slides.counts[0])))] for p in slides.positions]
+
+
+def _dilation(context: KernelContext) -> Kernel:
+    windows, op = dilation_windows(context), context.op
+
+    def kernel(x: Tensor, filters: Tensor, *back: Tensor) -> Tensor:
+        slides, shape = dilation_slides(windows, x, filters, op)
+        fitting(0 not in shape and all(grads.shape == shape for grads in back))
+        best, which = _dilated(x, filters, slides)
+        if not back:
+            return best
+        parts = [torch.where(which == number, back[0], 0.0) for number in range(len(slides.positions))]
+        if op.endswith("Filter"):
+            out = torch.zeros_like(filters)
+            for position, part in zip(slides.positions, parts, strict=True):
+                out[position] = part.sum((0, 1, 2))
+            return out
+        around = [0, 0, *(_around(slides) or [0] * 4)]
+        wide = functional.pad(torch.zeros_like(x), around)
+        for view, part in zip(_views(wide, slides), parts, strict=True):
+            view += part
+        return wide[:, around[4] :, around[2] :][:, : x.shape[1], : x.shape[2]].contiguous()
+
+    return narrowed(kernel)
+
+
 ROWS: Rows = {
     "Conv2D": row(_joined(_convolution), checks=True),
     "Conv3D": row(_joined(_convolution), checks=True),
@@ -446,6 +492,7 @@ ROWS: Rows = {
     "DepthwiseConv2dNative": row(_convolution, checks=True),
     "DepthwiseConv2dNativeBackpropInput": row(_input_gradient, host=[0], checks=True),
     "DepthwiseConv2dNativeBackpropFilter": row(_filter_gradient, host=[1], checks=True),
+    **{f"Dilation2D{part}": row(_dilation, checks=True) for part in ("", "BackpropInput", "BackpropFilter")},
     **{f"MaxPool{kind}": row(_max_pool, checks=True, takes=_plain_pool) for kind in ("", "3D")},
     # TensorFlow's gradient of the three-dimensional one goes to all maxima of a window: the CPU's kernel has it.
     **{

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from actorsession.devices.torch.arrays import positions
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, plain, row, widened
+from actorsession.devices.torch.arrays import borrowed, positions
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, narrowed, plain, row, widened
 from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops.arrays.strided import fixed_index, index_text, numpy_index
 from actorsession.ops.reductions.segment_kernels import check_sorted, highest, lowest
@@ -55,6 +55,9 @@ def _emit_strided(context: KernelContext, arguments: Sequence[str]) -> str | Non
 
 # -- gathers ---------------------------------------------------------------------------------------
 
+# Positions that torch takes as they are.
+_INDICES = frozenset({np.dtype(np.int32), np.dtype(np.int64)})
+
 
 def _gather(context: KernelContext) -> Kernel:
     batch = int(context.attrs.get("batch_dims", 0))
@@ -62,6 +65,9 @@ def _gather(context: KernelContext) -> Kernel:
     def kernel(x: Tensor, where: Any, axis: Any = 0) -> Tensor:
         places, at = np.asarray(where), int(axis)
         fitting(-x.ndim <= at < x.ndim)
+        if not batch and x.is_cpu and places.dtype in _INDICES:  # torch checks positions there
+            rows = torch.index_select(x, at, borrowed(places.reshape(-1)))
+            return rows if places.ndim == 1 else rows.reshape(*x.shape[: at % x.ndim], *places.shape, *x.shape[at:][1:])
         at, size = at % x.ndim, x.shape[at]
         shared = batch + places.ndim if batch < 0 else batch
         fitting(0 <= shared <= min(at, places.ndim) and tuple(x.shape[:shared]) == places.shape[:shared])
@@ -274,6 +280,16 @@ def _top_k(context: KernelContext) -> Kernel:
     return kernel
 
 
+def _nth(context: KernelContext) -> Kernel:
+    falls = bool(context.attrs["reverse"])
+
+    def kernel(x: Tensor, n: Any) -> Tensor:
+        fitting(x.ndim > 0 and 0 <= int(n) < x.shape[-1])
+        return torch.kthvalue(x, x.shape[-1] - int(n) if falls else int(n) + 1, -1).values
+
+    return narrowed(kernel)
+
+
 def _in_top_k(predictions: Tensor, targets: Any, k: Any) -> Tensor:
     fitting(predictions.ndim == 2 and targets.shape == tuple(predictions.shape[:1]) and predictions.shape[1] > 0)
     classes = predictions.shape[1]
@@ -286,7 +302,6 @@ def _in_top_k(predictions: Tensor, targets: Any, k: Any) -> Tensor:
 
 ROWS: Rows = {
     "StridedSlice": row(_strided_slice, host=[1, 2, 3], aliases=True, checks=True, emit=_emit_strided),
-    "Gather": row(_gather, host=[1], checks=True),
     "GatherV2": row(_gather, host=[1, 2], checks=True),
     "GatherNd": plain(_gather_nd, host=[1], checks=True),
     "Where": plain(_where, host_outputs=True),
@@ -306,5 +321,6 @@ ROWS: Rows = {
     "SegmentMin": row(_sorted("amin"), host=[1], checks=True, takes=floats),
     "SegmentMax": row(_sorted("amax"), host=[1], checks=True, takes=floats),
     "TopKV2": row(_top_k, host=[1], host_outputs=True, checks=True, takes=floats),
+    "NthElement": row(_nth, host=[1], checks=True),
     "InTopKV2": plain(_in_top_k, host=[1, 2], checks=True, takes=floats),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ import torch
 from torch.nn import functional
 
 from actorsession.devices.torch.arrays import positions
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, ints, plain, row
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, as_on_cpu, fitting, ints, known_axes, plain, row
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.opsets.older.arrays import tile_grad
 
 __all__ = ["ROWS"]
 
@@ -30,25 +31,27 @@ def _transpose(context: KernelContext) -> Kernel:
     return lambda x, order: x.permute(ints(order)).contiguous().resolve_conj()
 
 
+def _emit_transpose(context: KernelContext, arguments: Sequence[str]) -> str | None:
+    order = known_axes(context, 1)
+    if not order or context.inputs[0].dtype.is_complex:
+        return None
+    return f"{arguments[0]}.permute({order}).contiguous()"
+
+
 def _conjugate_transpose(context: KernelContext) -> Kernel:
     return lambda x, order: x.permute(ints(order)).conj().resolve_conj().contiguous()
 
 
 def _is_permutation(context: KernelContext) -> bool:
-    order, rank = context.constant(1), context.inputs[0].shape.rank
-    return order is not None and rank is not None and sorted(ints(order) if order.ndim else []) == list(range(rank))
+    order = known_axes(context, 1)
+    return order is not None and min(order, default=0) >= 0 and len(order) == context.inputs[0].shape.rank
 
 
-def _concat(context: KernelContext) -> Kernel:
-    first = context.op == "Concat"
-
-    def kernel(*values: Any) -> Tensor:
-        axis, parts = (values[0], values[1:]) if first else (values[-1], values[:-1])
-        # torch passes over vectors without elements beside tensors of any rank.
-        fitting(np.ndim(axis) == 0 and len({part.ndim for part in parts}) == 1)
-        return torch.cat(parts, int(axis))
-
-    return kernel
+def _concat(*values: Any) -> Tensor:
+    *parts, axis = values
+    # torch passes over vectors without elements beside tensors of any rank.
+    fitting(np.ndim(axis) == 0 and len({part.ndim for part in parts}) == 1)
+    return torch.cat(parts, int(axis))
 
 
 def _split(context: KernelContext) -> Kernel:
@@ -62,6 +65,13 @@ def _split(context: KernelContext) -> Kernel:
         return x.split(x.shape[axis] // number, axis) if x.shape[axis] else (x,) * number
 
     return kernel
+
+
+def _emit_split(context: KernelContext, arguments: Sequence[str]) -> str | None:
+    where, shape, number = context.constant(0), context.inputs[1].shape.as_tuple(), int(context.attrs["num_split"])
+    if where is None or where.ndim or number == 1 or not shape[int(where)]:
+        return None
+    return f"{arguments[1]}.split({shape[int(where)] // number}, {int(where)})"
 
 
 def _split_sizes(x: Tensor, widths: Any, where: Any) -> Any:
@@ -86,6 +96,11 @@ def _unpack(context: KernelContext) -> Kernel:
         return x.squeeze(axis) if number == 1 else x.unbind(axis)
 
     return kernel
+
+
+def _emit_unpack(context: KernelContext, arguments: Sequence[str]) -> str | None:
+    axis, number = int(context.attrs["axis"]), len(context.outputs)
+    return f"{arguments[0]}.{'squeeze' if number == 1 else 'unbind'}({axis})"
 
 
 def _slice(context: KernelContext) -> Kernel:
@@ -149,12 +164,13 @@ def _broadcast_to(context: KernelContext) -> Kernel:
     return lambda x, sizes: torch.broadcast_to(x, ints(sizes) if np.size(sizes) else []).clone()
 
 
-def _fill(context: KernelContext) -> Kernel:
-    def kernel(sizes: Any, value: Tensor) -> Tensor:
-        fitting(not value.ndim and np.ndim(sizes) == 1 and min(ints(sizes), default=0) >= 0)
-        return value.expand(ints(sizes)).clone()
-
-    return kernel
+def _fill(sizes: Any, value: Tensor) -> Tensor:
+    fitting(not value.ndim and np.ndim(sizes) == 1)
+    shape = sizes.tolist()
+    fitting(min(shape, default=0) >= 0)
+    if value.is_cpu:  # where reading a number waits for nothing
+        return torch.full(shape, value.item(), dtype=value.dtype)
+    return value.expand(shape).clone()
 
 
 def _one_hot(context: KernelContext) -> Kernel:
@@ -197,28 +213,34 @@ def _reverse(context: KernelContext) -> Kernel:
     return kernel
 
 
+def _turned(x: Tensor, dims: Tensor) -> Tensor:
+    fitting(dims.shape == (x.ndim,))
+    return torch.flip(x, [axis for axis, turns in enumerate(dims.tolist()) if turns])
+
+
 ROWS: Rows = {
-    "Reshape": row(_reshape, host=[1], aliases=True, checks=True),
-    "ExpandDims": row(_expand, host=[1], aliases=True),
-    "Squeeze": row(_squeeze, aliases=True),
-    "Transpose": row(_transpose, host=[1], aliases=True, takes=_is_permutation),
+    "Reshape": row(_reshape, host=[1], aliases=True, checks=True, emit=as_on_cpu),
+    "ExpandDims": row(_expand, host=[1], aliases=True, emit=as_on_cpu),
+    "Squeeze": row(_squeeze, aliases=True, emit=as_on_cpu),
+    "Transpose": row(_transpose, host=[1], aliases=True, takes=_is_permutation, emit=_emit_transpose),
     "ConjugateTranspose": row(_conjugate_transpose, host=[1], aliases=True, takes=_is_permutation),
-    "Concat": row(_concat, host=[0], checks=True),
-    "ConcatV2": row(_concat, host=[-1], checks=True),
-    "Split": row(_split, host=[0], aliases=True, checks=True),
+    "ConcatV2": plain(_concat, host=[-1], checks=True),
+    "Split": row(_split, host=[0], aliases=True, checks=True, emit=_emit_split),
     "SplitV": plain(_split_sizes, host=[1, 2], aliases=True, checks=True),
     "Pack": row(_pack),
-    "Unpack": row(_unpack, aliases=True),
-    "Slice": row(_slice, host=[1, 2], aliases=True, checks=True),
+    "Unpack": row(_unpack, aliases=True, emit=_emit_unpack),
+    "Slice": row(_slice, host=[1, 2], aliases=True, checks=True, emit=as_on_cpu),
     "Tile": row(_tile, host=[1], checks=True),
+    "TileGrad": plain(tile_grad, host=[1], checks=True),
     "Pad": row(_pad, host=[1], takes=_pads_forward),
     "PadV2": row(_pad, host=[1], takes=_pads_forward),
     "BroadcastTo": row(_broadcast_to, host=[1], checks=True),
-    "Fill": row(_fill, host=[0], checks=True),
+    "Fill": plain(_fill, host=[0], checks=True),
     "OneHot": row(_one_hot, host=[0, 1], checks=True),
     "Shape": row(_shape_of, host_outputs=True),
     "ShapeN": row(_shapes_of, host_outputs=True),
     "Size": row(_shape_of, host_outputs=True),
     "Rank": row(_shape_of, host_outputs=True),
+    "Reverse": plain(_turned, checks=True),
     "ReverseV2": row(_reverse, host=[1], checks=True),
 }

@@ -2,44 +2,77 @@
 
 from __future__ import annotations
 
-import torch
+import math
+from collections.abc import Sequence
+from typing import Any
 
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, row
-from actorsession.devices.torch.loading import USUAL_THREADS, in_one_thread
+import numpy as np
+import torch
+from torch.nn import functional
+
+from actorsession.devices.torch.arrays import TorchArrays
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, filled, fitting, plain, row, widened
+from actorsession.devices.torch.loading import MKL_IS_SLOW, USUAL_THREADS, in_one_thread
+from actorsession.graph.device_kernels import arrays_of
+from actorsession.graph.dtypes import float32
 from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.ops.linear.matrix_diagonals import DIAGONALS
+from actorsession.ops.linear.tridiagonal import tridiagonal_product
 
 __all__ = ["ROWS"]
 
 # Multiplications up to which one thread makes a product. A second one saves half of what that takes, 40 us, and its
 # start costs 15 us on idle cores; where others are busy, a product of 64 x 64 took 6 us with one thread and 1.1 ms
-# with two.
-_FOR_ONE_THREAD = 1 << 21
+# with two. In a training step of BERT's encoder 512 x 128 by 128 x 128 takes oneDNN 80 to 117 us with one thread and 80
+# to 173 with two, which have gone to sleep in between.
+_FOR_ONE_THREAD, _FOR_ONE_THREAD_OF_ONEDNN = 1 << 21, 1 << 23
+# Multiplications from which oneDNN is faster than MKL where that is slow: a product of 96 x 96 by 96 x 96 takes 18 us
+# by either, of 128 x 128 by 128 x 128 28 and 41. It compiles code for each shape, in some 0.35 ms; where shapes are
+# known in a step only, they may be many.
+_FOR_ONEDNN, _FOR_ONEDNN_UNKNOWN = 1 << 20, 1 << 23
+# The shortest side with which it was tried.
+_NARROWEST = 8
+# What is behind ``torch.compile``; the other functions of torch take oneDNN for lower precisions only.
+_linear: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
 
 
-def _alone(a: Tensor, b: Tensor) -> Tensor:
-    """Return a product that one thread makes."""
-    return in_one_thread(torch.mm, a, b)
+def _by_onednn(a: Tensor, b: Tensor) -> Tensor:
+    """Return a product of matrices of 32-bit floats on the CPU."""
+    return _linear(a, b.t(), None, "none", [], "")
 
 
-def _of_any_size(a: Tensor, b: Tensor) -> Tensor:
-    is_small = a.shape[0] * a.shape[1] * b.shape[1] <= _FOR_ONE_THREAD
-    return _alone(a, b) if is_small else torch.mm(a, b)
+def _chosen(rows: int, inner: int, columns: int, *, onednn_from: float) -> Kernel:
+    """Return the function of products of matrices of such sizes on the CPU."""
+    multiplications = rows * inner * columns
+    by_onednn = multiplications >= onednn_from and min(rows, inner, columns) >= _NARROWEST
+    function: Kernel = _by_onednn if by_onednn else torch.mm
+    if USUAL_THREADS == 1 or multiplications > (_FOR_ONE_THREAD_OF_ONEDNN if by_onednn else _FOR_ONE_THREAD):
+        return function
+    return lambda a, b: in_one_thread(function, a, b)
 
 
 def _multiply(context: KernelContext) -> Kernel:
-    """Return the function of products of matrices of a node's sizes."""
-    shared: Kernel = torch.mm
-    if USUAL_THREADS == 1:
+    """Return the function of products of a node's matrices."""
+    arrays, shared = arrays_of(context.device), torch.mm
+    if not isinstance(arrays, TorchArrays) or not arrays.is_host:
         return shared
-    if not _of_matrices(context):
-        return _of_any_size
-    multiplications = (context.inputs[0].shape.num_elements() or 0) * (context.outputs[0].shape[1] or 0)
-    return _alone if multiplications <= _FOR_ONE_THREAD else shared
+    has_onednn = MKL_IS_SLOW and _linear is not None and context.outputs[0].dtype is float32
+    if _of_matrices(context):
+        rows, columns = context.outputs[0].shape.as_tuple()
+        inner = context.inputs[0].shape.as_tuple()[0 if context.attrs["transpose_a"] else 1]
+        return _chosen(rows, inner, columns, onednn_from=_FOR_ONEDNN if has_onednn else math.inf)
+    if USUAL_THREADS == 1 and not has_onednn:
+        return shared
+    least = _FOR_ONEDNN_UNKNOWN if has_onednn else math.inf
+    return lambda a, b: _chosen(*a.shape, b.shape[1], onednn_from=least)(a, b)
 
 
 def _matmul(context: KernelContext) -> Kernel:
     left, right = context.attrs["transpose_a"], context.attrs["transpose_b"]
     product = _multiply(context)
+    if right and not left and product is torch.mm:
+        transposed: Kernel = functional.linear
+        return transposed
     if left and right:
         return lambda a, b: product(a.t(), b.t())
     if left:
@@ -69,6 +102,16 @@ def _batch_matmul(context: KernelContext) -> Kernel:
     return kernel
 
 
+def _emit_batch_matmul(context: KernelContext, arguments: Sequence[str]) -> str | None:
+    if any(spec.dtype.is_complex for spec in context.inputs):
+        return None
+    a, b = [
+        f"{argument}.mT" if context.attrs[turned] else argument
+        for argument, turned in zip(arguments, ("adj_x", "adj_y"), strict=True)
+    ]
+    return f"({a} @ {b})"
+
+
 def _checked(context: KernelContext) -> Kernel:
     """Return the product for shapes that are known in a step only."""
     multiply = _matmul(context)
@@ -92,10 +135,37 @@ def _contracts(context: KernelContext) -> bool:
     return bool(arrow) and len(set(output)) == len(output) and ("." in output or "." not in operands)
 
 
+def _of_many_zeros(context: KernelContext) -> Kernel:
+    """Return a product of matrices that are dense all the same."""
+    left, right = context.attrs["transpose_a"], context.attrs["transpose_b"]
+
+    def kernel(a: Tensor, b: Tensor) -> Tensor:
+        fitting(a.ndim == b.ndim == 2)
+        a, b = a.float(), b.float()
+        return torch.mm(a.t() if left else a, b.t() if right else b)
+
+    return kernel
+
+
+def _cross(a: Tensor, b: Tensor) -> Tensor:
+    fitting(a.ndim > 0 and a.shape == b.shape and a.shape[-1] == 3)
+    return torch.linalg.cross(a, b)
+
+
+def _diagonals(context: KernelContext) -> Kernel:
+    return DIAGONALS[context.op](context, filled)
+
+
 ROWS: Rows = {
     "MatMul": row(lambda context: _matmul(context) if _of_matrices(context) else _checked(context)),
-    "BatchMatMul": row(_batch_matmul),
-    "BatchMatMulV2": row(_batch_matmul),
+    "BatchMatMul": row(_batch_matmul, emit=_emit_batch_matmul),
+    "BatchMatMulV2": row(_batch_matmul, emit=_emit_batch_matmul),
     "BatchMatMulV3": row(_batch_matmul, takes=lambda context: context.inputs[0].dtype is context.outputs[0].dtype),
     "Einsum": row(_einsum, aliases=True, checks=True, takes=_contracts),
+    "MatrixDiagV3": row(_diagonals, host=[1, 2, 3], checks=True),
+    "MatrixDiagPartV3": row(_diagonals, host=[1], checks=True),
+    "MatrixSetDiagV3": row(_diagonals, host=[2], checks=True),
+    "TridiagonalMatMul": plain(tridiagonal_product, checks=True),
+    "SparseMatMul": row(_of_many_zeros, checks=True),
+    "Cross": plain(_cross, checks=True),
 }

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from actorsession.devices.torch.arrays import positions
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, plain, row
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, plain, row
 from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.opsets.ctc.loss import check_alignments, label_sequences
 
 __all__ = ["ROWS"]
+
+aten = torch.ops.aten
 
 
 def _is_last(context: KernelContext) -> bool:
@@ -24,15 +29,18 @@ def _bias_add(context: KernelContext) -> Kernel:
     return lambda x, bias: x + bias.reshape(-1, *[1] * (x.ndim - 2))
 
 
+def _all_but_channels(context: KernelContext, rank: int) -> list[int]:
+    fitting(rank >= 2)
+    channel = rank - 1 if _is_last(context) else 1
+    return [axis for axis in range(rank) if axis != channel]
+
+
 def _bias_add_grad(context: KernelContext) -> Kernel:
-    last = _is_last(context)
+    return lambda back: torch.sum(back, _all_but_channels(context, back.ndim))
 
-    def kernel(back: Tensor) -> Tensor:
-        fitting(back.ndim >= 2)
-        channel = back.ndim - 1 if last else 1
-        return torch.sum(back, [axis for axis in range(back.ndim) if axis != channel])
 
-    return kernel
+def _emit_bias_add_grad(context: KernelContext, arguments: Sequence[str]) -> str | None:
+    return f"{arguments[0]}.sum({_all_but_channels(context, context.inputs[0].shape.rank or 0)})"
 
 
 def _has_bias(context: KernelContext) -> bool:
@@ -70,12 +78,36 @@ def _sparse_cross_entropy(logits: Tensor, labels: Any) -> tuple[Tensor, Tensor]:
     return loss, back
 
 
+# -- connectionist temporal classification ---------------------------------------------------------
+
+
+def _merges_repeated(context: KernelContext) -> bool:
+    """Whether alignments are those of torch, in which equal labels with no blank between them are one."""
+    return bool(context.attrs["ctc_merge_repeated"] and not context.attrs["preprocess_collapse_repeated"])
+
+
+def _alignments(inputs: Tensor, indices: Any, values: Any, lengths: Any) -> tuple[Tensor, Tensor]:
+    check_alignments(inputs, indices, values, lengths)
+    blank = inputs.shape[2] - 1
+    labels = label_sequences(indices, values, inputs.shape[1], blank)
+    counts = [len(sequence) for sequence in labels]
+    fitting(bool(labels) and bool(((lengths > 0) & (lengths >= counts)).all()))
+    scores = torch.log_softmax(inputs.double(), 2)  # its sums over alignments would lose digits else
+    targets, sizes = positions(np.concatenate(labels), inputs), ints(lengths)
+    losses, reached = aten._ctc_loss(scores, targets, sizes, counts, blank, False)
+    back = aten._ctc_loss_backward(
+        torch.ones_like(losses), scores, targets, sizes, counts, losses, reached, blank, False
+    )
+    back.masked_fill_(torch.isinf(losses)[:, None], 0)  # where there is no alignment
+    return losses.to(inputs.dtype), back.to(inputs.dtype)
+
+
 ROWS: Rows = {
     "BiasAdd": row(_bias_add, takes=_has_bias),
-    "BiasAddV1": row(lambda context: torch.add),
-    "BiasAddGrad": row(_bias_add_grad),
-    "Softmax": plain(_softmax, takes=floats),
-    "LogSoftmax": plain(_log_softmax, takes=floats),
+    "BiasAddGrad": row(_bias_add_grad, emit=_emit_bias_add_grad),
+    "Softmax": plain(_softmax, takes=floats, emit="{0}.softmax(-1)"),
+    "LogSoftmax": plain(_log_softmax, takes=floats, emit="{0}.log_softmax(-1)"),
     "SoftmaxCrossEntropyWithLogits": plain(_cross_entropy, checks=True),
     "SparseSoftmaxCrossEntropyWithLogits": plain(_sparse_cross_entropy, host=[1], checks=True),
+    "CTCLoss": plain(_alignments, host=[1, 2, 3], checks=True, takes=_merges_repeated),
 }

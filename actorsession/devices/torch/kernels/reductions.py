@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, row, widened
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, known_axes, row, widened
 from actorsession.graph.registry import Kernel, KernelContext
 
 __all__ = ["ROWS"]
@@ -32,6 +32,18 @@ def _reduction(reduce: Reduce) -> Callable[[KernelContext], Kernel]:
         return kernel
 
     return make
+
+
+def _emitted(method: str) -> Callable[[KernelContext, Sequence[str]], str | None]:
+    """Return what gives a method's call, where axes are known and there are elements."""
+
+    def emit(context: KernelContext, arguments: Sequence[str]) -> str | None:
+        axes = known_axes(context, 1)
+        if not axes or not context.inputs[0].shape.num_elements():
+            return None
+        return f"{arguments[0]}.{method}({axes}, {bool(context.attrs['keep_dims'])})"
+
+    return emit
 
 
 def _log_sums(x: Tensor, axis: int) -> Tensor:
@@ -98,14 +110,14 @@ def _cumulative(function: Any, start: float) -> Callable[[KernelContext], Kernel
 
 
 ROWS: Rows = {
-    "Sum": row(_reduction(torch.sum), host=[1]),
-    "Mean": row(_reduction(torch.mean), host=[1]),
+    "Sum": row(_reduction(torch.sum), host=[1], emit=_emitted("sum")),
+    "Mean": row(_reduction(torch.mean), host=[1], emit=_emitted("mean")),
     "EuclideanNorm": row(_reduction(_norm), host=[1]),
     "Prod": row(_reduction(_product), host=[1]),
-    "Max": row(_reduction(_extremum(torch.amax, -np.inf)), host=[1], takes=floats),
-    "Min": row(_reduction(_extremum(torch.amin, np.inf)), host=[1], takes=floats),
-    "All": row(_reduction(torch.all), host=[1]),
-    "Any": row(_reduction(torch.any), host=[1]),
+    "Max": row(_reduction(_extremum(torch.amax, -np.inf)), host=[1], takes=floats, emit=_emitted("amax")),
+    "Min": row(_reduction(_extremum(torch.amin, np.inf)), host=[1], takes=floats, emit=_emitted("amin")),
+    "All": row(_reduction(torch.all), host=[1], emit=_emitted("all")),
+    "Any": row(_reduction(torch.any), host=[1], emit=_emitted("any")),
     "ArgMax": row(_arg(torch.argmax), host=[1], host_outputs=True, checks=True, takes=floats),
     "ArgMin": row(_arg(torch.argmin), host=[1], host_outputs=True, checks=True, takes=floats),
     "Cumsum": row(_cumulative(torch.cumsum, 0), host=[1]),

@@ -15,9 +15,24 @@ import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.graph.device_kernels import DeviceKernel
-from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.graph.registry import Kernel, KernelContext, lookup
 
-__all__ = ["NAMESPACE", "Refused", "Rows", "Tensor", "fitting", "floats", "ints", "narrowed", "plain", "row", "widened"]
+__all__ = [
+    "NAMESPACE",
+    "Refused",
+    "Rows",
+    "Tensor",
+    "as_on_cpu",
+    "filled",
+    "fitting",
+    "floats",
+    "ints",
+    "known_axes",
+    "narrowed",
+    "plain",
+    "row",
+    "widened",
+]
 
 NAMESPACE = SimpleNamespace(**vars(torch), permute_dims=torch.permute)
 """torch's functions by the names of the array API standard: most have them, the others are added here."""
@@ -35,6 +50,7 @@ def row(
     checks: bool = False,
     emit: str | Emit | None = None,
     takes: Callable[[KernelContext], bool] | None = None,
+    joins: Kernel | None = None,
 ) -> DeviceKernel:
     """Return the row of a kernel that is made for each node.
 
@@ -46,6 +62,7 @@ def row(
         checks: likewise.
         emit: a format string of the argument expressions, used in place of a call; or as in ``DeviceKernel``.
         takes: further conditions.
+        joins: see ``DeviceKernel``.
     """
 
     def fits(context: KernelContext) -> bool:
@@ -60,12 +77,33 @@ def row(
         return takes is None or takes(context)
 
     expression = (lambda context, arguments: emit.format(*arguments)) if isinstance(emit, str) else emit
-    return DeviceKernel(kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression)
+    return DeviceKernel(kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression, joins=joins)
 
 
 def plain(function: Callable[..., Any], **more: Any) -> DeviceKernel:
     """Return the row of an operation whose node needs no more than a function of its inputs; see ``row``."""
     return row(lambda context: function, **more)
+
+
+def as_on_cpu(context: KernelContext, arguments: Sequence[str]) -> str | None:
+    """Return the expression of the CPU's kernel, of methods that tensors have as well; for ``emit``."""
+    emit = lookup(context.op).emit
+    return None if emit is None else emit(context, arguments)
+
+
+def known_axes(context: KernelContext, index: int) -> list[int] | None:
+    """Return the axes of the first input that another input gives, if they are known, fit, and differ."""
+    value, rank = context.constant(index), context.inputs[0].shape.rank
+    if value is None or rank is None:
+        return None
+    axes = ints(value) if value.size else []
+    fits = all(-rank <= axis < rank for axis in axes) and len({axis % rank for axis in axes}) == len(axes)
+    return axes if fits else None
+
+
+def filled(shape: Any, value: Any, like: Tensor) -> Tensor:
+    """Return a new tensor, as ``full`` of ``ops.rows``."""
+    return torch.as_tensor(value, dtype=like.dtype, device=like.device).expand(shape).clone()
 
 
 class Refused(ValueError):

@@ -12,6 +12,7 @@ from actorsession.devices.torch.kernels import (
     lists,
     neural,
     normalisation,
+    quantisation,
     recurrent,
     reductions,
     signals,
@@ -19,9 +20,28 @@ from actorsession.devices.torch.kernels import (
     training,
 )
 from actorsession.devices.torch.kernels.rows import Rows
+from actorsession.graph.device_kernels import DeviceKernel
 from actorsession.graph.op_signatures import opsets
+from actorsession.graph.registry import Kernel, KernelContext, lookup
 
 __all__ = ["HOSTED", "ROWS", "TRANSPARENT"]
+
+# What is computed as other types are (``compound``, ``older_form``): those have the kernels of the device there.
+_OF_OTHERS = """
+    AccumulateNV2 BatchCholesky BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D BatchMatrixBandPart
+    BatchMatrixDeterminant BatchMatrixDiag BatchMatrixDiagPart BatchMatrixInverse BatchMatrixSetDiag BatchMatrixSolve
+    BatchMatrixSolveLs BatchMatrixTriangularSolve BatchSelfAdjointEigV2 BatchSvd BatchToSpace BiasAddV1 Concat
+    Conv3DBackpropFilter Conv3DBackpropInput Gather InTopK MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagV2
+    MatrixSetDiag MatrixSetDiagV2 Mod ScatterNdNonAliasingAdd SpaceToBatch TopK
+
+    FusedPadConv2D FusedResizeAndPadConv2D MaxPoolGradGradV2 MaxPoolGradV2 MaxPoolV2 _FusedBatchNormEx _FusedConv2D
+    _FusedDepthwiseConv2dNative _FusedMatMul
+"""
+
+
+def _of_others(context: KernelContext) -> Kernel:
+    return lookup(context.op).kernel(context)
+
 
 ROWS: Rows = {
     **elementwise.ROWS,
@@ -29,6 +49,7 @@ ROWS: Rows = {
     **linear.ROWS,
     **neural.ROWS,
     **normalisation.ROWS,
+    **quantisation.ROWS,
     **convolutions.ROWS,
     **recurrent.ROWS,
     **images.ROWS,
@@ -38,6 +59,7 @@ ROWS: Rows = {
     **lists.ROWS,
     **sparse.ROWS,
     **training.ROWS,
+    **{op: DeviceKernel(kernel=_of_others, aliases=True) for op in _OF_OTHERS.split()},
 }
 """The torch kernels by operation type."""
 
@@ -50,21 +72,39 @@ _TRANSPARENT = """
 TRANSPARENT = frozenset(_TRANSPARENT.split())
 """Operation types whose kernels pass values on and never look into them."""
 
-# What is made of values and not of arrays, and random numbers, which are the same on every device.
-_SUBJECTS = "accumulators datasets flow lists parsing queues randomness staging summaries tables text"
-# What LAPACK does for numpy as it does for torch; what only moves memory, in which numpy is as fast; and files of
-# images and of sound.
+# What is made of values and not of arrays; random numbers, which are the same on every device; coordinates, and rows of
+# any length; numbers of few bits.
+_SUBJECTS = """
+    accumulators ctc datasets flow lists parsing quantisation queues ragged randomness sampling sparse staging summaries
+    tables text
+"""
+# What LAPACK does for numpy as it does for torch; what only moves memory, in which numpy is as fast; files of images
+# and of sound, and what is heard; boxes, which are chosen one after the other; what gives whole numbers, which are the
+# host's; what torch has not, or does otherwise; and what is rarer than a kernel is worth.
 _OTHERS = """
-    BatchSelfAdjointEig Cholesky CholeskyGrad LogMatrixDeterminant Lu MatrixDeterminant MatrixInverse MatrixLogarithm
-    MatrixSolve MatrixSolveLs MatrixSquareRoot MatrixTriangularSolve Qr SelfAdjointEig SelfAdjointEigV2 Svd
-    TridiagonalSolve
+    BatchCholeskyGrad BatchSelfAdjointEig Cholesky CholeskyGrad LogMatrixDeterminant Lu MatrixDeterminant MatrixInverse
+    MatrixLogarithm MatrixSolve MatrixSolveLs MatrixSquareRoot MatrixTriangularSolve Qr SelfAdjointEig SelfAdjointEigV2
+    Svd TridiagonalSolve
 
-    DynamicPartition DynamicStitch ExtractImagePatches LinSpace MirrorPad MirrorPadGrad ParallelDynamicStitch Range
-    SparseConcat SparseReorder SparseToDense StridedSliceGrad TensorListConcat TensorScatterUpdate
+    Bitcast DynamicPartition DynamicStitch ExtractImagePatches ExtractVolumePatches ImageProjectiveTransformV2
+    ImageProjectiveTransformV3 InplaceAdd InplaceSub InplaceUpdate LinSpace MirrorPad MirrorPadGrad ParallelConcat
+    ParallelDynamicStitch Range SparseConcat SparseReorder SparseToDense StridedSliceGrad TensorListConcat
+    TensorScatterUpdate
 
-    DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage DecodeJpeg DecodePng DecodeWav DeserializeManySparse
-    DeserializeSparse EncodeJpeg EncodeJpegVariableQuality EncodePng EncodeWav RandomGammaGrad SerializeManySparse
-    SerializeSparse
+    AudioSpectrogram DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage DecodeJpeg DecodePng DecodeWav
+    DeserializeManySparse DeserializeSparse EncodeJpeg EncodeJpegVariableQuality EncodePng EncodeWav ExtractJpegShape
+    Mfcc SerializeManySparse SerializeSparse
+
+    CombinedNonMaxSuppression DrawBoundingBoxes DrawBoundingBoxesV2 NonMaxSuppression NonMaxSuppressionV2
+    NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 NonMaxSuppressionWithOverlaps
+
+    Bincount Bucketize DenseBincount HistogramFixedWidth ListDiff LowerBound NearestNeighbors Unique UniqueV2
+    UniqueWithCounts UniqueWithCountsV2 UpperBound
+
+    Betainc IgammaGradA MaxPool3DGrad Polygamma RandomGammaGrad Zeta
+
+    AdjustContrast FractionalAvgPoolGrad FractionalMaxPoolGrad IsVariableInitialized ParseSequenceExample
+    ParseSingleSequenceExample ScaleAndTranslate ScaleAndTranslateGrad TruncateDiv
 """
 HOSTED = (
     frozenset(op for subject in _SUBJECTS.split() for op in opsets()[subject])
