@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from actorsession.errors import OpError, ResourceExhaustedError, exhausted
 from actorsession.graph.device import device_name
 from actorsession.graph.dtypes import DType, resource
-from actorsession.graph.registry import Kernel, KernelContext, OpDef, lookup
+from actorsession.graph.registry import Adds, Kernel, KernelContext, OpDef, lookup
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
 
@@ -76,6 +76,7 @@ class DeviceKernel:
         takes: whether it takes the dtypes, shapes and attributes of a node; every node by default.
         aliases: whether an output may share memory with an input or with state.
         emit: as ``OpDef.emit``.
+        joins: as ``OpDef.joins``, and ``adds`` as ``OpDef.adds``.
         checks: whether it refuses some values, by any exception: the kernel of the CPU is called then, and says why.
     """
 
@@ -84,6 +85,8 @@ class DeviceKernel:
     aliases: bool = False
     checks: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
+    joins: Kernel | None = None
+    adds: Callable[[KernelContext], Adds] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +157,7 @@ def definition_of(context: KernelContext) -> OpDef:
             into=None,
             into_new=None,
             joins=None,
+            adds=None,
         )
     # The graph has checked shapes that it knows, so that an expression cannot fail for them.
     is_known = all(spec.shape.is_fully_defined() for spec in context.inputs)
@@ -167,7 +171,8 @@ def definition_of(context: KernelContext) -> OpDef:
         emit_sent=None,
         into=None,
         into_new=None,
-        joins=None,
+        joins=row.joins,
+        adds=row.adds,
         sized_by=(),
     )
 

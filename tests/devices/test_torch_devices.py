@@ -420,6 +420,71 @@ def test_runs_on_large_arrays_are_computed_block_by_block_but_in_half_precision(
         assert is_large_here
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_tangent_of_more_than_a_few_numbers_is_numpy_s(dtype: str) -> None:
+    values = np.random.default_rng(2).normal(size=(40, 40)).astype(dtype)
+    with Graph().as_default() as graph, graph.device(TORCH):
+        x = ops.placeholder(dtype, [40, 40])
+        left, right = ops.split(x, 2, 1)  # views whose rows are not one after the other
+        fetches = [ops.tanh(x), ops.tanh(left), ops.tanh(ops.transpose(right)), ops.tanh(right[:2, :2])]
+    with Session(graph=graph, config=CONFIG) as session:
+        *many, few = session.run(fetches, {x: values})
+    for got, given in zip(many, (values, values[:, :20], values[:, 20:].T), strict=True):
+        np.testing.assert_array_equal(got, np.tanh(given))
+    np.testing.assert_allclose(few, np.tanh(values[:2, 20:22]), rtol=1e-6)
+
+
+# Sizes of the factors of some products, whether they are turned round, and how many products one call adds.
+SUMS: dict[str, tuple[Any, Any, dict[str, bool], int]] = {
+    "as they are": ([3, 40], [40, 5], {}, 4),
+    "of gradients by weights": ([40, 3], [40, 5], {"transpose_a": True}, 4),
+    "of gradients by inputs": ([3, 40], [5, 40], {"transpose_b": True}, 4),
+    "both turned round": ([40, 3], [5, 40], {"transpose_a": True, "transpose_b": True}, 4),
+    "of batches of any size": ([None, 3], [None, 5], {"transpose_a": True}, 1),
+    "larger ones": ([150, 200], [200, 100], {}, 1),
+}
+
+
+@pytest.mark.parametrize("case", SUMS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "bfloat16"])
+def test_products_are_added_up_without_results_of_their_own(case: str, dtype: str) -> None:
+    left, right, turned, at_once = SUMS[case]
+    random, kind = np.random.default_rng(3), ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    with Graph().as_default() as graph, graph.device(TORCH):
+        feeds = {
+            ops.placeholder(dtype, sizes): random.normal(size=[40 if n is None else n for n in sizes]).astype(kind)
+            for sizes in (left, right) * 5
+        }
+        pairs = list(zip(*[iter(feeds)] * 2, strict=True))
+        products = [ops.matmul(*pair, **turned) for pair in pairs]
+        total, also = ops.add_n(products), products[-1] * 1.0  # so that the last one has a result
+    with Session(graph=graph, config=CONFIG) as session:
+        [part] = session.explain([total, also], list(feeds)).partitions
+        calls = re.findall(r"s\d+\((.*)\)  #", "".join(segment.source for segment in part.segments))
+        assert [call.count(",") for call in calls] == [2 * at_once] * (4 // at_once)
+        traced = session.run(total, feeds, options=RunOptions(trace_level=RunOptions.FULL_TRACE))
+        np.testing.assert_array_equal(session.run(total, feeds), traced)
+    factors = [[feeds[t].astype("c16" if dtype == "complex64" else "f8") for t in pair] for pair in pairs]
+    expected = sum(
+        (a.T if "transpose_a" in turned else a) @ (b.T if "transpose_b" in turned else b) for a, b in factors
+    )
+    np.testing.assert_allclose(traced, expected, **({"atol": 1.0} if dtype == "bfloat16" else {"atol": 1e-3}))
+
+
+def test_products_that_do_not_fit_into_a_sum_are_refused_in_the_words_of_the_cpu() -> None:
+    with Graph().as_default() as graph, graph.device(TORCH):
+        xs = [ops.placeholder("float32", [None, 3]) for _ in range(4)]
+        total = ops.add_n([ops.matmul(x, y, transpose_a=True, name=name) for x, y, name in zip(xs, xs[1:], "abc")])
+    with Session(graph=graph, config=CONFIG) as session:
+        good, bad = np.ones((2, 3), "f4"), np.ones((4, 3), "f4")
+        np.testing.assert_array_equal(session.run(total, dict.fromkeys(xs, good)), np.full((3, 3), 6.0))
+        with pytest.raises(
+            InvalidArgumentError, match=r"MatMul cannot multiply shapes \(2, 3\) and \(4, 3\)"
+        ) as refused:
+            session.run(total, dict(zip(xs, (good, good, bad, bad), strict=True)))
+        assert refused.value.node == "b"
+
+
 def test_small_products_leave_the_number_of_torch_s_threads_as_it_was() -> None:
     before, seen = torch.get_num_threads(), []
 

@@ -5,15 +5,31 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, narrowed, plain, row
 from actorsession.graph.registry import Kernel, KernelContext
 
-__all__ = ["ROWS"]
+__all__ = ["ROWS", "tanh"]
 
 aten = torch.ops.aten
+# Elements from which numpy's loop is faster: it takes 0.2 ns for each with AVX-512, torch's 2.2, and a call 0.4 us more.
+_FOR_NUMPY = 256
+
+
+def tanh(x: Tensor) -> Tensor:
+    """Return the hyperbolic tangent, by numpy where it has the memory and vector instructions."""
+    if x.is_cpu and x.dtype in (torch.float32, torch.float64) and x.numel() >= _FOR_NUMPY:
+        return torch.from_numpy(np.tanh(x.numpy()))
+    return torch.tanh(x)
+
+
+def _tanh(context: KernelContext) -> Kernel:
+    size = context.outputs[0].shape.num_elements()
+    small: Kernel = torch.tanh
+    return tanh if size is None or size >= _FOR_NUMPY else small
 
 
 def _div_no_nan(x: Tensor, y: Tensor) -> Tensor:
@@ -86,6 +102,10 @@ def _add_n(*values: Tensor) -> Tensor:
     for value in values[2:]:
         total.add_(value)
     return total
+
+
+def _join(total: Tensor, value: Tensor, out: Tensor | None = None) -> Tensor:
+    return torch.add(total, value) if out is None else out.add_(value)
 
 
 def _select(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -187,7 +207,6 @@ _UNARY: dict[str, Any] = {
     "Asinh": torch.asinh,
     "Acosh": torch.acosh,
     "Atanh": torch.atanh,
-    "Tanh": torch.tanh,
     "Sigmoid": torch.sigmoid,
     "Sign": _sign,
     "Abs": torch.abs,
@@ -247,12 +266,13 @@ ROWS: Rows = {
     **{name: plain(function, emit=emit, takes=floats) for name, (function, emit) in _FLOAT_BINARY.items()},
     **{name: plain(function) for name, function in {**_UNARY, **_GRADIENTS}.items()},
     **{name: plain(function, takes=floats) for name, function in {**_FLOAT_UNARY, **_FLOAT_GRADIENTS}.items()},
+    "Tanh": row(_tanh),
     "LeakyRelu": row(_leaky),
     "LeakyReluGrad": row(_leaky_grad),
     "ApproximateEqual": row(_near, checks=True, takes=floats),
     "Cast": row(_cast, takes=lambda context: not context.attrs.get("Truncate")),
-    "AddN": plain(_add_n),
-    "AccumulateNV2": plain(_add_n),
+    "AddN": plain(_add_n, joins=_join),
+    "AccumulateNV2": plain(_add_n, joins=_join),
     "Select": plain(_select),
     "SelectV2": plain(torch.where),
     "ClipByValue": plain(_clip, takes=floats),

@@ -9,7 +9,8 @@ import torch
 
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, plain, row
 from actorsession.devices.torch.loading import USUAL_THREADS, in_one_thread
-from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.graph.device_kernels import definition_of
+from actorsession.graph.registry import Adds, Kernel, KernelContext
 
 __all__ = ["ROWS"]
 
@@ -17,6 +18,10 @@ __all__ = ["ROWS"]
 # start costs 15 us on idle cores; where others are busy, a product of 64 x 64 took 6 us with one thread and 1.1 ms
 # with two.
 _FOR_ONE_THREAD = 1 << 21
+# Multiplications of smaller ones that are added up by one product, whose operands are theirs side by side: copying
+# these costs as much as is saved where one thread multiplies, and two of them take half of the time.
+_TOGETHER = 5 << 20
+_MOST_TOGETHER = 64  # whose operands are kept until then
 
 
 def _alone(a: Tensor, b: Tensor) -> Tensor:
@@ -59,6 +64,29 @@ def _of_matrices(context: KernelContext) -> bool:
         return False
     inner = a[0] if context.attrs["transpose_a"] else a[1]
     return bool(inner == (b[1] if context.attrs["transpose_b"] else b[0]))
+
+
+def _adds(context: KernelContext) -> Adds:
+    """Return how the products of a node, and of others of its sizes, are added up."""
+    of_a, of_b = int(not context.attrs["transpose_a"]), int(bool(context.attrs["transpose_b"]))  # the inner axes
+    fits, size = _of_matrices(context), context.outputs[0].shape.num_elements() or 0
+    multiplications = size * (context.inputs[0].shape.sizes[of_a] or 0) if fits else 0
+    is_small = 0 < multiplications <= _FOR_ONE_THREAD
+
+    def add(total: Tensor | None, *operands: Tensor) -> Tensor:
+        pairs = operands[::2], operands[1::2]
+        if not fits:
+            for a, b in zip(*pairs, strict=True):
+                if a.shape[of_a] != b.shape[of_b]:
+                    return definition_of(context).kernel(context)(a, b)  # says why
+        a, b = operands if len(operands) == 2 else (torch.cat(pairs[0], of_a), torch.cat(pairs[1], of_b))
+        a, b = a if of_a else a.t(), b.t() if of_b else b
+        product = torch.mm if total is None else total.addmm_
+        if USUAL_THREADS > 1 and size * a.shape[1] <= _FOR_ONE_THREAD:
+            return in_one_thread(product, a, b)
+        return product(a, b)
+
+    return Adds(add, min(_TOGETHER // multiplications, _MOST_TOGETHER) if is_small else 1)
 
 
 def _batch_matmul(context: KernelContext) -> Kernel:
@@ -109,7 +137,7 @@ def _band_part(x: Tensor, low: Any, high: Any) -> Tensor:
 
 
 ROWS: Rows = {
-    "MatMul": row(lambda context: _matmul(context) if _of_matrices(context) else _checked(context)),
+    "MatMul": row(lambda context: _matmul(context) if _of_matrices(context) else _checked(context), adds=_adds),
     "BatchMatMul": row(_batch_matmul),
     "BatchMatMulV2": row(_batch_matmul),
     "BatchMatMulV3": row(_batch_matmul, takes=lambda context: context.inputs[0].dtype is context.outputs[0].dtype),

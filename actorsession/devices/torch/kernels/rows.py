@@ -14,7 +14,7 @@ import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.graph.device_kernels import DeviceKernel
-from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.graph.registry import Adds, Kernel, KernelContext
 
 __all__ = ["Refused", "Rows", "Tensor", "fitting", "floats", "ints", "narrowed", "plain", "row", "widened"]
 
@@ -32,6 +32,8 @@ def row(
     checks: bool = False,
     emit: str | Emit | None = None,
     takes: Callable[[KernelContext], bool] | None = None,
+    joins: Kernel | None = None,
+    adds: Callable[[KernelContext], Adds] | None = None,
 ) -> DeviceKernel:
     """Return the row of a kernel that is made for each node.
 
@@ -43,6 +45,8 @@ def row(
         checks: likewise.
         emit: a format string of the argument expressions, used in place of a call; or as in ``DeviceKernel``.
         takes: further conditions.
+        joins: see ``DeviceKernel``.
+        adds: likewise.
     """
 
     def fits(context: KernelContext) -> bool:
@@ -57,7 +61,9 @@ def row(
         return takes is None or takes(context)
 
     expression = (lambda context, arguments: emit.format(*arguments)) if isinstance(emit, str) else emit
-    return DeviceKernel(kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression)
+    return DeviceKernel(
+        kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression, joins=joins, adds=adds
+    )
 
 
 def plain(function: Callable[..., Any], **more: Any) -> DeviceKernel:
