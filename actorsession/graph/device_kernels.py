@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from actorsession.errors import OpError, ResourceExhaustedError, exhausted
 from actorsession.graph.device import device_name
 from actorsession.graph.dtypes import DType, resource
-from actorsession.graph.registry import Adds, Kernel, KernelContext, OpDef, lookup
+from actorsession.graph.registry import Kernel, KernelContext, OpDef, SumTerm, lookup
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
 
@@ -86,7 +86,7 @@ class DeviceKernel:
     checks: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     joins: Kernel | None = None
-    adds: Callable[[KernelContext], Adds] | None = None
+    adds: Callable[[KernelContext], SumTerm] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from actorsession.graph.operation import Operation, Tensor
 
 __all__ = [
-    "ANY_INPUT", "ENTRY_POINTS", "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Adds", "Array", "Gradient",
-    "InferContext", "Kernel", "KernelContext", "OpDef", "ResourceHost", "VariableHolder", "defer",
+    "ANY_INPUT", "ENTRY_POINTS", "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Array", "Gradient",
+    "InferContext", "Kernel", "KernelContext", "OpDef", "ResourceHost", "SumTerm", "VariableHolder", "defer",
     "is_registered", "lookup", "needs_import", "register", "registered_ops",
 ]  # fmt: skip
 
@@ -226,7 +226,7 @@ class KernelContext(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Adds:
+class SumTerm:
     """How a node is a term of a sum without a result of its own.
 
     Attributes:
@@ -289,7 +289,7 @@ class OpDef:
         joins: optional function of two arrays and ``out``, for an op whose result is that of its inputs
             joined one after the other, from the first to the last; shapes and dtype are all the same.
         adds: optional third form of the kernel, for an op of one output that costs less as a term of a sum (an op
-            with ``joins``) than by itself; see ``Adds``.
+            with ``joins``) than by itself; see ``SumTerm``.
         cost: optional estimate in microseconds from input and output types, unknown dimensions given as 1;
             without it the estimate follows the output's size.
         static_value: optional evaluation of the only output while the graph is built; called for outputs of a
@@ -324,7 +324,7 @@ class OpDef:
     into: Callable[[KernelContext], Kernel | None] | None = None
     into_new: Callable[[KernelContext], Kernel | None] | None = None
     joins: Kernel | None = None
-    adds: Callable[[KernelContext], Adds] | None = None
+    adds: Callable[[KernelContext], SumTerm] | None = None
     cost: Callable[[Sequence[TensorSpec], Sequence[TensorSpec]], float] | None = None
     static_value: Callable[[InferContext], Array | None] | None = None
     sized_by: Container[int] = ()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import platform
 import re
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from tests.rows import for_each
 from tests.session.debugger_kit import BREAK, watch
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+from actorsession.devices.torch.loading import keep_freed_memory  # noqa: E402 - it imports torch
 
 TORCH = f"/device:{default_device.TORCH}:0"
 ONE = {default_device.TORCH: 1}
@@ -474,7 +477,9 @@ def test_products_are_added_up_without_results_of_their_own(case: str, dtype: st
 def test_products_that_do_not_fit_into_a_sum_are_refused_in_the_words_of_the_cpu() -> None:
     with Graph().as_default() as graph, graph.device(TORCH):
         xs = [ops.placeholder("float32", [None, 3]) for _ in range(4)]
-        total = ops.add_n([ops.matmul(x, y, transpose_a=True, name=name) for x, y, name in zip(xs, xs[1:], "abc")])
+        total = ops.add_n(
+            [ops.matmul(x, y, transpose_a=True, name=name) for x, y, name in zip(xs, xs[1:], "abc", strict=False)]
+        )
     with Session(graph=graph, config=CONFIG) as session:
         good, bad = np.ones((2, 3), "f4"), np.ones((4, 3), "f4")
         np.testing.assert_array_equal(session.run(total, dict.fromkeys(xs, good)), np.full((3, 3), 6.0))
@@ -483,6 +488,50 @@ def test_products_that_do_not_fit_into_a_sum_are_refused_in_the_words_of_the_cpu
         ) as refused:
             session.run(total, dict(zip(xs, (good, good, bad, bad), strict=True)))
         assert refused.value.node == "b"
+
+
+class Allocator:
+    """A C library, glibc or another, that notes what it is told."""
+
+    def __init__(self, *, is_glibc: bool) -> None:
+        self.told: dict[int, int] = {}
+        if is_glibc:
+            self.gnu_get_libc_version = lambda: b"2.36"
+
+    def mallopt(self, parameter: int, value: int) -> int:
+        self.told[parameter] = value
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("is_glibc", "environment", "told"),
+    [
+        (True, {"GLIBC_TUNABLES": "glibc.cpu.x86_ibt=on"}, {-3: 2**25, -1: 2**29}),
+        (True, {"GLIBC_TUNABLES": "glibc.malloc.trim_threshold=1"}, {}),
+        (True, {"MALLOC_TRIM_THRESHOLD_": "1"}, {}),
+        (False, {}, {}),
+    ],
+)
+def test_memory_is_kept_for_the_next_arrays_unless_the_user_has_said_what_to_keep(
+    is_glibc: bool, environment: dict[str, str], told: dict[int, int]
+) -> None:
+    library = Allocator(is_glibc=is_glibc)
+    assert keep_freed_memory(environment, library) == bool(told)
+    assert library.told == told
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc that gives memory back")
+def test_arrays_of_a_step_take_the_memory_of_those_of_the_last_one() -> None:
+    def step() -> int:
+        """Make some arrays, read the last first and drop each then, as gradients do; return the page faults."""
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+        arrays = [torch.zeros(2**20) for _ in range(40)]  # of 1,024 pages; together more than glibc keeps by itself
+        while arrays:
+            made = arrays.pop() + 1.0
+        assert made[0] == 1.0
+        return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
+
+    assert min([step() for _ in range(5)]) < 1024
 
 
 def test_small_products_leave_the_number_of_torch_s_threads_as_it_was() -> None:

@@ -27,7 +27,7 @@ from actorsession.extend import (
 from actorsession.extend import register_op as register
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.node import spec
-from actorsession.graph.registry import Adds, Kernel, KernelContext
+from actorsession.graph.registry import Kernel, KernelContext, SumTerm
 from actorsession.graph.shape import ShapeLike
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.codegen.compile import compile_partition
@@ -106,8 +106,8 @@ def _added(ctx: KernelContext) -> Kernel:
 
 
 _register_call("KitCall")
-_register_call("KitTerm", adds=lambda ctx: Adds(_added(ctx)))
-_register_call("KitTerms", adds=lambda ctx: Adds(_added(ctx), 2))
+_register_call("KitTerm", adds=lambda ctx: SumTerm(_added(ctx)))
+_register_call("KitTerms", adds=lambda ctx: SumTerm(_added(ctx), 2))
 _register_call("KitView", aliases=True)
 _register_call("KitKeep", keeps=frozenset({0}))
 _register_call("KitOnce", once=True)

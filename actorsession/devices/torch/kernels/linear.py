@@ -10,7 +10,7 @@ import torch
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, plain, row
 from actorsession.devices.torch.loading import USUAL_THREADS, in_one_thread
 from actorsession.graph.device_kernels import definition_of
-from actorsession.graph.registry import Adds, Kernel, KernelContext
+from actorsession.graph.registry import Kernel, KernelContext, SumTerm
 
 __all__ = ["ROWS"]
 
@@ -66,7 +66,7 @@ def _of_matrices(context: KernelContext) -> bool:
     return bool(inner == (b[1] if context.attrs["transpose_b"] else b[0]))
 
 
-def _adds(context: KernelContext) -> Adds:
+def _adds(context: KernelContext) -> SumTerm:
     """Return how the products of a node, and of others of its sizes, are added up."""
     of_a, of_b = int(not context.attrs["transpose_a"]), int(bool(context.attrs["transpose_b"]))  # the inner axes
     fits, size = _of_matrices(context), context.outputs[0].shape.num_elements() or 0
@@ -86,7 +86,7 @@ def _adds(context: KernelContext) -> Adds:
             return in_one_thread(product, a, b)
         return product(a, b)
 
-    return Adds(add, min(_TOGETHER // multiplications, _MOST_TOGETHER) if is_small else 1)
+    return SumTerm(add, min(_TOGETHER // multiplications, _MOST_TOGETHER) if is_small else 1)
 
 
 def _batch_matmul(context: KernelContext) -> Kernel:

@@ -14,7 +14,7 @@ import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.graph.device_kernels import DeviceKernel
-from actorsession.graph.registry import Adds, Kernel, KernelContext
+from actorsession.graph.registry import Kernel, KernelContext, SumTerm
 
 __all__ = ["Refused", "Rows", "Tensor", "fitting", "floats", "ints", "narrowed", "plain", "row", "widened"]
 
@@ -33,7 +33,7 @@ def row(
     emit: str | Emit | None = None,
     takes: Callable[[KernelContext], bool] | None = None,
     joins: Kernel | None = None,
-    adds: Callable[[KernelContext], Adds] | None = None,
+    adds: Callable[[KernelContext], SumTerm] | None = None,
 ) -> DeviceKernel:
     """Return the row of a kernel that is made for each node.
 
