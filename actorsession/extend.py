@@ -21,7 +21,7 @@ _NAMES = {
     "actorsession.graph.operation": "Operation Tensor",
     "actorsession.graph.registry": (
         "Array Gradient InferContext Kernel KernelContext NOT_DIFFERENTIABLE OpDef REQUIRED "
-        "ResourceHost VariableHolder register=register_op registered_ops"
+        "ResourceHost SumTerm VariableHolder register=register_op registered_ops"
     ),
     "actorsession.graph.shape": "TensorShape",
     "actorsession.ops.apply": "many node one",

@@ -21,8 +21,8 @@ from actorsession.graph.operation import Operation as Operation, Tensor as Tenso
 from actorsession.graph.registry import (
 Array as Array, Gradient as Gradient, InferContext as InferContext, Kernel as Kernel, KernelContext
 as KernelContext, NOT_DIFFERENTIABLE as NOT_DIFFERENTIABLE, OpDef as OpDef, REQUIRED as REQUIRED,
-ResourceHost as ResourceHost, VariableHolder as VariableHolder, register as register_op,
-registered_ops as registered_ops
+ResourceHost as ResourceHost, SumTerm as SumTerm, VariableHolder as VariableHolder, register as
+register_op, registered_ops as registered_ops
 )
 from actorsession.graph.shape import TensorShape as TensorShape
 from actorsession.ops.apply import many as many, node as node, one as one
@@ -90,11 +90,11 @@ __all__ = [
 "OptimiserSettings", "Partition", "PassContext", "PassGroup", "PassStatistics", "PlacedGraph",
 "PluginWarning", "ProtocolError", "REQUIRED", "RegisterGradient", "ResourceHost", "RunSignature",
 "STREAM_LIMIT", "SecurityConfig", "SessionFactory", "SessionInterface", "SessionOptions", "Shapes",
-"StepGraph", "StreamTransport", "Streams", "TcpTransport", "Tensor", "TensorShape", "TensorSpec",
-"TlsTransport", "Transport", "TransportError", "UnixTransport", "VariableHolder", "VirtualDevices",
-"WrongPeer", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "convert_to_tensor",
-"first", "get_default_graph", "many", "merged_shape", "new_incarnation", "no_outputs", "node",
-"one", "op", "parse_address", "prefer_device_type", "register_device_factory",
+"StepGraph", "StreamTransport", "Streams", "SumTerm", "TcpTransport", "Tensor", "TensorShape",
+"TensorSpec", "TlsTransport", "Transport", "TransportError", "UnixTransport", "VariableHolder",
+"VirtualDevices", "WrongPeer", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked",
+"convert_to_tensor", "first", "get_default_graph", "many", "merged_shape", "new_incarnation",
+"no_outputs", "node", "one", "op", "parse_address", "prefer_device_type", "register_device_factory",
 "register_graph_pass", "register_op", "register_session_factory", "register_transport",
 "registered_device_types", "registered_graph_passes", "registered_ops", "registration_scope",
 "same", "scalar", "transport_schemes", "unregister_graph_pass", "unregister_transport"

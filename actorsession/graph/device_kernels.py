@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from actorsession.errors import OpError, ResourceExhaustedError, exhausted
 from actorsession.graph.device import device_name
 from actorsession.graph.dtypes import DType, as_dtype, resource
-from actorsession.graph.registry import Kernel, KernelContext, OpDef, lookup
+from actorsession.graph.registry import Kernel, KernelContext, OpDef, SumTerm, lookup
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
 
@@ -80,7 +80,7 @@ class DeviceKernel:
         takes: whether it takes the dtypes, shapes and attributes of a node; every node by default.
         aliases: whether an output may share memory with an input or with state.
         emit: as ``OpDef.emit``.
-        joins: as ``OpDef.joins``; where all shapes are known.
+        joins: as ``OpDef.joins``, and ``adds`` as ``OpDef.adds``.
         checks: whether it refuses some values, by any exception: the kernel of the CPU is called then, and says why.
     """
 
@@ -90,6 +90,7 @@ class DeviceKernel:
     checks: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     joins: Kernel | None = None
+    adds: Callable[[KernelContext], SumTerm] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +201,7 @@ def definition_of(context: KernelContext) -> OpDef:
             into=None,
             into_new=None,
             joins=None,
+            adds=None,
         )
     # The graph has checked shapes that it knows, so that an expression cannot fail for them.
     is_known = all(spec.shape.is_fully_defined() for spec in context.inputs)
@@ -214,6 +216,7 @@ def definition_of(context: KernelContext) -> OpDef:
         into=None,
         into_new=None,
         joins=row.joins,
+        adds=row.adds,
         sized_by=(),
     )
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANY_INPUT", "ENTRY_POINTS", "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Array", "Gradient",
-    "InferContext", "Kernel", "KernelContext", "OpDef", "ResourceHost", "VariableHolder", "defer",
+    "InferContext", "Kernel", "KernelContext", "OpDef", "ResourceHost", "SumTerm", "VariableHolder", "defer",
     "is_registered", "lookup", "needs_import", "register", "registered_ops",
 ]  # fmt: skip
 
@@ -225,6 +225,21 @@ class KernelContext(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class SumTerm:
+    """How a node is a term of a sum without a result of its own.
+
+    Attributes:
+        kernel: ``function(total, *inputs)`` with an array of the result's shape, which it changes, or ``None`` for a
+            sum that begins with the node; it returns the sum. The inputs may be those of several nodes, one after
+            the other, that differ in nothing else.
+        at_once: how many nodes it had best be given.
+    """
+
+    kernel: Kernel
+    at_once: int = 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpDef:
     """Everything about one operation type.
@@ -278,6 +293,8 @@ class OpDef:
             new C-contiguous array of the result's shape. ``None`` from it: not for these types.
         joins: optional function of two arrays and ``out``, for an op whose result is that of its inputs
             joined one after the other, from the first to the last; shapes and dtype are all the same.
+        adds: optional third form of the kernel, for an op of one output that costs less as a term of a sum (an op
+            with ``joins``) than by itself; see ``SumTerm``.
         cost: optional estimate in microseconds from input and output types, unknown dimensions given as 1;
             without it the estimate follows the output's size.
         static_value: optional evaluation of the only output while the graph is built; called for outputs of a
@@ -313,6 +330,7 @@ class OpDef:
     into: Callable[[KernelContext], Kernel | None] | None = None
     into_new: Callable[[KernelContext], Kernel | None] | None = None
     joins: Kernel | None = None
+    adds: Callable[[KernelContext], SumTerm] | None = None
     cost: Callable[[Sequence[TensorSpec], Sequence[TensorSpec]], float] | None = None
     static_value: Callable[[InferContext], Array | None] | None = None
     sized_by: Container[int] = ()

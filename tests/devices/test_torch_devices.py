@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import platform
 import re
 from dataclasses import replace
 from pathlib import Path
+from resource import RUSAGE_THREAD, getrusage
 from typing import Any
 
 import ml_dtypes
@@ -40,7 +42,7 @@ from tests.rows import for_each
 from tests.session.debugger_kit import BREAK, watch
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-
+from actorsession.devices.torch.loading import keep_freed_memory  # noqa: E402 - it imports torch
 from tests.devices.test_torch_table import OURS, named  # noqa: E402 (needs torch)
 
 TORCH = f"/device:{default_device.TORCH}:0"
@@ -486,6 +488,103 @@ def test_each_term_of_a_sum_is_added_when_it_is_made_and_to_none_that_others_rea
             for value, expected in zip(got, [2 * session.run(v) + given + parts[1], *parts, sum(parts)], strict=True):
                 np.testing.assert_allclose(value, expected, rtol=1e-6)
         np.testing.assert_array_equal(session.run(v), [1, 2, 3])
+
+
+# Sizes of the factors of some products, whether they are turned round, and how many products one call adds.
+SUMS: dict[str, tuple[Any, Any, dict[str, bool], int]] = {
+    "as they are": ([3, 40], [40, 5], {}, 4),
+    "of gradients by weights": ([40, 3], [40, 5], {"transpose_a": True}, 4),
+    "of gradients by inputs": ([3, 40], [5, 40], {"transpose_b": True}, 4),
+    "both turned round": ([40, 3], [5, 40], {"transpose_a": True, "transpose_b": True}, 4),
+    "of batches of any size": ([None, 3], [None, 5], {"transpose_a": True}, 1),
+    "larger ones": ([150, 200], [200, 100], {}, 1),
+}
+
+
+@pytest.mark.parametrize("case", SUMS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "bfloat16"])
+def test_products_are_added_up_without_results_of_their_own(case: str, dtype: str) -> None:
+    left, right, turned, at_once = SUMS[case]
+    random, kind = np.random.default_rng(3), ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    with Graph().as_default() as graph, graph.device(TORCH):
+        feeds = {
+            ops.placeholder(dtype, sizes): random.normal(size=[40 if n is None else n for n in sizes]).astype(kind)
+            for sizes in (left, right) * 5
+        }
+        pairs = list(zip(*[iter(feeds)] * 2, strict=True))
+        products = [ops.matmul(*pair, **turned) for pair in pairs]
+        total, also = ops.add_n(products), products[-1] * 1.0  # so that the last one has a result
+    with Session(graph=graph, config=CONFIG) as session:
+        [part] = session.explain([total, also], list(feeds)).partitions
+        calls = re.findall(r"s\d+\((.*)\)  #", "".join(segment.source for segment in part.segments))
+        assert [call.count(",") for call in calls] == [2 * at_once] * (4 // at_once)
+        traced = session.run(total, feeds, options=RunOptions(trace_level=RunOptions.FULL_TRACE))
+        np.testing.assert_array_equal(session.run(total, feeds), traced)
+    factors = [[feeds[t].astype("c16" if dtype == "complex64" else "f8") for t in pair] for pair in pairs]
+    expected = sum(
+        (a.T if "transpose_a" in turned else a) @ (b.T if "transpose_b" in turned else b) for a, b in factors
+    )
+    np.testing.assert_allclose(traced, expected, **({"atol": 1.0} if dtype == "bfloat16" else {"atol": 1e-3}))
+
+
+def test_products_that_do_not_fit_into_a_sum_are_refused_in_the_words_of_the_cpu() -> None:
+    with Graph().as_default() as graph, graph.device(TORCH):
+        xs = [ops.placeholder("float32", [None, 3]) for _ in range(4)]
+        total = ops.add_n(
+            [ops.matmul(x, y, transpose_a=True, name=name) for x, y, name in zip(xs, xs[1:], "abc", strict=False)]
+        )
+    with Session(graph=graph, config=CONFIG) as session:
+        good, bad = np.ones((2, 3), "f4"), np.ones((4, 3), "f4")
+        np.testing.assert_array_equal(session.run(total, dict.fromkeys(xs, good)), np.full((3, 3), 6.0))
+        with pytest.raises(
+            InvalidArgumentError, match=r"MatMul cannot multiply shapes \(2, 3\) and \(4, 3\)"
+        ) as refused:
+            session.run(total, dict(zip(xs, (good, good, bad, bad), strict=True)))
+        assert refused.value.node == "b"
+
+
+class Allocator:
+    """A C library, glibc or another, that notes what it is told."""
+
+    def __init__(self, *, is_glibc: bool) -> None:
+        self.told: dict[int, int] = {}
+        if is_glibc:
+            self.gnu_get_libc_version = lambda: b"2.36"
+
+    def mallopt(self, parameter: int, value: int) -> int:
+        self.told[parameter] = value
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("is_glibc", "environment", "told"),
+    [
+        (True, {"GLIBC_TUNABLES": "glibc.cpu.x86_ibt=on"}, {-3: 2**25, -1: 2**29}),
+        (True, {"GLIBC_TUNABLES": "glibc.malloc.trim_threshold=1"}, {}),
+        (True, {"MALLOC_TRIM_THRESHOLD_": "1"}, {}),
+        (False, {}, {}),
+    ],
+)
+def test_memory_is_kept_for_the_next_arrays_unless_the_user_has_said_what_to_keep(
+    is_glibc: bool, environment: dict[str, str], told: dict[int, int]
+) -> None:
+    library = Allocator(is_glibc=is_glibc)
+    assert keep_freed_memory(environment, library) == bool(told)
+    assert library.told == told
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc that gives memory back")
+def test_arrays_of_a_step_take_the_memory_of_those_of_the_last_one() -> None:
+    def step() -> int:
+        """Make some arrays, read the last first and drop each then, as gradients do; return the page faults."""
+        before = getrusage(RUSAGE_THREAD).ru_minflt
+        arrays = [torch.zeros(2**20) for _ in range(40)]  # of 1,024 pages; together more than glibc keeps by itself
+        while arrays:
+            made = arrays.pop() + 1.0
+        assert made[0] == 1.0
+        return getrusage(RUSAGE_THREAD).ru_minflt - before
+
+    assert min([step() for _ in range(5)]) < 1024
 
 
 def test_small_products_leave_the_number_of_torch_s_threads_as_it_was() -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 import actorsession.ops  # noqa: F401 - registers the ops that plans are made of
 from actorsession import Graph, NodeDef, Operation, Tensor
 from actorsession.extend import (
@@ -25,6 +27,7 @@ from actorsession.extend import (
 from actorsession.extend import register_op as register
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.node import spec
+from actorsession.graph.registry import Kernel, KernelContext, SumTerm
 from actorsession.graph.shape import ShapeLike
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.codegen.compile import compile_partition
@@ -90,7 +93,21 @@ def _register_call(name: str, **flags: Any) -> None:
     )
 
 
+def _added(ctx: KernelContext) -> Kernel:
+    """What adds what a node would make of one input each to a sum."""
+    function = ctx.attrs["function"]
+
+    def add(total: Any, *inputs: Any) -> Any:
+        for each in inputs:
+            total = function(each) if total is None else np.add(total, function(each), total)
+        return total
+
+    return add
+
+
 _register_call("KitCall")
+_register_call("KitTerm", adds=lambda ctx: SumTerm(_added(ctx)))
+_register_call("KitTerms", adds=lambda ctx: SumTerm(_added(ctx), 2))
 _register_call("KitView", aliases=True)
 _register_call("KitKeep", keeps=frozenset({0}))
 _register_call("KitOnce", once=True)
@@ -109,7 +126,7 @@ def call(
     """A node that calls ``function``; its type says what the planner is told about that.
 
     ``KitCall`` makes new arrays, ``KitView`` may alias, ``KitKeep`` keeps its first input,
-    ``KitOnce`` has one value per plan, ``KitDear`` takes long.
+    ``KitOnce`` has one value per plan, ``KitDear`` takes long, ``KitTerm`` is added to sums, ``KitTerms`` by twos.
     """
     return graph.create_op(op, inputs, {"function": function, "shapes": tuple(shapes)}, name)
 

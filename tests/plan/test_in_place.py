@@ -182,6 +182,68 @@ def test_a_sum_is_noted_once_with_its_value(graph: Graph, x: Tensor) -> None:
     assert [(name, v.tolist()) for name, v in step.parts[0].notes if name == "sum"] == [("sum", [10, 20, 30])]
 
 
+def doubled(value: Any) -> Any:
+    return value * 2
+
+
+def of_op(graph: Graph, x: Tensor, op: str, count: int = 1) -> list[Tensor]:
+    return [call(graph, doubled, x, op=op).outputs[0] for _ in range(count)]
+
+
+# What is summed of a placeholder of 1, 2, 3, and the lines between the first and the last.
+TERMS: dict[str, tuple[Callable[[Graph, Tensor], list[Tensor]], list[str]]] = {
+    "alone": (
+        lambda graph, x: of_op(graph, x, "KitTerm", 3),
+        ["v4 = s1(None, v0)", "v4 = s2(v4, v0)", "v4 = s3(v4, v0)", "del v0"],
+    ),
+    "two": (lambda graph, x: of_op(graph, x, "KitTerm", 2), ["v3 = s1(None, v0)", "v3 = s2(v3, v0)", "del v0"]),
+    "by twos": (
+        lambda graph, x: of_op(graph, x, "KitTerms", 3),
+        ["v4 = s1(None, v0, v0)", "v4 = s3(v4, v0)", "del v0"],
+    ),
+    "of two kinds": (
+        lambda graph, x: [*of_op(graph, x, "KitTerms"), *of_op(graph, x, "KitTerm"), *of_op(graph, x, "KitTerms")],
+        ["v4 = s1(None, v0)", "v4 = s2(v4, v0)", "v4 = s3(v4, v0)", "del v0"],
+    ),
+    "after what is made for it": (
+        lambda graph, x: [*of_op(graph, x, "KitCall"), *of_op(graph, x, "KitTerm")],
+        ["v1 = k1(v0)", "v1 = s2(v1, v0)", "del v0"],
+    ),
+    "after what others have": (
+        lambda graph, x: [x, *of_op(graph, x, "KitTerm")],
+        ["v2 = own(v0)", "v2 = s1(v2, v0)", "del v0"],
+    ),
+    "before it": (
+        lambda graph, x: [*of_op(graph, x, "KitTerm"), *of_op(graph, x, "KitCall")],
+        ["v3 = s1(None, v0)", "v2 = k2(v0)", "del v0", "j3(v3, v2, v3)", "del v2"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TERMS)
+@pytest.mark.parametrize("traced", [False, True])
+def test_what_is_a_term_of_a_sum_alone_is_added_without_a_result_of_its_own(
+    graph: Graph, x: Tensor, case: str, traced: bool
+) -> None:
+    build, lines = TERMS[case]
+    terms = build(graph, x)
+    made, fed = made_sum(graph, terms, x), THREE.copy()
+    assert made.source()[1:-1] == lines
+    step = Step(made, [fed], traced=traced)
+    np.testing.assert_array_equal(step.run()[0], sum(THREE if term is x else doubled(THREE) for term in terms))
+    np.testing.assert_array_equal(fed, THREE)
+    # A trace has the value of each node.
+    noted = {name for name, _ in step.parts[0].notes}
+    assert noted == ({term.op.name for term in terms if term is not x} | {"sum"} if traced else set())
+
+
+def test_a_term_that_others_read_has_a_result_of_its_own(graph: Graph, x: Tensor) -> None:
+    terms = of_op(graph, x, "KitTerm", 3)
+    made = made_sum(graph, terms, x, more=[terms[1], *[-terms[2]]])
+    assert [line.partition(" = ")[2][:2] for line in lines(made, r"= [ks].*v0")] == ["s1", "k2", "k3"]
+    assert [v.tolist() for v in made.run(THREE)] == [[6, 12, 18], [2, 4, 6], [-2, -4, -6]]
+
+
 SIZE = 2**13  # of float32: the least that is worth sharing
 
 

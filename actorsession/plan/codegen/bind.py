@@ -312,6 +312,13 @@ def _into_new(context: KernelContext) -> Callable[..., Any] | None:
     return _into(context) if into is None else into(context)
 
 
+def _adds(context: KernelContext) -> Callable[..., Any]:
+    """Return the function of a node that is a term of a sum."""
+    adds = definition_of(context).adds
+    assert adds is not None
+    return adds(context).kernel
+
+
 def arrival(context: KernelContext) -> Callable[[Any], Any]:
     """Return the function that converts what a node of a device gives some time after it was started."""
     arrays = arrays_of(context.device)
@@ -333,6 +340,7 @@ _BINDERS: dict[str, Callable[[KernelContext], Any]] = {
     "o": _into,
     "n": _into_new,
     "j": lambda context: definition_of(context).joins,
+    "s": _adds,
     "a": arrival,
 }
 

@@ -101,11 +101,14 @@ class Emitter:
         self._gone: set[Ref] = set()  # the values that were overwritten
         self._joins: dict[int, list[Join]] = {}  # sums by the nodes that they wait for
         self._joined: set[int] = set()
+        self._terms: set[int] = set()  # of sums, with no results of their own
 
     def nodes(self, nodes: Sequence[int]) -> None:
         """Write nodes, producers first."""
         self._joins = joins_among(self.flow, nodes)
-        self._joined = {join.node for joins in self._joins.values() for join in joins}
+        joins = [join for joins in self._joins.values() for join in joins]
+        self._joined = {join.node for join in joins}
+        self._terms = {i for join in joins for i in join.terms}
         for unit in fused(self.flow, nodes):
             if isinstance(unit, int):
                 self._write(unit)
@@ -118,7 +121,7 @@ class Emitter:
         write = self.text.call_writers.get(self.flow.nodes[i].op)
         if write is not None:
             write(self, i)
-        elif i in self._joined:
+        elif i in self._joined or i in self._terms:
             self._check(i)
         else:
             self._node(i)
@@ -239,21 +242,48 @@ class Emitter:
     def _add_up(self, join: Join) -> None:
         inputs, total = self.flow.inputs[join.node], (join.node, 0)
         number, comment = self.number(join.node), self.comment(join.node)
-        add = self._bound("j", join.node)
-        for k in join.ready(inputs):
-            if not k:
+        for part in join.ready(inputs):
+            read, last = [inputs[k] for k in part], part.stop == len(inputs)
+            is_term = read[0][0] in join.terms
+            if not part.start and not is_term:
                 continue
-            value, last = self.value(inputs[k]), k == len(inputs) - 1
-            first = self.local(total) if k > 1 else self.value(inputs[0])
-            if k == 1 and self.is_free(inputs[0]):
-                self._over[total] = first
-                self._gone.add(inputs[0])
+            first = self.local(total)
+            if part.start == 1 and inputs[0][0] not in join.terms:
+                read, first = [inputs[0], *read], self.value(inputs[0])
+                if self.is_free(inputs[0]):
+                    self._over[total] = first
+                    self._gone.add(inputs[0])
             target = self.local(total)
-            call = f"{add}({first}, {value}, {target})"
-            if first != target:
-                call = f"{target} = {add}({first}, {value})"
-            self.line(call + comment, number, target if last else None)
-            self.release(inputs[:2] if k == 1 else inputs[k : k + 1], join.node if last else None)
+            if is_term:
+                self._add_terms(join, [inputs[k] for k in part], first if part.start else None, last=last)
+            else:
+                add, value = self._bound("j", join.node), self.value(read[-1])
+                call = (
+                    f"{add}({first}, {value}, {target})" if first == target else f"{target} = {add}({first}, {value})"
+                )
+                self.line(call + comment, number, target if last else None)
+            self.release(read, join.node if last else None)
+
+    def _add_terms(self, join: Join, refs: Sequence[Ref], first: str | None, *, last: bool) -> None:
+        """Write the call that adds terms to a sum; in traced code the terms are made as well, to be shown."""
+        flow, number, target = self.flow, self.number(join.node), self.local((join.node, 0))
+        if first is not None and first != target:  # an array of others
+            own = "own_on_device" if flow.is_of_device((join.node, 0)) else "own"
+            self.line(f"{target} = {own}({first})", number)
+            first = target
+        traced, operands = [], []
+        for ref in refs:
+            given = [self.value(each) for each in flow.inputs[ref[0]]]
+            operands += given
+            kernel, value = self._bound("k", ref[0]), self.local(ref)
+            traced += [f"t = clock(); {value} = {kernel}({', '.join(given)})"]
+            traced += [f"C.note({self.number(ref[0])}, t, {self._shown(value)}); del {value}"]
+            self._gone.add(ref)
+        call = f"{target} = {self._bound('s', refs[0][0])}({first}, {', '.join(operands)})"
+        traced += ["t = clock(); " + call] + ([f"C.note({number}, t, {self._shown(target)})"] if last else [])
+        comment = self.comment(refs[0][0])
+        self.line(call + comment, self.number(refs[0][0]), traced="; ".join(traced) + comment)
+        self.release([each for ref in refs for each in flow.inputs[ref[0]]])
 
     # -- values ----------------------------------------------------------------------------------
 
@@ -314,9 +344,12 @@ class Emitter:
     def line(self, text: str, number: int | None = None, value: str | None = None, traced: str | None = None) -> None:
         """Add a line; see ``Line``."""
         traced = None if traced is None else self.indent + traced
-        if value is not None and self.flow.arrays is not None:
-            value = f"shown({value})"
+        value = None if value is None else self._shown(value)
         self.text.code.append(Line(self.indent + text, number, value, traced))
+
+    def _shown(self, value: str) -> str:
+        """Return the expression of a value as traces have it."""
+        return value if self.flow.arrays is None else f"shown({value})"
 
     def comment(self, i: int) -> str:
         """Return the comment behind a node's line: its name, its type and where it was built."""

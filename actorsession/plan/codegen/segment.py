@@ -65,8 +65,8 @@ class Segment:
         name: of the function.
         code: its text, line by line.
         bindings: global names in the text, with the number of the node whose kernel (``k``), value (``c``) or
-            other function (``o``: ``OpDef.into``, ``n``: that or ``OpDef.into_new``, ``j``: ``OpDef.joins``)
-            each is.
+            other function (``o``: ``OpDef.into``, ``n``: that or ``OpDef.into_new``, ``j``: ``OpDef.joins``,
+            ``s``: ``OpDef.adds``) each is.
         arguments: slots of its parameters.
         results: slots of its results.
         waits: slots of the arrivals that it waits for.

@@ -6,7 +6,7 @@ Most others are sentences of array functions, in the rows of their operation typ
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,36 +18,41 @@ from actorsession.devices.torch.loading import MKL_IS_SLOW, USUAL_THREADS
 from actorsession.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from actorsession.graph.registry import Kernel, KernelContext
 
-__all__ = ["ROWS"]
+__all__ = ["ROWS", "tanh"]
 
 aten = torch.ops.aten
-
-
 # Elements from which the conversions take less than what they save.
 _FOR_NUMPY = 1 << 12
 # Functions of 32-bit floats that numpy computes so many times faster than MKL where that is slow, both in one thread.
 _FASTER: dict[str, tuple[np.ufunc, float]] = {"Tanh": (np.tanh, 12.0), "Log": (np.log, 3.3), "Exp": (np.exp, 1.9)}
 
 
-def _by_numpy(function: Kernel, ufunc: np.ufunc, times: float) -> Callable[[KernelContext], Kernel]:
-    """Return what makes the kernel of a function that numpy computes so many times faster than a thread of MKL."""
+def _by_numpy(function: Kernel, ufunc: np.ufunc, times: float) -> Kernel:
+    """Return a function that numpy computes so many times faster than a thread of MKL."""
+    if not MKL_IS_SLOW or times <= USUAL_THREADS:
+        return function
 
-    def make(context: KernelContext) -> Kernel:
-        size = context.inputs[0].shape.num_elements()
-        is_better = MKL_IS_SLOW and times > USUAL_THREADS and context.inputs[0].dtype is float32
-        if not is_better or (size is not None and size < _FOR_NUMPY):
-            return function
+    def kernel(x: Tensor) -> Tensor:
+        if x.numel() < _FOR_NUMPY or x.dtype is not torch.float32 or not x.is_cpu:
+            return function(x)
+        out = torch.empty_like(x)
+        ufunc(x.numpy(), out=out.numpy())
+        return out
 
-        def kernel(x: Tensor) -> Tensor:
-            if x.numel() < _FOR_NUMPY or not x.is_cpu:
-                return function(x)
-            out = torch.empty_like(x)
-            ufunc(x.numpy(), out=out.numpy())
-            return out
+    return kernel
 
-        return kernel
 
-    return make
+_BY_NUMPY: dict[str, Kernel] = {op: _by_numpy(getattr(torch, op.lower()), *faster) for op, faster in _FASTER.items()}
+tanh = _BY_NUMPY["Tanh"]
+
+
+def _large_by_numpy(context: KernelContext) -> Kernel:
+    spec, op = context.inputs[0], context.op
+    size = spec.shape.num_elements()
+    if spec.dtype is float32 and (size is None or size >= _FOR_NUMPY):
+        return _BY_NUMPY[op]
+    function: Kernel = getattr(torch, op.lower())
+    return function
 
 
 def _power(context: KernelContext) -> Kernel:
@@ -96,7 +101,7 @@ def _emit_sum(context: KernelContext, arguments: Sequence[str]) -> str | None:
 
 
 def _join(total: Tensor, value: Tensor, out: Tensor | None = None) -> Tensor:
-    return torch.add(total, value, out=out)
+    return torch.add(total, value) if out is None else out.add_(value)
 
 
 def _add_n(*values: Tensor) -> Tensor:
@@ -164,7 +169,7 @@ ROWS: Rows = {
     **{name: plain(function) for name, function in _FUNCTIONS.items()},
     "SigmoidGrad": plain(lambda y, dy: aten.sigmoid_backward(dy, y), takes=floats),
     "TanhGrad": plain(lambda y, dy: aten.tanh_backward(dy, y), takes=floats),
-    **{name: row(_by_numpy(getattr(torch, name.lower()), *faster)) for name, faster in _FASTER.items()},
+    **{name: row(_large_by_numpy) for name in _FASTER},
     "Pow": row(_power, emit=_emit_power),
     "Cast": row(_cast, emit=_emit_cast, takes=lambda context: not context.attrs.get("Truncate")),
     "AddN": plain(_add_n, emit=_emit_sum, joins=_join),

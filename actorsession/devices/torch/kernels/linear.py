@@ -6,16 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch.nn import functional
 
 from actorsession.devices.torch.arrays import TorchArrays
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, filled, fitting, plain, row, widened
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, filled, fitting, plain, row
 from actorsession.devices.torch.loading import MKL_IS_SLOW, USUAL_THREADS, in_one_thread
-from actorsession.graph.device_kernels import arrays_of
+from actorsession.graph.device_kernels import arrays_of, definition_of
 from actorsession.graph.dtypes import float32
-from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.graph.registry import Kernel, KernelContext, SumTerm
 from actorsession.ops.linear.matrix_diagonals import DIAGONALS
 from actorsession.ops.linear.tridiagonal import tridiagonal_product
 
@@ -34,6 +33,10 @@ _FOR_ONEDNN, _FOR_ONEDNN_UNKNOWN = 1 << 20, 1 << 23
 _NARROWEST = 8
 # What is behind ``torch.compile``; the other functions of torch take oneDNN for lower precisions only.
 _linear: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
+# Multiplications of smaller ones that are added up by one product, whose operands are theirs side by side: copying
+# these costs as much as is saved where one thread multiplies, and two of them take half of the time.
+_TOGETHER = 5 << 20
+_MOST_TOGETHER = 64  # whose operands are kept until then
 
 
 def _by_onednn(a: Tensor, b: Tensor) -> Tensor:
@@ -41,14 +44,22 @@ def _by_onednn(a: Tensor, b: Tensor) -> Tensor:
     return _linear(a, b.t(), None, "none", [], "")
 
 
+def _takes_onednn(rows: int, inner: int, columns: int, least: float) -> bool:
+    return rows * inner * columns >= least and min(rows, inner, columns) >= _NARROWEST
+
+
 def _chosen(rows: int, inner: int, columns: int, *, onednn_from: float) -> Kernel:
     """Return the function of products of matrices of such sizes on the CPU."""
     multiplications = rows * inner * columns
-    by_onednn = multiplications >= onednn_from and min(rows, inner, columns) >= _NARROWEST
+    by_onednn = _takes_onednn(rows, inner, columns, onednn_from)
     function: Kernel = _by_onednn if by_onednn else torch.mm
     if USUAL_THREADS == 1 or multiplications > (_FOR_ONE_THREAD_OF_ONEDNN if by_onednn else _FOR_ONE_THREAD):
         return function
     return lambda a, b: in_one_thread(function, a, b)
+
+
+def _has_onednn(context: KernelContext) -> bool:
+    return MKL_IS_SLOW and _linear is not None and context.outputs[0].dtype is float32
 
 
 def _multiply(context: KernelContext) -> Kernel:
@@ -56,7 +67,7 @@ def _multiply(context: KernelContext) -> Kernel:
     arrays, shared = arrays_of(context.device), torch.mm
     if not isinstance(arrays, TorchArrays) or not arrays.is_host:
         return shared
-    has_onednn = MKL_IS_SLOW and _linear is not None and context.outputs[0].dtype is float32
+    has_onednn = _has_onednn(context)
     if _of_matrices(context):
         rows, columns = context.outputs[0].shape.as_tuple()
         inner = context.inputs[0].shape.as_tuple()[0 if context.attrs["transpose_a"] else 1]
@@ -89,6 +100,35 @@ def _of_matrices(context: KernelContext) -> bool:
         return False
     inner = a[0] if context.attrs["transpose_a"] else a[1]
     return bool(inner == (b[1] if context.attrs["transpose_b"] else b[0]))
+
+
+def _adds(context: KernelContext) -> SumTerm:
+    """Return how the products of a node, and of others of its sizes, are added up."""
+    of_a, of_b = int(not context.attrs["transpose_a"]), int(bool(context.attrs["transpose_b"]))  # the inner axes
+    fits, size = _of_matrices(context), context.outputs[0].shape.num_elements() or 0
+    multiplications = size * (context.inputs[0].shape.sizes[of_a] or 0) if fits else 0
+    is_small = 0 < multiplications <= _FOR_ONE_THREAD
+    least = _FOR_ONEDNN if fits else _FOR_ONEDNN_UNKNOWN
+    onednn_from = least if _has_onednn(context) else math.inf
+
+    def add(total: Tensor | None, *operands: Tensor) -> Tensor:
+        pairs = operands[::2], operands[1::2]
+        if not fits:
+            for a, b in zip(*pairs, strict=True):
+                if a.shape[of_a] != b.shape[of_b]:
+                    return definition_of(context).kernel(context)(a, b)  # says why
+        a, b = operands if len(operands) == 2 else (torch.cat(pairs[0], of_a), torch.cat(pairs[1], of_b))
+        a, b = a if of_a else a.t(), b.t() if of_b else b
+        sizes = *a.shape, b.shape[1]
+        if a.is_cpu and _takes_onednn(*sizes, onednn_from):  # which adds to no other matrix
+            product = _chosen(*sizes, onednn_from=onednn_from)(a, b)
+            return product if total is None else total.add_(product)
+        multiply = torch.mm if total is None else total.addmm_
+        if USUAL_THREADS > 1 and size * a.shape[1] <= _FOR_ONE_THREAD:
+            return in_one_thread(multiply, a, b)
+        return multiply(a, b)
+
+    return SumTerm(add, min(_TOGETHER // multiplications, _MOST_TOGETHER) if is_small else 1)
 
 
 def _batch_matmul(context: KernelContext) -> Kernel:
@@ -157,7 +197,7 @@ def _diagonals(context: KernelContext) -> Kernel:
 
 
 ROWS: Rows = {
-    "MatMul": row(lambda context: _matmul(context) if _of_matrices(context) else _checked(context)),
+    "MatMul": row(lambda context: _matmul(context) if _of_matrices(context) else _checked(context), adds=_adds),
     "BatchMatMul": row(_batch_matmul, emit=_emit_batch_matmul),
     "BatchMatMulV2": row(_batch_matmul, emit=_emit_batch_matmul),
     "BatchMatMulV3": row(_batch_matmul, takes=lambda context: context.inputs[0].dtype is context.outputs[0].dtype),

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from actorsession.devices.torch.kernels.elementwise import tanh
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, narrowed, plain, row
 from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.opsets.recurrent.blocks import KERNELS, Cell, Weights, check_gru
@@ -31,7 +32,7 @@ class _Cell(Cell):
         w, wci, wcf, wco, b = weights
         gates = torch.addmm(b, torch.cat([x, h_prev], 1), w)
         i, ci, f, o = self._gates(gates, cs_prev.shape[1])
-        ci = torch.tanh(ci)
+        ci = tanh(ci)
         f.add_(self._bias)
         if self._peeps:
             i.addcmul_(cs_prev, wci)
@@ -44,7 +45,7 @@ class _Cell(Cell):
             cs.clamp_(-self._clip, self._clip)
         if self._peeps:
             o = torch.sigmoid(o.addcmul_(cs, wco))
-        co = torch.tanh(cs)
+        co = tanh(cs)
         return i, cs, f, o, ci, co, co * o
 
 
@@ -56,7 +57,7 @@ def _gru(x: Tensor, h: Tensor, w_ru: Tensor, w_c: Tensor, b_ru: Tensor, b_c: Ten
     """Return r, u, c and h."""
     check_gru("GRUBlockCell", x, h, w_ru, w_c, b_ru, b_c)
     r, u = torch.sigmoid(torch.addmm(b_ru, torch.cat([x, h], 1), w_ru)).chunk(2, 1)
-    c = torch.tanh(torch.addmm(b_c, torch.cat([x, h * r], 1), w_c))
+    c = tanh(torch.addmm(b_c, torch.cat([x, h * r], 1), w_c))
     return r.contiguous(), u.contiguous(), c, u * h + (1 - u) * c
 
 

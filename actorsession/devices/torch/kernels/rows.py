@@ -15,7 +15,7 @@ import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.graph.device_kernels import DeviceKernel
-from actorsession.graph.registry import Kernel, KernelContext, lookup
+from actorsession.graph.registry import Kernel, KernelContext, SumTerm, lookup
 
 __all__ = [
     "NAMESPACE",
@@ -51,6 +51,7 @@ def row(
     emit: str | Emit | None = None,
     takes: Callable[[KernelContext], bool] | None = None,
     joins: Kernel | None = None,
+    adds: Callable[[KernelContext], SumTerm] | None = None,
 ) -> DeviceKernel:
     """Return the row of a kernel that is made for each node.
 
@@ -63,6 +64,7 @@ def row(
         emit: a format string of the argument expressions, used in place of a call; or as in ``DeviceKernel``.
         takes: further conditions.
         joins: see ``DeviceKernel``.
+        adds: likewise.
     """
 
     def fits(context: KernelContext) -> bool:
@@ -77,7 +79,9 @@ def row(
         return takes is None or takes(context)
 
     expression = (lambda context, arguments: emit.format(*arguments)) if isinstance(emit, str) else emit
-    return DeviceKernel(kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression, joins=joins)
+    return DeviceKernel(
+        kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression, joins=joins, adds=adds
+    )
 
 
 def plain(function: Callable[..., Any], **more: Any) -> DeviceKernel:
