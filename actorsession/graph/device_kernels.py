@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Protocol
 
-from actorsession.errors import OpError, ResourceExhaustedError, exhausted
+from actorsession.errors import OpError, exhausted
 from actorsession.graph.device import device_name
 from actorsession.graph.dtypes import DType, resource
 from actorsession.graph.registry import Kernel, KernelContext, OpDef, lookup
@@ -99,6 +99,8 @@ class DeviceKernels:
             elementwise operations on large arrays are computed by numpy then, block by block: a device that runs one
             kernel after the other passes over memory once for each.
         hosted: operation types that are left to the kernel of the CPU on purpose, of which nothing is said.
+        memory: says how much memory of the device with a full name is taken, for a message; ``None`` if its arrays are
+            in that of the host.
     """
 
     arrays: Callable[[str], DeviceArrays]
@@ -106,6 +108,7 @@ class DeviceKernels:
     transparent: frozenset[str] = field(default_factory=frozenset)
     shares_memory: bool = False
     hosted: frozenset[str] = field(default_factory=frozenset)
+    memory: Callable[[str], str] | None = None
 
 
 _KERNELS: dict[str, DeviceKernels] = scoped({})
@@ -229,19 +232,10 @@ class _Guarded:
                 raise
             except Exception as exc:
                 if exhausted(exc) == "memory":
-                    sizes = _sizes(context, values)
-                    raise ResourceExhaustedError(f"no memory left for {context.op} of {sizes}: {exc}") from exc
+                    raise
                 return _Hosted(self._definition, self._kernels.arrays(context.device))(context)(*values)
 
         return guarded
-
-
-def _sizes(context: KernelContext, values: Sequence[Any]) -> str:
-    """Return the types of the values of a node, as text."""
-    return ", ".join(
-        f"{spec.dtype.name}{list(getattr(value, 'shape', ()))}"
-        for spec, value in zip(context.inputs, values, strict=False)
-    )
 
 
 class _OnHost:

@@ -191,6 +191,7 @@ def test_a_program_for_tensorflow_1_finds_the_gpus(gpus: ThreeGpus) -> None:
 
 
 # -- memory ----------------------------------------------------------------------------------------
+HOLDERS = r"1\.2 MiB are held between steps, by variable 'v' \(1\.0 MiB\), FIFOQueue 'q' \(256 KiB\) \["
 HUGE = 1 << 24  # rows and columns of a matrix that no machine has memory for
 
 
@@ -199,10 +200,15 @@ def test_a_lack_of_memory_is_an_error_of_the_step_and_the_session_lives(shape: A
     with Graph().as_default() as graph, graph.device("/device:TORCH_CPU:0"):
         x, y = ops.placeholder("float32", shape), ops.placeholder("float32", shape[::-1])
         product = ops.exp(ops.multiply(x, y, name="outer"))
+        v, queue = ops.Variable(ops.zeros([1 << 18]), name="v"), ops.FIFOQueue(2, "float32", [[1 << 16]], name="q")
+        put = queue.enqueue(v[: 1 << 16])
         total = ops.reduce_sum(x)
     feeds = {x: np.ones((HUGE, 1), "f4"), y: np.ones((1, HUGE), "f4")}
+    words = rf"no memory left for Mul of float32\[{HUGE}, 1\], float32\[1, {HUGE}\]: .*tried to allocate \d+ bytes.*; "
     with Session(graph=graph, config=ConfigProto(device_count={"TORCH_CPU": 1})) as session:
-        with pytest.raises(ResourceExhaustedError, match=r"no memory left.*tried to allocate \d+ bytes") as raised:
+        session.run(v.initializer)
+        session.run(put)
+        with pytest.raises(ResourceExhaustedError, match=words + HOLDERS) as raised:
             session.run(product, feeds)
         assert raised.value.node == "outer"
         assert session.run(total, feeds) == HUGE
@@ -215,23 +221,37 @@ class FullCpu(TorchCpu):
         super().__init__()
         kernels = self.kernels
         rows = {**kernels.rows, "Tanh": DeviceKernel(kernel=lambda context: self._fail)}
-        self.kernels = DeviceKernels(arrays=kernels.arrays, rows=rows)
+        self.kernels = DeviceKernels(arrays=kernels.arrays, rows=rows, memory=lambda device: f"{device[-6:]} is full")
 
     def _fail(self, x: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1.00 GiB in all")
 
 
-@for_each("shape, sizes", [([2], ""), (None, r" for Tanh of float32\[2\]")])
-def test_a_full_gpu_is_told_with_the_sizes_of_the_node(shape: Any, sizes: str) -> None:
+@for_each("shape", [[2], None])
+def test_a_full_gpu_is_told_with_the_sizes_of_the_node_and_what_is_kept_there(shape: Any) -> None:
+    words = (
+        r"no memory left for Tanh of float32\[2\]: OutOfMemoryError: .* 1\.00 GiB in all; 12 B are held between steps, "
+        r"by variable 'v' \(12 B\); FULL:0 is full"
+    )
     with registration_scope(), Graph().as_default() as graph, graph.device("/device:FULL:0"):
         register_device_factory("FULL", FullCpu())
         x = ops.placeholder("float32", shape)
         y, z = ops.tanh(x, name="y"), x + 1.0
+        # Whole numbers and the elements of queues are in the memory of the host.
+        v, whole = ops.Variable([1.0, 2.0, 3.0], name="v"), ops.Variable([1, 2], name="whole")
+        put = ops.FIFOQueue(2, "float32", [[3]]).enqueue(v)
         with Session(graph=graph) as session:
-            with pytest.raises(ResourceExhaustedError, match=f"no memory left{sizes}: .*allocate 2.00 GiB") as raised:
+            session.run([v.initializer, whole.initializer])
+            session.run(put)
+            with pytest.raises(ResourceExhaustedError, match=words) as raised:
                 session.run(y, {x: [1.0, 2.0]})
             assert (raised.value.node, raised.value.device) == ("y", "/job:localhost/replica:0/task:0/device:FULL:0")
             np.testing.assert_array_equal(session.run(z, {x: [1.0, 2.0]}), [2.0, 3.0])
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this process may have taken some")
+def test_what_torch_has_taken_of_a_gpu_is_told() -> None:
+    assert TorchGpu().taken_memory(0) == "this process has 0 B of the GPU in tensors, and keeps 0 B for more"
 
 
 # -- kernels ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from actorsession.devices.torch.arrays import TorchArrays
 from actorsession.devices.torch.kernels.tables import HOSTED, ROWS, TRANSPARENT
 from actorsession.devices.torch.loading import torch
 from actorsession.devices.torch.variables import TorchVariable
+from actorsession.drawing.text import byte_size
 from actorsession.errors import AlreadyExistsError, InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.device_kernels import DeviceKernels
@@ -79,7 +80,11 @@ class TorchGpu(DeviceFactory):
         self._numbers: dict[int, int] = {}  # of the GPU of a device, by that of the device
         self._arrays: dict[int, TorchArrays] = {}  # of a device, likewise
         self.kernels: DeviceKernels = DeviceKernels(
-            arrays=self._arrays_of, rows=ROWS, transparent=TRANSPARENT, hosted=HOSTED
+            arrays=self._arrays_of,
+            rows=ROWS,
+            transparent=TRANSPARENT,
+            hosted=HOSTED,
+            memory=lambda device: self.taken_memory(self._numbers.get(_index(device), 0)),
         )
 
     def find(self) -> int:
@@ -93,6 +98,13 @@ class TorchGpu(DeviceFactory):
     def memory(self, number: int) -> int:
         """Return the bytes of memory of a GPU."""
         return int(torch.cuda.get_device_properties(number).total_memory)
+
+    def taken_memory(self, number: int) -> str:
+        """Say how much of the memory of a GPU this process has taken."""
+        taken, kept = torch.cuda.memory_allocated(number), torch.cuda.memory_reserved(number)
+        return (
+            f"this process has {byte_size(taken)} of the GPU in tensors, and keeps {byte_size(kept - taken)} for more"
+        )
 
     def limit_memory(self, number: int, fraction: float) -> None:
         """Have the process take no more than a share of the memory of a GPU."""

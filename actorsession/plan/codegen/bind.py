@@ -194,6 +194,8 @@ class BoundPartition:
         states: state of stateful kernels by node name, shared by all plans of a session.
 
     Attributes:
+        host: as given.
+        states: as given.
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
         waits: number of arrivals and segments that each segment waits for.
         initial: the segments that wait for nothing.
@@ -205,6 +207,7 @@ class BoundPartition:
     def __init__(self, compiled: CompiledPartition, host: ResourceHost, states: dict[str, Any]) -> None:
         self.compiled = compiled
         self.device = compiled.partition.device
+        self.host, self.states = host, states
         self._label = f"actorsession plan {next(_PLANS)} on {self.device}"
         self._namespace = self._bind(host, states)
         self.segments = [

@@ -35,6 +35,7 @@ from actorsession.plan.control_flow.dataflow_partition import (
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
 from actorsession.runtime.engine.frames import Iteration, key_of
+from actorsession.runtime.engine.node_errors import node_error
 from actorsession.runtime.engine.propagate import DEAD, Propagation
 from actorsession.runtime.engine.segment_engine import RAISED, locate_error
 from actorsession.runtime.engine.suspended_nodes import SuspendedNodes
@@ -293,10 +294,7 @@ class DataflowEngine(Engine, ControlFlowContext):
         """Return the error of a node, as an ``OpError`` that names the node."""
         if plan is not None and plan.linked is not None and plan.segment is not None:
             return locate_error(exc, plan.linked, plan.segment)
-        error = from_exception(exc)
-        if plan is not None:
-            error.locate(node=plan.node.name, device=self.bound.device, source=plan.node.source)
-        return error
+        return from_exception(exc) if plan is None else node_error(exc, self.bound, plan.number)
 
     # -- transfers -----------------------------------------------------------------------------
 
