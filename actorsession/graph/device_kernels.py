@@ -18,7 +18,7 @@ from dataclasses import field, replace
 from typing import Any, Protocol
 
 from actorsession.errors import OpError, exhausted
-from actorsession.graph.device import device_name
+from actorsession.graph.device import device_name, device_task
 from actorsession.graph.dtypes import DType, resource
 from actorsession.graph.registry import Kernel, KernelContext, OpDef, lookup
 from actorsession.records import dataclass
@@ -31,6 +31,7 @@ __all__ = [
     "arrays_of",
     "definition_of",
     "kernels_of",
+    "peer_arrays",
     "register_device_kernels",
 ]
 
@@ -48,8 +49,8 @@ class DeviceArrays(Protocol):
         """Return a value as an array of the device; it is returned as it is if it is one.
 
         Args:
-            value: a numpy array or scalar of a dtype that the device holds, or an array of the device. The result may
-                share its memory; nobody writes to it afterwards.
+            value: a numpy array or scalar of a dtype that the device holds, or an array of the device or of another one
+                of its family. The result may share its memory; nobody writes to it afterwards.
         """
 
     def to_host(self, value: Any) -> Any:
@@ -101,6 +102,8 @@ class DeviceKernels:
         hosted: operation types that are left to the kernel of the CPU on purpose, of which nothing is said.
         memory: says how much memory of the device with a full name is taken, for a message; ``None`` if its arrays are
             in that of the host.
+        family: a name that device types share whose ``to_device`` takes each other's arrays: between devices of one
+            task, values go directly then. ``None`` for a type whose values always go as numpy arrays.
     """
 
     arrays: Callable[[str], DeviceArrays]
@@ -109,6 +112,7 @@ class DeviceKernels:
     shares_memory: bool = False
     hosted: frozenset[str] = field(default_factory=frozenset)
     memory: Callable[[str], str] | None = None
+    family: str | None = None
 
 
 _KERNELS: dict[str, DeviceKernels] = scoped({})
@@ -133,6 +137,19 @@ def arrays_of(device: str) -> DeviceArrays | None:
     """Return the arrays of a device, given its full name; ``None`` if they are numpy's."""
     kernels = kernels_of(device)
     return None if kernels is None else kernels.arrays(device)
+
+
+def peer_arrays(source: str, target: str) -> DeviceArrays | None:
+    """Return the arrays of a device that takes those of another device as they are; ``None`` if it does not.
+
+    Args:
+        source: full name of the other device.
+        target: full name of the device.
+    """
+    ours, theirs = kernels_of(source), kernels_of(target)
+    if ours is None or theirs is None or ours.family is None or ours.family != theirs.family:
+        return None
+    return theirs.arrays(target) if device_task(source) == device_task(target) else None
 
 
 def definition_of(context: KernelContext) -> OpDef:

@@ -265,7 +265,7 @@ class NoValues:
         return self._cpu.holds(dtype)
 
     def to_device(self, value: Any) -> Any:
-        value = self._cpu.to_device(value)
+        value = value if type(value) is torch.Tensor else self._cpu.to_device(value)
         return value.to("meta") if type(value) is torch.Tensor else value
 
     def to_host(self, value: Any) -> Any:

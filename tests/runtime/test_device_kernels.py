@@ -13,12 +13,14 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Server, ServerSettings, Session, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import register_device_factory
+from actorsession.extend import register_device_factory, registration_scope
+from tests.cluster.kit import InProcess
 from tests.nodes import make
 from tests.rows import for_each
 from tests.runtime import own_arrays
-from tests.runtime.own_arrays import Boxes
+from tests.runtime.own_arrays import Box, BoxArrays, Boxes
 from tests.runtime.toy import write_distribution
+from tests.session.debugger_kit import watch
 
 BOX = "/device:BOX:0"
 ONE = {"BOX": 1}
@@ -107,6 +109,119 @@ def test_values_go_to_other_devices_and_come_from_them() -> None:
         with session.partial([y, w], [x]) as run:
             np.testing.assert_array_equal(run.run(y, {x: [1.0, 2.0]}), [2.0, 4.0])
             np.testing.assert_array_equal(run.run(w), [6.0, 10.0])
+
+
+class CountedArrays(BoxArrays):
+    """Count the arrays that come from the host and go there."""
+
+    def __init__(self) -> None:
+        self.came = self.went = 0
+
+    def to_device(self, value: Any) -> Any:
+        self.came += not isinstance(value, Box)
+        return super().to_device(value)
+
+    def to_host(self, value: Any) -> Any:
+        self.went += isinstance(value, Box)
+        return super().to_host(value)
+
+
+CRATES = {"CRATE": 2, "CASK": 1}
+
+
+def counting(family: str | None) -> CountedArrays:
+    """Register two device types of a family, whose arrays count."""
+    arrays = CountedArrays()
+
+    class Crates(Boxes):
+        kernels = replace(Boxes.kernels, arrays=lambda device: arrays, family=family)
+
+    for name in CRATES:
+        register_device_factory(name, Crates())
+    return arrays
+
+
+def taken(value: Any) -> Any:
+    """A value behind control flow of single nodes."""
+    return make("Switch", [value, ops.constant(True)]).outputs[1] * 1.0
+
+
+# What two devices do one after the other with a vector, the first adding both results; and that result for 1, 2.
+JOURNEYS: dict[str, tuple[Any, Any, Any]] = {
+    "segments": (lambda x: x * 2.0, lambda y: y + y, [6.0, 12.0]),
+    "a kernel of the CPU": (lambda x: x * 2.0, lambda y: ops.gather(y, [1, 0]) * y, [10.0, 12.0]),
+    "a loop and a branch": (
+        lambda x: ops.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y + y), [0, x])[1],
+        lambda y: ops.cond(ops.size(y) > 1, lambda: y + y, lambda: y),
+        [12.0, 24.0],
+    ),
+    "from control flow of single nodes": (taken, lambda y: y + y, [3.0, 6.0]),
+    "to control flow of single nodes": (lambda x: x * 2.0, taken, [4.0, 8.0]),
+}
+
+
+@for_each("name", list(JOURNEYS))
+@for_each("other", ["CRATE:1", "CASK:0"])
+def test_values_go_to_another_device_of_the_family_without_the_host(name: str, other: str) -> None:
+    first, second, expected = JOURNEYS[name]
+    counts = {}
+    for family in ("crates", None):
+        with registration_scope():
+            arrays = counting(family)
+            with Graph().as_default() as graph, graph.device("/device:CRATE:0"):
+                x = ops.placeholder("float32", [2])
+                y = first(x)
+                with graph.device(f"/device:{other}"):
+                    z = second(y)
+                total = y + z
+            with Session(graph=graph, config=ConfigProto(device_count=CRATES)) as session:
+                session.run(total, {x: [0.0, 0.0]})  # makes constants of the plan
+                arrays.came = arrays.went = 0
+                np.testing.assert_array_equal(session.run(total, {x: [1.0, 2.0]}), expected)
+            counts[family] = np.array([arrays.came, arrays.went])
+    # Two values travel; what comes and goes beside them is the same.
+    np.testing.assert_array_equal(counts[None] - counts["crates"], [2, 2])
+
+
+def over_two_devices() -> tuple[Any, Any, Any]:
+    """A placeholder on one device, what another one makes of its double, and the sum of both on the CPU."""
+    with acts.device("/device:CRATE:0"):
+        x = ops.placeholder("float32", [2], name="x")
+        y = ops.multiply(x, 2.0, name="y")
+    with acts.device("/device:CRATE:1"):
+        z = ops.multiply(y, y, name="z")
+    return x, y, z
+
+
+def test_all_that_looks_at_values_on_their_way_sees_arrays_of_numpy_or_their_sizes(graph: Graph) -> None:
+    counting("crates")
+    x, y, z = over_two_devices()
+    traced, metadata = RunOptions(trace_level=RunOptions.FULL_TRACE), RunMetadata()
+    with Session(graph=graph, config=ConfigProto(device_count=CRATES)) as session:
+        with session.partial([y, z], [x]) as run:
+            np.testing.assert_array_equal(run.run(y, {x: [1.0, 2.0]}), [2.0, 4.0])
+            np.testing.assert_array_equal(run.run(z), [4.0, 16.0])
+        session.run(z, {x: [1.0, 2.0]}, watch("y", "z"))
+        assert {d.node_name: d.value.tolist() for d in session.debug_dumps()} == {"y": [2.0, 4.0], "z": [4.0, 16.0]}
+        session.run(z, {x: [1.0, 2.0]}, traced, metadata)
+    assert metadata.step_stats is not None
+    assert [(t.kind, t.nbytes) for t in metadata.step_stats.transfers] == [("send", 8), ("recv", 8)]
+
+
+async def test_values_go_directly_within_a_server_and_by_way_of_the_host_to_another() -> None:
+    arrays = counting("crates")
+    with Graph().as_default() as graph, graph.device("/job:worker/task:0"):
+        x, _, z = over_two_devices()
+        with graph.device("/job:worker/task:1/device:CRATE:0"):
+            far = z + z
+    async with (
+        InProcess({"worker": 2}, config=ConfigProto(device_count=CRATES)) as cluster,
+        AsyncSession(cluster.target(), graph=graph) as session,
+    ):
+        for _ in range(2):
+            arrays.came = arrays.went = 0
+            np.testing.assert_array_equal(await session.run(far, {x: [1.0, 2.0]}), [8.0, 32.0])
+        assert (arrays.came, arrays.went) == (2, 2)  # a feed, what goes to the other task and comes there, a fetch
 
 
 def test_control_flow_of_single_nodes_takes_its_values() -> None:

@@ -88,7 +88,7 @@ class TorchArrays:
     def to_device(self, value: Any) -> Any:
         """See ``DeviceArrays.to_device``; a list and other variants are returned as they are."""
         if type(value) is Tensor:
-            return value
+            return value if value.device == self.device else self._copied(value)
         if self.is_host and isinstance(value, _NUMBERS):
             array = np.asarray(value)
             if array.dtype in _ALIKE and array.flags.writeable:
@@ -99,10 +99,17 @@ class TorchArrays:
         if not isinstance(value, _NUMBERS) or _is_object(value):
             return value
         tensor = borrowed(value)
-        if self.is_host:
-            return tensor
-        # From pinned memory the copy waits for nothing that was launched before; torch keeps it until then.
-        return tensor.pin_memory().to(self.device, non_blocking=True)
+        return tensor if self.is_host else self._copied(tensor)
+
+    def _copied(self, tensor: Tensor) -> Tensor:
+        """Return the copy of a tensor of the host or of another device; it waits only where the host gets it."""
+        if self.device.type != "cuda":
+            return tensor.to(self.device)
+        if tensor.is_cpu:
+            # From pinned memory the copy waits for nothing that was launched before; torch keeps it until then.
+            tensor = tensor.pin_memory()
+        # One from another GPU comes behind what was launched there, and what is launched here comes behind it.
+        return tensor.to(self.device, non_blocking=True)
 
     def to_host(self, value: Any) -> Any:
         """See ``DeviceArrays.to_host``."""

@@ -23,6 +23,7 @@ from actorsession.whole_numbers import is_index
 
 __all__ = ["TorchCpu", "TorchGpu", "visible_gpus"]
 
+_FAMILY = "torch"
 _log = logging.getLogger(__name__)
 
 
@@ -34,7 +35,12 @@ class TorchCpu(CpuFactory):
     def __init__(self) -> None:
         self._arrays = TorchArrays()
         self.kernels: DeviceKernels = DeviceKernels(
-            arrays=lambda device: self._arrays, rows=ROWS, transparent=TRANSPARENT, hosted=HOSTED, shares_memory=True
+            arrays=lambda device: self._arrays,
+            rows=ROWS,
+            transparent=TRANSPARENT,
+            hosted=HOSTED,
+            shares_memory=True,
+            family=_FAMILY,
         )
 
     def list_physical_devices(self) -> Sequence[str]:
@@ -85,6 +91,7 @@ class TorchGpu(DeviceFactory):
             transparent=TRANSPARENT,
             hosted=HOSTED,
             memory=lambda device: self.taken_memory(self._numbers.get(_index(device), 0)),
+            family=_FAMILY,
         )
 
     def find(self) -> int:

@@ -156,8 +156,12 @@ class Emitter:
         arguments = [self.value(ref) for ref in flow.inputs[i]]
         if op is None:
             assert node.op == SEND, f"{node.op} cannot be a node of a segment"
-            value = self.on_host(flow.inputs[i][0], arguments[0]) if arguments else "TOKEN"
-            self.line(f"C.send({len(text.sends)}, {value}){comment}", number, "None")
+            sent = len(text.sends)
+            if flow.peer(i) is not None:
+                value = f"on_peer[{sent}]({arguments[0]})"
+            else:
+                value = self.on_host(flow.inputs[i][0], arguments[0]) if arguments else "TOKEN"
+            self.line(f"C.send({sent}, {value}){comment}", number, "None")
             text.sends.append(node.attrs["key"])
             return
         context = self._check(i)

@@ -300,9 +300,9 @@ class DataflowEngine(Engine, ControlFlowContext):
 
     def _send(self, plan: NodePlan, iteration: Iteration, values: Any, dead: bool) -> None:
         key = key_of(plan, iteration)
-        value = values[0] if values and not dead else CONTROL_TOKEN
-        if plan.convert is not None:
-            value = plan.convert(value)
+        value = CONTROL_TOKEN
+        if values and not dead:
+            value = values[0] if plan.convert is None else plan.convert(values[0])
         if self.step.collector is not None:
             self.step.collector.add_transfer("send", key, self.bound.device, value)
         self.step.rendezvous.send(key, value, dead)
