@@ -26,9 +26,11 @@ from actorsession.registrations import scoped
 
 __all__ = [
     "DeviceArrays",
+    "DeviceClock",
     "DeviceKernel",
     "DeviceKernels",
     "arrays_of",
+    "clock_of",
     "definition_of",
     "kernels_of",
     "peer_arrays",
@@ -62,6 +64,16 @@ class DeviceArrays(Protocol):
 
     def own(self, value: Any) -> Any:
         """Return an array of the device that shares memory with nothing."""
+
+
+class DeviceClock(Protocol):
+    """The clock of a device whose kernels run after the host has gone on, for steps that are traced."""
+
+    def mark(self) -> Any:
+        """Return a mark behind all that this thread has launched on the device; nothing waits for it."""
+
+    def seconds(self, since: Any, until: Any) -> float:
+        """Return the time between the moments in which the device reaches two marks; wait for both."""
 
 
 def _all(context: KernelContext) -> bool:
@@ -104,6 +116,8 @@ class DeviceKernels:
             in that of the host.
         family: a name that device types share whose ``to_device`` takes each other's arrays: between devices of one
             task, values go directly then. ``None`` for a type whose values always go as numpy arrays.
+        clock: returns the clock of the device with a full name; ``None``, as it may give too, if kernels have run when
+            they return.
     """
 
     arrays: Callable[[str], DeviceArrays]
@@ -113,6 +127,7 @@ class DeviceKernels:
     hosted: frozenset[str] = field(default_factory=frozenset)
     memory: Callable[[str], str] | None = None
     family: str | None = None
+    clock: Callable[[str], DeviceClock | None] | None = None
 
 
 _KERNELS: dict[str, DeviceKernels] = scoped({})
@@ -137,6 +152,12 @@ def arrays_of(device: str) -> DeviceArrays | None:
     """Return the arrays of a device, given its full name; ``None`` if they are numpy's."""
     kernels = kernels_of(device)
     return None if kernels is None else kernels.arrays(device)
+
+
+def clock_of(device: str) -> DeviceClock | None:
+    """Return the clock of a device, given its full name; ``None`` if the host's says when its kernels run."""
+    kernels = kernels_of(device)
+    return None if kernels is None or kernels.clock is None else kernels.clock(device)
 
 
 def peer_arrays(source: str, target: str) -> DeviceArrays | None:

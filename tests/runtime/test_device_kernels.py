@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Server, ServerSettings, Session, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import register_device_factory, registration_scope
+from actorsession.extend import DeviceKernel, register_device_factory, registration_scope
 from tests.cluster.kit import InProcess
 from tests.nodes import make
 from tests.rows import for_each
@@ -194,7 +195,7 @@ def over_two_devices() -> tuple[Any, Any, Any]:
 
 
 def test_all_that_looks_at_values_on_their_way_sees_arrays_of_numpy_or_their_sizes(graph: Graph) -> None:
-    counting("crates")
+    arrays = counting("crates")
     x, y, z = over_two_devices()
     traced, metadata = RunOptions(trace_level=RunOptions.FULL_TRACE), RunMetadata()
     with Session(graph=graph, config=ConfigProto(device_count=CRATES)) as session:
@@ -203,7 +204,12 @@ def test_all_that_looks_at_values_on_their_way_sees_arrays_of_numpy_or_their_siz
             np.testing.assert_array_equal(run.run(z), [4.0, 16.0])
         session.run(z, {x: [1.0, 2.0]}, watch("y", "z"))
         assert {d.node_name: d.value.tolist() for d in session.debug_dumps()} == {"y": [2.0, 4.0], "z": [4.0, 16.0]}
-        session.run(z, {x: [1.0, 2.0]}, traced, metadata)
+        counts = []
+        for observed in ((), (traced, metadata)):
+            arrays.came = arrays.went = 0
+            session.run(z, {x: [1.0, 2.0]}, *observed)
+            counts.append((arrays.came, arrays.went))
+        assert counts == [(1, 1), (1, 1)]  # a trace needs no values
     assert metadata.step_stats is not None
     assert [(t.kind, t.nbytes) for t in metadata.step_stats.transfers] == [("send", 8), ("recv", 8)]
 
@@ -270,6 +276,81 @@ def test_a_trace_measures_its_values() -> None:
     assert metadata.step_stats is not None
     [stats] = [node for device in metadata.step_stats.dev_stats for node in device.node_stats if node.node_name == "y"]
     assert stats.output[0].tensor_description.allocated_bytes == 8
+
+
+class Stream:
+    """Runs kernels long after they were launched: a product takes 10 s of its own time, a sum 20 s.
+
+    Args:
+        fails: whether it can no longer say when it was at a mark.
+    """
+
+    def __init__(self, fails: bool = False) -> None:
+        self.time, self.marks, self._fails = 0.0, 0, fails
+
+    def kernel(self, function: Any, seconds: float) -> Any:
+        def launched(*boxes: Box) -> Box:
+            self.time += seconds
+            return Box(function(*[box.array for box in boxes]))
+
+        return DeviceKernel(kernel=lambda context: launched, takes=lambda context: context.inputs[0].dtype == "float32")
+
+    def mark(self) -> float:
+        self.marks += 1
+        return self.time
+
+    def seconds(self, since: float, until: float) -> float:
+        if self._fails:
+            raise RuntimeError("an illegal memory access was encountered")
+        return until - since
+
+
+def summed(x: Any, y: Any) -> Any:
+    return ops.add(ops.multiply(x, y, name="mul"), y, name="add")
+
+
+def looped(x: Any) -> Any:
+    return ops.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, ops.multiply(y, y, name="mul")), [0, x])[1]
+
+
+# What is built, and how long the device runs its nodes called "mul" and "add"; "exp" is one of the host.
+TIMED: dict[str, Any] = {
+    "a segment": (lambda x: ops.exp(summed(x, x), name="exp"), [10, 20, 0]),
+    "a loop": (looped, [10, 10]),
+    "control flow of single nodes": (lambda x: summed(taken(x), x), [10, 20]),
+}
+
+
+@for_each("name", list(TIMED))
+@for_each("fails", [False, True])
+def test_a_trace_says_when_the_device_has_run_a_kernel(name: str, fails: bool) -> None:
+    build, seconds = TIMED[name]
+    stream = Stream(fails)
+
+    class Streamed(Boxes):
+        rows = {"AddV2": stream.kernel(np.add, 20.0), "Mul": stream.kernel(np.multiply, 10.0)}
+        kernels = replace(Boxes.kernels, rows=rows, clock=lambda device: stream)
+
+    with registration_scope(), Graph().as_default() as graph, graph.device("/device:STREAM:0"):
+        register_device_factory("STREAM", Streamed())
+        x = ops.placeholder("float32", [2])
+        y = build(x)
+        metadata = RunMetadata()
+        with Session(graph=graph) as session:
+            session.run(y, {x: [1.0, 2.0]})
+            assert stream.marks == 0
+            session.run(y, {x: [1.0, 2.0]}, RunOptions(trace_level=RunOptions.FULL_TRACE), metadata)
+    assert metadata.step_stats is not None
+    nodes = [node for node in metadata.step_stats.nodes if node.node in ("mul", "add", "exp", "while/mul")]
+    assert len(nodes) == len(seconds)
+    if fails:
+        assert all(0 < node.end - node.start < 10 for node in nodes)  # those of launching
+        return
+    assert [round(node.end - node.start, 6) for node in nodes] == seconds
+    assert all(before.end <= after.start + 1e-6 for before, after in itertools.pairwise(nodes))
+    # The end of the last is what the host's clock said when the device had come so far.
+    [phase] = [phase for phase in metadata.step_stats.phases if phase.kind == "step"]
+    assert phase.began <= nodes[-1].end <= phase.ended
 
 
 def test_what_a_kernel_cannot_do_the_cpu_s_says() -> None:

@@ -318,8 +318,6 @@ class Emitter:
     def line(self, text: str, number: int | None = None, value: str | None = None, traced: str | None = None) -> None:
         """Add a line; see ``Line``."""
         traced = None if traced is None else self.indent + traced
-        if value is not None and self.flow.arrays is not None:
-            value = f"shown({value})"
         self.text.code.append(Line(self.indent + text, number, value, traced))
 
     def comment(self, i: int) -> str:

@@ -259,18 +259,24 @@ class DataflowEngine(Engine, ControlFlowContext):
         if plan.segment is not None:
             outputs = self._run_function(plan, values)
         else:
+            start = self._start()
             result = plan.function(*values)
             seconds = (nanos() - begin) * 1e-9
             if seconds > policy.offload_above:
                 policy.record_node(plan, seconds)
-            outputs = self._outputs(plan, result, begin)
+            outputs = self._outputs(plan, result, start)
         self._propagation.give(plan, iteration, outputs)
 
-    def compute(self, plan: NodePlan, values: Sequence[Any], begin: int) -> Sequence[Any]:
+    def compute(self, plan: NodePlan, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of a node that does not suspend, one per output; callable from any thread."""
         if plan.segment is not None:
             return self._run_function(plan, values)
-        return self._outputs(plan, plan.function(*values), begin)
+        start = self._start()
+        return self._outputs(plan, plan.function(*values), start)
+
+    def _start(self) -> Any:
+        """Return what a trace needs of the moment at which a node begins; see ``BoundPartition.start``."""
+        return None if self.step.collector is None else self.bound.start()
 
     def _run_function(self, plan: NodePlan, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of a functional control flow operation."""
@@ -283,11 +289,11 @@ class DataflowEngine(Engine, ControlFlowContext):
         converted = plan.convert(fetched if len(fetched) > 1 else fetched[0])
         return converted if len(fetched) > 1 else (converted,)
 
-    def _outputs(self, plan: NodePlan, result: Any, begin: int) -> Sequence[Any]:
+    def _outputs(self, plan: NodePlan, result: Any, start: Any) -> Sequence[Any]:
         """Return the results of a kernel as one value per output; record them if the step is traced."""
         outputs: Sequence[Any] = (result,) if plan.outputs == 1 else result or ()
         if self.step.collector is not None:
-            self.step.collector.add_suspended(self.bound, plan.number, begin, outputs)
+            self.step.collector.add_suspended(self.bound, plan.number, start, outputs)
         return outputs
 
     def located_at(self, plan: NodePlan | None, exc: BaseException) -> OpError:
@@ -350,7 +356,7 @@ class PooledNode(OffloadedWork):
         begin = policy.nanos()
         self.is_running = True
         try:
-            self._found = engine.compute(plan, self._values, begin)
+            self._found = engine.compute(plan, self._values)
         except RAISED as exc:
             return engine.step.abort_error or engine.located_at(plan, exc)
         seconds = (policy.nanos() - begin) * 1e-9

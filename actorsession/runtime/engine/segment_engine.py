@@ -266,7 +266,7 @@ class SegmentEngine(Engine):
             self._suspended = SuspendedNodes()
         self._suspended.add(self, number, pending)
 
-    def note(self, number: int, start: int, value: Any) -> None:
+    def note(self, number: int, start: Any, value: Any) -> None:
         """Do nothing: traced code gets a ``Recorder``."""
 
 
@@ -327,7 +327,7 @@ class PooledSegment(OffloadedWork, SegmentContext):
         """See ``SegmentContext.check``."""
         self.engine.check()
 
-    def note(self, number: int, start: int, value: Any) -> None:
+    def note(self, number: int, start: Any, value: Any) -> None:
         """Do nothing: traced code gets a ``Recorder``."""
 
 
