@@ -17,16 +17,24 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession import ConfigProto, GPUOptions, Graph, Session, as_dtype, ops
-from actorsession.errors import AlreadyExistsError, InvalidArgumentError, OpError, ResourceExhaustedError
+from actorsession.errors import (
+    AlreadyExistsError,
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    UnimplementedError,
+)
 from actorsession.extend import DeviceKernel, DeviceKernels, register_device_factory, registration_scope
-from tests.default_device import TYPE
+from tests.default_device import LOCAL, TYPE
 from tests.ops.table.row import Row
 from tests.ops.test_table import EVERY, skip_without
 from tests.rows import for_each
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from actorsession.devices.torch.factories import TorchCpu, TorchGpu, visible_gpus  # noqa: E402 (needs torch)
+from actorsession.devices.torch.arrays import TorchArrays  # noqa: E402 (needs torch)
+from actorsession.devices.torch.factories import TorchCpu, TorchGpu, visible_gpus  # noqa: E402
+from actorsession.devices.torch.gpus import CUDA, KINDS, MPS  # noqa: E402
 
 pytestmark = pytest.mark.skipif(TYPE == "GPU", reason="the tests register the type themselves")
 
@@ -34,21 +42,19 @@ pytestmark = pytest.mark.skipif(TYPE == "GPU", reason="the tests register the ty
 class ThreeGpus(TorchGpu):
     """Finds three GPUs, and notes how their memory is limited."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, **kind: Any) -> None:
         self.limits: list[tuple[int, float]] = []
-
-    def find(self) -> int:
-        return 3
-
-    def arrays(self, number: int) -> Any:
-        return TorchCpu().kernels.arrays("")
-
-    def memory(self, number: int) -> int:
-        return (number + 1) << 30
-
-    def limit_memory(self, number: int, fraction: float) -> None:
-        self.limits.append((number, fraction))
+        standing_in = replace(
+            CUDA,
+            find=lambda: 3,
+            arrays=lambda number: TorchArrays(),
+            memory=lambda number: (number + 1) << 30,
+            taken=lambda number: ((number + 1) << 20, (number + 1) << 30),
+            limit=lambda number, fraction: self.limits.append((number, fraction)),
+            clock=lambda number: None,
+        )
+        self.kinds = (replace(standing_in, **kind),)
+        super().__init__()
 
 
 @pytest.fixture
@@ -249,51 +255,134 @@ def test_a_full_gpu_is_told_with_the_sizes_of_the_node_and_what_is_kept_there(sh
             np.testing.assert_array_equal(session.run(z, {x: [1.0, 2.0]}), [2.0, 3.0])
 
 
+def test_what_torch_has_taken_of_a_gpu_is_told(gpus: ThreeGpus) -> None:
+    gigabytes(ConfigProto(gpu_options=seeing("2")))  # GPU:0 is the third
+    memory = gpus.kernels.memory
+    assert memory is not None
+    assert memory(LOCAL + "GPU:0") == "this process has 3.0 MiB of the GPU in tensors and keeps 3.0 GiB in all"
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this process may have taken some")
-def test_what_torch_has_taken_of_a_gpu_is_told() -> None:
-    assert TorchGpu().taken_memory(0) == "this process has 0 B of the GPU in tensors, and keeps 0 B for more"
+def test_torch_says_what_it_has_taken() -> None:
+    assert CUDA.taken(0) == (0, 0)
+
+
+# -- Apple's GPUs ----------------------------------------------------------------------------------
+@for_each("cuda, mps, chosen", [(2, 1, CUDA), (2, 0, CUDA), (0, 1, MPS), (0, 0, CUDA)])
+def test_the_gpus_are_those_of_the_first_kind_that_is_there(cuda: int, mps: int, chosen: Any) -> None:
+    class Looking(TorchGpu):
+        kinds = tuple([replace(kind, find=partial(int, n)) for kind, n in zip(KINDS, (cuda, mps), strict=True)])
+
+    factory = Looking()
+    assert factory.kind.lacks == chosen.lacks
+    assert len(factory.list_physical_devices()) == (cuda or mps)
+    assert TorchGpu.kinds == (CUDA, MPS)
+
+
+WIDE = {torch.float64, torch.complex128}
+
+
+class NarrowArrays(TorchArrays):
+    """Arrays of torch's CPU as those of Apple's GPUs, which fail where they get doubles."""
+
+    def __init__(self) -> None:
+        super().__init__("cpu", lacks=MPS.lacks)
+
+    def to_device(self, value: Any) -> Any:
+        value = super().to_device(value)
+        assert type(value) is not torch.Tensor or value.dtype not in WIDE
+        return value
+
+
+def wide_program() -> tuple[Any, Any, list[Any]]:
+    """Variables of both widths that an optimiser moves: initialiser, step, what is compared."""
+    wide = tf.get_variable("wide", initializer=np.linspace(-1, 1, 6).reshape(2, 3), use_resource=True)
+    narrow = tf.get_variable("narrow", initializer=np.ones((3, 2), "f4"), use_resource=True)
+    product = tf.matmul(wide, tf.cast(narrow, tf.float64))
+    rows = tf.map_fn(lambda row: row * row, product)
+    wave = tf.cast(tf.abs(tf.cast(product, tf.complex128) * 1j), tf.float32)
+    loss = tf.reduce_sum(rows) + tf.cast(tf.reduce_sum(wave * wave), tf.float64)
+    step = tf.train.AdamOptimizer(0.1).minimize(loss)
+    return tf.global_variables_initializer(), step, [wide, narrow, rows, wave, loss]
+
+
+def test_doubles_stay_those_of_the_host_where_the_gpu_has_none() -> None:
+    got = []
+    for device in ("/gpu:0", "/cpu:0"):
+        with registration_scope(), tf.Graph().as_default() as graph, graph.device(device):
+            register_device_factory("GPU", factory := NotingGpu(arrays=lambda number: NarrowArrays(), lacks=MPS.lacks))
+            initialiser, step, compared = wide_program()
+            with tf.Session(graph=graph) as session:
+                session.run(initialiser)
+                for _ in range(3):
+                    session.run(step)
+                got.append(session.run(compared))
+        assert factory.refused == []
+        assert factory.given.isdisjoint(WIDE)
+        assert (torch.float32 in factory.given) is (device == "/gpu:0")
+    for ours, theirs in zip(*got, strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+class WithoutTanh(ThreeGpus):
+    """torch has no hyperbolic tangent there."""
+
+    def __init__(self, **kind: Any) -> None:
+        super().__init__(**kind)
+        rows = {**self.kernels.rows, "Tanh": replace(self.kernels.rows["Tanh"], kernel=self._missing, emit=None)}
+        self.kernels = replace(self.kernels, rows=rows)
+
+    def _missing(self, context: Any) -> Any:
+        def missing(x: Any) -> Any:
+            raise NotImplementedError("The operator 'aten::tanh.out' is not currently implemented for the MPS device")
+
+        return missing
+
+
+def test_what_torch_has_no_kernel_for_on_apple_s_gpus_the_cpu_does() -> None:
+    for lacks in (MPS.lacks, CUDA.lacks):
+        with registration_scope(), Graph().as_default() as graph, graph.device("/gpu:0"):
+            register_device_factory("GPU", WithoutTanh(lacks=lacks))
+            x = ops.placeholder("float32", [2])
+            y = ops.tanh(x) * 2.0
+            with Session(graph=graph) as session:
+                if lacks:
+                    np.testing.assert_array_equal(session.run(y, {x: [0.0, 0.0]}), [0.0, 0.0])
+                else:
+                    with pytest.raises(UnimplementedError, match=r"aten::tanh\.out"):
+                        session.run(y, {x: [0.0, 0.0]})
 
 
 # -- kernels ---------------------------------------------------------------------------------------
-class NoValues:
+class NoValues(TorchArrays):
     """Tensors without values, of torch's device ``meta``: most kernels take none of the host beside them."""
 
     def __init__(self) -> None:
-        self._cpu = TorchCpu().kernels.arrays("")
-
-    def holds(self, dtype: Any) -> bool:
-        return self._cpu.holds(dtype)
-
-    def to_device(self, value: Any) -> Any:
-        value = value if type(value) is torch.Tensor else self._cpu.to_device(value)
-        return value.to("meta") if type(value) is torch.Tensor else value
+        super().__init__("meta")
 
     def to_host(self, value: Any) -> Any:
         if type(value) is not torch.Tensor:
-            return type(self._cpu).to_host(self, value)  # of a list, whose items come here
+            return super().to_host(value)  # of a list, whose items come here
         assert value.is_meta, "a kernel has left a tensor on the host"
-        return self._cpu.to_host(torch.zeros(value.shape, dtype=value.dtype))
-
-    def own(self, value: Any) -> Any:
-        return self.to_device(value)
+        return TorchArrays().to_host(torch.zeros(value.shape, dtype=value.dtype))
 
 
-class NoValueGpu(ThreeGpus):
-    """Its kernels note what they refuse, which the CPU's kernels would otherwise do in silence."""
+class NotingGpu(ThreeGpus):
+    """Its kernels note what they get, and what they refuse, which those of the CPU would otherwise do in silence."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, **kind: Any) -> None:
+        super().__init__(**kind)
         self.refused: list[str] = []
-        rows = {op: replace(row, kernel=partial(self._noting, row)) for op, row in self.kernels.rows.items()}
+        self.given: set[torch.dtype] = set()
+        rows = {op: replace(row, kernel=partial(self._noting, row), emit=None) for op, row in self.kernels.rows.items()}
         self.kernels = replace(self.kernels, rows=rows)
-
-    def arrays(self, number: int) -> Any:
-        return NoValues()
 
     def _noting(self, row: DeviceKernel, context: Any) -> Any:
         function = row.kernel(context)
 
         def noting(*values: Any) -> Any:
+            self.given.update([value.dtype for value in values if type(value) is torch.Tensor])
             try:
                 return function(*values)
             except Exception as error:
@@ -310,7 +399,7 @@ MIXED = re.compile(r"expected device|same device|two devices|can't convert meta|
 def test_no_kernel_takes_tensors_of_the_host_for_those_of_the_device(row: Row) -> None:
     skip_without(row)
     with registration_scope():
-        register_device_factory("GPU", factory := NoValueGpu())
+        register_device_factory("GPU", factory := NotingGpu(arrays=lambda number: NoValues()))
         with Graph().as_default() as graph, graph.device("/gpu:0"):
             arrays = [np.asarray(array) for array in next(iter(row.inputs), ())]
             feeds = {ops.placeholder(as_dtype(array.dtype), None): array for array in arrays}

@@ -6,6 +6,7 @@ before they begin; those that a kernel needs on the device go there with the cal
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -27,7 +28,7 @@ TORCH_TYPES: dict[DType, torch.dtype] = {
     complex128: torch.complex128,
     bool_: torch.bool,
 }
-"""The dtypes whose tensors a torch device holds."""
+"""The dtypes whose tensors torch devices hold, unless they lack some."""
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _CONJUGATED = frozenset({torch.complex64, torch.complex128})
@@ -72,18 +73,21 @@ class TorchArrays:
 
     Args:
         device: torch's name of the device.
+        lacks: the dtypes of ``TORCH_TYPES`` that it has no tensors of.
 
     Attributes:
+        types: the dtypes whose tensors it holds.
         is_host: whether the arrays are in the memory of the host, and so are numpy's as well.
     """
 
-    def __init__(self, device: str = "cpu") -> None:
+    def __init__(self, device: str = "cpu", lacks: Set[DType] = frozenset()) -> None:
+        self.types = {dtype: known for dtype, known in TORCH_TYPES.items() if dtype not in lacks}
         self.device = torch.device(device)
         self.is_host = self.device.type == "cpu"
 
     def holds(self, dtype: DType) -> bool:
         """See ``DeviceArrays.holds``: lists of tensors are the device's, too."""
-        return dtype in TORCH_TYPES or dtype is variant
+        return dtype in self.types or dtype is variant
 
     def to_device(self, value: Any) -> Any:
         """See ``DeviceArrays.to_device``; a list and other variants are returned as they are."""

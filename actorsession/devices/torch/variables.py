@@ -77,11 +77,13 @@ class TorchVariable(Variable):
             InvalidArgumentError: if dtype or shape do not fit.
         """
         if type(value) is not torch.Tensor:
-            if self.spec.dtype not in TORCH_TYPES:
+            if self.spec.dtype not in self.arrays.types:
                 super().assign(value)
                 return
             value = self.arrays.to_device(value)
-        if TORCH_TYPES.get(self.spec.dtype) is not value.dtype or not self.spec.shape.is_compatible_with(value.shape):
+        if self.arrays.types.get(self.spec.dtype) is not value.dtype or not self.spec.shape.is_compatible_with(
+            value.shape
+        ):
             raise InvalidArgumentError(
                 f"variable {self.name!r} holds {self.spec.dtype.name} of shape {self.spec.shape}; "
                 f"{_TYPE_OF[value.dtype].name} of shape {tuple(value.shape)} cannot be assigned"
@@ -178,7 +180,7 @@ class _OnHost(Variable):
             function(value, *operands, out=value)
             return value
 
-        if self.spec.dtype in TORCH_TYPES:
+        if self.spec.dtype in self._of.arrays.types:
             self.access(step)
         else:
             Variable.update(self._of, function, *operands)
@@ -192,7 +194,7 @@ class _OnHost(Variable):
             if result is not value or not arrays.is_host:
                 tensor.copy_(arrays.to_device(result))
 
-        if self.spec.dtype in TORCH_TYPES:
+        if self.spec.dtype in self._of.arrays.types:
             self._of.change(step)
         else:
             Variable.access(self._of, function)
