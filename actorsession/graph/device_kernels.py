@@ -29,6 +29,7 @@ __all__ = [
     "DeviceClock",
     "DeviceKernel",
     "DeviceKernels",
+    "all_to_host_of",
     "arrays_of",
     "clock_of",
     "definition_of",
@@ -118,6 +119,8 @@ class DeviceKernels:
             task, values go directly then. ``None`` for a type whose values always go as numpy arrays.
         clock: returns the clock of the device with a full name; ``None``, as it may give too, if kernels have run when
             they return.
+        all_to_host: returns what makes several arrays of the device with a full name those of the host at once, as many
+            numpy arrays that share memory with nothing. ``None``, as it may give too, if ``to_host`` costs no more.
     """
 
     arrays: Callable[[str], DeviceArrays]
@@ -128,6 +131,7 @@ class DeviceKernels:
     memory: Callable[[str], str] | None = None
     family: str | None = None
     clock: Callable[[str], DeviceClock | None] | None = None
+    all_to_host: Callable[[str], Callable[..., Sequence[Any]] | None] | None = None
 
 
 _KERNELS: dict[str, DeviceKernels] = scoped({})
@@ -158,6 +162,12 @@ def clock_of(device: str) -> DeviceClock | None:
     """Return the clock of a device, given its full name; ``None`` if the host's says when its kernels run."""
     kernels = kernels_of(device)
     return None if kernels is None or kernels.clock is None else kernels.clock(device)
+
+
+def all_to_host_of(device: str) -> Callable[..., Sequence[Any]] | None:
+    """Return what makes several arrays of a device, given its full name, those of the host at once, if it has that."""
+    kernels = kernels_of(device)
+    return None if kernels is None or kernels.all_to_host is None else kernels.all_to_host(device)
 
 
 def peer_arrays(source: str, target: str) -> DeviceArrays | None:

@@ -14,9 +14,14 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Server, ServerSettings, Session, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import DeviceKernel, register_device_factory, registration_scope
+from actorsession.extend import DeviceKernel, Partition, register_device_factory, registration_scope
+from actorsession.graph.node import spec
+from actorsession.plan.codegen.compile import compile_partition
+from actorsession.plan.prune import ARG
+from tests import default_device
 from tests.cluster.kit import InProcess
 from tests.nodes import make
+from tests.plan.kit import node
 from tests.rows import for_each
 from tests.runtime import own_arrays
 from tests.runtime.own_arrays import Box, BoxArrays, Boxes
@@ -182,6 +187,66 @@ def test_values_go_to_another_device_of_the_family_without_the_host(name: str, o
             counts[family] = np.array([arrays.came, arrays.went])
     # Two values travel; what comes and goes beside them is the same.
     np.testing.assert_array_equal(counts[None] - counts["crates"], [2, 2])
+
+
+def on_cpu(x: Any) -> Any:
+    with acts.device("/cpu:0"):
+        return ops.exp(x)
+
+
+# What is fetched of three values, the second a scalar and the third of whole numbers; how many go at once each time.
+FETCHED: dict[str, tuple[Any, list[int]]] = {
+    "two arrays": (lambda x, total, count: [x * 2.0, x + 1.0], [2]),
+    "an array and a scalar": (lambda x, total, count: [x * 2.0, total * 1.0, count], [2]),
+    "one twice": (lambda x, total, count: [y := x * 2.0, y, total * 1.0, y], [2]),
+    "one alone": (lambda x, total, count: [x * 2.0, count], []),
+    "one alone, twice": (lambda x, total, count: [y := x * 2.0, y], []),
+    "what another segment reads": (lambda x, total, count: [x * 2.0, y := x + 1.0, y + on_cpu(x)], [2]),
+}  # fmt: skip
+
+
+@for_each("name", list(FETCHED))
+def test_fetches_go_to_the_host_at_once_where_the_device_can_do_that(name: str) -> None:
+    build, expected = FETCHED[name]
+    sizes: list[int] = []
+
+    def at_once(*boxes: Box) -> list[Any]:
+        sizes.append(len(boxes))
+        return [box.array.copy() if box.array.ndim else box.array[()] for box in boxes]
+
+    class Gathering(Boxes):
+        kernels = replace(Boxes.kernels, all_to_host=lambda device: at_once)
+
+    got: list[Any] = []
+    for device in ("GATHER", "CPU"):
+        with registration_scope(), Graph().as_default() as graph, graph.device(f"/device:{device}:0"):
+            register_device_factory("GATHER", Gathering())
+            x = ops.placeholder("float32", [2])
+            fetches = build(x, ops.reduce_sum(x), ops.size(x) + 1)
+            with Session(graph=graph) as session:
+                got += [session.run(fetches, {x: [-1.0, 2.0]}) for _ in range(2)]
+    assert sizes == expected * 2
+    for values in got:
+        assert [type(value) for value in values] == [type(value) for value in got[-1]]
+        for value, reference in zip(values, got[-1], strict=True):
+            np.testing.assert_array_equal(value, reference)
+    arrays = {id(value): value for value in got[0][:9] if isinstance(value, np.ndarray)}
+    assert not any(np.shares_memory(one, other) for one, other in itertools.combinations(arrays.values(), 2))
+
+
+@for_each("own, third", [(True, "own(h[0])"), (False, "h[0]")])
+def test_a_value_that_a_partition_returns_twice_goes_to_the_host_once(own: bool, third: str) -> None:
+    class Gathering(Boxes):
+        kernels = replace(Boxes.kernels, all_to_host=lambda device: lambda *boxes: boxes)
+
+    with registration_scope():
+        register_device_factory("GATHER", Gathering())
+        vector = spec("float32", [2])
+        nodes = node("x", op=ARG, index=0, outputs=(vector,)), node("y", "x", "x", op="Mul", outputs=(vector,))
+        fetches = (0, "x", 0), (1, "y", 0), (2, "x", 0)
+        part = Partition(f"{default_device.LOCAL}GATHER:0", nodes, fetches)
+        [segment] = compile_partition(part, own_fetches=own).segments
+    assert segment.lines[-1] == f"    return ((h := all_on_host(v0, v1))[0], h[1], {third}, )"
 
 
 def over_two_devices() -> tuple[Any, Any, Any]:

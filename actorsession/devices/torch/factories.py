@@ -101,6 +101,7 @@ class TorchGpu(DeviceFactory):
             memory=self._taken,
             family=_FAMILY,
             clock=lambda device: kind.clock(self._number(device)),
+            all_to_host=lambda device: arrays.all_to_host if (arrays := self._arrays_of(device)).pins else None,
         )
 
     def list_physical_devices(self) -> Sequence[str]:

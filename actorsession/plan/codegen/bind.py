@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, OpError
-from actorsession.graph.device_kernels import DeviceClock, arrays_of, clock_of, definition_of
+from actorsession.graph.device_kernels import DeviceClock, all_to_host_of, arrays_of, clock_of, definition_of
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.graph.shared_arrays import empty
@@ -252,6 +252,7 @@ class BoundPartition:
                 "on_device": arrays.to_device,
                 "on_host": arrays.to_host,
                 "own_on_device": arrays.own,
+                "all_on_host": all_to_host_of(self.device),
             }
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():

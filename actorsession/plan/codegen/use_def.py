@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.device_kernels import DeviceArrays, definition_of, kernels_of, peer_arrays
+from actorsession.graph.device_kernels import DeviceArrays, all_to_host_of, definition_of, kernels_of, peer_arrays
 from actorsession.graph.dtypes import bfloat16, float16, resource, variant
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
 from actorsession.graph.node import NodeDef
@@ -48,6 +48,7 @@ class UseDef:
     Attributes:
         nodes: the partition's.
         arrays: those of the device; ``None`` if they are numpy's.
+        all_to_host: makes several of them those of the host at once; ``None`` if the device has nothing for it.
         ops: definition of each node's type on the device; ``None`` for the planner's own nodes.
         inputs: values that each node reads.
         before: nodes that each node runs after, including the producers of its inputs.
@@ -82,6 +83,7 @@ class UseDef:
         ]
         self._kernels = kernels_of(self._device)
         self.arrays = None if self._kernels is None else self._kernels.arrays(self._device)
+        self.all_to_host = all_to_host_of(self._device)
         self.ops: list[OpDef | None] = [self._definition(i) for i in range(len(self.nodes))]
         self.outside = [n.op in (ARG, RECV) for n in self.nodes]
         self.once = [op is not None and op.once for op in self.ops]
