@@ -36,8 +36,6 @@ from tests.session.debugger_kit import BREAK, watch
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from actorsession.devices.torch.arrays import TorchArrays  # noqa: E402 (needs torch)
-
 TORCH = f"/device:{default_device.TORCH}:0"
 ONE = {default_device.TORCH: 1}
 CONFIG = ConfigProto(device_count=ONE)
@@ -503,45 +501,6 @@ def test_a_variable_that_changes_in_place_changes_for_no_other_device(target: st
             np.testing.assert_array_equal(session.run(w), [1.0, 2.0])
             session.run(adds[1])
             np.testing.assert_array_equal(session.run([v, w]), [[7.0, 8.0], [8.0, 9.0]])
-
-
-def test_a_tensor_of_another_device_is_taken_and_one_of_the_same_is_shared() -> None:
-    host, other = TorchArrays(), TorchArrays("meta")
-    tensor = torch.ones(2)
-    assert host.to_device(tensor) is tensor
-    assert other.to_device(tensor).device.type == "meta"
-    assert host.own(tensor).data_ptr() != tensor.data_ptr()
-
-
-class Pinned(TorchArrays):
-    """Arrays as those of a GPU with CUDA, whose copies to the host come when somebody waits."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waits = 0
-        self.staged: list[Any] = []
-
-    def _staging(self, value: Any) -> Any:
-        self.staged.append(torch.empty(value.shape, dtype=value.dtype))
-        return self.staged[-1]
-
-    def _wait(self) -> None:
-        self.waits += 1
-
-
-def test_several_tensors_come_to_the_host_with_one_wait() -> None:
-    arrays, large = Pinned(), torch.zeros(1 << 18, dtype=torch.float64)
-    half, number = torch.ones(2, dtype=torch.bfloat16), torch.tensor([1 + 2j]).conj()
-    values = [torch.arange(4.0)[::2], torch.tensor(2.5), half, large, torch.tensor([True]), number]
-    got = arrays.all_to_host(*values)
-    assert arrays.waits == 1
-    for array, expected in zip(got, [[0.0, 2.0], 2.5, [1.0, 1.0], large.numpy(), [True], [1 - 2j]], strict=True):
-        np.testing.assert_array_equal(array, expected)
-    assert [array.dtype.name for array in got] == ["float32", "float32", "bfloat16", "float64", "bool", "complex64"]
-    assert len(arrays.staged) == 5  # not the large one
-    for tensor in arrays.staged:
-        tensor.zero_()  # the memory is used again
-    assert got[0].tolist() == [0.0, 2.0]
 
 
 def test_the_debugger_sees_values_of_the_device_as_arrays(observed: Any) -> None:

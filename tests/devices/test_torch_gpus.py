@@ -32,14 +32,14 @@ from tests.rows import for_each
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from actorsession.devices.torch.arrays import TorchArrays  # noqa: E402 (needs torch)
-from actorsession.devices.torch.factories import TorchCpu, TorchGpu, visible_gpus  # noqa: E402
-from actorsession.devices.torch.gpus import CUDA, KINDS, MPS  # noqa: E402
+from actorsession.devices.torch import arrays, factories  # noqa: E402 (needs torch)
+
+CUDA, MPS = factories.TorchGpu.kinds
 
 pytestmark = pytest.mark.skipif(TYPE == "GPU", reason="the tests register the type themselves")
 
 
-class ThreeGpus(TorchGpu):
+class ThreeGpus(factories.TorchGpu):
     """Finds three GPUs, and notes how their memory is limited."""
 
     def __init__(self, **kind: Any) -> None:
@@ -47,7 +47,7 @@ class ThreeGpus(TorchGpu):
         standing_in = replace(
             CUDA,
             find=lambda: 3,
-            arrays=lambda number: TorchArrays(),
+            arrays=lambda number: arrays.TorchArrays(),
             memory=lambda number: (number + 1) << 30,
             taken=lambda number: ((number + 1) << 20, (number + 1) << 30),
             limit=lambda number, fraction: self.limits.append((number, fraction)),
@@ -87,13 +87,13 @@ def seeing(listed: str, **more: Any) -> GPUOptions:
     ],
 )
 def test_a_list_chooses_among_the_gpus_that_there_are(listed: str, there: int, chosen: tuple[int, ...]) -> None:
-    assert visible_gpus(listed, there) == chosen
+    assert factories.visible_gpus(listed, there) == chosen
 
 
 @for_each("listed", ["3", "0,0", "a", "0,", "-1", "1.0"])
 def test_a_list_of_what_is_no_gpu_is_refused(listed: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f"numbers of GPUs, from 0 to 2, such as '0'; got '{listed}'"):
-        visible_gpus(listed, 3)
+        factories.visible_gpus(listed, 3)
 
 
 @for_each(
@@ -166,8 +166,8 @@ def test_products_are_summed_in_full_precision(gpus: ThreeGpus) -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there are GPUs here")
 def test_without_a_gpu_there_is_no_device_and_a_number_of_them_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    register_device_factory("GPU", TorchGpu())
-    assert TorchGpu().list_physical_devices() == []
+    register_device_factory("GPU", factories.TorchGpu())
+    assert factories.TorchGpu().list_physical_devices() == []
     assert gigabytes() == []
     assert gigabytes(ConfigProto(gpu_options=seeing("0,1"))) == []
     with caplog.at_level(logging.WARNING):
@@ -220,7 +220,7 @@ def test_a_lack_of_memory_is_an_error_of_the_step_and_the_session_lives(shape: A
         assert session.run(total, feeds) == HUGE
 
 
-class FullCpu(TorchCpu):
+class FullCpu(factories.TorchCpu):
     """Its hyperbolic tangents find the memory of a GPU full."""
 
     def __init__(self) -> None:
@@ -267,22 +267,61 @@ def test_torch_says_what_it_has_taken() -> None:
     assert CUDA.taken(0) == (0, 0)
 
 
+# -- arrays ----------------------------------------------------------------------------------------
+def test_a_tensor_of_another_device_is_taken_and_one_of_the_same_is_shared() -> None:
+    host, other = arrays.TorchArrays(), arrays.TorchArrays("meta")
+    tensor = torch.ones(2)
+    assert host.to_device(tensor) is tensor
+    assert other.to_device(tensor).device.type == "meta"
+    assert host.own(tensor).data_ptr() != tensor.data_ptr()
+
+
+class Pinned(arrays.TorchArrays):
+    """Arrays as those of a GPU with CUDA, whose copies to the host come when somebody waits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits = 0
+        self.staged: list[Any] = []
+
+    def _staging(self, value: Any) -> Any:
+        self.staged.append(torch.empty(value.shape, dtype=value.dtype))
+        return self.staged[-1]
+
+    def _wait(self) -> None:
+        self.waits += 1
+
+
+def test_several_tensors_come_to_the_host_with_one_wait() -> None:
+    pinned, large = Pinned(), torch.zeros(1 << 18, dtype=torch.float64)
+    half, number = torch.ones(2, dtype=torch.bfloat16), torch.tensor([1 + 2j]).conj()
+    values = [torch.arange(4.0)[::2], torch.tensor(2.5), half, large, torch.tensor([True]), number]
+    got = pinned.all_to_host(*values)
+    assert pinned.waits == 1
+    for array, expected in zip(got, [[0.0, 2.0], 2.5, [1.0, 1.0], large.numpy(), [True], [1 - 2j]], strict=True):
+        np.testing.assert_array_equal(array, expected)
+    assert [array.dtype.name for array in got] == ["float32", "float32", "bfloat16", "float64", "bool", "complex64"]
+    assert len(pinned.staged) == 5  # not the large one
+    for tensor in pinned.staged:
+        tensor.zero_()  # the memory is used again
+    assert got[0].tolist() == [0.0, 2.0]
+
+
 # -- Apple's GPUs ----------------------------------------------------------------------------------
 @for_each("cuda, mps, chosen", [(2, 1, CUDA), (2, 0, CUDA), (0, 1, MPS), (0, 0, CUDA)])
 def test_the_gpus_are_those_of_the_first_kind_that_is_there(cuda: int, mps: int, chosen: Any) -> None:
-    class Looking(TorchGpu):
-        kinds = tuple([replace(kind, find=partial(int, n)) for kind, n in zip(KINDS, (cuda, mps), strict=True)])
+    class Looking(factories.TorchGpu):
+        kinds = tuple([replace(kind, find=partial(int, n)) for kind, n in zip((CUDA, MPS), (cuda, mps), strict=True)])
 
     factory = Looking()
     assert factory.kind.lacks == chosen.lacks
     assert len(factory.list_physical_devices()) == (cuda or mps)
-    assert TorchGpu.kinds == (CUDA, MPS)
 
 
 WIDE = {torch.float64, torch.complex128}
 
 
-class NarrowArrays(TorchArrays):
+class NarrowArrays(arrays.TorchArrays):
     """Arrays of torch's CPU as those of Apple's GPUs, which fail where they get doubles."""
 
     def __init__(self) -> None:
@@ -355,7 +394,7 @@ def test_what_torch_has_no_kernel_for_on_apple_s_gpus_the_cpu_does() -> None:
 
 
 # -- kernels ---------------------------------------------------------------------------------------
-class NoValues(TorchArrays):
+class NoValues(arrays.TorchArrays):
     """Tensors without values, of torch's device ``meta``: most kernels take none of the host beside them."""
 
     def __init__(self) -> None:
@@ -365,7 +404,7 @@ class NoValues(TorchArrays):
         if type(value) is not torch.Tensor:
             return super().to_host(value)  # of a list, whose items come here
         assert value.is_meta, "a kernel has left a tensor on the host"
-        return TorchArrays().to_host(torch.zeros(value.shape, dtype=value.dtype))
+        return arrays.TorchArrays().to_host(torch.zeros(value.shape, dtype=value.dtype))
 
 
 class NotingGpu(ThreeGpus):

@@ -14,14 +14,9 @@ import pytest
 import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Server, ServerSettings, Session, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import DeviceKernel, Partition, register_device_factory, registration_scope
-from actorsession.graph.node import spec
-from actorsession.plan.codegen.compile import compile_partition
-from actorsession.plan.prune import ARG
-from tests import default_device
+from actorsession.extend import DeviceKernel, register_device_factory, registration_scope
 from tests.cluster.kit import InProcess
 from tests.nodes import make
-from tests.plan.kit import node
 from tests.rows import for_each
 from tests.runtime import own_arrays
 from tests.runtime.own_arrays import Box, BoxArrays, Boxes
@@ -202,7 +197,7 @@ FETCHED: dict[str, tuple[Any, list[int]]] = {
     "one alone": (lambda x, total, count: [x * 2.0, count], []),
     "one alone, twice": (lambda x, total, count: [y := x * 2.0, y], []),
     "what another segment reads": (lambda x, total, count: [x * 2.0, y := x + 1.0, y + on_cpu(x)], [2]),
-}  # fmt: skip
+}
 
 
 @for_each("name", list(FETCHED))
@@ -232,21 +227,6 @@ def test_fetches_go_to_the_host_at_once_where_the_device_can_do_that(name: str) 
             np.testing.assert_array_equal(value, reference)
     arrays = {id(value): value for value in got[0][:9] if isinstance(value, np.ndarray)}
     assert not any(np.shares_memory(one, other) for one, other in itertools.combinations(arrays.values(), 2))
-
-
-@for_each("own, third", [(True, "own(h[0])"), (False, "h[0]")])
-def test_a_value_that_a_partition_returns_twice_goes_to_the_host_once(own: bool, third: str) -> None:
-    class Gathering(Boxes):
-        kernels = replace(Boxes.kernels, all_to_host=lambda device: lambda *boxes: boxes)
-
-    with registration_scope():
-        register_device_factory("GATHER", Gathering())
-        vector = spec("float32", [2])
-        nodes = node("x", op=ARG, index=0, outputs=(vector,)), node("y", "x", "x", op="Mul", outputs=(vector,))
-        fetches = (0, "x", 0), (1, "y", 0), (2, "x", 0)
-        part = Partition(f"{default_device.LOCAL}GATHER:0", nodes, fetches)
-        [segment] = compile_partition(part, own_fetches=own).segments
-    assert segment.lines[-1] == f"    return ((h := all_on_host(v0, v1))[0], h[1], {third}, )"
 
 
 def over_two_devices() -> tuple[Any, Any, Any]:

@@ -87,8 +87,15 @@ def sparse_map() -> tuple[Any, str]:
 
 
 KEPT: list[Callable[[], tuple[Any, str]]] = [
-    queue, barrier, accumulator, sparse_accumulator, staging, table, handle, sparse_map,
-]  # fmt: skip
+    queue,
+    barrier,
+    accumulator,
+    sparse_accumulator,
+    staging,
+    table,
+    handle,
+    sparse_map,
+]
 
 
 @for_each("build", KEPT)
@@ -119,7 +126,7 @@ PLACES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         "Mul of float32[?, 1], float32[1, ?]",
     ),
     "a kernel": (lambda x, y: ops.tile(x, ops.stack([1, HUGE])), f"Tile of float32[{HUGE}, 1], int32[2]"),
-}  # fmt: skip
+}
 
 
 @for_each("place", list(PLACES))
