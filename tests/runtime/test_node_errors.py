@@ -110,6 +110,16 @@ def test_all_that_keeps_tensors_is_a_holder(build: Callable[[], tuple[Any, str]]
         del kept
 
 
+def test_where_no_node_lacks_memory_what_is_held_is_told_as_well(graph: Graph) -> None:
+    x = ops.placeholder("float32", [HUGE, HUGE])
+    with Session(graph=graph) as session:
+        text = said(
+            session, ops.identity(x), {x: np.broadcast_to(np.float32(1), (HUGE, HUGE))}
+        )  # is copied for the caller
+    assert text.startswith("no memory left: MemoryError: Unable to allocate 1.00 PiB for an array with shape")
+    assert text.endswith("; nothing is held between steps")
+
+
 # What fails with what the message says of its inputs; the values of a branch have names of its own.
 PLACES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "a segment": (outer, f"Mul of float32[{HUGE}, 1], float32[1, {HUGE}]"),

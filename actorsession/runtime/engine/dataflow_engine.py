@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorsession.errors import InternalError, InvalidArgumentError, OpError, UnimplementedError, from_exception
+from actorsession.errors import InternalError, InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.completion import Completion
 from actorsession.graph.device_kernels import arrays_of
 from actorsession.plan.codegen.bind import own
@@ -300,7 +300,7 @@ class DataflowEngine(Engine, ControlFlowContext):
         """Return the error of a node, as an ``OpError`` that names the node."""
         if plan is not None and plan.linked is not None and plan.segment is not None:
             return locate_error(exc, plan.linked, plan.segment)
-        return from_exception(exc) if plan is None else node_error(exc, self.bound, plan.number)
+        return node_error(exc, self.bound, None if plan is None else plan.number)
 
     # -- transfers -----------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ _NAMED = 3
 
 
 def node_error(
-    exc: BaseException, bound: BoundPartition, number: int, local_values: Mapping[str, Any] | None = None
+    exc: BaseException, bound: BoundPartition, number: int | None, local_values: Mapping[str, Any] | None = None
 ) -> OpError:
     """Return the error of a node as an ``OpError`` that names the node and the user's line.
 
@@ -34,19 +34,26 @@ def node_error(
     Args:
         exc: what its kernel has raised.
         bound: its partition.
-        number: its number in the code.
+        number: its number in the code; ``None`` if code that belongs to no node has raised, such as a copy of a fetch.
         local_values: the local variables of the generated function that has called the kernel.
     """
-    error, node = from_exception(exc), bound.compiled.nodes[number]
+    error = from_exception(exc)
     cause = error.__cause__
     if error.node is None and type(error) is ResourceExhaustedError and cause and exhausted(cause) == "memory":
-        inputs = ", ".join(_inputs(bound, number, local_values or {}))
-        error.message = (
-            f"no memory left for {node.op}{' of ' if inputs else ''}{inputs}: "
-            f"{f'{type(cause).__name__}: {cause}'.rstrip(': ')}; {_holders(bound, cause)}"
-        )
+        use = "" if number is None else _use(bound, number, local_values or {})
+        words = f"{type(cause).__name__}: {cause}".rstrip(": ")
+        error.message = f"no memory left{use}: {words}; {_holders(bound, cause)}"
         error.args = (error.message,)
+    if number is None:
+        return error
+    node = bound.compiled.nodes[number]
     return error.locate(node=node.name, device=bound.device, source=node.source)
+
+
+def _use(bound: BoundPartition, number: int, local_values: Mapping[str, Any]) -> str:
+    """Say what a node needs memory for."""
+    inputs = ", ".join(_inputs(bound, number, local_values))
+    return f" for {bound.compiled.nodes[number].op}{' of ' if inputs else ''}{inputs}"
 
 
 def _inputs(bound: BoundPartition, number: int, local_values: Mapping[str, Any]) -> Iterator[str]:

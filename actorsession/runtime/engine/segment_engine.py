@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from actorsession.errors import OpError, UnimplementedError, from_exception
+from actorsession.errors import OpError, UnimplementedError
 from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext, SegmentFunction
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
@@ -342,4 +342,4 @@ def locate_error(exc: BaseException, bound: BoundPartition, segment: BoundSegmen
             if number is not None:  # a line without a node calls a piece of a long function; see ``outline``
                 return node_error(exc, bound, number, frame.tb_frame.f_locals)
         frame = frame.tb_next
-    return from_exception(exc)
+    return node_error(exc, bound, None)
