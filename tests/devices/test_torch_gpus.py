@@ -413,7 +413,7 @@ class NotingGpu(ThreeGpus):
     def __init__(self, **kind: Any) -> None:
         super().__init__(**kind)
         self.refused: list[str] = []
-        self.given: set[torch.dtype] = set()
+        self.given: set[Any] = set()
         rows = {op: replace(row, kernel=partial(self._noting, row), emit=None) for op, row in self.kernels.rows.items()}
         self.kernels = replace(self.kernels, rows=rows)
 

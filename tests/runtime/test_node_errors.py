@@ -113,9 +113,8 @@ def test_all_that_keeps_tensors_is_a_holder(build: Callable[[], tuple[Any, str]]
 def test_where_no_node_lacks_memory_what_is_held_is_told_as_well(graph: Graph) -> None:
     x = ops.placeholder("float32", [HUGE, HUGE])
     with Session(graph=graph) as session:
-        text = said(
-            session, ops.identity(x), {x: np.broadcast_to(np.float32(1), (HUGE, HUGE))}
-        )  # is copied for the caller
+        # The caller gets a copy.
+        text = said(session, ops.identity(x), {x: np.broadcast_to(np.float32(1), (HUGE, HUGE))})
     assert text.startswith("no memory left: MemoryError: Unable to allocate 1.00 PiB for an array with shape")
     assert text.endswith("; nothing is held between steps")
 
