@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,13 @@ HUGE = 1 << 24  # rows and columns of a matrix that no machine has memory for
 COLUMN, ROW = np.ones((HUGE, 1), "f4"), np.ones((1, HUGE), "f4")
 
 
+@pytest.fixture
+def on_cpu(graph: Graph) -> Iterator[Graph]:
+    """A graph that numpy computes, whatever the default device is."""
+    with graph.device("/cpu:0"):
+        yield graph
+
+
 def outer(x: Any, y: Any) -> Any:
     return ops.multiply(x, y, name="outer")
 
@@ -28,13 +35,13 @@ def said(session: Session, fetch: Any, feeds: Any = None) -> str:
     return str(raised.value)
 
 
-def test_an_error_names_the_largest_holders_and_the_sum_of_all(graph: Graph) -> None:
+def test_an_error_names_the_largest_holders_and_the_sum_of_all(on_cpu: Graph) -> None:
     x, y = ops.placeholder("float32", [None, 1]), ops.placeholder("float32", [1, None])
     product = outer(x, y)
     sizes = {"a": 256, "b": 1 << 20, "c": 512, "d": 10, "e": 1}
     variables = [ops.Variable(np.zeros(size, "f4"), name=name) for name, size in sizes.items()]
     empty = ops.Variable(np.zeros(1, "f4"), name="empty")
-    with Session(graph=graph) as session:
+    with Session(graph=on_cpu) as session:
         assert "; nothing is held between steps [node outer," in said(session, product, {x: COLUMN, y: ROW})
         session.run([v.initializer for v in variables])
         assert said(session, product, {x: COLUMN, y: ROW}).startswith(
@@ -110,9 +117,9 @@ def test_all_that_keeps_tensors_is_a_holder(build: Callable[[], tuple[Any, str]]
         del kept
 
 
-def test_where_no_node_lacks_memory_what_is_held_is_told_as_well(graph: Graph) -> None:
+def test_where_no_node_lacks_memory_what_is_held_is_told_as_well(on_cpu: Graph) -> None:
     x = ops.placeholder("float32", [HUGE, HUGE])
-    with Session(graph=graph) as session:
+    with Session(graph=on_cpu) as session:
         # The caller gets a copy.
         text = said(session, ops.identity(x), {x: np.broadcast_to(np.float32(1), (HUGE, HUGE))})
     assert text.startswith("no memory left: MemoryError: Unable to allocate 1.00 PiB for an array with shape")
@@ -141,7 +148,7 @@ PLACES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
 @for_each("place", list(PLACES))
 def test_the_sizes_of_the_inputs_are_those_of_the_values_as_far_as_they_are_known(place: str) -> None:
     build, words = PLACES[place]
-    with Graph().as_default() as graph:
+    with Graph().as_default() as graph, graph.device("/cpu:0"):
         x, y = ops.placeholder("float32", [None, 1]), ops.placeholder("float32", [1, None])
         fetch = build(x, y)
     with Session(graph=graph) as session:
