@@ -220,27 +220,35 @@ def test_a_lack_of_memory_is_an_error_of_the_step_and_the_session_lives(shape: A
         assert session.run(total, feeds) == HUGE
 
 
+FULL = {
+    "CUDA": torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1.00 GiB in all"),
+    "MPS": RuntimeError("MPS backend out of memory (1 GB). Tried to allocate 2.00 GiB of 1.00 GiB in all"),
+}
+
+
 class FullCpu(factories.TorchCpu):
     """Its hyperbolic tangents find the memory of a GPU full."""
 
-    def __init__(self) -> None:
+    def __init__(self, error: Exception) -> None:
         super().__init__()
+        self._error = error
         kernels = self.kernels
         rows = {**kernels.rows, "Tanh": DeviceKernel(kernel=lambda context: self._fail)}
         self.kernels = DeviceKernels(arrays=kernels.arrays, rows=rows, memory=lambda device: f"{device[-6:]} is full")
 
     def _fail(self, x: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1.00 GiB in all")
+        raise self._error
 
 
+@for_each("kind", list(FULL))
 @for_each("shape", [[2], None])
-def test_a_full_gpu_is_told_with_the_sizes_of_the_node_and_what_is_kept_there(shape: Any) -> None:
+def test_a_full_gpu_is_told_with_the_sizes_of_the_node_and_what_is_kept_there(kind: str, shape: Any) -> None:
     words = (
-        r"no memory left for Tanh of float32\[2\]: OutOfMemoryError: .* 1\.00 GiB in all; 12 B are held between steps, "
+        r"no memory left for Tanh of float32\[2\]: \w+: .* 1\.00 GiB in all; 12 B are held between steps, "
         r"by variable 'v' \(12 B\); FULL:0 is full"
     )
     with registration_scope(), Graph().as_default() as graph, graph.device("/device:FULL:0"):
-        register_device_factory("FULL", FullCpu())
+        register_device_factory("FULL", FullCpu(FULL[kind]))
         x = ops.placeholder("float32", shape)
         y, z = ops.tanh(x, name="y"), x + 1.0
         # Whole numbers and the elements of queues are in the memory of the host.

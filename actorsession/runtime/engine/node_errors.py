@@ -38,8 +38,8 @@ def node_error(
         local_values: the local variables of the generated function that has called the kernel.
     """
     error = from_exception(exc)
-    cause = error.__cause__
-    if error.node is None and type(error) is ResourceExhaustedError and cause and exhausted(cause) == "memory":
+    cause = error.__cause__ if type(error) is ResourceExhaustedError and error.node is None else None
+    if cause is not None and exhausted(cause) == "memory":
         use = "" if number is None else _use(bound, number, local_values or {})
         words = f"{type(cause).__name__}: {cause}".rstrip(": ")
         error.message = f"no memory left{use}: {words}; {_holders(bound, cause)}"
