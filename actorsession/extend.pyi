@@ -13,7 +13,8 @@ from actorsession.entry_points import PluginWarning as PluginWarning
 from actorsession.graph.completion import Completed as Completed, Completion as Completion
 from actorsession.graph.device import DeviceAttributes as DeviceAttributes
 from actorsession.graph.device_kernels import (
-DeviceArrays as DeviceArrays, DeviceKernel as DeviceKernel, DeviceKernels as DeviceKernels
+DeviceArrays as DeviceArrays, DeviceClock as DeviceClock, DeviceKernel as DeviceKernel,
+DeviceKernels as DeviceKernels
 )
 from actorsession.graph.graph import get_default_graph as get_default_graph
 from actorsession.graph.node import NodeDef as NodeDef, TensorSpec as TensorSpec
@@ -83,19 +84,20 @@ as UnixTransport
 __all__ = [
 "AbstractTransport", "Address", "Array", "AuthenticationError", "BindError", "CPU_PRIORITY",
 "Completed", "Completion", "ConfigProto", "ConnectError", "Connection", "ConnectionClosed",
-"Delivery", "Device", "DeviceArrays", "DeviceAttributes", "DeviceFactory", "DeviceKernel",
-"DeviceKernels", "DeviceSet", "Frame", "Gradient", "GraphPass", "Hello", "IndexedSlices",
-"InferContext", "InprocTransport", "Kernel", "KernelContext", "Listener", "NOT_DIFFERENTIABLE",
-"NodeDef", "NotDifferentiable", "OnConnection", "OnEvict", "OpDef", "Operation",
-"OptimiserSettings", "Partition", "PassContext", "PassGroup", "PassStatistics", "PlacedGraph",
-"PluginWarning", "ProtocolError", "REQUIRED", "RegisterGradient", "ResourceHost", "RunSignature",
-"STREAM_LIMIT", "SecurityConfig", "SessionFactory", "SessionInterface", "SessionOptions", "Shapes",
-"StepGraph", "StreamTransport", "Streams", "SumTerm", "TcpTransport", "Tensor", "TensorShape",
-"TensorSpec", "TlsTransport", "Transport", "TransportError", "UnixTransport", "VariableHolder",
-"VirtualDevices", "WrongPeer", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked",
-"convert_to_tensor", "first", "get_default_graph", "many", "merged_shape", "new_incarnation",
-"no_outputs", "node", "one", "op", "parse_address", "prefer_device_type", "register_device_factory",
-"register_graph_pass", "register_op", "register_session_factory", "register_transport",
-"registered_device_types", "registered_graph_passes", "registered_ops", "registration_scope",
-"same", "scalar", "transport_schemes", "unregister_graph_pass", "unregister_transport"
+"Delivery", "Device", "DeviceArrays", "DeviceAttributes", "DeviceClock", "DeviceFactory",
+"DeviceKernel", "DeviceKernels", "DeviceSet", "Frame", "Gradient", "GraphPass", "Hello",
+"IndexedSlices", "InferContext", "InprocTransport", "Kernel", "KernelContext", "Listener",
+"NOT_DIFFERENTIABLE", "NodeDef", "NotDifferentiable", "OnConnection", "OnEvict", "OpDef",
+"Operation", "OptimiserSettings", "Partition", "PassContext", "PassGroup", "PassStatistics",
+"PlacedGraph", "PluginWarning", "ProtocolError", "REQUIRED", "RegisterGradient", "ResourceHost",
+"RunSignature", "STREAM_LIMIT", "SecurityConfig", "SessionFactory", "SessionInterface",
+"SessionOptions", "Shapes", "StepGraph", "StreamTransport", "Streams", "SumTerm", "TcpTransport",
+"Tensor", "TensorShape", "TensorSpec", "TlsTransport", "Transport", "TransportError",
+"UnixTransport", "VariableHolder", "VirtualDevices", "WrongPeer", "broadcast", "broadcasts",
+"by_rank", "check_inputs", "checked", "convert_to_tensor", "first", "get_default_graph", "many",
+"merged_shape", "new_incarnation", "no_outputs", "node", "one", "op", "parse_address",
+"prefer_device_type", "register_device_factory", "register_graph_pass", "register_op",
+"register_session_factory", "register_transport", "registered_device_types",
+"registered_graph_passes", "registered_ops", "registration_scope", "same", "scalar",
+"transport_schemes", "unregister_graph_pass", "unregister_transport"
 ]

@@ -109,7 +109,7 @@ HOLDERS = names(
     AggregationMethod AttentionMechanism AutoTrackable Benchmark Bijector ByteProcessor
     CategoricalVocabulary CheckpointSaverListener ClusterResolver Composite ControlOutputs DataDecoder
     DataProvider DataSet Dataset DebugGraphDecoratorInterface DebugGraphDecoratorRegistry DebuggerState
-    DebuggerStateRegistry Decoder DecoupledWeightDecayExtension DescribedClusterResolver DeviceArrays
+    DebuggerStateRegistry Decoder DecoupledWeightDecayExtension DescribedClusterResolver DeviceArrays DeviceClock
     DeviceFactory DeviceSet Distribution Estimator Experiment ExponentialMovingAverage ExportOutput Exporter
     ExternalOptimizerInterface FakeSummaryWriter FileWriterCache FusedRNNCell GraphKeys
     GreedyLoadBalancingStrategy HParams Helper Initializer InputPipelineConfig InputSpec ItemHandler KMeans

@@ -20,8 +20,8 @@ from dataclasses import field, replace
 from functools import partial
 from typing import Any, Protocol
 
-from actorsession.errors import OpError, ResourceExhaustedError, exhausted
-from actorsession.graph.device import device_name
+from actorsession.errors import OpError, exhausted
+from actorsession.graph.device import device_name, device_task
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.registry import Kernel, KernelContext, OpDef, SumTerm, lookup
 from actorsession.records import dataclass
@@ -29,12 +29,16 @@ from actorsession.registrations import scoped
 
 __all__ = [
     "DeviceArrays",
+    "DeviceClock",
     "DeviceKernel",
     "DeviceKernels",
+    "all_to_host_of",
     "arrays_of",
+    "clock_of",
     "definition_of",
     "kernels_of",
     "on_device",
+    "peer_arrays",
     "register_device_kernels",
 ]
 
@@ -52,8 +56,8 @@ class DeviceArrays(Protocol):
         """Return a value as an array of the device; it is returned as it is if it is one.
 
         Args:
-            value: a numpy array or scalar of a dtype that the device holds, or an array of the device. The result may
-                share its memory; nobody writes to it afterwards.
+            value: a numpy array or scalar of a dtype that the device holds, or an array of the device or of another one
+                of its family. The result may share its memory; nobody writes to it afterwards.
         """
 
     def to_host(self, value: Any) -> Any:
@@ -65,6 +69,16 @@ class DeviceArrays(Protocol):
 
     def own(self, value: Any) -> Any:
         """Return an array of the device that shares memory with nothing."""
+
+
+class DeviceClock(Protocol):
+    """The clock of a device whose kernels run after the host has gone on, for steps that are traced."""
+
+    def mark(self) -> Any:
+        """Return a mark behind all that this thread has launched on the device; nothing waits for it."""
+
+    def seconds(self, since: Any, until: Any) -> float:
+        """Return the time between the moments in which the device reaches two marks; wait for both."""
 
 
 def _all(context: KernelContext) -> bool:
@@ -103,20 +117,35 @@ class DeviceKernels:
         namespace: the module of functions of its arrays, named as in the array API standard. With it the device has
             kernels for all operation types that are sentences of such functions, unless there is a row; arrays have
             Python's operators then. ``None`` if there is none.
+        lacks_functions: whether functions of the namespace may fail because the device has no kernel for them: that
+            of the CPU is called then.
         transparent: operation types whose kernel for the CPU never looks into a tensor of a dtype that the device
             holds, and so takes the arrays of any device, such as ``Identity``.
         shares_memory: whether its arrays always share their memory with those of the host, both ways. Runs of
             elementwise operations on large arrays are computed by numpy then, block by block: a device that runs one
             kernel after the other passes over memory once for each.
         hosted: operation types that are left to the kernel of the CPU on purpose, of which nothing is said.
+        memory: says how much memory of the device with a full name is taken, for a message; ``None`` if its arrays are
+            in that of the host.
+        family: a name that device types share whose ``to_device`` takes each other's arrays: between devices of one
+            task, values go directly then. ``None`` for a type whose values always go as numpy arrays.
+        clock: returns the clock of the device with a full name; ``None``, as it may give too, if kernels have run when
+            they return.
+        all_to_host: returns what makes several arrays of the device with a full name those of the host at once, as many
+            numpy arrays that share memory with nothing. ``None``, as it may give too, if ``to_host`` costs no more.
     """
 
     arrays: Callable[[str], DeviceArrays]
     rows: Mapping[str, DeviceKernel]
     namespace: Any = None
+    lacks_functions: bool = False
     transparent: frozenset[str] = field(default_factory=frozenset)
     shares_memory: bool = False
     hosted: frozenset[str] = field(default_factory=frozenset)
+    memory: Callable[[str], str] | None = None
+    family: str | None = None
+    clock: Callable[[str], DeviceClock | None] | None = None
+    all_to_host: Callable[[str], Callable[..., Sequence[Any]] | None] | None = None
 
     def kernel_of(self, definition: OpDef) -> DeviceKernel | None:
         """Return the kernel of an operation type: its row, or the sentence of its definition."""
@@ -125,7 +154,9 @@ class DeviceKernels:
             return row
         takes = partial(self._takes_sentence, definition.stateful and self.shares_memory)
         made = partial(sentence, self.namespace)
-        return DeviceKernel(kernel=made, takes=takes, aliases=definition.aliases, emit=definition.emit)
+        return DeviceKernel(
+            kernel=made, takes=takes, aliases=definition.aliases, emit=definition.emit, checks=self.lacks_functions
+        )
 
     def _takes_sentence(self, by_blocks: bool, context: KernelContext) -> bool:
         """Whether numbers of a node are arrays of the device, all but whole ones and handles among its inputs.
@@ -177,6 +208,31 @@ def on_device(value: Any, device: str) -> Any:
     """Return a numpy array or scalar as the kernels of a device take it, given the device's full name."""
     arrays = arrays_of(device)
     return arrays.to_device(value) if arrays is not None and arrays.holds(as_dtype(value.dtype)) else value
+
+
+def clock_of(device: str) -> DeviceClock | None:
+    """Return the clock of a device, given its full name; ``None`` if the host's says when its kernels run."""
+    kernels = kernels_of(device)
+    return None if kernels is None or kernels.clock is None else kernels.clock(device)
+
+
+def all_to_host_of(device: str) -> Callable[..., Sequence[Any]] | None:
+    """Return what makes several arrays of a device, given its full name, those of the host at once, if it has that."""
+    kernels = kernels_of(device)
+    return None if kernels is None or kernels.all_to_host is None else kernels.all_to_host(device)
+
+
+def peer_arrays(source: str, target: str) -> DeviceArrays | None:
+    """Return the arrays of a device that takes those of another device as they are; ``None`` if it does not.
+
+    Args:
+        source: full name of the other device.
+        target: full name of the device.
+    """
+    ours, theirs = kernels_of(source), kernels_of(target)
+    if ours is None or theirs is None or ours.family is None or ours.family != theirs.family:
+        return None
+    return theirs.arrays(target) if device_task(source) == device_task(target) else None
 
 
 def definition_of(context: KernelContext) -> OpDef:
@@ -278,19 +334,10 @@ class _Guarded:
                 raise
             except Exception as exc:
                 if exhausted(exc) == "memory":
-                    sizes = _sizes(context, values)
-                    raise ResourceExhaustedError(f"no memory left for {context.op} of {sizes}: {exc}") from exc
+                    raise
                 return _Hosted(self._definition, self._kernels.arrays(context.device))(context)(*values)
 
         return guarded
-
-
-def _sizes(context: KernelContext, values: Sequence[Any]) -> str:
-    """Return the types of the values of a node, as text."""
-    return ", ".join(
-        f"{spec.dtype.name}{list(getattr(value, 'shape', ()))}"
-        for spec, value in zip(context.inputs, values, strict=False)
-    )
 
 
 class _OnHost:

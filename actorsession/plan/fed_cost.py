@@ -77,6 +77,8 @@ class FedCost:
                 specs[ref] = TensorSpec(static.dtype, TensorShape(value.shape))
                 if value.size <= _FEW:
                     values[ref] = np.asarray(value)
+            elif static.dtype.kind not in "srv" and isinstance(shape := getattr(value, "shape", None), tuple):
+                specs[ref] = TensorSpec(static.dtype, TensorShape(shape))  # an array of a device, which is not read
         total = 0.0
         for i, node, op, refs, known in self._work:
             inputs = tuple([specs.get(r, s) for r, s in zip(refs, known.inputs, strict=True)])

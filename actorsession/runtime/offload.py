@@ -171,4 +171,4 @@ def _bytes(value: Any) -> int:
         if value.size > _COUNTED:
             return _ANY_SIZE
         return sum([len(x) if isinstance(x, (bytes, str)) else 8 for x in value.flat])
-    return len(value) if isinstance(value, bytes) else 8
+    return len(value) if isinstance(value, bytes) else getattr(value, "nbytes", 8)  # that of a device has bytes, too

@@ -6,13 +6,15 @@ segment's context and records each node. Only the engine uses them; untraced ste
 While nodes run, only raw values are kept and never a tensor: an array that is referenced here could not be
 reused or changed in place. ``finalise`` converts the records once. Later records, from kernels of a cancelled
 step, are ignored. Times are those of the monotonic clock, shifted to the wall clock by one offset per step,
-so they do not decrease whatever happens to the wall clock.
+so they do not decrease whatever happens to the wall clock. Where a device runs kernels after the host has gone on, a
+record has marks of the device's clock, and ``finalise`` reads from them when the device has run the node.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorsession.config import (
@@ -46,7 +48,7 @@ _ALLOCATOR = "cpu"
 
 
 class _Record(NamedTuple):
-    """One node that has run; times are of the monotonic clock, in nanoseconds."""
+    """One node that has run, or was launched; times are of the monotonic clock, in nanoseconds."""
 
     linked: BoundPartition
     number: int
@@ -57,6 +59,7 @@ class _Record(NamedTuple):
     end: int
     outputs: tuple[tuple[tuple[int, ...], int], ...]  # shape and bytes
     waited: bool = False
+    marks: tuple[Any, Any] | None = None  # of the device's clock, before and behind the node
 
 
 class StepStatsCollector:
@@ -108,19 +111,21 @@ class StepStatsCollector:
             else:
                 self._left_out += 1
 
-    def add_suspended(self, linked: BoundPartition, number: int, start: int, values: Sequence[Any]) -> None:
+    def add_suspended(self, linked: BoundPartition, number: int, start: Any, values: Sequence[Any]) -> None:
         """Record a node whose values have arrived some time after it was begun.
 
         Args:
             linked: the partition of the node.
             number: position of the node in the partition.
-            start: when it was begun, by the monotonic clock in nanoseconds.
+            start: when it was begun, by the monotonic clock in nanoseconds; or what ``BoundPartition.start`` gave then,
+                if it is a node that has run.
             values: its outputs.
         """
+        start, marks = _split(linked, start)
         end = self.nanos()
         outputs = tuple([_measure(v) for v in values])
         thread = threading.current_thread().name
-        self.add_node(_Record(linked, number, thread, start, start, end, end, outputs, waited=True))
+        self.add_node(_Record(linked, number, thread, start, start, end, end, outputs, True, marks))
 
     def add_transfer(self, kind: str, key: str, device: str, value: Any) -> None:
         """Record one end of a transfer that happens now."""
@@ -135,7 +140,8 @@ class StepStatsCollector:
         with self._lock:
             if self._final is None:
                 words = _Words()
-                nodes = [self._node_stats(record, words.of(record)) for record in self._nodes]
+                records = _device_times(self._nodes, self.nanos)
+                nodes = [self._node_stats(record, words.of(record)) for record in records]
                 self.phases.append(PhaseStats(self.phase, self.task, self.began, self._now()))
                 self._final = StepStats(self._step_id, nodes, self._transfers, self._left_out, self.frames, self.phases)
                 self._nodes = []
@@ -157,6 +163,34 @@ class StepStatsCollector:
         end = (self._offset + record.end) / 1e9
         device, thread, nbytes = record.linked.device, record.thread, said.nbytes
         return NodeStats(device, node.name, node.op, start / 1e9, end, thread, nbytes, detail, record.waited)
+
+
+def _split(linked: BoundPartition, start: Any) -> tuple[int, tuple[Any, Any] | None]:
+    """Return the time at which a node was begun, and the marks of the device's clock before and behind it."""
+    if type(start) is not tuple or linked.clock is None:
+        return start, None
+    nanos, mark = start
+    return nanos, (mark, linked.clock.mark())
+
+
+def _device_times(records: Sequence[_Record], nanos: Callable[[], int]) -> Iterator[_Record]:
+    """Yield records with the times at which devices have run what was launched, and wait until they have.
+
+    A device that has failed cannot tell; its nodes keep the times at which they were launched.
+    """
+    last: dict[str, tuple[Any, int]] = {}  # by device: a mark, and when it was reached
+    for record in records:
+        clock, device = record.linked.clock, record.linked.device
+        if clock is not None and record.marks is not None:
+            with contextlib.suppress(Exception):
+                if device not in last:
+                    mark = clock.mark()
+                    clock.seconds(mark, mark)
+                    last[device] = mark, nanos()
+                mark, at = last[device]
+                start, end = (at - round(clock.seconds(each, mark) * 1e9) for each in record.marks)
+                record = record._replace(start=start, op_end=end, end=end)
+        yield record
 
 
 class _Said(NamedTuple):
@@ -267,8 +301,9 @@ class Recorder(SegmentContext):
         """See ``SegmentContext.check``."""
         self._context.check()
 
-    def note(self, number: int, start: int, value: Any) -> None:
+    def note(self, number: int, start: Any, value: Any) -> None:
         """Record that a node has run; see ``SegmentContext.note``."""
+        start, marks = _split(self._linked, start)
         op_end = self._collector.nanos()
         self.nanos += op_end - start
         count = len(self._linked.compiled.nodes[number].outputs)
@@ -276,7 +311,15 @@ class Recorder(SegmentContext):
         outputs = tuple([_measure(v) for v in values])
         self._collector.add_node(
             _Record(
-                self._linked, number, self._thread, self._scheduled, start, op_end, self._collector.nanos(), outputs
+                self._linked,
+                number,
+                self._thread,
+                self._scheduled,
+                start,
+                op_end,
+                self._collector.nanos(),
+                outputs,
+                marks=marks,
             )
         )
 

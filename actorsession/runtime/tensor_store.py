@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.held_arrays import total_bytes
 from actorsession.graph.registry import TENSOR_STORE
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
@@ -97,6 +98,11 @@ class TensorStore:
     def discard(self, handle: str) -> None:
         """Delete a value if it exists."""
         self._kept.pop(handle, None)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the values, on all devices together."""
+        return total_bytes([kept.values for kept in list(self._kept.values())])
 
     def clear(self) -> None:
         """Delete all values."""

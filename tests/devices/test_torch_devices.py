@@ -645,6 +645,31 @@ def observed() -> Any:
         yield x, [half, z], session
 
 
+@for_each("target", [f"/device:{default_device.TORCH}:1", "/cpu:0"])
+def test_a_variable_that_changes_in_place_changes_for_no_other_device(target: str) -> None:
+    config = ConfigProto(device_count={default_device.TORCH: 2})
+    with Graph().as_default() as graph, graph.device(TORCH):
+        v = ops.Variable([1.0, 2.0])
+        old = v.read_value()
+        with graph.device(target):
+            w = ops.Variable([0.0, 0.0])
+            kept, tenfold = w.assign(old), old * 10.0
+        with graph.control_dependencies([old]):
+            add = v.assign_add([1.0, 1.0])  # before the other device looks at what it got
+        adds = v.assign_add([5.0, 5.0]), w.assign_add([7.0, 7.0])
+    with Session(graph=graph, config=config) as session:
+        session.run([v.initializer, w.initializer])
+        assert ("on_peer[0](" in str(session.explain([tenfold, add]))) is (target != "/cpu:0")
+        for _ in range(2):
+            session.run(v.initializer)
+            got = session.run([kept, tenfold, add])
+            np.testing.assert_array_equal(got, [[1.0, 2.0], [10.0, 20.0], [2.0, 3.0]])
+            session.run(adds[0])
+            np.testing.assert_array_equal(session.run(w), [1.0, 2.0])
+            session.run(adds[1])
+            np.testing.assert_array_equal(session.run([v, w]), [[7.0, 8.0], [8.0, 9.0]])
+
+
 def test_the_debugger_sees_values_of_the_device_as_arrays(observed: Any) -> None:
     x, fetches, session = observed
     session.run(fetches, {x: [1, 2, 3, 4]}, watch("half", "y", "w", "z"))

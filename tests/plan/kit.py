@@ -259,6 +259,6 @@ class _Part(NoStep):
     def check(self) -> None:
         self.checks += 1
 
-    def note(self, number: int, start: int, value: Any) -> None:
+    def note(self, number: int, start: Any, value: Any) -> None:
         assert start > 0
         self.notes.append((self.linked.compiled.nodes[number].name, value))

@@ -7,6 +7,7 @@ import builtins
 import gc
 import traceback
 import weakref
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,16 @@ import pytest
 
 from actorsession import Graph, NodeDef, Session, Tensor, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.extend import Partition
+from actorsession.extend import Partition, register_device_factory, registration_scope
 from actorsession.graph.node import spec
 from actorsession.plan.codegen import outline
 from actorsession.plan.codegen.compile import CompiledPartition, compile_partition
 from actorsession.plan.partition import RECV, SEND
 from actorsession.plan.prune import ARG
+from tests.default_device import LOCAL
 from tests.plan.kit import CPU, Made, call, node
 from tests.rows import for_each
+from tests.runtime.own_arrays import Boxes
 
 VECTOR = spec("float32", [3])
 
@@ -52,6 +55,21 @@ def neg(name: str, *inputs: str, after: tuple[str, ...] = ()) -> NodeDef:
 def members(made: CompiledPartition) -> list[list[str]]:
     nodes = made.partition.nodes
     return [[nodes[line.node].name for line in s.code if line.node is not None and line.value] for s in made.segments]
+
+
+# -- devices with arrays of their own --------------------------------------------------------------
+
+
+@for_each("own, third", [(True, "own(h[0])"), (False, "h[0]")])
+def test_a_value_that_is_returned_twice_goes_to_the_host_once(own: bool, third: str) -> None:
+    class Gathering(Boxes):
+        kernels = replace(Boxes.kernels, all_to_host=lambda device: lambda *boxes: boxes)
+
+    with registration_scope():
+        register_device_factory("GATHER", Gathering())
+        part = Partition(f"{LOCAL}GATHER:0", (feed("x"), neg("y", "x", "x")), ((0, "x", 0), (1, "y", 0), (2, "x", 0)))
+        [segment] = compile_partition(part, own_fetches=own).segments
+    assert segment.lines[-1] == f"    return ((h := all_on_host(v0, v1))[0], h[1], {third}, )"
 
 
 # -- segments --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +15,13 @@ import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Server, ServerSettings, Session, ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import DeviceKernel, register_device_factory, registration_scope
+from tests.cluster.kit import InProcess
 from tests.nodes import make
 from tests.rows import for_each
 from tests.runtime import own_arrays
-from tests.runtime.own_arrays import Boxes, Marks
+from tests.runtime.own_arrays import Box, BoxArrays, Boxes, Marks
 from tests.runtime.toy import write_distribution
+from tests.session.debugger_kit import watch
 
 BOX = "/device:BOX:0"
 ONE = {"BOX": 1}
@@ -109,6 +112,169 @@ def test_values_go_to_other_devices_and_come_from_them() -> None:
             np.testing.assert_array_equal(run.run(w), [6.0, 10.0])
 
 
+class CountedArrays(BoxArrays):
+    """Count the arrays that come from the host and go there."""
+
+    def __init__(self) -> None:
+        self.came = self.went = 0
+
+    def to_device(self, value: Any) -> Any:
+        self.came += not isinstance(value, Box)
+        return super().to_device(value)
+
+    def to_host(self, value: Any) -> Any:
+        self.went += isinstance(value, Box)
+        return super().to_host(value)
+
+
+CRATES = {"CRATE": 2, "CASK": 1}
+
+
+def counting(family: str | None) -> CountedArrays:
+    """Register two device types of a family, whose arrays count."""
+    arrays = CountedArrays()
+
+    class Crates(Boxes):
+        kernels = replace(Boxes.kernels, arrays=lambda device: arrays, family=family)
+
+    for name in CRATES:
+        register_device_factory(name, Crates())
+    return arrays
+
+
+def taken(value: Any) -> Any:
+    """A value behind control flow of single nodes."""
+    return make("Switch", [value, ops.constant(True)]).outputs[1] * 1.0
+
+
+# What two devices do one after the other with a vector, the first adding both results; and that result for 1, 2.
+JOURNEYS: dict[str, tuple[Any, Any, Any]] = {
+    "segments": (lambda x: x * 2.0, lambda y: y + y, [6.0, 12.0]),
+    "a kernel of the CPU": (lambda x: x * 2.0, lambda y: ops.gather(y, [1, 0]) * y, [10.0, 12.0]),
+    "a loop and a branch": (
+        lambda x: ops.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y + y), [0, x])[1],
+        lambda y: ops.cond(ops.size(y) > 1, lambda: y + y, lambda: y),
+        [12.0, 24.0],
+    ),
+    "from control flow of single nodes": (taken, lambda y: y + y, [3.0, 6.0]),
+    "to control flow of single nodes": (lambda x: x * 2.0, taken, [4.0, 8.0]),
+}
+
+
+@for_each("name", list(JOURNEYS))
+@for_each("other", ["CRATE:1", "CASK:0"])
+def test_values_go_to_another_device_of_the_family_without_the_host(name: str, other: str) -> None:
+    first, second, expected = JOURNEYS[name]
+    counts = {}
+    for family in ("crates", None):
+        with registration_scope():
+            arrays = counting(family)
+            with Graph().as_default() as graph, graph.device("/device:CRATE:0"):
+                x = ops.placeholder("float32", [2])
+                y = first(x)
+                with graph.device(f"/device:{other}"):
+                    z = second(y)
+                total = y + z
+            with Session(graph=graph, config=ConfigProto(device_count=CRATES)) as session:
+                session.run(total, {x: [0.0, 0.0]})  # makes constants of the plan
+                arrays.came = arrays.went = 0
+                np.testing.assert_array_equal(session.run(total, {x: [1.0, 2.0]}), expected)
+            counts[family] = np.array([arrays.came, arrays.went])
+    # Two values travel; what comes and goes beside them is the same.
+    np.testing.assert_array_equal(counts[None] - counts["crates"], [2, 2])
+
+
+def on_cpu(x: Any) -> Any:
+    with acts.device("/cpu:0"):
+        return ops.exp(x)
+
+
+# What is fetched of three values, the second a scalar and the third of whole numbers; how many go at once each time.
+FETCHED: dict[str, tuple[Any, list[int]]] = {
+    "two arrays": (lambda x, total, count: [x * 2.0, x + 1.0], [2]),
+    "an array and a scalar": (lambda x, total, count: [x * 2.0, total * 1.0, count], [2]),
+    "one twice": (lambda x, total, count: [y := x * 2.0, y, total * 1.0, y], [2]),
+    "one alone": (lambda x, total, count: [x * 2.0, count], []),
+    "one alone, twice": (lambda x, total, count: [y := x * 2.0, y], []),
+    "what another segment reads": (lambda x, total, count: [x * 2.0, y := x + 1.0, y + on_cpu(x)], [2]),
+}
+
+
+@for_each("name", list(FETCHED))
+def test_fetches_go_to_the_host_at_once_where_the_device_can_do_that(name: str) -> None:
+    build, expected = FETCHED[name]
+    sizes: list[int] = []
+
+    def at_once(*boxes: Box) -> list[Any]:
+        sizes.append(len(boxes))
+        return [box.array.copy() if box.array.ndim else box.array[()] for box in boxes]
+
+    class Gathering(Boxes):
+        kernels = replace(Boxes.kernels, all_to_host=lambda device: at_once)
+
+    got: list[Any] = []
+    for device in ("GATHER", "CPU"):
+        with registration_scope(), Graph().as_default() as graph, graph.device(f"/device:{device}:0"):
+            register_device_factory("GATHER", Gathering())
+            x = ops.placeholder("float32", [2])
+            fetches = build(x, ops.reduce_sum(x), ops.size(x) + 1)
+            with Session(graph=graph) as session:
+                got += [session.run(fetches, {x: [-1.0, 2.0]}) for _ in range(2)]
+    assert sizes == expected * 2
+    for values in got:
+        assert [type(value) for value in values] == [type(value) for value in got[-1]]
+        for value, reference in zip(values, got[-1], strict=True):
+            np.testing.assert_array_equal(value, reference)
+    arrays = {id(value): value for value in got[0][:9] if isinstance(value, np.ndarray)}
+    assert not any(np.shares_memory(one, other) for one, other in itertools.combinations(arrays.values(), 2))
+
+
+def over_two_devices() -> tuple[Any, Any, Any]:
+    """A placeholder on one device, what another one makes of its double, and the sum of both on the CPU."""
+    with acts.device("/device:CRATE:0"):
+        x = ops.placeholder("float32", [2], name="x")
+        y = ops.multiply(x, 2.0, name="y")
+    with acts.device("/device:CRATE:1"):
+        z = ops.multiply(y, y, name="z")
+    return x, y, z
+
+
+def test_all_that_looks_at_values_on_their_way_sees_arrays_of_numpy_or_their_sizes(graph: Graph) -> None:
+    arrays = counting("crates")
+    x, y, z = over_two_devices()
+    traced, metadata = RunOptions(trace_level=RunOptions.FULL_TRACE), RunMetadata()
+    with Session(graph=graph, config=ConfigProto(device_count=CRATES)) as session:
+        with session.partial([y, z], [x]) as run:
+            np.testing.assert_array_equal(run.run(y, {x: [1.0, 2.0]}), [2.0, 4.0])
+            np.testing.assert_array_equal(run.run(z), [4.0, 16.0])
+        session.run(z, {x: [1.0, 2.0]}, watch("y", "z"))
+        assert {d.node_name: d.value.tolist() for d in session.debug_dumps()} == {"y": [2.0, 4.0], "z": [4.0, 16.0]}
+        counts = []
+        for observed in ((), (traced, metadata)):
+            arrays.came = arrays.went = 0
+            session.run(z, {x: [1.0, 2.0]}, *observed)
+            counts.append((arrays.came, arrays.went))
+        assert counts == [(1, 1), (1, 1)]  # a trace needs no values
+    assert metadata.step_stats is not None
+    assert [(t.kind, t.nbytes) for t in metadata.step_stats.transfers] == [("send", 8), ("recv", 8)]
+
+
+async def test_values_go_directly_within_a_server_and_by_way_of_the_host_to_another() -> None:
+    arrays = counting("crates")
+    with Graph().as_default() as graph, graph.device("/job:worker/task:0"):
+        x, _, z = over_two_devices()
+        with graph.device("/job:worker/task:1/device:CRATE:0"):
+            far = z + z
+    async with (
+        InProcess({"worker": 2}, config=ConfigProto(device_count=CRATES)) as cluster,
+        AsyncSession(cluster.target(), graph=graph) as session,
+    ):
+        for _ in range(2):
+            arrays.came = arrays.went = 0
+            np.testing.assert_array_equal(await session.run(far, {x: [1.0, 2.0]}), [8.0, 32.0])
+        assert (arrays.came, arrays.went) == (2, 2)  # a feed, what goes to the other task and comes there, a fetch
+
+
 def test_control_flow_of_single_nodes_takes_its_values() -> None:
     import actorsession.compat.v1 as tf
 
@@ -155,6 +321,81 @@ def test_a_trace_measures_its_values() -> None:
     assert metadata.step_stats is not None
     [stats] = [node for device in metadata.step_stats.dev_stats for node in device.node_stats if node.node_name == "y"]
     assert stats.output[0].tensor_description.allocated_bytes == 8
+
+
+class Stream:
+    """Runs kernels long after they were launched: a product takes 10 s of its own time, a sum 20 s.
+
+    Args:
+        fails: whether it can no longer say when it was at a mark.
+    """
+
+    def __init__(self, fails: bool = False) -> None:
+        self.time, self.marks, self._fails = 0.0, 0, fails
+
+    def kernel(self, function: Any, seconds: float) -> Any:
+        def launched(*boxes: Box) -> Box:
+            self.time += seconds
+            return Box(function(*[box.array for box in boxes]))
+
+        return DeviceKernel(kernel=lambda context: launched, takes=lambda context: context.inputs[0].dtype == "float32")
+
+    def mark(self) -> float:
+        self.marks += 1
+        return self.time
+
+    def seconds(self, since: float, until: float) -> float:
+        if self._fails:
+            raise RuntimeError("an illegal memory access was encountered")
+        return until - since
+
+
+def summed(x: Any, y: Any) -> Any:
+    return ops.add(ops.multiply(x, y, name="mul"), y, name="add")
+
+
+def looped(x: Any) -> Any:
+    return ops.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, ops.multiply(y, y, name="mul")), [0, x])[1]
+
+
+# What is built, and how long the device runs its nodes called "mul" and "add"; "exp" is one of the host.
+TIMED: dict[str, Any] = {
+    "a segment": (lambda x: ops.exp(summed(x, x), name="exp"), [10, 20, 0]),
+    "a loop": (looped, [10, 10]),
+    "control flow of single nodes": (lambda x: summed(taken(x), x), [10, 20]),
+}
+
+
+@for_each("name", list(TIMED))
+@for_each("fails", [False, True])
+def test_a_trace_says_when_the_device_has_run_a_kernel(name: str, fails: bool) -> None:
+    build, seconds = TIMED[name]
+    stream = Stream(fails)
+
+    class Streamed(Boxes):
+        rows = {"AddV2": stream.kernel(np.add, 20.0), "Mul": stream.kernel(np.multiply, 10.0)}
+        kernels = replace(Boxes.kernels, rows=rows, clock=lambda device: stream)
+
+    with registration_scope(), Graph().as_default() as graph, graph.device("/device:STREAM:0"):
+        register_device_factory("STREAM", Streamed())
+        x = ops.placeholder("float32", [2])
+        y = build(x)
+        metadata = RunMetadata()
+        with Session(graph=graph) as session:
+            session.run(y, {x: [1.0, 2.0]})
+            assert stream.marks == 0
+            session.run(y, {x: [1.0, 2.0]}, RunOptions(trace_level=RunOptions.FULL_TRACE), metadata)
+    assert metadata.step_stats is not None
+    nodes = [node for node in metadata.step_stats.nodes if node.node in ("mul", "add", "exp", "while/mul")]
+    assert len(nodes) == len(seconds)
+    if fails:
+        assert all(0 < node.end - node.start < 10 for node in nodes)  # those of launching
+        return
+    assert [round(node.end - node.start, 6) for node in nodes] == seconds
+    assert all(before.end <= after.start + 1e-6 for before, after in itertools.pairwise(nodes))
+    # The end of the last is what the host's clock said when the device had come so far.
+    [phase] = [phase for phase in metadata.step_stats.phases if phase.kind == "step"]
+    assert phase.began <= nodes[-1].end <= phase.ended
 
 
 def test_what_a_kernel_cannot_do_the_cpu_s_says() -> None:

@@ -39,7 +39,7 @@ class Context(SegmentContext):
     def check(self) -> None:
         self.asked.append("check")
 
-    def note(self, number: int, start: int, value: Any) -> None:
+    def note(self, number: int, start: Any, value: Any) -> None:
         raise AssertionError("the recorder notes by itself")
 
 

@@ -6,6 +6,7 @@ before they begin; those that a kernel needs on the device go there with the cal
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -27,12 +28,15 @@ TORCH_TYPES: dict[DType, torch.dtype] = {
     complex128: torch.complex128,
     bool_: torch.bool,
 }
-"""The dtypes whose tensors a torch device holds."""
+"""The dtypes whose tensors torch devices hold, unless they lack some."""
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _CONJUGATED = frozenset({torch.complex64, torch.complex128})
 # Those that ``torch.from_numpy`` takes as they are.
 _ALIKE = frozenset({np.dtype(name) for name in ("f4", "f8", "f2", "?", "c8", "c16")})
+# Bytes of a tensor that comes to the host by way of pinned memory, from which it is copied once more: that copy takes
+# some 50 us for so many. Whether it pays on a GPU was not measured.
+_STAGED = 1 << 20
 _from_numpy = torch.from_numpy
 Tensor: TypeAlias = torch.Tensor
 
@@ -72,23 +76,28 @@ class TorchArrays:
 
     Args:
         device: torch's name of the device.
+        lacks: the dtypes of ``TORCH_TYPES`` that it has no tensors of.
 
     Attributes:
+        types: the dtypes whose tensors it holds.
         is_host: whether the arrays are in the memory of the host, and so are numpy's as well.
+        pins: whether copies to and from the host go through pinned memory, for which the host does not wait.
     """
 
-    def __init__(self, device: str = "cpu") -> None:
+    def __init__(self, device: str = "cpu", lacks: Set[DType] = frozenset()) -> None:
+        self.types = {dtype: known for dtype, known in TORCH_TYPES.items() if dtype not in lacks}
         self.device = torch.device(device)
         self.is_host = self.device.type == "cpu"
+        self.pins = self.device.type == "cuda"
 
     def holds(self, dtype: DType) -> bool:
         """See ``DeviceArrays.holds``: lists of tensors are the device's, too."""
-        return dtype in TORCH_TYPES or dtype is variant
+        return dtype in self.types or dtype is variant
 
     def to_device(self, value: Any) -> Any:
         """See ``DeviceArrays.to_device``; a list and other variants are returned as they are."""
         if type(value) is Tensor:
-            return value
+            return value if value.device == self.device else self._copied(value)
         if self.is_host and isinstance(value, _NUMBERS):
             array = np.asarray(value)
             if array.dtype in _ALIKE and array.flags.writeable:
@@ -99,10 +108,17 @@ class TorchArrays:
         if not isinstance(value, _NUMBERS) or _is_object(value):
             return value
         tensor = borrowed(value)
-        if self.is_host:
-            return tensor
-        # From pinned memory the copy waits for nothing that was launched before; torch keeps it until then.
-        return tensor.pin_memory().to(self.device, non_blocking=True)
+        return tensor if self.is_host else self._copied(tensor)
+
+    def _copied(self, tensor: Tensor) -> Tensor:
+        """Return the copy of a tensor of the host or of another device; it waits only where the host gets it."""
+        if not self.pins:
+            return tensor.to(self.device)
+        if tensor.is_cpu:
+            # From pinned memory the copy waits for nothing that was launched before; torch keeps it until then.
+            tensor = tensor.pin_memory()
+        # One from another GPU comes behind what was launched there, and what is launched here comes behind it.
+        return tensor.to(self.device, non_blocking=True)
 
     def to_host(self, value: Any) -> Any:
         """See ``DeviceArrays.to_host``."""
@@ -116,6 +132,26 @@ class TorchArrays:
         else:
             array = (tensor.resolve_conj() if tensor.dtype in _CONJUGATED else tensor).numpy()
         return array if array.ndim else array[()]
+
+    def all_to_host(self, *values: Tensor) -> list[Any]:
+        """Return tensors as numpy arrays that share memory with nothing, with one wait for all small ones."""
+        small = [value.nbytes <= _STAGED for value in values]
+        moved = [
+            self._staging(value).copy_(value, non_blocking=True) if is_small else value
+            for value, is_small in zip(values, small, strict=True)
+        ]
+        self._wait()
+        arrays = map(self.to_host, moved)
+        # What was fetched may be kept for ever, and pinned memory is scarce.
+        return [array.copy() if is_small else array for array, is_small in zip(arrays, small, strict=True)]
+
+    def _staging(self, value: Tensor) -> Tensor:
+        """Return memory of the host into which the device can write a tensor while the host goes on."""
+        return torch.empty(value.shape, dtype=value.dtype, pin_memory=True)
+
+    def _wait(self) -> None:
+        """Wait for what was launched by this thread."""
+        torch.cuda.current_stream(self.device).synchronize()
 
     def own(self, value: Any) -> Any:
         """See ``DeviceArrays.own``; what is in a list never changes."""

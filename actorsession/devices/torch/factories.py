@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
 from actorsession.config import ConfigProto
 from actorsession.devices.torch.arrays import TorchArrays
+from actorsession.devices.torch.gpus import KINDS, GpuKind
 from actorsession.devices.torch.kernels.rows import NAMESPACE
 from actorsession.devices.torch.kernels.tables import HOSTED, ROWS, TRANSPARENT
-from actorsession.devices.torch.loading import torch
 from actorsession.devices.torch.variables import TorchVariable
+from actorsession.drawing.text import byte_size
 from actorsession.errors import AlreadyExistsError, InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
-from actorsession.graph.device_kernels import DeviceKernels
+from actorsession.graph.device_kernels import DeviceKernel, DeviceKernels
+from actorsession.graph.dtypes import DType
+from actorsession.graph.registry import KernelContext
 from actorsession.runtime.devices import CpuFactory, Device, DeviceFactory
 from actorsession.runtime.resources import ResourceManager
 from actorsession.whole_numbers import is_index
 
 __all__ = ["TorchCpu", "TorchGpu", "visible_gpus"]
 
+_FAMILY = "torch"
 _log = logging.getLogger(__name__)
 
 
@@ -40,6 +44,7 @@ class TorchCpu(CpuFactory):
             transparent=TRANSPARENT,
             hosted=HOSTED,
             shares_memory=True,
+            family=_FAMILY,
         )
 
     def list_physical_devices(self) -> Sequence[str]:
@@ -73,44 +78,43 @@ def visible_gpus(listed: str, there: int) -> tuple[int, ...]:
 
 
 class TorchGpu(DeviceFactory):
-    """``GPU``: the GPUs that torch finds through CUDA, with its kernels.
+    """``GPU``: the GPUs that torch finds, of the first kind of which there are any, with its kernels.
 
     Which of them ``GPU:0`` is holds for the whole process, because the code of a plan knows devices by name.
+
+    Attributes:
+        kinds: the kinds of GPUs that are looked for.
+        kind: the one whose GPUs it has.
     """
 
     priority = 210  # TensorFlow's
+    kinds: Sequence[GpuKind] = KINDS
 
     def __init__(self) -> None:
+        self.kind = kind = next((kind for kind in self.kinds if kind.find()), self.kinds[0])
         self._lock = threading.Lock()
         self._numbers: dict[int, int] = {}  # of the GPU of a device, by that of the device
         self._arrays: dict[int, TorchArrays] = {}  # of a device, likewise
         self.kernels: DeviceKernels = DeviceKernels(
-            arrays=self._arrays_of, rows=ROWS, namespace=NAMESPACE, transparent=TRANSPARENT, hosted=HOSTED
+            arrays=self._arrays_of,
+            rows=_rows_without(kind.lacks) if kind.lacks else ROWS,
+            namespace=NAMESPACE,
+            lacks_functions=bool(kind.lacks),
+            transparent=TRANSPARENT,
+            hosted=HOSTED,
+            memory=self._taken,
+            family=_FAMILY,
+            clock=lambda device: kind.clock(self._number(device)),
+            all_to_host=lambda device: arrays.all_to_host if (arrays := self._arrays_of(device)).pins else None,
         )
-
-    def find(self) -> int:
-        """Return how many GPUs there are."""
-        return int(torch.cuda.device_count())
-
-    def arrays(self, number: int) -> TorchArrays:
-        """Return the arrays of a GPU."""
-        return TorchArrays(f"cuda:{number}")
-
-    def memory(self, number: int) -> int:
-        """Return the bytes of memory of a GPU."""
-        return int(torch.cuda.get_device_properties(number).total_memory)
-
-    def limit_memory(self, number: int, fraction: float) -> None:
-        """Have the process take no more than a share of the memory of a GPU."""
-        torch.cuda.set_per_process_memory_fraction(fraction, number)
 
     def list_physical_devices(self) -> Sequence[str]:
         """Return a name for each GPU."""
-        return [f"/physical_device:GPU:{number}" for number in range(self.find())]
+        return [f"/physical_device:GPU:{number}" for number in range(self.kind.find())]
 
     def count_devices(self, asked: int | None, config: ConfigProto) -> int:
         """Return how many there are for the session, and as in TensorFlow no more than it asks for."""
-        there = len(visible_gpus(config.gpu_options.visible_device_list, self.find()))
+        there = len(visible_gpus(config.gpu_options.visible_device_list, self.kind.find()))
         if asked is not None and asked > there:
             _log.warning("device_count gives GPU %d, and torch finds %d that may be used", asked, there)
         return there if asked is None else min(asked, there)
@@ -130,23 +134,23 @@ class TorchGpu(DeviceFactory):
             )
         with self._lock:
             if not self._numbers:
-                _compute_in_full_precision()
-            for index, number in enumerate(visible_gpus(options.visible_device_list, self.find())[:count]):
+                self.kind.prepare()
+            for index, number in enumerate(visible_gpus(options.visible_device_list, self.kind.find())[:count]):
                 if self._numbers.setdefault(index, number) != number:
                     raise AlreadyExistsError(
                         f"GPU:{index} is GPU {self._numbers[index]} of the machine since an earlier session of this "
                         f"process, and visible_device_list={options.visible_device_list!r:.100} makes it {number}; "
                         "give all sessions the same list"
                     )
-                self._arrays.setdefault(index, self.arrays(number))
+                self._arrays.setdefault(index, self.kind.arrays(number))
                 if options.per_process_gpu_memory_fraction:
-                    self.limit_memory(number, options.per_process_gpu_memory_fraction)
+                    self.kind.limit(number, options.per_process_gpu_memory_fraction)
         return super().create_devices(device_type, task, count, config)
 
     def device(self, name: str, device_type: str, incarnation: int | None = None) -> Device:
         """See ``DeviceFactory.device``."""
         device = super().device(name, device_type, incarnation)
-        memory = self.memory(self._numbers[_index(name)])
+        memory = self.kind.memory(self._number(name))
         return replace(device, attributes=replace(device.attributes, memory_limit=memory))
 
     def resources(self, device: str) -> ResourceManager:
@@ -154,9 +158,16 @@ class TorchGpu(DeviceFactory):
         return ResourceManager(make_variable=partial(TorchVariable, arrays=self._arrays_of(device)))
 
     def _arrays_of(self, device: str) -> TorchArrays:
+        return self._arrays.get(_index(device)) or self.kind.arrays(self._number(device))
+
+    def _number(self, device: str) -> int:
+        """Return the number of the GPU of a device; a plan may be made for one of another process."""
         index = _index(device)
-        # A plan may be made for a device of another process.
-        return self._arrays.get(index) or self.arrays(index)
+        return self._numbers.get(index, index)
+
+    def _taken(self, device: str) -> str:
+        tensors, kept = self.kind.taken(self._number(device))
+        return f"this process has {byte_size(tensors)} of the GPU in tensors and keeps {byte_size(kept)} in all"
 
 
 def _index(device: str) -> int:
@@ -164,9 +175,12 @@ def _index(device: str) -> int:
     return DeviceSpec.parse(device).device_index or 0
 
 
-def _compute_in_full_precision() -> None:
-    """Have products summed in float32 at least; torch takes fewer bits in some unless it is told otherwise."""
-    for operations in (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn):
-        operations.fp32_precision = "ieee"
-    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+def _rows_without(lacks: Set[DType]) -> Mapping[str, DeviceKernel]:
+    """Return the rows for a device that has no tensors of some dtypes, nor all of torch's kernels."""
+
+    def having(takes: Callable[[KernelContext], bool]) -> Callable[[KernelContext], bool]:
+        return lambda context: (
+            lacks.isdisjoint([spec.dtype for spec in (*context.inputs, *context.outputs)]) and takes(context)
+        )
+
+    return {op: replace(row, takes=having(row.takes), checks=True) for op, row in ROWS.items()}

@@ -72,10 +72,13 @@ def in_one_thread(function: Callable[..., Any], *arguments: Any, **settings: Any
         torch.set_num_threads(USUAL_THREADS)
 
 
+# Those of the CPU and of Apple's GPUs are of no class of their own.
+_WORDS = ("DefaultCPUAllocator: can't allocate memory", "MPS backend out of memory")
+
+
 def _is_memory_error(exc: BaseException) -> bool:
-    # That of the CPU is of no class of its own.
     return isinstance(exc, torch.OutOfMemoryError) or (
-        isinstance(exc, RuntimeError) and "DefaultCPUAllocator: can't allocate memory" in str(exc)
+        isinstance(exc, RuntimeError) and any(words in str(exc) for words in _WORDS)
     )
 
 

@@ -77,11 +77,13 @@ class TorchVariable(Variable):
             InvalidArgumentError: if dtype or shape do not fit.
         """
         if type(value) is not torch.Tensor:
-            if self.spec.dtype not in TORCH_TYPES:
+            if self.spec.dtype not in self.arrays.types:
                 super().assign(value)
                 return
             value = self.arrays.to_device(value)
-        if TORCH_TYPES.get(self.spec.dtype) is not value.dtype or not self.spec.shape.is_compatible_with(value.shape):
+        if self.arrays.types.get(self.spec.dtype) is not value.dtype or not self.spec.shape.is_compatible_with(
+            value.shape
+        ):
             raise InvalidArgumentError(
                 f"variable {self.name!r} holds {self.spec.dtype.name} of shape {self.spec.shape}; "
                 f"{_TYPE_OF[value.dtype].name} of shape {tuple(value.shape)} cannot be assigned"
@@ -108,7 +110,7 @@ class TorchVariable(Variable):
 
     def update(self, function: Callable[..., Any], *operands: Any) -> None:
         """See ``VariableHolder.update``: the tensor is the old value and the buffer of the new one."""
-        if self.spec.dtype in TORCH_TYPES:
+        if self.spec.dtype in self.arrays.types:
             self.change(lambda tensor: function(tensor, *operands, out=tensor))
         else:
             super().update(function, *operands)
@@ -121,7 +123,7 @@ class TorchVariable(Variable):
             if result is not tensor:
                 tensor.copy_(result)
 
-        if self.spec.dtype in TORCH_TYPES:
+        if self.spec.dtype in self.arrays.types:
             self.change(step)
         else:
             super().access(function)
@@ -198,7 +200,7 @@ class _OnHost(Variable):
             function(value, *operands, out=value)
             return value
 
-        if self.spec.dtype in TORCH_TYPES:
+        if self.spec.dtype in self._of.arrays.types:
             self.access(step)
         else:
             self._of.update(function, *operands)
@@ -211,7 +213,7 @@ class _OnHost(Variable):
             result = function(value)
             return tensor if result is value and arrays.is_host else arrays.to_device(result)
 
-        self._of.access(step if self.spec.dtype in TORCH_TYPES else function)
+        self._of.access(step if self.spec.dtype in self._of.arrays.types else function)
 
     def clear(self) -> None:
         self._of.clear()

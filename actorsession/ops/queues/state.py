@@ -27,6 +27,7 @@ import numpy as np
 
 from actorsession.errors import CancelledError, OutOfRangeError
 from actorsession.graph.completion import Completed, Completion
+from actorsession.graph.held_arrays import total_bytes
 from actorsession.graph.node import TensorSpec
 from actorsession.ops.queues.batches import Element, join_one
 from transports.host import current_host
@@ -240,6 +241,12 @@ class QueueState:
         """The number of elements."""
         with self._lock:
             return len(self._elements)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its elements, and of those that wait for room."""
+        with self._lock:
+            return total_bytes([self._elements, self._enqueues])
 
     def queue_counts(self) -> dict[str, int]:
         """Return the counters of the queue at one moment; see ``QueueRow``."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.completion import Completion
+from actorsession.graph.held_arrays import total_bytes
 
 __all__ = ["AccumulatorState", "DenseSum", "SparseSum"]
 
@@ -31,6 +32,10 @@ class Sum(Protocol):
 
     def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
         """Return the sum or mean of ``count`` gradients and a function that undoes this; reset the sum."""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the sum."""
 
     def clear(self) -> None:
         """Reset the sum."""
@@ -63,6 +68,11 @@ class DenseSum:
         elif np.ndim(total):
             taken = total.copy()  # the caller owns the result, and the sum may be needed again
         return taken if np.ndim(taken) else taken[()], lambda: self.add(total)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the sum."""
+        return total_bytes([self._total])
 
     def clear(self) -> None:
         """Reset the sum."""
@@ -116,6 +126,11 @@ class SparseSum:
             rows = rows / counts.reshape(-1, *[1] * (rows.ndim - 1))
         self.clear()
         return (np.array(order, np.int64), rows), undo
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the sum."""
+        return total_bytes([self._rows])
 
     def clear(self) -> None:
         """Reset the sum."""
@@ -183,6 +198,12 @@ class AccumulatorState:
     def count(self) -> int:
         """The number of accumulated gradients."""
         return self._count
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the accumulated gradients."""
+        with self._lock:
+            return self._total.nbytes
 
     def set_step(self, step: int) -> None:
         """Set the minimum step of gradients that count; a step before the current one has no effect."""

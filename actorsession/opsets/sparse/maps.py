@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.held_arrays import total_bytes
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.rows import op
@@ -34,6 +35,12 @@ class _Map:
         self._lock = threading.Lock()
         self._kept: dict[int, Parts] = {}
         self._next = 0
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the tensors."""
+        with self._lock:
+            return total_bytes([self._kept])
 
     def clear(self) -> None:
         """Forget all tensors; numbers go on."""

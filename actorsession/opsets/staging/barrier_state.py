@@ -21,6 +21,7 @@ import numpy as np
 
 from actorsession.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from actorsession.graph.completion import Completion
+from actorsession.graph.held_arrays import total_bytes
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import Array
 from actorsession.graph.shape import TensorShape
@@ -166,6 +167,12 @@ class BarrierState:
     def incomplete_size(self) -> int:
         """The number of incomplete elements."""
         return len(self._parts)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its elements, complete or not."""
+        with self._lock:
+            return total_bytes([self._ready, *[part.components for part in self._parts.values()]])
 
     def clear(self) -> None:
         """Reset the barrier; pending takes fail with CancelledError."""

@@ -63,6 +63,11 @@ class _Area:
         self._attempts: dict[Completion, _Attempt] = {}
         self._drops = 0
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its values."""
+        return self._bytes
+
     def clear(self) -> None:
         """Reset the area; pending attempts fail with CancelledError."""
         with self._lock:

@@ -15,6 +15,7 @@ import numpy as np
 
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.dtypes import DType
+from actorsession.graph.held_arrays import total_bytes
 
 __all__ = ["TableState"]
 
@@ -51,6 +52,12 @@ class TableState:
 
     def __repr__(self) -> str:
         return f"<{self.label} from {self.key_dtype.name} to {self.value_dtype.name}>"
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its strings and arrays; numbers do not count."""
+        with self._lock:
+            return 0 if self._entries is None else total_bytes([list(self._entries), self._entries])
 
     def clear(self) -> None:
         """Reset the table to its initial state."""

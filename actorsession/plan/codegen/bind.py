@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, OpError
-from actorsession.graph.device_kernels import arrays_of, definition_of
+from actorsession.graph.device_kernels import DeviceClock, all_to_host_of, arrays_of, clock_of, definition_of
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.graph.shared_arrays import empty
@@ -28,6 +28,7 @@ from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.outline import LONGEST
 from actorsession.plan.codegen.segment import CompiledPartition, Segment
 from actorsession.plan.codegen.segment_context import SegmentFunction
+from actorsession.plan.codegen.use_def import peer_of
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.rendezvous_key import parse_key
 from transports.host import current_host
@@ -59,16 +60,15 @@ def _out(value: Any) -> Any:
     return value
 
 
-def _shown(to_host: Callable[[Any], Any], value: Any) -> Any:
-    """Return the values of a node as those of the host, to be recorded."""
-    return tuple(map(to_host, value)) if type(value) is tuple else to_host(value)
-
-
 def _predicate(value: Any) -> bool:
     """Return whether a predicate without static rank holds."""
     if np.ndim(value):
         raise InvalidArgumentError(f"a predicate must be a scalar, but it has shape {list(np.shape(value))}")
     return bool(value)
+
+
+def _start(nanos: Callable[[], int], clock: DeviceClock) -> tuple[int, Any]:
+    return nanos(), clock.mark()
 
 
 class BoundSegment:
@@ -194,6 +194,10 @@ class BoundPartition:
         states: state of stateful kernels by node name, shared by all plans of a session.
 
     Attributes:
+        host: as given.
+        states: as given.
+        clock: that of the device, if its kernels run after the host has gone on.
+        start: returns the time by the monotonic clock in nanoseconds; with ``clock`` also a mark of that.
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
         waits: number of arrivals and segments that each segment waits for.
         initial: the segments that wait for nothing.
@@ -205,6 +209,10 @@ class BoundPartition:
     def __init__(self, compiled: CompiledPartition, host: ResourceHost, states: dict[str, Any]) -> None:
         self.compiled = compiled
         self.device = compiled.partition.device
+        self.host, self.states = host, states
+        self.clock = clock_of(self.device)
+        nanos = current_host().clock.perf_counter_ns
+        self.start: Callable[[], Any] = nanos if self.clock is None else functools.partial(_start, nanos, self.clock)
         self._label = f"actorsession plan {next(_PLANS)} on {self.device}"
         self._namespace = self._bind(host, states)
         self.segments = [
@@ -230,7 +238,7 @@ class BoundPartition:
         namespace: dict[str, Any] = {
             "own": own,
             "out": _out,
-            "clock": current_host().clock.perf_counter_ns,
+            "clock": self.start,
             "TOKEN": CONTROL_TOKEN,
             "predicate": _predicate,
             "ZERO": np.int32(0),
@@ -238,11 +246,13 @@ class BoundPartition:
         }
         arrays = arrays_of(self.device)
         if arrays is not None:
+            peers = [peer_of(self.device, key) for key in self.compiled.sends]
             namespace |= {
+                "on_peer": [None if peer is None else peer.to_device for peer in peers],
                 "on_device": arrays.to_device,
                 "on_host": arrays.to_host,
                 "own_on_device": arrays.own,
-                "shown": functools.partial(_shown, arrays.to_host),
+                "all_on_host": all_to_host_of(self.device),
             }
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():

@@ -159,8 +159,12 @@ class Emitter:
         arguments = [self.value(ref) for ref in flow.inputs[i]]
         if op is None:
             assert node.op == SEND, f"{node.op} cannot be a node of a segment"
-            value = self.on_host(flow.inputs[i][0], arguments[0]) if arguments else "TOKEN"
-            self.line(f"C.send({len(text.sends)}, {value}){comment}", number, "None")
+            sent = len(text.sends)
+            if flow.peer(i) is not None:
+                value = f"on_peer[{sent}]({arguments[0]})"
+            else:
+                value = self.on_host(flow.inputs[i][0], arguments[0]) if arguments else "TOKEN"
+            self.line(f"C.send({sent}, {value}){comment}", number, "None")
             text.sends.append(node.attrs["key"])
             return
         context = self._check(i)
@@ -277,10 +281,10 @@ class Emitter:
             operands += given
             kernel, value = self._bound("k", ref[0]), self.local(ref)
             traced += [f"t = clock(); {value} = {kernel}({', '.join(given)})"]
-            traced += [f"C.note({self.number(ref[0])}, t, {self._shown(value)}); del {value}"]
+            traced += [f"C.note({self.number(ref[0])}, t, {value}); del {value}"]
             self._gone.add(ref)
         call = f"{target} = {self._bound('s', refs[0][0])}({first}, {', '.join(operands)})"
-        traced += ["t = clock(); " + call] + ([f"C.note({number}, t, {self._shown(target)})"] if last else [])
+        traced += ["t = clock(); " + call] + ([f"C.note({number}, t, {target})"] if last else [])
         comment = self.comment(refs[0][0])
         self.line(call + comment, self.number(refs[0][0]), traced="; ".join(traced) + comment)
         self.release([each for ref in refs for each in flow.inputs[ref[0]]])
@@ -344,12 +348,7 @@ class Emitter:
     def line(self, text: str, number: int | None = None, value: str | None = None, traced: str | None = None) -> None:
         """Add a line; see ``Line``."""
         traced = None if traced is None else self.indent + traced
-        value = None if value is None else self._shown(value)
         self.text.code.append(Line(self.indent + text, number, value, traced))
-
-    def _shown(self, value: str) -> str:
-        """Return the expression of a value as traces have it."""
-        return value if self.flow.arrays is None else f"shown({value})"
 
     def comment(self, i: int) -> str:
         """Return the comment behind a node's line: its name, its type and where it was built."""

@@ -40,13 +40,13 @@ class SegmentContext(Protocol):
             OpError: why it is over.
         """
 
-    def note(self, number: int, start: int, value: Any) -> None:
+    def note(self, number: int, start: Any, value: Any) -> None:
         """Record that a node has run; only called by code that is traced.
 
         Args:
             number: position of the node in the partition.
-            start: when it began, by the monotonic clock in nanoseconds.
-            value: its output; a tuple if there are several.
+            start: what ``BoundPartition.start`` gave when it began.
+            value: its output, an array of the device; a tuple if there are several.
         """
 
 
@@ -70,6 +70,6 @@ class ControlFlowContext(SegmentContext):
         """Refuse: the nodes that suspend in such code are waited for."""
         raise InternalError("code that runs by itself cannot continue without the values of a node")
 
-    def note(self, number: int, start: int, value: Any) -> None:
+    def note(self, number: int, start: Any, value: Any) -> None:
         """Refuse: such code is not traced."""
         raise InternalError("code that runs by itself is not traced")

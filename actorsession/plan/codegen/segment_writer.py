@@ -48,6 +48,7 @@ class SegmentWriter(Emitter):
         self._own_fetches = own_fetches
         self._parameters: dict[Ref, str] = {}
         self._results: list[tuple[int, str]] = []  # (slot, expression)
+        self._together: list[Ref] = []  # fetched arrays of the device that go to the host at once
 
     def write(
         self,
@@ -69,6 +70,8 @@ class SegmentWriter(Emitter):
         self.count_uses(nodes, (*crossing, *[ref for _, ref in fetches]))
         self.nodes(nodes)
         self._results.extend((self._slots[ref], self.local(ref)) for ref in crossing)
+        refs = [ref for _, ref in fetches if self._goes_at_once(ref)]
+        self._together = list(dict.fromkeys(refs)) if len(set(refs)) > 1 else []
         seen: set[Ref] = set()
         for slot, ref in fetches:
             self._results.append((slot, self._fetched(ref, again=ref in seen)))
@@ -118,8 +121,19 @@ class SegmentWriter(Emitter):
     def _gives_away(self, ref: Ref) -> bool:
         return self._segment_of[ref[0]] == self._index and super()._gives_away(ref)
 
+    def _goes_at_once(self, ref: Ref) -> bool:
+        spec = self.flow.nodes[ref[0]].outputs[ref[1]]
+        return self.flow.all_to_host is not None and self.flow.is_of_device(ref) and spec.dtype is not variant
+
     def _fetched(self, ref: Ref, *, again: bool) -> str:
-        flow, value = self.flow, self.on_host(ref, self.value(ref))
+        flow = self.flow
+        if ref in self._together:
+            place = self._together.index(ref)
+            # The first that is returned has all of them go. The name is used in the last line alone, which stays whole.
+            values = ", ".join([self.value(each) for each in self._together])
+            value = f"h[{place}]" if place or again else f"(h := all_on_host({values}))[0]"
+            return f"own({value})" if again and self._own_fetches else value
+        value = self.on_host(ref, self.value(ref))
         if not self._own_fetches:
             return value
         if again or not flow.owned(ref) or flow.is_held(ref):

@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.device_kernels import definition_of, kernels_of
+from actorsession.graph.device_kernels import DeviceArrays, all_to_host_of, definition_of, kernels_of, peer_arrays
 from actorsession.graph.dtypes import bfloat16, float16, resource, variant
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
 from actorsession.graph.node import NodeDef
@@ -26,10 +26,10 @@ from actorsession.plan.abandonment import check_wanted
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
-from actorsession.plan.rendezvous_key import parse_key
+from actorsession.plan.rendezvous_key import RendezvousKey, parse_key
 from actorsession.plan.trip_counts import nodes_of_varying_cost
 
-__all__ = ["Ref", "UseDef", "function_use_def"]
+__all__ = ["Ref", "UseDef", "function_use_def", "peer_of"]
 
 Ref = tuple[int, int]
 
@@ -48,6 +48,7 @@ class UseDef:
     Attributes:
         nodes: the partition's.
         arrays: those of the device; ``None`` if they are numpy's.
+        all_to_host: makes several of them those of the host at once; ``None`` if the device has nothing for it.
         ops: definition of each node's type on the device; ``None`` for the planner's own nodes.
         inputs: values that each node reads.
         before: nodes that each node runs after, including the producers of its inputs.
@@ -82,6 +83,7 @@ class UseDef:
         ]
         self._kernels = kernels_of(self._device)
         self.arrays = None if self._kernels is None else self._kernels.arrays(self._device)
+        self.all_to_host = all_to_host_of(self._device)
         self.ops: list[OpDef | None] = [self._definition(i) for i in range(len(self.nodes))]
         self.outside = [n.op in (ARG, RECV) for n in self.nodes]
         self.once = [op is not None and op.once for op in self.ops]
@@ -101,6 +103,17 @@ class UseDef:
     def is_of_device(self, ref: Ref) -> bool:
         """Return whether a value is an array that is not numpy's."""
         return self.arrays is not None and self.arrays.holds(self.nodes[ref[0]].outputs[ref[1]].dtype)
+
+    def peer(self, i: int) -> DeviceArrays | None:
+        """Return the arrays of the device to which a node sends a value, if that device takes the value as it is.
+
+        Lists of tensors go by way of the host, piece by piece.
+        """
+        if not (self.inputs[i] and self.is_of_device(self.inputs[i][0])):
+            return None
+        (j, output), arrays = self.inputs[i][0], peer_of(self._device, self.nodes[i].attrs["key"])
+        dtype = self.nodes[j].outputs[output].dtype
+        return arrays if arrays is not None and dtype is not variant and arrays.holds(dtype) else None
 
     def into(self, i: int) -> Kernel | None:
         """Return the function by which a node writes its result into a numpy array; ``None`` if it has none.
@@ -237,13 +250,24 @@ class UseDef:
         return False
 
 
-def _leaves_task(key: str) -> bool:
-    """Return whether a key is that of a tensor for another task; a malformed one is reported by its step."""
+def _destination(key: str) -> RendezvousKey | None:
+    """Return a parsed key; ``None`` for a malformed one, which is reported by its step."""
     try:
-        parsed = parse_key(key)
+        return parse_key(key)
     except InvalidArgumentError:
-        return False
-    return parsed.dst_task != parsed.src_task
+        return None
+
+
+def _leaves_task(key: str) -> bool:
+    """Return whether a key is that of a tensor for another task."""
+    parsed = _destination(key)
+    return parsed is not None and parsed.dst_task != parsed.src_task
+
+
+def peer_of(device: str, key: str) -> DeviceArrays | None:
+    """Return the arrays of the device to which a key leads, if that takes those of a device as they are."""
+    parsed = _destination(key)
+    return None if parsed is None else peer_arrays(device, parsed.dst_device)
 
 
 def function_use_def(function: FunctionDef, device: str, base: int, constants: Mapping[int, Array]) -> UseDef:

@@ -219,7 +219,8 @@ class BoundDataflow(BoundPartition):
         if kind in (FEED, RECEIVE):
             return arrays.to_device if flow.is_of_device((i, 0)) else None
         if kind == SENDING:
-            return arrays.to_host
+            peer = flow.peer(i)
+            return arrays.to_host if peer is None else peer.to_device
         return arrival(flow.context(i)) if flow.suspends[i] or flow.nodes[i].op in CONSTRUCTS else None
 
     def _bind_construct(self, plan: NodePlan, context: NodeContext, host: ResourceHost, states: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorsession.errors import InternalError, InvalidArgumentError, OpError, UnimplementedError, from_exception
+from actorsession.errors import InternalError, InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.completion import Completion
 from actorsession.graph.device_kernels import arrays_of
 from actorsession.plan.codegen.bind import own
@@ -35,6 +35,7 @@ from actorsession.plan.control_flow.dataflow_partition import (
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
 from actorsession.runtime.engine.frames import Iteration, key_of
+from actorsession.runtime.engine.node_errors import node_error
 from actorsession.runtime.engine.propagate import DEAD, Propagation
 from actorsession.runtime.engine.segment_engine import RAISED, locate_error
 from actorsession.runtime.engine.suspended_nodes import SuspendedNodes
@@ -258,18 +259,24 @@ class DataflowEngine(Engine, ControlFlowContext):
         if plan.segment is not None:
             outputs = self._run_function(plan, values)
         else:
+            start = self._start()
             result = plan.function(*values)
             seconds = (nanos() - begin) * 1e-9
             if seconds > policy.offload_above:
                 policy.record_node(plan, seconds)
-            outputs = self._outputs(plan, result, begin)
+            outputs = self._outputs(plan, result, start)
         self._propagation.give(plan, iteration, outputs)
 
-    def compute(self, plan: NodePlan, values: Sequence[Any], begin: int) -> Sequence[Any]:
+    def compute(self, plan: NodePlan, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of a node that does not suspend, one per output; callable from any thread."""
         if plan.segment is not None:
             return self._run_function(plan, values)
-        return self._outputs(plan, plan.function(*values), begin)
+        start = self._start()
+        return self._outputs(plan, plan.function(*values), start)
+
+    def _start(self) -> Any:
+        """Return what a trace needs of the moment at which a node begins; see ``BoundPartition.start``."""
+        return None if self.step.collector is None else self.bound.start()
 
     def _run_function(self, plan: NodePlan, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of a functional control flow operation."""
@@ -282,29 +289,26 @@ class DataflowEngine(Engine, ControlFlowContext):
         converted = plan.convert(fetched if len(fetched) > 1 else fetched[0])
         return converted if len(fetched) > 1 else (converted,)
 
-    def _outputs(self, plan: NodePlan, result: Any, begin: int) -> Sequence[Any]:
+    def _outputs(self, plan: NodePlan, result: Any, start: Any) -> Sequence[Any]:
         """Return the results of a kernel as one value per output; record them if the step is traced."""
         outputs: Sequence[Any] = (result,) if plan.outputs == 1 else result or ()
         if self.step.collector is not None:
-            self.step.collector.add_suspended(self.bound, plan.number, begin, outputs)
+            self.step.collector.add_suspended(self.bound, plan.number, start, outputs)
         return outputs
 
     def located_at(self, plan: NodePlan | None, exc: BaseException) -> OpError:
         """Return the error of a node, as an ``OpError`` that names the node."""
         if plan is not None and plan.linked is not None and plan.segment is not None:
             return locate_error(exc, plan.linked, plan.segment)
-        error = from_exception(exc)
-        if plan is not None:
-            error.locate(node=plan.node.name, device=self.bound.device, source=plan.node.source)
-        return error
+        return node_error(exc, self.bound, None if plan is None else plan.number)
 
     # -- transfers -----------------------------------------------------------------------------
 
     def _send(self, plan: NodePlan, iteration: Iteration, values: Any, dead: bool) -> None:
         key = key_of(plan, iteration)
-        value = values[0] if values and not dead else CONTROL_TOKEN
-        if plan.convert is not None:
-            value = plan.convert(value)
+        value = CONTROL_TOKEN
+        if values and not dead:
+            value = values[0] if plan.convert is None else plan.convert(values[0])
         if self.step.collector is not None:
             self.step.collector.add_transfer("send", key, self.bound.device, value)
         self.step.rendezvous.send(key, value, dead)
@@ -352,7 +356,7 @@ class PooledNode(OffloadedWork):
         begin = policy.nanos()
         self.is_running = True
         try:
-            self._found = engine.compute(plan, self._values, begin)
+            self._found = engine.compute(plan, self._values)
         except RAISED as exc:
             return engine.step.abort_error or engine.located_at(plan, exc)
         seconds = (policy.nanos() - begin) * 1e-9

@@ -10,10 +10,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from actorsession.errors import OpError, UnimplementedError, from_exception
+from actorsession.errors import OpError, UnimplementedError
 from actorsession.graph.completion import Completion
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext, SegmentFunction
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
+from actorsession.runtime.engine.node_errors import node_error
 from actorsession.runtime.engine.suspended_nodes import SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.interruptible import cancel_pending
@@ -151,10 +152,7 @@ class SegmentEngine(Engine):
 
     def located(self, number: int, exc: BaseException) -> OpError:
         """See ``Engine.located``."""
-        node = self.bound.compiled.nodes[self.bound.compiled.suspensions[number].node]
-        error = from_exception(exc)
-        error.locate(node=node.name, device=self.bound.device, source=node.source)
-        return error
+        return node_error(exc, self.bound, self.bound.compiled.suspensions[number].node)
 
     # -- segments ------------------------------------------------------------------------------
 
@@ -268,7 +266,7 @@ class SegmentEngine(Engine):
             self._suspended = SuspendedNodes()
         self._suspended.add(self, number, pending)
 
-    def note(self, number: int, start: int, value: Any) -> None:
+    def note(self, number: int, start: Any, value: Any) -> None:
         """Do nothing: traced code gets a ``Recorder``."""
 
 
@@ -329,22 +327,19 @@ class PooledSegment(OffloadedWork, SegmentContext):
         """See ``SegmentContext.check``."""
         self.engine.check()
 
-    def note(self, number: int, start: int, value: Any) -> None:
+    def note(self, number: int, start: Any, value: Any) -> None:
         """Do nothing: traced code gets a ``Recorder``."""
 
 
 def locate_error(exc: BaseException, bound: BoundPartition, segment: BoundSegment) -> OpError:
     """Return the error of a kernel as an ``OpError`` that names the node and the user's line."""
-    error = from_exception(exc)
     names = (segment.filename, segment.traced_filename)
     frame = exc.__traceback__
     while frame is not None:
         filename = frame.tb_frame.f_code.co_filename
         if filename in names:
             number = segment.node_at(filename, frame.tb_lineno)
-            if number is not None:
-                node = bound.compiled.nodes[number]
-                error.locate(node=node.name, device=bound.device, source=node.source)
-                break  # a line without a node calls a piece of a long function; see ``outline``
+            if number is not None:  # a line without a node calls a piece of a long function; see ``outline``
+                return node_error(exc, bound, number, frame.tb_frame.f_locals)
         frame = frame.tb_next
-    return error
+    return node_error(exc, bound, None)

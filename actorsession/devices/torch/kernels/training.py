@@ -146,7 +146,8 @@ def _adam(context: KernelContext) -> Kernel:
         if lr.is_cpu:
             rate = lr.item() * math.sqrt(1.0 - power2.item()) / (1.0 - power1.item())
         else:
-            rate = (lr.double() * (1 - power2.double()).sqrt() / (1 - power1.double())).to(lr.dtype)
+            wide = torch.float32 if lr.device.type == "mps" else torch.float64  # which Apple's GPUs lack
+            rate = (lr.to(wide) * (1 - power2.to(wide)).sqrt() / (1 - power1.to(wide))).to(lr.dtype)
         decay1, decay2, least = _number(beta1), _number(beta2), _number(epsilon)
 
         def step(tensor: Tensor, first: Tensor, second: Tensor) -> None:
