@@ -13,25 +13,29 @@ generation asks ``definition_of``; neither the graph nor the placer looks at arr
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from actorsession.errors import OpError, ResourceExhaustedError, exhausted
 from actorsession.graph.device import device_name
-from actorsession.graph.dtypes import DType, resource
+from actorsession.graph.dtypes import DType, resource, variant
 from actorsession.graph.registry import Kernel, KernelContext, OpDef, lookup
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
 
 __all__ = [
+    "Compiler",
     "DeviceArrays",
     "DeviceKernel",
     "DeviceKernels",
     "arrays_of",
+    "can_compile",
     "definition_of",
     "kernels_of",
     "register_device_kernels",
+    "tell_without_compiler",
+    "type_of",
 ]
 
 
@@ -63,6 +67,14 @@ class DeviceArrays(Protocol):
         """Return an array of the device that shares memory with nothing."""
 
 
+Compiler: TypeAlias = "Callable[[Callable[..., Sequence[Any]], Sequence[Any]], Callable[..., Sequence[Any]]]"
+"""Makes a faster function of a function of arrays of a device, and of the arrays of one of its calls.
+
+Both functions return several arrays. Those of the result share memory with each other or with arguments only where
+the others do. It is called with arrays of the same shapes and, if it raises, the given function is called in its place.
+"""
+
+
 def _all(context: KernelContext) -> bool:
     return True
 
@@ -77,6 +89,8 @@ class DeviceKernel:
         aliases: whether an output may share memory with an input or with state.
         emit: as ``OpDef.emit``.
         checks: whether it refuses some values, by any exception: the kernel of the CPU is called then, and says why.
+        compiles: whether the compiler of the device takes it: it is a pure function of arrays, and what it does
+            depends on their shapes and not on the numbers in them.
     """
 
     kernel: Callable[[KernelContext], Kernel]
@@ -84,6 +98,7 @@ class DeviceKernel:
     aliases: bool = False
     checks: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
+    compiles: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +114,7 @@ class DeviceKernels:
             elementwise operations on large arrays are computed by numpy then, block by block: a device that runs one
             kernel after the other passes over memory once for each.
         hosted: operation types that are left to the kernel of the CPU on purpose, of which nothing is said.
+        compiler: compiles functions of several nodes, in sessions that ask for it; called in a thread of its own.
     """
 
     arrays: Callable[[str], DeviceArrays]
@@ -106,6 +122,7 @@ class DeviceKernels:
     transparent: frozenset[str] = field(default_factory=frozenset)
     shares_memory: bool = False
     hosted: frozenset[str] = field(default_factory=frozenset)
+    compiler: Compiler | None = None
 
 
 _KERNELS: dict[str, DeviceKernels] = scoped({})
@@ -119,11 +136,16 @@ def register_device_kernels(device_type: str, kernels: DeviceKernels) -> None:
     _KERNELS[device_type] = kernels
 
 
+def type_of(device: str) -> str:
+    """Return the type of a device, given its full name."""
+    return device.rpartition("/device:")[2].partition(":")[0]
+
+
 def kernels_of(device: str) -> DeviceKernels | None:
     """Return the kernels of the type of a device, given its full name; ``None`` for numpy's."""
     if not _KERNELS:
         return None
-    return _KERNELS.get(device.rpartition("/device:")[2].partition(":")[0])
+    return _KERNELS.get(type_of(device))
 
 
 def arrays_of(device: str) -> DeviceArrays | None:
@@ -172,10 +194,38 @@ def definition_of(context: KernelContext) -> OpDef:
     )
 
 
+def can_compile(context: KernelContext) -> bool:
+    """Return whether the compiler of a node's device takes its kernel; constants of the plan count as arrays."""
+    kernels = kernels_of(context.device)
+    if kernels is None or kernels.compiler is None or not context.outputs:
+        return False
+    definition, row = lookup(context.op), kernels.rows.get(context.op)
+    # Random numbers are no function of their inputs, and what is kept is owned by one reader.
+    if definition.stateful or definition.once or definition.suspends or definition.keeps or definition.borrows:
+        return False
+    if context.op not in kernels.transparent and (row is None or not row.compiles or not row.takes(context)):
+        return False
+    holds = kernels.arrays(context.device).holds
+    if not all(holds(spec.dtype) and spec.dtype is not variant for spec in context.outputs):
+        return False
+    inputs = enumerate(context.inputs)
+    return all((holds(s.dtype) and s.dtype is not variant) or context.constant(k) is not None for k, s in inputs)
+
+
+def tell_without_compiler(devices: Iterable[str]) -> None:
+    """Say once that nothing is compiled, if it is asked for and none of some devices has a compiler."""
+    types = {type_of(device): kernels_of(device) for device in devices}
+    # A type that is not known here may be one of another task.
+    if all(name == "CPU" if kernels is None else kernels.compiler is None for name, kernels in types.items()):
+        told = "", ", ".join(sorted(types))
+        if told not in _TOLD:
+            _TOLD.add(told)
+            _log.warning("global_jit_level compiles nothing: no device of the session has a compiler (%s)", told[1])
+
+
 def _tell(definition: OpDef, device: str) -> None:
     """Say once for each operation type that a device has no kernel for it; of what is the host's anyway, nothing."""
-    device_type = device.rpartition("/device:")[2].partition(":")[0]
-    told = device_type, definition.name
+    told = type_of(device), definition.name
     if definition.once or definition.stateful or told in _TOLD:
         return
     _TOLD.add(told)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Kernel, OpDef
@@ -25,6 +26,7 @@ from actorsession.plan.codegen.fusion import Run, fused, write_run
 from actorsession.plan.codegen.in_place import Join, joins_among, overwritten, writes_new
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.segment import Line
+from actorsession.plan.codegen.subgraphs import parted, write_subgraph
 from actorsession.plan.codegen.use_def import Ref, UseDef
 from actorsession.plan.cost import node_cost
 from actorsession.plan.partition import SEND
@@ -60,6 +62,7 @@ class Text:
         suspensions: numbers in the code of the partition's nodes that suspend.
         functions: lines of the functions that the code calls, before its own.
         runs: see ``Segment.runs``.
+        subgraphs: see ``Segment.subgraphs``.
         call_writers: by operation type, the writers of the nodes that have functions.
     """
 
@@ -76,6 +79,7 @@ class Text:
     suspensions: Mapping[int, int] = field(default_factory=dict)
     functions: list[Line] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+    subgraphs: list[tuple[int, ...]] = field(default_factory=list)
     call_writers: Mapping[str, Callable[[Emitter, int], None]] = field(default_factory=dict)
 
 
@@ -106,6 +110,13 @@ class Emitter:
         """Write nodes, producers first."""
         self._joins = joins_among(self.flow, nodes)
         self._joined = {join.node for joins in self._joins.values() for join in joins}
+        for part, is_subgraph in parted(self.flow, nodes) if self.flow.compiles else ((nodes, False),):
+            if is_subgraph:
+                write_subgraph(self, part, partial(self._one_by_one, part))
+            else:
+                self._one_by_one(part)
+
+    def _one_by_one(self, nodes: Sequence[int]) -> None:
         for unit in fused(self.flow, nodes):
             if isinstance(unit, int):
                 self._write(unit)
@@ -172,9 +183,7 @@ class Emitter:
             if k < len(arguments) and not self._may_pass(op, k, flow.inputs[i][k]):
                 own = "own_on_device" if flow.is_of_device(flow.inputs[i][k]) else "own"
                 arguments[k] = f"{own}({arguments[k]})"
-        expression = _expression(op, context, arguments, sent=flow.is_sent((i, 0)))
-        if expression is None:
-            expression = f"{self._bound('k', i, context)}({', '.join(arguments)})"
+        expression = self.call(i, context, arguments)
         if self._goes_on_without(i):
             self.line(f"C.begin({text.suspensions[i]}, {expression}){comment}", number)
             return
@@ -185,6 +194,18 @@ class Emitter:
         target = self._made(i)
         value = f"({target})" if len(node.outputs) > 1 else target or "None"
         self.line(f"{value} = {expression}{comment}" if target else expression + comment, number, value)
+
+    def call(self, i: int, context: NodeContext, arguments: Sequence[str]) -> str:
+        """Return the expression that computes a node."""
+        op = self.flow.ops[i]
+        assert op is not None, f"node {i} is not computed"
+        expression = _expression(op, context, arguments, sent=self.flow.is_sent((i, 0)))
+        return f"{self._bound('k', i, context)}({', '.join(arguments)})" if expression is None else expression
+
+    def check(self, nodes: Iterable[int]) -> None:
+        """Write a check for cancellation before nodes that take long together."""
+        if sum(node_cost(self.flow.nodes[i], self.flow.context(i).inputs)[0] for i in nodes) > _CHECK_ABOVE:
+            self.line("C.check()")
 
     def _check(self, i: int) -> NodeContext:
         """Count a node's cost, and write a check for cancellation before it if one is due."""

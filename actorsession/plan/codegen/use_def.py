@@ -48,6 +48,7 @@ class UseDef:
     Attributes:
         nodes: the partition's.
         arrays: those of the device; ``None`` if they are numpy's.
+        compiles: whether the device has a compiler, and may use it.
         ops: definition of each node's type on the device; ``None`` for the planner's own nodes.
         inputs: values that each node reads.
         before: nodes that each node runs after, including the producers of its inputs.
@@ -82,6 +83,7 @@ class UseDef:
         ]
         self._kernels = kernels_of(self._device)
         self.arrays = None if self._kernels is None else self._kernels.arrays(self._device)
+        self.compiles = partition.compiles and self._kernels is not None and self._kernels.compiler is not None
         self.ops: list[OpDef | None] = [self._definition(i) for i in range(len(self.nodes))]
         self.outside = [n.op in (ARG, RECV) for n in self.nodes]
         self.once = [op is not None and op.once for op in self.ops]
@@ -246,7 +248,9 @@ def _leaves_task(key: str) -> bool:
     return parsed.dst_task != parsed.src_task
 
 
-def function_use_def(function: FunctionDef, device: str, base: int, constants: Mapping[int, Array]) -> UseDef:
+def function_use_def(
+    function: FunctionDef, device: str, base: int, constants: Mapping[int, Array], *, compiles: bool = False
+) -> UseDef:
     """Return the use-def analysis of a function, whose arguments come first and count as feeds.
 
     Args:
@@ -254,6 +258,7 @@ def function_use_def(function: FunctionDef, device: str, base: int, constants: M
         device: full name of its device.
         base: see ``UseDef``.
         constants: values of arguments that are constants of the plan.
+        compiles: see ``Partition``.
     """
     check_wanted()
     # No node of a function has a name of this form: see ``function_fault``.
@@ -268,4 +273,4 @@ def function_use_def(function: FunctionDef, device: str, base: int, constants: M
 
     nodes = [replace(n, inputs=tuple([known(ref) for ref in n.inputs])) for n in function.nodes]
     results = [(k, *known(ref)) for k, ref in enumerate(function.outputs)]
-    return UseDef(Partition(device, (*arguments, *nodes), tuple(results)), base, constants)
+    return UseDef(Partition(device, (*arguments, *nodes), tuple(results), compiles), base, constants)
