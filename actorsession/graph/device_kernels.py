@@ -89,8 +89,8 @@ class DeviceKernel:
         aliases: whether an output may share memory with an input or with state.
         emit: as ``OpDef.emit``.
         checks: whether it refuses some values, by any exception: the kernel of the CPU is called then, and says why.
-        compiles: whether the compiler of the device takes it: it is a pure function of arrays, and what it does
-            depends on their shapes and not on the numbers in them.
+        compiles: whether the compiler of the device takes the kernel of a node: it is a pure function of arrays, and
+            what it does depends on their shapes and not on the numbers in them. Every node by default.
     """
 
     kernel: Callable[[KernelContext], Kernel]
@@ -98,7 +98,7 @@ class DeviceKernel:
     aliases: bool = False
     checks: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
-    compiles: bool = True
+    compiles: Callable[[KernelContext], bool] = _all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +203,7 @@ def can_compile(context: KernelContext) -> bool:
     # Random numbers are no function of their inputs, and what is kept is owned by one reader.
     if definition.stateful or definition.once or definition.suspends or definition.keeps or definition.borrows:
         return False
-    if context.op not in kernels.transparent and (row is None or not row.compiles or not row.takes(context)):
+    if context.op not in kernels.transparent and (row is None or not (row.takes(context) and row.compiles(context))):
         return False
     holds = kernels.arrays(context.device).holds
     if not all(holds(spec.dtype) and spec.dtype is not variant for spec in context.outputs):

@@ -10,6 +10,7 @@ from functools import partial
 
 from actorsession.config import ConfigProto
 from actorsession.devices.torch.arrays import TorchArrays
+from actorsession.devices.torch.compiler import TorchCompiler
 from actorsession.devices.torch.kernels.tables import HOSTED, ROWS, TRANSPARENT
 from actorsession.devices.torch.loading import torch
 from actorsession.devices.torch.variables import TorchVariable
@@ -33,7 +34,12 @@ class TorchCpu(CpuFactory):
     def __init__(self) -> None:
         self._arrays = TorchArrays()
         self.kernels: DeviceKernels = DeviceKernels(
-            arrays=lambda device: self._arrays, rows=ROWS, transparent=TRANSPARENT, hosted=HOSTED, shares_memory=True
+            arrays=lambda device: self._arrays,
+            rows=ROWS,
+            transparent=TRANSPARENT,
+            hosted=HOSTED,
+            shares_memory=True,
+            compiler=TorchCompiler(),
         )
 
     def list_physical_devices(self) -> Sequence[str]:
@@ -79,7 +85,7 @@ class TorchGpu(DeviceFactory):
         self._numbers: dict[int, int] = {}  # of the GPU of a device, by that of the device
         self._arrays: dict[int, TorchArrays] = {}  # of a device, likewise
         self.kernels: DeviceKernels = DeviceKernels(
-            arrays=self._arrays_of, rows=ROWS, transparent=TRANSPARENT, hosted=HOSTED
+            arrays=self._arrays_of, rows=ROWS, transparent=TRANSPARENT, hosted=HOSTED, compiler=TorchCompiler()
         )
 
     def find(self) -> int:

@@ -244,11 +244,11 @@ def _joined(make: Callable[[KernelContext], Kernel]) -> Callable[[KernelContext]
 
 
 def _sizes(given: Any) -> Ints:
-    return tuple(given.shape if type(given) is Tensor else ints(given))
+    return tuple(given.shape if isinstance(given, Tensor) else ints(given))
 
 
 def _resized(given: Any, sizes: Ints) -> Any:
-    return given.reshape(sizes) if type(given) is Tensor else np.array(sizes)
+    return given.reshape(sizes) if isinstance(given, Tensor) else np.array(sizes)
 
 
 # -- pools -----------------------------------------------------------------------------------------

@@ -11,12 +11,14 @@ from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, plain
 from actorsession.devices.torch.loading import USUAL_THREADS, in_one_thread
 from actorsession.graph.registry import Kernel, KernelContext
 
-__all__ = ["ROWS"]
+__all__ = ["FOR_ONE_THREAD", "ROWS"]
 
-# Multiplications up to which one thread makes a product. A second one saves half of what that takes, 40 us, and its
-# start costs 15 us on idle cores; where others are busy, a product of 64 x 64 took 6 us with one thread and 1.1 ms
-# with two.
-_FOR_ONE_THREAD = 1 << 21
+FOR_ONE_THREAD = 1 << 21
+"""Multiplications up to which one thread makes a product.
+
+A second one saves half of what that takes, 40 us, and its start costs 15 us on idle cores; where others are busy, a
+product of 64 x 64 took 6 us with one thread and 1.1 ms with two.
+"""
 
 
 def _alone(a: Tensor, b: Tensor) -> Tensor:
@@ -25,7 +27,7 @@ def _alone(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _of_any_size(a: Tensor, b: Tensor) -> Tensor:
-    is_small = a.shape[0] * a.shape[1] * b.shape[1] <= _FOR_ONE_THREAD
+    is_small = a.shape[0] * a.shape[1] * b.shape[1] <= FOR_ONE_THREAD
     return _alone(a, b) if is_small else torch.mm(a, b)
 
 
@@ -37,7 +39,7 @@ def _multiply(context: KernelContext) -> Kernel:
     if not _of_matrices(context):
         return _of_any_size
     multiplications = (context.inputs[0].shape.num_elements() or 0) * (context.outputs[0].shape[1] or 0)
-    return _alone if multiplications <= _FOR_ONE_THREAD else shared
+    return _alone if multiplications <= FOR_ONE_THREAD else shared
 
 
 def _matmul(context: KernelContext) -> Kernel:

@@ -32,6 +32,7 @@ def row(
     checks: bool = False,
     emit: str | Emit | None = None,
     takes: Callable[[KernelContext], bool] | None = None,
+    compiles: bool = True,
 ) -> DeviceKernel:
     """Return the row of a kernel that is made for each node.
 
@@ -43,6 +44,7 @@ def row(
         checks: likewise.
         emit: a format string of the argument expressions, used in place of a call; or as in ``DeviceKernel``.
         takes: further conditions.
+        compiles: whether what it does depends on shapes alone; complex numbers torch does not compile.
     """
 
     def fits(context: KernelContext) -> bool:
@@ -57,7 +59,10 @@ def row(
         return takes is None or takes(context)
 
     expression = (lambda context, arguments: emit.format(*arguments)) if isinstance(emit, str) else emit
-    return DeviceKernel(kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression)
+    compiled = floats if compiles else _never
+    return DeviceKernel(
+        kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression, compiles=compiled
+    )
 
 
 def plain(function: Callable[..., Any], **more: Any) -> DeviceKernel:
@@ -80,6 +85,10 @@ def floats(context: KernelContext) -> bool:
     return not any(spec.dtype.is_complex for spec in (*context.inputs, *context.outputs))
 
 
+def _never(context: KernelContext) -> bool:
+    return False
+
+
 def ints(value: Any) -> list[int]:
     """Return whole numbers of the host as a list."""
     numbers = np.asarray(value)
@@ -98,12 +107,12 @@ def narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of tensors of one dtype, and values of the host, that computes 16-bit floats in float32."""
 
     def kernel(*values: Any) -> Any:
-        dtype = next(value.dtype for value in values if type(value) is Tensor)
+        dtype = next(value.dtype for value in values if isinstance(value, Tensor))
         if dtype not in _HALVES:
             return function(*values)
-        result = function(*[value.float() if type(value) is Tensor else value for value in values])
-        if type(result) is Tensor:
+        result = function(*[value.float() if isinstance(value, Tensor) else value for value in values])
+        if isinstance(result, Tensor):
             return result.to(dtype)
-        return tuple([value.to(dtype) if type(value) is Tensor else value for value in result])
+        return tuple([value.to(dtype) if isinstance(value, Tensor) else value for value in result])
 
     return kernel
