@@ -12,7 +12,6 @@ run one by one, and they say what is wrong.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -35,9 +34,6 @@ _MOST_FAILURES = 8
 _THREAD_NAME = "actorsession-compiler"
 
 _log = logging.getLogger(__name__)
-# Types of devices of which it was said that their compiler fails.
-_told: set[str] = set()
-
 _Function: TypeAlias = "Callable[..., Sequence[Any] | None]"
 _Shapes: TypeAlias = "tuple[tuple[int, ...], ...]"
 
@@ -117,10 +113,11 @@ class CompiledCalls:
                 return
             del self._counts[shapes]
             self._forms[shapes] = _nothing
-        if not _line.add(lambda: self._compile(shapes, arrays)):
+        line = current_host().own(_Line)
+        if not line.add(lambda: self._compile(line, shapes, arrays)):
             del self._forms[shapes]  # there can be no more threads now
 
-    def _compile(self, shapes: _Shapes, arrays: Sequence[Any]) -> None:
+    def _compile(self, line: _Line, shapes: _Shapes, arrays: Sequence[Any]) -> None:
         """Compile the function for the shapes of a call, unless nobody can call it any more."""
         if self._plan() is None:
             return
@@ -129,13 +126,9 @@ class CompiledCalls:
         try:
             compiled = self._compiler(self.function, arrays)
         except Exception as exc:
-            device_type = type_of(self._device)
-            is_new = device_type not in _told
-            _told.add(device_type)
             reason = f"{type(exc).__name__}: {str(exc).strip().partition(chr(10))[0]}"
-            _log.log(
-                logging.WARNING if is_new else logging.INFO, "%s run as before: they were not compiled, %s", what, reason
-            )
+            level = line.level_of(type_of(self._device))
+            _log.log(level, "%s run as before: they were not compiled, %s", what, reason)
             return
         took = now() - began
         if compiled is self.function:
@@ -162,6 +155,14 @@ class _Line:
         self._lock = threading.Lock()
         self._due: deque[Callable[[], None]] = deque()
         self._runs = False
+        self._told: set[str] = set()
+
+    def level_of(self, device_type: str) -> int:
+        """Return how loud it is said that a compiler fails: for each device type, one warning is enough."""
+        if device_type in self._told:
+            return logging.INFO
+        self._told.add(device_type)
+        return logging.WARNING
 
     def add(self, work: Callable[[], None]) -> bool:
         """Have work done in the thread; return whether there is one."""
@@ -185,16 +186,3 @@ class _Line:
         if work is not None:
             work()
         return work is not None
-
-
-_line = _Line()
-
-
-def _start_anew() -> None:
-    """Forget what was due in a forked child, which has no such thread."""
-    global _line
-    _line = _Line()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)

@@ -32,7 +32,6 @@ def row(
     checks: bool = False,
     emit: str | Emit | None = None,
     takes: Callable[[KernelContext], bool] | None = None,
-    compiles: bool = True,
 ) -> DeviceKernel:
     """Return the row of a kernel that is made for each node.
 
@@ -44,7 +43,6 @@ def row(
         checks: likewise.
         emit: a format string of the argument expressions, used in place of a call; or as in ``DeviceKernel``.
         takes: further conditions.
-        compiles: whether what it does depends on shapes alone; complex numbers torch does not compile.
     """
 
     def fits(context: KernelContext) -> bool:
@@ -59,10 +57,8 @@ def row(
         return takes is None or takes(context)
 
     expression = (lambda context, arguments: emit.format(*arguments)) if isinstance(emit, str) else emit
-    compiled = floats if compiles else _never
-    return DeviceKernel(
-        kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression, compiles=compiled
-    )
+    # Complex numbers torch does not compile.
+    return DeviceKernel(kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression, compiles=floats)
 
 
 def plain(function: Callable[..., Any], **more: Any) -> DeviceKernel:
@@ -83,10 +79,6 @@ def fitting(holds: bool) -> None:
 def floats(context: KernelContext) -> bool:
     """Return whether no tensor of a node is complex."""
     return not any(spec.dtype.is_complex for spec in (*context.inputs, *context.outputs))
-
-
-def _never(context: KernelContext) -> bool:
-    return False
 
 
 def ints(value: Any) -> list[int]:

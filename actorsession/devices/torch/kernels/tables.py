@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from actorsession.devices.torch.kernels import (
     convolutions,
     elementwise,
@@ -23,7 +25,7 @@ from actorsession.graph.op_signatures import opsets
 
 __all__ = ["HOSTED", "ROWS", "TRANSPARENT"]
 
-ROWS: Rows = {
+_ROWS: Rows = {
     **elementwise.ROWS,
     **reductions.ROWS,
     **linear.ROWS,
@@ -39,6 +41,12 @@ ROWS: Rows = {
     **sparse.ROWS,
     **training.ROWS,
 }
+# What depends on numbers, keeps a tensor for its next call, or goes through the steps of a sequence one by one.
+_NOT_COMPILED = """
+    BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage
+    CumulativeLogsumexp LRN LRNGrad PadV2 SegmentMax SegmentMin UnsortedSegmentMax UnsortedSegmentMin
+"""
+ROWS: Rows = _ROWS | {op: replace(_ROWS[op], compiles=lambda context: False) for op in _NOT_COMPILED.split()}
 """The torch kernels by operation type."""
 
 _TRANSPARENT = """
