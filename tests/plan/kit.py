@@ -35,18 +35,7 @@ from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.runtime.resources import ResourceManager
 
-__all__ = [
-    "CPU",
-    "Made",
-    "NoStep",
-    "Step",
-    "call",
-    "device_set",
-    "node",
-    "scalar",
-    "settle_compilers",
-    "signature",
-]
+__all__ = ["CPU", "Made", "NoStep", "Step", "call", "device_set", "node", "scalar", "settle_compilers", "signature"]
 
 # The names of the first few devices.
 CPU = [f"{LOCAL_TASK}/device:CPU:{i}" for i in range(4)]

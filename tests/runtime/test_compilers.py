@@ -267,9 +267,7 @@ def test_long_code_that_is_split_into_functions_calls_what_was_compiled(compiler
     assert compiler.asked * 2 == compiler.called >= 18
 
 
-def test_that_no_device_has_a_compiler_is_told_once(
-    registrations: None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_that_no_device_has_a_compiler_is_told_once(registrations: None, caplog: pytest.LogCaptureFixture) -> None:
     register_device_factory("BOX", Boxes())
     graph, x, y = chain()
     for _ in range(2):

@@ -56,28 +56,27 @@ class TorchCompiler:
                 compiled = lookup_backend(self.backend)(graph, examples)
                 results = compiled(*examples)
             plain = function(*examples)
-        known = [*examples, *constants]
         made = _called(
             compiled,
-            in_one_thread=threads < USUAL_THREADS,
+            is_alone=threads < USUAL_THREADS,
             strided=[k for k, t in enumerate(tensors) if t.stride() != examples[k].stride()],
-            copied=sorted({k for k, _ in _shared(results, known) - _shared(plain, known)}),
+            copied=_copied(results, plain, [*examples, *constants]),
         )
         if self._is_judged and _seconds(made, examples) >= _seconds(function, examples):
             return function
         return made
 
 
-def _called(compiled: Function, *, in_one_thread: bool, strided: Sequence[int], copied: Sequence[int]) -> Function:
+def _called(compiled: Function, *, is_alone: bool, strided: Sequence[int], copied: Sequence[int]) -> Function:
     """Return a compiled function as steps call it.
 
     Args:
         compiled: the function; it refuses other shapes and strides than those for which it was compiled.
-        in_one_thread: whether more threads would have too little to do.
+        is_alone: whether one thread computes it, because more would have too little to do.
         strided: positions of arguments that overlap themselves or have gaps, and of which it takes copies.
         copied: positions of results that it returns twice, or that are arguments, where the kernels make new ones.
     """
-    call = _alone(compiled) if in_one_thread else compiled
+    call = _alone(compiled) if is_alone else compiled
     if not (strided or copied):
         return call
 
@@ -114,14 +113,19 @@ def _is_small(nodes: Iterable[Any]) -> bool:
     return True
 
 
-def _shared(results: Sequence[Tensor], known: Sequence[Tensor]) -> set[tuple[int, int]]:
-    """Return which results share memory with earlier ones, or with known tensors, whose positions are behind."""
-    places = [t.untyped_storage().data_ptr() for t in (*results, *known)]
-    count = len(results)
-    others = [*range(count, len(places))]
-    return {
-        (k, j) for k in range(count) for j in (*range(k), *others) if places[k] == places[j] and results[k].numel()
-    }
+def _copied(results: Sequence[Tensor], plain: Sequence[Tensor], known: Sequence[Tensor]) -> list[int]:
+    """Return which results share memory with earlier ones, or with known tensors, though the plain ones do not."""
+    copied: list[int] = []
+    for k, (result, other) in enumerate(zip(results, plain, strict=True)):
+        earlier = [(results[j], plain[j]) for j in range(k) if j not in copied]
+        if any(_share(result, mine) and not _share(other, its) for mine, its in (*earlier, *zip(known, known))):
+            copied.append(k)
+    return copied
+
+
+def _share(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors have elements in the same memory."""
+    return one.numel() > 0 and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 
 def _seconds(function: Function, tensors: Sequence[Tensor]) -> float:

@@ -286,7 +286,7 @@ ROWS: Rows = {
     "Slice": row(_slice, host=[1, 2], aliases=True, checks=True),
     "Tile": row(_tile, host=[1], checks=True),
     "Pad": row(_pad, host=[1], takes=_pads_forward),
-    "PadV2": row(_pad, host=[1], takes=_pads_forward, compiles=False),
+    "PadV2": row(_pad, host=[1], takes=_pads_forward),
     "BroadcastTo": row(_broadcast_to, host=[1], checks=True),
     "Fill": row(_fill, host=[0], checks=True),
     "OneHot": row(_one_hot, host=[0, 1], checks=True),
