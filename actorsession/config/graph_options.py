@@ -65,7 +65,7 @@ class OptimizerOptions:
             "cpu_global_jit",
             self.cpu_global_jit,
             (False,),
-            "the kernels of the CPU are numpy's, which nothing compiles; global_jit_level is for devices with a compiler",
+            "the kernels of the CPU are numpy's, which nothing compiles; global_jit_level is for other devices",
         )
 
     @property

@@ -90,7 +90,10 @@ class Partition:
             ProtocolError: for any other form, or nodes that later stages could not rely on.
         """
         match value:
-            case [str() as device, (list() | Packed()) as nodes, list() as fetches, *more] if more in ([], [True]):
+            case (
+                [str() as device, (list() | Packed()) as nodes, list() as fetches]
+                | [str() as device, (list() | Packed()) as nodes, list() as fetches, True]
+            ):
                 parts = []
                 for fetch in fetches:
                     match fetch:
@@ -98,7 +101,7 @@ class Partition:
                             parts.append((position, node, index))
                         case _:
                             raise ProtocolError(f"this is not the wire form of a fetch: {reprlib.repr(fetch)}")
-                part = cls(device, nodes_from_wire(nodes, _check_size), tuple(parts), compiles=bool(more))
+                part = cls(device, nodes_from_wire(nodes, _check_size), tuple(parts), compiles=len(value) > 3)
                 try:
                     _check_part(part)
                     _check_received(part)

@@ -118,7 +118,8 @@ def _copied(results: Sequence[Tensor], plain: Sequence[Tensor], known: Sequence[
     copied: list[int] = []
     for k, (result, other) in enumerate(zip(results, plain, strict=True)):
         earlier = [(results[j], plain[j]) for j in range(k) if j not in copied]
-        if any(_share(result, mine) and not _share(other, its) for mine, its in (*earlier, *zip(known, known))):
+        others = [*earlier, *[(tensor, tensor) for tensor in known]]
+        if any(_share(result, mine) and not _share(other, its) for mine, its in others):
             copied.append(k)
     return copied
 

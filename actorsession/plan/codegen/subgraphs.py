@@ -1,9 +1,9 @@
 """Subgraphs that the compiler of a device gets as one function, as XLA's auto-clustering finds them.
 
-``parted`` finds them among the nodes of an emitter, and ``write_subgraph`` writes both variants: a call of the function,
-which gives nothing as long as it was not compiled, and the nodes one by one for that case. ``compiled_calls`` counts
-the calls and has the function compiled. Traced steps run the nodes one by one. ``emitter`` calls this, for devices
-that bring a compiler and in sessions that ask for it.
+``parted`` finds them among the nodes of an emitter, and ``write_subgraph`` writes both variants: a call of the
+function, which gives nothing as long as it was not compiled, and the nodes one by one for that case. ``compiled_calls``
+counts the calls and has the function compiled. Traced steps run the nodes one by one. ``emitter`` calls this, for
+devices that bring a compiler and in sessions that ask for it.
 
 A subgraph has nodes whose kernels are the device's own and pure functions of its arrays; whole numbers are constants of
 the plan. Nodes in between that need nothing of it are moved before it, and the others behind it.
