@@ -90,10 +90,12 @@ class Partition:
             ProtocolError: for any other form, or nodes that later stages could not rely on.
         """
         match value:
-            case (
-                [str() as device, (list() | Packed()) as nodes, list() as fetches]
-                | [str() as device, (list() | Packed()) as nodes, list() as fetches, True]
-            ):
+            case [str() as device, (list() | Packed()) as nodes, list() as fetches] | [
+                str() as device,
+                (list() | Packed()) as nodes,
+                list() as fetches,
+                True,
+            ]:
                 parts = []
                 for fetch in fetches:
                     match fetch:

@@ -236,7 +236,8 @@ def _joined(make: Callable[[KernelContext], Kernel]) -> Callable[[KernelContext]
             channels = math.prod(of_images[-2:])
             sizes = (*of_images[:-2], 1, channels), (*of_filters[:-3], 1, channels, of_filters[-1])
             out = kernel(*map(_resized, (images, filters), sizes), *back)
-            return out.reshape(next((_sizes(given) for given in (images, filters) if not isinstance(given, Tensor)), shape))
+            known = [_sizes(given) for given in (images, filters) if not isinstance(given, Tensor)]
+            return out.reshape(known[0] if known else shape)
 
         return joined
 
