@@ -14,20 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 import actorsession.compat.v1 as tf
 from actorsession import ConfigProto, Graph, Session, ops
-from actorsession.config import GraphOptions, JitLevel, OptimizerOptions
 from actorsession.extend import register_device_factory
-from actorsession.plan.codegen.compiled_calls import OFTEN
 from tests.devices.test_torch_devices import OPTIMIZERS, dense
-from tests.plan.kit import settle_compilers
+from tests.plan.kit import OFTEN, settle_compilers
 from tests.rows import few_of
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from actorsession.devices.torch.compiler import TorchCompiler  # noqa: E402 - needs torch
-
 [TorchCpu] = [entry.load() for entry in entry_points(group="actorsession.device_factories", name="TORCH_CPU")]
+TorchCompiler: Any = type(TorchCpu().kernels.compiler)
 
 
 class Backend:
@@ -57,7 +55,7 @@ def compiled_by(backend: Any) -> ConfigProto:
     factory = Compiled()
     factory.kernels = replace(factory.kernels, compiler=TorchCompiler(backend, is_judged=False))
     register_device_factory("COMPILED", factory)
-    options = GraphOptions(optimizer_options=OptimizerOptions(global_jit_level=JitLevel.ON_1))
+    options = acts.GraphOptions(optimizer_options=acts.OptimizerOptions(global_jit_level=1))
     return ConfigProto(device_count={"COMPILED": 1}, graph_options=options)
 
 

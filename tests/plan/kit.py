@@ -29,13 +29,27 @@ from actorsession.graph.node import spec
 from actorsession.graph.shape import ShapeLike
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.codegen.compile import compile_partition
+from actorsession.plan.codegen.compiled_calls import OFTEN, CompiledCalls
 from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
 from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.runtime.resources import ResourceManager
 
-__all__ = ["CPU", "Made", "NoStep", "Step", "call", "device_set", "node", "scalar", "settle_compilers", "signature"]
+__all__ = [
+    "CPU",
+    "OFTEN",
+    "CompiledCalls",
+    "Made",
+    "NoStep",
+    "Step",
+    "call",
+    "device_set",
+    "node",
+    "scalar",
+    "settle_compilers",
+    "signature",
+]
 
 # The names of the first few devices.
 CPU = [f"{LOCAL_TASK}/device:CPU:{i}" for i in range(4)]

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.plan.codegen.compiled_calls import OFTEN, CompiledCalls
-from tests.plan.kit import settle_compilers
-from transports.host.host import Host, on_host
-from transports.host.processes import Processes
+from tests.plan.kit import OFTEN, CompiledCalls, settle_compilers
+from transports.host import Host, Processes, on_host
 
 DEVICE = "/job:localhost/replica:0/task:0/device:{}:0"
 # How many shapes are compiled, and how many failures are borne.
@@ -201,7 +199,7 @@ def test_it_is_asked_for_again_where_no_thread_could_be_started() -> None:
 def test_a_program_ends_while_something_is_compiled() -> None:
     program = f"""
         import threading
-        from actorsession.plan.codegen.compiled_calls import OFTEN, CompiledCalls
+        from tests.plan.kit import OFTEN, CompiledCalls
 
         begun = threading.Event()
 

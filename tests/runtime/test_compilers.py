@@ -13,16 +13,15 @@ import pytest
 
 import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Server, ServerSettings, Session, ops
-from actorsession.config import GraphOptions, JitLevel, OptimizerOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import register_device_factory
-from actorsession.plan.codegen.compiled_calls import OFTEN
-from tests.plan.kit import settle_compilers
+from tests.plan.kit import OFTEN, settle_compilers
 from tests.rows import for_each
 from tests.runtime.own_arrays import Box, Boxes
 from tests.runtime.test_device_kernels import PROGRAMS
 
 BOX = "/device:BOX:0"
+JitLevel = acts.config.JitLevel
 
 
 class Compiler:
@@ -67,7 +66,7 @@ def compiler(registrations: None) -> Compiler:
 
 
 def config_of(level: Any = JitLevel.ON_1, **settings: Any) -> ConfigProto:
-    options = GraphOptions(optimizer_options=OptimizerOptions(global_jit_level=level))
+    options = acts.GraphOptions(optimizer_options=acts.OptimizerOptions(global_jit_level=level))
     return ConfigProto(device_count={"BOX": 1}, graph_options=options, **settings)
 
 

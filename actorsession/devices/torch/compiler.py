@@ -56,15 +56,15 @@ class TorchCompiler:
                 compiled = lookup_backend(self.backend)(graph, examples)
                 results = compiled(*examples)
             plain = function(*examples)
-        made = _called(
+        faster = _called(
             compiled,
             is_alone=threads < USUAL_THREADS,
             strided=[k for k, t in enumerate(tensors) if t.stride() != examples[k].stride()],
             copied=_copied(results, plain, [*examples, *constants]),
         )
-        if self._is_judged and _seconds(made, examples) >= _seconds(function, examples):
+        if self._is_judged and _seconds(faster, examples) >= _seconds(function, examples):
             return function
-        return made
+        return faster
 
 
 def _called(compiled: Function, *, is_alone: bool, strided: Sequence[int], copied: Sequence[int]) -> Function:
@@ -99,16 +99,16 @@ def _alone(function: Function) -> Function:
 def _is_small(nodes: Iterable[Any]) -> bool:
     """Return whether one thread computes the nodes of a graph as the kernels of products and torch's own would."""
     for node in nodes:
-        made = node.meta.get("val")
-        for value in made if isinstance(made, (list, tuple)) else [made]:
-            if isinstance(value, Tensor) and value.numel() > _FEW:
+        result = node.meta.get("val")
+        for value in result if isinstance(result, (list, tuple)) else [result]:
+            if isinstance(value, torch.Tensor) and value.numel() > _FEW:
                 return False
         name = str(node.target)
         if "convolution" in name:
             return False
         if name.startswith(("aten.mm.", "aten.bmm.", "aten.addmm.", "aten.baddbmm.")):
             inner = node.args[-1].meta["val"].shape[-2]
-            if made.numel() * inner > FOR_ONE_THREAD:
+            if result.numel() * inner > FOR_ONE_THREAD:
                 return False
     return True
 

@@ -247,7 +247,8 @@ class BoundPartition:
             }
         if any(segment.subgraphs for segment in self.compiled.segments):
             kernels = kernels_of(self.device)
-            assert kernels is not None, "a device without kernels has no compiler"
+            assert kernels is not None
+            assert kernels.compiler is not None, "code without a compiler has no subgraphs"
             namespace["CompiledCalls"] = functools.partial(
                 CompiledCalls, device=self.device, compiler=kernels.compiler, plan=weakref.ref(self)
             )

@@ -112,17 +112,9 @@ class Emitter:
         self._joined = {join.node for joins in self._joins.values() for join in joins}
         for part, is_subgraph in parted(self.flow, nodes) if self.flow.compiles else ((nodes, False),):
             if is_subgraph:
-                write_subgraph(self, part, partial(self._one_by_one, part))
+                write_subgraph(self, part, partial(_write_one_by_one, self, part))
             else:
-                self._one_by_one(part)
-
-    def _one_by_one(self, nodes: Sequence[int]) -> None:
-        for unit in fused(self.flow, nodes):
-            if isinstance(unit, int):
-                self._write(unit)
-                self._join(unit)
-            else:
-                self._run(unit)
+                _write_one_by_one(self, part)
 
     def _write(self, i: int) -> None:
         check_wanted()
@@ -183,29 +175,19 @@ class Emitter:
             if k < len(arguments) and not self._may_pass(op, k, flow.inputs[i][k]):
                 own = "own_on_device" if flow.is_of_device(flow.inputs[i][k]) else "own"
                 arguments[k] = f"{own}({arguments[k]})"
-        expression = self.call(i, context, arguments)
+        expression = flow.expression(i, context, arguments)
+        if expression is None:
+            expression = f"{self.bind('k', i, context)}({', '.join(arguments)})"
         if self._goes_on_without(i):
             self.line(f"C.begin({text.suspensions[i]}, {expression}){comment}", number)
             return
         if op.suspends:
             expression = f"C.wait_for({expression})"
             if any(flow.is_of_device((i, output)) for output in range(len(node.outputs))):
-                expression = f"{self._bound('a', i, context)}({expression})"
+                expression = f"{self.bind('a', i, context)}({expression})"
         target = self._made(i)
         value = f"({target})" if len(node.outputs) > 1 else target or "None"
         self.line(f"{value} = {expression}{comment}" if target else expression + comment, number, value)
-
-    def call(self, i: int, context: NodeContext, arguments: Sequence[str]) -> str:
-        """Return the expression that computes a node."""
-        op = self.flow.ops[i]
-        assert op is not None, f"node {i} is not computed"
-        expression = _expression(op, context, arguments, sent=self.flow.is_sent((i, 0)))
-        return f"{self._bound('k', i, context)}({', '.join(arguments)})" if expression is None else expression
-
-    def check(self, nodes: Iterable[int]) -> None:
-        """Write a check for cancellation before nodes that take long together."""
-        if sum(node_cost(self.flow.nodes[i], self.flow.context(i).inputs)[0] for i in nodes) > _CHECK_ABOVE:
-            self.line("C.check()")
 
     def _check(self, i: int) -> NodeContext:
         """Count a node's cost, and write a check for cancellation before it if one is due."""
@@ -221,7 +203,7 @@ class Emitter:
         text.unchecked += 0.0 if dear else cost
         return context
 
-    def _bound(self, letter: str, i: int, context: NodeContext | None = None) -> str:
+    def bind(self, letter: str, i: int, context: NodeContext | None = None) -> str:
         """Return the global name of an object that belongs to a node; see ``Segment.bindings``."""
         number = self._base + i
         name = f"{letter}{number}"
@@ -248,7 +230,7 @@ class Emitter:
         target, spec = self.local((i, 0)), self.flow.nodes[i].outputs[0]
         array = f"empty({spec.shape.sizes!r}, {spec.dtype.np_dtype.name!r})"
         self.line(f"{target} = {array}{self.comment(i)}", self.number(i))
-        call = f"{self._bound('n', i)}({', '.join(arguments)}, {target})"
+        call = f"{self.bind('n', i)}({', '.join(arguments)}, {target})"
         self.line(call + self.comment(i), self.number(i), target)
 
     def _join(self, i: int) -> None:
@@ -260,7 +242,7 @@ class Emitter:
     def _add_up(self, join: Join) -> None:
         inputs, total = self.flow.inputs[join.node], (join.node, 0)
         number, comment = self.number(join.node), self.comment(join.node)
-        add = self._bound("j", join.node)
+        add = self.bind("j", join.node)
         for k in join.ready(inputs):
             if not k:
                 continue
@@ -282,7 +264,7 @@ class Emitter:
         """Return the global name of a node's function that writes to an array, and the function."""
         function = self.flow.into(i)
         assert function is not None, f"node {i} does not write into an existing array"
-        return self._bound("o", i), function
+        return self.bind("o", i), function
 
     def number(self, i: int) -> int:
         """Return the number of a node in the code."""
@@ -318,7 +300,7 @@ class Emitter:
     def value(self, ref: Ref) -> str:
         """Return the expression by which a value is read."""
         i = ref[0]
-        return self._bound("c", i) if self.flow.once[i] else self.local(ref)
+        return self.bind("c", i) if self.flow.once[i] else self.local(ref)
 
     def on_host(self, ref: Ref, expression: str) -> str:
         """Return the expression of a value as numpy has it."""
@@ -364,19 +346,13 @@ class Emitter:
         return not self.flow.once[ref[0]] and not self.flow.is_scalar(ref)
 
 
-def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str], *, sent: bool) -> str | None:
-    """Return the expression of a node in place of a call; ``None`` if there is none.
-
-    There is none for invalid constants either: the kernel raises when the node runs. ``sent`` says whether
-    the output is sent to another task.
-    """
-    emit = op.emit_sent if sent and op.emit_sent is not None else op.emit
-    if emit is None:
-        return None
-    try:
-        return emit(context, arguments)
-    except Exception:
-        return None
+def _write_one_by_one(block: Emitter, nodes: Sequence[int]) -> None:
+    for unit in fused(block.flow, nodes):
+        if isinstance(unit, int):
+            block._write(unit)
+            block._join(unit)
+        else:
+            block._run(unit)
 
 
 class FunctionEmitter(Emitter):

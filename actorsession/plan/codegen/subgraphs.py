@@ -112,7 +112,7 @@ def write_subgraph(block: Emitter, subgraph: Sequence[int], write_one_by_one: Ca
         Line(f"{name} = CompiledCalls({name}_part, {varying}, {len(subgraph)})", traced="pass"),
     ]
     block.text.subgraphs.append(tuple(map(block.number, subgraph)))
-    block.check(subgraph)
+    block.line("C.check()")
     call = f"{values} = {name}({', '.join(parameters)}){comment}"
     block.line(call, number, traced=f"{values} = None")
     block.line(f"if {values} is None:", number)
@@ -142,7 +142,10 @@ def _line(block: Emitter, i: int) -> str:
     """Return the line of a node in the function."""
     flow = block.flow
     targets = ", ".join([block.local((i, k)) for k in range(len(flow.nodes[i].outputs))])
-    expression = block.call(i, flow.context(i), [block.value(ref) for ref in flow.inputs[i]])
+    arguments, context = [block.value(ref) for ref in flow.inputs[i]], flow.context(i)
+    expression = flow.expression(i, context, arguments)
+    if expression is None:
+        expression = f"{block.bind('k', i, context)}({', '.join(arguments)})"
     return f"{targets} = {expression}{block.comment(i)}"
 
 

@@ -12,7 +12,7 @@ moved into state without a copy after its last read; anything else is copied.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -116,6 +116,21 @@ class UseDef:
             if not any(spec.dtype in _HALF for spec in specs):
                 op = lookup(op.name)
         return None if op is None or op.into is None else op.into(self.context(i))
+
+    def expression(self, i: int, context: NodeContext, arguments: Sequence[str]) -> str | None:
+        """Return the expression of a node in place of a call; ``None`` if there is none.
+
+        There is none for invalid constants either: the kernel raises when the node runs. Whether the output is sent to
+        another task may make a difference.
+        """
+        op = self.ops[i]
+        emit = None if op is None else op.emit_sent if op.emit_sent is not None and self.is_sent((i, 0)) else op.emit
+        if emit is None:
+            return None
+        try:
+            return emit(context, arguments)
+        except Exception:
+            return None
 
     def context(self, i: int) -> NodeContext:
         """Return the context for the kernel factory of a node, before there is a device.
