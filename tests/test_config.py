@@ -197,7 +197,7 @@ def test_numbers_of_numpy_and_lists_become_plain_values() -> None:
 
 
 def test_two_jit_levels_let_devices_compile() -> None:
-    levels = [-1, JitLevel.OFF, 0, JitLevel.DEFAULT, 1, JitLevel.ON_1, 2, JitLevel.ON_2]
+    levels: list[Any] = [-1, JitLevel.OFF, 0, JitLevel.DEFAULT, 1, JitLevel.ON_1, 2, JitLevel.ON_2]
     assert [OptimizerOptions(global_jit_level=each).compiles for each in levels] == [False] * 4 + [True] * 4
 
 

@@ -55,7 +55,7 @@ def compiled_by(backend: Any) -> ConfigProto:
     factory = Compiled()
     factory.kernels = replace(factory.kernels, compiler=TorchCompiler(backend, is_judged=False))
     register_device_factory("COMPILED", factory)
-    options = acts.GraphOptions(optimizer_options=acts.OptimizerOptions(global_jit_level=1))
+    options = acts.GraphOptions(optimizer_options=acts.OptimizerOptions(global_jit_level=acts.config.JitLevel.ON_1))
     return ConfigProto(device_count={"COMPILED": 1}, graph_options=options)
 
 

@@ -126,7 +126,7 @@ def _copied(results: Sequence[Tensor], plain: Sequence[Tensor], known: Sequence[
 
 def _share(one: Tensor, other: Tensor) -> bool:
     """Return whether two tensors have elements in the same memory."""
-    return one.numel() > 0 and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    return bool(one.numel()) and bool(one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr())
 
 
 def _seconds(function: Function, tensors: Sequence[Tensor]) -> float:
